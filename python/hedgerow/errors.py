@@ -1,0 +1,57 @@
+"""The exceptions hedgerow raises (spec/errors.md).
+
+Every one derives from `HedgerowError` and carries a `code` from a closed list, so a caller
+can branch on the class or on the code and show the message, which names the fix.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+__all__ = [
+    "EngineError",
+    "HedgerowError",
+    "IndexFileError",
+    "InvalidInputError",
+    "QueryTooLargeError",
+]
+
+
+class HedgerowError(Exception):
+    """Base of every error hedgerow raises on purpose.
+
+    `code` is one word of the closed list in spec/errors.md; `str(error)` is a sentence that
+    says what to do. Positions in messages count Python characters (code points) from 0.
+    """
+
+    def __init__(self, message: str, *, code: str) -> None:
+        super().__init__(message)
+        self.code = code
+
+    @property
+    def message(self) -> str:
+        """The sentence, without the code."""
+        return str(self.args[0])
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (_rebuild, (type(self), self.message, self.code))
+
+
+class InvalidInputError(HedgerowError, ValueError):
+    """An argument cannot be used as given; nothing was read or written."""
+
+
+class QueryTooLargeError(InvalidInputError):
+    """A query is over one of the limits of spec/query.md, "Limits"."""
+
+
+class IndexFileError(HedgerowError):
+    """The index file cannot be opened, read or written; what was committed before is intact."""
+
+
+class EngineError(HedgerowError):
+    """A fault of hedgerow itself, such as a caught panic. Please report it."""
+
+
+def _rebuild(kind: type[HedgerowError], message: str, code: str) -> HedgerowError:
+    return kind(message, code=code)
