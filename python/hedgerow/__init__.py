@@ -1,0 +1,73 @@
+"""Memory retrieval for Python services.
+
+A small query language and a ranking that explains itself, in one embedded SQLite file, at
+Rust speed. Everything public is here; what it means is in the repository's `spec/` folder.
+"""
+
+from __future__ import annotations
+
+import warnings
+
+from ._engine import DEBUG_BUILD, __version__
+from .aliases import AliasTable
+from .errors import (
+    EngineError,
+    HedgerowError,
+    IndexFileError,
+    InvalidInputError,
+    QueryTooLargeError,
+)
+from .query import (
+    EN_STOPWORDS,
+    NL_STOPWORDS,
+    ExplainedWord,
+    Query,
+    QueryExplanation,
+    Token,
+    compile_fts,
+    compile_many,
+    compile_match,
+    expand_aliases,
+    explain_query,
+    is_stopword,
+    normalise,
+    parse_query,
+)
+from .retrieval import query_tokens, sanitise_query, slug_text, strongest_term, trigrams
+
+__all__ = [
+    "EN_STOPWORDS",
+    "NL_STOPWORDS",
+    "AliasTable",
+    "EngineError",
+    "ExplainedWord",
+    "HedgerowError",
+    "IndexFileError",
+    "InvalidInputError",
+    "Query",
+    "QueryExplanation",
+    "QueryTooLargeError",
+    "Token",
+    "__version__",
+    "compile_fts",
+    "compile_many",
+    "compile_match",
+    "expand_aliases",
+    "explain_query",
+    "is_stopword",
+    "normalise",
+    "parse_query",
+    "query_tokens",
+    "sanitise_query",
+    "slug_text",
+    "strongest_term",
+    "trigrams",
+]
+
+if DEBUG_BUILD:
+    warnings.warn(
+        "hedgerow's engine was built without optimisation and is slow; "
+        "build it with `pip install .` or `maturin develop --release`",
+        RuntimeWarning,
+        stacklevel=2,
+    )

@@ -1,0 +1,149 @@
+//! The closed list of errors (spec/errors.md): a code, the kind a caller acts on, a sentence.
+
+use std::fmt;
+
+/// What a caller would act on: each kind is one Python exception class.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ErrorKind {
+    /// An argument cannot be used as given.
+    InvalidInput,
+    /// A query is over one of the limits.
+    QueryTooLarge,
+    /// The index file cannot be opened, read or written.
+    IndexFile,
+    /// A fault of the engine itself.
+    Fault,
+}
+
+macro_rules! error_codes {
+    ($($kind:ident { $($(#[$doc:meta])* $code:ident = $name:literal,)* })*) => {
+        /// One word for each thing that can go wrong.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        pub enum ErrorCode { $($($(#[$doc])* $code,)*)* }
+
+        impl ErrorCode {
+            /// Every code, in the order of spec/errors.md.
+            pub const ALL: &'static [ErrorCode] = &[$($(ErrorCode::$code,)*)*];
+
+            /// The word users see.
+            pub fn as_str(self) -> &'static str {
+                match self { $($(ErrorCode::$code => $name,)*)* }
+            }
+
+            /// The kind, which decides the exception class.
+            pub fn kind(self) -> ErrorKind {
+                match self { $($(ErrorCode::$code => ErrorKind::$kind,)*)* }
+            }
+        }
+    };
+}
+
+error_codes! {
+    InvalidInput {
+        /// A Python string holds half of a surrogate pair.
+        LoneSurrogate = "lone_surrogate",
+        /// An option has a value outside its closed set.
+        InvalidOption = "invalid_option",
+        /// Two options exclude each other.
+        IncompatibleOptions = "incompatible_options",
+        /// A token of unknown kind or operator.
+        InvalidToken = "invalid_token",
+        /// An alias table of another shape than text to texts.
+        InvalidAliases = "invalid_aliases",
+        /// A query whose aliases are expanded already.
+        AlreadyExpanded = "already_expanded",
+        /// A chunk that cannot be stored.
+        InvalidChunk = "invalid_chunk",
+        /// A filter that cannot be applied.
+        InvalidFilter = "invalid_filter",
+        /// A limit below 1.
+        InvalidLimit = "invalid_limit",
+        /// A tokenizer that hedgerow does not offer.
+        UnknownTokenizer = "unknown_tokenizer",
+        /// Another tokenizer than the one the file was made with.
+        TokenizerMismatch = "tokenizer_mismatch",
+        /// A handle that cannot be pickled.
+        NotPicklable = "not_picklable",
+    }
+    QueryTooLarge {
+        /// Over 64 KiB of UTF-8.
+        QueryTextTooLarge = "query_text_too_large",
+        /// Over 4,096 tokens.
+        TooManyTokens = "too_many_tokens",
+        /// Over 8,192 tokens after aliases.
+        TooManyAliasTokens = "too_many_alias_tokens",
+    }
+    IndexFile {
+        /// No file where one must exist.
+        IndexNotFound = "index_not_found",
+        /// A file, but not one of ours.
+        NotAnIndex = "not_an_index",
+        /// Written by a newer version.
+        IndexTooNew = "index_too_new",
+        /// The file's content is damaged.
+        IndexDamaged = "index_damaged",
+        /// Another writer held the file for too long.
+        IndexBusy = "index_busy",
+        /// A write through a read-only handle or to a read-only file.
+        IndexReadOnly = "index_read_only",
+        /// The handle was closed.
+        IndexClosed = "index_closed",
+        /// The handle was made in the parent process.
+        IndexForked = "index_forked",
+        /// A backup would overwrite a file.
+        BackupExists = "backup_exists",
+        /// The operating system refused to read or write.
+        IndexIo = "index_io",
+    }
+    Fault {
+        /// A panic was caught.
+        EnginePanic = "engine_panic",
+        /// SQLite refused a statement of ours.
+        EngineFault = "engine_fault",
+    }
+}
+
+/// What went wrong, in one sentence that names the fix.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Error {
+    code: ErrorCode,
+    message: String,
+}
+
+/// The engine's result.
+pub type Result<T> = std::result::Result<T, Error>;
+
+impl Error {
+    /// An error with its code and sentence.
+    pub fn new(code: ErrorCode, message: impl Into<String>) -> Self {
+        Self {
+            code,
+            message: message.into(),
+        }
+    }
+
+    /// The word of the closed list.
+    pub fn code(&self) -> ErrorCode {
+        self.code
+    }
+
+    /// The sentence.
+    pub fn message(&self) -> &str {
+        &self.message
+    }
+
+    /// The same error, its sentence led by where it happened (`texts[3]: …`).
+    #[must_use]
+    pub fn at(mut self, place: &str) -> Self {
+        self.message = format!("{place}: {}", self.message);
+        self
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for Error {}

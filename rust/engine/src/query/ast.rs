@@ -1,0 +1,118 @@
+//! What a query means: tokens, each with the operator before it.
+
+/// How a token was written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum TokenKind {
+    /// A bare word.
+    Term,
+    /// A quoted text.
+    Phrase,
+    /// A bare word that ended in `*`.
+    Prefix,
+}
+
+impl TokenKind {
+    /// The word users see.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Term => "term",
+            Self::Phrase => "phrase",
+            Self::Prefix => "prefix",
+        }
+    }
+
+    /// The kind of that name.
+    pub fn from_name(name: &str) -> Option<Self> {
+        [Self::Term, Self::Phrase, Self::Prefix]
+            .into_iter()
+            .find(|kind| kind.as_str() == name)
+    }
+}
+
+/// An operator written in a query.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Operator {
+    /// `AND`
+    And,
+    /// `OR`
+    Or,
+    /// `NOT`
+    Not,
+}
+
+impl Operator {
+    /// As it is written: upper case only.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::And => "AND",
+            Self::Or => "OR",
+            Self::Not => "NOT",
+        }
+    }
+
+    /// The operator a word is, if it is one.
+    pub fn from_word(word: &str) -> Option<Self> {
+        match word {
+            "AND" => Some(Self::And),
+            "OR" => Some(Self::Or),
+            "NOT" => Some(Self::Not),
+            _ => None,
+        }
+    }
+}
+
+/// What joins two tokens that have no operator between them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Connective {
+    /// Any of them: the specification's default.
+    #[default]
+    Or,
+    /// All of them.
+    And,
+}
+
+/// One searchable unit of a query.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Token {
+    /// How it was written.
+    pub kind: TokenKind,
+    /// Its text: cleaned and in lower case.
+    pub text: String,
+    /// The operator written before it.
+    pub operator: Option<Operator>,
+}
+
+/// A parsed query, before or after alias expansion.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Query {
+    /// The normalised text.
+    pub raw: String,
+    /// The tokens, in the order of the text.
+    pub tokens: Vec<Token>,
+    /// Whether the text has a quote or an operator, which switches filtering off.
+    pub has_operators: bool,
+    /// Once aliases are expanded: how many tokens each token of the text became.
+    pub groups: Option<Vec<usize>>,
+}
+
+impl Query {
+    /// Whether aliases were expanded already; they do not chain.
+    pub fn is_expanded(&self) -> bool {
+        self.groups.is_some()
+    }
+
+    /// The tokens in groups: the alternatives of one alias stand together.
+    pub fn token_groups(&self) -> impl Iterator<Item = &[Token]> {
+        let mut rest = self.tokens.as_slice();
+        let mut sizes = self.groups.as_deref().map(<[usize]>::iter);
+        std::iter::from_fn(move || {
+            let size = match &mut sizes {
+                Some(sizes) => *sizes.next()?,
+                None => 1,
+            };
+            let (group, tail) = rest.split_at_checked(size)?;
+            rest = tail;
+            Some(group)
+        })
+    }
+}

@@ -1,0 +1,195 @@
+//! The two compiled forms of a query (spec/compile.md).
+
+use super::alias::{self, AliasTable, already_expanded};
+use super::ast::{Connective, Operator, Query, Token, TokenKind};
+use super::expression::{Alternatives, MatchExpression, Phrase};
+use super::extended;
+use crate::error::{Error, ErrorCode, Result};
+use crate::text::category::letter_digit_runs;
+use crate::text::tokenizer::TokenizerKind;
+
+/// How a query's words are matched.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Matching {
+    /// As the specification has it.
+    #[default]
+    Spec,
+    /// For better recall: word parts, numbers, abbreviations (spec/compile.md, "Extended").
+    Extended,
+}
+
+/// What `compile_match` needs beside the query.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct MatchOptions<'a> {
+    /// Alternatives for terms.
+    pub aliases: Option<&'a AliasTable>,
+    /// What joins tokens without an operator.
+    pub default_operator: Connective,
+    /// How words are matched.
+    pub matching: Matching,
+    /// Dates to look for beside a bare query.
+    pub date_hints: &'a [String],
+    /// The tokenizer of the index that will run the expression.
+    pub tokenizer: TokenizerKind,
+}
+
+/// The normative text of a query: what the specification says it compiles to.
+///
+/// It is for reading and comparing; FTS5 would refuse or misread some of it.
+pub fn compile_fts(
+    query: &Query,
+    aliases: Option<&AliasTable>,
+    default_operator: Connective,
+) -> Result<String> {
+    let expanded;
+    let query = match aliases {
+        Some(aliases) => {
+            expanded = alias::expand(query, aliases)?;
+            &expanded
+        }
+        None => query,
+    };
+    let mut out = String::with_capacity(query.raw.len() + 4 * query.tokens.len());
+    for (place, token) in query.tokens.iter().enumerate() {
+        if place > 0 {
+            out.push_str(connective(token, default_operator));
+        }
+        match token.kind {
+            TokenKind::Term => out.push_str(&token.text),
+            TokenKind::Phrase => out.extend(["\"", &token.text, "\""]),
+            TokenKind::Prefix => out.extend([&token.text, "*"]),
+        }
+    }
+    Ok(out)
+}
+
+fn connective(token: &Token, default_operator: Connective) -> &'static str {
+    match (token.operator, default_operator) {
+        (Some(Operator::Not), _) => " AND NOT ",
+        (Some(Operator::Or), _) | (None, Connective::Or) => " OR ",
+        (Some(Operator::And), _) | (None, Connective::And) => " AND ",
+    }
+}
+
+/// What SQLite runs for a query; empty when nothing in it is searchable.
+pub fn compile_match(query: &Query, options: &MatchOptions<'_>) -> Result<String> {
+    Ok(match_expression(query, options)?.to_string())
+}
+
+/// What SQLite runs for a query, before it is text.
+pub fn match_expression(query: &Query, options: &MatchOptions<'_>) -> Result<MatchExpression> {
+    let mut expression = match options.matching {
+        Matching::Spec => spec_expression(query, options)?,
+        Matching::Extended => {
+            check_extended(query, options)?;
+            extended::expression(query, options.aliases)?
+        }
+    };
+    if !query.has_operators {
+        expression
+            .any
+            .extend(date_phrases(options.date_hints).map(|phrase| vec![vec![phrase]]));
+    }
+    keep_searchable(&mut expression, options.tokenizer)?;
+    Ok(expression)
+}
+
+fn check_extended(query: &Query, options: &MatchOptions<'_>) -> Result<()> {
+    if options.default_operator == Connective::And {
+        return Err(Error::new(
+            ErrorCode::IncompatibleOptions,
+            "matching=\"extended\" joins words with OR and excludes default_operator=\"AND\"; \
+             use matching=\"spec\" for AND",
+        ));
+    }
+    if query.is_expanded() {
+        return Err(already_expanded(
+            "matching=\"extended\" reads the words of the text, which alias expansion replaced",
+        ));
+    }
+    Ok(())
+}
+
+fn spec_expression(query: &Query, options: &MatchOptions<'_>) -> Result<MatchExpression> {
+    let expanded;
+    let query = match options.aliases {
+        Some(aliases) => {
+            expanded = alias::expand(query, aliases)?;
+            &expanded
+        }
+        None => query,
+    };
+    let groups = query.token_groups().map(|group| {
+        let operator = group.first().and_then(|token| token.operator);
+        (operator, group.iter().map(phrase).collect())
+    });
+    Ok(assemble(groups, options.default_operator))
+}
+
+/// Put groups together: every NOT applies to the whole, AND binds tighter than OR.
+pub(super) fn assemble(
+    groups: impl Iterator<Item = (Option<Operator>, Alternatives)>,
+    default_operator: Connective,
+) -> MatchExpression {
+    let mut expression = MatchExpression::default();
+    for (place, (operator, alternatives)) in groups.enumerate() {
+        let conjunctive = match operator {
+            // A NOT before the first token has nothing to take away from: it is dropped.
+            Some(Operator::Not) if place > 0 => {
+                expression.none.extend(alternatives);
+                continue;
+            }
+            Some(Operator::And) => true,
+            Some(Operator::Or) => false,
+            Some(Operator::Not) | None => default_operator == Connective::And,
+        };
+        match expression.any.last_mut() {
+            Some(all) if conjunctive => all.push(alternatives),
+            _ => expression.any.push(vec![alternatives]),
+        }
+    }
+    expression
+}
+
+/// The phrase FTS5 is given for a token.
+pub(super) fn phrase(token: &Token) -> Phrase {
+    Phrase {
+        text: token.text.clone(),
+        prefix: token.kind == TokenKind::Prefix,
+    }
+}
+
+/// Each date once, as its numbers in a row: `2026/04/04` becomes `"2026 04 04"`.
+fn date_phrases(date_hints: &[String]) -> impl Iterator<Item = Phrase> {
+    let mut texts: Vec<String> = Vec::new();
+    for hint in date_hints {
+        let text = letter_digit_runs(hint).collect::<Vec<_>>().join(" ");
+        if !texts.contains(&text) {
+            texts.push(text);
+        }
+    }
+    texts.into_iter().map(|text| Phrase {
+        text,
+        prefix: false,
+    })
+}
+
+/// Leave out what holds no token: FTS5 takes it for an empty phrase, and AND fails on it.
+fn keep_searchable(expression: &mut MatchExpression, tokenizer: TokenizerKind) -> Result<()> {
+    let mut fault = None;
+    let mut searchable = |phrase: &Phrase| {
+        tokenizer.finds_token(&phrase.text).unwrap_or_else(|error| {
+            fault = Some(error);
+            false
+        })
+    };
+    expression.none.retain(&mut searchable);
+    expression.any.retain_mut(|all| {
+        all.retain_mut(|alternatives| {
+            alternatives.retain(&mut searchable);
+            !alternatives.is_empty()
+        });
+        !all.is_empty()
+    });
+    fault.map_or(Ok(()), Err)
+}

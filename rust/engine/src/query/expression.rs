@@ -1,0 +1,97 @@
+//! The expression SQLite runs, as a tree of the few shapes we ever emit (spec/compile.md).
+
+use std::fmt::{self, Display, Formatter, Write};
+
+/// A quoted text, as FTS5 reads it: its tokens in a row, the last one perhaps a prefix.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Phrase {
+    /// What stands between the quotes.
+    pub text: String,
+    /// Whether the last word only begins with the text.
+    pub prefix: bool,
+}
+
+/// Phrases of which any one will do: a token, or the alternatives of an alias.
+pub type Alternatives = Vec<Phrase>;
+
+/// What an index is asked: `any` of its conjunctions, and `none` of its phrases.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct MatchExpression {
+    /// OR of ANDs of alternatives.
+    pub any: Vec<Vec<Alternatives>>,
+    /// Phrases that a result must not hold.
+    pub none: Vec<Phrase>,
+}
+
+impl MatchExpression {
+    /// Whether there is nothing to search for; then nothing must be run.
+    pub fn is_empty(&self) -> bool {
+        self.any.is_empty()
+    }
+}
+
+/// The text for FTS5's MATCH. Every phrase is quoted, so no text of a user is syntax, and
+/// parentheses nest at most two deep, far from FTS5's limit.
+impl Display for MatchExpression {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        if self.is_empty() || self.none.is_empty() {
+            return self.write_positives(f);
+        }
+        f.write_char('(')?;
+        self.write_positives(f)?;
+        f.write_str(") NOT (")?;
+        write_joined(f, &self.none, " OR ", |f, phrase| phrase.fmt(f))?;
+        f.write_char(')')
+    }
+}
+
+impl MatchExpression {
+    fn write_positives(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        write_joined(f, &self.any, " OR ", |f, all| {
+            // Alone between ORs, alternatives need no parentheses.
+            let grouped = all.len() > 1;
+            write_joined(f, all, " AND ", |f, alternatives| {
+                let parentheses = grouped && alternatives.len() > 1;
+                if parentheses {
+                    f.write_char('(')?;
+                }
+                write_joined(f, alternatives, " OR ", |f, phrase| phrase.fmt(f))?;
+                if parentheses {
+                    f.write_char(')')
+                } else {
+                    Ok(())
+                }
+            })
+        })
+    }
+}
+
+impl Display for Phrase {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.write_char('"')?;
+        for c in self.text.chars() {
+            match c {
+                '"' => f.write_str("\"\"")?,
+                // A NUL would end the expression; the others separate words as a space does.
+                c if c.is_control() => f.write_char(' ')?,
+                c => f.write_char(c)?,
+            }
+        }
+        f.write_str(if self.prefix { "\" *" } else { "\"" })
+    }
+}
+
+fn write_joined<T>(
+    f: &mut Formatter<'_>,
+    items: &[T],
+    separator: &str,
+    write_item: impl Fn(&mut Formatter<'_>, &T) -> fmt::Result,
+) -> fmt::Result {
+    for (place, item) in items.iter().enumerate() {
+        if place > 0 {
+            f.write_str(separator)?;
+        }
+        write_item(f, item)?;
+    }
+    Ok(())
+}

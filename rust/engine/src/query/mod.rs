@@ -1,0 +1,18 @@
+//! The query language: parse, alias expansion and the two compiled forms (spec/query.md).
+
+pub mod alias;
+pub mod ast;
+pub mod compile;
+pub mod explain;
+pub mod expression;
+mod extended;
+pub mod limits;
+pub mod parse;
+pub mod stopwords;
+
+pub use alias::AliasTable;
+pub use ast::{Connective, Operator, Query, Token, TokenKind};
+pub use compile::{MatchOptions, Matching, compile_fts, compile_match, match_expression};
+pub use explain::{Explanation, explain};
+pub use expression::MatchExpression;
+pub use parse::parse;

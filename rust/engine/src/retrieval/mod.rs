@@ -1,0 +1,3 @@
+//! Retrieval over the index (spec/retrieval.md).
+
+pub mod retry;

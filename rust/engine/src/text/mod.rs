@@ -1,0 +1,10 @@
+//! Text as the query language defines it, in JavaScript's terms (spec/normalise.md).
+
+pub mod category;
+pub mod lower;
+pub mod normalise;
+pub mod slug;
+pub mod tokenizer;
+pub mod trigram;
+pub mod utf16;
+pub mod whitespace;

@@ -1,0 +1,48 @@
+//! Normalisation of query text (spec/normalise.md).
+
+use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfc_quick};
+
+use super::whitespace::collapse_into;
+
+/// `raw` composed to NFC, without zero-width characters, every run of white space one space.
+///
+/// The result need not be NFC: removing a zero-width character can bring a base and its mark
+/// together, and the specification does not normalise again.
+pub fn normalise(raw: &str) -> String {
+    let mut out = String::with_capacity(raw.len());
+    if raw.is_ascii() || is_nfc_quick(raw.chars()) == IsNormalized::Yes {
+        collapse_into(&mut out, raw.chars().filter(|&c| !is_zero_width(c)));
+    } else {
+        collapse_into(&mut out, raw.nfc().filter(|&c| !is_zero_width(c)));
+    }
+    out
+}
+
+/// U+200B–U+200D and the byte order mark.
+fn is_zero_width(c: char) -> bool {
+    matches!(c, '\u{200B}'..='\u{200D}' | '\u{FEFF}')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::normalise;
+
+    #[test]
+    fn composes_strips_and_collapses() {
+        for (raw, expected) in [
+            ("", ""),
+            (" \t\n", ""),
+            ("cafe\u{301}", "café"),
+            ("a\u{200B}b\u{FEFF}c", "abc"),
+            ("a\u{A0}\u{2003} b", "a b"),
+            ("a\u{85}b", "a\u{85}b"),
+        ] {
+            assert_eq!(normalise(raw), expected, "{raw:?}");
+        }
+    }
+
+    #[test]
+    fn text_is_not_composed_again_after_stripping() {
+        assert_eq!(normalise("e\u{200B}\u{301}"), "e\u{301}");
+    }
+}

@@ -1,0 +1,297 @@
+//! FTS5's own tokenizers, called through its C interface, so that tokens are the index's.
+//!
+//! The one place in the engine with `unsafe` code: SQLite hands its tokenizers out as C
+//! function pointers (<https://sqlite.org/fts5.html#extending_fts5>).
+#![allow(unsafe_code)]
+
+use std::cell::RefCell;
+use std::ffi::{CStr, c_char, c_int, c_void};
+use std::ptr;
+
+use rusqlite::{Connection, ffi};
+
+use crate::error::{Error, ErrorCode, Result};
+
+/// The tokenizers an index can be made with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum TokenizerKind {
+    /// Words, folded to their English stems.
+    #[default]
+    Porter,
+    /// Words as they stand.
+    Unicode61,
+    /// Every window of three characters, for text without word spaces.
+    Trigram,
+}
+
+impl TokenizerKind {
+    /// All of them, the default first.
+    pub const ALL: [Self; 3] = [Self::Porter, Self::Unicode61, Self::Trigram];
+
+    /// FTS5's name for it, as `tokenize=` takes it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Porter => "porter unicode61",
+            Self::Unicode61 => "unicode61",
+            Self::Trigram => "trigram",
+        }
+    }
+
+    /// The tokenizer of that name.
+    pub fn from_name(name: &str) -> Result<Self> {
+        Self::ALL
+            .into_iter()
+            .find(|kind| kind.as_str() == name)
+            .ok_or_else(|| {
+                Error::new(
+                    ErrorCode::UnknownTokenizer,
+                    format!(
+                        "tokenizer must be \"porter unicode61\", \"unicode61\" or \"trigram\", \
+                     not {name:?}"
+                    ),
+                )
+            })
+    }
+
+    /// Whether this tokenizer finds at least one token in `text`.
+    ///
+    /// A quoted text without tokens is an empty phrase to FTS5, which turns an AND around it
+    /// into no hits at all.
+    pub fn finds_token(self, text: &str) -> Result<bool> {
+        if self != Self::Trigram && text.bytes().any(|byte| byte.is_ascii_alphanumeric()) {
+            return Ok(true);
+        }
+        let mut found = false;
+        self.tokenize(text, |_| {
+            found = true;
+            false
+        })?;
+        Ok(found)
+    }
+
+    /// Call `visit` with each token of `text` in order, until it returns false.
+    pub fn tokenize(self, text: &str, mut visit: impl FnMut(&str) -> bool) -> Result<()> {
+        thread_local! {
+            // unicode61 folds into a buffer of its own, so an instance serves one thread.
+            static INSTANCES: RefCell<[Option<Tokenizer>; 3]> = const { RefCell::new([const { None }; 3]) };
+        }
+        INSTANCES.with_borrow_mut(|instances| {
+            let slot = &mut instances[self as usize];
+            let tokenizer = match slot {
+                Some(tokenizer) => tokenizer,
+                None => slot.insert(Tokenizer::create(self)?),
+            };
+            tokenizer.run(text, &mut visit)
+        })
+    }
+}
+
+/// One tokenizer instance and the connection whose FTS5 module it came from.
+struct Tokenizer {
+    methods: ffi::fts5_tokenizer,
+    instance: *mut ffi::Fts5Tokenizer,
+    _connection: Connection,
+}
+
+type Visitor<'a> = &'a mut dyn FnMut(&str) -> bool;
+
+impl Tokenizer {
+    fn create(kind: TokenizerKind) -> Result<Self> {
+        let connection = Connection::open_in_memory().map_err(|error| fault(&error.to_string()))?;
+        let (name, arguments): (&CStr, &[&CStr]) = match kind {
+            TokenizerKind::Porter => (c"porter", &[c"unicode61"]),
+            TokenizerKind::Unicode61 => (c"unicode61", &[]),
+            TokenizerKind::Trigram => (c"trigram", &[]),
+        };
+        let mut arguments: Vec<*const c_char> =
+            arguments.iter().map(|argument| argument.as_ptr()).collect();
+        let mut methods = ffi::fts5_tokenizer {
+            xCreate: None,
+            xDelete: None,
+            xTokenize: None,
+        };
+        let mut context: *mut c_void = ptr::null_mut();
+        let mut instance: *mut ffi::Fts5Tokenizer = ptr::null_mut();
+        // SAFETY: `api` lives as long as the connection, which moves into the result; SQLite
+        // copies names and arguments before the calls return.
+        let code = unsafe {
+            let api = fts5_api(&connection)?;
+            let find = (*api)
+                .xFindTokenizer
+                .ok_or_else(|| fault("no xFindTokenizer"))?;
+            let code = find(api, name.as_ptr(), &raw mut context, &raw mut methods);
+            if code != ffi::SQLITE_OK {
+                return Err(fault(&format!(
+                    "tokenizer {} not found: {code}",
+                    kind.as_str()
+                )));
+            }
+            let create = methods.xCreate.ok_or_else(|| fault("no xCreate"))?;
+            let count = c_int::try_from(arguments.len()).unwrap_or(0);
+            create(context, arguments.as_mut_ptr(), count, &raw mut instance)
+        };
+        if code != ffi::SQLITE_OK {
+            return Err(fault(&format!(
+                "tokenizer {} not made: {code}",
+                kind.as_str()
+            )));
+        }
+        Ok(Self {
+            methods,
+            instance,
+            _connection: connection,
+        })
+    }
+
+    fn run(&mut self, text: &str, mut visit: Visitor<'_>) -> Result<()> {
+        let length = c_int::try_from(text.len())
+            .map_err(|_| fault("a text over 2 GiB cannot be tokenized"))?;
+        let tokenize = self
+            .methods
+            .xTokenize
+            .ok_or_else(|| fault("no xTokenize"))?;
+        // SAFETY: `instance` came from this tokenizer's xCreate; the text and the visitor
+        // outlive the call, and `on_token` gets the visitor back as the type it was given.
+        let code = unsafe {
+            tokenize(
+                self.instance,
+                (&raw mut visit).cast(),
+                ffi::FTS5_TOKENIZE_DOCUMENT,
+                text.as_ptr().cast(),
+                length,
+                Some(on_token),
+            )
+        };
+        match code {
+            ffi::SQLITE_OK | ffi::SQLITE_DONE => Ok(()),
+            code => Err(fault(&format!("tokenizing failed with code {code}"))),
+        }
+    }
+}
+
+impl Drop for Tokenizer {
+    fn drop(&mut self) {
+        if let Some(delete) = self.methods.xDelete {
+            // SAFETY: the instance is deleted once, before its connection closes.
+            unsafe { delete(self.instance) }
+        }
+    }
+}
+
+/// What FTS5 calls for each token; a non-zero answer ends the tokenizing.
+unsafe extern "C" fn on_token(
+    context: *mut c_void,
+    _flags: c_int,
+    token: *const c_char,
+    length: c_int,
+    _start: c_int,
+    _end: c_int,
+) -> c_int {
+    // SAFETY: `context` is the visitor that `run` passed, and the token is `length` bytes.
+    let (visit, bytes) = unsafe {
+        let length = usize::try_from(length).unwrap_or(0);
+        (
+            &mut *context.cast::<Visitor<'_>>(),
+            std::slice::from_raw_parts(token.cast::<u8>(), length),
+        )
+    };
+    if visit(&String::from_utf8_lossy(bytes)) {
+        ffi::SQLITE_OK
+    } else {
+        ffi::SQLITE_DONE
+    }
+}
+
+/// The FTS5 interface of a connection, which SQLite hands out through a bound pointer.
+///
+/// # Safety
+/// The pointer is valid only while `connection` is open.
+unsafe fn fts5_api(connection: &Connection) -> Result<*mut ffi::fts5_api> {
+    let mut api: *mut ffi::fts5_api = ptr::null_mut();
+    let mut statement: *mut ffi::sqlite3_stmt = ptr::null_mut();
+    // SAFETY: the statement is finalised before `api`, which it writes through, goes away.
+    unsafe {
+        let database = connection.handle();
+        ffi::sqlite3_prepare_v2(
+            database,
+            c"SELECT fts5(?1)".as_ptr(),
+            -1,
+            &raw mut statement,
+            ptr::null_mut(),
+        );
+        ffi::sqlite3_bind_pointer(
+            statement,
+            1,
+            (&raw mut api).cast(),
+            c"fts5_api_ptr".as_ptr(),
+            None,
+        );
+        ffi::sqlite3_step(statement);
+        ffi::sqlite3_finalize(statement);
+    }
+    if api.is_null() {
+        Err(fault("SQLite was built without FTS5"))
+    } else {
+        Ok(api)
+    }
+}
+
+fn fault(message: &str) -> Error {
+    Error::new(
+        ErrorCode::EngineFault,
+        format!("FTS5 tokenizer: {message}; please report this"),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tokens(kind: TokenizerKind, text: &str) -> Vec<String> {
+        let mut found = Vec::new();
+        kind.tokenize(text, |token| {
+            found.push(token.to_owned());
+            true
+        })
+        .unwrap();
+        found
+    }
+
+    #[test]
+    fn tokens_are_ftss() {
+        assert_eq!(
+            tokens(TokenizerKind::Porter, "Running, crème brûlée!"),
+            ["run", "creme", "brule"]
+        );
+        assert_eq!(
+            tokens(TokenizerKind::Unicode61, "Running T-cells"),
+            ["running", "t", "cells"]
+        );
+        assert_eq!(
+            tokens(TokenizerKind::Trigram, "東京都庁"),
+            ["東京都", "京都庁"]
+        );
+    }
+
+    #[test]
+    fn a_text_without_tokens_is_seen() {
+        for (kind, text, expected) in [
+            (TokenizerKind::Porter, "…", false),
+            (TokenizerKind::Porter, "\u{301}", false),
+            (TokenizerKind::Porter, "😀", false),
+            (TokenizerKind::Porter, "東", true),
+            (TokenizerKind::Unicode61, "_", false),
+            (TokenizerKind::Unicode61, "a_", true),
+            (TokenizerKind::Trigram, "ab", false),
+            (TokenizerKind::Trigram, "東京都", true),
+        ] {
+            assert_eq!(kind.finds_token(text).unwrap(), expected, "{kind:?} {text}");
+        }
+    }
+
+    #[test]
+    fn an_unknown_name_is_refused() {
+        let error = TokenizerKind::from_name("snowball").unwrap_err();
+        assert_eq!(error.code(), ErrorCode::UnknownTokenizer);
+    }
+}

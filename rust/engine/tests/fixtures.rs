@@ -1,0 +1,140 @@
+//! The shared cases of spec/fixtures, as the engine answers them; pytest runs the same files.
+
+use std::fs;
+use std::path::PathBuf;
+
+use hedgerow_engine::query::{AliasTable, Connective, Query, TokenKind, alias, compile_fts, parse};
+use hedgerow_engine::retrieval::retry;
+use hedgerow_engine::text::{normalise::normalise, slug::slug_text, trigram::printable_grams};
+use serde_json::{Value, json};
+
+fn fixture(name: &str) -> String {
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR"))
+        .join("../../spec/fixtures")
+        .join(name);
+    fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+/// Run `answer` on every case of a subject; report all mismatches at once.
+fn check(cases: impl Iterator<Item = Value>, answer: impl Fn(&Value) -> Value) {
+    let mut count = 0;
+    let mut wrong = Vec::new();
+    for case in cases {
+        count += 1;
+        let actual = answer(&case);
+        if actual != case["expected"] {
+            wrong.push(format!("{case}\n   got {actual}"));
+        }
+    }
+    assert!(count > 100, "only {count} cases: is the fixture whole?");
+    assert!(
+        wrong.is_empty(),
+        "{} of {count} differ:\n{}",
+        wrong.len(),
+        wrong.join("\n")
+    );
+}
+
+fn jsonl(name: &str) -> impl Iterator<Item = Value> {
+    let lines: Vec<Value> = fixture(name)
+        .split('\n')
+        .filter(|line| !line.is_empty())
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    lines.into_iter()
+}
+
+fn text<'a>(case: &'a Value, key: &str) -> &'a str {
+    case[key].as_str().unwrap()
+}
+
+fn tokens(query: &Query) -> Value {
+    let token = |token: &hedgerow_engine::query::Token| {
+        let mut value = json!({"kind": token.kind.as_str(), "text": token.text});
+        if let Some(operator) = token.operator {
+            value["operator"] = json!(operator.as_str());
+        }
+        value
+    };
+    query.tokens.iter().map(token).collect()
+}
+
+#[test]
+fn normalise_cases() {
+    check(jsonl("normalise.jsonl"), |case| {
+        json!(normalise(text(case, "raw")))
+    });
+}
+
+#[test]
+fn parse_cases() {
+    let cases: Vec<Value> = serde_json::from_str(&fixture("query-parser/cases.json")).unwrap();
+    check(cases.into_iter(), |case| {
+        let query = parse(text(case, "input")).unwrap();
+        json!({
+            "raw": query.raw,
+            "tokens": tokens(&query),
+            "hasOperators": query.has_operators,
+            "fts": compile_fts(&query, None, Connective::Or).unwrap(),
+        })
+    });
+}
+
+#[test]
+fn alias_cases() {
+    check(jsonl("alias.jsonl"), |case| {
+        let table = case["table"]
+            .as_object()
+            .unwrap()
+            .iter()
+            .map(|(key, surfaces)| {
+                let surfaces: Vec<&str> = surfaces
+                    .as_array()
+                    .unwrap()
+                    .iter()
+                    .map(|s| s.as_str().unwrap())
+                    .collect();
+                (key.as_str(), surfaces)
+            });
+        let query = parse(text(case, "input")).unwrap();
+        let expanded = alias::expand(&query, &AliasTable::new(table)).unwrap();
+        json!({
+            "tokens": tokens(&expanded),
+            "hasOperators": expanded.has_operators,
+            "fts": compile_fts(&expanded, None, Connective::Or).unwrap(),
+        })
+    });
+}
+
+#[test]
+fn retry_cases() {
+    check(jsonl("retry.jsonl"), |case| {
+        let query = text(case, "query");
+        json!({
+            "sanitised": retry::sanitise_query(query),
+            "strongest": retry::strongest_term(query),
+            "tokens": retry::query_tokens(query),
+        })
+    });
+}
+
+#[test]
+fn slug_cases() {
+    check(jsonl("slug.jsonl"), |case| {
+        json!(slug_text(text(case, "path")))
+    });
+}
+
+#[test]
+fn trigram_cases() {
+    check(jsonl("trigram_grams.jsonl"), |case| {
+        json!(printable_grams(text(case, "text")))
+    });
+}
+
+#[test]
+fn a_token_kind_has_one_name() {
+    for kind in [TokenKind::Term, TokenKind::Phrase, TokenKind::Prefix] {
+        assert_eq!(TokenKind::from_name(kind.as_str()), Some(kind));
+    }
+}

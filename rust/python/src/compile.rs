@@ -1,0 +1,151 @@
+//! The compiled forms of queries.
+
+use hedgerow_engine::query::{self, AliasTable, Connective, MatchOptions, Matching, parse};
+use hedgerow_engine::{Error, ErrorCode, Result};
+use pyo3::prelude::*;
+
+use crate::aliases::Aliases;
+use crate::errors;
+use crate::query::QueryOrText;
+use crate::text::Text;
+
+/// The normative text of a query (spec/compile.md, "Normative form").
+///
+/// `default_operator` ("OR" or "AND") joins tokens that have no operator between them. The
+/// text is for reading and comparing: what SQLite runs is `compile_match`.
+#[pyfunction]
+#[pyo3(signature = (query_or_text, aliases=None, *, default_operator="OR"))]
+pub fn compile_fts(
+    query_or_text: QueryOrText<'_>,
+    aliases: Option<Aliases<'_>>,
+    default_operator: &str,
+) -> PyResult<String> {
+    errors::call(|| {
+        let connective = connective(default_operator)?;
+        let aliases = aliases.as_ref().map(Aliases::table);
+        query_or_text.with(|query| query::compile_fts(query, aliases, connective))
+    })
+}
+
+/// What SQLite runs for a query (spec/compile.md, "Executable form"); "" means run nothing.
+///
+/// FTS5 accepts the result whatever the input. `matching` is "spec" or "extended"; `date_hints`
+/// are dates a bare query looks for as well. Phrases in which the unicode61 tokenizer finds no
+/// token are left out.
+#[pyfunction]
+#[pyo3(signature = (query_or_text, aliases=None, *, default_operator="OR", matching="spec", date_hints=Vec::new()))]
+pub fn compile_match(
+    query_or_text: QueryOrText<'_>,
+    aliases: Option<Aliases<'_>>,
+    default_operator: &str,
+    matching: &str,
+    date_hints: Vec<Text>,
+) -> PyResult<String> {
+    errors::call(|| {
+        let date_hints: Vec<String> = date_hints.iter().map(|hint| hint.to_string()).collect();
+        let options = MatchOptions {
+            aliases: aliases.as_ref().map(Aliases::table),
+            default_operator: connective(default_operator)?,
+            matching: self::matching(matching)?,
+            date_hints: &date_hints,
+            ..MatchOptions::default()
+        };
+        query_or_text.with(|query| query::compile_match(query, &options))
+    })
+}
+
+/// Compile many texts in one call, other threads running meanwhile.
+///
+/// `target` is "fts" for what `compile_fts` gives or "match" for what `compile_match` gives.
+/// Errors name the text at fault by its place.
+#[pyfunction]
+#[pyo3(signature = (texts, aliases=None, *, target, default_operator="OR", matching="spec"))]
+pub fn compile_many(
+    py: Python<'_>,
+    texts: Vec<Text>,
+    aliases: Option<Aliases<'_>>,
+    target: &str,
+    default_operator: &str,
+    matching: &str,
+) -> PyResult<Vec<String>> {
+    let aliases = aliases.as_ref().map(Aliases::table);
+    errors::call_detached(py, || {
+        let connective = connective(default_operator)?;
+        let matching = self::matching(matching)?;
+        let target = Target::from_name(target)?;
+        let compile = |text: &str| target.compile(text, aliases, connective, matching);
+        let place = |place: usize| move |error: Error| error.at(&format!("texts[{place}]"));
+        texts
+            .iter()
+            .enumerate()
+            .map(|(at, text)| compile(text).map_err(place(at)))
+            .collect()
+    })
+}
+
+#[derive(Clone, Copy)]
+enum Target {
+    Fts,
+    Match,
+}
+
+impl Target {
+    fn from_name(name: &str) -> Result<Self> {
+        match name {
+            "fts" => Ok(Self::Fts),
+            "match" => Ok(Self::Match),
+            _ => Err(invalid_option("target", "\"fts\" or \"match\"", name)),
+        }
+    }
+
+    fn compile(
+        self,
+        text: &str,
+        aliases: Option<&AliasTable>,
+        default_operator: Connective,
+        matching: Matching,
+    ) -> Result<String> {
+        let query = parse(text)?;
+        match self {
+            Self::Fts => query::compile_fts(&query, aliases, default_operator),
+            Self::Match => {
+                let options = MatchOptions {
+                    aliases,
+                    default_operator,
+                    matching,
+                    ..MatchOptions::default()
+                };
+                query::compile_match(&query, &options)
+            }
+        }
+    }
+}
+
+/// The connective of that name.
+pub fn connective(name: &str) -> Result<Connective> {
+    match name {
+        "OR" => Ok(Connective::Or),
+        "AND" => Ok(Connective::And),
+        _ => Err(invalid_option(
+            "default_operator",
+            "\"OR\" or \"AND\"",
+            name,
+        )),
+    }
+}
+
+/// The matching of that name.
+pub fn matching(name: &str) -> Result<Matching> {
+    match name {
+        "spec" => Ok(Matching::Spec),
+        "extended" => Ok(Matching::Extended),
+        _ => Err(invalid_option("matching", "\"spec\" or \"extended\"", name)),
+    }
+}
+
+fn invalid_option(option: &str, allowed: &str, given: &str) -> Error {
+    Error::new(
+        ErrorCode::InvalidOption,
+        format!("{option} must be {allowed}, not {given:?}"),
+    )
+}

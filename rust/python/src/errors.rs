@@ -1,0 +1,75 @@
+//! Engine errors and caught panics as the exceptions of `hedgerow.errors`.
+
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use hedgerow_engine::{Error, ErrorCode, ErrorKind, Result};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+/// Call the engine; an error or a panic becomes an exception.
+///
+/// A caught panic leaves nothing half-done that a later call could see: the engine's locks
+/// recover from poisoning and its transactions roll back.
+pub fn call<T>(engine: impl FnOnce() -> Result<T>) -> PyResult<T> {
+    catch_unwind(AssertUnwindSafe(engine))
+        .unwrap_or_else(|panic| Err(panic_error(panic.as_ref())))
+        .map_err(to_py)
+}
+
+/// [`call`] with the interpreter free for other threads.
+pub fn call_detached<T: Send>(
+    py: Python<'_>,
+    engine: impl FnOnce() -> Result<T> + Send,
+) -> PyResult<T> {
+    py.detach(|| {
+        catch_unwind(AssertUnwindSafe(engine))
+            .unwrap_or_else(|panic| Err(panic_error(panic.as_ref())))
+    })
+    .map_err(to_py)
+}
+
+/// The exception for an engine error.
+#[allow(clippy::needless_pass_by_value)] // so that `map_err(to_py)` reads plainly
+pub fn to_py(error: Error) -> PyErr {
+    Python::attach(|py| instantiate(py, &error).unwrap_or_else(|failure| failure))
+}
+
+/// An `InvalidInputError` and its like, made in the shell itself.
+pub fn error(code: ErrorCode, message: impl Into<String>) -> PyErr {
+    to_py(Error::new(code, message))
+}
+
+fn instantiate(py: Python<'_>, error: &Error) -> PyResult<PyErr> {
+    let class = match error.code().kind() {
+        ErrorKind::InvalidInput => "InvalidInputError",
+        ErrorKind::QueryTooLarge => "QueryTooLargeError",
+        ErrorKind::IndexFile => "IndexFileError",
+        ErrorKind::Fault => "EngineError",
+    };
+    let arguments = PyDict::new(py);
+    arguments.set_item("code", error.code().as_str())?;
+    let class = py.import("hedgerow.errors")?.getattr(class)?;
+    Ok(PyErr::from_value(
+        class.call((error.message(),), Some(&arguments))?,
+    ))
+}
+
+fn panic_error(panic: &(dyn Any + Send)) -> Error {
+    let what = panic
+        .downcast_ref::<&str>()
+        .map(ToString::to_string)
+        .or_else(|| panic.downcast_ref::<String>().cloned())
+        .unwrap_or_else(|| "no message".to_owned());
+    Error::new(
+        ErrorCode::EnginePanic,
+        format!("the engine failed unexpectedly ({what}); please report this with the input"),
+    )
+}
+
+/// Panic inside the engine's guard, so that tests can see what a caller would.
+#[pyfunction]
+#[allow(clippy::panic)]
+pub fn _panic(message: String) -> PyResult<()> {
+    call(|| panic!("{message}"))
+}

@@ -1,0 +1,39 @@
+//! What `hedgerow.explain_query` is built from.
+
+use hedgerow_engine::query;
+use hedgerow_engine::text::tokenizer::TokenizerKind;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+use crate::aliases::Aliases;
+use crate::errors;
+use crate::query::PyToken;
+use crate::text::Text;
+
+/// The fields of a `QueryExplanation`, as a dict.
+#[pyfunction]
+#[pyo3(signature = (text, aliases=None, tokenizer="porter unicode61"))]
+pub fn explain_query<'py>(
+    py: Python<'py>,
+    text: Text,
+    aliases: Option<Aliases<'_>>,
+    tokenizer: &str,
+) -> PyResult<Bound<'py, PyDict>> {
+    let explanation = errors::call(|| {
+        let tokenizer = TokenizerKind::from_name(tokenizer)?;
+        let aliases = aliases.as_ref().map(Aliases::table);
+        query::explain(&text, aliases, tokenizer)
+    })?;
+    let mut words = Vec::with_capacity(explanation.words.len());
+    for word in explanation.words {
+        let tokens: Vec<PyToken> = word.tokens.into_iter().map(PyToken::from).collect();
+        words.push((word.source, word.outcome, tokens, word.reason, word.detail));
+    }
+    let fields = PyDict::new(py);
+    fields.set_item("normalised", explanation.normalised)?;
+    fields.set_item("filtered", explanation.filtered)?;
+    fields.set_item("words", words)?;
+    fields.set_item("fts", explanation.fts)?;
+    fields.set_item("match", explanation.match_text)?;
+    Ok(fields)
+}

@@ -1,0 +1,49 @@
+//! `hedgerow._engine`: the engine as Python sees it. One file per Python-visible noun; each
+//! function converts its arguments, calls the engine once and converts the result.
+
+mod aliases;
+mod compile;
+mod errors;
+mod explain;
+mod query;
+mod ranking;
+mod text;
+
+use hedgerow_engine::ErrorCode;
+use hedgerow_engine::query::stopwords::{DUTCH, ENGLISH};
+use pyo3::prelude::*;
+use pyo3::types::PyFrozenSet;
+
+#[pymodule(gil_used = false)]
+fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    let py = module.py();
+    module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    module.add("DEBUG_BUILD", cfg!(debug_assertions))?;
+    let codes: Vec<&str> = ErrorCode::ALL.iter().map(|code| code.as_str()).collect();
+    module.add("ERROR_CODES", PyFrozenSet::new(py, codes)?)?;
+    module.add("EN_STOPWORDS", PyFrozenSet::new(py, ENGLISH)?)?;
+    module.add("NL_STOPWORDS", PyFrozenSet::new(py, DUTCH)?)?;
+
+    module.add_class::<query::PyQuery>()?;
+    module.add_class::<query::PyToken>()?;
+    module.add_class::<aliases::PyAliasTable>()?;
+    for function in [
+        wrap_pyfunction!(query::normalise, module)?,
+        wrap_pyfunction!(query::parse_query, module)?,
+        wrap_pyfunction!(query::is_stopword, module)?,
+        wrap_pyfunction!(aliases::expand_aliases, module)?,
+        wrap_pyfunction!(compile::compile_fts, module)?,
+        wrap_pyfunction!(compile::compile_match, module)?,
+        wrap_pyfunction!(compile::compile_many, module)?,
+        wrap_pyfunction!(explain::explain_query, module)?,
+        wrap_pyfunction!(ranking::sanitise_query, module)?,
+        wrap_pyfunction!(ranking::strongest_term, module)?,
+        wrap_pyfunction!(ranking::query_tokens, module)?,
+        wrap_pyfunction!(ranking::trigrams, module)?,
+        wrap_pyfunction!(ranking::slug_text, module)?,
+        wrap_pyfunction!(errors::_panic, module)?,
+    ] {
+        module.add_function(function)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,54 @@
+//! Python strings as the engine takes them.
+
+use std::ops::Deref;
+
+use hedgerow_engine::ErrorCode;
+use pyo3::exceptions::PyUnicodeEncodeError;
+use pyo3::prelude::*;
+use pyo3::pybacked::PyBackedStr;
+use pyo3::types::PyString;
+
+use crate::errors;
+
+/// A Python `str` that is valid Unicode, borrowed from Python without a copy.
+pub struct Text(PyBackedStr);
+
+impl Deref for Text {
+    type Target = str;
+
+    fn deref(&self) -> &str {
+        &self.0
+    }
+}
+
+impl<'py> FromPyObject<'_, 'py> for Text {
+    type Error = PyErr;
+
+    fn extract(object: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+        let string = object.cast::<PyString>()?;
+        PyBackedStr::try_from(string.to_owned())
+            .map(Self)
+            .map_err(|error| lone_surrogate(object.py(), error))
+    }
+}
+
+/// Python's encoding error, said in terms of what the caller passed.
+fn lone_surrogate(py: Python<'_>, error: PyErr) -> PyErr {
+    if !error.is_instance_of::<PyUnicodeEncodeError>(py) {
+        return error;
+    }
+    match error
+        .value(py)
+        .getattr("start")
+        .and_then(|start| start.extract::<usize>())
+    {
+        Ok(place) => errors::error(
+            ErrorCode::LoneSurrogate,
+            format!(
+                "the text has half of a surrogate pair at character {place}; decode its source \
+                 as UTF-8 with errors=\"replace\", or remove the character"
+            ),
+        ),
+        Err(failure) => failure,
+    }
+}
