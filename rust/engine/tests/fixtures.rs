@@ -1,4 +1,9 @@
 //! The shared cases of spec/fixtures, as the engine answers them; pytest runs the same files.
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a test fails by panicking"
+)]
 
 use std::fs;
 use std::path::PathBuf;

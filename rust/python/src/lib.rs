@@ -1,6 +1,15 @@
 //! `hedgerow._engine`: the engine as Python sees it. One file per Python-visible noun; each
 //! function converts its arguments, calls the engine once and converts the result.
 
+#![allow(
+    clippy::needless_pass_by_value,
+    reason = "PyO3 hands arguments over by value"
+)]
+#![allow(
+    clippy::doc_markdown,
+    reason = "doc comments here are Python docstrings"
+)]
+
 mod aliases;
 mod compile;
 mod errors;
