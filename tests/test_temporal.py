@@ -506,21 +506,25 @@ def test_an_expansion_is_plain_data() -> None:
 @pytest.mark.parametrize(
     ("function", "arguments", "message"),
     [
-        (temporal.expand_temporal, (None, ANCHOR), "question must be a str, not NoneType"),
-        (temporal.augment_query, (b"x", ANCHOR), "question must be a str, not bytes"),
-        (temporal.resolved_hint_line, (1, None), "question must be a str, not int"),
-        (temporal.expand_temporal, ("x", 2026), "question_date must be a str or None, not int"),
-        (temporal.parse_question_date, (b"2026",), "text must be a str or None, not bytes"),
-        (temporal.reader_today, (1.5,), "date must be a str or None, not float"),
+        (temporal.expand_temporal, (None, ANCHOR), "a question must be a str, not NoneType"),
+        (temporal.augment_query, (b"x", ANCHOR), "a question must be a str, not bytes"),
+        (temporal.resolved_hint_line, (1, None), "a question must be a str, not int"),
+        (temporal.expand_temporal, ("x", 2026), "a question date must be a str or None, not int"),
+        (
+            temporal.parse_question_date,
+            (b"2026",),
+            "a question date must be a str or None, not bytes",
+        ),
+        (temporal.reader_today, (1.5,), "a question date must be a str or None, not float"),
         (
             temporal.date_search_tokens,
             (date(2026, 4, 18),),
-            "text must be a str or None, not date; pass its .isoformat()",
+            "a question date must be a str or None, not date; pass its .isoformat()",
         ),
         (
             temporal.augment_query,
             ("x", utc(2026, 4, 18)),
-            "question_date must be a str or None, not datetime; pass its .isoformat()",
+            "a question date must be a str or None, not datetime; pass its .isoformat()",
         ),
     ],
 )

@@ -95,7 +95,7 @@ def parse_question_date(text: str | None) -> datetime | None:
 
     Raises TypeError for anything but a str or None. See spec/temporal.md, "Anchor forms".
     """
-    return _read_date("text", text)
+    return _read_date(text)
 
 
 def expand_temporal(question: str, question_date: str | None) -> TemporalExpansion:
@@ -108,8 +108,8 @@ def expand_temporal(question: str, question_date: str | None) -> TemporalExpansi
     Raises TypeError for anything but text. See spec/temporal.md, "Recognisers".
     """
     if not isinstance(question, str):
-        raise TypeError(f"question must be a str, not {type(question).__name__}")
-    anchor = _read_date("question_date", question_date)
+        raise TypeError(f"a question must be a str, not {type(question).__name__}")
+    anchor = _read_date(question_date)
     if anchor is None:
         return TemporalExpansion(question, question, (), resolved=False)
 
@@ -144,7 +144,7 @@ def resolved_hint_line(question: str, date: str | None) -> str | None:
 
     Raises TypeError for anything but text. See spec/temporal.md, "For readers".
     """
-    hints = expand_temporal(question, question_date=date).date_hints
+    hints = expand_temporal(question, date).date_hints
     return f"[Resolved temporal references: {', '.join(hints)}]" if hints else None
 
 
@@ -155,7 +155,7 @@ def reader_today(date: str | None) -> str:
 
     Raises TypeError for anything but a str or None. See spec/temporal.md, "For readers".
     """
-    anchor = _read_date("date", date)
+    anchor = _read_date(date)
     if anchor is None:
         return (date or "").strip(SPACES) or "unknown"
     return f"{anchor.date().isoformat()} ({WEEKDAYS[anchor.weekday()]})"
@@ -170,7 +170,7 @@ def date_search_tokens(text: str | None) -> list[str]:
 
     Raises TypeError for anything but a str or None. See spec/temporal.md, "Search tokens".
     """
-    anchor = _read_date("text", text)
+    anchor = _read_date(text)
     if anchor is not None:
         day = anchor.date()
         month, weekday = MONTHS[day.month - 1], WEEKDAYS[day.weekday()]
@@ -180,13 +180,13 @@ def date_search_tokens(text: str | None) -> list[str]:
     return []
 
 
-def _read_date(argument: str, value: str | None) -> datetime | None:
-    """Read a date argument; a TypeError names the argument and how to make a date into text."""
+def _read_date(value: str | None) -> datetime | None:
+    """Read a question date; a TypeError says what was given and how to make a date into text."""
     if value is None:
         return None
     if not isinstance(value, str):
         fix = "; pass its .isoformat()" if isinstance(value, date) else ""
-        raise TypeError(f"{argument} must be a str or None, not {type(value).__name__}{fix}")
+        raise TypeError(f"a question date must be a str or None, not {type(value).__name__}{fix}")
     return parse_anchor(value)
 
 
