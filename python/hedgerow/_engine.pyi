@@ -3,6 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, final
 
+from typing_extensions import Self
+
 __version__: str
 DEBUG_BUILD: bool
 ERROR_CODES: frozenset[str]
@@ -21,7 +23,7 @@ class Token:
         kind: Literal["term", "phrase", "prefix"],
         text: str,
         operator: _Operator | None = None,
-    ) -> Token: ...
+    ) -> Self: ...
     @property
     def kind(self) -> Literal["term", "phrase", "prefix"]: ...
     @property
@@ -51,7 +53,7 @@ class Query:
     ) -> Query: ...
 
 class AliasTable:
-    def __new__(cls, mapping: _Aliases) -> AliasTable: ...
+    def __new__(cls, mapping: _Aliases) -> Self: ...
 
 def normalise(text: str) -> str: ...
 def parse_query(text: str) -> Query: ...
