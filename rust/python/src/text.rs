@@ -3,7 +3,7 @@
 use std::ops::Deref;
 
 use hedgerow_engine::ErrorCode;
-use pyo3::exceptions::PyUnicodeEncodeError;
+use pyo3::exceptions::{PyTypeError, PyUnicodeEncodeError};
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedStr;
 use pyo3::types::PyString;
