@@ -76,6 +76,7 @@ pub fn compile_many(
         let compile = |text: &str| target.compile(text, aliases, connective, matching);
         let place = |place: usize| move |error: Error| error.at(&format!("texts[{place}]"));
         texts
+            .0
             .iter()
             .enumerate()
             .map(|(at, text)| compile(text).map_err(place(at)))
