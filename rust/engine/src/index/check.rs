@@ -6,7 +6,7 @@ use super::Index;
 use crate::error::Result;
 
 /// Each query finds the ids of chunks, or the numbers of rows, that something is wrong with.
-const DISAGREEMENTS: [(&str, &str); 4] = [
+const DISAGREEMENTS: [(&str, &str); 5] = [
     (
         "chunks are not in the full-text index",
         "SELECT id FROM knowledge_chunks
@@ -23,6 +23,14 @@ const DISAGREEMENTS: [(&str, &str); 4] = [
           WHERE CASE WHEN json_valid(tags) THEN json_type(tags) <> 'array'
                        OR EXISTS (SELECT 1 FROM json_each(tags) WHERE type <> 'text')
                      ELSE 1 END",
+    ),
+    (
+        "chunks have a text of their tags that is not their tags",
+        "SELECT id FROM knowledge_chunks
+          WHERE CASE WHEN json_valid(tags) THEN tag_text <>
+                     (SELECT coalesce(group_concat(value, ' ' ORDER BY key), '')
+                        FROM json_each(tags))
+                     ELSE 0 END",
     ),
     (
         "chunks have metadata that is not a JSON object",

@@ -67,8 +67,8 @@ impl Chunk {
             && self.content == other.content
     }
 
-    /// The tags as FTS5 sees them. The view `knowledge_texts` joins them in the same way.
-    pub(super) fn joined_tags(&self) -> String {
+    /// The tags as FTS5 sees them.
+    pub(super) fn tag_text(&self) -> String {
         self.tags.join(" ")
     }
 }

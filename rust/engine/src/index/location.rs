@@ -143,6 +143,16 @@ impl Location {
                 | SqliteCode::AuthorizationForStatementDenied
                 | SqliteCode::OutOfMemory,
             ) => (ErrorCode::IndexIo, self.refused(error)),
+            None if matches!(
+                error,
+                rusqlite::Error::NulError(_) | rusqlite::Error::InvalidPath(_)
+            ) =>
+            {
+                (
+                    ErrorCode::IndexIo,
+                    format!("{self} cannot be opened: its path holds a NUL character; remove it"),
+                )
+            }
             // Columns of another type than ours: somebody else wrote into the file.
             None if !matches!(error, rusqlite::Error::QueryReturnedNoRows) => {
                 return self.damaged(&error.to_string());

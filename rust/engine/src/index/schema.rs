@@ -23,8 +23,9 @@ pub(super) fn schema_version() -> usize {
     MIGRATIONS.len()
 }
 
-/// FTS5 reads the searched texts from a view, because it sees tags joined by a space and the
-/// table keeps them apart. There are no triggers: `write.rs` keeps the two in step.
+/// FTS5 reads the searched texts from a view, because its `tags` are joined by spaces and those
+/// of the table are kept apart. The joined text is a column, since FTS5 reads no view that calls
+/// `json_each`. There are no triggers: `write.rs` keeps everything in step.
 ///
 /// A large `hashsize` makes bulk writing half as fast again; FTS5 fills it only as needed.
 fn create(connection: &Connection, tokenizer: TokenizerKind) -> rusqlite::Result<()> {
@@ -43,17 +44,14 @@ fn create(connection: &Connection, tokenizer: TokenizerKind) -> rusqlite::Result
              title TEXT NOT NULL,
              summary TEXT NOT NULL,
              tags TEXT NOT NULL,
+             tag_text TEXT NOT NULL,
              content TEXT NOT NULL,
              metadata TEXT NOT NULL
          ) STRICT;
          CREATE INDEX knowledge_chunks_path ON knowledge_chunks (path);
 
          CREATE VIEW knowledge_texts AS
-             SELECT row, path, title, summary,
-                    (SELECT coalesce(group_concat(value, ' ' ORDER BY key), '')
-                       FROM json_each(knowledge_chunks.tags)) AS tags,
-                    content
-               FROM knowledge_chunks;
+             SELECT row, path, title, summary, tag_text AS tags, content FROM knowledge_chunks;
          CREATE VIRTUAL TABLE knowledge_fts USING fts5(
              path, title, summary, tags, content,
              content = 'knowledge_texts', content_rowid = 'row',

@@ -34,6 +34,31 @@ pub struct Hit {
     pub rerank_score: Option<f64>,
 }
 
+impl Hit {
+    /// One sentence that says why the hit stands where it does.
+    pub fn explain(&self) -> String {
+        let parts = [
+            self.bm25_rank
+                .map(|rank| format!("number {} by BM25", rank + 1)),
+            self.vector_similarity
+                .map(|cosine| format!("vector similarity {}", short(cosine))),
+            self.rerank_score
+                .map(|score| format!("reranker's score {}", short(score))),
+        ];
+        let parts: Vec<String> = parts.into_iter().flatten().collect();
+        format!("score {}: {}", short(self.score), parts.join(", "))
+    }
+}
+
+/// A number to read. BM25 gives a word that is in most chunks almost nothing, but not nothing.
+fn short(number: f64) -> String {
+    if number != 0.0 && number.abs() < 0.001 {
+        format!("{number:.3e}")
+    } else {
+        format!("{number:.4}")
+    }
+}
+
 impl Index {
     /// The best `limit` chunks by BM25, best first; equal scores in row order.
     ///

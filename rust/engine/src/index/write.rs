@@ -93,8 +93,9 @@ struct Statements<'c> {
 impl<'c> Statements<'c> {
     fn prepare(connection: &'c Connection) -> rusqlite::Result<Self> {
         let find = format!("SELECT row, {COLUMNS} FROM knowledge_chunks WHERE id = ?");
-        let insert =
-            format!("INSERT INTO knowledge_chunks ({COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)");
+        let insert = format!(
+            "INSERT INTO knowledge_chunks ({COLUMNS}, tag_text) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
+        );
         Ok(Self {
             connection,
             find: connection.prepare_cached(&find)?,
@@ -102,7 +103,7 @@ impl<'c> Statements<'c> {
             update: connection.prepare_cached(
                 "UPDATE knowledge_chunks
                     SET path = ?2, ordinal = ?3, title = ?4, summary = ?5, tags = ?6,
-                        content = ?7, metadata = ?8
+                        content = ?7, metadata = ?8, tag_text = ?9
                   WHERE row = ?1",
             )?,
             delete: connection.prepare_cached("DELETE FROM knowledge_chunks WHERE row = ?")?,
@@ -139,6 +140,7 @@ impl<'c> Statements<'c> {
             to_json(&chunk.tags)?,
             chunk.content,
             to_json(&chunk.metadata)?,
+            chunk.tag_text(),
         ])?;
         index(&mut self.index, self.connection.last_insert_rowid(), chunk)
     }
@@ -163,6 +165,7 @@ impl<'c> Statements<'c> {
             to_json(&new.tags)?,
             new.content,
             metadata,
+            new.tag_text(),
         ])?;
         if reindex {
             index(&mut self.index, row, new)?;
@@ -173,13 +176,12 @@ impl<'c> Statements<'c> {
 
 /// Give FTS5 the texts of a row, to add or to forget.
 fn index(statement: &mut CachedStatement<'_>, row: i64, chunk: &Chunk) -> rusqlite::Result<()> {
-    let tags = chunk.joined_tags();
     statement.execute(params![
         row,
         chunk.path,
         chunk.title,
         chunk.summary,
-        tags,
+        chunk.tag_text(),
         chunk.content
     ])?;
     Ok(())
