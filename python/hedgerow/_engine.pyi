@@ -8,6 +8,8 @@ from typing import Any, Literal, TypedDict, final
 
 from .results import IndexStats
 
+from typing_extensions import Self
+
 __version__: str
 DEBUG_BUILD: bool
 ERROR_CODES: frozenset[str]
@@ -27,7 +29,7 @@ class Token:
         kind: Literal["term", "phrase", "prefix"],
         text: str,
         operator: _Operator | None = None,
-    ) -> Token: ...
+    ) -> Self: ...
     @property
     def kind(self) -> Literal["term", "phrase", "prefix"]: ...
     @property
@@ -57,7 +59,7 @@ class Query:
     ) -> Query: ...
 
 class AliasTable:
-    def __new__(cls, mapping: _Aliases) -> AliasTable: ...
+    def __new__(cls, mapping: _Aliases) -> Self: ...
 
 @final
 class Chunk:
