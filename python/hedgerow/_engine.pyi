@@ -6,9 +6,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Literal, TypedDict, final
 
-from .results import IndexStats
-
 from typing_extensions import Self
+
+from .results import IndexStats
 
 __version__: str
 DEBUG_BUILD: bool
