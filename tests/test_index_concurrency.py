@@ -253,7 +253,8 @@ if os.fork() == 0:
     time.sleep(0.4)
     again.upsert([hr.Chunk("child-1", "same", "winter")])
     again.close()
-    os._exit(0)
+    # An ordinary end: the inherited handle is dropped, and must not close anything.
+    sys.exit(0)
 time.sleep(0.2)
 index.upsert([hr.Chunk("parent-1", "same", "winter")])
 index.close()

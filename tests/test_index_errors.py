@@ -130,7 +130,7 @@ def test_limits():
         for limit in [0, -1, -(10**30)]:
             message = f"limit must be at least 1, not {limit}"
             refused("invalid_limit", message, index.search_bm25, "winter", limit)
-        for limit in [1.0, "1", True]:
+        for limit in [1.0, "1", True, None]:
             message = f"limit must be an int of at least 1, not {type(limit).__name__}"
             refused("invalid_limit", message, index.search_bm25, "winter", limit)
 
