@@ -30,7 +30,7 @@ lint: .venv/engine-built ## everything that is checked without being run
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
-	MYPYPATH=python $(BIN)/python -m mypy.stubtest hedgerow._engine --allowlist scripts/stubtest-allowlist.txt
+	$(BIN)/python -m mypy.stubtest hedgerow._engine --allowlist scripts/stubtest-allowlist.txt
 	$(BIN)/shellcheck .ci/run $$(git ls-files '*.sh')
 
 wheels: .venv/engine-built ## a wheel in wheelhouse/, proved in an environment without Rust

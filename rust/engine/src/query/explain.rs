@@ -146,7 +146,11 @@ fn dropped_word(source: String, reason: &Reason, aliases: Option<&AliasTable>) -
 
 fn stop_word_detail(text: &str) -> String {
     // The two lists have no word in common.
-    let language = if stopwords::contains(&ENGLISH, text) { "English" } else { "Dutch" };
+    let language = if stopwords::contains(&ENGLISH, text) {
+        "English"
+    } else {
+        "Dutch"
+    };
     format!("a stop word: {language}")
 }
 
