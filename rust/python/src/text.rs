@@ -3,7 +3,7 @@
 use std::ops::Deref;
 
 use hedgerow_engine::ErrorCode;
-use pyo3::exceptions::PyUnicodeEncodeError;
+use pyo3::exceptions::{PyTypeError, PyUnicodeEncodeError};
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedStr;
 use pyo3::types::PyString;
@@ -25,15 +25,45 @@ impl<'py> FromPyObject<'_, 'py> for Text {
     type Error = PyErr;
 
     fn extract(object: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
-        let string = object.cast::<PyString>()?;
+        Self::named(&*object.cast::<PyString>()?, "the text")
+    }
+}
+
+impl Text {
+    /// The text, called `name` should it not be valid Unicode.
+    pub fn named(string: &Bound<'_, PyString>, name: &str) -> PyResult<Self> {
         PyBackedStr::try_from(string.to_owned())
             .map(Self)
-            .map_err(|error| lone_surrogate(object.py(), error))
+            .map_err(|error| lone_surrogate(string.py(), error, name))
+    }
+}
+
+/// Many texts; one `str` is not taken for the sequence of its characters.
+pub struct Texts(pub Vec<Text>);
+
+impl<'py> FromPyObject<'_, 'py> for Texts {
+    type Error = PyErr;
+
+    fn extract(object: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+        if object.is_instance_of::<PyString>() {
+            return Err(PyTypeError::new_err(
+                "expected a sequence of str, not one str",
+            ));
+        }
+        let text = |(place, text): (usize, PyResult<Bound<'py, PyAny>>)| {
+            Text::named(text?.cast::<PyString>()?, &format!("texts[{place}]"))
+        };
+        object
+            .try_iter()?
+            .enumerate()
+            .map(text)
+            .collect::<PyResult<_>>()
+            .map(Self)
     }
 }
 
 /// Python's encoding error, said in terms of what the caller passed.
-fn lone_surrogate(py: Python<'_>, error: PyErr) -> PyErr {
+fn lone_surrogate(py: Python<'_>, error: PyErr, name: &str) -> PyErr {
     if !error.is_instance_of::<PyUnicodeEncodeError>(py) {
         return error;
     }
@@ -45,7 +75,7 @@ fn lone_surrogate(py: Python<'_>, error: PyErr) -> PyErr {
         Ok(place) => errors::error(
             ErrorCode::LoneSurrogate,
             format!(
-                "the text has half of a surrogate pair at character {place}; decode its source \
+                "{name} has half of a surrogate pair at character {place}; decode its source \
                  as UTF-8 with errors=\"replace\", or remove the character"
             ),
         ),
