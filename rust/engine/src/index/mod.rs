@@ -1,1 +1,185 @@
-//! The embedded index: one SQLite file.
+//! The embedded index: one SQLite file (spec/index.md).
+
+mod backup;
+mod check;
+mod chunk;
+mod filters;
+mod location;
+mod pool;
+mod read;
+mod schema;
+mod search;
+mod write;
+
+use std::path::{Path, PathBuf};
+use std::process;
+use std::sync::{PoisonError, RwLock, RwLockReadGuard};
+
+use rusqlite::{Connection, Transaction, TransactionBehavior};
+
+use crate::error::{Error, ErrorCode, Result};
+use crate::text::tokenizer::TokenizerKind;
+
+pub use chunk::Chunk;
+pub use filters::Filters;
+pub use read::{IndexStats, Page};
+pub use search::Hit;
+
+use location::Location;
+use pool::Pool;
+use schema::MIGRATIONS;
+
+/// A handle on an index, for use from many threads at once.
+///
+/// Searches run side by side, each on a read connection of its own; writes take turns. The
+/// handle belongs to the process that opened it.
+pub struct Index {
+    process: u32,
+    location: Location,
+    tokenizer: TokenizerKind,
+    read_only: bool,
+    /// None once closed. Every operation holds the lock shared, so that closing waits for it.
+    pool: RwLock<Option<Pool>>,
+}
+
+impl Index {
+    /// Open an index file, made first when there is none.
+    ///
+    /// A file keeps the tokenizer it was made with; the default asks for none in particular.
+    pub fn open(path: &Path, tokenizer: TokenizerKind, read_only: bool) -> Result<Self> {
+        let location = Location::file(path, read_only)?;
+        Self::open_at(location, tokenizer, read_only)
+    }
+
+    /// Make an index in memory, gone with the handle.
+    pub fn in_memory(tokenizer: TokenizerKind) -> Result<Self> {
+        Self::open_at(Location::memory(), tokenizer, false)
+    }
+
+    fn open_at(location: Location, asked: TokenizerKind, read_only: bool) -> Result<Self> {
+        let mut connection = location.first_connection(read_only)?;
+        let tokenizer = schema::prepare(&mut connection, &location, asked, read_only, MIGRATIONS)?;
+        Ok(Self {
+            process: process::id(),
+            pool: RwLock::new(Some(Pool::new(
+                connection,
+                read_only,
+                location.path().is_none(),
+            ))),
+            location,
+            tokenizer,
+            read_only,
+        })
+    }
+
+    /// The absolute path of the file; none for an index in memory.
+    pub fn path(&self) -> Option<&PathBuf> {
+        self.location.path()
+    }
+
+    /// The tokenizer the index was made with.
+    pub fn tokenizer(&self) -> TokenizerKind {
+        self.tokenizer
+    }
+
+    /// Whether this handle refuses to write.
+    pub fn read_only(&self) -> bool {
+        self.read_only
+    }
+
+    /// Close the connections once running operations are through; closing again does nothing.
+    pub fn close(&self) -> Result<()> {
+        self.check_process()?;
+        let pool = self
+            .pool
+            .write()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take();
+        drop(pool);
+        Ok(())
+    }
+
+    /// Run `work` on a read connection, in one transaction: its statements see one state.
+    fn read<T>(&self, work: impl FnOnce(&Connection) -> rusqlite::Result<T>) -> Result<T> {
+        self.on_reader(|reader| {
+            // Rolled back when dropped, which for reading is as good as a commit.
+            let transaction = Transaction::new_unchecked(reader, TransactionBehavior::Deferred)?;
+            work(&transaction)
+        })
+    }
+
+    /// Run `work` on a read connection, outside a transaction.
+    fn on_reader<T>(&self, work: impl FnOnce(&Connection) -> rusqlite::Result<T>) -> Result<T> {
+        let guard = self.opened()?;
+        let pool = guard.as_ref().ok_or_else(|| self.closed())?;
+        let _shared = pool.share();
+        let reader = match pool.take_reader() {
+            Some(reader) => reader,
+            None => self.location.connection(true)?,
+        };
+        let result = work(&reader).map_err(|error| self.location.error(&error));
+        pool.return_reader(reader);
+        result
+    }
+
+    /// Run `work` in one write transaction: all of it is kept, or nothing.
+    fn write<T>(&self, work: impl FnOnce(&Connection) -> rusqlite::Result<T>) -> Result<T> {
+        self.check_process()?;
+        if self.read_only {
+            return Err(self.location.refuse_write());
+        }
+        let guard = self.opened()?;
+        let pool = guard.as_ref().ok_or_else(|| self.closed())?;
+        let mut writer = pool.writer();
+        let _exclusive = pool.exclude();
+        let connection = match writer.as_mut() {
+            Some(connection) => connection,
+            None => writer.insert(self.location.connection(false)?),
+        };
+        let run = || {
+            let transaction =
+                Transaction::new_unchecked(connection, TransactionBehavior::Immediate)?;
+            let value = work(&transaction)?;
+            transaction.commit()?;
+            Ok(value)
+        };
+        run().map_err(|error| self.location.error(&error))
+    }
+
+    fn opened(&self) -> Result<RwLockReadGuard<'_, Option<Pool>>> {
+        self.check_process()?;
+        Ok(self.pool.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// SQLite's connections must not cross a fork: locks and shared memory stay behind. Asked
+    /// before any lock is taken, since a thread that held one may not exist here.
+    fn check_process(&self) -> Result<()> {
+        if process::id() == self.process {
+            return Ok(());
+        }
+        Err(Error::new(
+            ErrorCode::IndexForked,
+            format!(
+                "{} was opened in another process; open it again after fork",
+                self.location
+            ),
+        ))
+    }
+
+    fn closed(&self) -> Error {
+        Error::new(
+            ErrorCode::IndexClosed,
+            format!("{} is closed; open it again to use it", self.location),
+        )
+    }
+}
+
+impl Drop for Index {
+    fn drop(&mut self) {
+        // Closing inherited connections could undo what the parent process is doing.
+        if process::id() != self.process {
+            let pool = self.pool.get_mut().unwrap_or_else(PoisonError::into_inner);
+            std::mem::forget(pool.take());
+        }
+    }
+}
