@@ -35,8 +35,8 @@ fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("DEBUG_BUILD", cfg!(debug_assertions))?;
     let codes: Vec<&str> = ErrorCode::ALL.iter().map(|code| code.as_str()).collect();
     module.add("ERROR_CODES", PyFrozenSet::new(py, codes)?)?;
-    module.add("EN_STOPWORDS", PyFrozenSet::new(py, ENGLISH)?)?;
-    module.add("NL_STOPWORDS", PyFrozenSet::new(py, DUTCH)?)?;
+    module.add("EN_STOPWORDS", PyFrozenSet::new(py, ENGLISH.words())?)?;
+    module.add("NL_STOPWORDS", PyFrozenSet::new(py, DUTCH.words())?)?;
 
     module.add_class::<query::PyQuery>()?;
     module.add_class::<query::PyToken>()?;

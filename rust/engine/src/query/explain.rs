@@ -4,7 +4,7 @@ use super::alias::{self, AliasTable};
 use super::ast::{Connective, Operator, Query, Token};
 use super::compile::{MatchOptions, compile_fts, compile_match};
 use super::parse::{Fate, OperatorFate, Reason, scan};
-use super::stopwords::{self, ENGLISH};
+use super::stopwords::ENGLISH;
 use crate::error::Result;
 use crate::text::tokenizer::TokenizerKind;
 
@@ -146,7 +146,7 @@ fn dropped_word(source: String, reason: &Reason, aliases: Option<&AliasTable>) -
 
 fn stop_word_detail(text: &str) -> String {
     // The two lists have no word in common.
-    let language = if stopwords::contains(&ENGLISH, text) {
+    let language = if ENGLISH.contains(text) {
         "English"
     } else {
         "Dutch"
