@@ -157,7 +157,10 @@ impl PyIndex {
     ///
     /// Raises InvalidInputError for a limit below 1, wrong filters or options, and
     /// QueryTooLargeError.
-    #[pyo3(signature = (text, limit=None, *, aliases=None, filters=None, matching="spec", default_operator="OR"))]
+    #[pyo3(
+        signature = (text, limit=None, *, aliases=None, filters=None, matching="spec", default_operator="OR"),
+        text_signature = "($self, text, limit=10, *, aliases=None, filters=None, matching='spec', default_operator='OR')"
+    )]
     #[allow(clippy::too_many_arguments, reason = "keyword arguments in Python")]
     fn search_bm25(
         &self,
