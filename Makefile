@@ -39,7 +39,7 @@ wheels: .venv/engine-built ## a wheel in wheelhouse/, proved in an environment w
 	$(BIN)/python scripts/prove_wheel.py wheelhouse
 
 fuzz: prerequisites ## a minute of fuzzing; needs: cargo install cargo-fuzz
-	cd rust && RUSTC_BOOTSTRAP=1 cargo fuzz run compile_match -- -max_total_time=60
+	RUSTC_BOOTSTRAP=1 cargo fuzz run --fuzz-dir rust/fuzz compile_match -- -max_total_time=60
 
 clean: ## remove all that make made
 	rm -rf .venv .try target wheelhouse rust/fuzz/target

@@ -75,8 +75,10 @@ def prove(wheel: Path, folder: Path) -> None:
             env=environment,
             stdout=subprocess.PIPE,
             text=True,
-            check=True,
+            check=False,
         )
+        if result.returncode != 0:
+            sys.exit(f"{program} failed: {' '.join(arguments)}")
         return result.stdout.strip()
 
     run("python", "-m", "pip", "install", "--quiet", "--only-binary", ":all:", str(wheel))
