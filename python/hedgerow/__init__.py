@@ -17,6 +17,7 @@ from .errors import (
     InvalidInputError,
     QueryTooLargeError,
 )
+from .index import Chunk, Filters, Hit, Index, IndexStats
 from .query import (
     EN_STOPWORDS,
     NL_STOPWORDS,
@@ -39,10 +40,15 @@ __all__ = [
     "EN_STOPWORDS",
     "NL_STOPWORDS",
     "AliasTable",
+    "Chunk",
     "EngineError",
     "ExplainedWord",
+    "Filters",
     "HedgerowError",
+    "Hit",
+    "Index",
     "IndexFileError",
+    "IndexStats",
     "InvalidInputError",
     "Query",
     "QueryExplanation",

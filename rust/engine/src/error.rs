@@ -54,6 +54,8 @@ error_codes! {
         AlreadyExpanded = "already_expanded",
         /// A chunk that cannot be stored.
         InvalidChunk = "invalid_chunk",
+        /// Ids of another shape than a sequence of texts.
+        InvalidId = "invalid_id",
         /// A filter that cannot be applied.
         InvalidFilter = "invalid_filter",
         /// A limit below 1.

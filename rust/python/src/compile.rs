@@ -16,7 +16,7 @@ use crate::text::Text;
 #[pyfunction]
 #[pyo3(signature = (query_or_text, aliases=None, *, default_operator="OR"))]
 pub fn compile_fts(
-    query_or_text: QueryOrText<'_>,
+    query_or_text: QueryOrText,
     aliases: Option<Aliases<'_>>,
     default_operator: &str,
 ) -> PyResult<String> {
@@ -35,7 +35,7 @@ pub fn compile_fts(
 #[pyfunction]
 #[pyo3(signature = (query_or_text, aliases=None, *, default_operator="OR", matching="spec", date_hints=Vec::new()))]
 pub fn compile_match(
-    query_or_text: QueryOrText<'_>,
+    query_or_text: QueryOrText,
     aliases: Option<Aliases<'_>>,
     default_operator: &str,
     matching: &str,

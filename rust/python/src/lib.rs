@@ -11,12 +11,17 @@
 )]
 
 mod aliases;
+mod chunk;
 mod compile;
 mod errors;
 mod explain;
+mod filters;
+mod hit;
+mod index;
 mod query;
 mod ranking;
 mod text;
+mod value;
 
 use hedgerow_engine::ErrorCode;
 use hedgerow_engine::query::stopwords::{DUTCH, ENGLISH};
@@ -36,6 +41,11 @@ fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<query::PyQuery>()?;
     module.add_class::<query::PyToken>()?;
     module.add_class::<aliases::PyAliasTable>()?;
+    module.add_class::<chunk::PyChunk>()?;
+    module.add_class::<filters::PyFilters>()?;
+    module.add_class::<hit::PyHit>()?;
+    module.add_class::<index::PyIndex>()?;
+    module.add_class::<index::PyChunks>()?;
     for function in [
         wrap_pyfunction!(query::normalise, module)?,
         wrap_pyfunction!(query::parse_query, module)?,

@@ -197,17 +197,17 @@ impl PyQuery {
 }
 
 /// A query, or a text that is parsed first.
-pub enum QueryOrText<'py> {
-    Query(Bound<'py, PyQuery>),
+pub enum QueryOrText {
+    Query(Py<PyQuery>),
     Text(Text),
 }
 
-impl<'py> FromPyObject<'_, 'py> for QueryOrText<'py> {
+impl<'py> FromPyObject<'_, 'py> for QueryOrText {
     type Error = PyErr;
 
     fn extract(object: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
         if let Ok(query) = object.cast::<PyQuery>() {
-            return Ok(Self::Query(query.to_owned()));
+            return Ok(Self::Query(query.to_owned().unbind()));
         }
         if object.is_instance_of::<PyString>() {
             return object.extract().map(Self::Text);
@@ -219,7 +219,7 @@ impl<'py> FromPyObject<'_, 'py> for QueryOrText<'py> {
     }
 }
 
-impl QueryOrText<'_> {
+impl QueryOrText {
     /// The query, parsed if need be.
     pub fn with<T>(
         &self,

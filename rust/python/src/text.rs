@@ -25,15 +25,21 @@ impl<'py> FromPyObject<'_, 'py> for Text {
     type Error = PyErr;
 
     fn extract(object: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
-        let string = object.cast::<PyString>()?;
+        Self::named(&*object.cast::<PyString>()?, "the text")
+    }
+}
+
+impl Text {
+    /// The text, called `name` should it not be valid Unicode.
+    pub fn named(string: &Bound<'_, PyString>, name: &str) -> PyResult<Self> {
         PyBackedStr::try_from(string.to_owned())
             .map(Self)
-            .map_err(|error| lone_surrogate(object.py(), error))
+            .map_err(|error| lone_surrogate(string.py(), error, name))
     }
 }
 
 /// Python's encoding error, said in terms of what the caller passed.
-fn lone_surrogate(py: Python<'_>, error: PyErr) -> PyErr {
+fn lone_surrogate(py: Python<'_>, error: PyErr, name: &str) -> PyErr {
     if !error.is_instance_of::<PyUnicodeEncodeError>(py) {
         return error;
     }
@@ -45,7 +51,7 @@ fn lone_surrogate(py: Python<'_>, error: PyErr) -> PyErr {
         Ok(place) => errors::error(
             ErrorCode::LoneSurrogate,
             format!(
-                "the text has half of a surrogate pair at character {place}; decode its source \
+                "{name} has half of a surrogate pair at character {place}; decode its source \
                  as UTF-8 with errors=\"replace\", or remove the character"
             ),
         ),

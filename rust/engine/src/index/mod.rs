@@ -1,1 +1,274 @@
-//! The embedded index: one SQLite file.
+//! The embedded index: one SQLite file (spec/index.md).
+
+mod backup;
+mod check;
+mod chunk;
+mod filters;
+mod location;
+mod pool;
+mod read;
+mod schema;
+mod search;
+mod write;
+
+use std::path::{Path, PathBuf};
+use std::process;
+use std::sync::{PoisonError, RwLock, RwLockReadGuard};
+use std::time::Duration;
+
+use rusqlite::{Connection, Transaction, TransactionBehavior};
+
+use crate::error::{Error, ErrorCode, Result};
+use crate::text::tokenizer::TokenizerKind;
+
+pub use chunk::Chunk;
+pub use filters::Filters;
+pub use read::{IndexStats, Page};
+pub use search::Hit;
+
+use location::Location;
+use pool::Pool;
+use schema::MIGRATIONS;
+
+/// A handle on an index, for use from many threads at once.
+///
+/// Searches run side by side, each on a read connection of its own; writes take turns. The
+/// handle belongs to the process that opened it.
+pub struct Index {
+    process: u32,
+    location: Location,
+    tokenizer: TokenizerKind,
+    read_only: bool,
+    /// None once closed. Every operation holds the lock shared, so that closing waits for it.
+    pool: RwLock<Option<Pool>>,
+}
+
+impl Index {
+    /// Open an index file, made first when there is none.
+    ///
+    /// A file keeps the tokenizer it was made with; the default asks for none in particular.
+    pub fn open(path: &Path, tokenizer: TokenizerKind, read_only: bool) -> Result<Self> {
+        let location = Location::file(path, read_only)?;
+        Self::open_at(location, tokenizer, read_only)
+    }
+
+    /// Make an index in memory, gone with the handle.
+    pub fn in_memory(tokenizer: TokenizerKind) -> Result<Self> {
+        Self::open_at(Location::memory(), tokenizer, false)
+    }
+
+    fn open_at(location: Location, asked: TokenizerKind, read_only: bool) -> Result<Self> {
+        let mut connection = location.first_connection(read_only)?;
+        let tokenizer = schema::prepare(&mut connection, &location, asked, read_only, MIGRATIONS)?;
+        Ok(Self {
+            process: process::id(),
+            pool: RwLock::new(Some(Pool::new(
+                connection,
+                read_only,
+                location.path().is_none(),
+            ))),
+            location,
+            tokenizer,
+            read_only,
+        })
+    }
+
+    /// The absolute path of the file; none for an index in memory.
+    pub fn path(&self) -> Option<&PathBuf> {
+        self.location.path()
+    }
+
+    /// The tokenizer the index was made with.
+    pub fn tokenizer(&self) -> TokenizerKind {
+        self.tokenizer
+    }
+
+    /// Whether this handle refuses to write.
+    pub fn read_only(&self) -> bool {
+        self.read_only
+    }
+
+    /// Close the connections once running operations are through; closing again does nothing.
+    pub fn close(&self) -> Result<()> {
+        self.check_process()?;
+        let pool = self
+            .pool
+            .write()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take();
+        drop(pool);
+        Ok(())
+    }
+
+    /// Run `work` on a read connection, in one transaction: its statements see one state.
+    fn read<T>(&self, work: impl FnOnce(&Connection) -> rusqlite::Result<T>) -> Result<T> {
+        self.on_reader(|reader| {
+            // Rolled back when dropped, which for reading is as good as a commit.
+            let transaction = Transaction::new_unchecked(reader, TransactionBehavior::Deferred)?;
+            work(&transaction)
+        })
+    }
+
+    /// Run `work` on a read connection, outside a transaction.
+    fn on_reader<T>(&self, work: impl FnOnce(&Connection) -> rusqlite::Result<T>) -> Result<T> {
+        let guard = self.opened()?;
+        let pool = guard.as_ref().ok_or_else(|| self.closed())?;
+        let _shared = pool.share();
+        let reader = match pool.take_reader() {
+            Some(reader) => reader,
+            None => self.location.connection(true)?,
+        };
+        let result = work(&reader).map_err(|error| self.location.error(&error));
+        pool.return_reader(reader);
+        result
+    }
+
+    /// Run `work` in one write transaction: all of it is kept, or nothing.
+    fn write<T>(&self, work: impl FnOnce(&Connection) -> rusqlite::Result<T>) -> Result<T> {
+        self.check_process()?;
+        if self.read_only {
+            return Err(self.location.refuse_write());
+        }
+        let guard = self.opened()?;
+        let pool = guard.as_ref().ok_or_else(|| self.closed())?;
+        let mut writer = pool.writer();
+        let _exclusive = pool.exclude();
+        let connection = match writer.as_mut() {
+            Some(connection) => connection,
+            None => writer.insert(self.location.connection(false)?),
+        };
+        let run = || {
+            let transaction =
+                Transaction::new_unchecked(connection, TransactionBehavior::Immediate)?;
+            let value = work(&transaction)?;
+            transaction.commit()?;
+            Ok(value)
+        };
+        run().map_err(|error| self.location.error(&error))
+    }
+
+    /// How long writes through this handle wait for another process; half a minute if not set.
+    pub fn set_write_timeout(&self, timeout: Duration) -> Result<()> {
+        let guard = self.opened()?;
+        let pool = guard.as_ref().ok_or_else(|| self.closed())?;
+        pool.writer()
+            .as_ref()
+            .map_or(Ok(()), |writer| writer.busy_timeout(timeout))
+            .map_err(|error| self.location.error(&error))
+    }
+
+    fn opened(&self) -> Result<RwLockReadGuard<'_, Option<Pool>>> {
+        self.check_process()?;
+        Ok(self.pool.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// SQLite's connections must not cross a fork: locks and shared memory stay behind. Asked
+    /// before any lock is taken, since a thread that held one may not exist here.
+    fn check_process(&self) -> Result<()> {
+        if process::id() == self.process {
+            return Ok(());
+        }
+        Err(Error::new(
+            ErrorCode::IndexForked,
+            format!(
+                "{} was opened in another process; open it again after fork",
+                self.location
+            ),
+        ))
+    }
+
+    fn closed(&self) -> Error {
+        Error::new(
+            ErrorCode::IndexClosed,
+            format!("{} is closed; open it again to use it", self.location),
+        )
+    }
+}
+
+impl Drop for Index {
+    fn drop(&mut self) {
+        // Closing inherited connections could undo what the parent process is doing.
+        if process::id() != self.process {
+            let pool = self.pool.get_mut().unwrap_or_else(PoisonError::into_inner);
+            std::mem::forget(pool.take());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+
+    use super::*;
+
+    fn chunk(id: &str, content: &str) -> Chunk {
+        Chunk {
+            id: id.to_owned(),
+            content: content.to_owned(),
+            ..Chunk::default()
+        }
+    }
+
+    #[test]
+    fn a_panic_while_writing_leaves_nothing_behind() {
+        let index = Index::in_memory(TokenizerKind::Porter).unwrap();
+        index.upsert(&[&chunk("a", "before")]).unwrap();
+        let panicked = catch_unwind(AssertUnwindSafe(|| {
+            index.write(|connection| -> rusqlite::Result<()> {
+                connection.execute_batch("DELETE FROM knowledge_chunks")?;
+                panic!("on purpose");
+            })
+        }));
+        assert!(panicked.is_err());
+        assert_eq!(index.len().unwrap(), 1);
+        assert_eq!(index.upsert(&[&chunk("b", "after")]).unwrap(), 1);
+        assert_eq!(index.check().unwrap(), [] as [&str; 0]);
+    }
+
+    #[test]
+    fn a_failed_write_is_undone() {
+        let index = Index::in_memory(TokenizerKind::Porter).unwrap();
+        let error = index
+            .write(|connection| {
+                connection.execute_batch("INSERT INTO settings VALUES ('a', 'b')")?;
+                connection.execute_batch("INSERT INTO nowhere VALUES (1)")
+            })
+            .unwrap_err();
+        assert_eq!(error.code(), ErrorCode::EngineFault);
+        assert!(error.message().contains("no such table"), "{error}");
+        let settings: u64 = index
+            .read(|connection| {
+                connection.query_row("SELECT count(*) FROM settings", [], |row| row.get(0))
+            })
+            .unwrap();
+        assert_eq!(settings, 1);
+    }
+
+    #[test]
+    fn databases_in_memory_are_apart_and_may_grow_past_a_gibibyte() {
+        let [one, two] = [(), ()].map(|()| Index::in_memory(TokenizerKind::Porter).unwrap());
+        one.upsert(&[&chunk("a", "one")]).unwrap();
+        assert_eq!(two.len().unwrap(), 0);
+        one.read(|connection| {
+            let mut limit = -1;
+            let control = rusqlite::FileControl::SizeLimit(&mut limit);
+            connection.file_control(None::<&str>, control)?;
+            assert!(limit > 1 << 30, "{limit}");
+            Ok(())
+        })
+        .unwrap();
+    }
+
+    #[test]
+    fn a_writer_that_cannot_have_the_lock_says_so() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("index.db");
+        let index = Index::open(&path, TokenizerKind::Porter, false).unwrap();
+        let other = Connection::open(&path).unwrap();
+        other.execute_batch("BEGIN IMMEDIATE").unwrap();
+        index.set_write_timeout(Duration::ZERO).unwrap();
+        let error = index.upsert(&[&chunk("a", "late")]).unwrap_err();
+        assert_eq!(error.code(), ErrorCode::IndexBusy, "{error}");
+        assert_eq!(index.len().unwrap(), 0, "readers do not wait");
+    }
+}

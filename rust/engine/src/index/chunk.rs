@@ -1,0 +1,81 @@
+//! Chunks, and the rows they are kept in.
+
+use rusqlite::Row;
+use rusqlite::types::Type;
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
+
+use crate::error::{Error, ErrorCode, Result};
+
+/// One searchable piece of knowledge.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Chunk {
+    /// Its name, unique in an index.
+    pub id: String,
+    /// Where it comes from; many chunks may share a path.
+    pub path: String,
+    /// Its place among the chunks of its path; at least 0.
+    pub ordinal: i64,
+    /// Searched with weight 10.
+    pub title: String,
+    /// Searched with weight 5.
+    pub summary: String,
+    /// Searched with weight 4; a tag may hold spaces.
+    pub tags: Vec<String>,
+    /// Searched with weight 1.
+    pub content: String,
+    /// Not searched, but filtered by.
+    pub metadata: Map<String, Value>,
+}
+
+/// The columns a chunk is read from, in the order of [`Chunk::with_row`].
+pub(super) const COLUMNS: &str = "id, path, ordinal, title, summary, tags, content, metadata";
+
+impl Chunk {
+    /// Refuse what cannot be stored.
+    pub(super) fn check(&self) -> Result<()> {
+        if self.id.is_empty() {
+            return Err(Error::new(
+                ErrorCode::InvalidChunk,
+                "the id is empty; give every chunk an id of its own",
+            ));
+        }
+        Ok(())
+    }
+
+    /// The number of the row and its chunk, from `row` and [`COLUMNS`].
+    pub(super) fn with_row(row: &Row<'_>) -> rusqlite::Result<(i64, Self)> {
+        let chunk = Self {
+            id: row.get(1)?,
+            path: row.get(2)?,
+            ordinal: row.get(3)?,
+            title: row.get(4)?,
+            summary: row.get(5)?,
+            tags: json(row, 6)?,
+            content: row.get(7)?,
+            metadata: json(row, 8)?,
+        };
+        Ok((row.get(0)?, chunk))
+    }
+
+    /// Whether FTS5 sees the same texts.
+    pub(super) fn same_texts(&self, other: &Self) -> bool {
+        self.path == other.path
+            && self.title == other.title
+            && self.summary == other.summary
+            && self.tags == other.tags
+            && self.content == other.content
+    }
+
+    /// The tags as FTS5 sees them.
+    pub(super) fn tag_text(&self) -> String {
+        self.tags.join(" ")
+    }
+}
+
+/// What a column keeps as JSON.
+fn json<T: DeserializeOwned>(row: &Row<'_>, column: usize) -> rusqlite::Result<T> {
+    serde_json::from_str(row.get_ref(column)?.as_str()?).map_err(|error| {
+        rusqlite::Error::FromSqlConversionFailure(column, Type::Text, Box::new(error))
+    })
+}

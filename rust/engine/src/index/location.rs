@@ -1,0 +1,214 @@
+//! Where an index is, how its connections are opened, and its SQLite errors in our words.
+
+use std::fmt::{self, Display, Formatter};
+use std::path::{self, Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use rusqlite::{Connection, ErrorCode as SqliteCode, FileControl, OpenFlags, vtab::array};
+
+use super::filters;
+use crate::error::{Error, ErrorCode, Result};
+
+/// How long a connection waits for a lock that another process holds.
+const BUSY_TIMEOUT: Duration = Duration::from_secs(30);
+/// The largest database in memory: SQLite allocates it in one piece of less than 2 GiB.
+const MEMORY_LIMIT: i64 = 0x7fff_f000;
+
+/// A file, or a database in memory that all connections of one handle share.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Location {
+    File(PathBuf),
+    Memory(u64),
+}
+
+impl Location {
+    /// The place of an index file, which must exist to be opened read-only.
+    pub fn file(path: &Path, read_only: bool) -> Result<Self> {
+        let io = |message: String| Error::new(ErrorCode::IndexIo, message);
+        // An absolute path is never taken for a URI, and outlives a change of directory.
+        let absolute = path::absolute(path).map_err(|error| {
+            io(format!(
+                "the path {} cannot be used: {error}",
+                path.display()
+            ))
+        })?;
+        if absolute.is_dir() {
+            return Err(io(format!(
+                "{} is a folder; give the path of a file in it",
+                absolute.display()
+            )));
+        }
+        if read_only && !absolute.exists() {
+            return Err(Error::new(
+                ErrorCode::IndexNotFound,
+                format!(
+                    "there is no index at {}; check the path, or open it without read_only to \
+                     make one",
+                    absolute.display()
+                ),
+            ));
+        }
+        match absolute.parent() {
+            Some(folder) if !folder.is_dir() => Err(io(format!(
+                "the folder {} does not exist; create it first",
+                folder.display()
+            ))),
+            _ => Ok(Self::File(absolute)),
+        }
+    }
+
+    /// A database in memory with a name of its own.
+    pub fn memory() -> Self {
+        static COUNTER: AtomicU64 = AtomicU64::new(0);
+        Self::Memory(COUNTER.fetch_add(1, Ordering::Relaxed))
+    }
+
+    pub fn path(&self) -> Option<&PathBuf> {
+        match self {
+            Self::File(path) => Some(path),
+            Self::Memory(_) => None,
+        }
+    }
+
+    /// The connection a handle starts with; it makes the file when there is none.
+    pub fn first_connection(&self, read_only: bool) -> Result<Connection> {
+        let flags = if read_only {
+            OpenFlags::SQLITE_OPEN_READ_ONLY
+        } else {
+            OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE
+        };
+        self.connect(flags, read_only)
+    }
+
+    /// One more connection. A file that was removed meanwhile is not made again.
+    pub fn connection(&self, read_only: bool) -> Result<Connection> {
+        // Not SQLITE_OPEN_READ_ONLY: a reader, too, may have to set up the shared memory of WAL.
+        self.connect(OpenFlags::SQLITE_OPEN_READ_WRITE, read_only)
+    }
+
+    fn connect(&self, flags: OpenFlags, read_only: bool) -> Result<Connection> {
+        self.try_connect(flags, read_only)
+            .map_err(|error| self.error(&error))
+    }
+
+    fn try_connect(&self, flags: OpenFlags, read_only: bool) -> rusqlite::Result<Connection> {
+        // A connection serves one thread at a time, so it needs no mutex of its own.
+        let flags = flags | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_EXRESCODE;
+        let connection = match self {
+            Self::File(path) => Connection::open_with_flags(path, flags)?,
+            Self::Memory(number) => Connection::open_with_flags(
+                format!("file:/hedgerow-{number}?vfs=memdb"),
+                flags | OpenFlags::SQLITE_OPEN_URI,
+            )?,
+        };
+        connection.busy_timeout(BUSY_TIMEOUT)?;
+        connection.execute_batch(
+            "PRAGMA synchronous = NORMAL;
+             PRAGMA trusted_schema = OFF;
+             PRAGMA journal_size_limit = 67108864;",
+        )?;
+        if read_only {
+            connection.execute_batch("PRAGMA query_only = ON")?;
+        }
+        if let Self::Memory(_) = self {
+            let mut limit = MEMORY_LIMIT;
+            connection.file_control(None::<&str>, FileControl::SizeLimit(&mut limit))?;
+        }
+        connection.set_prepared_statement_cache_capacity(32);
+        array::load_module(&connection)?;
+        filters::register(&connection)?;
+        Ok(connection)
+    }
+
+    /// What SQLite reported, in our words.
+    pub fn error(&self, error: &rusqlite::Error) -> Error {
+        match error {
+            rusqlite::Error::NulError(_) | rusqlite::Error::InvalidPath(_) => {
+                return Error::new(
+                    ErrorCode::IndexIo,
+                    format!("{self} cannot be opened: its path holds a NUL character; remove it"),
+                );
+            }
+            // Columns of another type than ours: somebody else wrote into the file.
+            rusqlite::Error::FromSqlConversionFailure(..)
+            | rusqlite::Error::IntegralValueOutOfRange(..)
+            | rusqlite::Error::InvalidColumnType(..)
+            | rusqlite::Error::Utf8Error(..) => return self.damaged(&error.to_string()),
+            _ => {}
+        }
+        let (code, sentence) = match error.sqlite_error_code() {
+            Some(SqliteCode::DatabaseCorrupt) => return self.damaged(&error.to_string()),
+            Some(SqliteCode::NotADatabase) => return self.not_an_index(),
+            Some(SqliteCode::ReadOnly) => return self.refuse_write(),
+            Some(SqliteCode::DatabaseBusy | SqliteCode::DatabaseLocked) => (
+                ErrorCode::IndexBusy,
+                format!("{self} was locked by another process for too long; try again"),
+            ),
+            Some(SqliteCode::TooBig) => (
+                ErrorCode::InvalidChunk,
+                "a text is over SQLite's limit of 1,000,000,000 bytes; split the chunk".to_owned(),
+            ),
+            Some(
+                SqliteCode::DiskFull
+                | SqliteCode::SystemIoFailure
+                | SqliteCode::CannotOpen
+                | SqliteCode::PermissionDenied
+                | SqliteCode::OutOfMemory,
+            ) => (ErrorCode::IndexIo, self.refused(error)),
+            _ => (
+                ErrorCode::EngineFault,
+                format!("SQLite refused a statement on {self} ({error}); please report this"),
+            ),
+        };
+        Error::new(code, sentence)
+    }
+
+    fn refused(&self, error: &rusqlite::Error) -> String {
+        match self {
+            Self::File(_) => format!(
+                "{self} cannot be read or written ({error}); check the path, its permissions \
+                 and the space on its disk"
+            ),
+            Self::Memory(_) => {
+                format!("{self} cannot grow ({error}); it holds at most 2 GiB: use Index.open")
+            }
+        }
+    }
+
+    pub fn damaged(&self, what: &str) -> Error {
+        Error::new(
+            ErrorCode::IndexDamaged,
+            format!(
+                "{self} is damaged ({what}); restore a backup, or make a new index and upsert \
+                 the chunks again"
+            ),
+        )
+    }
+
+    pub fn not_an_index(&self) -> Error {
+        Error::new(
+            ErrorCode::NotAnIndex,
+            format!("{self} is not a hedgerow index and was left as it is; give another path"),
+        )
+    }
+
+    pub fn refuse_write(&self) -> Error {
+        Error::new(
+            ErrorCode::IndexReadOnly,
+            format!(
+                "{self} is open for reading only; open it without read_only, with write \
+                 permission on the file and its folder"
+            ),
+        )
+    }
+}
+
+impl Display for Location {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::File(path) => write!(f, "the index {}", path.display()),
+            Self::Memory(_) => f.write_str("the index in memory"),
+        }
+    }
+}

@@ -1,0 +1,70 @@
+//! The connections of one handle.
+
+use std::sync::{Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+
+use rusqlite::Connection;
+
+/// Read connections kept for the next search; more are opened when more run at once.
+const IDLE_READERS: usize = 16;
+
+/// One write connection and as many read connections as searches run at once.
+///
+/// A panic in a holder poisons nothing that matters: transactions roll back when dropped, and
+/// a connection that was in use is not put back.
+pub(super) struct Pool {
+    writer: Mutex<Option<Connection>>,
+    readers: Mutex<Vec<Connection>>,
+    /// A database in memory has no write-ahead log, so there readers must not meet a writer.
+    /// None for a file, where SQLite lets them.
+    turns: Option<RwLock<()>>,
+}
+
+impl Pool {
+    /// A pool that starts with the connection a handle was opened by.
+    pub fn new(connection: Connection, read_only: bool, in_memory: bool) -> Self {
+        let (writer, readers) = if read_only {
+            (None, vec![connection])
+        } else {
+            (Some(connection), Vec::new())
+        };
+        Self {
+            writer: Mutex::new(writer),
+            readers: Mutex::new(readers),
+            turns: in_memory.then(RwLock::default),
+        }
+    }
+
+    /// The write connection, which one thread holds at a time.
+    pub fn writer(&self) -> MutexGuard<'_, Option<Connection>> {
+        self.writer.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// An idle read connection.
+    pub fn take_reader(&self) -> Option<Connection> {
+        self.idle().pop()
+    }
+
+    /// Keep a read connection for the next search.
+    pub fn return_reader(&self, reader: Connection) {
+        let mut idle = self.idle();
+        if idle.len() < IDLE_READERS {
+            idle.push(reader);
+        }
+    }
+
+    /// Held while reading.
+    pub fn share(&self) -> Option<RwLockReadGuard<'_, ()>> {
+        let turns = self.turns.as_ref()?;
+        Some(turns.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Held while writing.
+    pub fn exclude(&self) -> Option<RwLockWriteGuard<'_, ()>> {
+        let turns = self.turns.as_ref()?;
+        Some(turns.write().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    fn idle(&self) -> MutexGuard<'_, Vec<Connection>> {
+        self.readers.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

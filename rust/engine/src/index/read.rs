@@ -1,0 +1,101 @@
+//! Reading chunks as they were stored.
+
+use rusqlite::OptionalExtension;
+
+use super::chunk::{COLUMNS, Chunk};
+use super::{Index, schema};
+use crate::error::Result;
+use crate::text::tokenizer::TokenizerKind;
+
+/// Some chunks in row order, and where the next page begins.
+#[derive(Debug)]
+pub struct Page {
+    /// The chunks; none when there are no more.
+    pub chunks: Vec<Chunk>,
+    /// What to ask the next page for.
+    pub after: i64,
+}
+
+/// What is in an index.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct IndexStats {
+    /// How many chunks there are.
+    pub chunks: u64,
+    /// How many different paths they have.
+    pub paths: u64,
+    /// The size of the database, without its write-ahead log.
+    pub size_bytes: u64,
+    /// The tokenizer it was made with.
+    pub tokenizer: TokenizerKind,
+    /// The version of its tables.
+    pub schema_version: usize,
+    /// The SQLite that reads it.
+    pub sqlite_version: &'static str,
+}
+
+impl Index {
+    /// The chunk of an id.
+    pub fn get(&self, id: &str) -> Result<Option<Chunk>> {
+        self.read(|connection| {
+            let sql = format!("SELECT row, {COLUMNS} FROM knowledge_chunks WHERE id = ?");
+            let found = connection
+                .prepare_cached(&sql)?
+                .query_row([id], Chunk::with_row)
+                .optional()?;
+            Ok(found.map(|(_, chunk)| chunk))
+        })
+    }
+
+    /// Up to `limit` chunks whose row comes after `after`; begin with 0.
+    ///
+    /// Pages hold on to rows, not places, so that chunks may come and go between two pages.
+    pub fn page(&self, after: i64, limit: u32) -> Result<Page> {
+        self.read(|connection| {
+            let sql = format!(
+                "SELECT row, {COLUMNS} FROM knowledge_chunks WHERE row > ? ORDER BY row LIMIT ?"
+            );
+            let mut page = Page {
+                chunks: Vec::new(),
+                after,
+            };
+            for found in connection
+                .prepare_cached(&sql)?
+                .query_map((after, limit), Chunk::with_row)?
+            {
+                let (row, chunk) = found?;
+                page.after = row;
+                page.chunks.push(chunk);
+            }
+            Ok(page)
+        })
+    }
+
+    /// How many chunks there are.
+    pub fn len(&self) -> Result<u64> {
+        self.read(|connection| {
+            connection.query_row("SELECT count(*) FROM knowledge_chunks", [], |row| {
+                row.get(0)
+            })
+        })
+    }
+
+    /// Whether there is no chunk.
+    pub fn is_empty(&self) -> Result<bool> {
+        self.len().map(|chunks| chunks == 0)
+    }
+
+    /// Counts and versions, all of one moment.
+    pub fn stats(&self) -> Result<IndexStats> {
+        self.read(|connection| {
+            let number = |sql: &str| connection.query_row(sql, [], |row| row.get::<_, u64>(0));
+            Ok(IndexStats {
+                chunks: number("SELECT count(*) FROM knowledge_chunks")?,
+                paths: number("SELECT count(DISTINCT path) FROM knowledge_chunks")?,
+                size_bytes: number("PRAGMA page_count")? * number("PRAGMA page_size")?,
+                tokenizer: self.tokenizer,
+                schema_version: schema::schema_version(),
+                sqlite_version: rusqlite::version(),
+            })
+        })
+    }
+}

@@ -1,0 +1,165 @@
+//! Searching the full-text index.
+
+use rusqlite::{Connection, ToSql, ffi, params_from_iter};
+use serde_json::{Map, Value};
+
+use super::Index;
+use super::chunk::{COLUMNS, Chunk};
+use super::filters::Filters;
+use crate::error::{Error, ErrorCode, Result};
+use crate::query::{MatchOptions, Query, compile_match};
+
+/// A chunk that a search found, with what put it where it is.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Hit {
+    /// The chunk's id.
+    pub id: String,
+    /// The chunk's path.
+    pub path: String,
+    /// The chunk's title.
+    pub title: String,
+    /// The chunk's summary.
+    pub summary: String,
+    /// The chunk's content.
+    pub content: String,
+    /// The chunk's metadata.
+    pub metadata: Map<String, Value>,
+    /// What the order is by; higher is better.
+    pub score: f64,
+    /// The place in the BM25 ranking, from 0.
+    pub bm25_rank: Option<usize>,
+    /// The cosine with the query's vector.
+    pub vector_similarity: Option<f64>,
+    /// What a reranker gave.
+    pub rerank_score: Option<f64>,
+}
+
+impl Hit {
+    /// One sentence that says why the hit stands where it does.
+    pub fn explain(&self) -> String {
+        let parts = [
+            self.bm25_rank
+                .map(|rank| format!("number {} by BM25", rank + 1)),
+            self.vector_similarity
+                .map(|cosine| format!("vector similarity {}", short(cosine))),
+            self.rerank_score
+                .map(|score| format!("reranker's score {}", short(score))),
+        ];
+        let parts: Vec<String> = parts.into_iter().flatten().collect();
+        format!("score {}: {}", short(self.score), parts.join(", "))
+    }
+}
+
+/// A number to read. BM25 gives a word that is in most chunks almost nothing, but not nothing.
+fn short(number: f64) -> String {
+    if number != 0.0 && number.abs() < 0.001 {
+        format!("{number:.3e}")
+    } else {
+        format!("{number:.4}")
+    }
+}
+
+impl Index {
+    /// The best `limit` chunks by BM25, best first; equal scores in row order.
+    ///
+    /// The index's own tokenizer replaces that of `options`. A query with nothing searchable
+    /// in it finds nothing, and no statement is run.
+    pub fn search_bm25(
+        &self,
+        query: &Query,
+        limit: usize,
+        filters: &Filters,
+        options: &MatchOptions<'_>,
+    ) -> Result<Vec<Hit>> {
+        if limit == 0 {
+            return Err(Error::new(
+                ErrorCode::InvalidLimit,
+                "limit must be at least 1, not 0",
+            ));
+        }
+        let options = MatchOptions {
+            tokenizer: self.tokenizer,
+            ..*options
+        };
+        let expression = compile_match(query, &options)?;
+        if expression.is_empty() {
+            // A closed or inherited handle is an error whatever the query.
+            return self.on_reader(|_| Ok(Vec::new()));
+        }
+        self.read(|connection| {
+            rank(connection, &expression, limit, filters)?
+                .into_iter()
+                .enumerate()
+                .map(|(place, found)| hydrate(connection, place, found))
+                .collect()
+        })
+    }
+}
+
+/// A row and FTS5's score for it: negative, lower is better.
+type Ranked = (i64, f64);
+
+fn rank(
+    connection: &Connection,
+    expression: &str,
+    limit: usize,
+    filters: &Filters,
+) -> rusqlite::Result<Vec<Ranked>> {
+    let conditions = filters.conditions()?;
+    // CROSS JOIN keeps FTS5 the outer loop: asked for single rows it would search once for each.
+    let join = if filters.is_empty() {
+        ""
+    } else {
+        "CROSS JOIN knowledge_chunks AS chunk ON chunk.row = knowledge_fts.rowid"
+    };
+    // bm25() instead of the column `rank`, and no other column: that is the fast form.
+    let sql = format!(
+        "SELECT knowledge_fts.rowid, bm25(knowledge_fts, 3.0, 10.0, 5.0, 4.0, 1.0) AS score
+           FROM knowledge_fts {join}
+          WHERE knowledge_fts MATCH ?{conditions}
+          ORDER BY score, knowledge_fts.rowid LIMIT ?",
+        conditions = conditions.sql()
+    );
+    let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+    let values: Vec<&dyn ToSql> = std::iter::once(&expression as &dyn ToSql)
+        .chain(conditions.values.iter().map(AsRef::as_ref))
+        .chain([&limit as &dyn ToSql])
+        .collect();
+    connection
+        .prepare_cached(&sql)?
+        .query_map(params_from_iter(values), |row| {
+            Ok((row.get(0)?, row.get(1)?))
+        })?
+        .collect()
+}
+
+/// The hit of a ranked row. Here the sign of the score turns: higher is better from now on.
+fn hydrate(connection: &Connection, place: usize, (row, score): Ranked) -> rusqlite::Result<Hit> {
+    let sql = format!("SELECT row, {COLUMNS} FROM knowledge_chunks WHERE row = ?");
+    let (_, chunk) = connection
+        .prepare_cached(&sql)?
+        .query_row([row], Chunk::with_row)
+        // The full-text index knows a row that the table has not.
+        .map_err(|error| match error {
+            rusqlite::Error::QueryReturnedNoRows => damaged(),
+            error => error,
+        })?;
+    Ok(Hit {
+        id: chunk.id,
+        path: chunk.path,
+        title: chunk.title,
+        summary: chunk.summary,
+        content: chunk.content,
+        metadata: chunk.metadata,
+        score: -score,
+        bm25_rank: Some(place),
+        ..Hit::default()
+    })
+}
+
+fn damaged() -> rusqlite::Error {
+    rusqlite::Error::SqliteFailure(
+        ffi::Error::new(ffi::SQLITE_CORRUPT),
+        Some("a row of the full-text index has no chunk".to_owned()),
+    )
+}

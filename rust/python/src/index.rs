@@ -1,0 +1,332 @@
+//! `Index`: the embedded index.
+
+use std::mem;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use hedgerow_engine::ErrorCode;
+use hedgerow_engine::index::{Index, Page};
+use hedgerow_engine::query::MatchOptions;
+use hedgerow_engine::text::tokenizer::TokenizerKind;
+use pyo3::prelude::*;
+use pyo3::types::{PyBool, PyDict, PyInt, PyTuple};
+
+use crate::aliases::Aliases;
+use crate::chunk::{self, PyChunk};
+use crate::compile;
+use crate::errors;
+use crate::filters::FiltersLike;
+use crate::hit::PyHit;
+use crate::query::QueryOrText;
+use crate::text::Text;
+use crate::value::Argument;
+
+/// An embedded index: one SQLite file, or memory (spec/index.md).
+///
+/// Made by `Index.open` or `Index.in_memory`. One handle serves many threads: searches run
+/// side by side and never wait for a writer of a file; writers take turns. It is a context
+/// manager, and pickles as long as it has a file. After a fork, open the index again.
+///
+/// Every method raises IndexFileError when the file cannot be read or written, and when the
+/// handle is closed or was opened by another process.
+#[pyclass(name = "Index", module = "hedgerow", frozen)]
+pub struct PyIndex {
+    index: Arc<Index>,
+    asked: TokenizerKind,
+}
+
+type OpenArguments = (PathBuf, &'static str, bool);
+
+#[pymethods]
+impl PyIndex {
+    /// Open an index file; it is made when there is none.
+    ///
+    /// `tokenizer` is chosen when the file is made: "porter unicode61" (words by their English
+    /// stems), "unicode61" (words as they stand) or "trigram" (for text without word spaces).
+    /// A file keeps its own; the default is accepted for any. A `read_only` handle refuses to
+    /// write, and needs a file that exists.
+    ///
+    /// Raises InvalidInputError for an unknown or another tokenizer, IndexFileError for a file
+    /// that cannot be used.
+    #[staticmethod]
+    #[pyo3(signature = (path, *, tokenizer="porter unicode61", read_only=false))]
+    fn open(py: Python<'_>, path: PathBuf, tokenizer: &str, read_only: bool) -> PyResult<Self> {
+        if path.as_os_str() == ":memory:" {
+            return Err(errors::error(
+                ErrorCode::InvalidOption,
+                "path must name a file, not \":memory:\"; use Index.in_memory()",
+            ));
+        }
+        let (index, asked) = errors::call_detached(py, || {
+            let tokenizer = TokenizerKind::from_name(tokenizer)?;
+            Ok((Index::open(&path, tokenizer, read_only)?, tokenizer))
+        })?;
+        let index = Arc::new(index);
+        Ok(Self { index, asked })
+    }
+
+    /// Make an index in memory, of at most 2 GiB; it is gone when it is closed.
+    ///
+    /// A writer waits for running searches, and searches for a running writer.
+    #[staticmethod]
+    #[pyo3(signature = (*, tokenizer="porter unicode61"))]
+    fn in_memory(py: Python<'_>, tokenizer: &str) -> PyResult<Self> {
+        let (index, asked) = errors::call_detached(py, || {
+            let tokenizer = TokenizerKind::from_name(tokenizer)?;
+            Ok((Index::in_memory(tokenizer)?, tokenizer))
+        })?;
+        let index = Arc::new(index);
+        Ok(Self { index, asked })
+    }
+
+    /// The absolute path of the file, as a pathlib.Path; None in memory.
+    #[getter]
+    fn path(&self) -> Option<&PathBuf> {
+        self.index.path()
+    }
+
+    /// The tokenizer the index was made with.
+    #[getter]
+    fn tokenizer(&self) -> &'static str {
+        self.index.tokenizer().as_str()
+    }
+
+    /// Whether this handle refuses to write.
+    #[getter]
+    fn read_only(&self) -> bool {
+        self.index.read_only()
+    }
+
+    /// Store chunks from any iterable, in one transaction: all of them, or none.
+    ///
+    /// A chunk replaces the one of the same id and keeps its row, which decides between equal
+    /// scores; of several with one id the last counts. Returns the number of distinct ids.
+    ///
+    /// Raises InvalidInputError, naming the place, for what is no Chunk or has an empty id.
+    fn upsert(&self, py: Python<'_>, chunks: &Bound<'_, PyAny>) -> PyResult<usize> {
+        let chunks = chunk::chunks(chunks)?;
+        errors::call_detached(py, || {
+            let chunks: Vec<_> = chunks.iter().map(|chunk| &chunk.get().0).collect();
+            self.index.upsert(&chunks)
+        })
+    }
+
+    /// Remove the chunks of these ids; returns how many there were.
+    fn delete(&self, py: Python<'_>, ids: &Bound<'_, PyAny>) -> PyResult<usize> {
+        let argument = Argument {
+            name: "ids",
+            code: ErrorCode::InvalidId,
+        };
+        let ids = argument.texts_of_any(ids)?;
+        errors::call_detached(py, || self.index.delete(&ids))
+    }
+
+    /// Remove every chunk of a path; returns how many there were.
+    fn delete_path(&self, py: Python<'_>, path: Text) -> PyResult<usize> {
+        errors::call_detached(py, || self.index.delete_path(&path))
+    }
+
+    /// The chunk of an id, or None.
+    fn get(&self, py: Python<'_>, id: Text) -> PyResult<Option<PyChunk>> {
+        let found = errors::call_detached(py, || self.index.get(&id))?;
+        Ok(found.map(PyChunk))
+    }
+
+    /// All chunks in row order, read as the iteration goes along.
+    ///
+    /// Chunks may be written and deleted meanwhile: what is ahead shows the change.
+    fn chunks(&self) -> PyChunks {
+        PyChunks {
+            index: Arc::clone(&self.index),
+            page: Mutex::new(PageState::default()),
+        }
+    }
+
+    /// How many chunks there are.
+    fn __len__(&self, py: Python<'_>) -> PyResult<usize> {
+        let chunks = errors::call_detached(py, || self.index.len())?;
+        Ok(usize::try_from(chunks)?)
+    }
+
+    /// The best `limit` chunks for a query by BM25, best first (spec/index.md, "Ranking").
+    ///
+    /// `text` is a query text or a Query; `aliases`, `matching` and `default_operator` are as
+    /// in `compile_match`; `filters` is a Filters or a mapping with its keys, and holds before
+    /// anything is ranked. Equal scores stand in row order. A query with nothing searchable
+    /// in it finds nothing.
+    ///
+    /// Raises InvalidInputError for a limit below 1, wrong filters or options, and
+    /// QueryTooLargeError.
+    #[pyo3(signature = (text, limit=None, *, aliases=None, filters=None, matching="spec", default_operator="OR"))]
+    #[allow(clippy::too_many_arguments, reason = "keyword arguments in Python")]
+    fn search_bm25(
+        &self,
+        py: Python<'_>,
+        text: QueryOrText,
+        limit: Option<&Bound<'_, PyAny>>,
+        aliases: Option<Aliases<'_>>,
+        filters: Option<FiltersLike>,
+        matching: &str,
+        default_operator: &str,
+    ) -> PyResult<Vec<PyHit>> {
+        let limit = limit.map_or(Ok(10), self::limit)?;
+        let filters = filters.map(|filters| filters.0).unwrap_or_default();
+        let aliases = aliases.as_ref().map(Aliases::table);
+        let hits = errors::call_detached(py, || {
+            let options = MatchOptions {
+                aliases,
+                default_operator: compile::connective(default_operator)?,
+                matching: compile::matching(matching)?,
+                ..MatchOptions::default()
+            };
+            text.with(|query| self.index.search_bm25(query, limit, &filters, &options))
+        })?;
+        Ok(hits.into_iter().map(PyHit).collect())
+    }
+
+    /// Copy the index into a new file while it is in use: all of it, as of one moment.
+    ///
+    /// Raises IndexFileError when there is something at `path` already; nothing half-written
+    /// stays behind.
+    fn backup(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
+        errors::call_detached(py, || self.index.backup(&path))
+    }
+
+    /// Counts, size and versions, as an IndexStats.
+    fn stats<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let stats = errors::call_detached(py, || self.index.stats())?;
+        let fields = PyDict::new(py);
+        fields.set_item("chunks", stats.chunks)?;
+        fields.set_item("paths", stats.paths)?;
+        fields.set_item("size_bytes", stats.size_bytes)?;
+        fields.set_item("tokenizer", stats.tokenizer.as_str())?;
+        fields.set_item("schema_version", stats.schema_version)?;
+        fields.set_item("sqlite_version", stats.sqlite_version)?;
+        py.import("hedgerow.results")?
+            .getattr("IndexStats")?
+            .call((), Some(&fields))
+    }
+
+    /// Look for damage (spec/index.md, "Check"): one sentence for each problem, [] if none.
+    ///
+    /// A read-only handle compares the rows of the full-text index, but not its texts.
+    fn check(&self, py: Python<'_>) -> PyResult<Vec<String>> {
+        errors::call_detached(py, || self.index.check())
+    }
+
+    /// Merge the full-text index into one piece, for faster searches after much writing.
+    fn optimize(&self, py: Python<'_>) -> PyResult<()> {
+        errors::call_detached(py, || self.index.optimize())
+    }
+
+    /// Close the files once running calls are through; closing again does nothing.
+    fn close(&self, py: Python<'_>) -> PyResult<()> {
+        errors::call_detached(py, || self.index.close())
+    }
+
+    /// Set how long writes wait for another process, so that tests need not wait as long.
+    fn _set_write_timeout(&self, py: Python<'_>, seconds: f64) -> PyResult<()> {
+        let timeout = Duration::try_from_secs_f64(seconds).unwrap_or_default();
+        errors::call_detached(py, || self.index.set_write_timeout(timeout))
+    }
+
+    fn __enter__(slf: Bound<'_, Self>) -> Bound<'_, Self> {
+        slf
+    }
+
+    #[pyo3(signature = (*_exception))]
+    fn __exit__(&self, py: Python<'_>, _exception: &Bound<'_, PyTuple>) -> PyResult<()> {
+        self.close(py)
+    }
+
+    fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
+        let tokenizer = self.tokenizer();
+        Ok(match self.path() {
+            None => format!("Index.in_memory(tokenizer='{tokenizer}')"),
+            Some(path) => {
+                let path = path.as_os_str().into_pyobject(py)?.repr()?;
+                let read_only = if self.read_only() { "True" } else { "False" };
+                format!("Index.open({path}, tokenizer='{tokenizer}', read_only={read_only})")
+            }
+        })
+    }
+
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, OpenArguments)> {
+        let handle = slf.get();
+        let Some(path) = handle.path() else {
+            return Err(errors::error(
+                ErrorCode::NotPicklable,
+                "an index in memory cannot be pickled; use Index.open with a file, or send a \
+                 backup of it",
+            ));
+        };
+        let arguments = (path.clone(), handle.asked.as_str(), handle.read_only());
+        Ok((slf.get_type().getattr("_restore")?, arguments))
+    }
+
+    /// Open an index again from what pickle kept of its handle.
+    #[staticmethod]
+    fn _restore(py: Python<'_>, path: PathBuf, tokenizer: &str, read_only: bool) -> PyResult<Self> {
+        Self::open(py, path, tokenizer, read_only)
+    }
+}
+
+/// A limit on results.
+fn limit(object: &Bound<'_, PyAny>) -> PyResult<usize> {
+    let argument = Argument {
+        name: "limit",
+        code: ErrorCode::InvalidLimit,
+    };
+    if !object.is_instance_of::<PyInt>() || object.is_instance_of::<PyBool>() {
+        return Err(argument.wrong("must be an int of at least 1", object));
+    }
+    if object.lt(1)? {
+        return Err(argument.error(&format!("must be at least 1, not {}", object.repr()?)));
+    }
+    // More than a machine can count is as good as all.
+    Ok(object.extract().unwrap_or(usize::MAX))
+}
+
+/// An iterator over the chunks of an index, in row order.
+#[pyclass(name = "ChunkIterator", module = "hedgerow._engine", frozen)]
+pub struct PyChunks {
+    index: Arc<Index>,
+    page: Mutex<PageState>,
+}
+
+#[derive(Default)]
+struct PageState {
+    /// What is left of the page, the next chunk last.
+    left: Vec<hedgerow_engine::index::Chunk>,
+    after: i64,
+    done: bool,
+}
+
+/// Chunks read at once: enough to make the cost of a transaction small.
+const PAGE: u32 = 256;
+
+#[pymethods]
+impl PyChunks {
+    fn __iter__(slf: Bound<'_, Self>) -> Bound<'_, Self> {
+        slf
+    }
+
+    fn __next__(&self, py: Python<'_>) -> PyResult<Option<PyChunk>> {
+        // The lock is taken with the interpreter free, or two threads could wait for each other.
+        let next = errors::call_detached(py, || {
+            let mut state = self.page.lock().unwrap_or_else(PoisonError::into_inner);
+            if state.left.is_empty() && !state.done {
+                let Page { mut chunks, after } = self.index.page(state.after, PAGE)?;
+                chunks.reverse();
+                *state = PageState {
+                    done: chunks.is_empty(),
+                    left: mem::take(&mut chunks),
+                    after,
+                };
+            }
+            Ok(state.left.pop())
+        })?;
+        Ok(next.map(PyChunk))
+    }
+}

@@ -1,0 +1,217 @@
+//! Texts, sequences of texts and JSON, checked as they come from Python.
+
+use std::fmt::{self, Display, Formatter};
+
+use hedgerow_engine::ErrorCode;
+use pyo3::prelude::*;
+use pyo3::types::{
+    PyBool, PyDict, PyFloat, PyInt, PyList, PyMapping, PySequence, PyString, PyTuple,
+};
+use serde_json::{Map, Number, Value};
+
+use crate::errors;
+use crate::text::Text;
+
+/// How deep JSON may nest: less than what the engine reads back.
+const MAX_DEPTH: usize = 100;
+
+/// An argument under check: its name, and the code of what can be wrong with it.
+#[derive(Clone, Copy)]
+pub struct Argument<'a> {
+    pub name: &'a str,
+    pub code: ErrorCode,
+}
+
+impl Argument<'_> {
+    /// A `str` of valid Unicode.
+    pub fn text(self, object: &Bound<'_, PyAny>) -> PyResult<String> {
+        text(object, self.name, self.code)
+    }
+
+    /// A sequence of `str`. One `str` is a sequence of its characters, never what was meant.
+    pub fn texts(self, object: &Bound<'_, PyAny>) -> PyResult<Vec<String>> {
+        if object.cast::<PySequence>().is_err() {
+            return Err(self.wrong("must be a list or tuple of str", object));
+        }
+        self.texts_of_any(object)
+    }
+
+    /// Any iterable of `str`, but not one `str`.
+    pub fn texts_of_any(self, object: &Bound<'_, PyAny>) -> PyResult<Vec<String>> {
+        if object.is_instance_of::<PyString>() {
+            return Err(self.error("is one str; give a list of strings"));
+        }
+        let Ok(items) = object.try_iter() else {
+            return Err(self.wrong("must be an iterable of str", object));
+        };
+        items
+            .enumerate()
+            .map(|(place, item)| text(&item?, &format!("{}[{place}]", self.name), self.code))
+            .collect()
+    }
+
+    /// A mapping with `str` keys that is JSON all through; None is an empty one.
+    pub fn json_object(self, object: Option<&Bound<'_, PyAny>>) -> PyResult<Map<String, Value>> {
+        let Some(object) = object.filter(|object| !object.is_none()) else {
+            return Ok(Map::new());
+        };
+        let Ok(mapping) = object.cast::<PyMapping>() else {
+            return Err(self.wrong("must be a mapping with str keys", object));
+        };
+        json_mapping(mapping, Place::Root(self.name), self.code, 0)
+    }
+
+    /// The error that this argument is of another type.
+    pub fn wrong(self, wanted: &str, given: &Bound<'_, PyAny>) -> PyErr {
+        match given.get_type().name() {
+            Ok(given) => self.error(&format!("{wanted}, not {given}")),
+            Err(failure) => failure,
+        }
+    }
+
+    /// The error that says `what` of this argument.
+    pub fn error(self, what: &str) -> PyErr {
+        errors::error(self.code, format!("{} {what}", self.name))
+    }
+}
+
+fn text(object: &Bound<'_, PyAny>, name: &str, code: ErrorCode) -> PyResult<String> {
+    match object.cast::<PyString>() {
+        Ok(string) => Ok(Text::named(string, name)?.to_owned()),
+        Err(_) => Err(Argument { name, code }.wrong("must be str", object)),
+    }
+}
+
+/// Where in a JSON value something is; put into words only when it is wrong.
+#[derive(Clone, Copy)]
+enum Place<'a> {
+    Root(&'a str),
+    Key(&'a Place<'a>, &'a str),
+    Item(&'a Place<'a>, usize),
+}
+
+impl Display for Place<'_> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Root(name) => f.write_str(name),
+            Self::Key(parent, key) => write!(f, "{parent}[{key:?}]"),
+            Self::Item(parent, item) => write!(f, "{parent}[{item}]"),
+        }
+    }
+}
+
+fn json_mapping(
+    mapping: &Bound<'_, PyMapping>,
+    place: Place<'_>,
+    code: ErrorCode,
+    depth: usize,
+) -> PyResult<Map<String, Value>> {
+    let wrong = |what: &str| errors::error(code, format!("{place} {what}"));
+    if depth == MAX_DEPTH {
+        return Err(wrong(&format!("nests deeper than {MAX_DEPTH} levels")));
+    }
+    let mut map = Map::new();
+    for item in mapping.items()? {
+        let (key, value): (Bound<'_, PyAny>, Bound<'_, PyAny>) = item.extract()?;
+        let Ok(key) = key.cast::<PyString>() else {
+            let given = key.get_type().name()?;
+            return Err(wrong(&format!(
+                "has a key that is {given}; JSON keys are str"
+            )));
+        };
+        let key = Text::named(key, &format!("a key of {place}"))?;
+        let value = json(&value, Place::Key(&place, &key), code, depth + 1)?;
+        map.insert(key.to_owned(), value);
+    }
+    Ok(map)
+}
+
+fn json(
+    object: &Bound<'_, PyAny>,
+    place: Place<'_>,
+    code: ErrorCode,
+    depth: usize,
+) -> PyResult<Value> {
+    let wrong = |what: &str| errors::error(code, format!("{place} {what}"));
+    if object.is_none() {
+        return Ok(Value::Null);
+    }
+    if let Ok(value) = object.cast::<PyBool>() {
+        return Ok(Value::Bool(value.is_true()));
+    }
+    if let Ok(string) = object.cast::<PyString>() {
+        let text = match string.to_str() {
+            Ok(text) => text.to_owned(),
+            Err(_) => Text::named(string, &place.to_string())?.to_owned(),
+        };
+        return Ok(Value::String(text));
+    }
+    if object.is_instance_of::<PyInt>() {
+        return object
+            .extract::<i64>()
+            .map(Number::from)
+            .or_else(|_| object.extract::<u64>().map(Number::from))
+            .map(Value::Number)
+            .map_err(|_| wrong("is an integer of more than 64 bits; keep it as a str"));
+    }
+    if let Ok(float) = object.cast::<PyFloat>() {
+        return Number::from_f64(float.value())
+            .map(Value::Number)
+            .ok_or_else(|| wrong("is not a finite number, which JSON cannot hold"));
+    }
+    if let Ok(mapping) = object.cast::<PyMapping>() {
+        return json_mapping(mapping, place, code, depth).map(Value::Object);
+    }
+    if object.is_instance_of::<PyList>() || object.is_instance_of::<PyTuple>() {
+        if depth == MAX_DEPTH {
+            return Err(wrong(&format!("nests deeper than {MAX_DEPTH} levels")));
+        }
+        return object
+            .try_iter()?
+            .enumerate()
+            .map(|(item, value)| json(&value?, Place::Item(&place, item), code, depth + 1))
+            .collect::<PyResult<_>>()
+            .map(Value::Array);
+    }
+    let given = object.get_type().name()?;
+    Err(wrong(&format!(
+        "is {given}, which is not JSON; use str, int, float, bool, None, list or dict"
+    )))
+}
+
+/// A JSON object as a new `dict`.
+pub fn dict<'py>(py: Python<'py>, map: &Map<String, Value>) -> PyResult<Bound<'py, PyDict>> {
+    let dict = PyDict::new(py);
+    for (key, value) in map {
+        dict.set_item(key, from_json(py, value)?)?;
+    }
+    Ok(dict)
+}
+
+fn from_json<'py>(py: Python<'py>, value: &Value) -> PyResult<Bound<'py, PyAny>> {
+    Ok(match value {
+        Value::Null => py.None().into_bound(py),
+        Value::Bool(value) => PyBool::new(py, *value).to_owned().into_any(),
+        Value::String(text) => PyString::new(py, text).into_any(),
+        Value::Number(number) => match (number.as_i64(), number.as_u64(), number.as_f64()) {
+            (Some(number), _, _) => number.into_pyobject(py)?.into_any(),
+            (_, Some(number), _) => number.into_pyobject(py)?.into_any(),
+            (_, _, number) => number.into_pyobject(py)?.into_any(),
+        },
+        Value::Array(values) => {
+            let values = values.iter().map(|value| from_json(py, value));
+            PyList::new(py, values.collect::<PyResult<Vec<_>>>()?)?.into_any()
+        }
+        Value::Object(map) => dict(py, map)?.into_any(),
+    })
+}
+
+/// The `repr` of a text, of a long one only the beginning.
+pub fn shown(py: Python<'_>, text: &str) -> PyResult<String> {
+    const SHOWN: usize = 60;
+    let text = match text.char_indices().nth(SHOWN) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
+    };
+    Ok(PyString::new(py, &text).repr()?.to_string())
+}
