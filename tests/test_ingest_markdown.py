@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import tempfile
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hedgerow import Chunk
 from hedgerow.ingest import PASSAGE_LIMIT, Skip, Source, UnreadableSourceError, read_chunks
+
+if TYPE_CHECKING:
+    from hedgerow import Chunk
 
 
 def read(text: str | bytes, name: str = "note.md") -> tuple[list[Chunk], list[Skip]]:
@@ -93,15 +96,14 @@ class TestSections:
     @pytest.mark.parametrize("ending", ["\r\n", "\r"])
     def test_line_ends_and_a_byte_order_mark_change_nothing(self, ending: str) -> None:
         text = "---\ntitle: T\n---\n# A\n\nx\n\n# B\n\ny\n"
-        assert chunks_without_file(b"\xef\xbb\xbf" + text.replace("\n", ending).encode()) == (
-            chunks_without_file(text.encode())
-        )
+        changed = b"\xef\xbb\xbf" + text.replace("\n", ending).encode()
+        assert without_file(chunks_of(changed)) == without_file(chunks_of(text))
 
 
-def chunks_without_file(data: bytes) -> list[tuple[object, ...]]:
+def without_file(chunks: list[Chunk]) -> list[tuple[object, ...]]:
     return [
-        (c.id, c.title, c.content, c.metadata["line_start"], c.metadata["line_end"])
-        for c in chunks_of(data)
+        (c.id, c.title, c.summary, c.content, c.metadata["line_start"], c.metadata["line_end"])
+        for c in chunks
     ]
 
 
@@ -156,7 +158,6 @@ class TestFrontMatter:
         ("written", "kept"),
         [
             ("2025-03-04", "2025-03-04"),
-            ("2025-3-4", "2025-03-04"),
             ("2025-03-04 05:06:07", "2025-03-04T05:06:07"),
             ("2025-03-04T05:06:07Z", "2025-03-04T05:06:07Z"),
             ("2025-02-31", "2025-02-31"),
@@ -302,7 +303,7 @@ def test_no_text_is_lost_and_order_is_kept(blocks: list[str], joint: str) -> Non
     except UnreadableSourceError as error:
         assert error.code in {"empty", "binary", "not_utf8"}  # noqa: PT017
         return
-    assert chunks == read(encoded)[0] or True
+    assert without_file(chunks) == without_file(read(encoded)[0])
     assert [chunk.ordinal for chunk in chunks] == list(range(len(chunks)))
     assert [chunk.id for chunk in chunks] == [f"note.md#{n}" for n in range(len(chunks))]
     assert all(0 < len(chunk.content) <= PASSAGE_LIMIT for chunk in chunks)

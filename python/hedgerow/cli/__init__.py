@@ -7,6 +7,7 @@ that `hedgerow` answers at once. Nothing outside this folder imports it.
 from __future__ import annotations
 
 import importlib
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -14,11 +15,15 @@ from hedgerow import __version__
 
 from .failures import run_group
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
 __all__ = ["cli", "main"]
 
 _COMMANDS = ("index", "search", "parse", "compile")
 
-_HELP = """Search notes and documents with a small query language, from one SQLite file.
+_HELP = """\
+Search notes and documents with a small query language, from one SQLite file.
 
 \b
   hedgerow index notes --db notes.db
@@ -45,11 +50,18 @@ class _LazyGroup(click.Group):
         command: click.Command = module.command
         return command
 
-    def main(self, *args: object, standalone_mode: bool = True, **extra: object) -> object:
+    def main(  # type: ignore[override]  # overloads, which this needs none of
+        self,
+        args: Sequence[str] | None = None,
+        prog_name: str | None = None,
+        *,
+        standalone_mode: bool = True,
+        **extra: Any,
+    ) -> Any:
         """Run the command line; the exit code and every error are those of `failures`."""
-        if not standalone_mode:
-            return super().main(*args, standalone_mode=False, **extra)  # type: ignore[call-overload]
-        return run_group(self, *args, **extra)  # type: ignore[arg-type]
+        if standalone_mode:
+            run_group(self, args, prog_name)
+        return super().main(args, prog_name, standalone_mode=False, **extra)
 
 
 @click.group(cls=_LazyGroup, help=_HELP, context_settings={"help_option_names": ["-h", "--help"]})

@@ -19,9 +19,9 @@ from .params import TEXT, alias_option, alias_table, language_options
 @language_options
 @click.option("--json", "as_json", is_flag=True, help="Write both forms as JSON: fts and match.")
 def command(  # noqa: PLR0913 - one argument for each option
-    text: str, executed: bool, alias: Any, operator: Any, matching: Any, as_json: bool
+    *, text: str, executed: bool, alias: Any, operator: Any, matching: Any, as_json: bool
 ) -> None:
-    """Show the normative text that TEXT compiles to, or with --match what SQLite runs.
+    r"""Show the normative text that TEXT compiles to, or with --match what SQLite runs.
 
     \b
       hedgerow compile "k8s rollout" --alias k8s=kubernetes,kube

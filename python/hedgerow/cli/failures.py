@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Sequence
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 import click
 
 from hedgerow import HedgerowError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 FAILED = 1
 USAGE = 2
@@ -25,14 +27,13 @@ def run_group(
     group: click.Group,
     args: Sequence[str] | None = None,
     prog_name: str | None = None,
-    **_extra: object,
 ) -> NoReturn:
     """Run a command line and leave the process with its exit code."""
     arguments = list(sys.argv[1:] if args is None else args)
     sys.exit(_run(group, arguments, prog_name or "hedgerow"))
 
 
-def _run(group: click.Group, arguments: list[str], prog_name: str) -> int:
+def _run(group: click.Group, arguments: list[str], prog_name: str) -> int:  # noqa: PLR0911 - one exit for each way to end
     options = arguments[: arguments.index("--")] if "--" in arguments else arguments
     as_json = "--json" in options
     try:

@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from hedgerow import Chunk, Index
+from hedgerow.ingest.source import TITLE_SEPARATOR
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from .params import Tokenizer
 
 SNIPPET_LIMIT = 240
 """Characters of a snippet, without the ellipses at its ends."""
@@ -34,7 +40,7 @@ class Highlighter:
     words are put into a small index in memory and asked for.
     """
 
-    def __init__(self, match: str, tokenizer: str, texts: Iterable[str]) -> None:
+    def __init__(self, match: str, tokenizer: Tokenizer, texts: Iterable[str]) -> None:
         self._wanted = [wanted for wanted in _wanted(match) if wanted.words]
         self._substrings = tokenizer == "trigram"
         self._same: dict[tuple[str, bool], frozenset[str]] = {}
@@ -46,7 +52,7 @@ class Highlighter:
         find = self._find_substrings if self._substrings else self._find_words
         return _joined(sorted(find(text)))
 
-    def _look_up(self, words: set[str], tokenizer: str) -> None:
+    def _look_up(self, words: set[str], tokenizer: Tokenizer) -> None:
         ordered = sorted(words)
         if not ordered:
             return
@@ -64,7 +70,9 @@ class Highlighter:
         found = [(match.group(), match.span()) for match in _WORD.finditer(text)]
         for wanted in self._wanted:
             sets = [
-                self._same.get((word, wanted.prefix and place == len(wanted.words) - 1), frozenset())
+                self._same.get(
+                    (word, wanted.prefix and place == len(wanted.words) - 1), frozenset()
+                )
                 for place, word in enumerate(wanted.words)
             ]
             for start in range(len(found) - len(sets) + 1):
@@ -97,15 +105,15 @@ def snippet(content: str, title: str, highlighter: Highlighter) -> tuple[str, li
 
 
 def readable(content: str, title: str) -> str:
-    """Put a chunk's source on one line, without the heading that its title shows already."""
-    lines = []
-    for number, line in enumerate(content.split("\n")):
-        if _MARKUP_LINE.match(line):
+    """Put a chunk's source on one line, without the headings that its title shows already."""
+    shown = {part.casefold() for part in title.split(TITLE_SEPARATOR)}
+    lines: list[str] = []
+    for line in content.split("\n"):
+        plain = _HEADING_MARK.sub("", line, count=1).strip()
+        if _MARKUP_LINE.match(line) or (not lines and plain.casefold() in shown):
             continue
-        plain = _HEADING_MARK.sub("", line, count=1)
-        if number == 0 and plain.strip() and title.endswith(plain.strip()):
-            continue
-        lines.append(plain)
+        if plain:
+            lines.append(plain)
     return " ".join(" ".join(lines).split()) or " ".join(content.split())
 
 

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from hedgerow import Index
+from hedgerow import Index, InvalidInputError
 
 from .failures import FAILED, InterruptedRunError
 from .output import make_console, plural, visible, write_json
-from .params import TEXT
+from .params import TEXT, Tokenizer
 
 if TYPE_CHECKING:
     from hedgerow.ingest import IndexRun, RunReport
 
 _SHOWN_SKIPS = 50
+_DEFAULT_TOKENIZER: Tokenizer = "porter unicode61"
 
 
 @click.command("index", short_help="Read files and folders into an index.")
@@ -33,13 +35,14 @@ _SHOWN_SKIPS = 50
 @click.pass_context
 def command(  # noqa: PLR0913 - one argument for each option
     context: click.Context,
+    *,
     paths: tuple[str, ...],
     db: str,
-    tokenizer: Any,
+    tokenizer: Tokenizer | None,
     strict: bool,
     as_json: bool,
 ) -> None:
-    """Read Markdown, text and JSON Lines under each PATH into the index --db.
+    r"""Read Markdown, text and JSON Lines under each PATH into the index --db.
 
     \b
       hedgerow index notes --db notes.db
@@ -53,7 +56,8 @@ def command(  # noqa: PLR0913 - one argument for each option
     from hedgerow.ingest import IndexRun  # noqa: PLC0415 - not needed by --help
 
     started = time.monotonic()
-    with Index.open(db, **({"tokenizer": tokenizer} if tokenizer else {})) as index:
+    with Index.open(db, tokenizer=tokenizer or _DEFAULT_TOKENIZER) as index:
+        _check_tokenizer(index, db, tokenizer)
         run = IndexRun(index, paths)
         _run(run, db)
         report, chunks = run.report, len(index)
@@ -67,16 +71,26 @@ def command(  # noqa: PLR0913 - one argument for each option
         context.exit(FAILED)
 
 
+def _check_tokenizer(index: Index, db: str, asked: str | None) -> None:
+    """Refuse a tokenizer that the file does not have; the engine takes the default for none."""
+    if asked is not None and asked != index.tokenizer:
+        raise InvalidInputError(
+            f'{db} was made with the tokenizer "{index.tokenizer}", not "{asked}"; leave '
+            "--tokenizer out, or index into a new file",
+            code="tokenizer_mismatch",
+        )
+
+
 def _run(run: IndexRun, db: str) -> None:
     """Run with a progress bar where there is a terminal to see it."""
     try:
-        if not click.get_text_stream("stderr").isatty():
+        if not sys.stderr.isatty():
             run.run()
             return
-        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn  # noqa: PLC0415
+        from rich.progress import BarColumn, MofNCompleteColumn, Progress  # noqa: PLC0415
 
-        columns = (TextColumn("Indexing"), BarColumn(), MofNCompleteColumn(), TextColumn("files"))
-        with Progress(*columns, console=make_console(stderr=True), transient=True) as bar:
+        console = make_console(stderr=True)
+        with Progress("Indexing", BarColumn(), MofNCompleteColumn(), console=console) as bar:
             task = bar.add_task("", total=None)
             run.run(lambda done, total: bar.update(task, completed=done, total=total))
     except KeyboardInterrupt as stop:
@@ -121,9 +135,7 @@ def _show_skips(report: RunReport) -> None:
 
 def _show_counts(report: RunReport, db: str, chunks: int, seconds: float) -> None:
     if not report.total_files and not report.skips:
-        click.echo(
-            "Nothing to index: no .md, .markdown, .txt, .rst, .jsonl or .ndjson file there."
-        )
+        click.echo("Nothing to index: no .md, .markdown, .txt, .rst, .jsonl or .ndjson file there.")
     else:
         click.echo(
             f"Read {plural(report.files, 'file')} into {db} in {seconds:.1f} s: "

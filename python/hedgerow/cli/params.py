@@ -5,23 +5,24 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Sequence
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 import click
 
 from hedgerow import AliasTable, Filters
 
+Tokenizer = Literal["porter unicode61", "unicode61", "trigram"]
+
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-class _Text(click.ParamType):
+class _Text(click.ParamType):  # type: ignore[type-arg]  # not generic before click 8.2
     """Text that is UTF-8; the shell may hand over any bytes."""
 
     name = "text"
 
-    def convert(
-        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
-    ) -> str:
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Give the text, or fail with the bytes that are none."""
         try:
             value.encode()
         except UnicodeEncodeError as error:
@@ -31,7 +32,7 @@ class _Text(click.ParamType):
                 param,
                 ctx,
             )
-        return str(value)
+        return value
 
 
 class _Alias(_Text):
@@ -40,6 +41,7 @@ class _Alias(_Text):
     name = "k=a,b"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Give the key and the list of its alternatives."""
         if isinstance(value, tuple):
             return value
         key, equals, listed = super().convert(value, param, ctx).partition("=")
@@ -60,6 +62,7 @@ class Filter(_Text):
     name = "name=value"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Give the name and the value."""
         if isinstance(value, tuple):
             return value
         name, equals, wanted = super().convert(value, param, ctx).partition("=")

@@ -62,9 +62,12 @@ class Search:
 )
 @alias_option
 @language_options
-@click.option("--explain", is_flag=True, help="Show what each word became and why each hit is here.")
+@click.option(
+    "--explain", is_flag=True, help="Show what each word became and why each hit is here."
+)
 @click.option("--json", "as_json", is_flag=True, help="Write query and results as JSON.")
 def command(  # noqa: PLR0913 - one argument for each option
+    *,
     text: str | None,
     query: str | None,
     db: str,
@@ -76,7 +79,7 @@ def command(  # noqa: PLR0913 - one argument for each option
     explain: bool,
     as_json: bool,
 ) -> None:
-    """Search the index --db for TEXT, the best first.
+    r"""Search the index --db for TEXT, the best first.
 
     \b
       hedgerow search "winter feeding" --db notes.db
@@ -93,7 +96,15 @@ def command(  # noqa: PLR0913 - one argument for each option
         raise click.UsageError("Give what to search for once, as TEXT or as --query TEXT.")
     wanted = text if text is not None else query or ""
     aliases, filters = alias_table(alias), filters_of(given_filters)
-    search = _search(wanted, db, limit, aliases, filters, operator, matching)
+    search = _search(
+        text=wanted,
+        db=db,
+        limit=limit,
+        aliases=aliases,
+        filters=filters,
+        operator=operator,
+        matching=matching,
+    )
     if as_json:
         write_json(_as_json(search, explain=explain))
         return
@@ -102,7 +113,8 @@ def command(  # noqa: PLR0913 - one argument for each option
     show(search, explain=explain)
 
 
-def _search(  # noqa: PLR0913 - what the user gave, once each
+def _search(  # noqa: PLR0913 - what the user gave, one argument each
+    *,
     text: str,
     db: str,
     limit: int,
@@ -169,7 +181,9 @@ def _as_json(search: Search, *, explain: bool) -> dict[str, Any]:
         },
         "match": search.explanation.match,
         "count": len(search.hits),
-        "results": [_hit_as_json(search, place, explain=explain) for place in range(len(search.hits))],
+        "results": [
+            _hit_as_json(search, place, explain=explain) for place in range(len(search.hits))
+        ],
     }
     if explain:
         value["explanation"] = _explanation_as_json(search.explanation)

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rich.table import Table
+from rich.cells import cell_len, set_cell_size
 from rich.text import Text
-
-from hedgerow import ExplainedWord, Hit, QueryExplanation, Token
 
 from .highlight import Highlighter, snippet
 from .output import make_console, plural, visible
@@ -16,6 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from rich.console import Console
+
+    from hedgerow import ExplainedWord, Hit, QueryExplanation, Token
 
     from .highlight import Span
     from .search import Search
@@ -91,19 +91,26 @@ def _filters(search: Search) -> str:
 
 def _show_explanation(console: Console, search: Search) -> None:
     explanation = search.explanation
-    rows = Table.grid(padding=(0, 2))
-    rows.add_column(style="dim", no_wrap=True)
-    rows.add_column()
-    rows.add_row("text", Text(visible(explanation.text)))
-    rows.add_row("normalised", Text(visible(explanation.normalised)))
-    rows.add_row("filtering", Text(_filtering(search)))
-    rows.add_row("normative", Text(visible(explanation.fts) or "(nothing)"))
-    executed = visible(explanation.match) or "(nothing searchable: no search is run)"
-    rows.add_row("executed", Text(executed))
-    console.print(rows)
-    if explanation.words:
-        console.print(_words(explanation.words))
+    lines = [
+        ("text", explanation.text),
+        ("normalised", explanation.normalised),
+        ("filtering", _filtering(search)),
+    ]
+    compiled = [
+        ("normative", explanation.fts or "(nothing)"),
+        ("executed", explanation.match or "(nothing searchable: no search is run)"),
+    ]
+    for name, value in lines:
+        console.print(_named(name, value))
+    for line in _words(explanation.words):
+        console.print(line)
+    for name, value in compiled:
+        console.print(_named(name, value))
     console.print()
+
+
+def _named(name: str, value: str) -> Text:
+    return Text.assemble((f"{name:<10}  ", "dim"), visible(value))
 
 
 def _filtering(search: Search) -> str:
@@ -114,17 +121,21 @@ def _filtering(search: Search) -> str:
     return "a quote or an operator: every word is kept"
 
 
-def _words(words: Sequence[ExplainedWord]) -> Table:
-    table = Table.grid(padding=(0, 2))
-    for _ in range(3):
-        table.add_column()
-    for word in words:
-        became = " or ".join(_surface(token) for token in word.tokens)
-        outcome = f"kept as {became}" if word.outcome == "kept" else word.outcome
-        style = "dim" if word.outcome == "dropped" else ""
-        cells = (f"  {word.source}", outcome, word.detail)
-        table.add_row(*(Text(visible(cell), style=style) for cell in cells))
-    return table
+def _words(words: Sequence[ExplainedWord]) -> list[Text]:
+    """Line up the words, what became of each, and why."""
+    rows = [(visible(word.source), visible(_outcome(word)), visible(word.detail)) for word in words]
+    first = max((cell_len(row[0]) for row in rows), default=0)
+    second = max((cell_len(row[1]) for row in rows), default=0)
+    lines = []
+    for word, (source, outcome, detail) in zip(words, rows, strict=True):
+        line = f"  {set_cell_size(source, first)}  {set_cell_size(outcome, second)}  {detail}"
+        lines.append(Text(line.rstrip(), style="dim" if word.outcome == "dropped" else ""))
+    return lines
+
+
+def _outcome(word: ExplainedWord) -> str:
+    became = " or ".join(_surface(token) for token in word.tokens)
+    return f"kept as {became}" if word.outcome == "kept" else word.outcome
 
 
 def _surface(token: Token) -> str:

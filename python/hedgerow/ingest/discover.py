@@ -1,16 +1,21 @@
 """Find the files to read under paths (spec/ingest.md, "Which files")."""
 
+# Not pathlib: names of files may hold bytes that are no UTF-8, and folders may be large.
+# ruff: noqa: PTH100,PTH110,PTH116,PTH118
 from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from hedgerow import InvalidInputError
 
 from .readers import JSONL_SUFFIXES, MARKDOWN_SUFFIXES, TEXT_SUFFIXES
 from .source import Skip, Source, why_unreadable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
 
 SUFFIXES = (*MARKDOWN_SUFFIXES, *TEXT_SUFFIXES, *JSONL_SUFFIXES)
 """Names that are read when found in a folder, in any case of letters."""
@@ -57,7 +62,7 @@ def discover(paths: Sequence[str]) -> Discovery:
 
 
 def printable(path: str) -> str:
-    """Give a file's name as text that can be shown: bytes that are no UTF-8 as `\\xff`."""
+    r"""Give a file's name as text that can be shown: bytes that are no UTF-8 as `\xff`."""
     return os.fsencode(path).decode("utf-8", "backslashreplace")
 
 
@@ -151,4 +156,6 @@ def _is_made_by_tools(name: str, folder: str) -> bool:
 
 def is_within(file: str, folders: Iterator[str] | Sequence[str]) -> bool:
     """Tell whether an absolute path is one of these, or lies below one of them."""
-    return any(file == folder or file.startswith(folder.rstrip(os.sep) + os.sep) for folder in folders)
+    return any(
+        file == folder or file.startswith(folder.rstrip(os.sep) + os.sep) for folder in folders
+    )

@@ -13,7 +13,6 @@ _LIMIT = 64 * 1024
 _OPENING = re.compile(r"---[ \t]*\Z")
 _CLOSING = re.compile(r"(?:---|\.\.\.)[ \t]*\Z")
 _KEY_LINE = re.compile(r"([A-Za-z0-9_-]+):(?:[ \t]+(.*))?\Z")
-_DATE = re.compile(r"(\d{4})-(\d\d?)-(\d\d?)\Z")
 _DATE_TIME = re.compile(
     r"(\d{4})-(\d\d?)-(\d\d?)(?:[Tt]|[ \t]+)(\d\d?):(\d\d):(\d\d)(\.\d*)?[ \t]*"
     r"(Z|[-+]\d\d?(?::?\d\d)?)?\Z"
@@ -72,7 +71,7 @@ class FrontMatter:
         return kept
 
 
-def read_front_matter(lines: Sequence[str]) -> FrontMatter:
+def read_front_matter(lines: Sequence[str]) -> FrontMatter:  # noqa: PLR0911 - each way of having none
     """Read the block between `---` on the first line and the next `---` or `...`.
 
     Without a closing line, or when what stands between is a list or running text, there is
@@ -133,7 +132,7 @@ def _loader() -> Any:
         """A safe constructor that makes no dates."""
 
     def iso_text(_constructor: Any, node: Any) -> str:
-        return iso_date(node.value)
+        return _iso_time(node.value)
 
     Constructor.add_constructor("tag:yaml.org,2002:timestamp", iso_text)
     loader = YAML(typ="safe", pure=True)
@@ -141,12 +140,8 @@ def _loader() -> Any:
     return loader
 
 
-def iso_date(value: str) -> str:
-    """Write a YAML date or date-time as ISO 8601; anything else stays as it is."""
-    date = _DATE.match(value)
-    if date:
-        year, month, day = (int(part) for part in date.groups())
-        return f"{year:04}-{month:02}-{day:02}"
+def _iso_time(value: str) -> str:
+    """Write a YAML date-time as ISO 8601; a date already is."""
     time = _DATE_TIME.match(value)
     if not time:
         return value

@@ -4,23 +4,22 @@ from __future__ import annotations
 
 import functools
 from bisect import bisect_left
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
-
-from hedgerow import Chunk
 
 from .front_matter import FrontMatter, read_front_matter
 from .passages import PassageSplitter
 from .sentences import SUMMARY_LIMIT, first_sentence, shorten
-from .source import Skip, Source, chunk_of, read_text, title_from_name
+from .source import TITLE_SEPARATOR, Skip, Source, chunk_of, read_text, title_from_name
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
     from markdown_it import MarkdownIt
     from markdown_it.token import Token
 
-TITLE_SEPARATOR = " > "
-"""Between a section's heading and those above it."""
+    from hedgerow import Chunk
 
 _LONGEST_HEADING = 200
 _LONGEST_INLINE = 4000
@@ -130,13 +129,11 @@ class _Document:
     def _is_carried(self, index: int, end: int) -> bool:
         """Tell whether nothing stands between a heading and a deeper one that follows."""
         heading = self._headings[index]
-        deeper = (
-            index + 1 < len(self._headings) and self._headings[index + 1].level > heading.level
-        )
+        deeper = index + 1 < len(self._headings) and self._headings[index + 1].level > heading.level
         return deeper and not any(line.strip() for line in self._lines[heading.end : end])
 
     def _find_headings(self, tokens: Sequence[Token]) -> Iterator[Heading]:
-        for token, inline in zip(tokens, tokens[1:], strict=False):
+        for token, inline in pairwise(tokens):
             if token.type == "heading_open" and token.level == 0 and token.map:
                 text = shorten(self._plain_text(inline.content), _LONGEST_HEADING)
                 yield Heading(int(token.tag[1]), text, token.map[0], token.map[1])
@@ -154,7 +151,7 @@ class _Document:
 
 
 def _find_paragraphs(tokens: Sequence[Token]) -> Iterator[tuple[int, str]]:
-    for token, inline in zip(tokens, tokens[1:], strict=False):
+    for token, inline in pairwise(tokens):
         if token.type == "paragraph_open" and token.map:
             yield token.map[0], inline.content
 

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import accumulate
+from itertools import accumulate, pairwise
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
 
 PASSAGE_LIMIT = 2000
 """The most characters of a passage: some 350 words, what a reader takes in at a glance."""
@@ -70,7 +73,7 @@ class PassageSplitter:
                 if self._boundaries.get(line, _DEEPEST + 1) <= depth
             ]
         edges = [start, *cuts, end]
-        return list(zip(edges, edges[1:], strict=False))
+        return list(pairwise(edges))
 
     def _merge(self, spans: list[Span]) -> list[Span]:
         """Join neighbours again, aiming at equal sizes rather than at a full first one."""
@@ -80,10 +83,7 @@ class PassageSplitter:
         merged = [spans[0]]
         for start, end in spans[1:]:
             current = merged[-1]
-            if (
-                self._size(*current) < target
-                and self._size(current[0], end) <= PASSAGE_LIMIT
-            ):
+            if self._size(*current) < target and self._size(current[0], end) <= PASSAGE_LIMIT:
                 merged[-1] = (current[0], end)
             else:
                 merged.append((start, end))

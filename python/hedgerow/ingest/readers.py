@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from hedgerow import Chunk
+from typing import TYPE_CHECKING
 
 from .jsonl import read_jsonl
 from .markdown import read_markdown
-from .source import Skip, Source
 from .text import read_plain_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from hedgerow import Chunk
+
+    from .source import Skip, Source
 
 MARKDOWN_SUFFIXES = (".md", ".markdown")
 TEXT_SUFFIXES = (".txt", ".rst")

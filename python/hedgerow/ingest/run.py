@@ -1,5 +1,7 @@
 """Bring an index up to date with files and folders (spec/ingest.md, "Runs")."""
 
+# Not pathlib: names of files may hold bytes that are no UTF-8, and folders may be large.
+# ruff: noqa: PTH110,PTH121
 from __future__ import annotations
 
 import hashlib

@@ -5,13 +5,18 @@ from __future__ import annotations
 import errno
 import os
 import re
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from hedgerow import Chunk
 
-from .passages import Passage
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from .passages import Passage
+
+TITLE_SEPARATOR = " > "
+"""Between a section's heading and those above it, in titles."""
 
 FILE_LIMIT = 16 * 1024 * 1024
 """Bytes of the largest Markdown or text file that is read; JSON Lines are read line by line."""
@@ -60,7 +65,7 @@ class UnreadableSourceError(Exception):
 
 
 def read_text(source: Source) -> str:
-    """Give the file's text: UTF-8, without a byte order mark, line ends as `\\n`.
+    """Give the file's text: UTF-8, without a byte order mark, each line end a newline.
 
     Raises UnreadableSourceError for what is no text: too large, empty, binary, not UTF-8.
     """

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from hedgerow import Chunk
+from typing import TYPE_CHECKING
 
 from .passages import PassageSplitter
 from .sentences import first_sentence
 from .source import Source, chunk_of, read_text, title_from_name
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from hedgerow import Chunk
 
 _LONGEST_TITLE = 100
 
