@@ -3,6 +3,7 @@
 use std::mem;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use hedgerow_engine::ErrorCode;
 use hedgerow_engine::index::{Index, Page};
@@ -225,6 +226,12 @@ impl PyIndex {
     /// Close the files once running calls are through; closing again does nothing.
     fn close(&self, py: Python<'_>) -> PyResult<()> {
         errors::call_detached(py, || self.index.close())
+    }
+
+    /// Set how long writes wait for another process, so that tests need not wait as long.
+    fn _set_write_timeout(&self, py: Python<'_>, seconds: f64) -> PyResult<()> {
+        let timeout = Duration::try_from_secs_f64(seconds).unwrap_or_default();
+        errors::call_detached(py, || self.index.set_write_timeout(timeout))
     }
 
     fn __enter__(slf: Bound<'_, Self>) -> Bound<'_, Self> {

@@ -14,6 +14,7 @@ mod write;
 use std::path::{Path, PathBuf};
 use std::process;
 use std::sync::{PoisonError, RwLock, RwLockReadGuard};
+use std::time::Duration;
 
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 
@@ -146,6 +147,16 @@ impl Index {
         run().map_err(|error| self.location.error(&error))
     }
 
+    /// How long writes through this handle wait for another process; half a minute if not set.
+    pub fn set_write_timeout(&self, timeout: Duration) -> Result<()> {
+        let guard = self.opened()?;
+        let pool = guard.as_ref().ok_or_else(|| self.closed())?;
+        pool.writer()
+            .as_ref()
+            .map_or(Ok(()), |writer| writer.busy_timeout(timeout))
+            .map_err(|error| self.location.error(&error))
+    }
+
     fn opened(&self) -> Result<RwLockReadGuard<'_, Option<Pool>>> {
         self.check_process()?;
         Ok(self.pool.read().unwrap_or_else(PoisonError::into_inner))
@@ -181,5 +192,83 @@ impl Drop for Index {
             let pool = self.pool.get_mut().unwrap_or_else(PoisonError::into_inner);
             std::mem::forget(pool.take());
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+
+    use super::*;
+
+    fn chunk(id: &str, content: &str) -> Chunk {
+        Chunk {
+            id: id.to_owned(),
+            content: content.to_owned(),
+            ..Chunk::default()
+        }
+    }
+
+    #[test]
+    fn a_panic_while_writing_leaves_nothing_behind() {
+        let index = Index::in_memory(TokenizerKind::Porter).unwrap();
+        index.upsert(&[&chunk("a", "before")]).unwrap();
+        let panicked = catch_unwind(AssertUnwindSafe(|| {
+            index.write(|connection| -> rusqlite::Result<()> {
+                connection.execute_batch("DELETE FROM knowledge_chunks")?;
+                panic!("on purpose");
+            })
+        }));
+        assert!(panicked.is_err());
+        assert_eq!(index.len().unwrap(), 1);
+        assert_eq!(index.upsert(&[&chunk("b", "after")]).unwrap(), 1);
+        assert_eq!(index.check().unwrap(), [] as [&str; 0]);
+    }
+
+    #[test]
+    fn a_failed_write_is_undone() {
+        let index = Index::in_memory(TokenizerKind::Porter).unwrap();
+        let error = index
+            .write(|connection| {
+                connection.execute_batch("INSERT INTO settings VALUES ('a', 'b')")?;
+                connection.execute_batch("INSERT INTO nowhere VALUES (1)")
+            })
+            .unwrap_err();
+        assert_eq!(error.code(), ErrorCode::EngineFault);
+        assert!(error.message().contains("no such table"), "{error}");
+        let settings: u64 = index
+            .read(|connection| {
+                connection.query_row("SELECT count(*) FROM settings", [], |row| row.get(0))
+            })
+            .unwrap();
+        assert_eq!(settings, 1);
+    }
+
+    #[test]
+    fn databases_in_memory_are_apart_and_may_grow_past_a_gibibyte() {
+        let [one, two] = [(), ()].map(|()| Index::in_memory(TokenizerKind::Porter).unwrap());
+        one.upsert(&[&chunk("a", "one")]).unwrap();
+        assert_eq!(two.len().unwrap(), 0);
+        one.read(|connection| {
+            let mut limit = -1;
+            let control = rusqlite::FileControl::SizeLimit(&mut limit);
+            connection.file_control(None::<&str>, control)?;
+            assert!(limit > 1 << 30, "{limit}");
+            Ok(())
+        })
+        .unwrap();
+    }
+
+    #[test]
+    fn a_writer_that_cannot_have_the_lock_says_so() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("index.db");
+        let index = Index::open(&path, TokenizerKind::Porter, false).unwrap();
+        let other = Connection::open(&path).unwrap();
+        other.execute_batch("BEGIN IMMEDIATE").unwrap();
+        index.set_write_timeout(Duration::ZERO).unwrap();
+        let error = index.upsert(&[&chunk("a", "late")]).unwrap_err();
+        assert_eq!(error.code(), ErrorCode::IndexBusy, "{error}");
+        assert_eq!(index.len().unwrap(), 0, "readers do not wait");
     }
 }
