@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use hedgerow_engine::ErrorCode;
-use hedgerow_engine::index::{Index, Page};
+use hedgerow_engine::index::{self, Index, Page};
 use hedgerow_engine::query::MatchOptions;
 use hedgerow_engine::text::tokenizer::TokenizerKind;
 use pyo3::prelude::*;
@@ -273,6 +273,24 @@ impl PyIndex {
     fn _restore(py: Python<'_>, path: PathBuf, tokenizer: &str, read_only: bool) -> PyResult<Self> {
         Self::open(py, path, tokenizer, read_only)
     }
+}
+
+/// To be called before a fork: no connection to a file may be open then.
+#[pyfunction]
+pub fn _before_fork(py: Python<'_>) -> PyResult<()> {
+    errors::call_detached(py, || {
+        index::before_fork();
+        Ok(())
+    })
+}
+
+/// To be called after a fork, by parent and child.
+#[pyfunction]
+pub fn _after_fork() -> PyResult<()> {
+    errors::call(|| {
+        index::after_fork();
+        Ok(())
+    })
 }
 
 /// A limit on results.

@@ -53,7 +53,7 @@ fn partial_name(target: &Path) -> Result<PathBuf> {
     let name = target.file_name().ok_or_else(|| {
         Error::new(
             ErrorCode::IndexIo,
-            format!("{} is a folder; give the backup a name", target.display()),
+            format!("the path {target:?} names no file; give the backup a name"),
         )
     })?;
     let number = COUNTER.fetch_add(1, Ordering::Relaxed);

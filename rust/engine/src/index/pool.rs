@@ -52,6 +52,20 @@ impl Pool {
         }
     }
 
+    /// Close the connections to a file. A database in memory would be gone, and has no locks.
+    pub fn close_files(&mut self) {
+        if self.turns.is_none() {
+            self.readers
+                .get_mut()
+                .unwrap_or_else(PoisonError::into_inner)
+                .clear();
+            self.writer
+                .get_mut()
+                .unwrap_or_else(PoisonError::into_inner)
+                .take();
+        }
+    }
+
     /// Held while reading.
     pub fn share(&self) -> Option<RwLockReadGuard<'_, ()>> {
         let turns = self.turns.as_ref()?;
