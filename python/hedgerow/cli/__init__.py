@@ -64,7 +64,9 @@ class _LazyGroup(click.Group):
         return super().main(args, prog_name, standalone_mode=False, **extra)
 
 
-@click.group(cls=_LazyGroup, help=_HELP, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(
+    "hedgerow", cls=_LazyGroup, help=_HELP, context_settings={"help_option_names": ["-h", "--help"]}
+)
 @click.version_option(__version__, "-V", "--version", message="%(prog)s %(version)s")
 def cli() -> None:
     """Hold the commands together."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from hedgerow import Chunk, Index
-from hedgerow.ingest.source import TITLE_SEPARATOR
+from hedgerow.ingest import TITLE_SEPARATOR
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -19,7 +19,10 @@ SNIPPET_LIMIT = 240
 
 _WORD = re.compile(r"[^\W_]+")
 _EXPRESSION_PART = re.compile(r'"((?:[^"]|"")*)"(?: (\*))?|\bNOT \(')
-_MARKUP_LINE = re.compile(r"\s*(?:`{3,}.*|~{3,}.*|=+|-{3,}|\*{3,})\s*\Z")
+# Fences, rules, underlines, and where links lead to: lines without words to read.
+_MARKUP_LINE = re.compile(r"\s*(?:`{3,}.*|~{3,}.*|([^\w\s])\1*|\[[^\]]+\]:\s+\S+)\s*\Z")
+_PICTURE = re.compile(r"!\[[^\]]*\](?:\([^()\s]*\)|\[[^\]]*\])")
+_LINK = re.compile(r"\[([^\[\]]*)\](?:\([^()\s]*\)|\[[^\[\]]*\])")
 _HEADING_MARK = re.compile(r"\s{0,3}#{1,6}\s+")
 
 Span = tuple[int, int]
@@ -105,11 +108,14 @@ def snippet(content: str, title: str, highlighter: Highlighter) -> tuple[str, li
 
 
 def readable(content: str, title: str) -> str:
-    """Put a chunk's source on one line, without the headings that its title shows already."""
+    """Put a chunk's source on one line, without most of its mark-up.
+
+    Headings that the title shows already are left out, and so are pictures and addresses.
+    """
     shown = {part.casefold() for part in title.split(TITLE_SEPARATOR)}
     lines: list[str] = []
     for line in content.split("\n"):
-        plain = _HEADING_MARK.sub("", line, count=1).strip()
+        plain = _LINK.sub(r"\1", _PICTURE.sub("", _HEADING_MARK.sub("", line, count=1))).strip()
         if _MARKUP_LINE.match(line) or (not lines and plain.casefold() in shown):
             continue
         if plain:

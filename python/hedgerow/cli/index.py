@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from hedgerow.ingest import IndexRun, RunReport
 
 _SHOWN_SKIPS = 50
+_SHOWN_OF_ONE_FILE = 3
 _DEFAULT_TOKENIZER: Tokenizer = "porter unicode61"
 
 
@@ -122,14 +124,18 @@ def _as_json(report: RunReport, db: str, chunks: int, seconds: float) -> dict[st
 
 
 def _show_skips(report: RunReport) -> None:
-    """Name on stderr what was left out, and why."""
+    """Name on stderr what was left out, and why; of one file's lines the first few."""
     if not report.skips:
         return
     click.echo(f"Left out ({plural(len(report.skips), 'place')}):", err=True)
-    for skip in report.skips[:_SHOWN_SKIPS]:
-        click.echo(f"  {visible(str(skip))}".encode("utf-8", "backslashreplace"), err=True)
-    more = len(report.skips) - _SHOWN_SKIPS
-    if more > 0:
+    shown: Counter[str] = Counter()
+    for skip in report.skips:
+        if shown.total() < _SHOWN_SKIPS and shown[skip.path] < _SHOWN_OF_ONE_FILE:
+            shown[skip.path] += 1
+            line = f"  {visible(str(skip))}"
+            click.echo(line.encode("utf-8", "backslashreplace"), err=True)
+    more = len(report.skips) - shown.total()
+    if more:
         click.echo(f"  and {more:,} more; --json names them all", err=True)
 
 

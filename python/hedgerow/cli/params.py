@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Callable, Sequence
 from typing import Any, Literal, TypeVar
 
@@ -24,15 +23,23 @@ class _Text(click.ParamType):  # type: ignore[type-arg]  # not generic before cl
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """Give the text, or fail with the bytes that are none."""
         try:
-            value.encode()
-        except UnicodeEncodeError as error:
-            shown = os.fsencode(value).decode("utf-8", "backslashreplace")
+            # Python keeps what the locale cannot decode; in the C locale that may be UTF-8.
+            return value.encode("utf-8", "surrogateescape").decode()
+        except UnicodeError:
             self.fail(
-                f"{shown} is not UTF-8 (character {error.start}); check the terminal's encoding",
+                f"{_printable(value)} is not UTF-8; check the terminal's encoding",
                 param,
                 ctx,
             )
-        return value
+
+
+def _printable(value: str) -> str:
+    """Give an argument as text that can be shown: bytes that are no UTF-8 as escapes."""
+    try:
+        data = value.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:
+        data = value.encode("utf-8", "backslashreplace")
+    return data.decode("utf-8", "backslashreplace")
 
 
 class _Alias(_Text):

@@ -10,11 +10,12 @@ from .discover import SUFFIXES, Discovery, discover
 from .passages import PASSAGE_LIMIT
 from .readers import read_chunks
 from .run import IndexRun, RunReport
-from .source import Skip, Source, UnreadableSourceError
+from .source import TITLE_SEPARATOR, Skip, Source, UnreadableSourceError
 
 __all__ = [
     "PASSAGE_LIMIT",
     "SUFFIXES",
+    "TITLE_SEPARATOR",
     "Discovery",
     "IndexRun",
     "RunReport",

@@ -18,7 +18,10 @@ from .readers import read_chunks
 from .source import Skip, Source, UnreadableSourceError
 
 _BATCH = 512
-"""Chunks written at once; a run that is stopped leaves whole batches."""
+"""Chunks that are written together, once whole files come to as many."""
+
+_LONGEST_QUEUE = 10_000
+"""Only a file of more chunks than this (JSON Lines) is written in parts."""
 
 Progress = Callable[[int, int], None]
 """Told after each file: how many are done, of how many."""
@@ -90,7 +93,7 @@ class IndexRun:
             for chunk in read_chunks(source, notes):
                 self._take(chunk, source, notes)
                 seen.add(chunk.id)
-                if len(self._writes) >= _BATCH:
+                if len(self._writes) >= _LONGEST_QUEUE:
                     self._write()
             self.report.files += 1
         except UnreadableSourceError as error:
