@@ -26,12 +26,12 @@ test: .venv/engine-built ## every test, of Rust and of Python
 
 lint: .venv/engine-built ## everything that is checked without being run
 	cargo fmt --check
-	cargo clippy --workspace --all-targets --locked -- --deny warnings
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 	$(BIN)/python -m mypy.stubtest hedgerow._engine --allowlist scripts/stubtest-allowlist.txt
 	$(BIN)/shellcheck .ci/run $$(git ls-files '*.sh')
+	cargo clippy --workspace --all-targets --locked -- --deny warnings
 
 wheels: .venv/engine-built ## a wheel in wheelhouse/, proved in an environment without Rust
 	$(BIN)/python -m pip install --quiet --group wheels
