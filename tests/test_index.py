@@ -27,8 +27,8 @@ def index(request: pytest.FixtureRequest, tmp_path: Path):
         assert opened.check() == []
 
 
-def chunk(id: str, content: str = "", **fields: Any) -> hr.Chunk:
-    return hr.Chunk(id, fields.pop("path", f"notes/{id}.md"), content, **fields)
+def chunk(name: str, content: str = "", **fields: Any) -> hr.Chunk:
+    return hr.Chunk(name, fields.pop("path", f"notes/{name}.md"), content, **fields)
 
 
 def ids(hits: list[hr.Hit]) -> list[str]:
@@ -161,7 +161,7 @@ class TestStoring:
 
 class TestReplacing:
     def test_a_replaced_chunk_keeps_its_row(self, index):
-        index.upsert(chunk(id, "winter garden", path="same") for id in "abc")
+        index.upsert(chunk(name, "winter garden", path="same") for name in "abc")
         index.upsert([chunk("a", "summer", path="same")])
         assert ids(index.search_bm25("winter")) == ["b", "c"]
         index.upsert([chunk("a", "winter garden", path="same")])
@@ -191,19 +191,20 @@ class TestReplacing:
         assert (tmp_path / "index.db").read_bytes() == before
 
 
-class TestSearching:
-    SCRIPTS = {
-        "latin": ("Crème brûlée in Zürich", "creme"),
-        "greek": ("Ο ΣΚΑΝΤΖΟΧΟΙΡΟΣ κοιμάται", "σκαντζοχοιροσ"),
-        "cyrillic": ("Ёжик спит зимой", "спит"),
-        "arabic": ("القنفذ ينام في الشتاء", "ينام"),
-        "devanagari": ("हेजहोग सर्दियों में सोता है", "सोता"),
-        "hangul": ("고슴도치는 겨울에 잔다", "겨울에"),
-    }
+SCRIPTS = {
+    "latin": ("Crème brûlée in Zürich", "creme"),
+    "greek": ("Ο ΣΚΑΝΤΖΟΧΟΙΡΟΣ κοιμάται", "σκαντζοχοιροσ"),
+    "cyrillic": ("Ёжик спит зимой", "спит"),
+    "arabic": ("القنفذ ينام في الشتاء", "ينام"),
+    "devanagari": ("हेजहोग सर्दियों में सोता है", "सोता"),
+    "hangul": ("고슴도치는 겨울에 잔다", "겨울에"),
+}
 
+
+class TestSearching:
     @pytest.mark.parametrize("script", SCRIPTS)
     def test_scripts(self, index, script):
-        content, query = self.SCRIPTS[script]
+        content, query = SCRIPTS[script]
         index.upsert([chunk("other", "nothing of the kind"), chunk(script, content)])
         assert ids(index.search_bm25(query)) == [script]
 
@@ -223,7 +224,7 @@ class TestSearching:
         assert all(hit.score > 0 for hit in hits)
 
     def test_equal_scores_stand_in_row_order(self, index):
-        index.upsert(chunk(id, "winter garden", path="same") for id in "zmaq")
+        index.upsert(chunk(name, "winter garden", path="same") for name in "zmaq")
         hits = index.search_bm25("winter")
         assert ids(hits) == list("zmaq")
         assert len({hit.score for hit in hits}) == 1
@@ -236,7 +237,9 @@ class TestSearching:
         assert ids(index.search_bm25("runs")) == ["r"]
 
     def test_queries_are_taken_parsed_or_as_text(self, index):
-        index.upsert([chunk("a", "hedgehog"), chunk("b", "hedgehog urban"), chunk("c", "kubernetes")])
+        index.upsert(
+            [chunk("a", "hedgehog"), chunk("b", "hedgehog urban"), chunk("c", "kubernetes")]
+        )
         text = "hedgehog NOT urban"
         assert ids(index.search_bm25(text)) == ["a"]
         assert index.search_bm25(hr.parse_query(text)) == index.search_bm25(text)
@@ -263,14 +266,16 @@ class TestSearching:
         assert pickle.loads(pickle.dumps(hit)) == hit
 
     def test_top_k_is_a_prefix_of_top_k_plus_1(self, index):
-        index.upsert(chunk(f"c{n}", "winter " * (n % 3 + 1) + "garden " * (n % 5)) for n in range(60))
+        index.upsert(
+            chunk(f"c{n}", "winter " * (n % 3 + 1) + "garden " * (n % 5)) for n in range(60)
+        )
         full = index.search_bm25("winter garden", 100)
         assert len(full) == 60
         for k in [1, 2, 10, 59, 60, 10**30]:
             assert index.search_bm25("winter garden", k) == full[:k]
 
     def test_order_and_scores_are_those_of_a_plain_fts5_table(self, index):
-        words = "oak elm ash winter garden hedgehog running runner kubernetes".split()
+        words = ["oak", "elm", "ash", "winter", "garden", "hedgehog", "running", "runner"]
         plain = sqlite3.connect(":memory:")
         plain.execute(
             "CREATE VIRTUAL TABLE t USING fts5(path, title, summary, tags, content, "
@@ -306,7 +311,7 @@ NASTY_QUERIES = NASTY | st.lists(
 @pytest.fixture(scope="module", params=TOKENIZERS)
 def nasty_index(request: pytest.FixtureRequest):
     with hr.Index.in_memory(tokenizer=request.param) as index:
-        index.upsert([FULL, chunk("a", "ab a b 東京都 😀"), chunk("b", "(near) and \"or\" not*")])
+        index.upsert([FULL, chunk("a", "ab a b 東京都 😀"), chunk("b", '(near) and "or" not*')])
         yield index
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import multiprocessing
 import os
-import random
 import signal
 import subprocess
 import sys
@@ -20,8 +20,8 @@ import hedgerow as hr
 PER_WRITER = 150
 
 
-def chunk(id: str, content: str = "winter garden") -> hr.Chunk:
-    return hr.Chunk(id, "same", content)
+def chunk(name: str, content: str = "winter garden") -> hr.Chunk:
+    return hr.Chunk(name, "same", content)
 
 
 def batch(name: str, size: int = 20) -> list[hr.Chunk]:
@@ -93,7 +93,9 @@ def test_one_iterator_serves_many_threads(index):
     chunks = index.chunks()
     with ThreadPoolExecutor(4) as pool:
         parts = list(pool.map(lambda _: [stored.id for stored in chunks], range(4)))
-    assert sorted(sum(parts, [])) == sorted(stored.id for stored in batch("b", 2000))
+    assert sorted(itertools.chain.from_iterable(parts)) == sorted(
+        stored.id for stored in batch("b", 2000)
+    )
 
 
 def test_closing_waits_for_running_searches(index):
@@ -162,9 +164,9 @@ def test_two_processes_write_at_once(tmp_path):
         assert index.check() == []
 
 
-@pytest.mark.parametrize("attempt", range(3))
-def test_processes_make_one_file_at_once(tmp_path, attempt):
-    path = tmp_path / "index.db"
+@pytest.mark.parametrize("name", ["one", "two", "three"])
+def test_processes_make_one_file_at_once(tmp_path, name):
+    path = tmp_path / name
     program = (
         "while time.time() < float(sys.argv[3]): pass\n"
         "with hr.Index.open(sys.argv[1]) as index:\n"
@@ -223,12 +225,11 @@ while True:
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGKILL here")
 def test_a_killed_writer_leaves_a_healthy_file(tmp_path):
     path = tmp_path / "index.db"
-    moments = random.Random(7)
-    for attempt in range(6):
+    for attempt, moment in enumerate([0.0, 0.003, 0.01, 0.03, 0.07, 0.15]):
         writer = run(KILLED, path, attempt)
         assert writer.stdout is not None
         assert writer.stdout.readline() == "0\n"
-        time.sleep(moments.uniform(0.0, 0.15))
+        time.sleep(moment)
         writer.send_signal(signal.SIGKILL)
         writer.communicate()
         with hr.Index.open(path) as index:
@@ -252,7 +253,8 @@ if os.fork() == 0:
     time.sleep(0.4)
     again.upsert([hr.Chunk("child-1", "same", "winter")])
     again.close()
-    os._exit(0)
+    # An ordinary end: the inherited handle is dropped, and must not close anything.
+    sys.exit(0)
 time.sleep(0.2)
 index.upsert([hr.Chunk("parent-1", "same", "winter")])
 index.close()

@@ -13,8 +13,8 @@ import pytest
 import hedgerow as hr
 
 
-def chunk(id: str = "a", **fields):
-    return hr.Chunk(id, "p", "winter", **fields)
+def chunk(name: str = "a", **fields):
+    return hr.Chunk(name, "p", "winter", **fields)
 
 
 @pytest.fixture
@@ -74,10 +74,15 @@ CYCLE.append(CYCLE)
         ),
         (
             {"metadata": {"a": b"x"}},
-            'metadata["a"] is bytes, which is not JSON; use str, int, float, bool, None, list '
-            "or dict",
+            (
+                'metadata["a"] is bytes, which is not JSON; use str, int, float, bool, None, '
+                "list or dict"
+            ),
         ),
-        ({"metadata": {"a": CYCLE}}, 'metadata["a"]' + "[0]" * 99 + " nests deeper than 100 levels"),
+        (
+            {"metadata": {"a": CYCLE}},
+            'metadata["a"]' + "[0]" * 99 + " nests deeper than 100 levels",
+        ),
     ],
 )
 def test_a_chunk_that_cannot_be_stored(fields, message):
@@ -93,7 +98,10 @@ def test_half_a_surrogate_pair(field):
         'errors="replace", or remove the character'
     )
     refused("lone_surrogate", f"{field} {sentence.format(2)}", hr.Chunk, **given)
-    for name, metadata in [("a key of metadata", {"\udfff": 1}), ('metadata["k"]', {"k": "\udfff"})]:
+    for name, metadata in [
+        ("a key of metadata", {"\udfff": 1}),
+        ('metadata["k"]', {"k": "\udfff"}),
+    ]:
         refused("lone_surrogate", f"{name} {sentence.format(0)}", chunk, metadata=metadata)
     refused("lone_surrogate", f"tags[1] {sentence.format(1)}", chunk, tags=["a", "b\ud800"])
 
@@ -104,7 +112,9 @@ def test_what_is_no_chunk():
         refused("invalid_chunk", empty, index.upsert, [chunk(), chunk("")])
         wrong = "chunks[0] must be a Chunk, not dict"
         refused("invalid_chunk", wrong, index.upsert, [{"id": "a"}])
-        refused("invalid_chunk", "chunks must be an iterable of Chunk, not Chunk", index.upsert, chunk())
+        refused(
+            "invalid_chunk", "chunks must be an iterable of Chunk, not Chunk", index.upsert, chunk()
+        )
         assert len(index) == 0
 
 
@@ -120,7 +130,7 @@ def test_limits():
         for limit in [0, -1, -(10**30)]:
             message = f"limit must be at least 1, not {limit}"
             refused("invalid_limit", message, index.search_bm25, "winter", limit)
-        for limit in [1.0, "1", True]:
+        for limit in [1.0, "1", True, None]:
             message = f"limit must be an int of at least 1, not {type(limit).__name__}"
             refused("invalid_limit", message, index.search_bm25, "winter", limit)
 
@@ -136,9 +146,7 @@ def test_options():
 
 
 def test_tokenizers(path):
-    message = (
-        'tokenizer must be "porter unicode61", "unicode61" or "trigram", not "snowball"'
-    )
+    message = 'tokenizer must be "porter unicode61", "unicode61" or "trigram", not "snowball"'
     refused("unknown_tokenizer", message, hr.Index.open, path, tokenizer="snowball")
     refused("unknown_tokenizer", message, hr.Index.in_memory, tokenizer="snowball")
     message = (
@@ -179,7 +187,9 @@ def test_a_file_that_is_no_index(tmp_path):
     run_sql(database, "CREATE TABLE theirs (x); INSERT INTO theirs VALUES (1)")
     for file in [text, database]:
         before = file.read_bytes()
-        message = f"the index {file} is not a hedgerow index and was left as it is; give another path"
+        message = (
+            f"the index {file} is not a hedgerow index and was left as it is; give another path"
+        )
         for read_only in [False, True]:
             refused("not_an_index", message, hr.Index.open, file, read_only=read_only)
         assert file.read_bytes() == before
@@ -208,6 +218,14 @@ def test_a_truncated_file(path):
     )
 
 
+def state(path: Path) -> str:
+    try:
+        with hr.Index.open(path) as index:
+            return "problems" if index.check() else "healthy"
+    except hr.IndexFileError as error:
+        return error.code
+
+
 def test_flipped_bytes_are_found(path):
     """Whatever byte of the inside is flipped: damage is reported, or there is none."""
     healthy = path.read_bytes()
@@ -216,12 +234,9 @@ def test_flipped_bytes_are_found(path):
         damaged = bytearray(healthy)
         damaged[place] ^= 0xFF
         path.write_bytes(damaged)
-        try:
-            with hr.Index.open(path) as index:
-                found += bool(index.check())
-        except hr.IndexFileError as error:
-            assert error.code == "index_damaged", error
-            found += 1
+        health = state(path)
+        assert health in {"index_damaged", "problems", "healthy"}
+        found += health != "healthy"
     assert found > 20
 
 
@@ -232,7 +247,9 @@ def test_a_row_without_its_chunk(path):
             '1 rows of the full-text index have no chunk: "row 8"',
             "the full-text index and the texts of the chunks differ",
         ]
-        with pytest.raises(hr.IndexFileError, match="a row of the full-text index has no") as caught:
+        with pytest.raises(
+            hr.IndexFileError, match="a row of the full-text index has no"
+        ) as caught:
             index.search_bm25('"garden 7"')
         assert caught.value.code == "index_damaged"
     with hr.Index.open(path, read_only=True) as index:
@@ -328,7 +345,9 @@ def test_backups_that_cannot_be_made(path, tmp_path):
         message = 'the path "" names no file; give the backup a name'
         refused("index_io", message, index.backup, "")
         missing = tmp_path / "missing" / "backup.db"
-        with pytest.raises(hr.IndexFileError, match=f"^the backup {missing} cannot be written") as caught:
+        with pytest.raises(
+            hr.IndexFileError, match=f"^the backup {missing} cannot be written"
+        ) as caught:
             index.backup(missing)
         assert caught.value.code == "index_io"
     assert [entry.name for entry in tmp_path.iterdir()] == ["index.db"]

@@ -32,7 +32,8 @@ FILTERS = st.fixed_dictionaries(
     {},
     optional={
         "paths": st.lists(st.sampled_from([*PATHS, "elsewhere"]), max_size=3),
-        "path_prefix": st.none() | st.sampled_from(["notes", "notes/", "NOTES", "n%", "_", "wiki/é"]),
+        "path_prefix": st.none()
+        | st.sampled_from(["notes", "notes/", "NOTES", "n%", "_", "wiki/é"]),
         "tags": st.lists(st.sampled_from(TAGS), max_size=2),
         "metadata": METADATA,
     },
@@ -47,7 +48,8 @@ def equal(left: Any, right: Any) -> bool:
         return len(left) == len(right) and all(map(equal, left, right))
     if isinstance(left, dict) and isinstance(right, dict):
         return left.keys() == right.keys() and all(equal(left[key], right[key]) for key in left)
-    return type(left) is type(right) and left == right or is_number(left, right) and left == right
+    comparable = type(left) is type(right) or is_number(left, right)
+    return bool(comparable and left == right)
 
 
 def is_number(*values: Any) -> bool:

@@ -54,7 +54,7 @@ fn partial_name(target: &Path) -> Result<PathBuf> {
         Error::new(
             ErrorCode::IndexIo,
             format!(
-                "the path {} names no file; give the backup a name",
+                "the path \"{}\" names no file; give the backup a name",
                 target.display()
             ),
         )

@@ -44,10 +44,10 @@ impl Pool {
         self.idle().pop()
     }
 
-    /// Keep a read connection for the next search.
+    /// Keep a read connection for the next search, unless its transaction would not end.
     pub fn return_reader(&self, reader: Connection) {
         let mut idle = self.idle();
-        if idle.len() < IDLE_READERS {
+        if idle.len() < IDLE_READERS && reader.is_autocommit() {
             idle.push(reader);
         }
     }
