@@ -92,7 +92,8 @@ def _run(run: IndexRun, db: str) -> None:
         from rich.progress import BarColumn, MofNCompleteColumn, Progress  # noqa: PLC0415
 
         console = make_console(stderr=True)
-        with Progress("Indexing", BarColumn(), MofNCompleteColumn(), console=console) as bar:
+        columns = ("Indexing", BarColumn(), MofNCompleteColumn())
+        with Progress(*columns, console=console, transient=True) as bar:
             task = bar.add_task("", total=None)
             run.run(lambda done, total: bar.update(task, completed=done, total=total))
     except KeyboardInterrupt as stop:
