@@ -142,7 +142,7 @@ class TestFailures:
             (["search", "x", "--db", "notes/about.md"], "not_an_index", "not a hedgerow index"),
             (["index", "notes", "--db", "notes/about.md"], "not_an_index", "left as it is"),
             (["index", "notes", "--db", "no/new.db"], "index_io", "create it first"),
-            (["index", "nots", "--db", "notes.db"], "path_not_found", "nots: no such file"),
+            (["index", "notes", "nots", "--db", "new.db"], "path_not_found", "nots: no such file"),
             (
                 ["index", "notes", "--db", "notes.db", "--tokenizer", "trigram"],
                 "tokenizer_mismatch",
@@ -182,6 +182,7 @@ class TestFailures:
         error = json.loads(failed(1, *args, "--json"))["error"]
         assert error["code"] == code
         assert message in error["message"]
+        assert not Path("new.db").exists()
 
     def test_the_default_tokenizer_is_no_excuse_for_another(self) -> None:
         ok("index", "notes", "--db", "tri.db", "--tokenizer", "trigram")

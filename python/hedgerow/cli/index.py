@@ -55,12 +55,14 @@ def command(  # noqa: PLR0913 - one argument for each option
     written, and what is gone from the files goes from the index. A file that cannot be read
     is named with the reason, and the rest goes on.
     """
-    from hedgerow.ingest import IndexRun  # noqa: PLC0415 - not needed by --help
+    from hedgerow.ingest import IndexRun, discover  # noqa: PLC0415 - not needed by --help
 
     started = time.monotonic()
+    # First, so that a path that does not exist leaves no new index behind.
+    found = discover(paths)
     with Index.open(db, tokenizer=tokenizer or _DEFAULT_TOKENIZER) as index:
         _check_tokenizer(index, db, tokenizer)
-        run = IndexRun(index, paths)
+        run = IndexRun(index, found)
         _run(run, db)
         report, chunks = run.report, len(index)
     seconds = round(time.monotonic() - started, 3)
