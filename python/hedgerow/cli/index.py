@@ -161,4 +161,4 @@ def _show_counts(report: RunReport, db: str, chunks: int, seconds: float) -> Non
 
 def _all_failed(report: RunReport) -> bool:
     """Tell a run that could read nothing from one that had nothing to read."""
-    return bool(report.skips) and not report.files
+    return bool(report.skips) and not report.added + report.changed + report.unchanged

@@ -98,6 +98,9 @@ class IndexRun:
         except UnreadableSourceError as error:
             notes.append(Skip(source.path, error.code, error.reason))
             whole = error.code == "empty"
+        except InvalidInputError as error:
+            notes.append(Skip(source.path, "refused", str(error)))
+            whole = False
         self.report.skips.extend(notes)
         # A file that did not read whole says nothing about what it no longer holds.
         if whole and not any(note.code == "bad_line" for note in notes):
