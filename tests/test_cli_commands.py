@@ -75,6 +75,9 @@ class TestHelp:
         text = " ".join(ok("search", "--help").split())
         assert "path=FILE, prefix=FOLDER/, tag=TAG or meta.KEY=VALUE (JSON or text)" in text
 
+    def test_alone_the_command_shows_its_help(self) -> None:
+        assert ok() == ok("--help")
+
     def test_version(self) -> None:
         assert ok("--version") == f"hedgerow {hedgerow.__version__}\n"
 
@@ -291,6 +294,9 @@ class TestIndex:
         result = run("index", str(tmp_path / "none"), "--db", db)
         assert result.exit_code == 1
         assert "bad.md: the file is not UTF-8" in result.stderr
+        (tmp_path / "none" / "bad.md").unlink()
+        (tmp_path / "none" / "bad.jsonl").write_text("{\n")
+        assert run("index", str(tmp_path / "none"), "--db", db).exit_code == 1
 
     def test_says_what_was_removed(self, tmp_path: Path) -> None:
         (tmp_path / "a.md").write_text("x")
@@ -413,7 +419,7 @@ class TestSearch:
         assert "Dropped: the: a stop word: English\n" in text
         assert as_json("search", "unicorn", "--db", "notes.db")["results"] == []
 
-    @pytest.mark.parametrize("text", ["is it the", "", "!!!"])
+    @pytest.mark.parametrize("text", ["is it the", "", "!!!", '"'])
     def test_nothing_searched_is_not_nothing_found(self, text: str) -> None:
         shown = ok("search", text, "--db", "notes.db")
         assert shown.startswith("Nothing was searched for")

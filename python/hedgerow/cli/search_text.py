@@ -75,7 +75,7 @@ def _show_nothing(console: Console, search: Search) -> None:
 def _show_dropped(console: Console, explanation: QueryExplanation) -> None:
     for word in explanation.words:
         if word.outcome == "dropped":
-            console.print(Text(f"Dropped: {visible(word.source)}: {visible(word.detail)}"))
+            console.print(Text(f"Dropped: {_source(word)}: {visible(word.detail)}"))
 
 
 def _filters(search: Search) -> str:
@@ -122,7 +122,7 @@ def _filtering(search: Search) -> str:
 
 def _words(words: Sequence[ExplainedWord]) -> list[Text]:
     """Line up the words, what became of each, and why."""
-    rows = [(visible(word.source), visible(_outcome(word)), visible(word.detail)) for word in words]
+    rows = [(_source(word), visible(_outcome(word)), visible(word.detail)) for word in words]
     first = max((cell_len(row[0]) for row in rows), default=0)
     second = max((cell_len(row[1]) for row in rows), default=0)
     lines = []
@@ -130,6 +130,10 @@ def _words(words: Sequence[ExplainedWord]) -> list[Text]:
         line = f"  {set_cell_size(source, first)}  {set_cell_size(outcome, second)}  {detail}"
         lines.append(Text(line.rstrip(), style="dim" if word.outcome == "dropped" else ""))
     return lines
+
+
+def _source(word: ExplainedWord) -> str:
+    return visible(word.source) or '""'
 
 
 def _outcome(word: ExplainedWord) -> str:

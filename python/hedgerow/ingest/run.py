@@ -48,7 +48,7 @@ class RunReport:
 
 
 class IndexRun:
-    """One run over the files `found` into `index`; `report` is true at any moment, also when stopped.
+    """One run over the files `found` into `index`; `report` holds good when it is stopped.
 
     Files that changed are replaced, unchanged chunks are left alone (an embedding stays),
     and chunks of sections and files that are gone are deleted. Chunks that were not made
