@@ -35,6 +35,15 @@ from .query import (
     parse_query,
 )
 from .retrieval import query_tokens, sanitise_query, slug_text, strongest_term, trigrams
+from .temporal import (
+    TemporalExpansion,
+    augment_query,
+    date_search_tokens,
+    expand_temporal,
+    parse_question_date,
+    reader_today,
+    resolved_hint_line,
+)
 
 __all__ = [
     "EN_STOPWORDS",
@@ -53,17 +62,24 @@ __all__ = [
     "Query",
     "QueryExplanation",
     "QueryTooLargeError",
+    "TemporalExpansion",
     "Token",
     "__version__",
+    "augment_query",
     "compile_fts",
     "compile_many",
     "compile_match",
+    "date_search_tokens",
     "expand_aliases",
+    "expand_temporal",
     "explain_query",
     "is_stopword",
     "normalise",
     "parse_query",
+    "parse_question_date",
     "query_tokens",
+    "reader_today",
+    "resolved_hint_line",
     "sanitise_query",
     "slug_text",
     "strongest_term",

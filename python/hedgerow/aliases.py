@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from . import _engine
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 __all__ = ["AliasTable"]
 
@@ -24,7 +27,7 @@ class AliasTable(_engine.AliasTable, Mapping[str, tuple[str, ...]]):
     __slots__ = ("_entries",)
     _entries: Mapping[str, tuple[str, ...]]
 
-    def __new__(cls, mapping: Mapping[str, Sequence[str]]) -> AliasTable:
+    def __new__(cls, mapping: Mapping[str, Sequence[str]]) -> Self:
         """Take the snapshot."""
         # The engine checks the shape first, so that tuple() never splits a str.
         table = super().__new__(cls, mapping)

@@ -121,9 +121,6 @@ def explain_query(
     )
 
 
-
-
-
 def _surface(token: Token) -> str:
     if token.kind == "phrase":
         return f'"{token.text}"'

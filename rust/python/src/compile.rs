@@ -7,7 +7,7 @@ use pyo3::prelude::*;
 use crate::aliases::Aliases;
 use crate::errors;
 use crate::query::QueryOrText;
-use crate::text::Text;
+use crate::text::{Text, Texts};
 
 /// The normative text of a query (spec/compile.md, "Normative form").
 ///
@@ -62,7 +62,7 @@ pub fn compile_match(
 #[pyo3(signature = (texts, aliases=None, *, target, default_operator="OR", matching="spec"))]
 pub fn compile_many(
     py: Python<'_>,
-    texts: Vec<Text>,
+    texts: Texts,
     aliases: Option<Aliases<'_>>,
     target: &str,
     default_operator: &str,
@@ -76,6 +76,7 @@ pub fn compile_many(
         let compile = |text: &str| target.compile(text, aliases, connective, matching);
         let place = |place: usize| move |error: Error| error.at(&format!("texts[{place}]"));
         texts
+            .0
             .iter()
             .enumerate()
             .map(|(at, text)| compile(text).map_err(place(at)))

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use hedgerow_engine::ErrorCode;
-use hedgerow_engine::index::{Index, Page};
+use hedgerow_engine::index::{self, Index, Page};
 use hedgerow_engine::query::MatchOptions;
 use hedgerow_engine::text::tokenizer::TokenizerKind;
 use pyo3::prelude::*;
@@ -158,19 +158,21 @@ impl PyIndex {
     ///
     /// Raises InvalidInputError for a limit below 1, wrong filters or options, and
     /// QueryTooLargeError.
-    #[pyo3(signature = (text, limit=None, *, aliases=None, filters=None, matching="spec", default_operator="OR"))]
+    #[pyo3(
+        signature = (text, limit=Limit(10), *, aliases=None, filters=None, matching="spec", default_operator="OR"),
+        text_signature = "($self, text, limit=10, *, aliases=None, filters=None, matching='spec', default_operator='OR')"
+    )]
     #[allow(clippy::too_many_arguments, reason = "keyword arguments in Python")]
     fn search_bm25(
         &self,
         py: Python<'_>,
         text: QueryOrText,
-        limit: Option<&Bound<'_, PyAny>>,
+        limit: Limit,
         aliases: Option<Aliases<'_>>,
         filters: Option<FiltersLike>,
         matching: &str,
         default_operator: &str,
     ) -> PyResult<Vec<PyHit>> {
-        let limit = limit.map_or(Ok(10), self::limit)?;
         let filters = filters.map(|filters| filters.0).unwrap_or_default();
         let aliases = aliases.as_ref().map(Aliases::table);
         let hits = errors::call_detached(py, || {
@@ -180,7 +182,7 @@ impl PyIndex {
                 matching: compile::matching(matching)?,
                 ..MatchOptions::default()
             };
-            text.with(|query| self.index.search_bm25(query, limit, &filters, &options))
+            text.with(|query| self.index.search_bm25(query, limit.0, &filters, &options))
         })?;
         Ok(hits.into_iter().map(PyHit).collect())
     }
@@ -272,20 +274,44 @@ impl PyIndex {
     }
 }
 
-/// A limit on results.
-fn limit(object: &Bound<'_, PyAny>) -> PyResult<usize> {
-    let argument = Argument {
-        name: "limit",
-        code: ErrorCode::InvalidLimit,
-    };
-    if !object.is_instance_of::<PyInt>() || object.is_instance_of::<PyBool>() {
-        return Err(argument.wrong("must be an int of at least 1", object));
+/// To be called before a fork: no connection to a file may be open then.
+#[pyfunction]
+pub fn _before_fork(py: Python<'_>) -> PyResult<()> {
+    errors::call_detached(py, || {
+        index::before_fork();
+        Ok(())
+    })
+}
+
+/// To be called after a fork, by parent and child.
+#[pyfunction]
+pub fn _after_fork() -> PyResult<()> {
+    errors::call(|| {
+        index::after_fork();
+        Ok(())
+    })
+}
+
+/// A limit on results: an int of at least 1.
+struct Limit(usize);
+
+impl<'py> FromPyObject<'_, 'py> for Limit {
+    type Error = PyErr;
+
+    fn extract(object: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+        let argument = Argument {
+            name: "limit",
+            code: ErrorCode::InvalidLimit,
+        };
+        if !object.is_instance_of::<PyInt>() || object.is_instance_of::<PyBool>() {
+            return Err(argument.wrong("must be an int of at least 1", &object));
+        }
+        if object.lt(1)? {
+            return Err(argument.error(&format!("must be at least 1, not {}", object.repr()?)));
+        }
+        // More than a machine can count is as good as all.
+        Ok(Self(object.extract().unwrap_or(usize::MAX)))
     }
-    if object.lt(1)? {
-        return Err(argument.error(&format!("must be at least 1, not {}", object.repr()?)));
-    }
-    // More than a machine can count is as good as all.
-    Ok(object.extract().unwrap_or(usize::MAX))
 }
 
 /// An iterator over the chunks of an index, in row order.

@@ -35,8 +35,8 @@ fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("DEBUG_BUILD", cfg!(debug_assertions))?;
     let codes: Vec<&str> = ErrorCode::ALL.iter().map(|code| code.as_str()).collect();
     module.add("ERROR_CODES", PyFrozenSet::new(py, codes)?)?;
-    module.add("EN_STOPWORDS", PyFrozenSet::new(py, ENGLISH)?)?;
-    module.add("NL_STOPWORDS", PyFrozenSet::new(py, DUTCH)?)?;
+    module.add("EN_STOPWORDS", PyFrozenSet::new(py, ENGLISH.words())?)?;
+    module.add("NL_STOPWORDS", PyFrozenSet::new(py, DUTCH.words())?)?;
 
     module.add_class::<query::PyQuery>()?;
     module.add_class::<query::PyToken>()?;
@@ -60,6 +60,8 @@ fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
         wrap_pyfunction!(ranking::query_tokens, module)?,
         wrap_pyfunction!(ranking::trigrams, module)?,
         wrap_pyfunction!(ranking::slug_text, module)?,
+        wrap_pyfunction!(index::_before_fork, module)?,
+        wrap_pyfunction!(index::_after_fork, module)?,
         wrap_pyfunction!(errors::_panic, module)?,
     ] {
         module.add_function(function)?;

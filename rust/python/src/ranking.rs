@@ -30,7 +30,7 @@ pub fn query_tokens(text: Text) -> PyResult<Vec<String>> {
 ///
 /// A gram that cuts a surrogate pair is no text and left out here.
 #[pyfunction]
-pub fn trigrams<'py>(py: Python<'py>, text: Text) -> PyResult<Bound<'py, PyFrozenSet>> {
+pub fn trigrams(py: Python<'_>, text: Text) -> PyResult<Bound<'_, PyFrozenSet>> {
     PyFrozenSet::new(py, errors::call(|| Ok(trigram::printable_grams(&text)))?)
 }
 

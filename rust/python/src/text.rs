@@ -3,7 +3,7 @@
 use std::ops::Deref;
 
 use hedgerow_engine::ErrorCode;
-use pyo3::exceptions::PyUnicodeEncodeError;
+use pyo3::exceptions::{PyTypeError, PyUnicodeEncodeError};
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedStr;
 use pyo3::types::PyString;
@@ -35,6 +35,30 @@ impl Text {
         PyBackedStr::try_from(string.to_owned())
             .map(Self)
             .map_err(|error| lone_surrogate(string.py(), error, name))
+    }
+}
+
+/// Many texts; one `str` is not taken for the sequence of its characters.
+pub struct Texts(pub Vec<Text>);
+
+impl<'py> FromPyObject<'_, 'py> for Texts {
+    type Error = PyErr;
+
+    fn extract(object: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+        if object.is_instance_of::<PyString>() {
+            return Err(PyTypeError::new_err(
+                "expected a sequence of str, not one str",
+            ));
+        }
+        let text = |(place, text): (usize, PyResult<Bound<'py, PyAny>>)| {
+            Text::named(text?.cast::<PyString>()?, &format!("texts[{place}]"))
+        };
+        object
+            .try_iter()?
+            .enumerate()
+            .map(text)
+            .collect::<PyResult<_>>()
+            .map(Self)
     }
 }
 

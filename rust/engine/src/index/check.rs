@@ -46,7 +46,9 @@ impl Index {
     /// The answer is one sentence for each problem. A read-only handle cannot have FTS5
     /// compare its index with the texts, and compares the rows alone.
     pub fn check(&self) -> Result<Vec<String>> {
-        let mut problems = self.read(|connection| {
+        // FTS5's part of the pragma trusts what its connection remembers of the full-text index,
+        // which may be out of date; a new one remembers nothing.
+        let mut problems = self.on_new_reader(|connection| {
             let mut problems = Vec::new();
             note(&mut problems, file_problems(connection))?;
             for (what, sql) in DISAGREEMENTS {
@@ -55,6 +57,7 @@ impl Index {
             Ok(problems)
         })?;
         if !self.read_only {
+            // FTS5 takes the command for a change, though it makes none.
             let compared = self.write(|connection| {
                 let mut problems = Vec::new();
                 note(&mut problems, text_problems(connection))?;

@@ -71,19 +71,19 @@ impl Location {
         }
     }
 
-    /// The connection a handle starts with; it makes the file when there is none.
+    /// The connection a handle starts with; to write, it makes the file when there is none.
     pub fn first_connection(&self, read_only: bool) -> Result<Connection> {
-        let flags = if read_only {
-            OpenFlags::SQLITE_OPEN_READ_ONLY
-        } else {
-            OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE
-        };
-        self.connect(flags, read_only)
+        if read_only {
+            return self.connection(true);
+        }
+        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE;
+        self.connect(flags, false)
     }
 
     /// One more connection. A file that was removed meanwhile is not made again.
     pub fn connection(&self, read_only: bool) -> Result<Connection> {
-        // Not SQLITE_OPEN_READ_ONLY: a reader, too, may have to set up the shared memory of WAL.
+        // Not SQLITE_OPEN_READ_ONLY: such a connection leaves the files of the write-ahead log
+        // behind. Where there is no permission to write, SQLite reads all the same.
         self.connect(OpenFlags::SQLITE_OPEN_READ_WRITE, read_only)
     }
 

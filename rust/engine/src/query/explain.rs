@@ -4,7 +4,7 @@ use super::alias::{self, AliasTable};
 use super::ast::{Connective, Operator, Query, Token};
 use super::compile::{MatchOptions, compile_fts, compile_match};
 use super::parse::{Fate, OperatorFate, Reason, scan};
-use super::stopwords::{self, DUTCH, ENGLISH};
+use super::stopwords::ENGLISH;
 use crate::error::Result;
 use crate::text::tokenizer::TokenizerKind;
 
@@ -145,13 +145,11 @@ fn dropped_word(source: String, reason: &Reason, aliases: Option<&AliasTable>) -
 }
 
 fn stop_word_detail(text: &str) -> String {
-    let language = match (
-        stopwords::contains(&ENGLISH, text),
-        stopwords::contains(&DUTCH, text),
-    ) {
-        (true, true) => "English and Dutch",
-        (true, false) => "English",
-        _ => "Dutch",
+    // The two lists have no word in common.
+    let language = if ENGLISH.contains(text) {
+        "English"
+    } else {
+        "Dutch"
     };
     format!("a stop word: {language}")
 }

@@ -158,7 +158,7 @@ impl<'a> Scanner<'a> {
             self.words.push(Word { source, fate });
             return;
         }
-        let text: String = source.chars().filter(|&c| !is_stripped(c)).collect();
+        let text = strip(source);
         if text.is_empty() {
             self.settle(OperatorFate::Cleared);
             self.words.push(Word {
@@ -227,7 +227,15 @@ impl Word<'_> {
     }
 }
 
-/// The characters that bare words lose wherever they stand.
+/// `source` without the characters that bare words lose wherever they stand.
+fn strip(source: &str) -> String {
+    let mut text = String::with_capacity(source.len());
+    for run in source.split(is_stripped) {
+        text.push_str(run);
+    }
+    text
+}
+
 fn is_stripped(c: char) -> bool {
     matches!(
         c,

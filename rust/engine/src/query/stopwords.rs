@@ -1,7 +1,7 @@
 //! The stop words, sorted: spec/fixtures/stopwords holds the same lists for every language.
 
 /// What the parser drops from bare queries: `en.json`.
-pub static ENGLISH: [&str; 183] = [
+pub static ENGLISH: WordList = WordList::new(&[
     "a",
     "about",
     "above",
@@ -185,10 +185,10 @@ pub static ENGLISH: [&str; 183] = [
     "you",
     "your",
     "yours",
-];
+]);
 
 /// What the parser drops from bare queries: `nl.json`.
-pub static DUTCH: [&str; 84] = [
+pub static DUTCH: WordList = WordList::new(&[
     "aan", "alleen", "als", "ben", "bent", "bij", "binnen", "boven", "buiten", "dan", "dat", "de",
     "deze", "die", "dit", "doen", "doet", "door", "een", "elk", "elke", "en", "geen", "haar",
     "hadden", "hebben", "heeft", "hem", "hen", "het", "hij", "hoe", "hun", "iedere", "ik", "ja",
@@ -197,10 +197,10 @@ pub static DUTCH: [&str; 84] = [
     "tussen", "uit", "van", "veel", "voor", "waar", "waarom", "wanneer", "want", "waren", "wat",
     "weinig", "welk", "welke", "wie", "wij", "word", "worden", "wordt", "zal", "zich", "zij",
     "zijn", "zou",
-];
+]);
 
 /// What the retry ladder skips, a different set: `retry.json`.
-pub static RETRY: [&str; 94] = [
+pub static RETRY: WordList = WordList::new(&[
     "a",
     "about",
     "advice",
@@ -295,16 +295,49 @@ pub static RETRY: [&str; 94] = [
     "with",
     "would",
     "you",
-];
+]);
 
 /// Whether the parser drops `token` (lower-case) from bare queries.
 pub fn is_stopword(token: &str) -> bool {
-    contains(&ENGLISH, token) || contains(&DUTCH, token)
+    ENGLISH.contains(token) || DUTCH.contains(token)
 }
 
-/// Whether a sorted list holds `word`.
-pub fn contains(list: &[&str], word: &str) -> bool {
-    list.binary_search(&word).is_ok()
+/// A sorted list of words that is asked of every word of every query.
+pub struct WordList {
+    words: &'static [&'static str],
+    /// Where the words that begin with each byte start, and where the last ones end.
+    starts: [usize; 257],
+}
+
+impl WordList {
+    const fn new(words: &'static [&'static str]) -> Self {
+        let mut starts = [0; 257];
+        let mut place = 0;
+        let mut byte = 0;
+        while byte < 256 {
+            starts[byte] = place;
+            while place < words.len() && words[place].as_bytes()[0] as usize == byte {
+                place += 1;
+            }
+            byte += 1;
+        }
+        starts[256] = place;
+        Self { words, starts }
+    }
+
+    /// Whether the list holds `word`.
+    pub fn contains(&self, word: &str) -> bool {
+        let Some(&first) = word.as_bytes().first() else {
+            return false;
+        };
+        let first = usize::from(first);
+        self.words[self.starts[first]..self.starts[first + 1]].contains(&word)
+    }
+
+    /// The words, sorted.
+    pub fn words(&self) -> &'static [&'static str] {
+        self.words
+    }
 }
 
 #[cfg(test)]
@@ -315,21 +348,26 @@ mod tests {
     fn the_lists_are_the_fixtures() {
         for (list, fixture) in [
             (
-                &ENGLISH[..],
+                &ENGLISH,
                 include_str!("../../../../spec/fixtures/stopwords/en.json"),
             ),
             (
-                &DUTCH[..],
+                &DUTCH,
                 include_str!("../../../../spec/fixtures/stopwords/nl.json"),
             ),
             (
-                &RETRY[..],
+                &RETRY,
                 include_str!("../../../../spec/fixtures/stopwords/retry.json"),
             ),
         ] {
             let expected: Vec<&str> = serde_json::from_str(fixture).unwrap();
-            assert_eq!(list, expected);
-            assert!(list.is_sorted(), "binary search needs order");
+            assert_eq!(list.words(), expected);
+            assert!(expected.iter().all(|word| list.contains(word)));
+            assert!(
+                !["", "hedgehog", "zz", "東"]
+                    .into_iter()
+                    .any(|word| list.contains(word))
+            );
         }
     }
 }

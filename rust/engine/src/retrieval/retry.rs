@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use crate::query::stopwords::{self, RETRY};
+use crate::query::stopwords::RETRY;
 use crate::text::category::is_punctuation_or_symbol;
 use crate::text::{lower::lower, utf16, whitespace};
 
@@ -24,7 +24,7 @@ pub fn query_tokens(text: &str) -> Vec<String> {
     let sanitised = lower(sanitise_query(text));
     let mut seen = HashSet::new();
     whitespace::words(&sanitised)
-        .filter(|word| utf16::len(word) >= MIN_WORD_UNITS && !stopwords::contains(&RETRY, word))
+        .filter(|word| utf16::len(word) >= MIN_WORD_UNITS && !RETRY.contains(word))
         .filter(|word| seen.insert(*word))
         .map(str::to_owned)
         .collect()

@@ -1,0 +1,237 @@
+"""Temporal expansion: dates for the phrases of a question that depend on when it was asked.
+
+"What did I watch 2 weeks ago?" finds little, because no memory says "2 weeks ago". Given the
+date of the question, `expand_temporal` writes the day it means into the question, and
+`augment_query` gives the query to search with. Everything here is a pure function of its
+arguments: no clock is read, and neither the time zone nor the locale of the process plays a part.
+
+Three recognisers, English only, run in this order:
+
+- relative time     `2 weeks ago`  ->  `2 weeks ago (around 2026/04/04)`
+- last weekday      `last Friday`  ->  `last Friday (2026/04/17)`
+- ordering hint     `... first`    ->  `... first [Note: look for the earliest dated event]`
+
+Follows spec/temporal.md.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import date, datetime
+from typing import Any
+
+from hedgerow._dates import (
+    MONTHS,
+    SPACE,
+    SPACES,
+    WEEKDAYS,
+    day_from_number,
+    parse_anchor,
+    shift_months,
+)
+
+__all__ = [
+    "TemporalExpansion",
+    "augment_query",
+    "date_search_tokens",
+    "expand_temporal",
+    "parse_question_date",
+    "reader_today",
+    "resolved_hint_line",
+]
+
+# The digits must not continue a run to their left: the leftmost match starts a run anyway, and
+# without the guard a long run that leads nowhere would be tried again from each of its digits.
+_RELATIVE_TIME = re.compile(
+    rf"(?<!\d)(\d+){SPACE}+(day|week|month)s?{SPACE}+ago", re.ASCII | re.IGNORECASE
+)
+_LAST_WEEKDAY = re.compile(rf"last{SPACE}+({'|'.join(WEEKDAYS)})", re.ASCII | re.IGNORECASE)
+_EARLIEST = re.compile("first|earlier|before", re.ASCII | re.IGNORECASE)
+_MOST_RECENT = re.compile("most recent|latest|last time", re.ASCII | re.IGNORECASE)
+_ISO_DAY = re.compile(r"\b(\d{4})-(\d{2})-(\d{2})\b", re.ASCII)
+
+_EARLIEST_NOTE = " [Note: look for the earliest dated event]"
+_MOST_RECENT_NOTE = " [Note: look for the most recently dated event]"
+
+# Years 1 to 9999 have 3,652,059 days, so an amount with more digits leads out of them in any unit.
+_MOST_DIGITS = 7
+
+
+@dataclass(frozen=True, slots=True)
+class TemporalExpansion:
+    """What temporal expansion made of one question (spec/temporal.md, "Result").
+
+    Immutable and hashable; compares by value and pickles.
+    """
+
+    #: The question as it was given.
+    original_query: str
+    #: The question with the dates its phrases mean, and at most one ordering note at the end.
+    expanded_query: str
+    #: The days named, each once, as `YYYY/MM/DD`: relative times first, then last weekdays.
+    date_hints: tuple[str, ...]
+    #: Whether at least one phrase was given a date; an ordering note alone does not count.
+    resolved: bool
+
+    def to_dict(self) -> dict[str, Any]:
+        """The documented JSON shape: originalQuery, expandedQuery, dateHints (list), resolved."""
+        return {
+            "originalQuery": self.original_query,
+            "expandedQuery": self.expanded_query,
+            "dateHints": list(self.date_hints),
+            "resolved": self.resolved,
+        }
+
+
+def parse_question_date(text: str | None) -> datetime | None:
+    """Read the date of a question: an aware `datetime` in UTC, or None when it says none.
+
+    Takes `2026-04-18` or `2026/04/18`, optionally with a weekday in parentheses (ignored) and a
+    time, `2026-04-18 (Sat) 10:30`; ISO 8601; RFC 2822; and English dates such as
+    `April 18, 2026`. Without an offset the text is in UTC. None, blank text, any other form and
+    anything outside the years 1 to 9999 give None.
+
+    Raises TypeError for anything but a str or None. See spec/temporal.md, "Anchor forms".
+    """
+    return _read_date(text)
+
+
+def expand_temporal(question: str, question_date: str | None) -> TemporalExpansion:
+    """Write into `question` the dates its phrases mean when asked on `question_date`.
+
+    Takes the question and its date as `parse_question_date` reads it. Without a readable date
+    the question is returned as it is. A phrase whose date would lie outside the years 1 to 9999
+    is left as it is, and gives no hint.
+
+    Raises TypeError for anything but text. See spec/temporal.md, "Recognisers".
+    """
+    if not isinstance(question, str):
+        raise TypeError(f"a question must be a str, not {type(question).__name__}")
+    anchor = _read_date(question_date)
+    if anchor is None:
+        return TemporalExpansion(question, question, (), resolved=False)
+
+    today = anchor.date()
+    days: list[date] = []
+    dated = _with_dates(
+        question, _RELATIVE_TIME, "around ", lambda found: _ago(today, found[1], found[2]), days
+    )
+    dated = _with_dates(
+        dated, _LAST_WEEKDAY, "", lambda found: _last_weekday(today, found[1]), days
+    )
+    hints = tuple(dict.fromkeys(_slashed(day) for day in days))
+    return TemporalExpansion(question, dated + _ordering_note(question), hints, bool(hints))
+
+
+def augment_query(question: str, question_date: str | None) -> str:
+    """The query to search with: `question`, then each date it means as `2026/04/04 2026-04-04`.
+
+    Both spellings are there so that either finds the text that holds it. A question in which no
+    date was found is returned as it is, without an ordering note.
+
+    Raises TypeError for anything but text. See spec/temporal.md, "Augmented query".
+    """
+    hints = expand_temporal(question, question_date).date_hints
+    return " ".join([question, *(f"{hint} {hint.replace('/', '-')}" for hint in hints)])
+
+
+def resolved_hint_line(question: str, date: str | None) -> str | None:
+    """One line for a reader (a person or a model) that lists the dates `question` means.
+
+    `[Resolved temporal references: 2026/04/04, 2026/04/17]`, or None when there are none.
+
+    Raises TypeError for anything but text. See spec/temporal.md, "For readers".
+    """
+    hints = expand_temporal(question, date).date_hints
+    return f"[Resolved temporal references: {', '.join(hints)}]" if hints else None
+
+
+def reader_today(date: str | None) -> str:
+    """The question date as a reader should see it: `2026-04-18 (Saturday)`.
+
+    Text that is no date is returned trimmed; None and blank text give `unknown`.
+
+    Raises TypeError for anything but a str or None. See spec/temporal.md, "For readers".
+    """
+    anchor = _read_date(date)
+    if anchor is None:
+        return (date or "").strip(SPACES) or "unknown"
+    return f"{anchor.date().isoformat()} ({WEEKDAYS[anchor.weekday()]})"
+
+
+def date_search_tokens(text: str | None) -> list[str]:
+    """The words under which a document may mention the day that `text` names.
+
+    `["2026-04-18", "2026/04/18", "2026", "Saturday", "April"]`: the day in two spellings, the
+    year without leading zeros, the weekday and the month. Text that is no date but has a day
+    `YYYY-MM-DD` somewhere gives the first three, as they stand there; other text gives [].
+
+    Raises TypeError for anything but a str or None. See spec/temporal.md, "Search tokens".
+    """
+    anchor = _read_date(text)
+    if anchor is not None:
+        day = anchor.date()
+        month, weekday = MONTHS[day.month - 1], WEEKDAYS[day.weekday()]
+        return [day.isoformat(), _slashed(day), str(day.year), weekday, month]
+    if found := _ISO_DAY.search(text or ""):
+        return [found[0], found[0].replace("-", "/"), found[1]]
+    return []
+
+
+def _read_date(value: str | None) -> datetime | None:
+    """Read a question date; a TypeError says what was given and how to make a date into text."""
+    if value is None:
+        return None
+    if not isinstance(value, str):
+        fix = "; pass its .isoformat()" if isinstance(value, date) else ""
+        raise TypeError(f"a question date must be a str or None, not {type(value).__name__}{fix}")
+    return parse_anchor(value)
+
+
+def _with_dates(
+    text: str,
+    phrases: re.Pattern[str],
+    label: str,
+    day_meant: Callable[[re.Match[str]], date | None],
+    days: list[date],
+) -> str:
+    """Put ` (<label><day>)` after each of the `phrases` that means a day, and note it in `days`."""
+
+    def with_date(found: re.Match[str]) -> str:
+        day = day_meant(found)
+        if day is None:
+            return found[0]
+        days.append(day)
+        return f"{found[0]} ({label}{_slashed(day)})"
+
+    return phrases.sub(with_date, text)
+
+
+def _ago(today: date, amount: str, unit: str) -> date | None:
+    """The day `amount` units before `today`; None before year 1."""
+    amount = amount.lstrip("0")
+    if len(amount) > _MOST_DIGITS:
+        return None
+    count, unit = int(amount or 0), unit.lower()
+    if unit == "month":
+        return day_from_number(shift_months(today, -count))
+    return day_from_number(today.toordinal() - count * (7 if unit == "week" else 1))
+
+
+def _last_weekday(today: date, name: str) -> date | None:
+    """The nearest day before `today` with that name, 1 to 7 days back; None before year 1."""
+    back = (today.weekday() - WEEKDAYS.index(name.title())) % 7 or 7
+    return day_from_number(today.toordinal() - back)
+
+
+def _ordering_note(question: str) -> str:
+    """The note the question's order words call for; the earliest wins over the latest."""
+    if _EARLIEST.search(question):
+        return _EARLIEST_NOTE
+    return _MOST_RECENT_NOTE if _MOST_RECENT.search(question) else ""
+
+
+def _slashed(day: date) -> str:
+    return day.isoformat().replace("-", "/")

@@ -1,0 +1,264 @@
+"""The closed list of errors (spec/errors.md), and each error of the query language."""
+
+from __future__ import annotations
+
+import ast
+import pickle
+import re
+from pathlib import Path
+
+import pytest
+
+import hedgerow as hr
+from hedgerow import _engine
+
+ROOT = Path(__file__).parents[1]
+HALF = "winter \ud83d garden"
+EXPANDED = hr.expand_aliases(hr.parse_query("oak"), {})
+MANY_ALIASES = {"oak": [f"tree{n}" for n in range(100)]}
+
+
+def specified_codes() -> dict[str, str]:
+    """Every code of spec/errors.md, with the class whose section it stands in."""
+    codes = {}
+    section = ""
+    for line in (ROOT / "spec" / "errors.md").read_text().splitlines():
+        if line.startswith("## "):
+            section = line[3:]
+        elif found := re.match(r"\| `(\w+)` \|", line):
+            codes[found[1]] = section
+    return codes
+
+
+def python_codes() -> set[str]:
+    """Every `code="…"` that the Python package raises."""
+    found = set()
+    for file in (ROOT / "python" / "hedgerow").rglob("*.py"):
+        for node in ast.walk(ast.parse(file.read_text())):
+            if isinstance(node, ast.keyword) and node.arg == "code":
+                if isinstance(node.value, ast.Constant):
+                    found.add(node.value.value)
+    return found
+
+
+def test_the_list_is_closed():
+    assert set(specified_codes()) == _engine.ERROR_CODES | python_codes()
+
+
+def test_every_code_is_asserted_by_a_test():
+    tests = "".join(file.read_text() for file in Path(__file__).parent.glob("test_*.py"))
+    missing = [code for code in specified_codes() if f'"{code}"' not in tests]
+    assert missing == []
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "code", "message"),
+    [
+        (
+            lambda: hr.parse_query(HALF),
+            hr.InvalidInputError,
+            "lone_surrogate",
+            "the text has half of a surrogate pair at character 7; decode its source as UTF-8 "
+            'with errors="replace", or remove the character',
+        ),
+        (
+            lambda: hr.parse_query("é" * 32769),
+            hr.QueryTooLargeError,
+            "query_text_too_large",
+            "the query has 65538 bytes of UTF-8 and the limit is 65536; shorten it",
+        ),
+        (
+            lambda: hr.parse_query('"' + "oak " * 4097),
+            None,
+            None,
+            None,
+        ),
+        (
+            lambda: hr.parse_query("oak " * 4097),
+            hr.QueryTooLargeError,
+            "too_many_tokens",
+            "the query has 4097 tokens and the limit is 4096; shorten it",
+        ),
+        (
+            lambda: hr.compile_fts("oak " * 100, MANY_ALIASES),
+            hr.QueryTooLargeError,
+            "too_many_alias_tokens",
+            "the query has 10000 tokens after alias expansion and the limit is 8192; shorten it "
+            "or the lists of alternatives",
+        ),
+        (
+            lambda: hr.compile_match("oak " * 100, MANY_ALIASES),
+            hr.QueryTooLargeError,
+            "too_many_alias_tokens",
+            "the query has 10000 tokens after alias expansion and the limit is 8192; shorten it "
+            "or the lists of alternatives",
+        ),
+        (
+            lambda: hr.compile_match(
+                " ".join(f"x{n}-y{n}" for n in range(2000)), matching="extended"
+            ),
+            hr.QueryTooLargeError,
+            "too_many_tokens",
+            "the query has 6000 tokens and the limit is 4096; shorten it",
+        ),
+        (
+            lambda: hr.expand_aliases(EXPANDED, {}),
+            hr.InvalidInputError,
+            "already_expanded",
+            "aliases were expanded in this query and do not chain; pass the text or the query "
+            "that parse_query returned",
+        ),
+        (
+            lambda: hr.compile_fts(EXPANDED, {}),
+            hr.InvalidInputError,
+            "already_expanded",
+            "aliases were expanded in this query and do not chain; pass the text or the query "
+            "that parse_query returned",
+        ),
+        (
+            lambda: hr.compile_match(EXPANDED, matching="extended"),
+            hr.InvalidInputError,
+            "already_expanded",
+            'matching="extended" reads the words of the text, which alias expansion replaced; '
+            "pass the text or the query that parse_query returned",
+        ),
+        (
+            lambda: hr.compile_match("oak", matching="extended", default_operator="AND"),
+            hr.InvalidInputError,
+            "incompatible_options",
+            'matching="extended" joins words with OR and excludes default_operator="AND"; use '
+            'matching="spec" for AND',
+        ),
+        (
+            lambda: hr.compile_fts("oak", default_operator="and"),
+            hr.InvalidInputError,
+            "invalid_option",
+            'default_operator must be "OR" or "AND", not "and"',
+        ),
+        (
+            lambda: hr.compile_match("oak", matching="fuzzy"),
+            hr.InvalidInputError,
+            "invalid_option",
+            'matching must be "spec" or "extended", not "fuzzy"',
+        ),
+        (
+            lambda: hr.compile_many(["oak"], target="sql"),
+            hr.InvalidInputError,
+            "invalid_option",
+            'target must be "fts" or "match", not "sql"',
+        ),
+        (
+            lambda: hr.compile_many(["oak", "elm", "oak " * 4097], target="fts"),
+            hr.QueryTooLargeError,
+            "too_many_tokens",
+            "texts[2]: the query has 4097 tokens and the limit is 4096; shorten it",
+        ),
+        (
+            lambda: hr.compile_many(["oak", HALF], target="fts"),
+            hr.InvalidInputError,
+            "lone_surrogate",
+            "texts[1] has half of a surrogate pair at character 7; decode its source as UTF-8 "
+            'with errors="replace", or remove the character',
+        ),
+        (
+            lambda: hr.Token("word", "oak"),
+            hr.InvalidInputError,
+            "invalid_token",
+            'kind must be "term", "phrase" or "prefix", not "word"',
+        ),
+        (
+            lambda: hr.Token("term", "oak", "XOR"),
+            hr.InvalidInputError,
+            "invalid_token",
+            'operator must be "AND", "OR", "NOT" or None, not "XOR"',
+        ),
+        (
+            lambda: hr.compile_fts("oak", {"oak": "elm"}),
+            hr.InvalidInputError,
+            "invalid_aliases",
+            'the alternatives of alias "oak" are one str; give a list of strings',
+        ),
+        (
+            lambda: hr.AliasTable({"oak": 3}),
+            hr.InvalidInputError,
+            "invalid_aliases",
+            'the alternatives of alias "oak" must be a list of strings, not int',
+        ),
+        (
+            lambda: hr.AliasTable({"oak": ["elm", None]}),
+            hr.InvalidInputError,
+            "invalid_aliases",
+            'the alternatives of alias "oak" must be strings, not NoneType',
+        ),
+        (
+            lambda: hr.AliasTable({3: ["elm"]}),
+            hr.InvalidInputError,
+            "invalid_aliases",
+            "alias keys must be str, not int",
+        ),
+        (
+            lambda: hr.AliasTable([("oak", ["elm"])]),
+            hr.InvalidInputError,
+            "invalid_aliases",
+            "aliases must be a mapping, not list",
+        ),
+        (
+            lambda: hr.AliasTable({"oak": [HALF]}),
+            hr.InvalidInputError,
+            "lone_surrogate",
+            "the text has half of a surrogate pair at character 7; decode its source as UTF-8 "
+            'with errors="replace", or remove the character',
+        ),
+        (
+            lambda: hr.explain_query("oak", tokenizer="snowball"),
+            hr.InvalidInputError,
+            "unknown_tokenizer",
+            'tokenizer must be "porter unicode61", "unicode61" or "trigram", not "snowball"',
+        ),
+        (
+            lambda: _engine._panic("a test"),
+            hr.EngineError,
+            "engine_panic",
+            "the engine failed unexpectedly (a test); please report this with the input",
+        ),
+    ],
+)
+def test_an_error_names_the_fix(call, error, code, message):
+    if error is None:
+        call()  # one phrase, however long, is one token
+        return
+    with pytest.raises(error) as raised:
+        call()
+    assert type(raised.value) is error
+    assert raised.value.code == code
+    assert str(raised.value) == raised.value.message == message
+    again = pickle.loads(pickle.dumps(raised.value))
+    assert (type(again), again.code, str(again)) == (error, code, message)
+
+
+@pytest.mark.parametrize(
+    "kind", ["InvalidInputError", "QueryTooLargeError", "IndexFileError", "EngineError"]
+)
+def test_one_class_catches_all(kind):
+    assert issubclass(getattr(hr, kind), hr.HedgerowError)
+    assert issubclass(getattr(hr, kind), Exception)
+
+
+def test_invalid_input_is_a_value_error():
+    assert issubclass(hr.InvalidInputError, ValueError)
+    assert issubclass(hr.QueryTooLargeError, hr.InvalidInputError)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: hr.compile_fts(3), "expected a str or a Query, not int"),
+        (lambda: hr.compile_match(b"oak"), "expected a str or a Query, not bytes"),
+        (lambda: hr.parse_query(None), "str"),
+        (lambda: hr.compile_many("oak", target="fts"), "expected a sequence of str, not one str"),
+        (lambda: hr.expand_aliases("oak", {}), "Query"),
+    ],
+)
+def test_a_wrong_type_is_a_type_error(call, message):
+    with pytest.raises(TypeError, match=message):
+        call()
