@@ -75,6 +75,9 @@ class TestHelp:
         text = " ".join(ok("search", "--help").split())
         assert "path=FILE, prefix=FOLDER/, tag=TAG or meta.KEY=VALUE (JSON or text)" in text
 
+    def test_alone_the_command_shows_its_help(self) -> None:
+        assert ok() == ok("--help")
+
     def test_version(self) -> None:
         assert ok("--version") == f"hedgerow {hedgerow.__version__}\n"
 
@@ -142,7 +145,7 @@ class TestFailures:
             (["search", "x", "--db", "notes/about.md"], "not_an_index", "not a hedgerow index"),
             (["index", "notes", "--db", "notes/about.md"], "not_an_index", "left as it is"),
             (["index", "notes", "--db", "no/new.db"], "index_io", "create it first"),
-            (["index", "nots", "--db", "notes.db"], "path_not_found", "nots: no such file"),
+            (["index", "notes", "nots", "--db", "new.db"], "path_not_found", "nots: no such file"),
             (
                 ["index", "notes", "--db", "notes.db", "--tokenizer", "trigram"],
                 "tokenizer_mismatch",
@@ -182,6 +185,7 @@ class TestFailures:
         error = json.loads(failed(1, *args, "--json"))["error"]
         assert error["code"] == code
         assert message in error["message"]
+        assert not Path("new.db").exists()
 
     def test_the_default_tokenizer_is_no_excuse_for_another(self) -> None:
         ok("index", "notes", "--db", "tri.db", "--tokenizer", "trigram")
@@ -290,6 +294,9 @@ class TestIndex:
         result = run("index", str(tmp_path / "none"), "--db", db)
         assert result.exit_code == 1
         assert "bad.md: the file is not UTF-8" in result.stderr
+        (tmp_path / "none" / "bad.md").unlink()
+        (tmp_path / "none" / "bad.jsonl").write_text("{\n")
+        assert run("index", str(tmp_path / "none"), "--db", db).exit_code == 1
 
     def test_says_what_was_removed(self, tmp_path: Path) -> None:
         (tmp_path / "a.md").write_text("x")
@@ -412,7 +419,7 @@ class TestSearch:
         assert "Dropped: the: a stop word: English\n" in text
         assert as_json("search", "unicorn", "--db", "notes.db")["results"] == []
 
-    @pytest.mark.parametrize("text", ["is it the", "", "!!!"])
+    @pytest.mark.parametrize("text", ["is it the", "", "!!!", '"'])
     def test_nothing_searched_is_not_nothing_found(self, text: str) -> None:
         shown = ok("search", text, "--db", "notes.db")
         assert shown.startswith("Nothing was searched for")

@@ -182,6 +182,17 @@ class TestPlainText:
         assert (chunk.title, chunk.summary) == ("A title", "First sentence.")
         assert chunk.content == "A title\n=======\n\nFirst sentence. Second."
 
+    def test_a_heading_between_two_rules_counts(self, tmp_path: Path) -> None:
+        file = tmp_path / "x.rst"
+        file.write_text("*****\nTitle\n*****\n\nText.\n")
+        assert read(file)[0][0].title == "Title"
+
+    @pytest.mark.parametrize("text", [".. _label:\n\nTitle\n=====\n", "----\n", "x" * 101])
+    def test_what_is_no_title_is_not_taken_for_one(self, tmp_path: Path, text: str) -> None:
+        file = tmp_path / "the-name.rst"
+        file.write_text(text)
+        assert read(file)[0][0].title == "the name"
+
     def test_else_after_the_file(self, tmp_path: Path) -> None:
         file = tmp_path / "winter-feeding_2.txt"
         file.write_text("Running text that\ngoes on.\n")
@@ -263,6 +274,10 @@ class TestJsonLines:
             ('{"content": "x", "a": 1, "metadata": {"a": 2}}', '"a" stands both'),
             ('{"content": "x", "a": NaN}', "NaN is no JSON number"),
             ('{"content": "x", "content": "y"}', 'the key "content" stands twice'),
+            ('{"content": "x", "a": 1e999}', "not a finite number"),
+            ('{"content": "x", "a": ' + "9" * 30 + "}", "more than 64 bits"),
+            ('{"content": "x", "a": ' + "9" * 5000 + "}", "more than 64 bits"),
+            ('{"content": "x", "a": ' + "[" * 900 + "]" * 900 + "}", "metadata"),
             ('{"content": "\\ud800"}', "half of a surrogate pair"),
             ('{"content": "\udcff"}', "not UTF-8"),
             ('{"content": ' + "[" * 100_000, "nested too deep|not JSON"),

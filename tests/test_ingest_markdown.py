@@ -221,8 +221,15 @@ class TestFrontMatter:
         chunks, _ = read(f"---\n{block}\n---\nText.\n")
         assert chunks[-1].content.endswith("Text.")
 
-    def test_only_front_matter_is_a_file_without_chunks(self) -> None:
-        assert chunks_of("---\ntitle: T\n---\n") == []
+    def test_a_note_that_is_all_front_matter_can_be_found(self) -> None:
+        (chunk,) = chunks_of("---\ntitle: T\ntags: [a]\ndescription: D\n---\n")
+        assert (chunk.title, chunk.summary, chunk.tags, chunk.content) == ("T", "D", ("a",), "")
+        assert chunk.metadata["line_end"] == 5
+
+    @pytest.mark.parametrize("text", ["---\n---\n", "---\nyear: 1\n---\n \n"])
+    def test_one_that_says_nothing_is_named(self, text: str) -> None:
+        with pytest.raises(UnreadableSourceError, match="nothing but front matter"):
+            read(text)
 
 
 class TestLongSections:
@@ -306,7 +313,7 @@ def test_no_text_is_lost_and_order_is_kept(blocks: list[str], joint: str) -> Non
     assert without_file(chunks) == without_file(read(encoded)[0])
     assert [chunk.ordinal for chunk in chunks] == list(range(len(chunks)))
     assert [chunk.id for chunk in chunks] == [f"note.md#{n}" for n in range(len(chunks))]
-    assert all(0 < len(chunk.content) <= PASSAGE_LIMIT for chunk in chunks)
+    assert all(len(chunk.content) <= PASSAGE_LIMIT for chunk in chunks)
     starts = [chunk.metadata["line_start"] for chunk in chunks]
     assert starts == sorted(starts)
     assert squeezed("".join(chunk.content for chunk in chunks)) == squeezed(body(encoded))

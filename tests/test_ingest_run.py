@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from hedgerow import Chunk, Filters, Index, InvalidInputError
-from hedgerow.ingest import IndexRun, RunReport
+from hedgerow.ingest import IndexRun, RunReport, discover
 
 posix = pytest.mark.skipif(sys.platform == "win32", reason="names and links of POSIX")
 
@@ -30,7 +30,7 @@ def notes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def run(index: Index, *paths: object) -> RunReport:
-    return IndexRun(index, [str(path) for path in paths or ["notes"]]).run()
+    return IndexRun(index, discover([str(path) for path in paths or ["notes"]])).run()
 
 
 def counts(report: RunReport) -> tuple[int, int, int, int]:
@@ -232,7 +232,7 @@ def test_front_matter_can_be_filtered_by(index: Index, notes: Path) -> None:
 
 def test_progress_is_told_after_each_file(index: Index) -> None:
     seen: list[tuple[int, int]] = []
-    IndexRun(index, ["notes"]).run(lambda done, total: seen.append((done, total)))
+    IndexRun(index, discover(["notes"])).run(lambda done, total: seen.append((done, total)))
     assert seen == [(1, 2), (2, 2)]
 
 
@@ -246,7 +246,7 @@ def test_a_stopped_run_leaves_whole_files_and_the_next_one_finishes(
         if done == 250:
             raise KeyboardInterrupt
 
-    stopped = IndexRun(index, ["notes"])
+    stopped = IndexRun(index, discover(["notes"]))
     with pytest.raises(KeyboardInterrupt):
         stopped.run(stop)
     assert 0 < len(index) < 903

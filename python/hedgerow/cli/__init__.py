@@ -65,11 +65,18 @@ class _LazyGroup(click.Group):
 
 
 @click.group(
-    "hedgerow", cls=_LazyGroup, help=_HELP, context_settings={"help_option_names": ["-h", "--help"]}
+    "hedgerow",
+    cls=_LazyGroup,
+    invoke_without_command=True,
+    help=_HELP,
+    context_settings={"help_option_names": ["-h", "--help"]},
 )
 @click.version_option(__version__, "-V", "--version", message="%(prog)s %(version)s")
-def cli() -> None:
-    """Hold the commands together."""
+@click.pass_context
+def cli(context: click.Context) -> None:
+    """Hold the commands together; alone, show the help."""
+    if context.invoked_subcommand is None:
+        click.echo(context.get_help())
 
 
 def main() -> None:

@@ -57,7 +57,9 @@ def _run(group: click.Group, arguments: list[str], prog_name: str) -> int:  # no
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except OSError as error:
-        return _report("system_error", f"the system refused: {error}", as_json=as_json)
+        where = f" ({error.filename})" if error.filename else ""
+        message = f"the system refused: {error.strerror or error}{where}"
+        return _report("system_error", message, as_json=as_json)
     return 0
 
 

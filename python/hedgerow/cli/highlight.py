@@ -120,7 +120,7 @@ def readable(content: str, title: str) -> str:
             continue
         if plain:
             lines.append(plain)
-    return " ".join(" ".join(lines).split()) or " ".join(content.split())
+    return " ".join(" ".join(lines).split())
 
 
 def _best_start(text: str, spans: Sequence[Span]) -> int:

@@ -55,12 +55,14 @@ def command(  # noqa: PLR0913 - one argument for each option
     written, and what is gone from the files goes from the index. A file that cannot be read
     is named with the reason, and the rest goes on.
     """
-    from hedgerow.ingest import IndexRun  # noqa: PLC0415 - not needed by --help
+    from hedgerow.ingest import IndexRun, discover  # noqa: PLC0415 - not needed by --help
 
     started = time.monotonic()
+    # First, so that a path that does not exist leaves no new index behind.
+    found = discover(paths)
     with Index.open(db, tokenizer=tokenizer or _DEFAULT_TOKENIZER) as index:
         _check_tokenizer(index, db, tokenizer)
-        run = IndexRun(index, paths)
+        run = IndexRun(index, found)
         _run(run, db)
         report, chunks = run.report, len(index)
     seconds = round(time.monotonic() - started, 3)
@@ -92,7 +94,8 @@ def _run(run: IndexRun, db: str) -> None:
         from rich.progress import BarColumn, MofNCompleteColumn, Progress  # noqa: PLC0415
 
         console = make_console(stderr=True)
-        with Progress("Indexing", BarColumn(), MofNCompleteColumn(), console=console) as bar:
+        columns = ("Indexing", BarColumn(), MofNCompleteColumn())
+        with Progress(*columns, console=console, transient=True) as bar:
             task = bar.add_task("", total=None)
             run.run(lambda done, total: bar.update(task, completed=done, total=total))
     except KeyboardInterrupt as stop:
@@ -158,4 +161,4 @@ def _show_counts(report: RunReport, db: str, chunks: int, seconds: float) -> Non
 
 def _all_failed(report: RunReport) -> bool:
     """Tell a run that could read nothing from one that had nothing to read."""
-    return bool(report.skips) and not report.files
+    return bool(report.skips) and not report.added + report.changed + report.unchanged

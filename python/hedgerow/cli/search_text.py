@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from rich.cells import cell_len, set_cell_size
+from rich.padding import Padding
 from rich.text import Text
 
 from .highlight import Highlighter, snippet
@@ -44,17 +45,15 @@ def _show_hit(
 ) -> None:
     line = hit.metadata.get("line_start")
     where = visible(hit.path) if line is None else f"{visible(hit.path)}:{line}"
-    head = Text(f"{place}. ", style="dim")
-    head.append(where, style="cyan")
-    head.append(f"  {hit.score:.2f}", style="dim")
-    console.print(head)
+    score = (f"  {hit.score:.2f}", "dim")
+    console.print(Text.assemble((f"{place}. ", "dim"), (where, "cyan"), score))
     if hit.title:
         title = visible(hit.title)
-        console.print(_indented(_marked(title, highlighter.spans(title), "bold")))
+        _print_indented(console, _marked(title, highlighter.spans(title), "bold"))
     cut, spans = snippet(visible(hit.content), hit.title, highlighter)
-    console.print(_indented(_marked(cut, spans)))
+    _print_indented(console, _marked(cut, spans))
     if explain:
-        console.print(_indented(Text(f"why: {visible(hit.explain())}", style="dim")))
+        _print_indented(console, Text(f"why: {visible(hit.explain())}", style="dim"))
     console.print()
 
 
@@ -76,7 +75,7 @@ def _show_nothing(console: Console, search: Search) -> None:
 def _show_dropped(console: Console, explanation: QueryExplanation) -> None:
     for word in explanation.words:
         if word.outcome == "dropped":
-            console.print(Text(f"Dropped: {visible(word.source)}: {visible(word.detail)}"))
+            console.print(Text(f"Dropped: {_source(word)}: {visible(word.detail)}"))
 
 
 def _filters(search: Search) -> str:
@@ -123,7 +122,7 @@ def _filtering(search: Search) -> str:
 
 def _words(words: Sequence[ExplainedWord]) -> list[Text]:
     """Line up the words, what became of each, and why."""
-    rows = [(visible(word.source), visible(_outcome(word)), visible(word.detail)) for word in words]
+    rows = [(_source(word), visible(_outcome(word)), visible(word.detail)) for word in words]
     first = max((cell_len(row[0]) for row in rows), default=0)
     second = max((cell_len(row[1]) for row in rows), default=0)
     lines = []
@@ -131,6 +130,10 @@ def _words(words: Sequence[ExplainedWord]) -> list[Text]:
         line = f"  {set_cell_size(source, first)}  {set_cell_size(outcome, second)}  {detail}"
         lines.append(Text(line.rstrip(), style="dim" if word.outcome == "dropped" else ""))
     return lines
+
+
+def _source(word: ExplainedWord) -> str:
+    return visible(word.source) or '""'
 
 
 def _outcome(word: ExplainedWord) -> str:
@@ -151,5 +154,8 @@ def _marked(text: str, spans: Sequence[Span], style: str = "") -> Text:
     return marked
 
 
-def _indented(text: Text) -> Text:
-    return Text("   ") + text
+def _print_indented(console: Console, text: Text) -> None:
+    if console.is_terminal:
+        console.print(Padding(text, (0, 0, 0, 3), expand=False))
+    else:
+        console.print(Text("   ") + text)

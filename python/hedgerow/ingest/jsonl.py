@@ -6,8 +6,9 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NoReturn
 
-from hedgerow import Chunk
+from hedgerow import Chunk, InvalidInputError
 
+from .sentences import shorten
 from .source import (
     Skip,
     Source,
@@ -20,6 +21,8 @@ from .source import (
 _TEXT_KEYS = ("id", "path", "title", "summary", "content")
 _KEYS = frozenset({*_TEXT_KEYS, "tags", "metadata", "ordinal"})
 _ORDINAL_LIMIT = 2**31
+_LONGEST_NUMBER = 40
+_LONGEST_REASON = 300
 
 
 def read_jsonl(source: Source, skips: list[Skip]) -> Iterator[Chunk]:
@@ -37,8 +40,9 @@ def read_jsonl(source: Source, skips: list[Skip]) -> Iterator[Chunk]:
                 empty = False
                 try:
                     yield _read_line(source, number, data)
-                except (_BadLineError, UnreadableSourceError) as error:
-                    skips.append(Skip(source.path, "bad_line", str(error), number))
+                except (_BadLineError, UnreadableSourceError, InvalidInputError) as error:
+                    reason = shorten(str(error), _LONGEST_REASON)
+                    skips.append(Skip(source.path, "bad_line", reason, number))
     except OSError as error:
         raise UnreadableSourceError("unreadable", why_unreadable(error)) from error
     if empty:
@@ -74,13 +78,16 @@ def _read_line(source: Source, number: int, data: bytes) -> Chunk:
 
 def _parse(text: str) -> dict[str, Any]:
     try:
-        record = json.loads(text, parse_constant=_no_constant, object_pairs_hook=_no_repeats)
+        record = json.loads(
+            text,
+            parse_int=_whole_number,
+            parse_constant=_no_constant,
+            object_pairs_hook=_no_repeats,
+        )
     except json.JSONDecodeError as error:
         raise _BadLineError(f"not JSON ({error.msg} at column {error.colno})") from error
     except RecursionError as error:
         raise _BadLineError("nested too deep") from error
-    except ValueError as error:
-        raise _BadLineError(str(error)) from error
     if not isinstance(record, dict):
         raise _BadLineError("not a JSON object; every line is one object")
     try:
@@ -115,6 +122,13 @@ def _tags(value: Any) -> tuple[str, ...]:
 
 def _is_count(value: Any) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < _ORDINAL_LIMIT
+
+
+def _whole_number(digits: str) -> int:
+    # The engine refuses what is over 64 bits; Python would first take its time to read it.
+    if len(digits) > _LONGEST_NUMBER:
+        raise _BadLineError("a number has more than 64 bits; write it as text")
+    return int(digits)
 
 
 def _no_constant(name: str) -> NoReturn:

@@ -9,9 +9,17 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from .front_matter import FrontMatter, read_front_matter
-from .passages import PassageSplitter
-from .sentences import SUMMARY_LIMIT, first_sentence, shorten
-from .source import TITLE_SEPARATOR, Skip, Source, chunk_of, read_text, title_from_name
+from .passages import Passage, PassageSplitter
+from .sentences import first_sentence, shorten
+from .source import (
+    TITLE_SEPARATOR,
+    Skip,
+    Source,
+    UnreadableSourceError,
+    chunk_of,
+    read_text,
+    title_from_name,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -56,16 +64,19 @@ def read_markdown(source: Source, skips: list[Skip]) -> Iterator[Chunk]:
         skips.append(Skip(source.path, "bad_front_matter", reason, matter.problem_line))
     # Blanked, not cut off: line numbers stay those of the file.
     lines[: matter.body_start] = [""] * matter.body_start
+    if not any(line.strip() for line in lines):
+        yield _card(source, matter)
+        return
     document = _Document(lines)
     splitter = PassageSplitter(lines, document.boundaries)
+    stated = matter.text("summary", "description")
     ordinal = 0
     for section in document.sections(matter.body_start):
         title = _title(section, matter, source)
         for passage in splitter.split(section.start, section.end):
             summary = document.first_sentence(passage.first_line - 1, passage.last_line)
             if ordinal == 0:
-                stated = matter.text("summary", "description")
-                summary = shorten(stated, 2 * SUMMARY_LIMIT) or summary
+                summary = stated or summary
             yield chunk_of(
                 source,
                 ordinal,
@@ -76,6 +87,23 @@ def read_markdown(source: Source, skips: list[Skip]) -> Iterator[Chunk]:
                 metadata=matter.metadata,
             )
             ordinal += 1
+
+
+def _card(source: Source, matter: FrontMatter) -> Chunk:
+    """Make the chunk of a note that is all front matter: its title, summary and tags."""
+    summary = matter.text("summary", "description")
+    title = matter.text("title")
+    if not (title or summary or matter.tags):
+        raise UnreadableSourceError("empty", "the file holds nothing but front matter")
+    return chunk_of(
+        source,
+        0,
+        Passage("", 1, matter.body_start),
+        title=title or title_from_name(source.path),
+        summary=summary,
+        tags=matter.tags,
+        metadata=matter.metadata,
+    )
 
 
 def _title(section: Section, matter: FrontMatter, source: Source) -> str:

@@ -7,13 +7,13 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
 from hedgerow import Chunk, Index, InvalidInputError
 
-from .discover import Discovery, discover, is_within
+from .discover import Discovery, is_within
 from .readers import read_chunks
 from .source import Skip, Source, UnreadableSourceError
 
@@ -48,17 +48,19 @@ class RunReport:
 
 
 class IndexRun:
-    """One run over `paths` into `index`; `report` is true at any moment, also when stopped.
+    """One run over the files `found` into `index`; `report` holds good when it is stopped.
 
     Files that changed are replaced, unchanged chunks are left alone (an embedding stays),
     and chunks of sections and files that are gone are deleted. Chunks that were not made
     from files are never touched.
     """
 
-    def __init__(self, index: Index, paths: Sequence[str]) -> None:
-        self.report = RunReport()
+    def __init__(self, index: Index, found: Discovery) -> None:
+        self.report = RunReport(
+            total_files=len(found.sources), ignored=found.ignored, skips=list(found.skips)
+        )
         self._index = index
-        self._paths = paths
+        self._found = found
         self._claimed: set[str] = set()
         self._writes: list[Chunk] = []
         self._deletes: list[str] = []
@@ -66,13 +68,10 @@ class IndexRun:
     def run(self, progress: Progress | None = None) -> RunReport:
         """Read everything and write the differences.
 
-        Raises InvalidInputError when a path does not exist, IndexFileError when the index
-        cannot be read or written; what was committed before stays.
+        Raises IndexFileError when the index cannot be read or written; what was committed
+        before stays.
         """
-        found = discover(self._paths)
-        self.report.total_files = len(found.sources)
-        self.report.ignored = found.ignored
-        self.report.skips.extend(found.skips)
+        found = self._found
         self._held = _Held(self._index.chunks())
         for done, source in enumerate(found.sources, start=1):
             self._read(source)
@@ -80,7 +79,7 @@ class IndexRun:
                 self._write()
             if progress:
                 progress(done, len(found.sources))
-        self._drop_gone(found)
+        self._drop_gone()
         self._write()
         return self.report
 
@@ -99,6 +98,9 @@ class IndexRun:
         except UnreadableSourceError as error:
             notes.append(Skip(source.path, error.code, error.reason))
             whole = error.code == "empty"
+        except InvalidInputError as error:
+            notes.append(Skip(source.path, "refused", str(error)))
+            whole = False
         self.report.skips.extend(notes)
         # A file that did not read whole says nothing about what it no longer holds.
         if whole and not any(note.code == "bad_line" for note in notes):
@@ -128,8 +130,9 @@ class IndexRun:
             return
         self._writes.append(chunk)
 
-    def _drop_gone(self, found: Discovery) -> None:
+    def _drop_gone(self) -> None:
         """Queue the chunks of files that no longer exist under the paths."""
+        found = self._found
         known = {source.file for source in found.sources}
         for file in self._held.files():
             if file in known or not is_within(file, found.covered):

@@ -31,10 +31,13 @@ def read_plain_text(source: Source) -> Iterator[Chunk]:
 
 def _title(lines: list[str], source: Source) -> str:
     """Take the first line when it stands alone like a heading, else the file's name."""
-    first = next(index for index, line in enumerate(lines) if line.strip())
+    first = next((i for i, line in enumerate(lines) if not _is_rule(line)), None)
+    if first is None:
+        return title_from_name(source.path)
     line = " ".join(lines[first].split())
     stands_alone = first + 1 == len(lines) or _is_rule(lines[first + 1])
-    if stands_alone and len(line) <= _LONGEST_TITLE and not _is_rule(line):
+    # In reStructuredText a line that begins so is a comment, a target or a directive.
+    if stands_alone and len(line) <= _LONGEST_TITLE and not line.startswith(".. "):
         return line
     return title_from_name(source.path)
 
