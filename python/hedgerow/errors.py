@@ -13,6 +13,7 @@ __all__ = [
     "HedgerowError",
     "IndexFileError",
     "InvalidInputError",
+    "MissingExtraError",
     "QueryTooLargeError",
 ]
 
@@ -47,6 +48,10 @@ class QueryTooLargeError(InvalidInputError):
 
 class IndexFileError(HedgerowError):
     """The index file cannot be opened, read or written; what was committed before is intact."""
+
+
+class MissingExtraError(HedgerowError, ImportError):
+    """An adapter needs a package that is not installed; the message has the line that installs it."""
 
 
 class EngineError(HedgerowError):

@@ -1,0 +1,337 @@
+"""JSON over HTTP, for the adapters: tried again where that may help, and telling what failed.
+
+Importing this needs httpx and tenacity, so only constructors of adapters do.
+"""
+
+# No error is raised from inside an `except`: a chained exception of httpx keeps the request, with
+# its headers, and tools that print or send the locals of tracebacks would show the key.
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+from collections.abc import Generator, Mapping
+from email.utils import parsedate_to_datetime
+from functools import cache
+from http import HTTPStatus
+from ssl import SSLContext
+from time import time
+from typing import Any, NamedTuple
+from urllib.parse import SplitResult, urlsplit, urlunsplit
+from weakref import WeakKeyDictionary
+
+import httpx
+from tenacity import (
+    AsyncRetrying,
+    RetryCallState,
+    Retrying,
+    retry_if_result,
+    wait_exponential,
+    wait_random,
+)
+
+from ._api_key import ApiKey
+from ._checks import checked_count, checked_seconds
+from .errors import HedgerowError, InvalidInputError
+
+FIRST_WAIT = 0.5
+"""Seconds before the second try; each later wait is twice as long, and all have some jitter."""
+
+LONGEST_WAIT = 30.0
+"""No wait is longer; a server that asks for more gets no other try."""
+
+_LONGEST_DETAIL = 300
+
+_HINTS = {
+    400: "check the model and the options",
+    401: "check the API key",
+    403: "check the API key and what it may do",
+    404: "check base_url and the model",
+    405: "check base_url",
+    413: "lower batch_size",
+    422: "check the model and the options, or lower batch_size",
+    429: "send less, or raise retries",
+}
+
+
+class _Outcome(NamedTuple):
+    """What one try came to: a value, or a problem in words."""
+
+    value: Any = None
+    problem: str = ""
+    code: str = ""
+    again: bool = False
+    asked_wait: float | None = None
+    tries: int = 1
+
+
+class _Endpoint:
+    """A URL to which JSON is posted. Pickles without its connections and without the key."""
+
+    def __init__(
+        self, base_url: str, path: str, *, key: ApiKey, timeout: float, retries: int
+    ) -> None:
+        parts = _checked_url(base_url)
+        joined = parts._replace(path=parts.path.rstrip("/") + path, fragment="")
+        self.shown = urlunsplit(joined._replace(query=""))
+        """The URL for messages: no query, where some servers want the key."""
+        self._url = urlunsplit(joined)
+        self._key = key
+        self._timeout = checked_seconds(timeout, "timeout")
+        self._retries = checked_count(retries, "retries", least=0)
+        self._closed = False
+
+    def _options(self) -> dict[str, Any]:
+        """What both kinds of client are made with. Redirects, which may lead anywhere with the
+        key, are not followed.
+        """
+        return {
+            "timeout": self._timeout,
+            "auth": _Bearer(self._key),
+            "follow_redirects": False,
+            "verify": _certificates(),
+        }
+
+    def _policy(self) -> dict[str, Any]:
+        return {
+            "retry": retry_if_result(lambda outcome: outcome.again),
+            "stop": self._is_over,
+            "wait": _Wait(),
+            "retry_error_callback": _last_outcome,
+        }
+
+    def _is_over(self, state: RetryCallState) -> bool:
+        asked = _outcome(state).asked_wait
+        too_long = asked is not None and asked > LONGEST_WAIT
+        return too_long or state.attempt_number > self._retries
+
+    def _broken(self, error: httpx.HTTPError) -> _Outcome:
+        """No answer. A slow server is not asked again: that takes as long and adds to its load."""
+        if isinstance(error, httpx.TimeoutException):
+            problem = f"did not answer within {self._timeout:g} s; raise timeout, or send less"
+            return _Outcome(problem=problem, code="endpoint_unreachable")
+        again = isinstance(error, (httpx.NetworkError, httpx.RemoteProtocolError))
+        reason = self._key.hidden_in(f"{type(error).__name__}: {error}".removesuffix(": "))
+        problem = f"could not be reached ({reason}); check that the server runs there"
+        return _Outcome(problem=problem, code="endpoint_unreachable", again=again)
+
+    def _answered(self, response: httpx.Response) -> _Outcome:
+        if response.is_success:
+            try:
+                return _Outcome(value=json.loads(response.content))
+            except (ValueError, RecursionError):
+                problem = "answered with something that is not JSON; check base_url"
+                return _Outcome(problem=problem, code="bad_answer")
+        status = response.status_code
+        again = status == HTTPStatus.TOO_MANY_REQUESTS or response.is_server_error
+        asked = _asked_wait(response.headers.get("Retry-After", "")) if again else None
+        return _Outcome(
+            problem=self._refusal(response, asked),
+            code="endpoint_refused",
+            again=again,
+            asked_wait=asked,
+        )
+
+    def _refusal(self, response: httpx.Response, asked: float | None) -> str:
+        status = response.status_code
+        problem = f"answered {status} {response.reason_phrase}".rstrip()
+        if detail := self._key.hidden_in(_detail(response)):
+            problem += f" ({_shortened(detail)})"
+        if asked is not None and asked > LONGEST_WAIT:
+            problem += f" and asks to wait {asked:.0f} s"
+        if response.is_redirect:
+            return f"{problem}; redirects are not followed, so set base_url to where it moved"
+        return f"{problem}; {_HINTS.get(status, 'look into the log of the server')}"
+
+    def _value(self, outcome: _Outcome) -> Any:
+        if not outcome.problem:
+            return outcome.value
+        tries = f" (tried {outcome.tries} times)" if outcome.tries > 1 else ""
+        raise HedgerowError(f"{self.shown} {outcome.problem}{tries}", code=outcome.code)
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise HedgerowError(
+                f"the connection to {self.shown} is closed; make another", code="endpoint_closed"
+            )
+
+    def __repr__(self) -> str:
+        return f"<{self.shown}>"
+
+
+class Endpoint(_Endpoint):
+    """A URL to which JSON is posted. Threads may share it, and a forked child may go on with it."""
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self._connect()
+
+    def post(self, payload: Mapping[str, Any]) -> Any:
+        """Post the payload and return the answer's JSON; raises HedgerowError, which names the URL."""
+        self._check_open()
+        content = json.dumps(payload).encode()
+        return self._value(Retrying(**self._policy())(self._try, content))
+
+    def close(self) -> None:
+        """Close the connections; further posts fail."""
+        self._closed = True
+        self._client.close()
+
+    def _try(self, content: bytes) -> _Outcome:
+        if self._process != os.getpid():
+            self._connect()
+        try:
+            response = self._client.post(self._url, content=content, headers=_HEADERS)
+        except httpx.HTTPError as error:
+            return self._broken(error)
+        return self._answered(response)
+
+    def _connect(self) -> None:
+        """Two processes must not share one connection."""
+        self._client = httpx.Client(**self._options())
+        self._process = os.getpid()
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if name != "_client"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+        self._connect()
+
+
+class AsyncEndpoint(_Endpoint):
+    """The same for asyncio; it may be used from one event loop after another."""
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self._clients: _Clients = WeakKeyDictionary()
+
+    async def post(self, payload: Mapping[str, Any]) -> Any:
+        """Post the payload and return the answer's JSON; raises HedgerowError, which names the URL."""
+        self._check_open()
+        content = json.dumps(payload).encode()
+        return self._value(await AsyncRetrying(**self._policy())(self._try, content))
+
+    async def aclose(self) -> None:
+        """Close the connections of the running event loop; further posts fail."""
+        self._closed = True
+        client = self._clients.pop(asyncio.get_running_loop(), None)
+        if client is not None:
+            await client.aclose()
+
+    async def _try(self, content: bytes) -> _Outcome:
+        try:
+            response = await self._client().post(self._url, content=content, headers=_HEADERS)
+        except httpx.HTTPError as error:
+            return self._broken(error)
+        return self._answered(response)
+
+    def _client(self) -> httpx.AsyncClient:
+        """A connection belongs to the event loop it was opened in."""
+        loop = asyncio.get_running_loop()
+        client = self._clients.get(loop)
+        if client is None:
+            client = self._clients[loop] = httpx.AsyncClient(**self._options())
+        return client
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if name != "_clients"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+        self._clients = WeakKeyDictionary()
+
+
+_HEADERS = {"Content-Type": "application/json", "Accept": "application/json"}
+_Clients = WeakKeyDictionary[asyncio.AbstractEventLoop, httpx.AsyncClient]
+
+
+@cache
+def _certificates() -> SSLContext:
+    """Read once: that takes longer than many a request."""
+    return httpx.create_ssl_context()
+
+
+class _Bearer(httpx.Auth):
+    """Adds the key where httpx sends the request, so that no client holds it among its headers."""
+
+    def __init__(self, key: ApiKey) -> None:
+        self._key = key
+
+    def auth_flow(self, request: httpx.Request) -> Generator[httpx.Request, httpx.Response, None]:
+        if value := self._key.value():
+            request.headers["Authorization"] = f"Bearer {value}"
+        del value  # not among the locals of a traceback
+        yield request
+
+
+class _Wait:
+    """As long as the server asks; otherwise longer each time."""
+
+    def __init__(self) -> None:
+        growing = wait_exponential(multiplier=FIRST_WAIT, max=LONGEST_WAIT)
+        self._backoff = growing + wait_random(0, FIRST_WAIT)
+
+    def __call__(self, state: RetryCallState) -> float:
+        asked = _outcome(state).asked_wait
+        return self._backoff(state) if asked is None else asked
+
+
+def _outcome(state: RetryCallState) -> _Outcome:
+    """The outcome of the last try; a try never raises an error that is tried again."""
+    outcome = None if state.outcome is None else state.outcome.result()
+    return outcome if isinstance(outcome, _Outcome) else _Outcome()
+
+
+def _last_outcome(state: RetryCallState) -> _Outcome:
+    return _outcome(state)._replace(tries=state.attempt_number)
+
+
+def _asked_wait(header: str) -> float | None:
+    """The seconds of a Retry-After header, which has a number or a date; None for neither."""
+    if header.strip().isdecimal():
+        return float(header)
+    try:
+        return max(0.0, parsedate_to_datetime(header).timestamp() - time())
+    except (ValueError, OverflowError):
+        return None
+
+
+def _detail(response: httpx.Response) -> str:
+    """What the server says of an error, as the usual servers put it, on one line."""
+    try:
+        said = json.loads(response.content)
+    except (ValueError, RecursionError):
+        said = "" if "html" in response.headers.get("Content-Type", "") else response.text
+    for name in ("error", "detail", "message"):
+        if isinstance(said, dict) and name in said:
+            said = said[name]
+    if not isinstance(said, str):
+        return ""
+    return " ".join("".join(c if c.isprintable() else " " for c in said).split())
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= _LONGEST_DETAIL else text[:_LONGEST_DETAIL] + "…"
+
+
+def _checked_url(url: str) -> SplitResult:
+    """The parts of the URL; raises InvalidInputError, which does not repeat a password."""
+    parts = SplitResult("", "", "", "", "")
+    try:
+        parts = urlsplit(url)
+        valid = parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0
+        httpx.URL(url)
+    except (ValueError, httpx.InvalidURL):
+        valid = False
+    if "@" in parts.netloc:
+        raise InvalidInputError(
+            "base_url holds a user name or a password; leave them out and pass api_key",
+            code="invalid_endpoint",
+        )
+    if not valid:
+        raise InvalidInputError(
+            'base_url must begin with "http://" or "https://" and name a host',
+            code="invalid_endpoint",
+        )
+    return parts
