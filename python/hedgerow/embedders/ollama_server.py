@@ -1,0 +1,52 @@
+"""Embeddings from an Ollama server's `POST /api/embed` (spec/adapters.md)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from hedgerow._api_key import ApiKey
+
+from ._served import AsyncServedEmbedder, Served, ServedEmbedder
+
+
+class _Ollama(Served):
+    def __init__(  # noqa: PLR0913 - options, by keyword
+        self,
+        model: str,
+        *,
+        base_url: str = "http://localhost:11434",
+        api_key: str | None = None,
+        api_key_variable: str | None = None,
+        batch_size: int = 64,
+        timeout: float = 120.0,
+        retries: int = 2,
+        fields: Mapping[str, Any] | None = None,
+        name: str | None = None,
+    ) -> None:
+        super().__init__(model, name=name, batch_size=batch_size, fields=fields)
+        key = ApiKey(api_key, api_key_variable)
+        self._connect("ollama", base_url, "/api/embed", key=key, timeout=timeout, retries=retries)
+
+    def _read(self, answer: Any) -> list[Any] | None:
+        rows = answer.get("embeddings") if isinstance(answer, dict) else None
+        return rows if isinstance(rows, list) else None
+
+
+class OllamaEmbedder(_Ollama, ServedEmbedder):
+    """An `Embedder` over a model that an Ollama server has pulled.
+
+    The first request waits until the model is loaded, hence the long `timeout` in seconds, from
+    one byte of the answer to the next. Ollama cuts texts that are too long for the model without
+    a word; `fields={"truncate": False}` makes it refuse them instead. `fields` are added to each
+    request (`keep_alive`, `options`, `dimensions`). A key is only wanted where something before
+    the server asks for one; `api_key`, `api_key_variable`, `batch_size`, `retries` and `name` are
+    those of `OpenAIEmbedder`.
+
+    Raises MissingExtraError without the extra "ollama", InvalidInputError for options that cannot
+    be used, HedgerowError (`missing_api_key`) when the variable is not set.
+    """
+
+
+class AsyncOllamaEmbedder(_Ollama, AsyncServedEmbedder):
+    """The `AsyncEmbedder` with the options of `OllamaEmbedder`."""

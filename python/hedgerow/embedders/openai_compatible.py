@@ -1,0 +1,69 @@
+"""Embeddings from OpenAI, or any server with its `POST /embeddings` (spec/adapters.md)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from hedgerow._api_key import ApiKey
+from hedgerow._checks import checked_count
+
+from ._served import AsyncServedEmbedder, Served, ServedEmbedder
+
+OPENAI_URL = "https://api.openai.com/v1"
+
+
+class _OpenAI(Served):
+    def __init__(  # noqa: PLR0913 - options, by keyword
+        self,
+        model: str,
+        *,
+        base_url: str = OPENAI_URL,
+        api_key: str | None = None,
+        api_key_variable: str | None = None,
+        dimensions: int | None = None,
+        batch_size: int = 64,
+        timeout: float = 30.0,
+        retries: int = 2,
+        fields: Mapping[str, Any] | None = None,
+        name: str | None = None,
+    ) -> None:
+        super().__init__(model, name=name, batch_size=batch_size, fields=fields)
+        if dimensions is not None:
+            self._fields["dimensions"] = checked_count(dimensions, "dimensions")
+        if base_url == OPENAI_URL and api_key is None and api_key_variable is None:
+            # Read for OpenAI alone: another server has no business with OpenAI's key.
+            api_key_variable = "OPENAI_API_KEY"
+        key = ApiKey(api_key, api_key_variable)
+        self._connect("openai", base_url, "/embeddings", key=key, timeout=timeout, retries=retries)
+
+    def _read(self, answer: Any) -> list[Any] | None:
+        entries = answer.get("data") if isinstance(answer, dict) else None
+        if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
+            return None
+        indices = [entry.get("index") for entry in entries]
+        if all(isinstance(index, int) for index in indices):
+            if sorted(indices) != list(range(len(entries))):
+                return None
+            entries = sorted(entries, key=lambda entry: entry["index"])
+        return [entry.get("embedding") for entry in entries]
+
+
+class OpenAIEmbedder(_OpenAI, ServedEmbedder):
+    """An `Embedder` over OpenAI's embeddings API, or a server that speaks it.
+
+    `base_url` ends before `/embeddings`, as in `"http://localhost:8000/v1"`. The key is
+    `api_key`, or what the environment variable `api_key_variable` holds at each request; for
+    OpenAI itself that is OPENAI_API_KEY where neither is given, and other servers get no key
+    that was not named for them. `dimensions` asks for shorter vectors, `fields` are added to each
+    request. `batch_size` texts go into one request; `timeout` is in seconds, from one byte of the
+    answer to the next; after 429, 5xx and a broken connection there are `retries` more tries.
+    `name`, the model's unless given, is what an index remembers the vectors by.
+
+    Raises MissingExtraError without the extra "openai", InvalidInputError for options that cannot
+    be used, HedgerowError (`missing_api_key`) when the variable is not set.
+    """
+
+
+class AsyncOpenAIEmbedder(_OpenAI, AsyncServedEmbedder):
+    """The `AsyncEmbedder` with the options of `OpenAIEmbedder`."""
