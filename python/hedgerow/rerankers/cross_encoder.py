@@ -1,0 +1,84 @@
+"""Reranking by a sentence-transformers CrossEncoder in this process (spec/adapters.md)."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from threading import Lock
+from typing import Any, Protocol
+
+from hedgerow._checks import checked_count, checked_model_name, checked_text, checked_texts
+from hedgerow._extras import imports_of
+
+from . import RerankDocument, RerankScore, best_first
+from ._scores import checked_scores
+
+
+class PairScorer(Protocol):
+    """What is called of a CrossEncoder."""
+
+    def predict(
+        self,
+        pairs: list[tuple[str, str]],
+        /,
+        *,
+        batch_size: int,
+        show_progress_bar: bool,
+        convert_to_numpy: bool,
+    ) -> Any:
+        """An array of one score for each pair."""
+
+
+class CrossEncoderReranker:
+    """A `Reranker` over a sentence-transformers CrossEncoder with one label.
+
+    `model` is the name or the folder of a model, which is loaded here on `device` ("cpu", "cuda",
+    ...; None lets the library choose), or a CrossEncoder that is loaded already. `batch_size`
+    documents go through the model together. Scores are on the model's own scale.
+
+    Threads may share it; they take turns. Raises MissingExtraError without the extra
+    "sentence-transformers", InvalidInputError for options that cannot be used, and what the
+    library raises when it cannot load the model.
+    """
+
+    def __init__(
+        self,
+        model: str | os.PathLike[str] | PairScorer,
+        *,
+        device: str | None = None,
+        batch_size: int = 32,
+        name: str | None = None,
+    ) -> None:
+        self.name = checked_model_name(model, name, "cross-encoder")
+        self._batch_size = checked_count(batch_size, "batch_size")
+        self._model: PairScorer
+        if isinstance(model, (str, os.PathLike)):
+            with imports_of("sentence-transformers", needed_by=type(self).__name__):
+                from sentence_transformers import CrossEncoder  # noqa: PLC0415 - the extra
+            self._model = CrossEncoder(os.fspath(model), device=device)
+        else:
+            self._model = model
+        self._turn = Lock()
+
+    def rerank(self, query: str, documents: Sequence[RerankDocument]) -> list[RerankScore]:
+        """A score for each document, best first; of equals the earlier one.
+
+        Raises HedgerowError when the model gives something else than one finite score for each
+        document, InvalidInputError for a text with half of a surrogate pair.
+        """
+        checked_text(query, "the query")
+        texts = checked_texts([document.text for document in documents], "documents")
+        if not texts:
+            return []
+        with self._turn:  # a tokenizer cannot be used by two threads at once
+            answered = self._model.predict(
+                [(query, text) for text in texts],
+                batch_size=self._batch_size,
+                show_progress_bar=False,
+                convert_to_numpy=True,
+            )
+        scores = [answer.tolist() for answer in answered]
+        return best_first(checked_scores(scores, len(texts), f"the model {self.name}"))
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.name!r})"

@@ -1,0 +1,91 @@
+"""Reranking by a text-embeddings-inference server's `POST /rerank` (spec/adapters.md)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from hedgerow._api_key import ApiKey
+from hedgerow._checks import checked_count, checked_text, checked_texts
+from hedgerow._extras import imports_of
+
+from . import RerankDocument, RerankScore, best_first
+from ._scores import bad_answer, checked_scores
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+
+class TEIReranker:
+    """A `Reranker` over a text-embeddings-inference server.
+
+    `base_url` ends before `/rerank`, as in `"http://localhost:8080"`. `batch_size` documents go
+    into one request, by default as many as such a server takes. What is too long for the model is
+    cut by the server, or refused with `truncate=False`. The key is `api_key`, or what the
+    environment variable `api_key_variable` holds at each request. `timeout` is in seconds, from
+    one byte of the answer to the next; after 429, 5xx and a broken connection there are `retries`
+    more tries. Scores are from 0 to 1.
+
+    Threads may share it; it pickles without the key. Raises MissingExtraError without the extra
+    "tei", InvalidInputError for options that cannot be used, HedgerowError (`missing_api_key`)
+    when the variable is not set.
+    """
+
+    def __init__(  # noqa: PLR0913 - options, by keyword
+        self,
+        base_url: str,
+        *,
+        api_key: str | None = None,
+        api_key_variable: str | None = None,
+        batch_size: int = 32,
+        truncate: bool = True,
+        timeout: float = 30.0,
+        retries: int = 2,
+        name: str = "text-embeddings-inference",
+    ) -> None:
+        self.name = name
+        self._batch_size = checked_count(batch_size, "batch_size")
+        self._truncate = truncate
+        with imports_of("tei", needed_by=type(self).__name__):
+            from hedgerow._endpoint import Endpoint  # noqa: PLC0415 - needs the extra
+        key = ApiKey(api_key, api_key_variable)
+        self._endpoint = Endpoint(base_url, "/rerank", key=key, timeout=timeout, retries=retries)
+
+    def rerank(self, query: str, documents: Sequence[RerankDocument]) -> list[RerankScore]:
+        """A score for each document, best first; of equals the earlier one.
+
+        Raises HedgerowError when the server fails or its answer does not fit, InvalidInputError
+        for a text with half of a surrogate pair.
+        """
+        checked_text(query, "the query")
+        texts = checked_texts([document.text for document in documents], "documents")
+        scores: list[float] = []
+        for start in range(0, len(texts), self._batch_size):
+            scores += self._scores(query, texts[start : start + self._batch_size])
+        return best_first(scores)
+
+    def close(self) -> None:
+        """Close the connections; `with` does it too."""
+        self._endpoint.close()
+
+    def _scores(self, query: str, texts: list[str]) -> list[float]:
+        answer = self._endpoint.post(
+            {"query": query, "texts": texts, "raw_scores": False, "truncate": self._truncate}
+        )
+        return checked_scores(self._in_order(answer), len(texts), self._endpoint.shown)
+
+    def _in_order(self, answer: Any) -> list[Any]:
+        """The scores in the order of the texts; the server puts the best first."""
+        if not isinstance(answer, list) or not all(isinstance(entry, dict) for entry in answer):
+            raise bad_answer(self._endpoint.shown, "without a list of scores")
+        scores = {str(entry.get("index")): entry.get("score") for entry in answer}
+        return [scores[str(index)] for index in range(len(answer)) if str(index) in scores]
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}(url={self._endpoint.shown!r})"
