@@ -10,11 +10,13 @@ import warnings
 
 from ._engine import DEBUG_BUILD, __version__
 from .aliases import AliasTable
+from .embedders import AsyncEmbedder, Embedder
 from .errors import (
     EngineError,
     HedgerowError,
     IndexFileError,
     InvalidInputError,
+    MissingExtraError,
     QueryTooLargeError,
 )
 from .index import Chunk, Filters, Hit, Index, IndexStats
@@ -34,6 +36,7 @@ from .query import (
     normalise,
     parse_query,
 )
+from .rerankers import RerankDocument, Reranker, RerankScore
 from .retrieval import query_tokens, sanitise_query, slug_text, strongest_term, trigrams
 from .temporal import (
     TemporalExpansion,
@@ -49,7 +52,9 @@ __all__ = [
     "EN_STOPWORDS",
     "NL_STOPWORDS",
     "AliasTable",
+    "AsyncEmbedder",
     "Chunk",
+    "Embedder",
     "EngineError",
     "ExplainedWord",
     "Filters",
@@ -59,9 +64,13 @@ __all__ = [
     "IndexFileError",
     "IndexStats",
     "InvalidInputError",
+    "MissingExtraError",
     "Query",
     "QueryExplanation",
     "QueryTooLargeError",
+    "RerankDocument",
+    "RerankScore",
+    "Reranker",
     "TemporalExpansion",
     "Token",
     "__version__",
