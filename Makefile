@@ -9,10 +9,10 @@ WHEEL_OPTIONS := $(if $(filter Linux,$(shell uname)),--zig --compatibility manyl
 
 ENGINE := Cargo.toml Cargo.lock $(shell find rust/engine rust/python -name '*.rs' -o -name Cargo.toml)
 
-.PHONY: help try test lint wheels fuzz clean prerequisites
+.PHONY: help try test test-extras lint wheels fuzz clean prerequisites
 
 help: ## list what make can do
-	@sed -n 's/^\([a-z]*\):.*## /  make \1	/p' Makefile
+	@sed -n 's/^\([a-z-]*\):.*## /  make \1	/p' Makefile
 
 try: .venv/engine-built ## build, index the notes in examples/ and search them
 	PATH="$(CURDIR)/$(BIN):$$PATH" sh examples/try.sh
@@ -23,6 +23,13 @@ test: .venv/engine-built ## every test, of Rust and of Python
 	then set -x; cargo nextest run --workspace --locked && cargo test --workspace --locked --doc; \
 	else set -x; cargo test --workspace --locked; fi
 	$(BIN)/python -m pytest
+
+# An environment of its own: what `lint` finds must not depend on what is installed for this.
+test-extras: .venv/engine-built ## the adapters with the real libraries: some GB of packages, torch among them
+	$(PYTHON) -m venv .venv-extras
+	.venv-extras/bin/python -m pip install --quiet --upgrade pip
+	.venv-extras/bin/python -m pip install --quiet --group extras-test
+	PYTHONPATH=python HF_HUB_OFFLINE=1 .venv-extras/bin/python -m pytest -W default tests/extras
 
 lint: .venv/engine-built ## everything that is checked without being run
 	cargo fmt --check
@@ -42,7 +49,7 @@ fuzz: prerequisites ## a minute of fuzzing; needs: cargo install cargo-fuzz
 	RUSTC_BOOTSTRAP=1 cargo fuzz run --fuzz-dir rust/fuzz compile_match -- -max_total_time=60
 
 clean: ## remove all that make made
-	rm -rf .venv .try target wheelhouse rust/fuzz/target
+	rm -rf .venv .venv-extras .try target wheelhouse rust/fuzz/target
 
 prerequisites:
 	@PYTHON="$(PYTHON)" sh scripts/prerequisites.sh

