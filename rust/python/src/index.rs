@@ -9,7 +9,7 @@ use hedgerow_engine::index::{Index, Page};
 use hedgerow_engine::query::MatchOptions;
 use hedgerow_engine::text::tokenizer::TokenizerKind;
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyDict, PyInt, PyTuple};
+use pyo3::types::{PyDict, PyTuple};
 
 use crate::aliases::Aliases;
 use crate::chunk::{self, PyChunk};
@@ -169,7 +169,11 @@ impl PyIndex {
         matching: &str,
         default_operator: &str,
     ) -> PyResult<Vec<PyHit>> {
-        let limit = limit.map_or(Ok(10), self::limit)?;
+        let argument = Argument {
+            name: "limit",
+            code: ErrorCode::InvalidLimit,
+        };
+        let limit = limit.map_or(Ok(10), |limit| argument.limit(limit))?;
         let filters = filters.map(|filters| filters.0).unwrap_or_default();
         let aliases = aliases.as_ref().map(Aliases::table);
         let hits = errors::call_detached(py, || {
@@ -263,22 +267,6 @@ impl PyIndex {
     fn _restore(py: Python<'_>, path: PathBuf, tokenizer: &str, read_only: bool) -> PyResult<Self> {
         Self::open(py, path, tokenizer, read_only)
     }
-}
-
-/// A limit on results.
-fn limit(object: &Bound<'_, PyAny>) -> PyResult<usize> {
-    let argument = Argument {
-        name: "limit",
-        code: ErrorCode::InvalidLimit,
-    };
-    if !object.is_instance_of::<PyInt>() || object.is_instance_of::<PyBool>() {
-        return Err(argument.wrong("must be an int of at least 1", object));
-    }
-    if object.lt(1)? {
-        return Err(argument.error(&format!("must be at least 1, not {}", object.repr()?)));
-    }
-    // More than a machine can count is as good as all.
-    Ok(object.extract().unwrap_or(usize::MAX))
 }
 
 /// An iterator over the chunks of an index, in row order.
