@@ -142,8 +142,14 @@ def test_without_an_intent_the_hits_come_back_as_they_are():
 
 def test_what_a_hit_has_stays_when_it_is_reweighted():
     given = {
-        **{"id": "a", "path": "memory/global/user-preference-tea.md", "title": "T", "score": 1},
-        **{"bm25_rank": 1, "vector_similarity": 0.5, "rerank_score": 7, "metadata": {"n": [1]}},
+        "id": "a",
+        "path": "memory/global/user-preference-tea.md",
+        "title": "T",
+        "score": 1,
+        "bm25_rank": 1,
+        "vector_similarity": 0.5,
+        "rerank_score": 7,
+        "metadata": {"n": [1]},
     }
     [hit] = hr.reweight(TIPS, [given])
     assert {key: getattr(hit, key) for key in given} == {**given, "score": 2.35}
@@ -181,9 +187,7 @@ def test_a_fuzzy_index_takes_any_shape_and_keeps_little():
 
 
 def test_threads_share_a_fuzzy_index():
-    index = hr.TrigramIndex(
-        {"id": str(n), "path": f"{n % 7}/espresso-{n}.md"} for n in range(300)
-    )
+    index = hr.TrigramIndex({"id": str(n), "path": f"{n % 7}/espresso-{n}.md"} for n in range(300))
     expected = index.search(["espresso", "22"], 50)
     with ThreadPoolExecutor(8) as pool:
         results = list(pool.map(lambda _: index.search(["espresso", "22"], 50), range(64)))
