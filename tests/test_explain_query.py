@@ -113,7 +113,7 @@ def test_the_tokenizer_decides_what_is_searchable():
         ("oak AND k8s", "k8s", "kept", ["kubernetes", "container orchestration"], "alias", None),
     ],
 )
-def test_extended_matching_is_explained_as_it_runs(text, source, outcome, became, reason, detail):  # noqa: PLR0913
+def test_extended_matching_is_explained_as_it_runs(text, source, outcome, became, reason, detail):
     explanation = hr.explain_query(text, ALIASES, matching="extended")
     word = next(word for word in explanation.words if word.source == source)
     assert (word.outcome, word.reason) == (outcome, reason)

@@ -99,7 +99,7 @@ class QueryExplanation:
         )
 
 
-def explain_query(  # noqa: PLR0913 - what compile_match takes, and the tokenizer
+def explain_query(
     text: str,
     aliases: AliasesLike | None = None,
     *,
