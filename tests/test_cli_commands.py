@@ -409,7 +409,7 @@ class TestSearch:
     def test_explain_shows_what_other_options_run(self) -> None:
         args = ["search", "hedge birds", "--db", "notes.db", "--explain"]
         assert 'executed    "hedge" AND "birds"' in ok(*args, "--operator", "AND")
-        assert "extended matching: what runs" in ok(*args, "--matching", "extended")
+        assert "extended matching of a bare query" in ok(*args, "--matching", "extended")
 
     def test_no_results_says_what_was_searched_for(self) -> None:
         text = ok("search", "the unicorn", "--db", "notes.db", "--filter", "tag=garden")

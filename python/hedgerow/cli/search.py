@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import click
@@ -15,8 +15,6 @@ from hedgerow import (
     Index,
     IndexFileError,
     QueryExplanation,
-    compile_fts,
-    compile_match,
     explain_query,
 )
 
@@ -129,14 +127,13 @@ def _search(  # noqa: PLR0913 - what the user gave, one argument each
             code="index_not_found",
         )
     with Index.open(db, read_only=True) as index:
-        explanation = explain_query(text, aliases, tokenizer=index.tokenizer)
-        if (operator, matching) != ("OR", "spec"):
-            options = {"default_operator": operator}
-            explanation = replace(
-                explanation,
-                fts=compile_fts(text, aliases, **options),
-                match=compile_match(text, aliases, matching=matching, **options),
-            )
+        explanation = explain_query(
+            text,
+            aliases,
+            tokenizer=index.tokenizer,
+            default_operator=operator,
+            matching=matching,
+        )
         hits = index.search_bm25(
             text,
             limit,

@@ -113,8 +113,8 @@ def _named(name: str, value: str) -> Text:
 
 
 def _filtering(search: Search) -> str:
-    if search.matching == "extended":
-        return "extended matching: what runs keeps more than the words below"
+    if search.explanation.filtered and search.matching == "extended":
+        return "extended matching of a bare query: stop words and short parts are dropped"
     if search.explanation.filtered:
         return "a bare query: short words and stop words are dropped"
     return "a quote or an operator: every word is kept"
