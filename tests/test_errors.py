@@ -36,9 +36,9 @@ def python_codes() -> set[str]:
     found = set()
     for file in (ROOT / "python" / "hedgerow").rglob("*.py"):
         for node in ast.walk(ast.parse(file.read_text())):
-            if isinstance(node, ast.keyword) and node.arg == "code":
-                if isinstance(node.value, ast.Constant):
-                    found.add(node.value.value)
+            match node:
+                case ast.keyword(arg="code", value=ast.Constant(value=code)):
+                    found.add(code)
     return found
 
 

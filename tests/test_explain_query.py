@@ -95,3 +95,40 @@ def test_it_is_plain_data():
 def test_the_tokenizer_decides_what_is_searchable():
     words = hr.explain_query("東京 AND 東京都", tokenizer="trigram").words
     assert [word.reason for word in words] == ["unsearchable", "attached", "term"]
+
+
+@pytest.mark.parametrize(
+    ("text", "source", "outcome", "became", "because"),
+    [
+        ("T-cell rest", "T-cell", "kept", ["cell", "t cell"], ("parts", "")),
+        ("TV", "TV", "kept", ["tv"], ("parts", "")),
+        ("ts oak", "ts", "kept", ["typescript"], ("parts", "")),
+        ("oak, what's", "what's", "dropped", [], ("stop_word", "a stop word")),
+        ("oak of", "of", "dropped", [], ("stop_word", "a stop word")),
+        ("oak zz", "zz", "dropped", [], ("too_short", "too short: at most 2 UTF-16 units")),
+        ("oak …", "…", "dropped", [], ("only_punctuation", "only punctuation")),
+        ("oak oak oak Oak", "Oak", "dropped", [], ("repeated", "counted three times already")),
+        ("how is", "is", "kept", ["is"], ("last_resort", "noise, but the query is nothing else")),
+        ("T-cell AND oak", "T-cell", "kept", ["t cell"], ("parts", "")),
+        (
+            "oak AND k8s",
+            "k8s",
+            "kept",
+            ["kubernetes", "container orchestration"],
+            ("alias", "k8s is an alias"),
+        ),
+    ],
+)
+def test_extended_matching_is_explained_as_it_runs(text, source, outcome, became, because):
+    explanation = hr.explain_query(text, ALIASES, matching="extended")
+    word = next(word for word in explanation.words if word.source == source)
+    assert word.outcome == outcome
+    assert (word.reason, word.detail) == because
+    assert [token.text for token in word.tokens] == became
+    assert explanation.match == hr.compile_match(text, ALIASES, matching="extended")
+
+
+def test_the_default_operator_is_explained_as_it_runs():
+    explanation = hr.explain_query("oak elm", default_operator="AND")
+    assert explanation.fts == "oak AND elm"
+    assert explanation.match == '"oak" AND "elm"'

@@ -6,9 +6,9 @@ import copy
 import pickle
 
 import pytest
-from fixtures import jsonl, parser_cases, stopwords
 
 import hedgerow as hr
+from fixtures import jsonl, parser_cases, stopwords
 
 ALIASES = {"k8s": ["kubernetes", "Container Orchestration"], "ts": ["typescript"]}
 

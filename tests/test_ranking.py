@@ -11,11 +11,11 @@ from fractions import Fraction
 from types import MappingProxyType
 
 import pytest
-from fixtures import jsonl
 from hypothesis import given
 from hypothesis import strategies as st
 
 import hedgerow as hr
+from fixtures import jsonl
 
 CAMEL = {"bm25Rank": "bm25_rank", "vectorSimilarity": "vector_similarity"}
 TIPS = "any tips for dinner"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from . import _engine
 from ._engine import (
@@ -99,14 +100,19 @@ class QueryExplanation:
 
 
 def explain_query(
-    text: str, aliases: AliasesLike | None = None, *, tokenizer: str = "porter unicode61"
+    text: str,
+    aliases: AliasesLike | None = None,
+    *,
+    default_operator: Literal["OR", "AND"] = "OR",
+    matching: Literal["spec", "extended"] = "spec",
+    tokenizer: str = "porter unicode61",
 ) -> QueryExplanation:
     """Explain what each word of a query is kept as, or why it is dropped.
 
-    `tokenizer` is that of the index the query is meant for. Raises QueryTooLargeError over
-    the limits of spec/query.md.
+    `default_operator` and `matching` are those of `compile_match`, and `tokenizer` is that of
+    the index the query is meant for. Raises QueryTooLargeError over the limits of spec/query.md.
     """
-    fields = _engine.explain_query(text, aliases, tokenizer)
+    fields = _engine.explain_query(text, aliases, tokenizer, default_operator, matching)
     words = tuple(
         ExplainedWord(source, outcome, tuple(tokens), reason, detail)
         for source, outcome, tokens, reason, detail in fields["words"]

@@ -33,7 +33,10 @@ type CandidateArguments<'py> = (
 #[pymethods]
 impl PyCandidate {
     #[new]
-    #[pyo3(signature = (id, path, title=None, summary=None, content=None, bm25_rank=None, vector_similarity=None, metadata=None))]
+    #[pyo3(
+        signature = (id, path, title=None, summary=None, content=None, bm25_rank=None, vector_similarity=None, metadata=None),
+        text_signature = "(id, path, title='', summary='', content='', bm25_rank=None, vector_similarity=None, metadata=None)"
+    )]
     #[allow(
         clippy::too_many_arguments,
         reason = "a candidate has that many fields"

@@ -33,7 +33,10 @@ type ChunkArguments<'py> = (
 #[pymethods]
 impl PyChunk {
     #[new]
-    #[pyo3(signature = (id, path, content, title=None, summary=None, tags=None, metadata=None, ordinal=None))]
+    #[pyo3(
+        signature = (id, path, content, title=None, summary=None, tags=None, metadata=None, ordinal=None),
+        text_signature = "(id, path, content, title='', summary='', tags=(), metadata=None, ordinal=0)"
+    )]
     #[allow(clippy::too_many_arguments, reason = "a chunk has that many fields")]
     fn new(
         id: &Bound<'_, PyAny>,

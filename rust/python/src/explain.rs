@@ -1,28 +1,36 @@
 //! What `hedgerow.explain_query` is built from.
 
-use hedgerow_engine::query;
+use hedgerow_engine::query::{self, MatchOptions};
 use hedgerow_engine::text::tokenizer::TokenizerKind;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::aliases::Aliases;
+use crate::compile;
 use crate::errors;
 use crate::query::PyToken;
 use crate::text::Text;
 
 /// The fields of a `QueryExplanation`, as a dict.
 #[pyfunction]
-#[pyo3(signature = (text, aliases=None, tokenizer="porter unicode61"))]
+#[pyo3(signature = (text, aliases, tokenizer, default_operator, matching))]
 pub fn explain_query<'py>(
     py: Python<'py>,
     text: Text,
     aliases: Option<Aliases<'_>>,
     tokenizer: &str,
+    default_operator: &str,
+    matching: &str,
 ) -> PyResult<Bound<'py, PyDict>> {
     let explanation = errors::call(|| {
-        let tokenizer = TokenizerKind::from_name(tokenizer)?;
-        let aliases = aliases.as_ref().map(Aliases::table);
-        query::explain(&text, aliases, tokenizer)
+        let options = MatchOptions {
+            aliases: aliases.as_ref().map(Aliases::table),
+            default_operator: compile::connective(default_operator)?,
+            matching: compile::matching(matching)?,
+            tokenizer: TokenizerKind::from_name(tokenizer)?,
+            ..MatchOptions::default()
+        };
+        query::explain(&text, &options)
     })?;
     let mut words = Vec::with_capacity(explanation.words.len());
     for word in explanation.words {

@@ -29,7 +29,10 @@ type FilterArguments<'py> = (
 #[pymethods]
 impl PyFilters {
     #[new]
-    #[pyo3(signature = (paths=None, path_prefix=None, tags=None, metadata=None))]
+    #[pyo3(
+        signature = (paths=None, path_prefix=None, tags=None, metadata=None),
+        text_signature = "(paths=(), path_prefix=None, tags=(), metadata={})"
+    )]
     fn new(
         paths: Option<&Bound<'_, PyAny>>,
         path_prefix: Option<&Bound<'_, PyAny>>,

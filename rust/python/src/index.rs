@@ -3,9 +3,10 @@
 use std::mem;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use hedgerow_engine::ErrorCode;
-use hedgerow_engine::index::{Index, Page};
+use hedgerow_engine::index::{self, Index, Page};
 use hedgerow_engine::query::MatchOptions;
 use hedgerow_engine::text::tokenizer::TokenizerKind;
 use pyo3::prelude::*;
@@ -19,7 +20,7 @@ use crate::filters::FiltersLike;
 use crate::hit::PyHit;
 use crate::query::QueryOrText;
 use crate::text::Text;
-use crate::value::Argument;
+use crate::value::{Argument, Limit};
 
 /// An embedded index: one SQLite file, or memory (spec/index.md).
 ///
@@ -157,23 +158,21 @@ impl PyIndex {
     ///
     /// Raises InvalidInputError for a limit below 1, wrong filters or options, and
     /// QueryTooLargeError.
-    #[pyo3(signature = (text, limit=None, *, aliases=None, filters=None, matching="spec", default_operator="OR"))]
+    #[pyo3(
+        signature = (text, limit=Limit(10), *, aliases=None, filters=None, matching="spec", default_operator="OR"),
+        text_signature = "($self, text, limit=10, *, aliases=None, filters=None, matching='spec', default_operator='OR')"
+    )]
     #[allow(clippy::too_many_arguments, reason = "keyword arguments in Python")]
     fn search_bm25(
         &self,
         py: Python<'_>,
         text: QueryOrText,
-        limit: Option<&Bound<'_, PyAny>>,
+        limit: Limit,
         aliases: Option<Aliases<'_>>,
         filters: Option<FiltersLike>,
         matching: &str,
         default_operator: &str,
     ) -> PyResult<Vec<PyHit>> {
-        let argument = Argument {
-            name: "limit",
-            code: ErrorCode::InvalidLimit,
-        };
-        let limit = limit.map_or(Ok(10), |limit| argument.limit(limit))?;
         let filters = filters.map(|filters| filters.0).unwrap_or_default();
         let aliases = aliases.as_ref().map(Aliases::table);
         let hits = errors::call_detached(py, || {
@@ -183,7 +182,7 @@ impl PyIndex {
                 matching: compile::matching(matching)?,
                 ..MatchOptions::default()
             };
-            text.with(|query| self.index.search_bm25(query, limit, &filters, &options))
+            text.with(|query| self.index.search_bm25(query, limit.0, &filters, &options))
         })?;
         Ok(hits.into_iter().map(PyHit).collect())
     }
@@ -228,6 +227,12 @@ impl PyIndex {
         errors::call_detached(py, || self.index.close())
     }
 
+    /// Set how long writes wait for another process, so that tests need not wait as long.
+    fn _set_write_timeout(&self, py: Python<'_>, seconds: f64) -> PyResult<()> {
+        let timeout = Duration::try_from_secs_f64(seconds).unwrap_or_default();
+        errors::call_detached(py, || self.index.set_write_timeout(timeout))
+    }
+
     fn __enter__(slf: Bound<'_, Self>) -> Bound<'_, Self> {
         slf
     }
@@ -267,6 +272,24 @@ impl PyIndex {
     fn _restore(py: Python<'_>, path: PathBuf, tokenizer: &str, read_only: bool) -> PyResult<Self> {
         Self::open(py, path, tokenizer, read_only)
     }
+}
+
+/// To be called before a fork: no connection to a file may be open then.
+#[pyfunction]
+pub fn _before_fork(py: Python<'_>) -> PyResult<()> {
+    errors::call_detached(py, || {
+        index::before_fork();
+        Ok(())
+    })
+}
+
+/// To be called after a fork, by parent and child.
+#[pyfunction]
+pub fn _after_fork() -> PyResult<()> {
+    errors::call(|| {
+        index::after_fork();
+        Ok(())
+    })
 }
 
 /// An iterator over the chunks of an index, in row order.

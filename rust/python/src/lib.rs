@@ -75,6 +75,8 @@ fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
         wrap_pyfunction!(ranking::query_tokens, module)?,
         wrap_pyfunction!(ranking::trigrams, module)?,
         wrap_pyfunction!(ranking::slug_text, module)?,
+        wrap_pyfunction!(index::_before_fork, module)?,
+        wrap_pyfunction!(index::_after_fork, module)?,
         wrap_pyfunction!(errors::_panic, module)?,
     ] {
         module.add_function(function)?;

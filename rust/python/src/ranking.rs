@@ -21,7 +21,7 @@ use crate::value::Argument;
 ///
 /// Raises InvalidInputError, naming the place, for lists or a `k` of another shape.
 #[pyfunction]
-#[pyo3(signature = (lists, k=None))]
+#[pyo3(signature = (lists, k=None), text_signature = "(lists, k=60)")]
 pub fn reciprocal_rank_fusion(
     py: Python<'_>,
     lists: &Bound<'_, PyAny>,

@@ -8,7 +8,7 @@ use pyo3::types::PyType;
 use crate::chunk::PyChunk;
 use crate::errors;
 use crate::source::Source;
-use crate::value::{self, Argument};
+use crate::value::{self, Argument, Limit};
 
 /// A chunk whose slug is like a word (spec/retrieval.md, "Fuzzy matching").
 ///
@@ -116,19 +116,14 @@ impl PyTrigramIndex {
         &self,
         py: Python<'_>,
         tokens: &Bound<'_, PyAny>,
-        limit: &Bound<'_, PyAny>,
+        limit: Limit,
     ) -> PyResult<Vec<PyTrigramHit>> {
         let tokens = Argument {
             name: "tokens",
             code: ErrorCode::InvalidToken,
         }
         .texts(tokens)?;
-        let limit = Argument {
-            name: "limit",
-            code: ErrorCode::InvalidLimit,
-        }
-        .limit(limit)?;
-        let hits = errors::call_detached(py, || self.0.search(&tokens, limit))?;
+        let hits = errors::call_detached(py, || self.0.search(&tokens, limit.0))?;
         Ok(hits.into_iter().map(PyTrigramHit).collect())
     }
 

@@ -63,7 +63,10 @@ impl PyUnanimity {
 /// Raises InvalidInputError for ids that are no list or tuple of str, and for an `agree_min`
 /// that is no number.
 #[pyfunction]
-#[pyo3(signature = (bm25_ids, vector_ids, agree_min=None))]
+#[pyo3(
+    signature = (bm25_ids, vector_ids, agree_min=None),
+    text_signature = "(bm25_ids, vector_ids, agree_min=2)"
+)]
 pub fn unanimity(
     bm25_ids: &Bound<'_, PyAny>,
     vector_ids: &Bound<'_, PyAny>,

@@ -97,18 +97,6 @@ impl Argument<'_> {
             .ok_or_else(|| self.error("must be an int from 0"))
     }
 
-    /// How many results there may be at most.
-    pub fn limit(self, object: &Bound<'_, PyAny>) -> PyResult<usize> {
-        if !object.is_instance_of::<PyInt>() || object.is_instance_of::<PyBool>() {
-            return Err(self.wrong("must be an int of at least 1", object));
-        }
-        if object.lt(1)? {
-            return Err(self.error(&format!("must be at least 1, not {}", object.repr()?)));
-        }
-        // More than a machine can count is as good as all.
-        Ok(object.extract().unwrap_or(usize::MAX))
-    }
-
     /// The error that this argument is of another type.
     pub fn wrong(self, wanted: &str, given: &Bound<'_, PyAny>) -> PyErr {
         match given.get_type().name() {
@@ -120,6 +108,28 @@ impl Argument<'_> {
     /// The error that says `what` of this argument.
     pub fn error(self, what: &str) -> PyErr {
         errors::error(self.code, format!("{} {what}", self.name))
+    }
+}
+
+/// A limit on results: an int of at least 1.
+pub struct Limit(pub usize);
+
+impl<'py> FromPyObject<'_, 'py> for Limit {
+    type Error = PyErr;
+
+    fn extract(object: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+        let argument = Argument {
+            name: "limit",
+            code: ErrorCode::InvalidLimit,
+        };
+        if !object.is_instance_of::<PyInt>() || object.is_instance_of::<PyBool>() {
+            return Err(argument.wrong("must be an int of at least 1", &object));
+        }
+        if object.lt(1)? {
+            return Err(argument.error(&format!("must be at least 1, not {}", object.repr()?)));
+        }
+        // More than a machine can count is as good as all.
+        Ok(Self(object.extract().unwrap_or(usize::MAX)))
     }
 }
 

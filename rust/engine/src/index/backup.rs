@@ -53,7 +53,10 @@ fn partial_name(target: &Path) -> Result<PathBuf> {
     let name = target.file_name().ok_or_else(|| {
         Error::new(
             ErrorCode::IndexIo,
-            format!("{} is a folder; give the backup a name", target.display()),
+            format!(
+                "the path \"{}\" names no file; give the backup a name",
+                target.display()
+            ),
         )
     })?;
     let number = COUNTER.fetch_add(1, Ordering::Relaxed);

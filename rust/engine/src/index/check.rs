@@ -46,7 +46,9 @@ impl Index {
     /// The answer is one sentence for each problem. A read-only handle cannot have FTS5
     /// compare its index with the texts, and compares the rows alone.
     pub fn check(&self) -> Result<Vec<String>> {
-        let mut problems = self.read(|connection| {
+        // FTS5's part of the pragma trusts what its connection remembers of the full-text index,
+        // which may be out of date; a new one remembers nothing.
+        let mut problems = self.on_new_reader(|connection| {
             let mut problems = Vec::new();
             note(&mut problems, file_problems(connection))?;
             for (what, sql) in DISAGREEMENTS {
@@ -55,6 +57,7 @@ impl Index {
             Ok(problems)
         })?;
         if !self.read_only {
+            // FTS5 takes the command for a change, though it makes none.
             let compared = self.write(|connection| {
                 let mut problems = Vec::new();
                 note(&mut problems, text_problems(connection))?;
@@ -116,4 +119,83 @@ fn texts(connection: &Connection, sql: &str) -> rusqlite::Result<Vec<String>> {
         .prepare(sql)?
         .query_map([], |row| row.get(0))?
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::index::Chunk;
+    use crate::text::tokenizer::TokenizerKind;
+
+    /// An index of three chunks that somebody else wrote into.
+    fn problems_after(damage: &str) -> Vec<String> {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("index.db");
+        let index = Index::open(&path, TokenizerKind::Porter, false).unwrap();
+        let chunks = ["a", "b", "c"].map(|id| Chunk {
+            id: id.to_owned(),
+            content: format!("the text of {id}"),
+            tags: vec!["two words".to_owned(), "nul\0".to_owned()],
+            ..Chunk::default()
+        });
+        index.upsert(&chunks.each_ref()).unwrap();
+        assert_eq!(index.check().unwrap(), [] as [&str; 0]);
+        Connection::open(&path)
+            .unwrap()
+            .execute_batch(damage)
+            .unwrap();
+        index.check().unwrap()
+    }
+
+    #[test]
+    fn damage_is_found_and_named() {
+        let differ = "the full-text index and the texts of the chunks differ";
+        for (damage, expected) in [
+            (
+                "DELETE FROM knowledge_chunks WHERE id = 'b'",
+                vec![
+                    "1 rows of the full-text index have no chunk: \"row 2\"",
+                    differ,
+                ],
+            ),
+            (
+                "UPDATE knowledge_chunks SET content = 'another text' WHERE id = 'b'",
+                vec![differ],
+            ),
+            (
+                "INSERT INTO knowledge_chunks
+                 SELECT 9, 'z', path, 0, '', '', '[]', '', 'unseen', '{}'
+                   FROM knowledge_chunks LIMIT 1",
+                vec!["1 chunks are not in the full-text index: \"z\"", differ],
+            ),
+            (
+                "UPDATE knowledge_chunks SET tags = '[1]', tag_text = tag_text WHERE id = 'a'",
+                vec![
+                    "1 chunks have tags that are not a JSON array of texts: \"a\"",
+                    "1 chunks have a text of their tags that is not their tags: \"a\"",
+                ],
+            ),
+            (
+                "UPDATE knowledge_chunks SET metadata = '[]'",
+                vec!["3 chunks have metadata that is not a JSON object: \"a\", \"b\", \"c\""],
+            ),
+        ] {
+            assert_eq!(problems_after(damage), expected, "{damage}");
+        }
+    }
+
+    #[test]
+    fn a_damaged_row_is_an_error_where_it_is_read() {
+        let index = Index::in_memory(TokenizerKind::Porter).unwrap();
+        let chunk = Chunk {
+            id: "a".to_owned(),
+            ..Chunk::default()
+        };
+        index.upsert(&[&chunk]).unwrap();
+        index
+            .write(|connection| connection.execute_batch("UPDATE knowledge_chunks SET tags = 'x'"))
+            .unwrap();
+        let error = index.get("a").unwrap_err();
+        assert_eq!(error.code(), crate::ErrorCode::IndexDamaged, "{error}");
+    }
 }

@@ -154,3 +154,34 @@ fn is_whole(float: f64, whole: i128) -> bool {
     let truncated = float as i128;
     float.fract() == 0.0 && truncated == whole
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn json_is_equal_by_value() {
+        for (left, right, expected) in [
+            ("1", "1.0", true),
+            ("-0.0", "0", true),
+            ("1e3", "1000", true),
+            ("9007199254740993", "9007199254740992.0", false),
+            ("18446744073709551615", "1.8446744073709552e19", false),
+            ("18446744073709551615", "-1", false),
+            ("1", "true", false),
+            ("0", "false", false),
+            ("\"1\"", "1", false),
+            ("null", "false", false),
+            ("[1, {\"a\": 2}]", "[1.0, {\"a\": 2.0}]", true),
+            ("[1, 2]", "[2, 1]", false),
+            ("[1]", "[1, 1]", false),
+            ("{\"a\": 1, \"b\": 2}", "{\"b\": 2, \"a\": 1}", true),
+            ("{\"a\": null}", "{}", false),
+            ("{\"a\": null}", "{\"b\": null}", false),
+        ] {
+            let [l, r] = [left, right].map(|text| serde_json::from_str(text).unwrap());
+            assert_eq!(equal(&l, &r), expected, "{left} {right}");
+            assert_eq!(equal(&r, &l), expected, "{right} {left}");
+        }
+    }
+}

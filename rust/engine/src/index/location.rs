@@ -71,19 +71,19 @@ impl Location {
         }
     }
 
-    /// The connection a handle starts with; it makes the file when there is none.
+    /// The connection a handle starts with; to write, it makes the file when there is none.
     pub fn first_connection(&self, read_only: bool) -> Result<Connection> {
-        let flags = if read_only {
-            OpenFlags::SQLITE_OPEN_READ_ONLY
-        } else {
-            OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE
-        };
-        self.connect(flags, read_only)
+        if read_only {
+            return self.connection(true);
+        }
+        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE;
+        self.connect(flags, false)
     }
 
     /// One more connection. A file that was removed meanwhile is not made again.
     pub fn connection(&self, read_only: bool) -> Result<Connection> {
-        // Not SQLITE_OPEN_READ_ONLY: a reader, too, may have to set up the shared memory of WAL.
+        // Not SQLITE_OPEN_READ_ONLY: such a connection leaves the files of the write-ahead log
+        // behind. Where there is no permission to write, SQLite reads all the same.
         self.connect(OpenFlags::SQLITE_OPEN_READ_WRITE, read_only)
     }
 
@@ -123,6 +123,20 @@ impl Location {
 
     /// What SQLite reported, in our words.
     pub fn error(&self, error: &rusqlite::Error) -> Error {
+        match error {
+            rusqlite::Error::NulError(_) | rusqlite::Error::InvalidPath(_) => {
+                return Error::new(
+                    ErrorCode::IndexIo,
+                    format!("{self} cannot be opened: its path holds a NUL character; remove it"),
+                );
+            }
+            // Columns of another type than ours: somebody else wrote into the file.
+            rusqlite::Error::FromSqlConversionFailure(..)
+            | rusqlite::Error::IntegralValueOutOfRange(..)
+            | rusqlite::Error::InvalidColumnType(..)
+            | rusqlite::Error::Utf8Error(..) => return self.damaged(&error.to_string()),
+            _ => {}
+        }
         let (code, sentence) = match error.sqlite_error_code() {
             Some(SqliteCode::DatabaseCorrupt) => return self.damaged(&error.to_string()),
             Some(SqliteCode::NotADatabase) => return self.not_an_index(),
@@ -140,23 +154,8 @@ impl Location {
                 | SqliteCode::SystemIoFailure
                 | SqliteCode::CannotOpen
                 | SqliteCode::PermissionDenied
-                | SqliteCode::AuthorizationForStatementDenied
                 | SqliteCode::OutOfMemory,
             ) => (ErrorCode::IndexIo, self.refused(error)),
-            None if matches!(
-                error,
-                rusqlite::Error::NulError(_) | rusqlite::Error::InvalidPath(_)
-            ) =>
-            {
-                (
-                    ErrorCode::IndexIo,
-                    format!("{self} cannot be opened: its path holds a NUL character; remove it"),
-                )
-            }
-            // Columns of another type than ours: somebody else wrote into the file.
-            None if !matches!(error, rusqlite::Error::QueryReturnedNoRows) => {
-                return self.damaged(&error.to_string());
-            }
             _ => (
                 ErrorCode::EngineFault,
                 format!("SQLite refused a statement on {self} ({error}); please report this"),

@@ -4,6 +4,7 @@ mod backup;
 mod check;
 mod chunk;
 mod filters;
+mod fork;
 mod location;
 mod pool;
 mod read;
@@ -13,7 +14,8 @@ mod write;
 
 use std::path::{Path, PathBuf};
 use std::process;
-use std::sync::{PoisonError, RwLock, RwLockReadGuard};
+use std::sync::{Arc, PoisonError, RwLock};
+use std::time::Duration;
 
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 
@@ -22,6 +24,7 @@ use crate::text::tokenizer::TokenizerKind;
 
 pub use chunk::Chunk;
 pub use filters::Filters;
+pub use fork::{after_fork, before_fork};
 pub use read::{IndexStats, Page};
 pub use search::Hit;
 
@@ -39,7 +42,7 @@ pub struct Index {
     tokenizer: TokenizerKind,
     read_only: bool,
     /// None once closed. Every operation holds the lock shared, so that closing waits for it.
-    pool: RwLock<Option<Pool>>,
+    pool: fork::Shared,
 }
 
 impl Index {
@@ -57,18 +60,18 @@ impl Index {
     }
 
     fn open_at(location: Location, asked: TokenizerKind, read_only: bool) -> Result<Self> {
+        let _gate = fork::enter();
         let mut connection = location.first_connection(read_only)?;
         let tokenizer = schema::prepare(&mut connection, &location, asked, read_only, MIGRATIONS)?;
+        let pool = Pool::new(connection, read_only, location.path().is_none());
+        let pool = Arc::new(RwLock::new(Some(pool)));
+        fork::register(&pool);
         Ok(Self {
             process: process::id(),
-            pool: RwLock::new(Some(Pool::new(
-                connection,
-                read_only,
-                location.path().is_none(),
-            ))),
             location,
             tokenizer,
             read_only,
+            pool,
         })
     }
 
@@ -90,6 +93,7 @@ impl Index {
     /// Close the connections once running operations are through; closing again does nothing.
     pub fn close(&self) -> Result<()> {
         self.check_process()?;
+        let _gate = fork::enter();
         let pool = self
             .pool
             .write()
@@ -110,45 +114,71 @@ impl Index {
 
     /// Run `work` on a read connection, outside a transaction.
     fn on_reader<T>(&self, work: impl FnOnce(&Connection) -> rusqlite::Result<T>) -> Result<T> {
-        let guard = self.opened()?;
-        let pool = guard.as_ref().ok_or_else(|| self.closed())?;
-        let _shared = pool.share();
-        let reader = match pool.take_reader() {
-            Some(reader) => reader,
-            None => self.location.connection(true)?,
-        };
-        let result = work(&reader).map_err(|error| self.location.error(&error));
-        pool.return_reader(reader);
-        result
+        self.with_pool(|pool| {
+            let _shared = pool.share();
+            let reader = match pool.take_reader() {
+                Some(reader) => reader,
+                None => self.location.connection(true)?,
+            };
+            let result = work(&reader).map_err(|error| self.location.error(&error));
+            pool.return_reader(reader);
+            result
+        })
+    }
+
+    /// Run `work` on a read connection that was never used before.
+    fn on_new_reader<T>(&self, work: impl FnOnce(&Connection) -> rusqlite::Result<T>) -> Result<T> {
+        self.with_pool(|pool| {
+            let _shared = pool.share();
+            let reader = self.location.connection(true)?;
+            work(&reader).map_err(|error| self.location.error(&error))
+        })
     }
 
     /// Run `work` in one write transaction: all of it is kept, or nothing.
     fn write<T>(&self, work: impl FnOnce(&Connection) -> rusqlite::Result<T>) -> Result<T> {
-        self.check_process()?;
-        if self.read_only {
-            return Err(self.location.refuse_write());
-        }
-        let guard = self.opened()?;
-        let pool = guard.as_ref().ok_or_else(|| self.closed())?;
-        let mut writer = pool.writer();
-        let _exclusive = pool.exclude();
-        let connection = match writer.as_mut() {
-            Some(connection) => connection,
-            None => writer.insert(self.location.connection(false)?),
-        };
-        let run = || {
+        self.on_writer(|connection| {
             let transaction =
                 Transaction::new_unchecked(connection, TransactionBehavior::Immediate)?;
             let value = work(&transaction)?;
             transaction.commit()?;
             Ok(value)
-        };
-        run().map_err(|error| self.location.error(&error))
+        })
     }
 
-    fn opened(&self) -> Result<RwLockReadGuard<'_, Option<Pool>>> {
+    /// Run `work` on the write connection, while nobody else has it.
+    fn on_writer<T>(&self, work: impl FnOnce(&Connection) -> rusqlite::Result<T>) -> Result<T> {
+        self.with_pool(|pool| {
+            if self.read_only {
+                return Err(self.location.refuse_write());
+            }
+            let mut writer = pool.writer();
+            let _exclusive = pool.exclude();
+            let connection = match writer.as_mut() {
+                Some(connection) => connection,
+                None => writer.insert(self.location.connection(false)?),
+            };
+            work(connection).map_err(|error| self.location.error(&error))
+        })
+    }
+
+    /// How long writes through this handle wait for another process; half a minute if not set.
+    pub fn set_write_timeout(&self, timeout: Duration) -> Result<()> {
+        self.on_writer(|connection| connection.busy_timeout(timeout))
+    }
+
+    /// Use the connections, which are there until `work` is through.
+    fn with_pool<T>(&self, work: impl FnOnce(&Pool) -> Result<T>) -> Result<T> {
         self.check_process()?;
-        Ok(self.pool.read().unwrap_or_else(PoisonError::into_inner))
+        let _gate = fork::enter();
+        let pool = self.pool.read().unwrap_or_else(PoisonError::into_inner);
+        match pool.as_ref() {
+            Some(pool) => work(pool),
+            None => Err(Error::new(
+                ErrorCode::IndexClosed,
+                format!("{} is closed; open it again to use it", self.location),
+            )),
+        }
     }
 
     /// SQLite's connections must not cross a fork: locks and shared memory stay behind. Asked
@@ -165,21 +195,121 @@ impl Index {
             ),
         ))
     }
-
-    fn closed(&self) -> Error {
-        Error::new(
-            ErrorCode::IndexClosed,
-            format!("{} is closed; open it again to use it", self.location),
-        )
-    }
 }
 
 impl Drop for Index {
     fn drop(&mut self) {
-        // Closing inherited connections could undo what the parent process is doing.
+        // Closing inherited connections could undo what the parent process is doing: keep them.
         if process::id() != self.process {
-            let pool = self.pool.get_mut().unwrap_or_else(PoisonError::into_inner);
-            std::mem::forget(pool.take());
+            std::mem::forget(Arc::clone(&self.pool));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+
+    use super::*;
+
+    fn chunk(id: &str, content: &str) -> Chunk {
+        Chunk {
+            id: id.to_owned(),
+            content: content.to_owned(),
+            ..Chunk::default()
+        }
+    }
+
+    #[test]
+    fn a_panic_while_writing_leaves_nothing_behind() {
+        let index = Index::in_memory(TokenizerKind::Porter).unwrap();
+        index.upsert(&[&chunk("a", "before")]).unwrap();
+        let panicked = catch_unwind(AssertUnwindSafe(|| {
+            index.write(|connection| -> rusqlite::Result<()> {
+                connection.execute_batch("DELETE FROM knowledge_chunks")?;
+                panic!("on purpose");
+            })
+        }));
+        assert!(panicked.is_err());
+        assert_eq!(index.len().unwrap(), 1);
+        assert_eq!(index.upsert(&[&chunk("b", "after")]).unwrap(), 1);
+        assert_eq!(index.check().unwrap(), [] as [&str; 0]);
+    }
+
+    #[test]
+    fn a_failed_write_is_undone() {
+        let index = Index::in_memory(TokenizerKind::Porter).unwrap();
+        let error = index
+            .write(|connection| {
+                connection.execute_batch("INSERT INTO settings VALUES ('a', 'b')")?;
+                connection.execute_batch("INSERT INTO nowhere VALUES (1)")
+            })
+            .unwrap_err();
+        assert_eq!(error.code(), ErrorCode::EngineFault);
+        assert!(error.message().contains("no such table"), "{error}");
+        let settings: u64 = index
+            .read(|connection| {
+                connection.query_row("SELECT count(*) FROM settings", [], |row| row.get(0))
+            })
+            .unwrap();
+        assert_eq!(settings, 1);
+    }
+
+    #[test]
+    fn databases_in_memory_are_apart_and_may_grow_past_a_gibibyte() {
+        let [one, two] = [(), ()].map(|()| Index::in_memory(TokenizerKind::Porter).unwrap());
+        one.upsert(&[&chunk("a", "one")]).unwrap();
+        assert_eq!(two.len().unwrap(), 0);
+        one.read(|connection| {
+            let mut limit = -1;
+            let control = rusqlite::FileControl::SizeLimit(&mut limit);
+            connection.file_control(None::<&str>, control)?;
+            assert!(limit > 1 << 30, "{limit}");
+            Ok(())
+        })
+        .unwrap();
+    }
+
+    #[test]
+    fn a_full_disk_or_memory_is_said_and_does_no_harm() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("index.db");
+        for (index, fix) in [
+            (
+                Index::open(&path, TokenizerKind::Porter, false).unwrap(),
+                "the space on its disk",
+            ),
+            (
+                Index::in_memory(TokenizerKind::Porter).unwrap(),
+                "it holds at most 2 GiB: use Index.open",
+            ),
+        ] {
+            index.upsert(&[&chunk("a", "before")]).unwrap();
+            index
+                .on_writer(|connection| {
+                    connection.pragma_update_and_check(None, "max_page_count", 20, |_| Ok(()))
+                })
+                .unwrap();
+            let large = chunk("b", &"word ".repeat(100_000));
+            let error = index.upsert(&[&large]).unwrap_err();
+            assert_eq!(error.code(), ErrorCode::IndexIo, "{error}");
+            assert!(error.message().ends_with(fix), "{error}");
+            assert_eq!(index.len().unwrap(), 1);
+            assert_eq!(index.upsert(&[&chunk("c", "after")]).unwrap(), 1);
+            assert_eq!(index.check().unwrap(), [] as [&str; 0]);
+        }
+    }
+
+    #[test]
+    fn a_writer_that_cannot_have_the_lock_says_so() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("index.db");
+        let index = Index::open(&path, TokenizerKind::Porter, false).unwrap();
+        let other = Connection::open(&path).unwrap();
+        other.execute_batch("BEGIN IMMEDIATE").unwrap();
+        index.set_write_timeout(Duration::ZERO).unwrap();
+        let error = index.upsert(&[&chunk("a", "late")]).unwrap_err();
+        assert_eq!(error.code(), ErrorCode::IndexBusy, "{error}");
+        assert_eq!(index.len().unwrap(), 0, "readers do not wait");
     }
 }

@@ -44,11 +44,25 @@ impl Pool {
         self.idle().pop()
     }
 
-    /// Keep a read connection for the next search.
+    /// Keep a read connection for the next search, unless its transaction would not end.
     pub fn return_reader(&self, reader: Connection) {
         let mut idle = self.idle();
-        if idle.len() < IDLE_READERS {
+        if idle.len() < IDLE_READERS && reader.is_autocommit() {
             idle.push(reader);
+        }
+    }
+
+    /// Close the connections to a file. A database in memory would be gone, and has no locks.
+    pub fn close_files(&mut self) {
+        if self.turns.is_none() {
+            self.readers
+                .get_mut()
+                .unwrap_or_else(PoisonError::into_inner)
+                .clear();
+            self.writer
+                .get_mut()
+                .unwrap_or_else(PoisonError::into_inner)
+                .take();
         }
     }
 

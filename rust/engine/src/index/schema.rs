@@ -223,3 +223,142 @@ fn needs_writing(location: &Location) -> Error {
         format!("{location} is empty or of an older version; open it once without read_only"),
     )
 }
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::path::Path;
+
+    use super::super::{Chunk, Index};
+    use super::*;
+
+    fn add_table(connection: &Connection, _: TokenizerKind) -> rusqlite::Result<()> {
+        connection.execute_batch("CREATE TABLE added (x); CREATE TABLE knowledge_chunks (x)")
+    }
+
+    fn add_column(connection: &Connection, _: TokenizerKind) -> rusqlite::Result<()> {
+        connection.execute_batch("ALTER TABLE knowledge_chunks ADD COLUMN note TEXT")
+    }
+
+    fn made(folder: &Path) -> Location {
+        let path = folder.join("index.db");
+        let index = Index::open(&path, TokenizerKind::Unicode61, false).unwrap();
+        let chunk = Chunk {
+            id: "a".to_owned(),
+            content: "kept".to_owned(),
+            ..Chunk::default()
+        };
+        index.upsert(&[&chunk]).unwrap();
+        Location::file(&path, false).unwrap()
+    }
+
+    fn prepare_with(
+        location: &Location,
+        read_only: bool,
+        steps: &[Migration],
+    ) -> Result<TokenizerKind> {
+        let mut connection = location.first_connection(read_only)?;
+        prepare(
+            &mut connection,
+            location,
+            TokenizerKind::default(),
+            read_only,
+            steps,
+        )
+    }
+
+    fn state(location: &Location) -> (i64, i64, i64) {
+        header(&mut location.connection(false).unwrap()).unwrap()
+    }
+
+    #[test]
+    fn an_older_file_is_migrated_and_keeps_what_it_has() {
+        let folder = tempfile::tempdir().unwrap();
+        let location = made(folder.path());
+        let (_, _, tables) = state(&location);
+        let kept = prepare_with(&location, false, &[create, add_column]).unwrap();
+        assert_eq!(kept, TokenizerKind::Unicode61);
+        assert_eq!(state(&location), (APPLICATION_ID, 2, tables));
+        let content: String = location
+            .connection(true)
+            .unwrap()
+            .query_row(
+                "SELECT content FROM knowledge_chunks WHERE note IS NULL",
+                [],
+                |row| row.get(0),
+            )
+            .unwrap();
+        assert_eq!(content, "kept");
+    }
+
+    #[test]
+    fn a_step_that_fails_leaves_the_file_as_it_was() {
+        let folder = tempfile::tempdir().unwrap();
+        let location = made(folder.path());
+        let before = state(&location);
+        // The second of its statements fails; the step before it worked.
+        let error = prepare_with(&location, false, &[create, add_column, add_table]).unwrap_err();
+        assert_eq!(error.code(), ErrorCode::EngineFault, "{error}");
+        assert_eq!(state(&location), before);
+        assert!(prepare_with(&location, false, &[create, add_column]).is_ok());
+    }
+
+    #[test]
+    fn an_older_file_opened_read_only_is_not_touched() {
+        let folder = tempfile::tempdir().unwrap();
+        let location = made(folder.path());
+        let error = prepare_with(&location, true, &[create, add_column]).unwrap_err();
+        assert_eq!(error.code(), ErrorCode::IndexReadOnly);
+        assert!(
+            error.message().contains("once without read_only"),
+            "{error}"
+        );
+        assert_eq!(state(&location).1, 1);
+    }
+
+    #[test]
+    fn a_newer_file_is_refused_untouched() {
+        let folder = tempfile::tempdir().unwrap();
+        let location = made(folder.path());
+        prepare_with(&location, false, &[create, add_column]).unwrap();
+        let path = location.path().unwrap();
+        let before = fs::read(path).unwrap();
+        let error = Index::open(path, TokenizerKind::Porter, false)
+            .err()
+            .unwrap();
+        assert_eq!(error.code(), ErrorCode::IndexTooNew);
+        assert!(error.message().contains("version 2"), "{error}");
+        assert!(
+            error.message().contains("up to 1; upgrade hedgerow"),
+            "{error}"
+        );
+        assert_eq!(fs::read(path).unwrap(), before);
+    }
+
+    #[test]
+    fn files_of_others_are_refused_untouched() {
+        let folder = tempfile::tempdir().unwrap();
+        let database = folder.path().join("other.db");
+        Connection::open(&database)
+            .unwrap()
+            .execute_batch("CREATE TABLE theirs (x)")
+            .unwrap();
+        let text = folder.path().join("notes.txt");
+        fs::write(
+            &text,
+            "not a database, but long enough to look at".repeat(50),
+        )
+        .unwrap();
+        for path in [database, text] {
+            let before = fs::read(&path).unwrap();
+            for read_only in [false, true] {
+                let error = Index::open(&path, TokenizerKind::Porter, read_only)
+                    .err()
+                    .unwrap();
+                assert_eq!(error.code(), ErrorCode::NotAnIndex, "{error}");
+            }
+            assert_eq!(fs::read(&path).unwrap(), before);
+            assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2);
+        }
+    }
+}

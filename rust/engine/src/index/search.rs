@@ -1,6 +1,6 @@
 //! Searching the full-text index.
 
-use rusqlite::{Connection, ToSql, ffi, params_from_iter};
+use rusqlite::{CachedStatement, Connection, ToSql, ffi, params_from_iter};
 use serde_json::{Map, Value};
 
 use super::Index;
@@ -87,10 +87,13 @@ impl Index {
             return self.on_reader(|_| Ok(Vec::new()));
         }
         self.read(|connection| {
-            rank(connection, &expression, limit, filters)?
+            let ranked = rank(connection, &expression, limit, filters)?;
+            let sql = format!("SELECT row, {COLUMNS} FROM knowledge_chunks WHERE row = ?");
+            let mut statement = connection.prepare_cached(&sql)?;
+            ranked
                 .into_iter()
                 .enumerate()
-                .map(|(place, found)| hydrate(connection, place, found))
+                .map(|(place, found)| hydrate(&mut statement, place, found))
                 .collect()
         })
     }
@@ -134,10 +137,12 @@ fn rank(
 }
 
 /// The hit of a ranked row. Here the sign of the score turns: higher is better from now on.
-fn hydrate(connection: &Connection, place: usize, (row, score): Ranked) -> rusqlite::Result<Hit> {
-    let sql = format!("SELECT row, {COLUMNS} FROM knowledge_chunks WHERE row = ?");
-    let (_, chunk) = connection
-        .prepare_cached(&sql)?
+fn hydrate(
+    statement: &mut CachedStatement<'_>,
+    place: usize,
+    (row, score): Ranked,
+) -> rusqlite::Result<Hit> {
+    let (_, chunk) = statement
         .query_row([row], Chunk::with_row)
         // The full-text index knows a row that the table has not.
         .map_err(|error| match error {

@@ -1,9 +1,10 @@
 //! Why each word of a query is searched for, or is not.
 
-use super::alias::{self, AliasTable};
-use super::ast::{Connective, Operator, Query, Token};
-use super::compile::{MatchOptions, compile_fts, compile_match};
-use super::parse::{Fate, OperatorFate, Reason, scan};
+use super::alias::AliasTable;
+use super::ast::{Operator, Query, Token};
+use super::compile::{MatchOptions, Matching, compile_fts, compile_match};
+use super::extended::{self, BareWord, Verdict};
+use super::parse::{Fate, OperatorFate, Reason, Word, scan};
 use super::stopwords::ENGLISH;
 use crate::error::Result;
 use crate::text::tokenizer::TokenizerKind;
@@ -39,44 +40,71 @@ pub struct ExplainedWord {
 }
 
 /// Explain `text` as [`super::parse()`], [`compile_fts`] and [`compile_match`] treat it.
-pub fn explain(
-    text: &str,
-    aliases: Option<&AliasTable>,
-    tokenizer: TokenizerKind,
-) -> Result<Explanation> {
+pub fn explain(text: &str, options: &MatchOptions<'_>) -> Result<Explanation> {
     let query = super::parse(text)?;
-    let mut words = Vec::new();
-    let mut first_token = true;
-    for word in scan(&query.raw).words {
-        let source = word.source.to_owned();
-        words.push(match word.fate {
-            Fate::Operator(operator, fate) => operator_word(source, operator, fate, first_token),
-            Fate::Dropped(reason) => dropped_word(source, &reason, aliases),
-            Fate::Kept(token) => {
-                first_token = false;
-                kept_word(source, &token, aliases, tokenizer)?
-            }
-        });
-    }
-    let expanded = expand_if_given(&query, aliases)?;
-    let options = MatchOptions {
-        tokenizer,
-        ..MatchOptions::default()
+    let words = if options.matching == Matching::Extended && !query.has_operators {
+        extended::bare_words(&query.raw, options.aliases)
+            .into_iter()
+            .map(bare_word)
+            .collect()
+    } else {
+        scanned_words(&query, options)
     };
-    Ok(Explanation {
-        fts: compile_fts(&expanded, None, Connective::Or)?,
-        match_text: compile_match(&expanded, &options)?,
+    let mut explanation = Explanation {
+        fts: compile_fts(&query, options.aliases, options.default_operator)?,
+        match_text: compile_match(&query, options)?,
         filtered: !query.has_operators,
         normalised: query.raw,
         words,
-    })
+    };
+    for word in &mut explanation.words {
+        word.note_unsearchable(options.tokenizer)?;
+    }
+    Ok(explanation)
 }
 
-fn expand_if_given(query: &Query, aliases: Option<&AliasTable>) -> Result<Query> {
-    aliases.map_or_else(
-        || Ok(query.clone()),
-        |aliases| alias::expand(query, aliases),
-    )
+fn scanned_words(query: &Query, options: &MatchOptions<'_>) -> Vec<ExplainedWord> {
+    let mut first_token = true;
+    let explain_word = |word: Word<'_>| {
+        let source = word.source.to_owned();
+        match word.fate {
+            Fate::Operator(operator, fate) => operator_word(source, operator, fate, first_token),
+            Fate::Dropped(reason) => dropped_word(source, &reason, options.aliases),
+            Fate::Kept(token) => {
+                first_token = false;
+                kept_word(source, &token, options)
+            }
+        }
+    };
+    scan(&query.raw)
+        .words
+        .into_iter()
+        .map(explain_word)
+        .collect()
+}
+
+/// A word of a bare query in extended matching.
+fn bare_word(word: BareWord) -> ExplainedWord {
+    let (outcome, reason, detail) = match word.verdict {
+        Verdict::Kept => ("kept", "parts", ""),
+        Verdict::LastResort => (
+            "kept",
+            "last_resort",
+            "noise, but the query is nothing else",
+        ),
+        Verdict::OnlyPunctuation => ("dropped", "only_punctuation", "only punctuation"),
+        Verdict::StopWord => ("dropped", "stop_word", "a stop word"),
+        Verdict::TooShort => ("dropped", "too_short", "too short: at most 2 UTF-16 units"),
+        Verdict::Repeated => ("dropped", "repeated", "counted three times already"),
+    };
+    let tokens = word.groups.into_iter().flatten().collect();
+    ExplainedWord {
+        source: word.source,
+        outcome,
+        tokens,
+        reason,
+        detail: detail.to_owned(),
+    }
 }
 
 fn operator_word(
@@ -154,34 +182,46 @@ fn stop_word_detail(text: &str) -> String {
     format!("a stop word: {language}")
 }
 
-fn kept_word(
-    source: String,
-    token: &Token,
-    aliases: Option<&AliasTable>,
-    tokenizer: TokenizerKind,
-) -> Result<ExplainedWord> {
-    let tokens = aliases.map_or_else(|| vec![token.clone()], |aliases| aliases.expand(token));
-    let replaced = tokens.len() != 1 || tokens.first() != Some(token);
-    let mut searchable = false;
-    for token in &tokens {
-        searchable |= tokenizer.finds_token(&token.text)?;
-    }
-    let (reason, detail) = if !searchable {
-        let detail = format!(
-            "the {} tokenizer finds nothing to search in it",
-            tokenizer.as_str()
-        );
-        ("unsearchable", detail)
-    } else if replaced {
+fn kept_word(source: String, token: &Token, options: &MatchOptions<'_>) -> ExplainedWord {
+    let tokens = match (options.matching, options.aliases) {
+        (Matching::Extended, aliases) => extended::stand_in(&source, token, aliases),
+        (Matching::Spec, Some(aliases)) => aliases.expand(token),
+        (Matching::Spec, None) => vec![token.clone()],
+    };
+    let alias = options
+        .aliases
+        .is_some_and(|aliases| aliases.expand(token) != [token.clone()]);
+    let (reason, detail) = if alias {
         ("alias", format!("{} is an alias", token.text))
+    } else if tokens.iter().any(|stand_in| stand_in.kind != token.kind) {
+        ("parts", String::new())
     } else {
         (token.kind.as_str(), String::new())
     };
-    Ok(ExplainedWord {
+    ExplainedWord {
         source,
         outcome: "kept",
         tokens,
         reason,
         detail,
-    })
+    }
+}
+
+impl ExplainedWord {
+    /// A kept word is no use when the index's tokenizer finds nothing in it.
+    fn note_unsearchable(&mut self, tokenizer: TokenizerKind) -> Result<()> {
+        for token in &self.tokens {
+            if tokenizer.finds_token(&token.text)? {
+                return Ok(());
+            }
+        }
+        if self.outcome == "kept" {
+            self.reason = "unsearchable";
+            self.detail = format!(
+                "the {} tokenizer finds nothing to search in it",
+                tokenizer.as_str()
+            );
+        }
+        Ok(())
+    }
 }

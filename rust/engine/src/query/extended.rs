@@ -8,8 +8,7 @@ use unicode_script::{Script, UnicodeScript};
 
 use super::alias::AliasTable;
 use super::ast::{Connective, Query, Token, TokenKind};
-use super::compile::{assemble, phrase};
-use super::expression::{Alternatives, MatchExpression, Phrase};
+use super::expression::{MatchExpression, Phrase};
 use super::limits;
 use super::parse::{Fate, scan};
 use super::stopwords::is_stopword;
@@ -23,95 +22,176 @@ const MAX_REPEATS: usize = 3;
 /// The expression of a query that was not expanded.
 pub(super) fn expression(query: &Query, aliases: Option<&AliasTable>) -> Result<MatchExpression> {
     if query.has_operators {
-        with_operators(query, aliases)
-    } else {
-        bare(query, aliases)
+        return with_operators(query, aliases);
     }
+    let groups: Vec<Vec<Token>> = bare_words(&query.raw, aliases)
+        .into_iter()
+        .flat_map(|word| word.groups)
+        .collect();
+    limits::check_tokens(groups.len())?;
+    limits::check_expanded(groups.iter().map(Vec::len).sum())?;
+    let groups = groups
+        .iter()
+        .map(|group| (None, group.iter().map(Phrase::of).collect()));
+    Ok(MatchExpression::assemble(groups, Connective::Or))
 }
 
 /// The tokens are the specification's; a word with punctuation inside is a phrase of parts.
 fn with_operators(query: &Query, aliases: Option<&AliasTable>) -> Result<MatchExpression> {
     let mut groups = Vec::new();
     for word in scan(&query.raw).words {
-        let Fate::Kept(token) = word.fate else {
-            continue;
-        };
-        let replaced = replacement(&token, aliases);
-        let alternatives = match replaced {
-            Some(alternatives) => alternatives,
-            None if token.kind == TokenKind::Phrase => vec![phrase(&token)],
-            None => vec![word_phrase(word.source, &token)],
-        };
-        groups.push((token.operator, alternatives));
+        if let Fate::Kept(token) = word.fate {
+            groups.push((token.operator, stand_in(word.source, &token, aliases)));
+        }
     }
-    limits::check_expanded(
-        groups
-            .iter()
-            .map(|(_, alternatives)| alternatives.len())
-            .sum(),
-    )?;
-    Ok(assemble(groups.into_iter(), Connective::Or))
+    limits::check_expanded(groups.iter().map(|(_, group)| group.len()).sum())?;
+    let groups = groups.iter().map(|(operator, group)| {
+        let alternatives = group.iter().map(Phrase::of).collect();
+        (*operator, alternatives)
+    });
+    Ok(MatchExpression::assemble(groups, Connective::Or))
 }
 
-/// The phrase of a word's parts where it has several, else the token as the parser has it.
-fn word_phrase(source: &str, token: &Token) -> Phrase {
+/// What is searched for in place of a token of a query with operators: the alternatives of its
+/// alias, the phrase of its word's parts where there are several, else itself.
+pub(super) fn stand_in(source: &str, token: &Token, aliases: Option<&AliasTable>) -> Vec<Token> {
+    if let Some(alternatives) = replacement(token, aliases) {
+        return alternatives;
+    }
     let composed: String = source.nfc().collect();
     let word = Word::read(&composed);
-    if word.parts.len() > 1 {
-        word.phrase_of_parts()
-    } else {
-        phrase(token)
+    if token.kind == TokenKind::Phrase || word.parts.len() < 2 {
+        return vec![token.clone()];
     }
+    vec![Token {
+        operator: token.operator,
+        ..word.phrase_of_parts()
+    }]
 }
 
-fn bare(query: &Query, aliases: Option<&AliasTable>) -> Result<MatchExpression> {
-    let composed: String = query.raw.nfc().collect();
-    let words: Vec<Word> = whitespace::words(&composed).map(Word::read).collect();
-    let mut picked = Picked {
-        groups: Vec::new(),
+/// A word of a bare query and what is searched for in its place.
+#[derive(Debug)]
+pub(super) struct BareWord {
+    /// As it stands in the composed text.
+    pub source: String,
+    /// The parts that count, each with the alternatives of its alias, and the phrase of all.
+    pub groups: Vec<Vec<Token>>,
+    /// Why.
+    pub verdict: Verdict,
+}
+
+/// What became of a word of a bare query.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Verdict {
+    /// At least one part counts.
+    Kept,
+    /// Noise, kept because the query is nothing else.
+    LastResort,
+    /// Neither a letter nor a digit in it.
+    OnlyPunctuation,
+    /// A stop word, or made of stop words.
+    StopWord,
+    /// No part is long enough.
+    TooShort,
+    /// All of it counted often enough before.
+    Repeated,
+}
+
+/// Read a bare query word by word.
+pub(super) fn bare_words(raw: &str, aliases: Option<&AliasTable>) -> Vec<BareWord> {
+    let composed: String = raw.nfc().collect();
+    let words: Vec<(&str, Word)> = whitespace::words(&composed)
+        .map(|source| (source, Word::read(source)))
+        .collect();
+    let mut counter = Counter {
         seen: HashMap::new(),
+        most: MAX_REPEATS,
         aliases,
     };
-    for word in words.iter().filter(|word| !word.is_stopword(aliases)) {
-        for part in word
-            .parts
-            .iter()
-            .filter(|part| part.is_worth_searching(aliases))
-        {
-            picked.add_part(part, MAX_REPEATS);
-        }
-        if word.parts.len() > 1 {
-            picked.add(word.phrase_of_parts(), MAX_REPEATS);
-        }
-    }
-    if picked.groups.is_empty() {
-        // Better a search for noise than none at all: every part, once.
-        for part in words.iter().flat_map(|word| &word.parts) {
-            picked.add_part(part, 1);
-        }
-    }
-    limits::check_tokens(picked.groups.len())?;
-    limits::check_expanded(picked.groups.iter().map(Vec::len).sum())?;
-    let any = picked
-        .groups
-        .into_iter()
-        .map(|alternatives| vec![alternatives])
+    let mut read: Vec<BareWord> = words
+        .iter()
+        .map(|(source, word)| counter.word(source, word))
         .collect();
-    Ok(MatchExpression {
-        any,
-        none: Vec::new(),
-    })
+    if read.iter().all(|word| word.groups.is_empty()) {
+        // Better a search for noise than none at all: every part, once.
+        let mut once = Counter {
+            seen: HashMap::new(),
+            most: 1,
+            aliases,
+        };
+        for (bare, (_, word)) in read.iter_mut().zip(&words) {
+            bare.groups = word
+                .parts
+                .iter()
+                .filter_map(|part| once.part(part))
+                .collect();
+            if !bare.groups.is_empty() {
+                bare.verdict = Verdict::LastResort;
+            }
+        }
+    }
+    read
 }
 
-/// What a bare query searches for, in order.
-struct Picked<'a> {
-    groups: Vec<Alternatives>,
-    seen: HashMap<Phrase, usize>,
+/// Counts what a bare query searches for, so that nothing counts too often.
+struct Counter<'a> {
+    seen: HashMap<Token, usize>,
+    most: usize,
     aliases: Option<&'a AliasTable>,
 }
 
-impl Picked<'_> {
-    fn add_part(&mut self, part: &Part, most: usize) {
+impl Counter<'_> {
+    fn word(&mut self, source: &str, word: &Word) -> BareWord {
+        let (groups, verdict) = self.judge(word);
+        BareWord {
+            source: source.to_owned(),
+            groups,
+            verdict,
+        }
+    }
+
+    fn judge(&mut self, word: &Word) -> (Vec<Vec<Token>>, Verdict) {
+        if word.parts.is_empty() {
+            return (Vec::new(), Verdict::OnlyPunctuation);
+        }
+        if word.is_stopword(self.aliases) {
+            return (Vec::new(), Verdict::StopWord);
+        }
+        let aliases = self.aliases;
+        let worth: Vec<&Part> = word
+            .parts
+            .iter()
+            .filter(|part| part.is_worth_searching(aliases))
+            .collect();
+        if worth.is_empty() && word.parts.len() == 1 {
+            let stopword = word.parts.iter().any(|part| is_stopword(&part.text));
+            let verdict = if stopword {
+                Verdict::StopWord
+            } else {
+                Verdict::TooShort
+            };
+            return (Vec::new(), verdict);
+        }
+        let mut groups: Vec<Vec<Token>> = worth
+            .into_iter()
+            .filter_map(|part| self.part(part))
+            .collect();
+        if word.parts.len() > 1 {
+            let whole = word.phrase_of_parts();
+            if self.counts(&whole) {
+                groups.push(vec![whole]);
+            }
+        }
+        let verdict = if groups.is_empty() {
+            Verdict::Repeated
+        } else {
+            Verdict::Kept
+        };
+        (groups, verdict)
+    }
+
+    /// The part, or the alternatives of its alias; nothing once it came often enough.
+    fn part(&mut self, part: &Part) -> Option<Vec<Token>> {
         let kind = if part.prefix {
             TokenKind::Prefix
         } else {
@@ -122,31 +202,22 @@ impl Picked<'_> {
             text: part.text.clone(),
             operator: None,
         };
-        if self.counts(phrase(&token), most) {
-            let alternatives = replacement(&token, self.aliases);
-            self.groups
-                .push(alternatives.unwrap_or_else(|| vec![phrase(&token)]));
-        }
+        let counts = self.counts(&token);
+        counts.then(|| replacement(&token, self.aliases).unwrap_or_else(|| vec![token]))
     }
 
-    fn add(&mut self, phrase: Phrase, most: usize) {
-        if self.counts(phrase.clone(), most) {
-            self.groups.push(vec![phrase]);
-        }
-    }
-
-    fn counts(&mut self, phrase: Phrase, most: usize) -> bool {
-        let count = self.seen.entry(phrase).or_default();
+    fn counts(&mut self, token: &Token) -> bool {
+        let count = self.seen.entry(token.clone()).or_default();
         *count += 1;
-        *count <= most
+        *count <= self.most
     }
 }
 
 /// What the alias table puts in a token's place, if it knows it.
-fn replacement(token: &Token, aliases: Option<&AliasTable>) -> Option<Alternatives> {
+fn replacement(token: &Token, aliases: Option<&AliasTable>) -> Option<Vec<Token>> {
     let group = aliases?.expand(token);
     let replaced = group.len() != 1 || group.first() != Some(token);
-    replaced.then(|| group.iter().map(phrase).collect())
+    replaced.then_some(group)
 }
 
 /// A word of the text, its parts without the punctuation around and between them.
@@ -199,12 +270,18 @@ impl Word {
             && !forms.into_iter().any(|form| is_alias_key(form, aliases))
     }
 
-    fn phrase_of_parts(&self) -> Phrase {
+    fn phrase_of_parts(&self) -> Token {
         let texts: Vec<&str> = self.parts.iter().map(|part| part.text.as_str()).collect();
         let prefix = self.parts.last().is_some_and(|part| part.prefix);
-        Phrase {
+        let kind = if prefix {
+            TokenKind::Prefix
+        } else {
+            TokenKind::Phrase
+        };
+        Token {
+            kind,
             text: texts.join(" "),
-            prefix,
+            operator: None,
         }
     }
 }

@@ -1,0 +1,60 @@
+# `make try` and `make test` are all that a fresh machine needs; `make` alone lists the rest.
+# To change the interpreter: make clean, then make try PYTHON=python3.13
+PYTHON ?= python3
+BIN := .venv/bin
+
+# zig links against the glibc of 2014, so that the wheel runs on every Linux since; without it
+# (`make wheels WHEEL_OPTIONS=`) the wheel asks for the glibc of the machine that built it.
+WHEEL_OPTIONS := $(if $(filter Linux,$(shell uname)),--zig --compatibility manylinux_2_17)
+
+ENGINE := Cargo.toml Cargo.lock $(shell find rust/engine rust/python -name '*.rs' -o -name Cargo.toml)
+
+.PHONY: help try test lint wheels fuzz clean prerequisites
+
+help: ## list what make can do
+	@sed -n 's/^\([a-z]*\):.*## /  make \1	/p' Makefile
+
+try: .venv/engine-built ## build, index the notes in examples/ and search them
+	PATH="$(CURDIR)/$(BIN):$$PATH" sh examples/try.sh
+
+# cargo builds its own, unoptimised engine: its tests want overflow checks, pytest wants speed.
+test: .venv/engine-built ## every test, of Rust and of Python
+	@if cargo nextest --version >/dev/null 2>&1; \
+	then set -x; cargo nextest run --workspace --locked && cargo test --workspace --locked --doc; \
+	else set -x; cargo test --workspace --locked; fi
+	$(BIN)/python -m pytest
+
+lint: .venv/engine-built ## everything that is checked without being run
+	cargo fmt --check
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+	$(BIN)/python -m mypy.stubtest hedgerow._engine --allowlist scripts/stubtest-allowlist.txt
+	$(BIN)/shellcheck .ci/run $$(git ls-files '*.sh')
+	cargo clippy --workspace --all-targets --locked -- --deny warnings
+
+wheels: .venv/engine-built ## a wheel in wheelhouse/, proved in an environment without Rust
+	$(BIN)/python -m pip install --quiet --group wheels
+	PATH="$(CURDIR)/$(BIN):$$PATH" maturin build --release --locked --out wheelhouse $(WHEEL_OPTIONS)
+	$(BIN)/python scripts/prove_wheel.py wheelhouse
+
+fuzz: prerequisites ## a minute of fuzzing; needs: cargo install cargo-fuzz
+	RUSTC_BOOTSTRAP=1 cargo fuzz run --fuzz-dir rust/fuzz compile_match -- -max_total_time=60
+
+clean: ## remove all that make made
+	rm -rf .venv .try target wheelhouse rust/fuzz/target
+
+prerequisites:
+	@PYTHON="$(PYTHON)" sh scripts/prerequisites.sh
+
+# The engine is built in release mode once, for `try` and for pytest, and again when it changed.
+.venv/engine-built: .venv/tools-installed $(ENGINE)
+	$(BIN)/maturin develop --release --locked --quiet
+	@touch $@
+
+# An old pip does not know --group.
+.venv/tools-installed: pyproject.toml | prerequisites
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --upgrade pip
+	$(BIN)/python -m pip install --quiet --group dev
+	@touch $@

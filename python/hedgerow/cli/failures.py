@@ -1,0 +1,91 @@
+"""What a failure looks like: one sentence on stderr, or one JSON object, and an exit code."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from typing import TYPE_CHECKING, NoReturn
+
+import click
+
+from hedgerow import HedgerowError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+FAILED = 1
+USAGE = 2
+INTERRUPTED = 130
+
+
+class InterruptedRunError(Exception):
+    """Ctrl-C, with a sentence that says what state things were left in."""
+
+
+def run_group(
+    group: click.Group,
+    args: Sequence[str] | None = None,
+    prog_name: str | None = None,
+) -> NoReturn:
+    """Run a command line and leave the process with its exit code."""
+    arguments = list(sys.argv[1:] if args is None else args)
+    sys.exit(_run(group, arguments, prog_name or "hedgerow"))
+
+
+def _run(group: click.Group, arguments: list[str], prog_name: str) -> int:  # noqa: PLR0911 - one exit for each way to end
+    options = arguments[: arguments.index("--")] if "--" in arguments else arguments
+    as_json = "--json" in options
+    try:
+        with group.make_context(prog_name, list(arguments)) as context:
+            group.invoke(context)
+        sys.stdout.flush()
+    except click.exceptions.Exit as exit_:
+        return exit_.exit_code
+    except click.UsageError as error:
+        return _usage(error, as_json=as_json)
+    except HedgerowError as error:
+        return _report(error.code, error.message, as_json=as_json)
+    except click.ClickException as error:
+        return _report("failed", error.format_message(), as_json=as_json)
+    except InterruptedRunError as error:
+        return _report("interrupted", str(error), as_json=as_json, exit_code=INTERRUPTED)
+    except (KeyboardInterrupt, click.Abort):
+        return _report("interrupted", "interrupted", as_json=as_json, exit_code=INTERRUPTED)
+    except BrokenPipeError:
+        # The reader (`| head`) has seen enough. What is still buffered must not fail at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except OSError as error:
+        where = f" ({error.filename})" if error.filename else ""
+        message = f"the system refused: {error.strerror or error}{where}"
+        return _report("system_error", message, as_json=as_json)
+    return 0
+
+
+def _usage(error: click.UsageError, *, as_json: bool) -> int:
+    message = error.format_message()
+    if isinstance(error, click.NoSuchOption) and error.option_name[:2] != "--":
+        message += " A text that starts with a hyphen goes after `--`."
+    if as_json:
+        return _report("usage", message, as_json=True, exit_code=USAGE)
+    command = error.ctx.command_path if error.ctx else "hedgerow"
+    _to_stderr(f"Error: {message}\nTry `{command} --help`.")
+    return USAGE
+
+
+def _report(code: str, message: str, *, as_json: bool, exit_code: int = FAILED) -> int:
+    if as_json:
+        error = {"error": {"code": code, "message": message}}
+        _to_stderr(json.dumps(error, ensure_ascii=False))
+    else:
+        _to_stderr(f"Error: {message}")
+    return exit_code
+
+
+def _to_stderr(text: str) -> None:
+    """Write what may hold names that are no UTF-8; a closed stderr changes no exit code."""
+    try:
+        click.echo(text.encode("utf-8", "backslashreplace"), err=True)
+    except OSError:
+        return

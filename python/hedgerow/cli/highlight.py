@@ -1,0 +1,158 @@
+"""Where a hit matched: the words of its text that the query finds, and the best snippet."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from hedgerow import Chunk, Index
+from hedgerow.ingest import TITLE_SEPARATOR
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from .params import Tokenizer
+
+SNIPPET_LIMIT = 240
+"""Characters of a snippet, without the ellipses at its ends."""
+
+_WORD = re.compile(r"[^\W_]+")
+_EXPRESSION_PART = re.compile(r'"((?:[^"]|"")*)"(?: (\*))?|\bNOT \(')
+# Fences, rules, underlines, and where links lead to: lines without words to read.
+_MARKUP_LINE = re.compile(r"\s*(?:`{3,}.*|~{3,}.*|([^\w\s])\1*|\[[^\]]+\]:\s+\S+)\s*\Z")
+_PICTURE = re.compile(r"!\[[^\]]*\](?:\([^()\s]*\)|\[[^\]]*\])")
+_LINK = re.compile(r"\[([^\[\]]*)\](?:\([^()\s]*\)|\[[^\[\]]*\])")
+_HEADING_MARK = re.compile(r"\s{0,3}#{1,6}\s+")
+
+Span = tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class _Wanted:
+    """One thing that is searched for: a run of words, the last perhaps only begun."""
+
+    words: tuple[str, ...]
+    prefix: bool
+
+
+class Highlighter:
+    """Finds what an executed expression matches in a text, as the index's tokenizer does.
+
+    Which words of a text stand for the same thing is a matter of stems and accents, so the
+    words are put into a small index in memory and asked for.
+    """
+
+    def __init__(self, match: str, tokenizer: Tokenizer, texts: Iterable[str]) -> None:
+        self._wanted = [wanted for wanted in _wanted(match) if wanted.words]
+        self._substrings = tokenizer == "trigram"
+        self._same: dict[tuple[str, bool], frozenset[str]] = {}
+        if self._wanted and not self._substrings:
+            self._look_up({word for text in texts for word in _WORD.findall(text)}, tokenizer)
+
+    def spans(self, text: str) -> list[Span]:
+        """Give the places in `text` that matched, in order and without overlaps."""
+        find = self._find_substrings if self._substrings else self._find_words
+        return _joined(sorted(find(text)))
+
+    def _look_up(self, words: set[str], tokenizer: Tokenizer) -> None:
+        ordered = sorted(words)
+        if not ordered:
+            return
+        with Index.in_memory(tokenizer=tokenizer) as index:
+            index.upsert([Chunk(str(n), "", word) for n, word in enumerate(ordered)])
+            for wanted in self._wanted:
+                for place, word in enumerate(wanted.words):
+                    begun = wanted.prefix and place == len(wanted.words) - 1
+                    # Any operator keeps short words and stop words.
+                    query = f"{word}* OR {word}*" if begun else f'"{word}"'
+                    hits = index.search_bm25(query, limit=len(ordered))
+                    self._same[word, begun] = frozenset(ordered[int(hit.id)] for hit in hits)
+
+    def _find_words(self, text: str) -> Iterable[Span]:
+        found = [(match.group(), match.span()) for match in _WORD.finditer(text)]
+        for wanted in self._wanted:
+            sets = [
+                self._same.get(
+                    (word, wanted.prefix and place == len(wanted.words) - 1), frozenset()
+                )
+                for place, word in enumerate(wanted.words)
+            ]
+            for start in range(len(found) - len(sets) + 1):
+                run = found[start : start + len(sets)]
+                if all(word in same for (word, _), same in zip(run, sets, strict=True)):
+                    yield run[0][1][0], run[-1][1][1]
+
+    def _find_substrings(self, text: str) -> Iterable[Span]:
+        lowered = text.lower()
+        if len(lowered) != len(text):
+            return
+        for wanted in self._wanted:
+            sought = " ".join(wanted.words).lower()
+            yield from (match.span() for match in re.finditer(re.escape(sought), lowered))
+
+
+def snippet(content: str, title: str, highlighter: Highlighter) -> tuple[str, list[Span]]:
+    """Cut the part of a chunk with the most different matches; give it with their places."""
+    text = readable(content, title)
+    spans = highlighter.spans(text)
+    start = _best_start(text, spans)
+    end = min(len(text), start + SNIPPET_LIMIT)
+    if end < len(text):
+        space = text.rfind(" ", start + SNIPPET_LIMIT // 2, end)
+        end = space if space > 0 else end
+    lead, tail = ("… " if start else ""), (" …" if end < len(text) else "")
+    shift = len(lead) - start
+    inside = [(a + shift, b + shift) for a, b in spans if a >= start and b <= end]
+    return f"{lead}{text[start:end]}{tail}", inside
+
+
+def readable(content: str, title: str) -> str:
+    """Put a chunk's source on one line, without most of its mark-up.
+
+    Headings that the title shows already are left out, and so are pictures and addresses.
+    """
+    shown = {part.casefold() for part in title.split(TITLE_SEPARATOR)}
+    lines: list[str] = []
+    for line in content.split("\n"):
+        plain = _LINK.sub(r"\1", _PICTURE.sub("", _HEADING_MARK.sub("", line, count=1))).strip()
+        if _MARKUP_LINE.match(line) or (not lines and plain.casefold() in shown):
+            continue
+        if plain:
+            lines.append(plain)
+    return " ".join(" ".join(lines).split())
+
+
+def _best_start(text: str, spans: Sequence[Span]) -> int:
+    """Start a little before the window that holds the most different matches."""
+    if len(text) <= SNIPPET_LIMIT or not spans:
+        return 0
+    best, best_count = 0, 0
+    for index, (start, _) in enumerate(spans):
+        within = [text[a:b].lower() for a, b in spans[index:] if b <= start + SNIPPET_LIMIT - 40]
+        if len(set(within)) > best_count:
+            best, best_count = start, len(set(within))
+    if best <= SNIPPET_LIMIT // 3:
+        return 0
+    begin = max(0, best - 40)
+    space = text.find(" ", begin, best)
+    return space + 1 if space >= 0 else best
+
+
+def _wanted(match: str) -> Iterable[_Wanted]:
+    """Read the positive parts of an executed expression (spec/compile.md)."""
+    for part in _EXPRESSION_PART.finditer(match):
+        if part[1] is None:
+            return
+        words = tuple(_WORD.findall(part[1].replace('""', '"')))
+        yield _Wanted(words, prefix=part[2] is not None)
+
+
+def _joined(spans: Sequence[Span]) -> list[Span]:
+    joined: list[Span] = []
+    for start, end in spans:
+        if joined and start < joined[-1][1]:
+            joined[-1] = (joined[-1][0], max(end, joined[-1][1]))
+        else:
+            joined.append((start, end))
+    return joined

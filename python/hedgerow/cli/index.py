@@ -1,0 +1,164 @@
+"""`hedgerow index`: files and folders into an index."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from hedgerow import Index, InvalidInputError
+
+from .failures import FAILED, InterruptedRunError
+from .output import make_console, plural, visible, write_json
+from .params import TEXT, Tokenizer
+
+if TYPE_CHECKING:
+    from hedgerow.ingest import IndexRun, RunReport
+
+_SHOWN_SKIPS = 50
+_SHOWN_OF_ONE_FILE = 3
+_DEFAULT_TOKENIZER: Tokenizer = "porter unicode61"
+
+
+@click.command("index", short_help="Read files and folders into an index.")
+@click.argument("paths", metavar="PATH...", nargs=-1, required=True, type=click.Path())
+@click.option("--db", required=True, metavar="FILE", type=TEXT, help="The index file; made if new.")
+@click.option(
+    "--tokenizer",
+    type=click.Choice(["porter unicode61", "unicode61", "trigram"]),
+    help="How a new index cuts text into words. trigram is for text without spaces between "
+    "words.  [default: porter unicode61]",
+)
+@click.option("--strict", is_flag=True, help="Exit with 1 when anything had to be left out.")
+@click.option("--json", "as_json", is_flag=True, help="Write the counts and skips as JSON.")
+@click.pass_context
+def command(  # noqa: PLR0913 - one argument for each option
+    context: click.Context,
+    *,
+    paths: tuple[str, ...],
+    db: str,
+    tokenizer: Tokenizer | None,
+    strict: bool,
+    as_json: bool,
+) -> None:
+    r"""Read Markdown, text and JSON Lines under each PATH into the index --db.
+
+    \b
+      hedgerow index notes --db notes.db
+      hedgerow index notes journal/2026.md --db notes.db --json
+
+    Folders are read with all below them: .md .markdown .txt .rst .jsonl .ndjson; hidden names
+    and folders made by tools are passed by. Run it again after changes: only differences are
+    written, and what is gone from the files goes from the index. A file that cannot be read
+    is named with the reason, and the rest goes on.
+    """
+    from hedgerow.ingest import IndexRun, discover  # noqa: PLC0415 - not needed by --help
+
+    started = time.monotonic()
+    # First, so that a path that does not exist leaves no new index behind.
+    found = discover(paths)
+    with Index.open(db, tokenizer=tokenizer or _DEFAULT_TOKENIZER) as index:
+        _check_tokenizer(index, db, tokenizer)
+        run = IndexRun(index, found)
+        _run(run, db)
+        report, chunks = run.report, len(index)
+    seconds = round(time.monotonic() - started, 3)
+    if as_json:
+        write_json(_as_json(report, db, chunks, seconds))
+    else:
+        _show_skips(report)
+        _show_counts(report, db, chunks, seconds)
+    if (strict and report.skips) or _all_failed(report):
+        context.exit(FAILED)
+
+
+def _check_tokenizer(index: Index, db: str, asked: str | None) -> None:
+    """Refuse a tokenizer that the file does not have; the engine takes the default for none."""
+    if asked is not None and asked != index.tokenizer:
+        raise InvalidInputError(
+            f'{db} was made with the tokenizer "{index.tokenizer}", not "{asked}"; leave '
+            "--tokenizer out, or index into a new file",
+            code="tokenizer_mismatch",
+        )
+
+
+def _run(run: IndexRun, db: str) -> None:
+    """Run with a progress bar where there is a terminal to see it."""
+    try:
+        if not sys.stderr.isatty():
+            run.run()
+            return
+        from rich.progress import BarColumn, MofNCompleteColumn, Progress  # noqa: PLC0415
+
+        console = make_console(stderr=True)
+        columns = ("Indexing", BarColumn(), MofNCompleteColumn())
+        with Progress(*columns, console=console, transient=True) as bar:
+            task = bar.add_task("", total=None)
+            run.run(lambda done, total: bar.update(task, completed=done, total=total))
+    except KeyboardInterrupt as stop:
+        written = run.report.added + run.report.changed
+        raise InterruptedRunError(
+            f"interrupted after {plural(run.report.files, 'file')} of "
+            f"{run.report.total_files:,}: {plural(written, 'chunk')} written to {db}, which is "
+            "intact; run the same command again to finish"
+        ) from stop
+
+
+def _as_json(report: RunReport, db: str, chunks: int, seconds: float) -> dict[str, Any]:
+    return {
+        "db": db,
+        "files": report.files,
+        "removed_files": report.removed_files,
+        "ignored": report.ignored,
+        "chunks": chunks,
+        "added": report.added,
+        "changed": report.changed,
+        "unchanged": report.unchanged,
+        "removed": report.removed,
+        "skipped": [
+            {"path": skip.path, "line": skip.line, "code": skip.code, "reason": skip.reason}
+            for skip in report.skips
+        ],
+        "seconds": seconds,
+    }
+
+
+def _show_skips(report: RunReport) -> None:
+    """Name on stderr what was left out, and why; of one file's lines the first few."""
+    if not report.skips:
+        return
+    click.echo(f"Left out ({plural(len(report.skips), 'place')}):", err=True)
+    shown: Counter[str] = Counter()
+    for skip in report.skips:
+        if shown.total() < _SHOWN_SKIPS and shown[skip.path] < _SHOWN_OF_ONE_FILE:
+            shown[skip.path] += 1
+            line = f"  {visible(str(skip))}"
+            click.echo(line.encode("utf-8", "backslashreplace"), err=True)
+    more = len(report.skips) - shown.total()
+    if more:
+        click.echo(f"  and {more:,} more; --json names them all", err=True)
+
+
+def _show_counts(report: RunReport, db: str, chunks: int, seconds: float) -> None:
+    if not report.total_files and not report.skips:
+        click.echo("Nothing to index: no .md, .markdown, .txt, .rst, .jsonl or .ndjson file there.")
+    else:
+        click.echo(
+            f"Read {plural(report.files, 'file')} into {db} in {seconds:.1f} s: "
+            f"{report.added:,} chunks added, {report.changed:,} changed, "
+            f"{report.unchanged:,} unchanged."
+        )
+    if report.removed:
+        files = plural(report.removed_files, "file")
+        click.echo(f"Removed {plural(report.removed, 'chunk')} that no file holds ({files} gone).")
+    if report.ignored:
+        click.echo(f"Passed by {plural(report.ignored, 'file')} of other kinds.")
+    click.echo(f"The index holds {plural(chunks, 'chunk')}.")
+
+
+def _all_failed(report: RunReport) -> bool:
+    """Tell a run that could read nothing from one that had nothing to read."""
+    return bool(report.skips) and not report.added + report.changed + report.unchanged

@@ -1,0 +1,154 @@
+"""Arguments and options that several commands take, checked before anything is opened."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from typing import Any, Literal, TypeVar
+
+import click
+
+from hedgerow import AliasTable, Filters
+
+Tokenizer = Literal["porter unicode61", "unicode61", "trigram"]
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+class _Text(click.ParamType):  # type: ignore[type-arg]  # not generic before click 8.2
+    """Text that is UTF-8; the shell may hand over any bytes."""
+
+    name = "text"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Give the text, or fail with the bytes that are none."""
+        try:
+            # Python keeps what the locale cannot decode; in the C locale that may be UTF-8.
+            return value.encode("utf-8", "surrogateescape").decode()
+        except UnicodeError:
+            self.fail(
+                f"{_printable(value)} is not UTF-8; check the terminal's encoding",
+                param,
+                ctx,
+            )
+
+
+def _printable(value: str) -> str:
+    """Give an argument as text that can be shown: bytes that are no UTF-8 as escapes."""
+    try:
+        data = value.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:
+        data = value.encode("utf-8", "backslashreplace")
+    return data.decode("utf-8", "backslashreplace")
+
+
+class _Alias(_Text):
+    """`k=a,b`: the key and its alternatives."""
+
+    name = "k=a,b"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Give the key and the list of its alternatives."""
+        if isinstance(value, tuple):
+            return value
+        key, equals, listed = super().convert(value, param, ctx).partition("=")
+        alternatives = [part.strip() for part in listed.split(",") if part.strip()]
+        if not (equals and key.strip() and alternatives):
+            self.fail(
+                f"{value!r} is no alias; write a key and its alternatives, "
+                "as in k8s=kubernetes,kube",
+                param,
+                ctx,
+            )
+        return key.strip(), alternatives
+
+
+class Filter(_Text):
+    """`path=`, `prefix=`, `tag=` or `meta.KEY=`."""
+
+    name = "name=value"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Give the name and the value."""
+        if isinstance(value, tuple):
+            return value
+        name, equals, wanted = super().convert(value, param, ctx).partition("=")
+        known = name in {"path", "prefix", "tag"} or (name.startswith("meta.") and name != "meta.")
+        if not (equals and known and wanted):
+            self.fail(
+                f"{value!r} is no filter; write path=FILE, prefix=FOLDER/, tag=TAG or "
+                "meta.KEY=VALUE",
+                param,
+                ctx,
+            )
+        return name, wanted
+
+
+TEXT = _Text()
+
+
+def alias_option(command: F) -> F:
+    """Add `--alias`, which a command gets as `alias`: a list of keys with alternatives."""
+    return click.option(
+        "--alias",
+        type=_Alias(),
+        multiple=True,
+        help="Search for other words in a word's place: k8s=kubernetes,kube. May be repeated.",
+    )(command)
+
+
+def language_options(command: F) -> F:
+    """Add `--operator` and `--matching`."""
+    operator = click.option(
+        "--operator",
+        type=click.Choice(["OR", "AND"], case_sensitive=False),
+        default="OR",
+        show_default=True,
+        help="What joins words that no operator joins.",
+    )
+    matching = click.option(
+        "--matching",
+        type=click.Choice(["spec", "extended"]),
+        default="spec",
+        show_default=True,
+        help="extended keeps short names, numbers and parts of words that spec drops.",
+    )
+    return operator(matching(command))
+
+
+def alias_table(given: Sequence[tuple[str, list[str]]]) -> AliasTable | None:
+    """Join the aliases given; a key that is repeated gathers its alternatives."""
+    gathered: dict[str, list[str]] = {}
+    for key, alternatives in given:
+        gathered.setdefault(key, []).extend(alternatives)
+    return AliasTable(gathered) if gathered else None
+
+
+def filters_of(given: Sequence[tuple[str, str]]) -> Filters:
+    """Join the filters given: any of the paths, and everything else together."""
+    paths = [wanted for name, wanted in given if name == "path"]
+    prefixes = [wanted for name, wanted in given if name == "prefix"]
+    tags = [wanted for name, wanted in given if name == "tag"]
+    if len(prefixes) > 1:
+        raise click.UsageError("--filter prefix= can be given once; search twice for two folders.")
+    metadata: dict[str, Any] = {}
+    for name, wanted in given:
+        if name.startswith("meta."):
+            key = name.removeprefix("meta.")
+            if key in metadata:
+                raise click.UsageError(f"--filter {name}= can be given once.")
+            metadata[key] = _json_or_text(wanted)
+    return Filters(
+        paths=paths,
+        path_prefix=prefixes[0] if prefixes else None,
+        tags=tags,
+        metadata=metadata,
+    )
+
+
+def _json_or_text(value: str) -> Any:
+    """Read a value as JSON where it is JSON: `2`, `true`, `"2"`; else take it as text."""
+    try:
+        return json.loads(value)
+    except (ValueError, RecursionError):
+        return value

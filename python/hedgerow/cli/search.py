@@ -1,0 +1,158 @@
+"""`hedgerow search`: what an index knows about a text."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from .highlight import snippet
+from .output import write_json
+from .params import TEXT, Filter, alias_option, alias_table, filters_of, language_options
+from .search_run import run
+
+if TYPE_CHECKING:
+    from hedgerow import QueryExplanation
+
+    from .search_run import Search
+
+
+@click.command("search", short_help="Search an index.")
+@click.argument("text", type=TEXT, required=False)
+@click.option("--query", metavar="TEXT", type=TEXT, help="The same as TEXT.")
+@click.option("--db", required=True, metavar="FILE", type=TEXT, help="The index to search.")
+@click.option(
+    "--limit",
+    type=click.IntRange(min=1),
+    default=10,
+    show_default=True,
+    help="The most results to show.",
+)
+@click.option(
+    "--filter",
+    "given_filters",
+    type=Filter(),
+    multiple=True,
+    help="Only chunks with path=FILE, prefix=FOLDER/, tag=TAG or meta.KEY=VALUE (JSON or text). "
+    "May be repeated: any of the paths, and all of the rest.",
+)
+@alias_option
+@language_options
+@click.option(
+    "--explain", is_flag=True, help="Show what each word became and why each hit is here."
+)
+@click.option("--json", "as_json", is_flag=True, help="Write query and results as JSON.")
+def command(  # noqa: PLR0913 - one argument for each option
+    *,
+    text: str | None,
+    query: str | None,
+    db: str,
+    limit: int,
+    given_filters: Any,
+    alias: Any,
+    operator: str,
+    matching: str,
+    explain: bool,
+    as_json: bool,
+) -> None:
+    r"""Search the index --db for TEXT, the best first.
+
+    \b
+      hedgerow search "winter feeding" --db notes.db
+      hedgerow search '"hard pruning" NOT roses' --db notes.db --explain
+      hedgerow search k8s --alias k8s=kubernetes,kube --db notes.db
+      hedgerow search frost --filter tag=garden --filter meta.year=2025 --db notes.db
+
+    Plain words are alternatives; short and stop words are dropped unless the text holds a
+    quote or AND, OR, NOT in capitals. Quote the whole text for the shell. A text that starts
+    with a hyphen is given as --query=-TEXT. Paths are as `hedgerow index` was given them.
+    Finding nothing is no error: what was searched for is then shown.
+    """
+    if (text is None) == (query is None):
+        raise click.UsageError("Give what to search for once, as TEXT or as --query TEXT.")
+    wanted = text if text is not None else query or ""
+    aliases, filters = alias_table(alias), filters_of(given_filters)
+    search = run(
+        text=wanted,
+        db=db,
+        limit=limit,
+        aliases=aliases,
+        filters=filters,
+        operator=operator,
+        matching=matching,
+    )
+    if as_json:
+        write_json(_as_json(search, explain=explain))
+        return
+    from .search_text import show  # noqa: PLC0415 - brings rich, which --json does without
+
+    show(search, explain=explain)
+
+
+def _as_json(search: Search, *, explain: bool) -> dict[str, Any]:
+    filters = search.filters
+    value: dict[str, Any] = {
+        "query": search.explanation.text,
+        "db": search.db,
+        "chunks": search.chunks,
+        "limit": search.limit,
+        "operator": search.operator,
+        "matching": search.matching,
+        "filters": {
+            "paths": list(filters.paths),
+            "path_prefix": filters.path_prefix,
+            "tags": list(filters.tags),
+            "metadata": dict(filters.metadata),
+        },
+        "match": search.explanation.match,
+        "count": len(search.hits),
+        "results": [
+            _hit_as_json(search, place, explain=explain) for place in range(len(search.hits))
+        ],
+    }
+    if explain:
+        value["explanation"] = _explanation_as_json(search.explanation)
+    return value
+
+
+def _hit_as_json(search: Search, place: int, *, explain: bool) -> dict[str, Any]:
+    hit = search.hits[place]
+    metadata = hit.metadata
+    cut, _ = snippet(hit.content, hit.title, search.highlighter)
+    value = {
+        "rank": place + 1,
+        "score": hit.score,
+        "bm25_rank": hit.bm25_rank,
+        "id": hit.id,
+        "path": hit.path,
+        "line": metadata.get("line_start"),
+        "title": hit.title,
+        "summary": hit.summary,
+        "tags": list(search.tags[place]),
+        "snippet": cut,
+        "content": hit.content,
+        "metadata": metadata,
+    }
+    if explain:
+        value["explanation"] = hit.explain()
+    return value
+
+
+def _explanation_as_json(explanation: QueryExplanation) -> dict[str, Any]:
+    return {
+        "text": explanation.text,
+        "normalised": explanation.normalised,
+        "filtered": explanation.filtered,
+        "words": [
+            {
+                "source": word.source,
+                "outcome": word.outcome,
+                "tokens": [token.to_dict() for token in word.tokens],
+                "reason": word.reason,
+                "detail": word.detail,
+            }
+            for word in explanation.words
+        ],
+        "fts": explanation.fts,
+        "match": explanation.match,
+    }

@@ -1,0 +1,161 @@
+"""The results of a search for a person to read."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rich.cells import cell_len, set_cell_size
+from rich.padding import Padding
+from rich.text import Text
+
+from .highlight import Highlighter, snippet
+from .output import make_console, plural, visible
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from rich.console import Console
+
+    from hedgerow import ExplainedWord, Hit, QueryExplanation, Token
+
+    from .highlight import Span
+    from .search_run import Search
+
+_MATCH_STYLE = "bold yellow"
+
+
+def show(search: Search, *, explain: bool) -> None:
+    """Print the hits, best first, or say that there are none and why."""
+    console = make_console()
+    if explain:
+        _show_explanation(console, search)
+    if not search.hits:
+        _show_nothing(console, search)
+        return
+    for place, hit in enumerate(search.hits, start=1):
+        _show_hit(console, place, hit, search.highlighter, explain=explain)
+    found = plural(len(search.hits), "result")
+    if len(search.hits) == search.limit:
+        found += f", the limit: --limit {2 * search.limit} may show more"
+    console.print(Text(f"{found}.", style="dim"))
+
+
+def _show_hit(
+    console: Console, place: int, hit: Hit, highlighter: Highlighter, *, explain: bool
+) -> None:
+    line = hit.metadata.get("line_start")
+    where = visible(hit.path) if line is None else f"{visible(hit.path)}:{line}"
+    score = (f"  {hit.score:.2f}", "dim")
+    console.print(Text.assemble((f"{place}. ", "dim"), (where, "cyan"), score))
+    if hit.title:
+        title = visible(hit.title)
+        _print_indented(console, _marked(title, highlighter.spans(title), "bold"))
+    cut, spans = snippet(visible(hit.content), hit.title, highlighter)
+    _print_indented(console, _marked(cut, spans))
+    if explain:
+        _print_indented(console, Text(f"why: {visible(hit.explain())}", style="dim"))
+    console.print()
+
+
+def _show_nothing(console: Console, search: Search) -> None:
+    """Tell "nothing matches" from "nothing could be searched for", and say what to do."""
+    explanation = search.explanation
+    if not explanation.match:
+        console.print(Text("Nothing was searched for: no word of the query is left."))
+        _show_dropped(console, explanation)
+        console.print(Text("Put words in quotes to search for them as they stand."))
+        return
+    console.print(Text(f"No results in {search.db} ({plural(search.chunks, 'chunk')})."))
+    console.print(Text(f"Searched for: {visible(explanation.match)}"))
+    if search.filters != type(search.filters)():
+        console.print(Text(f"Only among: {_filters(search)}"))
+    _show_dropped(console, explanation)
+
+
+def _show_dropped(console: Console, explanation: QueryExplanation) -> None:
+    for word in explanation.words:
+        if word.outcome == "dropped":
+            console.print(Text(f"Dropped: {_source(word)}: {visible(word.detail)}"))
+
+
+def _filters(search: Search) -> str:
+    filters = search.filters
+    parts = [f"path={path}" for path in filters.paths]
+    if filters.path_prefix is not None:
+        parts.append(f"prefix={filters.path_prefix}")
+    parts.extend(f"tag={tag}" for tag in filters.tags)
+    parts.extend(f"meta.{key}={value!r}" for key, value in filters.metadata.items())
+    return visible(", ".join(parts))
+
+
+def _show_explanation(console: Console, search: Search) -> None:
+    explanation = search.explanation
+    lines = [
+        ("text", explanation.text),
+        ("normalised", explanation.normalised),
+        ("filtering", _filtering(search)),
+    ]
+    compiled = [
+        ("normative", explanation.fts or "(nothing)"),
+        ("executed", explanation.match or "(nothing searchable: no search is run)"),
+    ]
+    for name, value in lines:
+        console.print(_named(name, value))
+    for line in _words(explanation.words):
+        console.print(line)
+    for name, value in compiled:
+        console.print(_named(name, value))
+    console.print()
+
+
+def _named(name: str, value: str) -> Text:
+    return Text.assemble((f"{name:<10}  ", "dim"), visible(value))
+
+
+def _filtering(search: Search) -> str:
+    if search.explanation.filtered and search.matching == "extended":
+        return "extended matching of a bare query: stop words and short parts are dropped"
+    if search.explanation.filtered:
+        return "a bare query: short words and stop words are dropped"
+    return "a quote or an operator: every word is kept"
+
+
+def _words(words: Sequence[ExplainedWord]) -> list[Text]:
+    """Line up the words, what became of each, and why."""
+    rows = [(_source(word), visible(_outcome(word)), visible(word.detail)) for word in words]
+    first = max((cell_len(row[0]) for row in rows), default=0)
+    second = max((cell_len(row[1]) for row in rows), default=0)
+    lines = []
+    for word, (source, outcome, detail) in zip(words, rows, strict=True):
+        line = f"  {set_cell_size(source, first)}  {set_cell_size(outcome, second)}  {detail}"
+        lines.append(Text(line.rstrip(), style="dim" if word.outcome == "dropped" else ""))
+    return lines
+
+
+def _source(word: ExplainedWord) -> str:
+    return visible(word.source) or '""'
+
+
+def _outcome(word: ExplainedWord) -> str:
+    became = " or ".join(_surface(token) for token in word.tokens)
+    return f"kept as {became}" if word.outcome == "kept" else word.outcome
+
+
+def _surface(token: Token) -> str:
+    if token.kind == "phrase":
+        return f'"{token.text}"'
+    return f"{token.text}*" if token.kind == "prefix" else token.text
+
+
+def _marked(text: str, spans: Sequence[Span], style: str = "") -> Text:
+    marked = Text(text, style=style)
+    for start, end in spans:
+        marked.stylize(_MATCH_STYLE, start, end)
+    return marked
+
+
+def _print_indented(console: Console, text: Text) -> None:
+    if console.is_terminal:
+        console.print(Padding(text, (0, 0, 0, 3), expand=False))
+    else:
+        console.print(Text("   ") + text)

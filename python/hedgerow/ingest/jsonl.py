@@ -1,0 +1,144 @@
+"""JSON Lines to chunks: one a line (spec/ingest.md, "JSON Lines")."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NoReturn
+
+from hedgerow import Chunk, InvalidInputError
+
+from .sentences import shorten
+from .source import (
+    Skip,
+    Source,
+    UnreadableSourceError,
+    decode,
+    title_from_name,
+    why_unreadable,
+)
+
+_TEXT_KEYS = ("id", "path", "title", "summary", "content")
+_KEYS = frozenset({*_TEXT_KEYS, "tags", "metadata", "ordinal"})
+_ORDINAL_LIMIT = 2**31
+_LONGEST_NUMBER = 40
+_LONGEST_REASON = 300
+
+
+def read_jsonl(source: Source, skips: list[Skip]) -> Iterator[Chunk]:
+    """Give the chunk of each line; a bad line is added to `skips` and the rest goes on.
+
+    Read line by line, so the file may be larger than memory. Raises UnreadableSourceError
+    when it cannot be opened or holds no line at all.
+    """
+    empty = True
+    try:
+        with open(source.file, "rb") as stream:  # noqa: PTH123 - names may not be UTF-8
+            for number, data in enumerate(stream, start=1):
+                if not data.strip():
+                    continue
+                empty = False
+                try:
+                    yield _read_line(source, number, data)
+                except (_BadLineError, UnreadableSourceError, InvalidInputError) as error:
+                    reason = shorten(str(error), _LONGEST_REASON)
+                    skips.append(Skip(source.path, "bad_line", reason, number))
+    except OSError as error:
+        raise UnreadableSourceError("unreadable", why_unreadable(error)) from error
+    if empty:
+        raise UnreadableSourceError("empty", "the file is empty")
+
+
+class _BadLineError(ValueError):
+    """One line is no chunk; the message is for the user."""
+
+
+def _read_line(source: Source, number: int, data: bytes) -> Chunk:
+    record = _parse(decode(data))
+    for key in _TEXT_KEYS:
+        if not isinstance(record.get(key, ""), str):
+            raise _BadLineError(f'"{key}" must be text')
+    if not record.get("content", "").strip():
+        raise _BadLineError('"content" is missing or blank; every line needs one')
+    ordinal = record.get("ordinal", number - 1)
+    if not _is_count(ordinal):
+        raise _BadLineError('"ordinal" must be a whole number from 0')
+    path = record.get("path") or source.path
+    return Chunk(
+        record.get("id") or f"{source.path}#{number - 1}",
+        path,
+        record["content"],
+        title=record.get("title") or title_from_name(path),
+        summary=record.get("summary", ""),
+        tags=_tags(record.get("tags", ())),
+        metadata=_metadata(source, number, record),
+        ordinal=ordinal,
+    )
+
+
+def _parse(text: str) -> dict[str, Any]:
+    try:
+        record = json.loads(
+            text,
+            parse_int=_whole_number,
+            parse_constant=_no_constant,
+            object_pairs_hook=_no_repeats,
+        )
+    except json.JSONDecodeError as error:
+        raise _BadLineError(f"not JSON ({error.msg} at column {error.colno})") from error
+    except RecursionError as error:
+        raise _BadLineError("nested too deep") from error
+    if not isinstance(record, dict):
+        raise _BadLineError("not a JSON object; every line is one object")
+    try:
+        # Escapes such as \ud800 alone make text that nothing can store.
+        json.dumps(record, ensure_ascii=False).encode()
+    except UnicodeEncodeError as error:
+        raise _BadLineError("holds half of a surrogate pair") from error
+    return record
+
+
+def _metadata(source: Source, number: int, record: Mapping[str, Any]) -> dict[str, Any]:
+    """Join `metadata` with the keys that are not a chunk's own, so that nothing is lost."""
+    metadata = record.get("metadata")
+    if metadata is None:
+        metadata = {}
+    if not isinstance(metadata, dict):
+        raise _BadLineError('"metadata" must be an object')
+    others = {key: value for key, value in record.items() if key not in _KEYS}
+    twice = sorted(others.keys() & metadata.keys())
+    if twice:
+        raise _BadLineError(f'"{twice[0]}" stands both beside and in "metadata"; keep one')
+    facts = {"source_file": source.file, "line_start": number, "line_end": number}
+    return {**others, **metadata, **facts}
+
+
+def _tags(value: Any) -> tuple[str, ...]:
+    items = value.split(",") if isinstance(value, str) else value
+    if not isinstance(items, Sequence) or not all(isinstance(item, str) for item in items):
+        raise _BadLineError('"tags" must be a list of texts, or one text with commas')
+    return tuple(dict.fromkeys(item.strip() for item in items if item.strip()))
+
+
+def _is_count(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < _ORDINAL_LIMIT
+
+
+def _whole_number(digits: str) -> int:
+    # The engine refuses what is over 64 bits; Python would first take its time to read it.
+    if len(digits) > _LONGEST_NUMBER:
+        raise _BadLineError("a number has more than 64 bits; write it as text")
+    return int(digits)
+
+
+def _no_constant(name: str) -> NoReturn:
+    raise _BadLineError(f"{name} is no JSON number")
+
+
+def _no_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    record = dict(pairs)
+    if len(record) < len(pairs):
+        keys = [key for key, _ in pairs]
+        twice = next(key for key in keys if keys.count(key) > 1)
+        raise _BadLineError(f'the key "{twice}" stands twice')
+    return record

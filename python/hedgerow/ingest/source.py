@@ -1,0 +1,154 @@
+"""What a chunk comes from: one file, its names, its text, and what was left out of it."""
+
+from __future__ import annotations
+
+import errno
+import os
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from hedgerow import Chunk
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from .passages import Passage
+
+TITLE_SEPARATOR = " > "
+"""Between a section's heading and those above it, in titles."""
+
+FILE_LIMIT = 16 * 1024 * 1024
+"""Bytes of the largest Markdown or text file that is read; JSON Lines are read line by line."""
+
+_JOINING = re.compile(r"(?<!\d)[-_]|[-_](?!\d)")
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """One file to read.
+
+    `path` is the name chunks carry: the PATH given, joined with what is below it, with `/`.
+    `file` is the absolute path, by which a later run knows the file again whatever it is
+    called then.
+    """
+
+    path: str
+    file: str
+
+
+@dataclass(frozen=True, slots=True)
+class Skip:
+    """Something that was left out, and why.
+
+    `code` is one word of the list in spec/ingest.md, `line` counts from 1 or is None when
+    the whole file is meant, `reason` is a sentence that names the fix.
+    """
+
+    path: str
+    code: str
+    reason: str
+    line: int | None = None
+
+    def __str__(self) -> str:
+        where = self.path if self.line is None else f"{self.path}:{self.line}"
+        return f"{where}: {self.reason}"
+
+
+class UnreadableSourceError(Exception):
+    """A whole file cannot be read; the run names it and goes on."""
+
+    def __init__(self, code: str, reason: str) -> None:
+        super().__init__(reason)
+        self.code = code
+        self.reason = reason
+
+
+def read_text(source: Source) -> str:
+    """Give the file's text: UTF-8, without a byte order mark, each line end a newline.
+
+    Raises UnreadableSourceError for what is no text: too large, empty, binary, not UTF-8.
+    """
+    text = decode(read_bytes(source)).replace("\r\n", "\n").replace("\r", "\n")
+    if not text.strip():
+        raise UnreadableSourceError("empty", "the file is empty")
+    return text
+
+
+def read_bytes(source: Source) -> bytes:
+    """Give the file's bytes, or say why not."""
+    try:
+        with open(source.file, "rb") as stream:  # noqa: PTH123 - names may not be UTF-8
+            data = stream.read(FILE_LIMIT + 1)
+    except OSError as error:
+        raise UnreadableSourceError("unreadable", why_unreadable(error)) from error
+    if len(data) > FILE_LIMIT:
+        raise UnreadableSourceError(
+            "too_large", f"the file is larger than {FILE_LIMIT // 1024**2} MiB; split it"
+        )
+    return data
+
+
+def decode(data: bytes) -> str:
+    """Decode UTF-8 with or without a byte order mark, or say what the bytes are instead."""
+    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
+        raise UnreadableSourceError("not_utf8", "the file is UTF-16; convert it to UTF-8")
+    if b"\0" in data:
+        raise UnreadableSourceError("binary", "the file is binary, not text")
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise UnreadableSourceError(
+            "not_utf8",
+            f"the file is not UTF-8 (byte 0x{data[error.start]:02x} on line {line}); "
+            "convert it to UTF-8",
+        ) from error
+
+
+def why_unreadable(error: OSError) -> str:
+    """Say in words why the system refused a file."""
+    known = {
+        errno.EACCES: "permission denied; make it readable",
+        errno.EPERM: "permission denied; make it readable",
+        errno.ENOENT: "no such file (a broken link, or it was removed meanwhile)",
+        errno.ELOOP: "a link that leads back to itself",
+        errno.EISDIR: "a folder, not a file",
+    }
+    fallback = os.strerror(error.errno) if error.errno else str(error)
+    return known.get(error.errno or 0, fallback)
+
+
+def chunk_of(  # noqa: PLR0913 - one argument for each field of a chunk
+    source: Source,
+    ordinal: int,
+    passage: Passage,
+    *,
+    title: str,
+    summary: str,
+    tags: Sequence[str] = (),
+    metadata: Mapping[str, Any] | None = None,
+) -> Chunk:
+    """Make the chunk of one passage; its id is the path, `#` and the ordinal."""
+    facts = {
+        "source_file": source.file,
+        "line_start": passage.first_line,
+        "line_end": passage.last_line,
+    }
+    return Chunk(
+        f"{source.path}#{ordinal}",
+        source.path,
+        passage.text,
+        title=title,
+        summary=summary,
+        tags=tuple(tags),
+        metadata={**(metadata or {}), **facts},
+        ordinal=ordinal,
+    )
+
+
+def title_from_name(path: str) -> str:
+    """Make a title of a file's name: no suffix, hyphens as spaces but not those of a date."""
+    stem = path.rsplit("/", 1)[-1]
+    stem = stem.rsplit(".", 1)[0] or stem
+    return " ".join(_JOINING.sub(" ", stem).split()) or stem

@@ -1,0 +1,57 @@
+//! Keeping SQLite's connections out of forked processes.
+//!
+//! A child inherits SQLite's notes on the file locks of its process, but not the locks. Opening
+//! the file again in the child then takes no lock either, and the parent may remove the
+//! write-ahead log from under it. So no connection to a file is open while the process forks:
+//! handles close theirs before, and open them again when they are next used.
+
+use std::cell::RefCell;
+use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard, Weak};
+
+use super::pool::Pool;
+
+/// The connections of a handle; None once it is closed.
+pub(super) type Shared = Arc<RwLock<Option<Pool>>>;
+
+/// Held shared by every operation, exclusively from just before a fork until just after it.
+static GATE: RwLock<()> = RwLock::new(());
+/// Every handle of this process.
+static HANDLES: Mutex<Vec<Weak<RwLock<Option<Pool>>>>> = Mutex::new(Vec::new());
+
+thread_local! {
+    /// The gate, while this thread forks.
+    static HELD: RefCell<Option<RwLockWriteGuard<'static, ()>>> = const { RefCell::new(None) };
+}
+
+/// Wait until no fork is under way, and hold off the next one while the guard lives.
+pub(super) fn enter() -> Option<RwLockReadGuard<'static, ()>> {
+    // The thread that forks may come here too, and must not wait for itself.
+    let forking = HELD.with_borrow(Option::is_some);
+    (!forking).then(|| GATE.read().unwrap_or_else(PoisonError::into_inner))
+}
+
+/// Have the handle's connections closed before forks.
+pub(super) fn register(handle: &Shared) {
+    let mut handles = HANDLES.lock().unwrap_or_else(PoisonError::into_inner);
+    handles.retain(|handle| handle.strong_count() > 0);
+    handles.push(Arc::downgrade(handle));
+}
+
+/// To be called in the thread that forks, just before: wait for running operations, close the
+/// connections to files, and hold off other operations.
+pub fn before_fork() {
+    let gate = GATE.write().unwrap_or_else(PoisonError::into_inner);
+    let handles = HANDLES.lock().unwrap_or_else(PoisonError::into_inner);
+    for handle in handles.iter().filter_map(Weak::upgrade) {
+        let mut pool = handle.write().unwrap_or_else(PoisonError::into_inner);
+        if let Some(pool) = pool.as_mut() {
+            pool.close_files();
+        }
+    }
+    HELD.set(Some(gate));
+}
+
+/// To be called in the thread that forked, just after, in parent and child.
+pub fn after_fork() {
+    HELD.set(None);
+}

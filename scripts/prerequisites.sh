@@ -1,0 +1,71 @@
+#!/bin/sh
+# Checks what a build needs; for each thing that is missing, says so and prints the lines that
+# install it. Prints nothing when all is there. PYTHON names another interpreter than python3.
+set -eu
+cd "${0%/*}/.."
+PYTHON=${PYTHON:-python3}
+complete=true
+
+# Each minimum stands in one place: where the tools themselves read it.
+oldest_python=$(sed -n 's/^requires-python = ">=\(.*\)"/\1/p' pyproject.toml)
+oldest_rust=$(sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
+
+# at_least 3.11 3.10: the first version is the second or a later one.
+at_least() {
+    major=${1%%.*} minor=${1#*.}
+    minor=${minor%%.*}
+    [ "$major" -gt "${2%%.*}" ] || { [ "$major" -eq "${2%%.*}" ] && [ "$minor" -ge "${2#*.}" ]; }
+}
+
+# missing WHAT DEBIAN FEDORA MACOS
+missing() {
+    complete=false
+    cat >&2 <<END
+missing: $1
+    Debian, Ubuntu:  $2
+    Fedora:          $3
+    macOS:           $4
+END
+}
+
+missing_rust() {
+    complete=false
+    cat >&2 <<END
+missing: $1
+    any system:      install rustup from https://rustup.rs, then: rustup update stable
+END
+}
+
+# Linking shows what a bare look for `cc` does not: headers and a C library that belong to it.
+c_compiler_works() {
+    scratch=$(mktemp -d) || return 1
+    printf '#include <stdio.h>\nint main(void) { return puts("") < 0; }\n' >"$scratch/check.c"
+    cc -o "$scratch/check" "$scratch/check.c" >/dev/null 2>&1 && works=0 || works=1
+    rm -r "$scratch"
+    return "$works"
+}
+
+command -v make >/dev/null || missing "make" \
+    "sudo apt install make" "sudo dnf install make" "xcode-select --install"
+
+c_compiler_works || missing "a C compiler that links programs, as \`cc\` (for the bundled SQLite)" \
+    "sudo apt install build-essential" "sudo dnf install gcc" "xcode-select --install"
+
+python=$("$PYTHON" -c 'import sys; print("%d.%d" % sys.version_info[:2])' 2>/dev/null) || python=
+if [ -z "$python" ] || ! at_least "$python" "$oldest_python"; then
+    missing "Python $oldest_python or later ($PYTHON is ${python:-not there}; PYTHON=... names another)" \
+        "sudo apt install python3 python3-venv" "sudo dnf install python3" "brew install python"
+elif ! "$PYTHON" -c 'import venv, ensurepip' 2>/dev/null; then
+    missing "the venv module of $PYTHON" \
+        "sudo apt install python3-venv" "sudo dnf install python3-libs" "brew reinstall python"
+fi
+
+rust=$(rustc --version 2>/dev/null) || rust=
+rust=${rust#rustc } rust=${rust%% *}
+if [ -z "$rust" ] || ! at_least "$rust" "$oldest_rust"; then
+    missing_rust "Rust $oldest_rust or later (rustc is ${rust:-not there})"
+elif ! cargo --version >/dev/null 2>&1; then
+    missing_rust "cargo, which belongs to Rust"
+fi
+
+$complete

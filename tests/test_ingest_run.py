@@ -1,0 +1,259 @@
+"""Runs over an index: what is written, what goes, and what must stay."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from hedgerow import Chunk, Filters, Index, InvalidInputError
+from hedgerow.ingest import IndexRun, RunReport, discover
+
+posix = pytest.mark.skipif(sys.platform == "win32", reason="names and links of POSIX")
+
+
+@pytest.fixture
+def index() -> Index:
+    return Index.in_memory()
+
+
+@pytest.fixture(autouse=True)
+def notes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder `notes` with two files in the current directory."""
+    monkeypatch.chdir(tmp_path)
+    folder = tmp_path / "notes"
+    folder.mkdir()
+    (folder / "a.md").write_text("# A\n\nFirst.\n\n# B\n\nSecond.\n")
+    (folder / "b.txt").write_text("Third.\n")
+    return folder
+
+
+def run(index: Index, *paths: object) -> RunReport:
+    return IndexRun(index, discover([str(path) for path in paths or ["notes"]])).run()
+
+
+def counts(report: RunReport) -> tuple[int, int, int, int]:
+    return report.added, report.changed, report.unchanged, report.removed
+
+
+def ids(index: Index) -> list[str]:
+    return sorted(chunk.id for chunk in index.chunks())
+
+
+def codes(report: RunReport) -> list[tuple[str, str]]:
+    return [(skip.path, skip.code) for skip in report.skips]
+
+
+class TestDifferences:
+    def test_a_first_run_adds_everything(self, index: Index) -> None:
+        report = run(index)
+        assert counts(report) == (3, 0, 0, 0)
+        assert (report.files, report.total_files, report.skips) == (2, 2, [])
+        assert ids(index) == ["notes/a.md#0", "notes/a.md#1", "notes/b.txt#0"]
+
+    def test_a_second_run_writes_nothing(self, index: Index) -> None:
+        run(index)
+        assert counts(run(index)) == (0, 0, 3, 0)
+
+    def test_a_changed_section_is_replaced(self, index: Index, notes: Path) -> None:
+        run(index)
+        (notes / "a.md").write_text("# A\n\nFirst.\n\n# B\n\nOther.\n")
+        assert counts(run(index)) == (0, 1, 2, 0)
+        assert index.search_bm25("second") == []
+        assert [hit.id for hit in index.search_bm25("other")] == ["notes/a.md#1"]
+
+    def test_a_vanished_section_goes(self, index: Index, notes: Path) -> None:
+        run(index)
+        (notes / "a.md").write_text("# A\n\nFirst.\n")
+        report = run(index)
+        assert counts(report) == (0, 0, 2, 1)
+        assert report.removed_files == 0
+        assert ids(index) == ["notes/a.md#0", "notes/b.txt#0"]
+
+    def test_a_removed_file_goes(self, index: Index, notes: Path) -> None:
+        run(index)
+        (notes / "a.md").unlink()
+        report = run(index)
+        assert counts(report) == (0, 0, 1, 2)
+        assert report.removed_files == 1
+        assert ids(index) == ["notes/b.txt#0"]
+
+    def test_a_removed_folder_goes_with_the_one_above_it(self, index: Index, notes: Path) -> None:
+        (notes / "sub").mkdir()
+        (notes / "sub" / "c.md").write_text("x")
+        run(index)
+        (notes / "sub" / "c.md").unlink()
+        (notes / "sub").rmdir()
+        assert run(index).removed == 1
+
+    def test_a_file_that_became_empty_goes_and_is_named(self, index: Index, notes: Path) -> None:
+        run(index)
+        (notes / "b.txt").write_text("")
+        report = run(index)
+        assert counts(report) == (0, 0, 2, 1)
+        assert codes(report) == [("notes/b.txt", "empty")]
+
+    def test_other_folders_and_chunks_of_other_origin_stay(
+        self, index: Index, notes: Path, tmp_path: Path
+    ) -> None:
+        (tmp_path / "notes-2").mkdir()
+        (tmp_path / "notes-2" / "c.md").write_text("x")
+        index.upsert([Chunk("mine", "notes/mine.md", "Upserted by hand.")])
+        run(index, "notes", "notes-2")
+        (notes / "a.md").unlink()
+        run(index, "notes")
+        assert ids(index) == ["mine", "notes-2/c.md#0", "notes/b.txt#0"]
+
+    def test_a_file_indexed_by_name_stays_though_its_folder_passes_it_by(
+        self, index: Index, notes: Path
+    ) -> None:
+        (notes / "x.cfg").write_text("setting")
+        run(index, "notes/x.cfg")
+        run(index)
+        assert "notes/x.cfg#0" in ids(index)
+
+
+class TestFailedIsNotGone:
+    def test_an_unreadable_file_keeps_what_the_index_had(self, index: Index, notes: Path) -> None:
+        run(index)
+        (notes / "a.md").write_bytes(b"\xff\xfe bad")
+        report = run(index)
+        assert codes(report) == [("notes/a.md", "not_utf8")]
+        assert report.removed == 0
+        assert "notes/a.md#1" in ids(index)
+
+    @posix
+    def test_so_does_one_behind_a_broken_link(self, index: Index, notes: Path) -> None:
+        target = notes.parent / "target.md"
+        target.write_text("x")
+        (notes / "c.md").symlink_to(target)
+        run(index)
+        target.unlink()
+        assert run(index).removed == 0
+        assert "notes/c.md#0" in ids(index)
+
+    def test_bad_lines_remove_nothing(self, index: Index, notes: Path) -> None:
+        file = notes / "c.jsonl"
+        file.write_text('{"content": "one"}\n{"content": "two"}\n')
+        run(index)
+        file.write_text('{"content": "one"}\n{"content": "tw\n')
+        report = run(index)
+        assert codes(report) == [("notes/c.jsonl", "bad_line")]
+        assert report.removed == 0
+        file.write_text('{"content": "one"}\n')
+        assert run(index).removed == 1
+
+    def test_a_missing_path_changes_nothing(self, index: Index) -> None:
+        run(index)
+        with pytest.raises(InvalidInputError, match="no such file or folder"):
+            run(index, "notes", "nots")
+        assert len(index) == 3
+
+
+class TestNames:
+    def test_another_spelling_of_a_path_makes_no_second_copy(
+        self, index: Index, notes: Path
+    ) -> None:
+        run(index)
+        report = run(index, notes)
+        assert counts(report) == (3, 0, 0, 3)
+        assert ids(index) == [
+            f"{notes.as_posix()}/{name}" for name in ("a.md#0", "a.md#1", "b.txt#0")
+        ]
+
+    def test_two_folders_under_one_name_do_not_overwrite_each_other(
+        self, index: Index, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        for name in ("one", "two"):
+            (tmp_path / name).mkdir()
+            (tmp_path / name / "x.md").write_text(f"text {name}")
+        monkeypatch.chdir(tmp_path / "one")
+        run(index, ".")
+        monkeypatch.chdir(tmp_path / "two")
+        report = run(index, ".")
+        assert codes(report) == [("x.md", "path_taken")]
+        assert str(tmp_path / "two" / "x.md") in report.skips[0].reason
+        assert [chunk.content for chunk in index.chunks()] == ["text one"]
+        assert run(index, tmp_path / "two").added == 1
+
+    def test_a_moved_folder_takes_its_names_along(
+        self, index: Index, notes: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        run(index)
+        (tmp_path / "elsewhere").mkdir()
+        notes.rename(tmp_path / "elsewhere" / "notes")
+        monkeypatch.chdir(tmp_path / "elsewhere")
+        report = run(index)
+        assert (report.added, report.changed, report.removed, report.skips) == (0, 3, 0, [])
+
+    def test_an_id_used_twice_is_named(self, index: Index, notes: Path) -> None:
+        (notes / "c.jsonl").write_text(
+            '{"id": "same", "content": "one"}\n{"id": "same", "content": "two"}\n'
+        )
+        report = run(index)
+        assert [str(skip) for skip in report.skips] == [
+            'notes/c.jsonl:2: the id "same" is used twice; make it unique'
+        ]
+        chunk = index.get("same")
+        assert chunk is not None
+        assert chunk.content == "one"
+
+    def test_an_id_of_another_origin_is_left_alone(self, index: Index, notes: Path) -> None:
+        index.upsert([Chunk("mine", "p", "by hand")])
+        (notes / "c.jsonl").write_text('{"id": "mine", "content": "one"}\n')
+        report = run(index)
+        assert codes(report) == [("notes/c.jsonl", "bad_line")]
+        assert "not made from files" in report.skips[0].reason
+        chunk = index.get("mine")
+        assert chunk is not None
+        assert chunk.content == "by hand"
+
+    def test_an_id_may_move_to_another_line(self, index: Index, notes: Path) -> None:
+        file = notes / "c.jsonl"
+        file.write_text('{"id": "x", "content": "one"}\n{"id": "y", "content": "two"}\n')
+        run(index)
+        file.write_text('{"id": "y", "content": "two"}\n{"id": "x", "content": "one"}\n')
+        report = run(index)
+        assert (report.changed, report.removed, report.skips) == (2, 0, [])
+
+
+def test_front_matter_can_be_filtered_by(index: Index, notes: Path) -> None:
+    (notes / "c.md").write_text("---\nyear: 2025\nday: 2025-03-04\ntags: [x]\n---\nfirst\n")
+    run(index)
+    for filters in (
+        Filters(metadata={"year": 2025}),
+        Filters(metadata={"day": "2025-03-04"}),
+        Filters(tags=["x"]),
+        Filters(path_prefix="notes/c"),
+    ):
+        assert [hit.path for hit in index.search_bm25("first", filters=filters)] == ["notes/c.md"]
+
+
+def test_progress_is_told_after_each_file(index: Index) -> None:
+    seen: list[tuple[int, int]] = []
+    IndexRun(index, discover(["notes"])).run(lambda done, total: seen.append((done, total)))
+    assert seen == [(1, 2), (2, 2)]
+
+
+def test_a_stopped_run_leaves_whole_files_and_the_next_one_finishes(
+    index: Index, notes: Path
+) -> None:
+    for number in range(300):
+        (notes / f"n{number:03}.md").write_text("# One\n\nx\n\n# Two\n\ny\n\n# Three\n\nz\n")
+
+    def stop(done: int, _total: int) -> None:
+        if done == 250:
+            raise KeyboardInterrupt
+
+    stopped = IndexRun(index, discover(["notes"]))
+    with pytest.raises(KeyboardInterrupt):
+        stopped.run(stop)
+    assert 0 < len(index) < 903
+    assert stopped.report.added == len(index)
+    of_files: dict[str, int] = {}
+    for chunk in index.chunks():
+        of_files[chunk.path] = of_files.get(chunk.path, 0) + 1
+    assert all(count == 3 for path, count in of_files.items() if Path(path).name[0] == "n")
+    report = run(index)
+    assert report.added + report.unchanged == len(index) == 903
