@@ -612,7 +612,7 @@ date_pieces = [
 dates = (
     st.none() | st.text() | days | st.lists(st.sampled_from(date_pieces), max_size=8).map("".join)
 )
-many = settings(max_examples=300, deadline=None)
+many = settings(max_examples=300)
 
 
 @many
