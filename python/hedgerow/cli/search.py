@@ -55,7 +55,7 @@ def command(  # noqa: PLR0913 - one argument for each option
     explain: bool,
     as_json: bool,
 ) -> None:
-    r"""Search the index --db for TEXT, the best first.
+    """Search the index --db for TEXT, the best first.
 
     \b
       hedgerow search "winter feeding" --db notes.db
