@@ -269,3 +269,32 @@ assert os.wait()[1] == 0
             "parent-1",
         ]
         assert index.check() == []
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
+def test_forks_go_through_while_threads_search_and_write(tmp_path):
+    program = """
+import threading
+index = hr.Index.open(sys.argv[1])
+done = False
+def search():
+    while not done: index.search_bm25("winter", 50)
+def write():
+    n = 0
+    while not done:
+        index.upsert([hr.Chunk(str(n % 90), "same", f"winter {n}")])
+        n += 1
+threads = [threading.Thread(target=work) for work in (search, search, write)]
+for thread in threads: thread.start()
+for _ in range(15):
+    if (child := os.fork()) == 0:
+        try: len(index)
+        except hr.IndexFileError as error: os._exit(0 if error.code == "index_forked" else 1)
+        os._exit(2)
+    assert os.waitpid(child, 0)[1] == 0
+done = True
+for thread in threads: thread.join()
+assert index.check() == []
+index.close()
+"""
+    finish(run(program, tmp_path / "index.db"))

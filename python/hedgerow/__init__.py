@@ -37,7 +37,23 @@ from .query import (
     parse_query,
 )
 from .rerankers import RerankDocument, Reranker, RerankScore
-from .retrieval import query_tokens, sanitise_query, slug_text, strongest_term, trigrams
+from .retrieval import (
+    Candidate,
+    Intent,
+    TrigramHit,
+    TrigramIndex,
+    Unanimity,
+    detect_intent,
+    query_tokens,
+    reciprocal_rank_fusion,
+    rerank_text,
+    reweight,
+    sanitise_query,
+    slug_text,
+    strongest_term,
+    trigrams,
+    unanimity,
+)
 from .temporal import (
     TemporalExpansion,
     augment_query,
@@ -53,6 +69,7 @@ __all__ = [
     "NL_STOPWORDS",
     "AliasTable",
     "AsyncEmbedder",
+    "Candidate",
     "Chunk",
     "Embedder",
     "EngineError",
@@ -63,6 +80,7 @@ __all__ = [
     "Index",
     "IndexFileError",
     "IndexStats",
+    "Intent",
     "InvalidInputError",
     "MissingExtraError",
     "Query",
@@ -73,12 +91,16 @@ __all__ = [
     "Reranker",
     "TemporalExpansion",
     "Token",
+    "TrigramHit",
+    "TrigramIndex",
+    "Unanimity",
     "__version__",
     "augment_query",
     "compile_fts",
     "compile_many",
     "compile_match",
     "date_search_tokens",
+    "detect_intent",
     "expand_aliases",
     "expand_temporal",
     "explain_query",
@@ -88,11 +110,15 @@ __all__ = [
     "parse_question_date",
     "query_tokens",
     "reader_today",
+    "reciprocal_rank_fusion",
+    "rerank_text",
     "resolved_hint_line",
+    "reweight",
     "sanitise_query",
     "slug_text",
     "strongest_term",
     "trigrams",
+    "unanimity",
 ]
 
 if DEBUG_BUILD:

@@ -2,41 +2,19 @@
 
 from __future__ import annotations
 
-import os
-from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from hedgerow import (
-    AliasTable,
-    Filters,
-    Hit,
-    Index,
-    IndexFileError,
-    QueryExplanation,
-    explain_query,
-)
-
-from .highlight import Highlighter, snippet
+from .highlight import snippet
 from .output import write_json
 from .params import TEXT, Filter, alias_option, alias_table, filters_of, language_options
+from .search_run import run
 
+if TYPE_CHECKING:
+    from hedgerow import QueryExplanation
 
-@dataclass(frozen=True, slots=True)
-class Search:
-    """One search as it was asked for, with what came of it."""
-
-    db: str
-    chunks: int
-    limit: int
-    operator: str
-    matching: str
-    filters: Filters
-    explanation: QueryExplanation
-    hits: list[Hit]
-    tags: list[tuple[str, ...]]
-    highlighter: Highlighter
+    from .search_run import Search
 
 
 @click.command("search", short_help="Search an index.")
@@ -77,13 +55,13 @@ def command(  # noqa: PLR0913 - one argument for each option
     explain: bool,
     as_json: bool,
 ) -> None:
-    r"""Search the index --db for TEXT, the best first.
+    """Search the index --db for TEXT, the best first.
 
     \b
       hedgerow search "winter feeding" --db notes.db
       hedgerow search '"hard pruning" NOT roses' --db notes.db --explain
       hedgerow search k8s --alias k8s=kubernetes,kube --db notes.db
-      hedgerow search frost --filter tag=garden --filter meta.year=2025 --db notes.db
+      hedgerow search frost --filter tag=garden --filter meta.year=2025 --db n.db
 
     Plain words are alternatives; short and stop words are dropped unless the text holds a
     quote or AND, OR, NOT in capitals. Quote the whole text for the shell. A text that starts
@@ -94,7 +72,7 @@ def command(  # noqa: PLR0913 - one argument for each option
         raise click.UsageError("Give what to search for once, as TEXT or as --query TEXT.")
     wanted = text if text is not None else query or ""
     aliases, filters = alias_table(alias), filters_of(given_filters)
-    search = _search(
+    search = run(
         text=wanted,
         db=db,
         limit=limit,
@@ -109,56 +87,6 @@ def command(  # noqa: PLR0913 - one argument for each option
     from .search_text import show  # noqa: PLC0415 - brings rich, which --json does without
 
     show(search, explain=explain)
-
-
-def _search(  # noqa: PLR0913 - what the user gave, one argument each
-    *,
-    text: str,
-    db: str,
-    limit: int,
-    aliases: AliasTable | None,
-    filters: Filters,
-    operator: Any,
-    matching: Any,
-) -> Search:
-    if not os.path.lexists(db):
-        raise IndexFileError(
-            f"there is no index at {db}; make it with: hedgerow index PATH --db {db}",
-            code="index_not_found",
-        )
-    with Index.open(db, read_only=True) as index:
-        explanation = explain_query(
-            text,
-            aliases,
-            tokenizer=index.tokenizer,
-            default_operator=operator,
-            matching=matching,
-        )
-        hits = index.search_bm25(
-            text,
-            limit,
-            aliases=aliases,
-            filters=filters,
-            matching=matching,
-            default_operator=operator,
-        )
-        chunks = [index.get(hit.id) for hit in hits]
-        return Search(
-            db=db,
-            chunks=len(index),
-            limit=limit,
-            operator=operator,
-            matching=matching,
-            filters=filters,
-            explanation=explanation,
-            hits=hits,
-            tags=[chunk.tags if chunk else () for chunk in chunks],
-            highlighter=Highlighter(
-                explanation.match,
-                index.tokenizer,
-                (text for hit in hits for text in (hit.title, hit.content)),
-            ),
-        )
 
 
 def _as_json(search: Search, *, explain: bool) -> dict[str, Any]:

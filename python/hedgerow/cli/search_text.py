@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from hedgerow import ExplainedWord, Hit, QueryExplanation, Token
 
     from .highlight import Span
-    from .search import Search
+    from .search_run import Search
 
 _MATCH_STYLE = "bold yellow"
 

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
     Row = array[float]
 
-_NONE: Row = array("f")
-
 
 class Batches:
     """Texts in batches for a server, and the rows it answers, put where their texts stand.
@@ -31,7 +29,7 @@ class Batches:
         self._size = size
         self._source = source
         self._dimensions: int | None = None
-        self.rows: list[Row] = [_NONE] * len(self._texts)
+        self.rows: list[Row] = [array("f") for _ in self._texts]
 
     def __iter__(self) -> Iterator[list[str]]:
         places = _with_words(self._texts)
@@ -64,7 +62,7 @@ class Batches:
             raise self._bad(
                 f"with {len(row)} dimensions for {text}, and {self._dimensions} for others"
             )
-        return row if any(row) else _NONE
+        return row if any(row) else array("f")
 
     def _bad(self, what: str) -> HedgerowError:
         return bad_answer(self._source, what)

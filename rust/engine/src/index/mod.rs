@@ -271,6 +271,36 @@ mod tests {
     }
 
     #[test]
+    fn a_full_disk_or_memory_is_said_and_does_no_harm() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("index.db");
+        for (index, fix) in [
+            (
+                Index::open(&path, TokenizerKind::Porter, false).unwrap(),
+                "the space on its disk",
+            ),
+            (
+                Index::in_memory(TokenizerKind::Porter).unwrap(),
+                "it holds at most 2 GiB: use Index.open",
+            ),
+        ] {
+            index.upsert(&[&chunk("a", "before")]).unwrap();
+            index
+                .on_writer(|connection| {
+                    connection.pragma_update_and_check(None, "max_page_count", 20, |_| Ok(()))
+                })
+                .unwrap();
+            let large = chunk("b", &"word ".repeat(100_000));
+            let error = index.upsert(&[&large]).unwrap_err();
+            assert_eq!(error.code(), ErrorCode::IndexIo, "{error}");
+            assert!(error.message().ends_with(fix), "{error}");
+            assert_eq!(index.len().unwrap(), 1);
+            assert_eq!(index.upsert(&[&chunk("c", "after")]).unwrap(), 1);
+            assert_eq!(index.check().unwrap(), [] as [&str; 0]);
+        }
+    }
+
+    #[test]
     fn a_writer_that_cannot_have_the_lock_says_so() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("index.db");

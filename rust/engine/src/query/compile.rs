@@ -2,7 +2,7 @@
 
 use super::alias::{self, AliasTable, already_expanded};
 use super::ast::{Connective, Operator, Query, Token, TokenKind};
-use super::expression::{Alternatives, MatchExpression, Phrase};
+use super::expression::{MatchExpression, Phrase};
 use super::extended;
 use crate::error::{Error, ErrorCode, Result};
 use crate::text::category::letter_digit_runs;
@@ -121,42 +121,9 @@ fn spec_expression(query: &Query, options: &MatchOptions<'_>) -> Result<MatchExp
     };
     let groups = query.token_groups().map(|group| {
         let operator = group.first().and_then(|token| token.operator);
-        (operator, group.iter().map(phrase).collect())
+        (operator, group.iter().map(Phrase::of).collect())
     });
-    Ok(assemble(groups, options.default_operator))
-}
-
-/// Put groups together: every NOT applies to the whole, AND binds tighter than OR.
-pub(super) fn assemble(
-    groups: impl Iterator<Item = (Option<Operator>, Alternatives)>,
-    default_operator: Connective,
-) -> MatchExpression {
-    let mut expression = MatchExpression::default();
-    for (place, (operator, alternatives)) in groups.enumerate() {
-        let conjunctive = match operator {
-            // A NOT before the first token has nothing to take away from: it is dropped.
-            Some(Operator::Not) if place > 0 => {
-                expression.none.extend(alternatives);
-                continue;
-            }
-            Some(Operator::And) => true,
-            Some(Operator::Or) => false,
-            Some(Operator::Not) | None => default_operator == Connective::And,
-        };
-        match expression.any.last_mut() {
-            Some(all) if conjunctive => all.push(alternatives),
-            _ => expression.any.push(vec![alternatives]),
-        }
-    }
-    expression
-}
-
-/// The phrase FTS5 is given for a token.
-pub(super) fn phrase(token: &Token) -> Phrase {
-    Phrase {
-        text: token.text.clone(),
-        prefix: token.kind == TokenKind::Prefix,
-    }
+    Ok(MatchExpression::assemble(groups, options.default_operator))
 }
 
 /// Each date once, as its numbers in a row: `2026/04/04` becomes `"2026 04 04"`.

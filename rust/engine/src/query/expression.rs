@@ -2,6 +2,8 @@
 
 use std::fmt::{self, Display, Formatter, Write};
 
+use super::ast::{Connective, Operator, Token, TokenKind};
+
 /// A quoted text, as FTS5 reads it: its tokens in a row, the last one perhaps a prefix.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Phrase {
@@ -23,7 +25,42 @@ pub struct MatchExpression {
     pub none: Vec<Phrase>,
 }
 
+impl Phrase {
+    /// What FTS5 is given for a token.
+    pub(super) fn of(token: &Token) -> Self {
+        Self {
+            text: token.text.clone(),
+            prefix: token.kind == TokenKind::Prefix,
+        }
+    }
+}
+
 impl MatchExpression {
+    /// Put groups together: every NOT applies to the whole, AND binds tighter than OR.
+    pub(super) fn assemble(
+        groups: impl Iterator<Item = (Option<Operator>, Alternatives)>,
+        default_operator: Connective,
+    ) -> Self {
+        let mut expression = Self::default();
+        for (place, (operator, alternatives)) in groups.enumerate() {
+            let conjunctive = match operator {
+                // A NOT before the first token has nothing to take away from: it is dropped.
+                Some(Operator::Not) if place > 0 => {
+                    expression.none.extend(alternatives);
+                    continue;
+                }
+                Some(Operator::And) => true,
+                Some(Operator::Or) => false,
+                Some(Operator::Not) | None => default_operator == Connective::And,
+            };
+            match expression.any.last_mut() {
+                Some(all) if conjunctive => all.push(alternatives),
+                _ => expression.any.push(vec![alternatives]),
+            }
+        }
+        expression
+    }
+
     /// Whether there is nothing to search for; then nothing must be run.
     pub fn is_empty(&self) -> bool {
         self.any.is_empty()

@@ -8,8 +8,7 @@ use unicode_script::{Script, UnicodeScript};
 
 use super::alias::AliasTable;
 use super::ast::{Connective, Query, Token, TokenKind};
-use super::compile::{assemble, phrase};
-use super::expression::{Alternatives, MatchExpression};
+use super::expression::{MatchExpression, Phrase};
 use super::limits;
 use super::parse::{Fate, scan};
 use super::stopwords::is_stopword;
@@ -33,8 +32,8 @@ pub(super) fn expression(query: &Query, aliases: Option<&AliasTable>) -> Result<
     limits::check_expanded(groups.iter().map(Vec::len).sum())?;
     let groups = groups
         .iter()
-        .map(|group| (None, group.iter().map(phrase).collect()));
-    Ok(assemble(groups, Connective::Or))
+        .map(|group| (None, group.iter().map(Phrase::of).collect()));
+    Ok(MatchExpression::assemble(groups, Connective::Or))
 }
 
 /// The tokens are the specification's; a word with punctuation inside is a phrase of parts.
@@ -47,10 +46,10 @@ fn with_operators(query: &Query, aliases: Option<&AliasTable>) -> Result<MatchEx
     }
     limits::check_expanded(groups.iter().map(|(_, group)| group.len()).sum())?;
     let groups = groups.iter().map(|(operator, group)| {
-        let alternatives: Alternatives = group.iter().map(phrase).collect();
+        let alternatives = group.iter().map(Phrase::of).collect();
         (*operator, alternatives)
     });
-    Ok(assemble(groups, Connective::Or))
+    Ok(MatchExpression::assemble(groups, Connective::Or))
 }
 
 /// What is searched for in place of a token of a query with operators: the alternatives of its
