@@ -29,7 +29,7 @@ test-extras: .venv/engine-built ## the adapters with the real libraries: some GB
 	$(PYTHON) -m venv .venv-extras
 	.venv-extras/bin/python -m pip install --quiet --upgrade pip
 	.venv-extras/bin/python -m pip install --quiet --group extras-test
-	PYTHONPATH=python HF_HUB_OFFLINE=1 .venv-extras/bin/python -m pytest -W default tests/extras
+	PYTHONPATH=python HF_HUB_OFFLINE=1 .venv-extras/bin/python -m pytest -W default --confcutdir=tests/extras tests/extras
 
 lint: .venv/engine-built ## everything that is checked without being run
 	cargo fmt --check

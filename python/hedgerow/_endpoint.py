@@ -18,7 +18,6 @@ from ssl import SSLContext
 from time import time
 from typing import Any, NamedTuple
 from urllib.parse import SplitResult, urlsplit, urlunsplit
-from weakref import WeakKeyDictionary
 
 import httpx
 from tenacity import (
@@ -74,7 +73,7 @@ class _Endpoint:
         parts = _checked_url(base_url)
         joined = parts._replace(path=parts.path.rstrip("/") + path, fragment="")
         self.shown = urlunsplit(joined._replace(query=""))
-        """The URL for messages: no query, where some servers want the key."""
+        """The URL for messages: without its query."""
         self._url = urlunsplit(joined)
         self._key = key
         self._timeout = checked_seconds(timeout, "timeout")
@@ -134,7 +133,7 @@ class _Endpoint:
 
     def _refusal(self, response: httpx.Response, asked: float | None) -> str:
         status = response.status_code
-        problem = f"answered {status} {response.reason_phrase}".rstrip()
+        problem = f"answered {status} {self._key.hidden_in(response.reason_phrase)}".rstrip()
         if detail := self._key.hidden_in(_detail(response)):
             problem += f" ({_shortened(detail)})"
         if asked is not None and asked > LONGEST_WAIT:
@@ -204,7 +203,7 @@ class AsyncEndpoint(_Endpoint):
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
-        self._clients: _Clients = WeakKeyDictionary()
+        self._clients: _Clients = {}
 
     async def post(self, payload: Mapping[str, Any]) -> Any:
         """Post the payload and return the answer's JSON; raises HedgerowError, which names the URL."""
@@ -231,6 +230,8 @@ class AsyncEndpoint(_Endpoint):
         loop = asyncio.get_running_loop()
         client = self._clients.get(loop)
         if client is None:
+            for gone in [other for other in self._clients if other.is_closed()]:
+                del self._clients[gone]
             client = self._clients[loop] = httpx.AsyncClient(**self._options())
         return client
 
@@ -239,11 +240,11 @@ class AsyncEndpoint(_Endpoint):
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state)
-        self._clients = WeakKeyDictionary()
+        self._clients = {}
 
 
 _HEADERS = {"Content-Type": "application/json", "Accept": "application/json"}
-_Clients = WeakKeyDictionary[asyncio.AbstractEventLoop, httpx.AsyncClient]
+_Clients = dict[asyncio.AbstractEventLoop, httpx.AsyncClient]
 
 
 @cache
