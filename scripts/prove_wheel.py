@@ -2,7 +2,8 @@
 
     python scripts/prove_wheel.py WHEEL_OR_FOLDER
 
-Fails when a step fails, when the wheel is over 8 MB or when its import takes over 60 ms.
+Fails when a step fails or when the wheel is over 8 MB. The time of an import is reported only:
+it says as much about the machine.
 """
 
 from __future__ import annotations
@@ -16,7 +17,6 @@ import venv
 from pathlib import Path
 
 MOST_BYTES = 8_000_000
-MOST_IMPORT_MS = 60
 IMPORTS_TIMED = 7  # the fastest counts: the others waited for the machine
 
 SEARCH = """
@@ -87,8 +87,6 @@ def prove(wheel: Path, folder: Path) -> None:
 
     milliseconds = min(float(run("python", "-c", TIME_IMPORT)) for _ in range(IMPORTS_TIMED))
     print(f"import: {milliseconds:.0f} ms (the fastest of {IMPORTS_TIMED})")
-    if milliseconds > MOST_IMPORT_MS:
-        sys.exit(f"the import takes over {MOST_IMPORT_MS} ms")
 
 
 if __name__ == "__main__":
