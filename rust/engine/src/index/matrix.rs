@@ -72,6 +72,7 @@ impl Matrix {
         while let Some(found) = found.next()? {
             matrix.put(found.get(0)?, found.get_ref(1)?.as_blob()?)?;
         }
+        matrix.values.shrink_to_fit();
         Ok(matrix)
     }
 
