@@ -15,6 +15,7 @@ from hedgerow import _engine
 ROOT = Path(__file__).parents[1]
 HALF = "winter \ud83d garden"
 EXPANDED = hr.expand_aliases(hr.parse_query("oak"), {})
+CANDIDATE = {"id": "a", "path": "a.md"}
 MANY_ALIASES = {"oak": [f"tree{n}" for n in range(100)]}
 
 
@@ -214,6 +215,147 @@ def test_every_code_is_asserted_by_a_test():
             hr.InvalidInputError,
             "unknown_tokenizer",
             'tokenizer must be "porter unicode61", "unicode61" or "trigram", not "snowball"',
+        ),
+        (
+            lambda: hr.Candidate("a", "b", title=3),
+            hr.InvalidInputError,
+            "invalid_candidate",
+            "title must be str, not int",
+        ),
+        (
+            lambda: hr.Candidate("a", "b", bm25_rank=-1),
+            hr.InvalidInputError,
+            "invalid_candidate",
+            "bm25_rank must be an int from 0",
+        ),
+        (
+            lambda: hr.Candidate("a", "b", vector_similarity=float("nan")),
+            hr.InvalidInputError,
+            "invalid_candidate",
+            "vector_similarity is not a number (nan), which has no place in an order",
+        ),
+        (
+            lambda: hr.Candidate("a", HALF),
+            hr.InvalidInputError,
+            "lone_surrogate",
+            "path has half of a surrogate pair at character 7; decode its source as UTF-8 "
+            'with errors="replace", or remove the character',
+        ),
+        (
+            lambda: hr.reciprocal_rank_fusion([[CANDIDATE], [CANDIDATE, "oak"]]),
+            hr.InvalidInputError,
+            "invalid_candidate",
+            "lists[1][1] must be a Candidate, a Hit or a mapping, not str",
+        ),
+        (
+            lambda: hr.reciprocal_rank_fusion([CANDIDATE]),
+            hr.InvalidInputError,
+            "invalid_candidate",
+            "lists[0] is one mapping; give a list",
+        ),
+        (
+            lambda: hr.reciprocal_rank_fusion("oak"),
+            hr.InvalidInputError,
+            "invalid_candidate",
+            "lists is one str; give a list",
+        ),
+        (
+            lambda: hr.reciprocal_rank_fusion(3),
+            hr.InvalidInputError,
+            "invalid_candidate",
+            "lists must be a list, not int",
+        ),
+        (
+            lambda: hr.reciprocal_rank_fusion([[{"id": "a"}]]),
+            hr.InvalidInputError,
+            "invalid_candidate",
+            "lists[0][0] has no 'path'; give it one",
+        ),
+        (
+            lambda: hr.reciprocal_rank_fusion([[{**CANDIDATE, "title": b"oak"}]]),
+            hr.InvalidInputError,
+            "invalid_candidate",
+            'lists[0][0]["title"] must be str, not bytes',
+        ),
+        (
+            lambda: hr.reciprocal_rank_fusion([[{**CANDIDATE, "bm25Rank": 1}]]),
+            hr.InvalidInputError,
+            "invalid_candidate",
+            "lists[0][0] has no key 'bm25Rank'; the keys are 'id', 'path', 'title', 'summary', "
+            "'content', 'bm25_rank', 'vector_similarity', 'score', 'rerank_score', 'metadata', "
+            "'tags', 'ordinal', 'embedding'",
+        ),
+        (
+            lambda: hr.reciprocal_rank_fusion([], k="60"),
+            hr.InvalidInputError,
+            "invalid_number",
+            "k must be a number, not str",
+        ),
+        (
+            lambda: hr.unanimity([], [], agree_min=True),
+            hr.InvalidInputError,
+            "invalid_number",
+            "agree_min must be a number, not bool",
+        ),
+        (
+            lambda: hr.unanimity(["a"], "abc"),
+            hr.InvalidInputError,
+            "invalid_id",
+            "vector_ids is one str; give a list of strings",
+        ),
+        (
+            lambda: hr.reweight("oak", [hr.Candidate("a", "b")]),
+            hr.InvalidInputError,
+            "invalid_candidate",
+            "hits[0] has no score; give a Hit, or a mapping with the key 'score'",
+        ),
+        (
+            lambda: hr.reweight("oak", [{**CANDIDATE, "score": "1"}]),
+            hr.InvalidInputError,
+            "invalid_candidate",
+            'hits[0]["score"] must be a number, not str',
+        ),
+        (
+            lambda: hr.rerank_text(None),
+            hr.InvalidInputError,
+            "invalid_candidate",
+            "hit must be a Candidate, a Hit or a mapping, not NoneType",
+        ),
+        (
+            lambda: hr.TrigramIndex([CANDIDATE, 3]),
+            hr.InvalidInputError,
+            "invalid_chunk",
+            "chunks[1] must be a Chunk, a Candidate, a Hit or a mapping, not int",
+        ),
+        (
+            lambda: hr.TrigramIndex(3),
+            hr.InvalidInputError,
+            "invalid_chunk",
+            "chunks must be an iterable of Chunk, not int",
+        ),
+        (
+            lambda: hr.TrigramIndex([]).search("oak", 1),
+            hr.InvalidInputError,
+            "invalid_token",
+            "tokens is one str; give a list of strings",
+        ),
+        (
+            lambda: hr.TrigramIndex([]).search(["oak", 3], 1),
+            hr.InvalidInputError,
+            "invalid_token",
+            "tokens[1] must be str, not int",
+        ),
+        (
+            lambda: hr.TrigramIndex([]).search(["oak"], 0),
+            hr.InvalidInputError,
+            "invalid_limit",
+            "limit must be at least 1, not 0",
+        ),
+        (
+            lambda: hr.TrigramIndex([]).search(["oak"], 1.5),
+            hr.InvalidInputError,
+            "invalid_limit",
+            "limit must be an int of at least 1, not float",
         ),
         (
             lambda: _engine._panic("a test"),

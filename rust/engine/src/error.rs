@@ -46,7 +46,7 @@ error_codes! {
         InvalidOption = "invalid_option",
         /// Two options exclude each other.
         IncompatibleOptions = "incompatible_options",
-        /// A token of unknown kind or operator.
+        /// A token of unknown kind or operator, or tokens that are no sequence of texts.
         InvalidToken = "invalid_token",
         /// An alias table of another shape than text to texts.
         InvalidAliases = "invalid_aliases",
@@ -58,6 +58,10 @@ error_codes! {
         InvalidId = "invalid_id",
         /// A filter that cannot be applied.
         InvalidFilter = "invalid_filter",
+        /// A candidate or a hit that cannot be ranked.
+        InvalidCandidate = "invalid_candidate",
+        /// Something other than a number where one is needed.
+        InvalidNumber = "invalid_number",
         /// A limit below 1.
         InvalidLimit = "invalid_limit",
         /// A tokenizer that hedgerow does not offer.

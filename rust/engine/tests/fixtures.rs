@@ -5,53 +5,13 @@
     reason = "a test fails by panicking"
 )]
 
-use std::fs;
-use std::path::PathBuf;
+mod cases;
 
+use cases::{check, fixture, jsonl, text};
 use hedgerow_engine::query::{AliasTable, Connective, Query, TokenKind, alias, compile_fts, parse};
 use hedgerow_engine::retrieval::retry;
 use hedgerow_engine::text::{normalise::normalise, slug::slug_text, trigram::printable_grams};
 use serde_json::{Value, json};
-
-fn fixture(name: &str) -> String {
-    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR"))
-        .join("../../spec/fixtures")
-        .join(name);
-    fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
-}
-
-/// Run `answer` on every case of a subject; report all mismatches at once.
-fn check(cases: impl Iterator<Item = Value>, answer: impl Fn(&Value) -> Value) {
-    let mut count = 0;
-    let mut wrong = Vec::new();
-    for case in cases {
-        count += 1;
-        let actual = answer(&case);
-        if actual != case["expected"] {
-            wrong.push(format!("{case}\n   got {actual}"));
-        }
-    }
-    assert!(count > 100, "only {count} cases: is the fixture whole?");
-    assert!(
-        wrong.is_empty(),
-        "{} of {count} differ:\n{}",
-        wrong.len(),
-        wrong.join("\n")
-    );
-}
-
-fn jsonl(name: &str) -> impl Iterator<Item = Value> {
-    let lines: Vec<Value> = fixture(name)
-        .split('\n')
-        .filter(|line| !line.is_empty())
-        .map(|line| serde_json::from_str(line).unwrap())
-        .collect();
-    lines.into_iter()
-}
-
-fn text<'a>(case: &'a Value, key: &str) -> &'a str {
-    case[key].as_str().unwrap()
-}
 
 fn tokens(query: &Query) -> Value {
     let token = |token: &hedgerow_engine::query::Token| {

@@ -10,7 +10,7 @@ use hedgerow_engine::index::{self, Index, Page};
 use hedgerow_engine::query::MatchOptions;
 use hedgerow_engine::text::tokenizer::TokenizerKind;
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyDict, PyInt, PyTuple};
+use pyo3::types::{PyDict, PyTuple};
 
 use crate::aliases::Aliases;
 use crate::chunk::{self, PyChunk};
@@ -20,7 +20,7 @@ use crate::filters::FiltersLike;
 use crate::hit::PyHit;
 use crate::query::QueryOrText;
 use crate::text::Text;
-use crate::value::Argument;
+use crate::value::{Argument, Limit};
 
 /// An embedded index: one SQLite file, or memory (spec/index.md).
 ///
@@ -290,28 +290,6 @@ pub fn _after_fork() -> PyResult<()> {
         index::after_fork();
         Ok(())
     })
-}
-
-/// A limit on results: an int of at least 1.
-struct Limit(usize);
-
-impl<'py> FromPyObject<'_, 'py> for Limit {
-    type Error = PyErr;
-
-    fn extract(object: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
-        let argument = Argument {
-            name: "limit",
-            code: ErrorCode::InvalidLimit,
-        };
-        if !object.is_instance_of::<PyInt>() || object.is_instance_of::<PyBool>() {
-            return Err(argument.wrong("must be an int of at least 1", &object));
-        }
-        if object.lt(1)? {
-            return Err(argument.error(&format!("must be at least 1, not {}", object.repr()?)));
-        }
-        // More than a machine can count is as good as all.
-        Ok(Self(object.extract().unwrap_or(usize::MAX)))
-    }
 }
 
 /// An iterator over the chunks of an index, in row order.

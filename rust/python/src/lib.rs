@@ -11,6 +11,7 @@
 )]
 
 mod aliases;
+mod candidate;
 mod chunk;
 mod compile;
 mod errors;
@@ -18,9 +19,13 @@ mod explain;
 mod filters;
 mod hit;
 mod index;
+mod intent;
 mod query;
 mod ranking;
+mod source;
 mod text;
+mod trigram_index;
+mod unanimity;
 mod value;
 
 use hedgerow_engine::ErrorCode;
@@ -46,6 +51,11 @@ fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<hit::PyHit>()?;
     module.add_class::<index::PyIndex>()?;
     module.add_class::<index::PyChunks>()?;
+    module.add_class::<candidate::PyCandidate>()?;
+    module.add_class::<intent::PyIntent>()?;
+    module.add_class::<unanimity::PyUnanimity>()?;
+    module.add_class::<trigram_index::PyTrigramHit>()?;
+    module.add_class::<trigram_index::PyTrigramIndex>()?;
     for function in [
         wrap_pyfunction!(query::normalise, module)?,
         wrap_pyfunction!(query::parse_query, module)?,
@@ -55,6 +65,11 @@ fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
         wrap_pyfunction!(compile::compile_match, module)?,
         wrap_pyfunction!(compile::compile_many, module)?,
         wrap_pyfunction!(explain::explain_query, module)?,
+        wrap_pyfunction!(intent::detect_intent, module)?,
+        wrap_pyfunction!(unanimity::unanimity, module)?,
+        wrap_pyfunction!(ranking::reciprocal_rank_fusion, module)?,
+        wrap_pyfunction!(ranking::reweight, module)?,
+        wrap_pyfunction!(ranking::rerank_text, module)?,
         wrap_pyfunction!(ranking::sanitise_query, module)?,
         wrap_pyfunction!(ranking::strongest_term, module)?,
         wrap_pyfunction!(ranking::query_tokens, module)?,

@@ -1,12 +1,73 @@
-//! Pieces of the ranking that work on text alone.
+//! Pieces of the ranking that are functions alone.
 
-use hedgerow_engine::retrieval::retry;
+use hedgerow_engine::ErrorCode;
+use hedgerow_engine::retrieval::{self, Intent, fuse, retry};
 use hedgerow_engine::text::{slug, trigram};
 use pyo3::prelude::*;
 use pyo3::types::PyFrozenSet;
 
 use crate::errors;
+use crate::hit::PyHit;
+use crate::source::Source;
 use crate::text::Text;
+use crate::value::Argument;
+
+/// Several rankings as one, a list of Hit, best first (spec/retrieval.md, "Fusion").
+///
+/// `lists` holds lists of Candidate, Hit or mappings with their keys, each best first. A
+/// document, known by its id, gets 1 / (k + place) from each list that has it, places counted
+/// from 1; `k` is any real number, and 60 where it is not above 0. What the first list says of
+/// a document stands; later ones fill what is blank. Ties go by path, then id, in UTF-16 order.
+///
+/// Raises InvalidInputError, naming the place, for lists or a `k` of another shape.
+#[pyfunction]
+#[pyo3(signature = (lists, k=None), text_signature = "(lists, k=60)")]
+pub fn reciprocal_rank_fusion(
+    py: Python<'_>,
+    lists: &Bound<'_, PyAny>,
+    k: Option<&Bound<'_, PyAny>>,
+) -> PyResult<Vec<PyHit>> {
+    let lists = Source::lists("lists", lists)?;
+    let argument = Argument {
+        name: "k",
+        code: ErrorCode::InvalidNumber,
+    };
+    let k = k.map_or(Ok(fuse::DEFAULT_K), |k| argument.real(k))?;
+    let fused = errors::call_detached(py, || {
+        let lists = lists.iter().map(|list| list.iter().map(Source::hit));
+        Ok(retrieval::reciprocal_rank_fusion(lists, k))
+    })?;
+    Ok(fused.into_iter().map(PyHit).collect())
+}
+
+/// The hits with their scores multiplied by what the query asks for, best first
+/// (spec/retrieval.md, "Multipliers").
+///
+/// `hits` are Hit, or mappings with their keys and a score. Equal scores keep their order.
+/// Without an intent the hits come back as they are, sorted or not.
+///
+/// Raises InvalidInputError, naming the place, for hits of another shape.
+#[pyfunction]
+pub fn reweight(py: Python<'_>, query: Text, hits: &Bound<'_, PyAny>) -> PyResult<Vec<PyHit>> {
+    let hits = Source::many("hits", hits, Source::with_score)?;
+    let reweighted = errors::call_detached(py, || {
+        let hits = hits.iter().map(|hit| hit.hit().clone()).collect();
+        retrieval::reweight(Intent::detect(&query)?, hits)
+    })?;
+    Ok(reweighted.into_iter().map(|one| PyHit(one.hit)).collect())
+}
+
+/// What a reranker reads of a hit (spec/retrieval.md, "Rerank text").
+///
+/// Its title and its summary, a line each; the one there is; or else its content on one line,
+/// cut after 280 UTF-16 units. `hit` is a Hit, a Candidate or a mapping with their keys.
+///
+/// Raises InvalidInputError for anything else.
+#[pyfunction]
+pub fn rerank_text(hit: &Bound<'_, PyAny>) -> PyResult<String> {
+    let source = Source::new("hit", hit)?;
+    errors::call(|| Ok(retrieval::rerank_text(source.hit())))
+}
 
 /// The text with punctuation and symbols as spaces (spec/retrieval.md, "Retry ladder").
 #[pyfunction]

@@ -3,6 +3,7 @@
 use std::fmt::{self, Display, Formatter};
 
 use hedgerow_engine::ErrorCode;
+use pyo3::exceptions::PyOverflowError;
 use pyo3::prelude::*;
 use pyo3::types::{
     PyBool, PyDict, PyFloat, PyInt, PyList, PyMapping, PySequence, PyString, PyTuple,
@@ -61,6 +62,41 @@ impl Argument<'_> {
         json_mapping(mapping, Place::Root(self.name), self.code, 0)
     }
 
+    /// Any real number, infinite ones too; an int that no float can hold is infinite.
+    pub fn real(self, object: &Bound<'_, PyAny>) -> PyResult<f64> {
+        let wrong = || self.wrong("must be a number", object);
+        if object.is_instance_of::<PyBool>() {
+            return Err(wrong());
+        }
+        match object.extract::<f64>() {
+            Ok(number) => Ok(number),
+            Err(error) if error.is_instance_of::<PyOverflowError>(object.py()) => {
+                Ok(if object.lt(0)? {
+                    f64::NEG_INFINITY
+                } else {
+                    f64::INFINITY
+                })
+            }
+            Err(_) => Err(wrong()),
+        }
+    }
+
+    /// A real number that can be compared.
+    pub fn number(self, object: &Bound<'_, PyAny>) -> PyResult<f64> {
+        let number = self.real(object)?;
+        if number.is_nan() {
+            return Err(self.error("is not a number (nan), which has no place in an order"));
+        }
+        Ok(number)
+    }
+
+    /// A place in a ranking, from 0.
+    pub fn rank(self, object: &Bound<'_, PyAny>) -> PyResult<usize> {
+        let rank: Option<usize> = object.extract().ok();
+        rank.filter(|_| !object.is_instance_of::<PyBool>())
+            .ok_or_else(|| self.error("must be an int from 0"))
+    }
+
     /// The error that this argument is of another type.
     pub fn wrong(self, wanted: &str, given: &Bound<'_, PyAny>) -> PyErr {
         match given.get_type().name() {
@@ -72,6 +108,28 @@ impl Argument<'_> {
     /// The error that says `what` of this argument.
     pub fn error(self, what: &str) -> PyErr {
         errors::error(self.code, format!("{} {what}", self.name))
+    }
+}
+
+/// A limit on results: an int of at least 1.
+pub struct Limit(pub usize);
+
+impl<'py> FromPyObject<'_, 'py> for Limit {
+    type Error = PyErr;
+
+    fn extract(object: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+        let argument = Argument {
+            name: "limit",
+            code: ErrorCode::InvalidLimit,
+        };
+        if !object.is_instance_of::<PyInt>() || object.is_instance_of::<PyBool>() {
+            return Err(argument.wrong("must be an int of at least 1", &object));
+        }
+        if object.lt(1)? {
+            return Err(argument.error(&format!("must be at least 1, not {}", object.repr()?)));
+        }
+        // More than a machine can count is as good as all.
+        Ok(Self(object.extract().unwrap_or(usize::MAX)))
     }
 }
 

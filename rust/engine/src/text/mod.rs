@@ -3,6 +3,7 @@
 pub mod category;
 pub mod lower;
 pub mod normalise;
+pub mod pattern;
 pub mod slug;
 pub mod tokenizer;
 pub mod trigram;

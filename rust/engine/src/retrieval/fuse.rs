@@ -1,0 +1,162 @@
+//! Reciprocal rank fusion (spec/retrieval.md, "Fusion").
+
+use std::collections::HashMap;
+
+use super::order;
+use crate::index::Hit;
+use crate::text::utf16;
+
+/// The `k` of the specification: how little the first places count more than the others.
+pub const DEFAULT_K: f64 = 60.0;
+
+/// One ranking of several, best first: place `r` of a list (from 0) gives `1 / (k + r + 1)`.
+///
+/// A `k` that is not above 0 (or is not a number) stands for [`DEFAULT_K`]. What a list says of
+/// a document fills only what earlier lists left blank. Ties: path, then id, in UTF-16 order.
+pub fn reciprocal_rank_fusion<'a, L>(lists: impl IntoIterator<Item = L>, k: f64) -> Vec<Hit>
+where
+    L: IntoIterator<Item = &'a Hit>,
+{
+    let k = if k > 0.0 { k } else { DEFAULT_K };
+    let mut places: HashMap<&str, usize> = HashMap::new();
+    let mut fused: Vec<Fused> = Vec::new();
+    for list in lists {
+        let mut rank = 0.0;
+        for hit in list {
+            let place = *places.entry(&hit.id).or_insert(fused.len());
+            match fused.get_mut(place) {
+                Some(known) => known.fill(hit),
+                None => fused.push(Fused::seed(hit)),
+            }
+            fused[place].contributions.push(1.0 / (k + rank + 1.0));
+            rank += 1.0;
+        }
+    }
+    let mut hits: Vec<Hit> = fused.into_iter().map(Fused::into_hit).collect();
+    hits.sort_by(|left, right| {
+        order::descending(left.score, right.score)
+            .then_with(|| utf16::compare(&left.path, &right.path))
+            .then_with(|| utf16::compare(&left.id, &right.id))
+    });
+    hits
+}
+
+/// A document on its way: what is known of it, and what each of its places gave.
+struct Fused {
+    hit: Hit,
+    contributions: Vec<f64>,
+}
+
+impl Fused {
+    fn seed(hit: &Hit) -> Self {
+        Self {
+            hit: Hit {
+                rerank_score: None,
+                ..hit.clone()
+            },
+            contributions: Vec::with_capacity(2),
+        }
+    }
+
+    fn fill(&mut self, later: &Hit) {
+        let known = &mut self.hit;
+        for (known, later) in [
+            (&mut known.title, &later.title),
+            (&mut known.summary, &later.summary),
+            (&mut known.content, &later.content),
+        ] {
+            if known.is_empty() {
+                known.clone_from(later);
+            }
+        }
+        if known.metadata.is_empty() {
+            known.metadata.clone_from(&later.metadata);
+        }
+        known.bm25_rank = known.bm25_rank.or(later.bm25_rank);
+        known.vector_similarity = known.vector_similarity.or(later.vector_similarity);
+    }
+
+    /// Floats do not add up the same in every order, so the order is fixed: largest first.
+    fn into_hit(mut self) -> Hit {
+        self.contributions
+            .sort_unstable_by(|left, right| right.total_cmp(left));
+        Hit {
+            score: self.contributions.iter().sum(),
+            ..self.hit
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn hit(id: &str, path: &str) -> Hit {
+        Hit {
+            id: id.to_owned(),
+            path: path.to_owned(),
+            ..Hit::default()
+        }
+    }
+
+    fn ids(hits: &[Hit]) -> Vec<&str> {
+        hits.iter().map(|hit| hit.id.as_str()).collect()
+    }
+
+    #[test]
+    fn ties_go_by_path_then_id_in_utf16_order() {
+        let lists = [
+            [hit("c", "\u{FF5E}.md")],
+            [hit("b", "😀.md")],
+            [hit("a", "😀.md")],
+        ];
+        assert_eq!(ids(&reciprocal_rank_fusion(&lists, 60.0)), ["a", "b", "c"]);
+    }
+
+    #[test]
+    fn a_k_that_is_not_above_zero_is_the_default() {
+        let lists = [[hit("a", "a.md"), hit("b", "b.md")]];
+        let expected = reciprocal_rank_fusion(&lists, DEFAULT_K);
+        for k in [0.0, -0.0, -3.5, f64::NEG_INFINITY, f64::NAN] {
+            assert_eq!(reciprocal_rank_fusion(&lists, k), expected, "{k}");
+        }
+        assert!((expected[0].score - 1.0 / 61.0).abs() < 1e-15);
+    }
+
+    #[test]
+    fn an_infinite_k_leaves_the_order_of_paths() {
+        let lists = [[hit("z", "z.md"), hit("a", "a.md")]];
+        let fused = reciprocal_rank_fusion(&lists, f64::INFINITY);
+        assert_eq!(ids(&fused), ["a", "z"]);
+        assert!(fused.iter().all(|hit| hit.score == 0.0));
+    }
+
+    #[test]
+    fn a_rank_and_a_similarity_of_zero_are_not_blank() {
+        let first = Hit {
+            bm25_rank: Some(0),
+            vector_similarity: Some(0.0),
+            rerank_score: Some(1.0),
+            ..hit("a", "first.md")
+        };
+        let later = Hit {
+            title: "Title".to_owned(),
+            bm25_rank: Some(7),
+            vector_similarity: Some(0.9),
+            ..hit("a", "later.md")
+        };
+        let fused = reciprocal_rank_fusion([[&first], [&later]], 1.0);
+        let [fused] = &fused[..] else {
+            panic!("{fused:?}")
+        };
+        assert_eq!(
+            (fused.path.as_str(), fused.title.as_str()),
+            ("first.md", "Title")
+        );
+        assert_eq!(
+            (fused.bm25_rank, fused.vector_similarity),
+            (Some(0), Some(0.0))
+        );
+        assert_eq!((fused.score, fused.rerank_score), (1.0, None));
+    }
+}

@@ -1,0 +1,33 @@
+//! What a query asks for (spec/retrieval.md, "Intents").
+
+use super::patterns::patterns;
+use crate::error::Result;
+use crate::text::lower::lower_ascii;
+
+/// What a query asks for; neither, either or both.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub struct Intent {
+    /// Something to choose: advice, ideas, a recommendation.
+    pub preference: bool,
+    /// A fact to look up: a number, a list, what the asker did.
+    pub concrete_fact: bool,
+}
+
+impl Intent {
+    /// The intent of an English query; other languages have none.
+    pub fn detect(query: &str) -> Result<Self> {
+        let query = lower_ascii(query.to_owned());
+        let patterns = patterns()?;
+        Ok(Self {
+            preference: patterns.preference_query.is_match(&query)?,
+            concrete_fact: patterns.enumeration_or_total_query.is_match(&query)?
+                || (patterns.first_person_fact_lookup.is_match(&query)?
+                    && patterns.fact_lookup_verb.is_match(&query)?),
+        })
+    }
+
+    /// Whether there is an intent at all.
+    pub fn any(self) -> bool {
+        self.preference || self.concrete_fact
+    }
+}

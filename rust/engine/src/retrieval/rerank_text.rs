@@ -1,0 +1,65 @@
+//! The text of a hit that a reranker reads (spec/retrieval.md, "Rerank text").
+
+use crate::index::Hit;
+use crate::text::whitespace::{collapse_into, trim};
+
+/// How much of the content stands in for a missing title and summary, in UTF-16 units.
+const SNIPPET_UNITS: usize = 280;
+
+/// Title and summary, a line each; the one there is; or else the beginning of the content.
+pub fn rerank_text(hit: &Hit) -> String {
+    match (trim(&hit.title), trim(&hit.summary)) {
+        ("", "") => snippet(&hit.content),
+        ("", only) | (only, "") => only.to_owned(),
+        (title, summary) => format!("{title}\n{summary}"),
+    }
+}
+
+/// `content` on one line, cut after [`SNIPPET_UNITS`] and then ended by `...`.
+fn snippet(content: &str) -> String {
+    let mut text = String::new();
+    collapse_into(&mut text, content.chars());
+    let mut units = 0;
+    let end = text.char_indices().find_map(|(place, c)| {
+        units += c.len_utf16();
+        (units > SNIPPET_UNITS).then_some(place)
+    });
+    if let Some(end) = end {
+        text.truncate(end);
+        text.push_str("...");
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pair_is_never_cut() {
+        for (content, kept) in [
+            ("x".repeat(280), None),
+            ("x".repeat(281), Some(280)),
+            ("x".repeat(278) + "😀", None),
+            ("x".repeat(279) + "😀", Some(279)),
+            ("x".repeat(279) + " y", Some(280)),
+        ] {
+            let expected = kept.map_or_else(
+                || content.clone(),
+                |kept| content[..kept].to_owned() + "...",
+            );
+            assert_eq!(snippet(&content), expected);
+        }
+    }
+
+    #[test]
+    fn white_space_alone_is_no_title() {
+        let hit = Hit {
+            title: "\u{FEFF}\u{A0}".to_owned(),
+            summary: " s \n".to_owned(),
+            content: "c".to_owned(),
+            ..Hit::default()
+        };
+        assert_eq!(rerank_text(&hit), "s");
+    }
+}

@@ -1,0 +1,162 @@
+//! `Candidate`: what is ranked.
+
+use hedgerow_engine::ErrorCode;
+use hedgerow_engine::index::Hit;
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyType};
+
+use crate::value::{self, Argument};
+
+/// A document as one ranking knows it, to be fused with others (spec/retrieval.md, "Fusion").
+///
+/// `id` is what makes two candidates the same document; `bm25_rank` is the place in a BM25
+/// ranking (an int from 0) and `vector_similarity` a cosine, None where there is none.
+/// `metadata` is JSON with str keys. Wherever a Candidate is taken, a Hit or a mapping with
+/// these keys is too. Immutable; `metadata` gives a new dict each time.
+///
+/// Raises InvalidInputError for values of another shape.
+#[pyclass(name = "Candidate", module = "hedgerow", frozen, eq)]
+#[derive(Clone, PartialEq)]
+pub struct PyCandidate(pub Hit);
+
+type CandidateArguments<'py> = (
+    String,
+    String,
+    String,
+    String,
+    String,
+    Option<usize>,
+    Option<f64>,
+    Bound<'py, PyDict>,
+);
+
+#[pymethods]
+impl PyCandidate {
+    #[new]
+    #[pyo3(
+        signature = (id, path, title=None, summary=None, content=None, bm25_rank=None, vector_similarity=None, metadata=None),
+        text_signature = "(id, path, title='', summary='', content='', bm25_rank=None, vector_similarity=None, metadata=None)"
+    )]
+    #[allow(
+        clippy::too_many_arguments,
+        reason = "a candidate has that many fields"
+    )]
+    fn new(
+        id: &Bound<'_, PyAny>,
+        path: &Bound<'_, PyAny>,
+        title: Option<&Bound<'_, PyAny>>,
+        summary: Option<&Bound<'_, PyAny>>,
+        content: Option<&Bound<'_, PyAny>>,
+        bm25_rank: Option<&Bound<'_, PyAny>>,
+        vector_similarity: Option<&Bound<'_, PyAny>>,
+        metadata: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Self> {
+        let text = |name, given: Option<&Bound<'_, PyAny>>| {
+            given.map_or_else(|| Ok(String::new()), |given| field(name).text(given))
+        };
+        Ok(Self(Hit {
+            id: field("id").text(id)?,
+            path: field("path").text(path)?,
+            title: text("title", title)?,
+            summary: text("summary", summary)?,
+            content: text("content", content)?,
+            metadata: field("metadata").json_object(metadata)?,
+            bm25_rank: bm25_rank
+                .map(|rank| field("bm25_rank").rank(rank))
+                .transpose()?,
+            vector_similarity: vector_similarity
+                .map(|similarity| field("vector_similarity").number(similarity))
+                .transpose()?,
+            ..Hit::default()
+        }))
+    }
+
+    /// What makes two candidates the same document.
+    #[getter]
+    fn id(&self) -> &str {
+        &self.0.id
+    }
+
+    /// Where it comes from; decides between equal scores.
+    #[getter]
+    fn path(&self) -> &str {
+        &self.0.path
+    }
+
+    /// Its title, or "".
+    #[getter]
+    fn title(&self) -> &str {
+        &self.0.title
+    }
+
+    /// Its summary, or "".
+    #[getter]
+    fn summary(&self) -> &str {
+        &self.0.summary
+    }
+
+    /// Its content, or "".
+    #[getter]
+    fn content(&self) -> &str {
+        &self.0.content
+    }
+
+    /// The place in the BM25 ranking, from 0, or None.
+    #[getter]
+    fn bm25_rank(&self) -> Option<usize> {
+        self.0.bm25_rank
+    }
+
+    /// The cosine with the query's vector, or None.
+    #[getter]
+    fn vector_similarity(&self) -> Option<f64> {
+        self.0.vector_similarity
+    }
+
+    /// Its metadata, as a new dict.
+    #[getter]
+    fn metadata<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        value::dict(py, &self.0.metadata)
+    }
+
+    fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
+        let shown = |text: &str| value::shown(py, text);
+        Ok(format!(
+            "Candidate(id={}, path={}, title={}, bm25_rank={}, vector_similarity={})",
+            shown(&self.0.id)?,
+            shown(&self.0.path)?,
+            shown(&self.0.title)?,
+            self.0.bm25_rank.into_pyobject(py)?.repr()?,
+            self.0.vector_similarity.into_pyobject(py)?.repr()?,
+        ))
+    }
+
+    fn __reduce__<'py>(
+        slf: &Bound<'py, Self>,
+    ) -> PyResult<(Bound<'py, PyType>, CandidateArguments<'py>)> {
+        let candidate = slf.get();
+        let metadata = candidate.metadata(slf.py())?;
+        let Hit {
+            id,
+            path,
+            title,
+            summary,
+            content,
+            bm25_rank,
+            vector_similarity: similarity,
+            ..
+        } = candidate.0.clone();
+        let arguments = (
+            id, path, title, summary, content, bm25_rank, similarity, metadata,
+        );
+        Ok((slf.get_type(), arguments))
+    }
+}
+
+/// A field of a candidate, under check.
+fn field(name: &str) -> Argument<'_> {
+    Argument {
+        name,
+        code: ErrorCode::InvalidCandidate,
+    }
+}

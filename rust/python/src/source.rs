@@ -1,0 +1,199 @@
+//! What is ranked, in all the shapes it is taken in.
+
+use hedgerow_engine::ErrorCode;
+use hedgerow_engine::index::Hit;
+use pyo3::prelude::*;
+use pyo3::types::{PyIterator, PyMapping, PyString};
+
+use crate::candidate::PyCandidate;
+use crate::hit::PyHit;
+use crate::value::Argument;
+
+/// A candidate with its texts where they are: in a Python object, or read from a mapping.
+pub enum Source {
+    Candidate(Py<PyCandidate>),
+    Hit(Py<PyHit>),
+    Mapping { hit: Box<Hit>, has_score: bool },
+}
+
+impl Source {
+    /// A Candidate, a Hit or a mapping, called `name`.
+    pub fn new(name: &str, object: &Bound<'_, PyAny>) -> PyResult<Self> {
+        Self::find(name, object)?
+            .ok_or_else(|| argument(name).wrong("must be a Candidate, a Hit or a mapping", object))
+    }
+
+    /// The same; None for anything else.
+    pub fn find(name: &str, object: &Bound<'_, PyAny>) -> PyResult<Option<Self>> {
+        if let Ok(hit) = object.cast::<PyHit>() {
+            return Ok(Some(Self::Hit(hit.clone().unbind())));
+        }
+        if let Ok(candidate) = object.cast::<PyCandidate>() {
+            return Ok(Some(Self::Candidate(candidate.clone().unbind())));
+        }
+        match object.cast::<PyMapping>() {
+            Ok(mapping) => read(argument(name), mapping).map(Some),
+            Err(_) => Ok(None),
+        }
+    }
+
+    /// [`Source::new`] with a score, which a Candidate has not.
+    pub fn with_score(name: &str, object: &Bound<'_, PyAny>) -> PyResult<Self> {
+        match Self::new(name, object)? {
+            Self::Candidate(_)
+            | Self::Mapping {
+                has_score: false, ..
+            } => {
+                Err(argument(name)
+                    .error("has no score; give a Hit, or a mapping with the key 'score'"))
+            }
+            scored => Ok(scored),
+        }
+    }
+
+    /// Many of them, from any iterable but a mapping or a `str`.
+    pub fn many(
+        name: &str,
+        object: &Bound<'_, PyAny>,
+        one: impl Fn(&str, &Bound<'_, PyAny>) -> PyResult<Self>,
+    ) -> PyResult<Vec<Self>> {
+        items(name, object)?
+            .enumerate()
+            .map(|(place, item)| one(&format!("{name}[{place}]"), &item?))
+            .collect()
+    }
+
+    /// Lists of many, from any iterable of iterables.
+    pub fn lists(name: &str, object: &Bound<'_, PyAny>) -> PyResult<Vec<Vec<Self>>> {
+        items(name, object)?
+            .enumerate()
+            .map(|(place, list)| Self::many(&format!("{name}[{place}]"), &list?, Self::new))
+            .collect()
+    }
+
+    /// What the engine ranks.
+    pub fn hit(&self) -> &Hit {
+        match self {
+            Self::Candidate(candidate) => &candidate.get().0,
+            Self::Hit(hit) => &hit.get().0,
+            Self::Mapping { hit, .. } => hit,
+        }
+    }
+}
+
+fn argument(name: &str) -> Argument<'_> {
+    Argument {
+        name,
+        code: ErrorCode::InvalidCandidate,
+    }
+}
+
+/// The items of an iterable. A mapping iterates over its keys, which is never what was meant.
+fn items<'py>(name: &str, object: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyIterator>> {
+    let argument = argument(name);
+    if object.cast::<PyMapping>().is_ok() {
+        return Err(argument.error("is one mapping; give a list"));
+    }
+    if object.is_instance_of::<PyString>() {
+        return Err(argument.error("is one str; give a list"));
+    }
+    object
+        .try_iter()
+        .map_err(|_| argument.wrong("must be a list", object))
+}
+
+/// The keys a mapping may have: those of a Candidate, a Hit and a Chunk.
+const KEYS: [&str; 13] = [
+    "id",
+    "path",
+    "title",
+    "summary",
+    "content",
+    "bm25_rank",
+    "vector_similarity",
+    "score",
+    "rerank_score",
+    "metadata",
+    "tags",
+    "ordinal",
+    "embedding",
+];
+
+fn read(argument: Argument<'_>, mapping: &Bound<'_, PyMapping>) -> PyResult<Source> {
+    let fields = Fields::new(argument, mapping)?;
+    let text = |key| fields.get(key, |argument, value| argument.text(value));
+    let number = |key| fields.get(key, |argument, value| argument.number(value));
+    let score = number("score")?;
+    Ok(Source::Mapping {
+        has_score: score.is_some(),
+        hit: Box::new(Hit {
+            id: text("id")?.ok_or_else(|| fields.missing("id"))?,
+            path: text("path")?.ok_or_else(|| fields.missing("path"))?,
+            title: text("title")?.unwrap_or_default(),
+            summary: text("summary")?.unwrap_or_default(),
+            content: text("content")?.unwrap_or_default(),
+            metadata: fields
+                .get("metadata", |argument, value| {
+                    argument.json_object(Some(value))
+                })?
+                .unwrap_or_default(),
+            score: score.unwrap_or_default(),
+            bm25_rank: fields.get("bm25_rank", |argument, value| argument.rank(value))?,
+            vector_similarity: number("vector_similarity")?,
+            rerank_score: number("rerank_score")?,
+        }),
+    })
+}
+
+/// The values of a mapping by the places of [`KEYS`]; a value of None is not there.
+struct Fields<'a, 'py> {
+    argument: Argument<'a>,
+    values: [Option<Bound<'py, PyAny>>; KEYS.len()],
+}
+
+impl<'a, 'py> Fields<'a, 'py> {
+    fn new(argument: Argument<'a>, mapping: &Bound<'py, PyMapping>) -> PyResult<Self> {
+        let mut values = [const { None }; KEYS.len()];
+        for item in mapping.items()? {
+            let (key, value): (Bound<'py, PyAny>, Bound<'py, PyAny>) = item.extract()?;
+            let Some(place) = place(&key) else {
+                return Err(argument.error(&format!(
+                    "has no key {}; the keys are '{}'",
+                    key.repr()?,
+                    KEYS.join("', '")
+                )));
+            };
+            values[place] = Some(value).filter(|value| !value.is_none());
+        }
+        Ok(Self { argument, values })
+    }
+
+    fn get<T>(
+        &self,
+        key: &str,
+        convert: impl FnOnce(Argument<'_>, &Bound<'py, PyAny>) -> PyResult<T>,
+    ) -> PyResult<Option<T>> {
+        let value = KEYS
+            .iter()
+            .zip(&self.values)
+            .find(|(name, _)| **name == key);
+        let Some((_, Some(value))) = value else {
+            return Ok(None);
+        };
+        let name = format!("{}[{key:?}]", self.argument.name);
+        let argument = Argument {
+            name: &name,
+            ..self.argument
+        };
+        convert(argument, value).map(Some)
+    }
+
+    fn missing(&self, key: &str) -> PyErr {
+        self.argument.error(&format!("has no '{key}'; give it one"))
+    }
+}
+
+fn place(key: &Bound<'_, PyAny>) -> Option<usize> {
+    let key: &str = key.extract().ok()?;
+    KEYS.iter().position(|known| *known == key)
+}

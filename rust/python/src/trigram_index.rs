@@ -1,0 +1,165 @@
+//! `TrigramIndex` and `TrigramHit`: fuzzy matching of words with slugs.
+
+use hedgerow_engine::ErrorCode;
+use hedgerow_engine::retrieval::{TrigramHit, TrigramIndex};
+use pyo3::prelude::*;
+use pyo3::types::PyType;
+
+use crate::chunk::PyChunk;
+use crate::errors;
+use crate::source::Source;
+use crate::value::{self, Argument, Limit};
+
+/// A chunk whose slug is like a word (spec/retrieval.md, "Fuzzy matching").
+///
+/// `similarity` is that of the most similar token, 0.3 to 1.
+#[pyclass(name = "TrigramHit", module = "hedgerow", frozen, eq)]
+#[derive(Clone, PartialEq)]
+pub struct PyTrigramHit(TrigramHit);
+
+#[pymethods]
+impl PyTrigramHit {
+    #[new]
+    fn new(
+        id: &Bound<'_, PyAny>,
+        path: &Bound<'_, PyAny>,
+        similarity: &Bound<'_, PyAny>,
+    ) -> PyResult<Self> {
+        let field = |name| Argument {
+            name,
+            code: ErrorCode::InvalidCandidate,
+        };
+        Ok(Self(TrigramHit {
+            id: field("id").text(id)?,
+            path: field("path").text(path)?,
+            similarity: field("similarity").number(similarity)?,
+        }))
+    }
+
+    /// The chunk's id.
+    #[getter]
+    fn id(&self) -> &str {
+        &self.0.id
+    }
+
+    /// The chunk's path.
+    #[getter]
+    fn path(&self) -> &str {
+        &self.0.path
+    }
+
+    /// The Jaccard similarity with the most similar token, 0.3 to 1.
+    #[getter]
+    fn similarity(&self) -> f64 {
+        self.0.similarity
+    }
+
+    fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
+        Ok(format!(
+            "TrigramHit(id={}, path={}, similarity={})",
+            value::shown(py, &self.0.id)?,
+            value::shown(py, &self.0.path)?,
+            self.0.similarity.into_pyobject(py)?.repr()?,
+        ))
+    }
+
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> (Bound<'py, PyType>, (String, String, f64)) {
+        let TrigramHit {
+            id,
+            path,
+            similarity,
+        } = slf.get().0.clone();
+        (slf.get_type(), (id, path, similarity))
+    }
+}
+
+/// The slugs of many chunks by their trigrams, for words that are nearly right
+/// (spec/retrieval.md, "Fuzzy matching").
+///
+/// `chunks` is any iterable of Chunk, Candidate, Hit or mappings with "id" and "path"; an
+/// empty id is skipped, and of a repeated one the first counts. Only ids, paths and trigrams
+/// are kept. It never changes, so threads may share it; it pickles, and `len` counts chunks.
+///
+/// Raises InvalidInputError, naming the place, for anything else among the chunks.
+#[pyclass(name = "TrigramIndex", module = "hedgerow", frozen)]
+pub struct PyTrigramIndex(TrigramIndex);
+
+/// The ids and paths an index is made of.
+type Entries = Vec<(String, String)>;
+
+#[pymethods]
+impl PyTrigramIndex {
+    #[new]
+    fn new(py: Python<'_>, chunks: &Bound<'_, PyAny>) -> PyResult<Self> {
+        let argument = Argument {
+            name: "chunks",
+            code: ErrorCode::InvalidChunk,
+        };
+        let Ok(items) = chunks.try_iter() else {
+            return Err(argument.wrong("must be an iterable of Chunk", chunks));
+        };
+        let entries: Entries = items
+            .enumerate()
+            .map(|(place, item)| entry(place, &item?))
+            .collect::<PyResult<_>>()?;
+        Self::_restore(py, entries)
+    }
+
+    /// The chunks most similar to any of the tokens, best first, at most `limit` TrigramHits.
+    ///
+    /// Similarity is Jaccard's, over the trigrams of a token and of a slug; from 0.3 on it is a
+    /// hit. Ties go by path, then id, in UTF-16 order.
+    ///
+    /// Raises InvalidInputError for tokens that are no list or tuple of str, and for a limit
+    /// below 1.
+    fn search(
+        &self,
+        py: Python<'_>,
+        tokens: &Bound<'_, PyAny>,
+        limit: Limit,
+    ) -> PyResult<Vec<PyTrigramHit>> {
+        let tokens = Argument {
+            name: "tokens",
+            code: ErrorCode::InvalidToken,
+        }
+        .texts(tokens)?;
+        let hits = errors::call_detached(py, || self.0.search(&tokens, limit.0))?;
+        Ok(hits.into_iter().map(PyTrigramHit).collect())
+    }
+
+    fn __len__(&self) -> usize {
+        self.0.entries().len()
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<TrigramIndex of {} chunks>", self.__len__())
+    }
+
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, (Entries,))> {
+        let entries = slf.get().0.entries().to_vec();
+        Ok((slf.get_type().getattr("_restore")?, (entries,)))
+    }
+
+    /// Make an index again from the ids and paths that pickle kept of it.
+    #[staticmethod]
+    fn _restore(py: Python<'_>, entries: Entries) -> PyResult<Self> {
+        errors::call_detached(py, || Ok(TrigramIndex::new(entries))).map(Self)
+    }
+}
+
+/// Id and path of a chunk.
+fn entry(place: usize, item: &Bound<'_, PyAny>) -> PyResult<(String, String)> {
+    if let Ok(chunk) = item.cast::<PyChunk>() {
+        let chunk = &chunk.get().0;
+        return Ok((chunk.id.clone(), chunk.path.clone()));
+    }
+    let name = format!("chunks[{place}]");
+    let Some(source) = Source::find(&name, item)? else {
+        let argument = Argument {
+            name: &name,
+            code: ErrorCode::InvalidChunk,
+        };
+        return Err(argument.wrong("must be a Chunk, a Candidate, a Hit or a mapping", item));
+    };
+    Ok((source.hit().id.clone(), source.hit().path.clone()))
+}
