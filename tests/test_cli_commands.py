@@ -66,7 +66,10 @@ class TestHelp:
     @pytest.mark.parametrize("command", ["index", "search", "parse", "compile"])
     def test_every_command_has_examples_and_no_option_without_help(self, command: str) -> None:
         text = ok(command, "-h")
-        assert f"  hedgerow {command} " in text
+        examples = [line for line in text.splitlines() if line.startswith("    hedgerow ")]
+        assert len(examples) >= 2
+        assert all(line.startswith(f"    hedgerow {command} ") for line in examples)
+        assert "\\b" not in text
         options = text[text.index("Options:") :].splitlines()[1:]
         assert all(len(line.split("  ")) > 1 for line in options)
         assert max(map(len, text.splitlines())) <= 80

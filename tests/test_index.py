@@ -92,7 +92,7 @@ class TestStoring:
         ),
         ordinal=st.integers(0, 2**63 - 1),
     )
-    @settings(max_examples=150, deadline=None)
+    @settings(max_examples=150)
     def test_every_value_survives(self, texts, tags, metadata, ordinal):
         path, content, title, summary, identity = texts
         stored = hr.Chunk(
@@ -316,7 +316,7 @@ def nasty_index(request: pytest.FixtureRequest):
 
 
 @given(text=NASTY_QUERIES, default_operator=st.sampled_from(["OR", "AND"]))
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 def test_every_text_searches(nasty_index, text, default_operator):
     found = nasty_index.search_bm25(text, default_operator=default_operator)
     assert all(isinstance(hit, hr.Hit) for hit in found)

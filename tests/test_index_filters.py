@@ -71,7 +71,7 @@ def passes(chunk: hr.Chunk, filters: Mapping[str, Any]) -> bool:
 
 
 @given(chunks=CHUNKS, filters=FILTERS, query=st.sampled_from(["oak", "oak elm", "elm NOT yew"]))
-@settings(max_examples=250, deadline=None)
+@settings(max_examples=250)
 def test_filtered_is_the_full_ranking_filtered(chunks, filters, query):
     with hr.Index.in_memory() as index:
         index.upsert(

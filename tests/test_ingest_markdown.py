@@ -300,7 +300,7 @@ BLOCKS = st.sampled_from(
 SOURCES = st.lists(st.one_of(BLOCKS, st.text(max_size=40)), min_size=1, max_size=12)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(SOURCES, st.sampled_from(["\n", "\n\n", "\r\n"]))
 def test_no_text_is_lost_and_order_is_kept(blocks: list[str], joint: str) -> None:
     text = joint.join(blocks)

@@ -320,7 +320,7 @@ def compile_many(
     texts: Sequence[str],
     aliases: _Aliases | None = None,
     *,
-    target: Literal["fts", "match"],
+    target: Literal["fts", "match"] = "fts",
     default_operator: _DefaultOperator = "OR",
     matching: _Matching = "spec",
 ) -> list[str]: ...

@@ -21,7 +21,7 @@ from .params import TEXT, alias_option, alias_table, language_options
 def command(  # noqa: PLR0913 - one argument for each option
     *, text: str, executed: bool, alias: Any, operator: Any, matching: Any, as_json: bool
 ) -> None:
-    r"""Show the normative text that TEXT compiles to, or with --match what SQLite runs.
+    """Show the normative text that TEXT compiles to, or with --match what SQLite runs.
 
     \b
       hedgerow compile "k8s rollout" --alias k8s=kubernetes,kube

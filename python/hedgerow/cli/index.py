@@ -44,7 +44,7 @@ def command(  # noqa: PLR0913 - one argument for each option
     strict: bool,
     as_json: bool,
 ) -> None:
-    r"""Read Markdown, text and JSON Lines under each PATH into the index --db.
+    """Read Markdown, text and JSON Lines under each PATH into the index --db.
 
     \b
       hedgerow index notes --db notes.db

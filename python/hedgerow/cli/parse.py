@@ -14,7 +14,7 @@ from .params import TEXT
 @click.argument("text", type=TEXT)
 @click.option("--json", "as_json", is_flag=True, help="Write raw, tokens and hasOperators as JSON.")
 def command(text: str, as_json: bool) -> None:
-    r"""Show what TEXT means: its tokens, each with its kind and operator.
+    """Show what TEXT means: its tokens, each with its kind and operator.
 
     \b
       hedgerow parse 'kube* NOT "old cluster"'

@@ -55,13 +55,13 @@ def command(  # noqa: PLR0913 - one argument for each option
     explain: bool,
     as_json: bool,
 ) -> None:
-    r"""Search the index --db for TEXT, the best first.
+    """Search the index --db for TEXT, the best first.
 
     \b
       hedgerow search "winter feeding" --db notes.db
       hedgerow search '"hard pruning" NOT roses' --db notes.db --explain
       hedgerow search k8s --alias k8s=kubernetes,kube --db notes.db
-      hedgerow search frost --filter tag=garden --filter meta.year=2025 --db notes.db
+      hedgerow search frost --filter tag=garden --filter meta.year=2025 --db n.db
 
     Plain words are alternatives; short and stop words are dropped unless the text holds a
     quote or AND, OR, NOT in capitals. Quote the whole text for the shell. A text that starts

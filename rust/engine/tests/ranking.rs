@@ -1,4 +1,4 @@
-//! The ranking's shared cases, and properties that hold for any input.
+//! The ranking's cases of spec/fixtures, and properties that hold for any input.
 #![allow(
     clippy::unwrap_used,
     clippy::panic,
@@ -312,12 +312,12 @@ proptest! {
 }
 
 fn jaccard<T: Ord>(left: &BTreeSet<T>, right: &BTreeSet<T>) -> f64 {
-    let shared = u32::try_from(left.intersection(right).count()).unwrap();
+    let common = u32::try_from(left.intersection(right).count()).unwrap();
     let all = u32::try_from(left.union(right).count()).unwrap();
     if all == 0 {
         0.0
     } else {
-        f64::from(shared) / f64::from(all)
+        f64::from(common) / f64::from(all)
     }
 }
 

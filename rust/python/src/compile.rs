@@ -59,7 +59,7 @@ pub fn compile_match(
 /// `target` is "fts" for what `compile_fts` gives or "match" for what `compile_match` gives.
 /// Errors name the text at fault by its place.
 #[pyfunction]
-#[pyo3(signature = (texts, aliases=None, *, target, default_operator="OR", matching="spec"))]
+#[pyo3(signature = (texts, aliases=None, *, target="fts", default_operator="OR", matching="spec"))]
 pub fn compile_many(
     py: Python<'_>,
     texts: Texts,

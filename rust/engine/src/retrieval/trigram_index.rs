@@ -106,7 +106,7 @@ impl TrigramIndex {
     /// Rather than comparing sets, it counts for each entry how many grams of the token have
     /// it in their postings: that number is the size of the intersection.
     fn similarities<S: AsRef<str>>(&self, tokens: &[S]) -> Vec<(usize, f64)> {
-        let mut shared = vec![0_u32; self.entries.len()];
+        let mut common = vec![0_u32; self.entries.len()];
         let mut touched = Vec::new();
         let mut found: Vec<(usize, f64)> = Vec::new();
         for token in tokens {
@@ -114,15 +114,15 @@ impl TrigramIndex {
             for gram in &grams {
                 for &entry in self.postings.get(gram).map_or(&[][..], Vec::as_slice) {
                     let entry = entry as usize;
-                    if shared[entry] == 0 {
+                    if common[entry] == 0 {
                         touched.push(entry);
                     }
-                    shared[entry] += 1;
+                    common[entry] += 1;
                 }
             }
             let size = f64::from(count(grams.len()));
             for entry in touched.drain(..) {
-                let intersection = f64::from(mem::take(&mut shared[entry]));
+                let intersection = f64::from(mem::take(&mut common[entry]));
                 let union = size + f64::from(self.sizes[entry]) - intersection;
                 let similarity = intersection / union;
                 if similarity >= THRESHOLD {
