@@ -9,13 +9,15 @@ use std::path::PathBuf;
 use hedgerow_engine::index::{Chunk, Filters, Hit, Index};
 use hedgerow_engine::query::{AliasTable, Connective, Matching};
 use hedgerow_engine::retrieval::{
-    Embedding, Found, FuzzyChunks, Mode, Request, Setup, rerank_text, search,
+    Embedding, Found, FuzzyChunks, Mode, Request, Reranker, Setup, rerank_text, search,
 };
 use hedgerow_engine::text::tokenizer::TokenizerKind;
 use serde_json::{Value, json};
 
 fn jsonl(name: &str) -> Vec<Value> {
-    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../spec/fixtures").join(name);
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR"))
+        .join("../../spec/fixtures")
+        .join(name);
     let text = fs::read_to_string(path).unwrap();
     text.split('\n')
         .filter(|line| !line.is_empty())
@@ -35,10 +37,13 @@ fn texts(value: &Value) -> Vec<String> {
 fn fnv64(text: &str) -> Option<Vec<f32>> {
     let mut sums = [0.0_f64; 64];
     let lowered = text.to_ascii_lowercase();
-    for token in lowered.split(|c: char| !c.is_ascii_alphanumeric()).filter(|t| !t.is_empty()) {
-        let hash = token
-            .bytes()
-            .fold(0x811c_9dc5_u32, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193));
+    for token in lowered
+        .split(|c: char| !c.is_ascii_alphanumeric())
+        .filter(|t| !t.is_empty())
+    {
+        let hash = token.bytes().fold(0x811c_9dc5_u32, |hash, byte| {
+            (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193)
+        });
         sums[hash as usize % 64] += if hash >> 31 == 1 { -1.0 } else { 1.0 };
     }
     let norm = sums.iter().map(|x| x * x).sum::<f64>().sqrt();
@@ -48,7 +53,7 @@ fn fnv64(text: &str) -> Option<Vec<f32>> {
 }
 
 fn corpus(name: &str) -> Index {
-    let index = Index::in_memory(TokenizerKind::Porter, None).unwrap();
+    let index = Index::in_memory(TokenizerKind::Porter).unwrap();
     let chunks: Vec<Chunk> = jsonl(&format!("corpora/{name}.jsonl"))
         .iter()
         .map(|line| {
@@ -75,8 +80,16 @@ fn fuzzy_chunks(kind: &Value) -> FuzzyChunks {
         id: id.to_owned(),
         path: path.to_owned(),
         title: title.to_owned(),
-        summary: if id == "tri-1" { "s".to_owned() } else { String::new() },
-        content: if id == "tri-1" { "c".to_owned() } else { String::new() },
+        summary: if id == "tri-1" {
+            "s".to_owned()
+        } else {
+            String::new()
+        },
+        content: if id == "tri-1" {
+            "c".to_owned()
+        } else {
+            String::new()
+        },
         ..Chunk::default()
     };
     match kind.as_str() {
@@ -93,7 +106,11 @@ fn fuzzy_chunks(kind: &Value) -> FuzzyChunks {
 fn run(index: &Index, case: &Value) -> Found {
     let (options, request) = (&case["options"], &case["request"]);
     let aliases = options["aliases"].as_object().map(|table| {
-        AliasTable::new(table.iter().map(|(key, surfaces)| (key.clone(), texts(surfaces))))
+        AliasTable::new(
+            table
+                .iter()
+                .map(|(key, surfaces)| (key.clone(), texts(surfaces))),
+        )
     });
     let fuzzy = fuzzy_chunks(&options["trigramChunks"]);
     let setup = Setup {
@@ -114,16 +131,21 @@ fn run(index: &Index, case: &Value) -> Found {
     };
     let candidate_k = request["candidateK"].as_u64().unwrap_or(60);
     let filters = Filters::default();
+    let reranker = if request["rerank"] == json!(false) {
+        Reranker::Off
+    } else if options["reranker"].is_null() {
+        Reranker::Absent
+    } else {
+        Reranker::Ready
+    };
     let request = Request {
         query: &query,
         augmented: None,
         date_hints: &[],
         mode,
-        has_embedder,
         embedding,
         candidate_k: usize::try_from(candidate_k).unwrap(),
-        rerank: request["rerank"].as_bool().unwrap_or(true),
-        has_reranker: !options["reranker"].is_null(),
+        reranker,
         skip_retry_ladder: request["skipRetryLadder"].as_bool().unwrap_or(false),
         filters: &filters,
     };
@@ -167,7 +189,9 @@ fn trace(found: &Found) -> Value {
 }
 
 fn close(actual: f64, expected: &Value, within: f64) -> bool {
-    expected.as_f64().is_some_and(|expected| (actual - expected).abs() <= within)
+    expected
+        .as_f64()
+        .is_some_and(|expected| (actual - expected).abs() <= within)
 }
 
 fn same_hit(hit: &Hit, expected: &Value) -> bool {
@@ -184,7 +208,10 @@ fn same_hit(hit: &Hit, expected: &Value) -> bool {
 
 /// What differs from the case, if anything does.
 fn difference(found: &Found, case: &Value) -> Option<String> {
-    let (expected, top_k) = (&case["expected"], case["request"]["topK"].as_u64().unwrap_or(10));
+    let (expected, top_k) = (
+        &case["expected"],
+        case["request"]["topK"].as_u64().unwrap_or(10),
+    );
     let mut expected_trace = expected["trace"].clone();
     let keys = expected_trace.as_object_mut()?;
     keys.remove("reranked");
@@ -199,19 +226,28 @@ fn difference(found: &Found, case: &Value) -> Option<String> {
     let results = expected["results"].as_array()?;
     let reranked = texts(&expected["rerankedIds"]);
     if reranked.is_empty() {
-        let hits = found.hits.iter().take(usize::try_from(top_k).unwrap_or(usize::MAX));
+        let hits = found
+            .hits
+            .iter()
+            .take(usize::try_from(top_k).unwrap_or(usize::MAX));
         let same = results.len() == hits.len()
-            && hits.zip(results).all(|(hit, expected)| same_hit(&hit.hit, expected));
+            && hits
+                .zip(results)
+                .all(|(hit, expected)| same_hit(&hit.hit, expected));
         return (!same).then(|| format!("hits {:?}", ids(found)));
     }
     // What a reranker is given is the head of the fused hits; what it makes of it is its own.
-    let by_id: HashMap<&str, &Hit> =
-        found.hits.iter().map(|hit| (hit.hit.id.as_str(), &hit.hit)).collect();
+    let by_id: HashMap<&str, &Hit> = found
+        .hits
+        .iter()
+        .map(|hit| (hit.hit.id.as_str(), &hit.hit))
+        .collect();
     let same = ids(found).starts_with(&reranked)
         && results.iter().all(|expected| {
-            expected["id"].as_str().and_then(|id| by_id.get(id)).is_some_and(|hit| {
-                same_hit(hit, expected) && !rerank_text(hit).is_empty()
-            })
+            expected["id"]
+                .as_str()
+                .and_then(|id| by_id.get(id))
+                .is_some_and(|hit| same_hit(hit, expected) && !rerank_text(hit).is_empty())
         });
     (!same).then(|| format!("head {:?}, expected {reranked:?}", ids(found)))
 }
@@ -222,10 +258,16 @@ fn ids(found: &Found) -> Vec<String> {
 
 #[test]
 fn search_cases() {
-    let corpora: HashMap<&str, Index> =
-        ["a", "b", "c"].into_iter().map(|name| (name, corpus(name))).collect();
+    let corpora: HashMap<&str, Index> = ["a", "b", "c"]
+        .into_iter()
+        .map(|name| (name, corpus(name)))
+        .collect();
     let cases = jsonl("search.jsonl");
-    assert!(cases.len() > 400, "only {} cases: is the fixture whole?", cases.len());
+    assert!(
+        cases.len() > 400,
+        "only {} cases: is the fixture whole?",
+        cases.len()
+    );
     let wrong: Vec<String> = cases
         .iter()
         .filter_map(|case| {
@@ -234,5 +276,11 @@ fn search_cases() {
             Some(format!("{} {}: {difference}", case["id"], case["request"]))
         })
         .collect();
-    assert!(wrong.is_empty(), "{} of {} differ:\n{}", wrong.len(), cases.len(), wrong.join("\n"));
+    assert!(
+        wrong.is_empty(),
+        "{} of {} differ:\n{}",
+        wrong.len(),
+        cases.len(),
+        wrong.join("\n")
+    );
 }

@@ -24,13 +24,18 @@ pub struct Given {
 impl FuzzyChunks {
     /// Search these chunks rather than the index; an empty id is skipped, a repeated one too.
     pub fn given(chunks: Vec<Chunk>) -> Self {
-        let places = chunks.iter().map(|chunk| (chunk.id.clone(), chunk.path.clone()));
-        let trigrams = TrigramIndex::new(places);
+        let paths = chunks
+            .iter()
+            .map(|chunk| (chunk.id.clone(), chunk.path.clone()));
+        let trigrams = TrigramIndex::new(paths);
         let mut by_id = HashMap::with_capacity(chunks.len());
         for chunk in chunks {
             by_id.entry(chunk.id.clone()).or_insert(chunk);
         }
-        Self::Given(Given { chunks: by_id, trigrams })
+        Self::Given(Given {
+            chunks: by_id,
+            trigrams,
+        })
     }
 
     /// Search the chunks of the index.
@@ -61,9 +66,10 @@ impl FuzzyChunks {
                     .map(|hit| index.get(&hit.id))
                     .collect::<Result<Vec<_>>>()?;
                 // A chunk may go between the two statements: then it is no hit.
-                let present = found.iter().zip(&chunks).filter_map(|(hit, chunk)| {
-                    chunk.as_ref().map(|chunk| (hit, chunk))
-                });
+                let present = found
+                    .iter()
+                    .zip(&chunks)
+                    .filter_map(|(hit, chunk)| chunk.as_ref().map(|chunk| (hit, chunk)));
                 Ok(hits(present))
             }
         }
@@ -75,7 +81,9 @@ impl Given {
         let chunk = |id: &str| self.chunks.get(id);
         let allowed = |id: &str| chunk(id).is_some_and(|chunk| filters.accept(chunk));
         let found = self.trigrams.search_among(tokens, limit, allowed)?;
-        Ok(hits(found.iter().filter_map(|hit| chunk(&hit.id).map(|chunk| (hit, chunk)))))
+        Ok(hits(found.iter().filter_map(|hit| {
+            chunk(&hit.id).map(|chunk| (hit, chunk))
+        })))
     }
 }
 
@@ -85,13 +93,13 @@ fn current(
     index: &Index,
 ) -> Result<Arc<TrigramIndex>> {
     let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
-    let (generation, places) = match kept.as_ref() {
+    let (generation, paths) = match kept.as_ref() {
         Some((generation, trigrams)) if index.generation()? == *generation => {
             return Ok(Arc::clone(trigrams));
         }
-        _ => index.places()?,
+        _ => index.paths_by_id()?,
     };
-    let trigrams = Arc::new(TrigramIndex::new(places));
+    let trigrams = Arc::new(TrigramIndex::new(paths));
     *kept = Some((generation, Arc::clone(&trigrams)));
     Ok(trigrams)
 }

@@ -23,7 +23,12 @@ pub(super) struct Compiled {
 impl Keywords<'_> {
     /// Compile the query of the request, with its dates.
     pub fn compile(&self) -> Result<Compiled> {
-        let Request { query: text, augmented, date_hints, .. } = self.request;
+        let Request {
+            query: text,
+            augmented,
+            date_hints,
+            ..
+        } = self.request;
         let normative = parse(augmented.unwrap_or(text))?;
         // Extended matching reads the words as they were asked, and has the dates as hints.
         let query = match self.setup.matching {
@@ -50,12 +55,23 @@ impl Keywords<'_> {
     /// The fuzzy rung.
     pub fn fuzzy(&self, tokens: &[String]) -> Result<Vec<Hit>> {
         let Setup { index, fuzzy, .. } = self.setup;
-        fuzzy.search(index, tokens, self.request.candidate_k, self.request.filters)
+        fuzzy.search(
+            index,
+            tokens,
+            self.request.candidate_k,
+            self.request.filters,
+        )
     }
 
     fn search_query(&self, query: &Query, date_hints: &[String]) -> Result<Vec<Hit>> {
-        let Request { candidate_k, filters, .. } = self.request;
-        self.setup.index.search_bm25(query, *candidate_k, filters, &self.options(date_hints))
+        let Request {
+            candidate_k,
+            filters,
+            ..
+        } = self.request;
+        self.setup
+            .index
+            .search_bm25(query, *candidate_k, filters, &self.options(date_hints))
     }
 
     fn options<'b>(&'b self, date_hints: &'b [String]) -> MatchOptions<'b> {

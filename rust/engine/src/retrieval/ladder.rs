@@ -19,13 +19,20 @@ pub(super) fn climb(
     // Rung 2 refreshes the index; SQLite's is never stale.
     let rungs = [
         (Strategy::StrongestTerm, strongest),
-        (Strategy::RefreshedSanitised, Some(sanitised.clone()).filter(|text| !text.is_empty())),
+        (
+            Strategy::RefreshedSanitised,
+            Some(sanitised.clone()).filter(|text| !text.is_empty()),
+        ),
         (Strategy::RefreshedStrongest, strongest_term(&sanitised)),
     ];
     for (strategy, text) in rungs {
         let Some(text) = text else { continue };
         let hits = keywords.search(&text)?;
-        attempts.push(Attempt { strategy, query: text, hits: hits.len() });
+        attempts.push(Attempt {
+            strategy,
+            query: text,
+            hits: hits.len(),
+        });
         if !hits.is_empty() {
             return Ok(hits);
         }

@@ -21,7 +21,7 @@ pub mod unanimity;
 pub use fuse::reciprocal_rank_fusion;
 pub use fuzzy::FuzzyChunks;
 pub use intent::Intent;
-pub use request::{Embedding, Mode, Request, Setup};
+pub use request::{Embedding, Mode, Request, Reranker, Setup};
 pub use rerank_text::rerank_text;
 pub use reweight::{Condition, Multiplier, Reweighted, reweight};
 pub use search::{Found, search};

@@ -33,12 +33,15 @@ impl Mode {
     /// The mode of that name.
     pub fn from_name(name: &str) -> Result<Self> {
         let modes = [Self::Auto, Self::Bm25, Self::Semantic, Self::Hybrid];
-        modes.into_iter().find(|mode| mode.as_str() == name).ok_or_else(|| {
-            let message = format!(
-                "mode must be \"auto\", \"bm25\", \"semantic\" or \"hybrid\", not {name:?}"
-            );
-            Error::new(ErrorCode::InvalidOption, message)
-        })
+        modes
+            .into_iter()
+            .find(|mode| mode.as_str() == name)
+            .ok_or_else(|| {
+                let message = format!(
+                    "mode must be \"auto\", \"bm25\", \"semantic\" or \"hybrid\", not {name:?}"
+                );
+                Error::new(ErrorCode::InvalidOption, message)
+            })
     }
 }
 
@@ -69,6 +72,17 @@ pub enum Embedding<'a> {
     Vector(&'a [f32]),
 }
 
+/// Whether the hits go on to a reranker.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reranker {
+    /// The caller switched it off.
+    Off,
+    /// There is none.
+    Absent,
+    /// It runs, unless there is a reason not to.
+    Ready,
+}
+
 /// One search.
 #[derive(Clone, Copy)]
 pub struct Request<'a> {
@@ -80,16 +94,12 @@ pub struct Request<'a> {
     pub date_hints: &'a [String],
     /// Which legs take part.
     pub mode: Mode,
-    /// Whether there is an embedder at all.
-    pub has_embedder: bool,
     /// The query's vector.
     pub embedding: Embedding<'a>,
     /// How long each leg may be; at least 1.
     pub candidate_k: usize,
-    /// Whether a reranker may run.
-    pub rerank: bool,
-    /// Whether there is a reranker.
-    pub has_reranker: bool,
+    /// Whether a reranker is to see the head.
+    pub reranker: Reranker,
     /// Leave the ladder out when the query finds nothing.
     pub skip_retry_ladder: bool,
     /// What may be found.

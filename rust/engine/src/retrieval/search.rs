@@ -6,7 +6,7 @@ use super::fuse::{DEFAULT_K, reciprocal_rank_fusion};
 use super::intent::Intent;
 use super::keywords::{Compiled, Keywords};
 use super::ladder;
-use super::request::{Embedding, Mode, Request, Setup};
+use super::request::{Embedding, Mode, Request, Reranker, Setup};
 use super::reweight::{Reweighted, reweight};
 use super::trace::{Attempt, SkippedReason, Stage, Strategy, Timings, Trace};
 use super::unanimity::{DEFAULT_AGREE_MIN, WINDOW, unanimity};
@@ -37,9 +37,12 @@ pub fn search(setup: &Setup<'_>, request: &Request<'_>) -> Result<Found> {
     let mode = resolve(request, &vector);
     let fused = timed(&mut timings.fuse, || fuse(mode, &bm25.hits, vector.hits()));
     let fused_count = fused.len();
-    let hits = timed(&mut timings.reweight, || reweight(Intent::detect(request.query)?, fused))?;
+    let hits = timed(&mut timings.reweight, || {
+        reweight(Intent::detect(request.query)?, fused)
+    })?;
     let (rerank_skipped_reason, agreements) =
         rerank_gate(request, fused_count, &bm25.hits, vector.hits());
+    let error_stage = error_stage(&bm25, &vector);
     let trace = Trace {
         mode,
         original_query: request.query.to_owned(),
@@ -56,11 +59,17 @@ pub fn search(setup: &Setup<'_>, request: &Request<'_>) -> Result<Found> {
         embedder_used: matches!(vector, VectorLeg::Answered(_)),
         unanimity: agreements,
         rerank_skipped_reason,
-        error_stage: error_stage(&bm25, &vector),
+        error_stage,
         timings,
     };
-    let failure = bm25.failure.filter(|_| !matches!(vector, VectorLeg::Answered(_)));
-    Ok(Found { hits, trace, failure })
+    let failure = bm25
+        .failure
+        .filter(|_| !matches!(vector, VectorLeg::Answered(_)));
+    Ok(Found {
+        hits,
+        trace,
+        failure,
+    })
 }
 
 /// The BM25 leg and its ladder.
@@ -75,7 +84,11 @@ fn bm25_leg(
     compiled: &Compiled,
     timings: &mut Timings,
 ) -> Result<Bm25Leg> {
-    let mut leg = Bm25Leg { hits: Vec::new(), attempts: Vec::new(), failure: None };
+    let mut leg = Bm25Leg {
+        hits: Vec::new(),
+        attempts: Vec::new(),
+        failure: None,
+    };
     match timed(&mut timings.bm25, || keywords.run(compiled)) {
         Ok(hits) => leg.hits = hits,
         Err(error) => {
@@ -131,7 +144,10 @@ fn vector_leg(setup: &Setup<'_>, request: &Request<'_>) -> Result<VectorLeg> {
         Embedding::Empty => return Ok(VectorLeg::Empty),
         Embedding::Vector(vector) => vector,
     };
-    match setup.index.search_vector(vector, request.candidate_k, request.filters) {
+    match setup
+        .index
+        .search_vector(vector, request.candidate_k, request.filters)
+    {
         Ok(hits) => Ok(VectorLeg::Answered(hits)),
         Err(error) => of_the_leg(error).map(|_| VectorLeg::Failed),
     }
@@ -140,7 +156,10 @@ fn vector_leg(setup: &Setup<'_>, request: &Request<'_>) -> Result<VectorLeg> {
 /// An error that only this leg has; one of the caller, or of a handle that is gone, is passed on.
 fn of_the_leg(error: Error) -> Result<Error> {
     let code = error.code();
-    let caller = matches!(code.kind(), ErrorKind::InvalidInput | ErrorKind::QueryTooLarge);
+    let caller = matches!(
+        code.kind(),
+        ErrorKind::InvalidInput | ErrorKind::QueryTooLarge
+    );
     if caller || matches!(code, ErrorCode::IndexClosed | ErrorCode::IndexForked) {
         return Err(error);
     }
@@ -158,7 +177,7 @@ fn error_stage(bm25: &Bm25Leg, vector: &VectorLeg) -> Option<Stage> {
 fn asks_for_vectors(request: &Request<'_>) -> bool {
     match request.mode {
         Mode::Semantic | Mode::Hybrid => true,
-        Mode::Auto => request.has_embedder,
+        Mode::Auto => request.embedding != Embedding::Absent,
         Mode::Bm25 => false,
     }
 }
@@ -190,11 +209,10 @@ fn rerank_gate(
     if fused_count == 0 {
         return (Some(SkippedReason::EmptyCandidates), None);
     }
-    if !request.rerank {
-        return (Some(SkippedReason::ModeOff), None);
-    }
-    if !request.has_reranker {
-        return (Some(SkippedReason::NoReranker), None);
+    match request.reranker {
+        Reranker::Off => return (Some(SkippedReason::ModeOff), None),
+        Reranker::Absent => return (Some(SkippedReason::NoReranker), None),
+        Reranker::Ready => {}
     }
     let head = |hits: &[Hit]| -> Vec<String> {
         hits.iter().take(WINDOW).map(|hit| hit.id.clone()).collect()
