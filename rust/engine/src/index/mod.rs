@@ -1,6 +1,7 @@
 //! The embedded index: one SQLite file (spec/index.md).
 
 mod backup;
+mod catalogue;
 mod changes;
 mod check;
 mod chunk;
