@@ -16,6 +16,9 @@ class IndexStats:
     `chunks` and `paths` count chunks and their different paths, `size_bytes` is the size of
     the database without its write-ahead log, `tokenizer` what the index was made with,
     `schema_version` the version of its tables, `sqlite_version` the SQLite that reads it.
+    `dimensions` and `embedder` say what the vectors are, None where that is not known; `vectors`
+    counts the chunks that have one, and `vector_bytes` is the memory in which this handle keeps
+    them: 0 before they are first searched.
     """
 
     chunks: int
@@ -24,3 +27,7 @@ class IndexStats:
     tokenizer: str
     schema_version: int
     sqlite_version: str
+    dimensions: int | None
+    embedder: str | None
+    vectors: int
+    vector_bytes: int

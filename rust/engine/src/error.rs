@@ -68,6 +68,12 @@ error_codes! {
         UnknownTokenizer = "unknown_tokenizer",
         /// Another tokenizer than the one the file was made with.
         TokenizerMismatch = "tokenizer_mismatch",
+        /// A vector that is none, or cannot be searched with.
+        InvalidVector = "invalid_vector",
+        /// A vector of another dimension than the index's.
+        DimensionMismatch = "dimension_mismatch",
+        /// Vectors of another embedder than the index's.
+        EmbedderMismatch = "embedder_mismatch",
         /// A handle that cannot be pickled.
         NotPicklable = "not_picklable",
     }

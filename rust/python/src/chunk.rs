@@ -6,13 +6,16 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple, PyType};
 
 use crate::value::{self, Argument};
+use crate::vector;
 
 /// One searchable piece of knowledge (spec/index.md, "Chunks").
 ///
 /// `id` names it in an index, `path` says where it comes from and may be shared, `ordinal` is
 /// its place among the chunks of its path (from 0). `path`, `title`, `summary`, `tags` and
 /// `content` are searched; `tags` and `metadata` (JSON with str keys) can be filtered by.
-/// Immutable; `metadata` gives a new dict each time.
+/// `embedding` is its vector: a buffer of floats, such as a numpy array, or a sequence of
+/// numbers; empty, or all zeros, it says that there is none to be had (spec/index.md, "Vectors").
+/// Immutable; `metadata` gives a new dict each time, `embedding` a new array.
 ///
 /// Raises InvalidInputError for a value that cannot be stored exactly.
 #[pyclass(name = "Chunk", module = "hedgerow", frozen, eq)]
@@ -28,14 +31,15 @@ type ChunkArguments<'py> = (
     Bound<'py, PyTuple>,
     Bound<'py, PyDict>,
     i64,
+    Option<Bound<'py, PyAny>>,
 );
 
 #[pymethods]
 impl PyChunk {
     #[new]
     #[pyo3(
-        signature = (id, path, content, title=None, summary=None, tags=None, metadata=None, ordinal=None),
-        text_signature = "(id, path, content, title='', summary='', tags=(), metadata=None, ordinal=0)"
+        signature = (id, path, content, title=None, summary=None, tags=None, metadata=None, ordinal=None, embedding=None),
+        text_signature = "(id, path, content, title='', summary='', tags=(), metadata=None, ordinal=0, embedding=None)"
     )]
     #[allow(clippy::too_many_arguments, reason = "a chunk has that many fields")]
     fn new(
@@ -47,6 +51,7 @@ impl PyChunk {
         tags: Option<&Bound<'_, PyAny>>,
         metadata: Option<&Bound<'_, PyAny>>,
         ordinal: Option<&Bound<'_, PyAny>>,
+        embedding: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
         Ok(Self(Chunk {
             id: field("id").text(id)?,
@@ -60,6 +65,9 @@ impl PyChunk {
             tags: tags.map_or_else(|| Ok(Vec::new()), |tags| field("tags").texts(tags))?,
             metadata: field("metadata").json_object(metadata)?,
             ordinal: ordinal.map_or(Ok(0), self::ordinal)?,
+            embedding: embedding
+                .map(|embedding| vector::vector(embedding, field("embedding")))
+                .transpose()?,
         }))
     }
 
@@ -111,6 +119,25 @@ impl PyChunk {
         self.0.ordinal
     }
 
+    /// Its vector, as a new array.array of float32; None when it has none.
+    ///
+    /// An index gives it back with length 1.
+    #[getter]
+    fn embedding<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        let embedding = self.0.embedding.as_ref();
+        embedding
+            .map(|vector| vector::array(py, vector))
+            .transpose()
+    }
+
+    /// The same chunk with another vector.
+    fn _with_embedding(&self, embedding: &Bound<'_, PyAny>) -> PyResult<Self> {
+        Ok(Self(Chunk {
+            embedding: Some(vector::vector(embedding, field("embedding"))?),
+            ..self.0.clone()
+        }))
+    }
+
     fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
         let shown = |text: &str| value::shown(py, text);
         Ok(format!(
@@ -138,7 +165,10 @@ impl PyChunk {
             ..
         } = chunk.0.clone();
         let (tags, metadata) = (chunk.tags(py)?, chunk.metadata(py)?);
-        let arguments = (id, path, content, title, summary, tags, metadata, ordinal);
+        let embedding = chunk.embedding(py)?;
+        let arguments = (
+            id, path, content, title, summary, tags, metadata, ordinal, embedding,
+        );
         Ok((slf.get_type(), arguments))
     }
 }
@@ -173,4 +203,9 @@ pub fn chunks(object: &Bound<'_, PyAny>) -> PyResult<Vec<Py<PyChunk>>> {
             }
         })
         .collect()
+}
+
+/// The engine's side of chunks.
+pub fn inner(chunks: &[Py<PyChunk>]) -> Vec<&Chunk> {
+    chunks.iter().map(|chunk| &chunk.get().0).collect()
 }

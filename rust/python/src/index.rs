@@ -1,12 +1,11 @@
 //! `Index`: the embedded index.
 
-use std::mem;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use hedgerow_engine::ErrorCode;
-use hedgerow_engine::index::{self, Index, Page};
+use hedgerow_engine::index::{self, Index};
 use hedgerow_engine::query::MatchOptions;
 use hedgerow_engine::text::tokenizer::TokenizerKind;
 use pyo3::prelude::*;
@@ -14,6 +13,7 @@ use pyo3::types::{PyDict, PyTuple};
 
 use crate::aliases::Aliases;
 use crate::chunk::{self, PyChunk};
+use crate::chunk_iterator::PyChunks;
 use crate::compile;
 use crate::errors;
 use crate::filters::FiltersLike;
@@ -21,6 +21,7 @@ use crate::hit::PyHit;
 use crate::query::QueryOrText;
 use crate::text::Text;
 use crate::value::{Argument, Limit};
+use crate::vector::{self, Dimensions};
 
 /// An embedded index: one SQLite file, or memory (spec/index.md).
 ///
@@ -32,52 +33,56 @@ use crate::value::{Argument, Limit};
 /// handle is closed or was opened by another process.
 #[pyclass(name = "Index", module = "hedgerow", frozen)]
 pub struct PyIndex {
-    index: Arc<Index>,
+    pub index: Arc<Index>,
     asked: TokenizerKind,
+    dimensions: Option<usize>,
 }
 
-type OpenArguments = (PathBuf, &'static str, bool);
+type OpenArguments = (PathBuf, Option<usize>, &'static str, bool);
 
 #[pymethods]
 impl PyIndex {
     /// Open an index file; it is made when there is none.
     ///
-    /// `tokenizer` is chosen when the file is made: "porter unicode61" (words by their English
+    /// `dimensions` is how many numbers its vectors have; left out, the first one stored fixes
+    /// it.     /// `tokenizer` is chosen when the file is made: "porter unicode61" (words by their English
     /// stems), "unicode61" (words as they stand) or "trigram" (for text without word spaces).
     /// A file keeps its own; the default is accepted for any. A `read_only` handle refuses to
     /// write, and needs a file that exists.
     ///
-    /// Raises InvalidInputError for an unknown or another tokenizer, IndexFileError for a file
-    /// that cannot be used.
+    /// Raises InvalidInputError for an unknown or another tokenizer and for dimensions that are
+    /// not the file's, IndexFileError for a file that cannot be used.
     #[staticmethod]
-    #[pyo3(signature = (path, *, tokenizer="porter unicode61", read_only=false))]
-    fn open(py: Python<'_>, path: PathBuf, tokenizer: &str, read_only: bool) -> PyResult<Self> {
+    #[pyo3(signature = (path, *, dimensions=None, tokenizer="porter unicode61", read_only=false))]
+    fn open(
+        py: Python<'_>,
+        path: PathBuf,
+        dimensions: Option<Dimensions>,
+        tokenizer: &str,
+        read_only: bool,
+    ) -> PyResult<Self> {
         if path.as_os_str() == ":memory:" {
             return Err(errors::error(
                 ErrorCode::InvalidOption,
                 "path must name a file, not \":memory:\"; use Index.in_memory()",
             ));
         }
-        let (index, asked) = errors::call_detached(py, || {
-            let tokenizer = TokenizerKind::from_name(tokenizer)?;
-            Ok((Index::open(&path, tokenizer, read_only)?, tokenizer))
-        })?;
-        let index = Arc::new(index);
-        Ok(Self { index, asked })
+        Self::made(py, dimensions, tokenizer, |tokenizer| {
+            Index::open(&path, tokenizer, read_only)
+        })
     }
 
     /// Make an index in memory, of at most 2 GiB; it is gone when it is closed.
     ///
     /// A writer waits for running searches, and searches for a running writer.
     #[staticmethod]
-    #[pyo3(signature = (*, tokenizer="porter unicode61"))]
-    fn in_memory(py: Python<'_>, tokenizer: &str) -> PyResult<Self> {
-        let (index, asked) = errors::call_detached(py, || {
-            let tokenizer = TokenizerKind::from_name(tokenizer)?;
-            Ok((Index::in_memory(tokenizer)?, tokenizer))
-        })?;
-        let index = Arc::new(index);
-        Ok(Self { index, asked })
+    #[pyo3(signature = (dimensions=None, tokenizer="porter unicode61"))]
+    fn in_memory(
+        py: Python<'_>,
+        dimensions: Option<Dimensions>,
+        tokenizer: &str,
+    ) -> PyResult<Self> {
+        Self::made(py, dimensions, tokenizer, Index::in_memory)
     }
 
     /// The absolute path of the file, as a pathlib.Path; None in memory.
@@ -101,15 +106,14 @@ impl PyIndex {
     /// Store chunks from any iterable, in one transaction: all of them, or none.
     ///
     /// A chunk replaces the one of the same id and keeps its row, which decides between equal
-    /// scores; of several with one id the last counts. Returns the number of distinct ids.
+    /// scores; of several with one id the last counts. A chunk without an embedding keeps its
+    /// vector while title, summary and content stay the same. Returns the number of distinct ids.
     ///
-    /// Raises InvalidInputError, naming the place, for what is no Chunk or has an empty id.
+    /// Raises InvalidInputError, naming the place, for what is no Chunk, has an empty id or an
+    /// embedding of another dimension than the index.
     fn upsert(&self, py: Python<'_>, chunks: &Bound<'_, PyAny>) -> PyResult<usize> {
         let chunks = chunk::chunks(chunks)?;
-        errors::call_detached(py, || {
-            let chunks: Vec<_> = chunks.iter().map(|chunk| &chunk.get().0).collect();
-            self.index.upsert(&chunks)
-        })
+        errors::call_detached(py, || self.index.upsert(&chunk::inner(&chunks)))
     }
 
     /// Remove the chunks of these ids; returns how many there were.
@@ -137,10 +141,7 @@ impl PyIndex {
     ///
     /// Chunks may be written and deleted meanwhile: what is ahead shows the change.
     fn chunks(&self) -> PyChunks {
-        PyChunks {
-            index: Arc::clone(&self.index),
-            page: Mutex::new(PageState::default()),
-        }
+        PyChunks::new(&self.index)
     }
 
     /// How many chunks there are.
@@ -187,6 +188,37 @@ impl PyIndex {
         Ok(hits.into_iter().map(PyHit).collect())
     }
 
+    /// The best `limit` chunks by the cosine of their vector with this one, best first
+    /// (spec/index.md, "Vectors").
+    ///
+    /// `vector` is a buffer of floats, such as a numpy array, or a sequence of numbers; `filters`
+    /// holds before anything is ranked. All vectors are compared, and equal ones stand by path,
+    /// then by id. A vector that is empty or all zeros finds nothing.
+    ///
+    /// Raises InvalidInputError for a vector of another dimension than the index's or with NaN or
+    /// an infinity, for a limit below 1 and for wrong filters.
+    #[pyo3(
+        signature = (vector, limit=Limit(10), *, filters=None),
+        text_signature = "($self, vector, limit=10, *, filters=None)"
+    )]
+    fn search_vector(
+        &self,
+        py: Python<'_>,
+        vector: &Bound<'_, PyAny>,
+        limit: Limit,
+        filters: Option<FiltersLike>,
+    ) -> PyResult<Vec<PyHit>> {
+        let argument = Argument {
+            name: "vector",
+            code: ErrorCode::InvalidVector,
+        };
+        let vector = vector::vector(vector, argument)?;
+        let filters = filters.map(|filters| filters.0).unwrap_or_default();
+        let hits =
+            errors::call_detached(py, || self.index.search_vector(&vector, limit.0, &filters))?;
+        Ok(hits.into_iter().map(PyHit).collect())
+    }
+
     /// Copy the index into a new file while it is in use: all of it, as of one moment.
     ///
     /// Raises IndexFileError when there is something at `path` already; nothing half-written
@@ -205,6 +237,10 @@ impl PyIndex {
         fields.set_item("tokenizer", stats.tokenizer.as_str())?;
         fields.set_item("schema_version", stats.schema_version)?;
         fields.set_item("sqlite_version", stats.sqlite_version)?;
+        fields.set_item("dimensions", stats.dimensions)?;
+        fields.set_item("embedder", stats.embedder)?;
+        fields.set_item("vectors", stats.vectors)?;
+        fields.set_item("vector_bytes", stats.vector_bytes)?;
         py.import("hedgerow.results")?
             .getattr("IndexStats")?
             .call((), Some(&fields))
@@ -244,12 +280,17 @@ impl PyIndex {
 
     fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
         let tokenizer = self.tokenizer();
+        let dimensions = self.dimensions.map_or_else(String::new, |dimensions| {
+            format!("dimensions={dimensions}, ")
+        });
         Ok(match self.path() {
-            None => format!("Index.in_memory(tokenizer='{tokenizer}')"),
+            None => format!("Index.in_memory({dimensions}tokenizer='{tokenizer}')"),
             Some(path) => {
                 let path = path.as_os_str().into_pyobject(py)?.repr()?;
                 let read_only = if self.read_only() { "True" } else { "False" };
-                format!("Index.open({path}, tokenizer='{tokenizer}', read_only={read_only})")
+                format!(
+                    "Index.open({path}, {dimensions}tokenizer='{tokenizer}', read_only={read_only})"
+                )
             }
         })
     }
@@ -263,14 +304,48 @@ impl PyIndex {
                  backup of it",
             ));
         };
-        let arguments = (path.clone(), handle.asked.as_str(), handle.read_only());
+        let arguments = (
+            path.clone(),
+            handle.dimensions,
+            handle.asked.as_str(),
+            handle.read_only(),
+        );
         Ok((slf.get_type().getattr("_restore")?, arguments))
     }
 
     /// Open an index again from what pickle kept of its handle.
     #[staticmethod]
-    fn _restore(py: Python<'_>, path: PathBuf, tokenizer: &str, read_only: bool) -> PyResult<Self> {
-        Self::open(py, path, tokenizer, read_only)
+    fn _restore(
+        py: Python<'_>,
+        path: PathBuf,
+        dimensions: Option<Dimensions>,
+        tokenizer: &str,
+        read_only: bool,
+    ) -> PyResult<Self> {
+        Self::open(py, path, dimensions, tokenizer, read_only)
+    }
+}
+
+impl PyIndex {
+    fn made(
+        py: Python<'_>,
+        dimensions: Option<Dimensions>,
+        tokenizer: &str,
+        make: impl FnOnce(TokenizerKind) -> hedgerow_engine::Result<Index> + Send,
+    ) -> PyResult<Self> {
+        let dimensions = dimensions.map(|dimensions| dimensions.0);
+        errors::call_detached(py, || {
+            let asked = TokenizerKind::from_name(tokenizer)?;
+            let index = make(asked)?;
+            if let Some(dimensions) = dimensions {
+                index.expect_dimensions(dimensions)?;
+            }
+            Ok(Self {
+                index: Arc::new(index),
+                asked,
+                dimensions,
+            })
+        })
     }
 }
 
@@ -290,47 +365,4 @@ pub fn _after_fork() -> PyResult<()> {
         index::after_fork();
         Ok(())
     })
-}
-
-/// An iterator over the chunks of an index, in row order.
-#[pyclass(name = "ChunkIterator", module = "hedgerow._engine", frozen)]
-pub struct PyChunks {
-    index: Arc<Index>,
-    page: Mutex<PageState>,
-}
-
-#[derive(Default)]
-struct PageState {
-    /// What is left of the page, the next chunk last.
-    left: Vec<hedgerow_engine::index::Chunk>,
-    after: i64,
-    done: bool,
-}
-
-/// Chunks read at once: enough to make the cost of a transaction small.
-const PAGE: u32 = 256;
-
-#[pymethods]
-impl PyChunks {
-    fn __iter__(slf: Bound<'_, Self>) -> Bound<'_, Self> {
-        slf
-    }
-
-    fn __next__(&self, py: Python<'_>) -> PyResult<Option<PyChunk>> {
-        // The lock is taken with the interpreter free, or two threads could wait for each other.
-        let next = errors::call_detached(py, || {
-            let mut state = self.page.lock().unwrap_or_else(PoisonError::into_inner);
-            if state.left.is_empty() && !state.done {
-                let Page { mut chunks, after } = self.index.page(state.after, PAGE)?;
-                chunks.reverse();
-                *state = PageState {
-                    done: chunks.is_empty(),
-                    left: mem::take(&mut chunks),
-                    after,
-                };
-            }
-            Ok(state.left.pop())
-        })?;
-        Ok(next.map(PyChunk))
-    }
 }

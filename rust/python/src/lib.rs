@@ -13,7 +13,9 @@
 mod aliases;
 mod candidate;
 mod chunk;
+mod chunk_iterator;
 mod compile;
+mod embed;
 mod errors;
 mod explain;
 mod filters;
@@ -27,6 +29,7 @@ mod text;
 mod trigram_index;
 mod unanimity;
 mod value;
+mod vector;
 
 use hedgerow_engine::ErrorCode;
 use hedgerow_engine::query::stopwords::{DUTCH, ENGLISH};
@@ -50,7 +53,7 @@ fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<filters::PyFilters>()?;
     module.add_class::<hit::PyHit>()?;
     module.add_class::<index::PyIndex>()?;
-    module.add_class::<index::PyChunks>()?;
+    module.add_class::<chunk_iterator::PyChunks>()?;
     module.add_class::<candidate::PyCandidate>()?;
     module.add_class::<intent::PyIntent>()?;
     module.add_class::<unanimity::PyUnanimity>()?;
@@ -75,6 +78,11 @@ fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
         wrap_pyfunction!(ranking::query_tokens, module)?,
         wrap_pyfunction!(ranking::trigrams, module)?,
         wrap_pyfunction!(ranking::slug_text, module)?,
+        wrap_pyfunction!(embed::_upsert_from, module)?,
+        wrap_pyfunction!(embed::_unembedded, module)?,
+        wrap_pyfunction!(embed::_unembedded_page, module)?,
+        wrap_pyfunction!(embed::_set_embeddings, module)?,
+        wrap_pyfunction!(embed::_check_embedder, module)?,
         wrap_pyfunction!(index::_before_fork, module)?,
         wrap_pyfunction!(index::_after_fork, module)?,
         wrap_pyfunction!(errors::_panic, module)?,

@@ -2,11 +2,12 @@
 
 use rusqlite::{Connection, ErrorCode as SqliteCode};
 
-use super::Index;
+use super::settings::{self, DIMENSIONS};
+use super::{Index, vector};
 use crate::error::Result;
 
 /// Each query finds the ids of chunks, or the numbers of rows, that something is wrong with.
-const DISAGREEMENTS: [(&str, &str); 5] = [
+const DISAGREEMENTS: [(&str, &str); 6] = [
     (
         "chunks are not in the full-text index",
         "SELECT id FROM knowledge_chunks
@@ -38,6 +39,11 @@ const DISAGREEMENTS: [(&str, &str); 5] = [
           WHERE CASE WHEN json_valid(metadata) THEN json_type(metadata) <> 'object'
                      ELSE 1 END",
     ),
+    (
+        "vectors have no chunk",
+        "SELECT 'row ' || row FROM embeddings
+          WHERE row NOT IN (SELECT row FROM knowledge_chunks)",
+    ),
 ];
 
 impl Index {
@@ -54,6 +60,7 @@ impl Index {
             for (what, sql) in DISAGREEMENTS {
                 note(&mut problems, disagreement(connection, what, sql))?;
             }
+            note(&mut problems, vector_problems(connection))?;
             Ok(problems)
         })?;
         if !self.read_only {
@@ -100,18 +107,40 @@ fn text_problems(connection: &Connection) -> rusqlite::Result<Vec<String>> {
     }
 }
 
+/// Vectors that could not have been written: of another dimension, or not of length 1.
+fn vector_problems(connection: &Connection) -> rusqlite::Result<Vec<String>> {
+    let dimensions: usize = settings::get(connection, DIMENSIONS)?.unwrap_or_default();
+    let mut statement =
+        connection.prepare("SELECT row, vector FROM embeddings WHERE length(vector) > 0")?;
+    let mut rows = statement.query([])?;
+    let (mut wrong, mut values) = (Vec::new(), Vec::new());
+    while let Some(row) = rows.next()? {
+        values.clear();
+        let read = vector::read_blob(row.get_ref(1)?.as_blob()?, &mut values);
+        if !read || values.len() != dimensions || vector::unit(&values) != values {
+            wrong.push(format!("row {}", row.get::<_, i64>(0)?));
+        }
+    }
+    let what = format!("vectors are not of length 1 in {dimensions} dimensions");
+    Ok(summed_up(&what, &wrong))
+}
+
 fn disagreement(connection: &Connection, what: &str, sql: &str) -> rusqlite::Result<Vec<String>> {
-    let found = texts(connection, sql)?;
+    Ok(summed_up(what, &texts(connection, sql)?))
+}
+
+/// One sentence for all that is wrong in one way.
+fn summed_up(what: &str, found: &[String]) -> Vec<String> {
     if found.is_empty() {
-        return Ok(Vec::new());
+        return Vec::new();
     }
     let first: Vec<String> = found.iter().take(3).map(|id| format!("{id:?}")).collect();
     let more = if found.len() > 3 { ", …" } else { "" };
-    Ok(vec![format!(
+    vec![format!(
         "{} {what}: {}{more}",
         found.len(),
         first.join(", ")
-    )])
+    )]
 }
 
 fn texts(connection: &Connection, sql: &str) -> rusqlite::Result<Vec<String>> {
@@ -136,6 +165,7 @@ mod tests {
             id: id.to_owned(),
             content: format!("the text of {id}"),
             tags: vec!["two words".to_owned(), "nul\0".to_owned()],
+            embedding: Some(vec![1.0, 2.0]),
             ..Chunk::default()
         });
         index.upsert(&chunks.each_ref()).unwrap();
@@ -155,6 +185,7 @@ mod tests {
                 "DELETE FROM knowledge_chunks WHERE id = 'b'",
                 vec![
                     "1 rows of the full-text index have no chunk: \"row 2\"",
+                    "1 vectors have no chunk: \"row 2\"",
                     differ,
                 ],
             ),
@@ -179,6 +210,12 @@ mod tests {
                 "UPDATE knowledge_chunks SET metadata = '[]'",
                 vec!["3 chunks have metadata that is not a JSON object: \"a\", \"b\", \"c\""],
             ),
+            (
+                "UPDATE embeddings SET vector = x'000080bf' WHERE row = 2;
+                 UPDATE embeddings SET vector = x'000080bf000080bf' WHERE row = 1;
+                 UPDATE embeddings SET vector = x'' WHERE row = 3",
+                vec!["2 vectors are not of length 1 in 2 dimensions: \"row 1\", \"row 2\""],
+            ),
         ] {
             assert_eq!(problems_after(damage), expected, "{damage}");
         }
@@ -197,5 +234,36 @@ mod tests {
             .unwrap();
         let error = index.get("a").unwrap_err();
         assert_eq!(error.code(), crate::ErrorCode::IndexDamaged, "{error}");
+    }
+
+    #[test]
+    fn a_damaged_vector_is_an_error_where_it_is_read() {
+        for (damage, what) in [
+            (
+                "UPDATE embeddings SET vector = x'00'",
+                "the vector of row 1 is not one",
+            ),
+            ("UPDATE embeddings SET row = 2", "a vector has no chunk"),
+            (
+                "UPDATE settings SET value = 'x' WHERE name = 'dimensions'",
+                "invalid digit",
+            ),
+        ] {
+            let index = Index::in_memory(TokenizerKind::Porter).unwrap();
+            let chunk = Chunk {
+                id: "a".to_owned(),
+                embedding: Some(vec![1.0, 2.0]),
+                ..Chunk::default()
+            };
+            index.upsert(&[&chunk]).unwrap();
+            index
+                .write(|connection| connection.execute_batch(damage))
+                .unwrap();
+            let error = index
+                .search_vector(&[1.0, 2.0], 1, &crate::index::Filters::default())
+                .unwrap_err();
+            assert_eq!(error.code(), crate::ErrorCode::IndexDamaged, "{error}");
+            assert!(error.message().contains(what), "{error}");
+        }
     }
 }

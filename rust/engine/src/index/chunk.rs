@@ -5,6 +5,7 @@ use rusqlite::types::Type;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
+use super::vector;
 use crate::error::{Error, ErrorCode, Result};
 
 /// One searchable piece of knowledge.
@@ -26,10 +27,15 @@ pub struct Chunk {
     pub content: String,
     /// Not searched, but filtered by.
     pub metadata: Map<String, Value>,
+    /// Its vector, of any length; empty, or all zeros, it says that there is none to be had.
+    pub embedding: Option<Vec<f32>>,
 }
 
 /// The columns a chunk is read from, in the order of [`Chunk::with_row`].
 pub(super) const COLUMNS: &str = "id, path, ordinal, title, summary, tags, content, metadata";
+/// One more column, for [`Chunk::with_vector`].
+pub(super) const VECTOR: &str =
+    "(SELECT vector FROM embeddings WHERE embeddings.row = knowledge_chunks.row)";
 
 impl Chunk {
     /// Refuse what cannot be stored.
@@ -40,7 +46,10 @@ impl Chunk {
                 "the id is empty; give every chunk an id of its own",
             ));
         }
-        Ok(())
+        match &self.embedding {
+            Some(vector) => vector::check(vector, "the embedding", ErrorCode::InvalidChunk),
+            None => Ok(()),
+        }
     }
 
     /// The number of the row and its chunk, from `row` and [`COLUMNS`].
@@ -54,8 +63,22 @@ impl Chunk {
             tags: json(row, 6)?,
             content: row.get(7)?,
             metadata: json(row, 8)?,
+            embedding: None,
         };
         Ok((row.get(0)?, chunk))
+    }
+
+    /// The same with its vector, from `row`, [`COLUMNS`] and [`VECTOR`].
+    pub(super) fn with_vector(row: &Row<'_>) -> rusqlite::Result<(i64, Self)> {
+        let (number, mut chunk) = Self::with_row(row)?;
+        let mut vector = Vec::new();
+        if let Some(blob) = row.get_ref(9)?.as_blob_or_null()?
+            && !vector::read_blob(blob, &mut vector)
+        {
+            return Err(vector::damaged(number));
+        }
+        chunk.embedding = Some(vector).filter(|vector| !vector.is_empty());
+        Ok((number, chunk))
     }
 
     /// Whether FTS5 sees the same texts.
@@ -65,6 +88,11 @@ impl Chunk {
             && self.summary == other.summary
             && self.tags == other.tags
             && self.content == other.content
+    }
+
+    /// Whether an embedder sees the same texts.
+    pub(super) fn same_meaning(&self, other: &Self) -> bool {
+        self.title == other.title && self.summary == other.summary && self.content == other.content
     }
 
     /// The tags as FTS5 sees them.

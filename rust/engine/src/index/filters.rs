@@ -8,6 +8,8 @@ use rusqlite::{Connection, ToSql, ffi};
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::{Map, Number, Value};
 
+use super::chunk::Chunk;
+
 /// What a chunk must be to count; every condition given must hold.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Filters {
@@ -32,6 +34,18 @@ impl Filters {
     /// Whether every chunk passes.
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
+    }
+
+    /// Whether a chunk that may stand outside the index passes.
+    pub fn accept(&self, chunk: &Chunk) -> bool {
+        let path = self.paths.is_empty() || self.paths.contains(&chunk.path);
+        let prefix = self
+            .path_prefix
+            .as_ref()
+            .is_none_or(|prefix| chunk.path.starts_with(prefix.as_str()));
+        path && prefix
+            && self.tags.iter().all(|tag| chunk.tags.contains(tag))
+            && holds(&chunk.metadata, &self.metadata)
     }
 
     pub(super) fn conditions(&self) -> rusqlite::Result<Conditions> {
@@ -98,9 +112,7 @@ pub(super) fn register(connection: &Connection) -> rusqlite::Result<()> {
     connection.create_scalar_function("hedgerow_holds", 2, flags, |context| {
         let wanted = context.get_or_create_aux(1, parse::<Map<String, Value>>)?;
         let metadata: Map<String, Value> = column(context)?;
-        Ok(wanted
-            .iter()
-            .all(|(key, value)| metadata.get(key).is_some_and(|found| equal(found, value))))
+        Ok(holds(&metadata, &wanted))
     })
 }
 
@@ -117,6 +129,13 @@ fn parse<T: DeserializeOwned>(value: ValueRef<'_>) -> Result<T, FromSqlError> {
 pub(super) fn to_json<T: Serialize + ?Sized>(value: &T) -> rusqlite::Result<String> {
     serde_json::to_string(value)
         .map_err(|error| rusqlite::Error::ToSqlConversionFailure(Box::new(error)))
+}
+
+/// Whether every key of `wanted` is there with an equal value.
+fn holds(metadata: &Map<String, Value>, wanted: &Map<String, Value>) -> bool {
+    wanted
+        .iter()
+        .all(|(key, value)| metadata.get(key).is_some_and(|found| equal(found, value)))
 }
 
 /// JSON equality; numbers are equal when their values are, however they are written.

@@ -3,6 +3,7 @@
 use std::fmt::{self, Display, Formatter};
 use std::path::{self, Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread;
 use std::time::Duration;
 
 use rusqlite::{Connection, ErrorCode as SqliteCode, FileControl, OpenFlags, vtab::array};
@@ -119,6 +120,43 @@ impl Location {
         array::load_module(&connection)?;
         filters::register(&connection)?;
         Ok(connection)
+    }
+
+    /// Switch a file to a write-ahead log, so that readers and a writer do not wait for each other.
+    ///
+    /// SQLite does not wait for its lock here, so two processes that make one file together would
+    /// fail at once.
+    pub fn write_ahead(&self, connection: &Connection) -> Result<()> {
+        const ATTEMPTS: u32 = 200;
+        const PAUSE: Duration = Duration::from_millis(25);
+        if self.path().is_none() {
+            return Ok(());
+        }
+        for _ in 0..ATTEMPTS {
+            let mode = connection.query_row("PRAGMA journal_mode = WAL", [], |row| {
+                row.get::<_, String>(0)
+            });
+            match mode {
+                Ok(mode) if mode == "wal" => return Ok(()),
+                Ok(mode) => {
+                    return Err(Error::new(
+                        ErrorCode::IndexIo,
+                        format!(
+                            "{self} cannot have a write-ahead log (journal mode {mode}); put it \
+                             on a local disk"
+                        ),
+                    ));
+                }
+                Err(error) if error.sqlite_error_code() == Some(SqliteCode::DatabaseBusy) => {
+                    thread::sleep(PAUSE);
+                }
+                Err(error) => return Err(self.error(&error)),
+            }
+        }
+        Err(Error::new(
+            ErrorCode::IndexBusy,
+            format!("{self} was locked by another process for too long; try again"),
+        ))
     }
 
     /// What SQLite reported, in our words.

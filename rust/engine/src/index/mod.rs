@@ -1,20 +1,28 @@
 //! The embedded index: one SQLite file (spec/index.md).
 
 mod backup;
+mod catalogue;
+mod changes;
 mod check;
 mod chunk;
+mod embed;
 mod filters;
 mod fork;
 mod location;
+mod matrix;
 mod pool;
 mod read;
 mod schema;
 mod search;
+mod search_vector;
+mod settings;
+mod space;
+mod vector;
 mod write;
 
 use std::path::{Path, PathBuf};
 use std::process;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::Duration;
 
 use rusqlite::{Connection, Transaction, TransactionBehavior};
@@ -27,8 +35,10 @@ pub use filters::Filters;
 pub use fork::{after_fork, before_fork};
 pub use read::{IndexStats, Page};
 pub use search::Hit;
+pub use space::Space;
 
 use location::Location;
+use matrix::Matrix;
 use pool::Pool;
 use schema::MIGRATIONS;
 
@@ -43,6 +53,26 @@ pub struct Index {
     read_only: bool,
     /// None once closed. Every operation holds the lock shared, so that closing waits for it.
     pool: fork::Shared,
+    /// The vectors, from their first search on. Locked by those only who use the pool already.
+    matrix: Mutex<Option<Arc<Matrix>>>,
+}
+
+/// Why work on a connection stopped: SQLite did not do it, or we would not.
+enum Failure {
+    Sqlite(rusqlite::Error),
+    Refused(Error),
+}
+
+impl From<rusqlite::Error> for Failure {
+    fn from(error: rusqlite::Error) -> Self {
+        Self::Sqlite(error)
+    }
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        Self::Refused(error)
+    }
 }
 
 impl Index {
@@ -72,6 +102,7 @@ impl Index {
             tokenizer,
             read_only,
             pool,
+            matrix: Mutex::default(),
         })
     }
 
@@ -100,6 +131,10 @@ impl Index {
             .unwrap_or_else(PoisonError::into_inner)
             .take();
         drop(pool);
+        self.matrix
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take();
         Ok(())
     }
 
@@ -113,14 +148,17 @@ impl Index {
     }
 
     /// Run `work` on a read connection, outside a transaction.
-    fn on_reader<T>(&self, work: impl FnOnce(&Connection) -> rusqlite::Result<T>) -> Result<T> {
+    fn on_reader<T, E: Into<Failure>>(
+        &self,
+        work: impl FnOnce(&Connection) -> std::result::Result<T, E>,
+    ) -> Result<T> {
         self.with_pool(|pool| {
             let _shared = pool.share();
             let reader = match pool.take_reader() {
                 Some(reader) => reader,
                 None => self.location.connection(true)?,
             };
-            let result = work(&reader).map_err(|error| self.location.error(&error));
+            let result = work(&reader).map_err(|error| self.said(error));
             pool.return_reader(reader);
             result
         })
@@ -137,17 +175,28 @@ impl Index {
 
     /// Run `work` in one write transaction: all of it is kept, or nothing.
     fn write<T>(&self, work: impl FnOnce(&Connection) -> rusqlite::Result<T>) -> Result<T> {
+        self.try_write(|connection| Ok(work(connection)?))
+    }
+
+    /// The same for work that may refuse what it was given.
+    fn try_write<T>(
+        &self,
+        work: impl FnOnce(&Connection) -> std::result::Result<T, Failure>,
+    ) -> Result<T> {
         self.on_writer(|connection| {
             let transaction =
                 Transaction::new_unchecked(connection, TransactionBehavior::Immediate)?;
             let value = work(&transaction)?;
             transaction.commit()?;
-            Ok(value)
+            Ok::<_, Failure>(value)
         })
     }
 
     /// Run `work` on the write connection, while nobody else has it.
-    fn on_writer<T>(&self, work: impl FnOnce(&Connection) -> rusqlite::Result<T>) -> Result<T> {
+    fn on_writer<T, E: Into<Failure>>(
+        &self,
+        work: impl FnOnce(&Connection) -> std::result::Result<T, E>,
+    ) -> Result<T> {
         self.with_pool(|pool| {
             if self.read_only {
                 return Err(self.location.refuse_write());
@@ -158,8 +207,16 @@ impl Index {
                 Some(connection) => connection,
                 None => writer.insert(self.location.connection(false)?),
             };
-            work(connection).map_err(|error| self.location.error(&error))
+            work(connection).map_err(|error| self.said(error))
         })
+    }
+
+    /// Why work stopped, in our words.
+    fn said(&self, failure: impl Into<Failure>) -> Error {
+        match failure.into() {
+            Failure::Sqlite(error) => self.location.error(&error),
+            Failure::Refused(error) => error,
+        }
     }
 
     /// How long writes through this handle wait for another process; half a minute if not set.
@@ -249,10 +306,14 @@ mod tests {
         assert!(error.message().contains("no such table"), "{error}");
         let settings: u64 = index
             .read(|connection| {
-                connection.query_row("SELECT count(*) FROM settings", [], |row| row.get(0))
+                connection.query_row(
+                    "SELECT count(*) FROM settings WHERE name = 'a'",
+                    [],
+                    |row| row.get(0),
+                )
             })
             .unwrap();
-        assert_eq!(settings, 1);
+        assert_eq!(settings, 0);
     }
 
     #[test]

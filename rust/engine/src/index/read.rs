@@ -2,7 +2,8 @@
 
 use rusqlite::OptionalExtension;
 
-use super::chunk::{COLUMNS, Chunk};
+use super::chunk::{COLUMNS, Chunk, VECTOR};
+use super::space::Space;
 use super::{Index, schema};
 use crate::error::Result;
 use crate::text::tokenizer::TokenizerKind;
@@ -31,16 +32,24 @@ pub struct IndexStats {
     pub schema_version: usize,
     /// The SQLite that reads it.
     pub sqlite_version: &'static str,
+    /// How many numbers a vector has; None before there was one.
+    pub dimensions: Option<usize>,
+    /// The name of what made the vectors, where it is known.
+    pub embedder: Option<String>,
+    /// How many chunks have a vector.
+    pub vectors: u64,
+    /// The memory that this handle keeps the vectors in: none before they are first searched.
+    pub vector_bytes: usize,
 }
 
 impl Index {
     /// The chunk of an id.
     pub fn get(&self, id: &str) -> Result<Option<Chunk>> {
         self.read(|connection| {
-            let sql = format!("SELECT row, {COLUMNS} FROM knowledge_chunks WHERE id = ?");
+            let sql = format!("SELECT row, {COLUMNS}, {VECTOR} FROM knowledge_chunks WHERE id = ?");
             let found = connection
                 .prepare_cached(&sql)?
-                .query_row([id], Chunk::with_row)
+                .query_row([id], Chunk::with_vector)
                 .optional()?;
             Ok(found.map(|(_, chunk)| chunk))
         })
@@ -50,9 +59,15 @@ impl Index {
     ///
     /// Pages hold on to rows, not places, so that chunks may come and go between two pages.
     pub fn page(&self, after: i64, limit: u32) -> Result<Page> {
+        self.page_where("TRUE", after, limit)
+    }
+
+    /// The same of the chunks that meet a condition.
+    pub(super) fn page_where(&self, condition: &str, after: i64, limit: u32) -> Result<Page> {
         self.read(|connection| {
             let sql = format!(
-                "SELECT row, {COLUMNS} FROM knowledge_chunks WHERE row > ? ORDER BY row LIMIT ?"
+                "SELECT row, {COLUMNS}, {VECTOR} FROM knowledge_chunks
+                  WHERE row > ? AND {condition} ORDER BY row LIMIT ?"
             );
             let mut page = Page {
                 chunks: Vec::new(),
@@ -60,7 +75,7 @@ impl Index {
             };
             for found in connection
                 .prepare_cached(&sql)?
-                .query_map((after, limit), Chunk::with_row)?
+                .query_map((after, limit), Chunk::with_vector)?
             {
                 let (row, chunk) = found?;
                 page.after = row;
@@ -86,7 +101,11 @@ impl Index {
 
     /// Counts and versions, all of one moment.
     pub fn stats(&self) -> Result<IndexStats> {
-        self.read(|connection| {
+        let stats = self.read(|connection| {
+            let Space {
+                dimensions,
+                embedder,
+            } = Space::read(connection)?;
             let number = |sql: &str| connection.query_row(sql, [], |row| row.get::<_, u64>(0));
             Ok(IndexStats {
                 chunks: number("SELECT count(*) FROM knowledge_chunks")?,
@@ -95,7 +114,15 @@ impl Index {
                 tokenizer: self.tokenizer,
                 schema_version: schema::schema_version(),
                 sqlite_version: rusqlite::version(),
+                dimensions,
+                embedder,
+                vectors: number("SELECT count(*) FROM embeddings WHERE length(vector) > 0")?,
+                vector_bytes: 0,
             })
+        })?;
+        Ok(IndexStats {
+            vector_bytes: self.vector_bytes(),
+            ..stats
         })
     }
 }

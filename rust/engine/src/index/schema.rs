@@ -1,9 +1,6 @@
 //! What is in an index file, and how a file of an older version becomes one of this version.
 
-use std::thread;
-use std::time::Duration;
-
-use rusqlite::{Connection, ErrorCode as SqliteCode, Transaction, TransactionBehavior};
+use rusqlite::{Connection, Transaction, TransactionBehavior};
 
 use super::location::Location;
 use crate::error::{Error, ErrorCode, Result};
@@ -16,7 +13,7 @@ const APPLICATION_ID: i64 = 0x4847_5257;
 pub(super) type Migration = fn(&Connection, TokenizerKind) -> rusqlite::Result<()>;
 
 /// Every step: the first makes a new file, and a file of version n needs those from n on.
-pub(super) const MIGRATIONS: &[Migration] = &[create];
+pub(super) const MIGRATIONS: &[Migration] = &[create, add_vectors];
 
 /// The schema version this code writes.
 pub(super) fn schema_version() -> usize {
@@ -63,6 +60,23 @@ fn create(connection: &Connection, tokenizer: TokenizerKind) -> rusqlite::Result
     ))
 }
 
+/// Vectors, each of length 1 in `f32`, little-endian; an empty one says that there is none to be
+/// had for the chunk. `changes` lists which rows the last transactions wrote (`changes.rs`).
+fn add_vectors(connection: &Connection, _: TokenizerKind) -> rusqlite::Result<()> {
+    connection.execute_batch(
+        "CREATE TABLE embeddings (
+             row INTEGER PRIMARY KEY,
+             vector BLOB NOT NULL
+         ) STRICT;
+         CREATE TABLE changes (
+             generation INTEGER NOT NULL,
+             row INTEGER NOT NULL,
+             PRIMARY KEY (generation, row)
+         ) STRICT, WITHOUT ROWID;
+         INSERT INTO settings VALUES ('generation', '0');",
+    )
+}
+
 /// Make, upgrade or recognise the file; the answer is the tokenizer it was made with.
 pub(super) fn prepare(
     connection: &mut Connection,
@@ -75,10 +89,10 @@ pub(super) fn prepare(
         if read_only {
             return Err(needs_writing(location));
         }
-        write_ahead(connection, location)?;
+        location.write_ahead(connection)?;
         migrate(connection, location, asked, migrations)?;
     } else if !read_only {
-        write_ahead(connection, location)?;
+        location.write_ahead(connection)?;
     }
     let kept = stored_tokenizer(connection, location)?;
     if asked == kept || asked == TokenizerKind::default() {
@@ -165,43 +179,6 @@ fn migrate(
     transaction.commit().map_err(at)
 }
 
-/// Switch a file to a write-ahead log, so that readers and a writer do not wait for each other.
-///
-/// SQLite does not wait for its lock here, so two processes that make one file together would
-/// fail at once.
-fn write_ahead(connection: &Connection, location: &Location) -> Result<()> {
-    const ATTEMPTS: u32 = 200;
-    const PAUSE: Duration = Duration::from_millis(25);
-    if location.path().is_none() {
-        return Ok(());
-    }
-    for _ in 0..ATTEMPTS {
-        let mode = connection.query_row("PRAGMA journal_mode = WAL", [], |row| {
-            row.get::<_, String>(0)
-        });
-        match mode {
-            Ok(mode) if mode == "wal" => return Ok(()),
-            Ok(mode) => {
-                return Err(Error::new(
-                    ErrorCode::IndexIo,
-                    format!(
-                        "{location} cannot have a write-ahead log (journal mode {mode}); put it \
-                         on a local disk"
-                    ),
-                ));
-            }
-            Err(error) if error.sqlite_error_code() == Some(SqliteCode::DatabaseBusy) => {
-                thread::sleep(PAUSE);
-            }
-            Err(error) => return Err(location.error(&error)),
-        }
-    }
-    Err(Error::new(
-        ErrorCode::IndexBusy,
-        format!("{location} was locked by another process for too long; try again"),
-    ))
-}
-
 fn stored_tokenizer(connection: &Connection, location: &Location) -> Result<TokenizerKind> {
     let name: String = connection
         .query_row(
@@ -276,9 +253,9 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let location = made(folder.path());
         let (_, _, tables) = state(&location);
-        let kept = prepare_with(&location, false, &[create, add_column]).unwrap();
+        let kept = prepare_with(&location, false, &[create, add_vectors, add_column]).unwrap();
         assert_eq!(kept, TokenizerKind::Unicode61);
-        assert_eq!(state(&location), (APPLICATION_ID, 2, tables));
+        assert_eq!(state(&location), (APPLICATION_ID, 3, tables));
         let content: String = location
             .connection(true)
             .unwrap()
@@ -292,44 +269,88 @@ mod tests {
     }
 
     #[test]
+    fn a_file_of_version_1_is_given_vectors() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("index.db");
+        let location = Location::file(&path, false).unwrap();
+        prepare_with(&location, false, &[create]).unwrap();
+        let connection = location.connection(false).unwrap();
+        connection
+            .execute_batch(
+                "INSERT INTO knowledge_chunks
+                     VALUES (7, 'a', 'p', 0, 'old', '', '[]', '', 'winter garden', '{}');
+                 INSERT INTO knowledge_fts (rowid, path, title, summary, tags, content)
+                     VALUES (7, 'p', 'old', '', '', 'winter garden');",
+            )
+            .unwrap();
+        drop(connection);
+        assert_eq!(state(&location).1, 1);
+        let index = Index::open(&path, TokenizerKind::default(), false).unwrap();
+        assert_eq!(state(&location).1, 2);
+        assert_eq!(index.check().unwrap(), [] as [&str; 0]);
+        let stats = index.stats().unwrap();
+        assert_eq!(
+            (stats.chunks, stats.vectors, stats.dimensions),
+            (1, 0, None)
+        );
+        let stored = index.get("a").unwrap().unwrap();
+        assert_eq!(stored.content, "winter garden");
+        let embedded = Chunk {
+            embedding: Some(vec![0.0, 2.0]),
+            ..stored
+        };
+        assert_eq!(index.upsert(&[&embedded]).unwrap(), 1);
+        let found = index
+            .search_vector(&[0.0, 1.0], 1, &super::super::Filters::default())
+            .unwrap();
+        assert_eq!(found[0].title, "old");
+        assert_eq!(found[0].vector_similarity, Some(1.0));
+    }
+
+    #[test]
     fn a_step_that_fails_leaves_the_file_as_it_was() {
         let folder = tempfile::tempdir().unwrap();
         let location = made(folder.path());
         let before = state(&location);
         // The second of its statements fails; the step before it worked.
-        let error = prepare_with(&location, false, &[create, add_column, add_table]).unwrap_err();
+        let error = prepare_with(
+            &location,
+            false,
+            &[create, add_vectors, add_column, add_table],
+        )
+        .unwrap_err();
         assert_eq!(error.code(), ErrorCode::EngineFault, "{error}");
         assert_eq!(state(&location), before);
-        assert!(prepare_with(&location, false, &[create, add_column]).is_ok());
+        assert!(prepare_with(&location, false, &[create, add_vectors, add_column]).is_ok());
     }
 
     #[test]
     fn an_older_file_opened_read_only_is_not_touched() {
         let folder = tempfile::tempdir().unwrap();
         let location = made(folder.path());
-        let error = prepare_with(&location, true, &[create, add_column]).unwrap_err();
+        let error = prepare_with(&location, true, &[create, add_vectors, add_column]).unwrap_err();
         assert_eq!(error.code(), ErrorCode::IndexReadOnly);
         assert!(
             error.message().contains("once without read_only"),
             "{error}"
         );
-        assert_eq!(state(&location).1, 1);
+        assert_eq!(state(&location).1, 2);
     }
 
     #[test]
     fn a_newer_file_is_refused_untouched() {
         let folder = tempfile::tempdir().unwrap();
         let location = made(folder.path());
-        prepare_with(&location, false, &[create, add_column]).unwrap();
+        prepare_with(&location, false, &[create, add_vectors, add_column]).unwrap();
         let path = location.path().unwrap();
         let before = fs::read(path).unwrap();
         let error = Index::open(path, TokenizerKind::Porter, false)
             .err()
             .unwrap();
         assert_eq!(error.code(), ErrorCode::IndexTooNew);
-        assert!(error.message().contains("version 2"), "{error}");
+        assert!(error.message().contains("version 3"), "{error}");
         assert!(
-            error.message().contains("up to 1; upgrade hedgerow"),
+            error.message().contains("up to 2; upgrade hedgerow"),
             "{error}"
         );
         assert_eq!(fs::read(path).unwrap(), before);

@@ -34,6 +34,20 @@ pub struct Hit {
     pub rerank_score: Option<f64>,
 }
 
+impl From<Chunk> for Hit {
+    fn from(chunk: Chunk) -> Self {
+        Self {
+            id: chunk.id,
+            path: chunk.path,
+            title: chunk.title,
+            summary: chunk.summary,
+            content: chunk.content,
+            metadata: chunk.metadata,
+            ..Self::default()
+        }
+    }
+}
+
 impl Hit {
     /// One sentence that says why the hit stands where it does.
     pub fn explain(&self) -> String {
@@ -71,12 +85,7 @@ impl Index {
         filters: &Filters,
         options: &MatchOptions<'_>,
     ) -> Result<Vec<Hit>> {
-        if limit == 0 {
-            return Err(Error::new(
-                ErrorCode::InvalidLimit,
-                "limit must be at least 1, not 0",
-            ));
-        }
+        check_limit(limit)?;
         let options = MatchOptions {
             tokenizer: self.tokenizer,
             ..*options
@@ -84,7 +93,7 @@ impl Index {
         let expression = compile_match(query, &options)?;
         if expression.is_empty() {
             // A closed or inherited handle is an error whatever the query.
-            return self.on_reader(|_| Ok(Vec::new()));
+            return self.read(|_| Ok(Vec::new()));
         }
         self.read(|connection| {
             let ranked = rank(connection, &expression, limit, filters)?;
@@ -97,6 +106,16 @@ impl Index {
                 .collect()
         })
     }
+}
+
+pub(super) fn check_limit(limit: usize) -> Result<()> {
+    if limit > 0 {
+        return Ok(());
+    }
+    Err(Error::new(
+        ErrorCode::InvalidLimit,
+        "limit must be at least 1, not 0",
+    ))
 }
 
 /// A row and FTS5's score for it: negative, lower is better.
@@ -144,27 +163,21 @@ fn hydrate(
 ) -> rusqlite::Result<Hit> {
     let (_, chunk) = statement
         .query_row([row], Chunk::with_row)
-        // The full-text index knows a row that the table has not.
-        .map_err(|error| match error {
-            rusqlite::Error::QueryReturnedNoRows => damaged(),
-            error => error,
-        })?;
+        .map_err(|error| without_chunk("a row of the full-text index", error))?;
     Ok(Hit {
-        id: chunk.id,
-        path: chunk.path,
-        title: chunk.title,
-        summary: chunk.summary,
-        content: chunk.content,
-        metadata: chunk.metadata,
         score: -score,
         bm25_rank: Some(place),
-        ..Hit::default()
+        ..Hit::from(chunk)
     })
 }
 
-fn damaged() -> rusqlite::Error {
-    rusqlite::Error::SqliteFailure(
-        ffi::Error::new(ffi::SQLITE_CORRUPT),
-        Some("a row of the full-text index has no chunk".to_owned()),
-    )
+/// Finding no chunk for what a search found means that the file is damaged.
+pub(super) fn without_chunk(what: &str, error: rusqlite::Error) -> rusqlite::Error {
+    match error {
+        rusqlite::Error::QueryReturnedNoRows => rusqlite::Error::SqliteFailure(
+            ffi::Error::new(ffi::SQLITE_CORRUPT),
+            Some(format!("{what} has no chunk")),
+        ),
+        error => error,
+    }
 }

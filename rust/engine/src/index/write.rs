@@ -4,9 +4,9 @@ use std::collections::HashMap;
 
 use rusqlite::{CachedStatement, Connection, OptionalExtension, params};
 
-use super::Index;
 use super::chunk::{COLUMNS, Chunk};
 use super::filters::{texts, to_json};
+use super::{Index, changes, vector};
 use crate::error::Result;
 
 impl Index {
@@ -14,19 +14,31 @@ impl Index {
     ///
     /// A replaced chunk keeps its row, and with it its place among equal scores. Of several
     /// chunks of one id the last counts. The answer is the number of distinct ids.
+    ///
+    /// A chunk without an embedding keeps its vector as long as it means the same.
     pub fn upsert(&self, chunks: &[&Chunk]) -> Result<usize> {
+        self.upsert_from(chunks, None)
+    }
+
+    /// The same with embeddings of a named embedder, which must be that of the index.
+    pub fn upsert_from(&self, chunks: &[&Chunk], embedder: Option<&str>) -> Result<usize> {
         for (place, chunk) in chunks.iter().enumerate() {
             chunk
                 .check()
                 .map_err(|error| error.at(&format!("chunks[{place}]")))?;
         }
-        let chunks = last_of_each_id(chunks);
-        self.write(|connection| {
+        let latest = last_of_each_id(chunks);
+        self.try_write(|connection| {
+            let given = chunks.iter().map(|chunk| chunk.embedding.as_deref());
+            self.admit(connection, given, embedder, |place| {
+                format!("chunks[{place}]: the embedding")
+            })?;
             let mut statements = Statements::prepare(connection)?;
-            chunks
-                .iter()
-                .try_for_each(|chunk| statements.upsert(chunk))?;
-            Ok(chunks.len())
+            for chunk in &latest {
+                statements.upsert(chunk)?;
+            }
+            changes::record(connection, &statements.changed)?;
+            Ok(latest.len())
         })
     }
 
@@ -50,8 +62,12 @@ impl Index {
             let mut statements = Statements::prepare(connection)?;
             for (row, chunk) in &found {
                 index(&mut statements.forget, *row, chunk)?;
+                // Before the row itself, whose number may be given to another chunk.
+                statements.vectors.remove(*row)?;
                 statements.delete.execute([row])?;
             }
+            let rows: Vec<i64> = found.iter().map(|(row, _)| *row).collect();
+            changes::record(connection, &rows)?;
             Ok(found.len())
         })
     }
@@ -88,6 +104,9 @@ struct Statements<'c> {
     delete: CachedStatement<'c>,
     index: CachedStatement<'c>,
     forget: CachedStatement<'c>,
+    vectors: VectorStatements<'c>,
+    /// The rows that are not as they were.
+    changed: Vec<i64>,
 }
 
 impl<'c> Statements<'c> {
@@ -116,6 +135,8 @@ impl<'c> Statements<'c> {
                      (knowledge_fts, rowid, path, title, summary, tags, content)
                  VALUES ('delete', ?, ?, ?, ?, ?, ?)",
             )?,
+            vectors: VectorStatements::prepare(connection)?,
+            changed: Vec::new(),
         })
     }
 
@@ -142,14 +163,36 @@ impl<'c> Statements<'c> {
             to_json(&chunk.metadata)?,
             chunk.tag_text(),
         ])?;
-        index(&mut self.index, self.connection.last_insert_rowid(), chunk)
+        let row = self.connection.last_insert_rowid();
+        index(&mut self.index, row, chunk)?;
+        self.changed.push(row);
+        if let Some(embedding) = &chunk.embedding {
+            self.vectors.set(row, embedding)?;
+        }
+        Ok(())
     }
 
     fn replace(&mut self, row: i64, old: &Chunk, new: &Chunk) -> rusqlite::Result<()> {
+        let texts = self.replace_texts(row, old, new)?;
+        let vector = match &new.embedding {
+            Some(embedding) => self.vectors.set(row, embedding)?,
+            None if old.same_meaning(new) => false,
+            // It would stand for a text that is gone.
+            None => self.vectors.remove(row)?,
+        };
+        if texts || vector {
+            self.changed.push(row);
+        }
+        Ok(())
+    }
+
+    /// Replace all but the vector; the answer is whether anything was different.
+    fn replace_texts(&mut self, row: i64, old: &Chunk, new: &Chunk) -> rusqlite::Result<bool> {
         // The text of metadata, since equal objects may differ in the order of their keys.
         let metadata = to_json(&new.metadata)?;
-        if old == new && metadata == to_json(&old.metadata)? {
-            return Ok(());
+        if old.same_texts(new) && old.ordinal == new.ordinal && metadata == to_json(&old.metadata)?
+        {
+            return Ok(false);
         }
         let reindex = !old.same_texts(new);
         if reindex {
@@ -170,7 +213,43 @@ impl<'c> Statements<'c> {
         if reindex {
             index(&mut self.index, row, new)?;
         }
-        Ok(())
+        Ok(true)
+    }
+}
+
+/// The statements of writing vectors.
+pub(super) struct VectorStatements<'c> {
+    find: CachedStatement<'c>,
+    put: CachedStatement<'c>,
+    remove: CachedStatement<'c>,
+}
+
+impl<'c> VectorStatements<'c> {
+    pub fn prepare(connection: &'c Connection) -> rusqlite::Result<Self> {
+        Ok(Self {
+            find: connection.prepare_cached("SELECT vector FROM embeddings WHERE row = ?")?,
+            put: connection.prepare_cached("INSERT OR REPLACE INTO embeddings VALUES (?, ?)")?,
+            remove: connection.prepare_cached("DELETE FROM embeddings WHERE row = ?")?,
+        })
+    }
+
+    /// Store the vector of a row; the answer is whether it had another, or none.
+    pub fn set(&mut self, row: i64, embedding: &[f32]) -> rusqlite::Result<bool> {
+        let blob = vector::to_blob(&vector::unit(embedding));
+        let old: Option<Vec<u8>> = self
+            .find
+            .query_row([row], |found| found.get(0))
+            .optional()?;
+        if old.as_ref() == Some(&blob) {
+            return Ok(false);
+        }
+        self.put.execute(params![row, blob])?;
+        Ok(true)
+    }
+
+    /// Remove the vector of a row; the answer is whether it had one.
+    fn remove(&mut self, row: i64) -> rusqlite::Result<bool> {
+        Ok(self.remove.execute([row])? > 0)
     }
 }
 

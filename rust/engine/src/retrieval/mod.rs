@@ -1,18 +1,30 @@
 //! Retrieval over the index (spec/retrieval.md).
+//!
+//! [`search()`] holds the straight line of stages; each has a file of its own.
 
 pub mod fuse;
+mod fuzzy;
 pub mod intent;
+mod keywords;
+mod ladder;
 mod order;
 mod patterns;
+mod request;
 pub mod rerank_text;
 pub mod retry;
 pub mod reweight;
+mod search;
+mod trace;
 pub mod trigram_index;
 pub mod unanimity;
 
 pub use fuse::reciprocal_rank_fusion;
+pub use fuzzy::FuzzyChunks;
 pub use intent::Intent;
+pub use request::{Embedding, Mode, Request, Reranker, Setup};
 pub use rerank_text::rerank_text;
 pub use reweight::{Condition, Multiplier, Reweighted, reweight};
+pub use search::{Found, search};
+pub use trace::{Attempt, SkippedReason, Stage, Strategy, Timings, Trace};
 pub use trigram_index::{TrigramHit, TrigramIndex};
 pub use unanimity::{Unanimity, unanimity};

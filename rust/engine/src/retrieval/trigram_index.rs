@@ -68,6 +68,16 @@ impl TrigramIndex {
 
     /// The chunks most similar to any of `tokens`, best first; ties by path, then id.
     pub fn search<S: AsRef<str>>(&self, tokens: &[S], limit: usize) -> Result<Vec<TrigramHit>> {
+        self.search_among(tokens, limit, |_| true)
+    }
+
+    /// [`Self::search`] among the ids that may be found.
+    pub fn search_among<S: AsRef<str>>(
+        &self,
+        tokens: &[S],
+        limit: usize,
+        may_be_found: impl Fn(&str) -> bool,
+    ) -> Result<Vec<TrigramHit>> {
         if limit == 0 {
             return Err(Error::new(
                 ErrorCode::InvalidLimit,
@@ -75,6 +85,7 @@ impl TrigramIndex {
             ));
         }
         let mut best = self.similarities(tokens);
+        best.retain(|(entry, _)| may_be_found(&self.entries[*entry].0));
         best.sort_unstable_by(|(entry, left), (other, right)| {
             order::descending(*left, *right).then_with(|| entry.cmp(other))
         });

@@ -1,0 +1,268 @@
+//! Giving vectors to chunks that are stored already.
+
+use rusqlite::{CachedStatement, Connection, OptionalExtension, Row};
+
+use super::chunk::{COLUMNS, Chunk};
+use super::read::Page;
+use super::space::Space;
+use super::write::VectorStatements;
+use super::{Failure, Index, changes, vector};
+use crate::error::{Error, ErrorCode, Result};
+
+/// Whether nobody has said yet what the vector of a chunk is.
+const UNEMBEDDED: &str =
+    "NOT EXISTS (SELECT 1 FROM embeddings WHERE embeddings.row = knowledge_chunks.row)";
+
+impl Index {
+    /// Up to `limit` chunks that have no vector, and whose row comes after `after`; begin with 0.
+    ///
+    /// A chunk that was given an empty vector has none, and is not asked for again.
+    pub fn unembedded_page(&self, after: i64, limit: u32) -> Result<Page> {
+        self.page_where(UNEMBEDDED, after, limit)
+    }
+
+    /// The places of those chunks that would have no vector once they are upserted: they bring
+    /// none, and there is none stored for their texts.
+    pub fn unembedded(&self, chunks: &[&Chunk]) -> Result<Vec<usize>> {
+        self.read(|connection| {
+            let sql =
+                format!("SELECT row, {COLUMNS}, {UNEMBEDDED} FROM knowledge_chunks WHERE id = ?");
+            let mut find = connection.prepare_cached(&sql)?;
+            let mut places = Vec::new();
+            for (place, chunk) in chunks.iter().enumerate() {
+                if chunk.embedding.is_none() && !is_embedded(&mut find, chunk)? {
+                    places.push(place);
+                }
+            }
+            Ok(places)
+        })
+    }
+
+    /// Give stored chunks their vectors, in one transaction; the answer is how many took theirs.
+    ///
+    /// A chunk that is gone by now, or reads differently, is left as it is: the vector would not
+    /// be of its texts.
+    pub fn set_embeddings<V: AsRef<[f32]>>(
+        &self,
+        chunks: &[&Chunk],
+        vectors: &[V],
+        embedder: Option<&str>,
+    ) -> Result<usize> {
+        check_vectors(chunks, vectors)?;
+        self.try_write(|connection| self.store(connection, chunks, vectors, embedder))
+    }
+
+    /// Replace the vectors of all chunks by these, which may be of another embedder and have
+    /// another dimension; otherwise the same.
+    pub fn replace_embeddings<V: AsRef<[f32]>>(
+        &self,
+        chunks: &[&Chunk],
+        vectors: &[V],
+        embedder: Option<&str>,
+    ) -> Result<usize> {
+        check_vectors(chunks, vectors)?;
+        self.try_write(|connection| {
+            let mut had = connection.prepare("SELECT row FROM embeddings")?;
+            let rows: Vec<i64> = had
+                .query_map([], |row| row.get(0))?
+                .collect::<rusqlite::Result<_>>()?;
+            connection.execute("DELETE FROM embeddings", [])?;
+            changes::record(connection, &rows)?;
+            Space {
+                dimensions: None,
+                embedder: embedder.map(ToOwned::to_owned),
+            }
+            .write(connection)?;
+            self.store(connection, chunks, vectors, embedder)
+        })
+    }
+
+    fn store<V: AsRef<[f32]>>(
+        &self,
+        connection: &Connection,
+        chunks: &[&Chunk],
+        vectors: &[V],
+        embedder: Option<&str>,
+    ) -> std::result::Result<usize, Failure> {
+        let given = vectors.iter().map(|vector| Some(vector.as_ref()));
+        self.admit(connection, given, embedder, |place| {
+            format!("vectors[{place}]")
+        })?;
+        let sql = format!("SELECT row, {COLUMNS} FROM knowledge_chunks WHERE id = ?");
+        let mut find = connection.prepare_cached(&sql)?;
+        let mut statements = VectorStatements::prepare(connection)?;
+        let (mut stored, mut changed) = (0, Vec::new());
+        for (chunk, vector) in chunks.iter().zip(vectors) {
+            let found = find.query_row([&chunk.id], Chunk::with_row).optional()?;
+            if let Some((row, _)) = found.filter(|(_, found)| found.same_meaning(chunk)) {
+                stored += 1;
+                if statements.set(row, vector.as_ref())? {
+                    changed.push(row);
+                }
+            }
+        }
+        changes::record(connection, &changed)?;
+        Ok(stored)
+    }
+}
+
+/// Whether the chunk is stored with the same texts and what its vector is.
+fn is_embedded(find: &mut CachedStatement<'_>, chunk: &Chunk) -> rusqlite::Result<bool> {
+    let stored = |row: &Row<'_>| Ok((Chunk::with_row(row)?.1, !row.get::<_, bool>(9)?));
+    let found = find.query_row([&chunk.id], stored).optional()?;
+    Ok(found.is_some_and(|(found, embedded)| embedded && found.same_meaning(chunk)))
+}
+
+fn check_vectors<V: AsRef<[f32]>>(chunks: &[&Chunk], vectors: &[V]) -> Result<()> {
+    if chunks.len() != vectors.len() {
+        return Err(Error::new(
+            ErrorCode::InvalidVector,
+            format!(
+                "there are {} vectors for {} chunks; give one to each",
+                vectors.len(),
+                chunks.len()
+            ),
+        ));
+    }
+    for (place, vector) in vectors.iter().enumerate() {
+        let name = format!("vectors[{place}]");
+        vector::check(vector.as_ref(), &name, ErrorCode::InvalidVector)?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::text::tokenizer::TokenizerKind;
+
+    fn chunk(id: &str, content: &str) -> Chunk {
+        Chunk {
+            id: id.to_owned(),
+            content: content.to_owned(),
+            ..Chunk::default()
+        }
+    }
+
+    fn without_vector(index: &Index) -> Vec<String> {
+        let page = index.unembedded_page(0, 100).unwrap();
+        page.chunks.into_iter().map(|chunk| chunk.id).collect()
+    }
+
+    #[test]
+    fn chunks_are_given_their_vectors_once() {
+        let index = Index::in_memory(TokenizerKind::Porter).unwrap();
+        let chunks = ["a", "b", "c", "d"].map(|id| chunk(id, "old"));
+        let [a, b, c, d] = chunks.each_ref();
+        index.upsert(&[a, b, c, d]).unwrap();
+        assert_eq!(without_vector(&index), ["a", "b", "c", "d"]);
+        assert_eq!(index.unembedded_page(1, 2).unwrap().after, 3);
+        // Meanwhile one is deleted and one rewritten.
+        index.delete(&["b"]).unwrap();
+        index.upsert(&[&chunk("c", "new")]).unwrap();
+        let vectors = [vec![3.0, 4.0], vec![1.0, 0.0], vec![1.0, 0.0], vec![]];
+        let given = index.set_embeddings(&[a, b, c, d], &vectors, Some("one"));
+        assert_eq!(given.unwrap(), 2);
+        assert_eq!(without_vector(&index), ["c"], "d has none to be had");
+        let new = chunk("e", "new");
+        assert_eq!(index.unembedded(&[a, c, d, &new]).unwrap(), [1, 3]);
+        assert_eq!(
+            index.get("a").unwrap().unwrap().embedding,
+            Some(vec![0.6, 0.8])
+        );
+        assert_eq!(index.get("d").unwrap().unwrap().embedding, None);
+        let stats = index.stats().unwrap();
+        assert_eq!((stats.vectors, stats.dimensions), (1, Some(2)));
+        assert_eq!(stats.embedder.as_deref(), Some("one"));
+    }
+
+    #[test]
+    fn another_embedder_is_refused_until_all_is_replaced() {
+        let index = Index::in_memory(TokenizerKind::Porter).unwrap();
+        let [a, b] = ["a", "b"].map(|id| chunk(id, "text"));
+        index.upsert(&[&a, &b]).unwrap();
+        index
+            .set_embeddings(&[&a, &b], &[[1.0, 0.0]; 2], Some("one"))
+            .unwrap();
+        let errors = [
+            index.set_embeddings(&[&a], &[[1.0, 0.0]], Some("two")),
+            index.upsert_from(&[&a], Some("two")),
+            index.check_embedder("two").map(|()| 0),
+        ];
+        for error in errors {
+            let error = error.unwrap_err();
+            assert_eq!(error.code(), ErrorCode::EmbedderMismatch);
+            assert!(
+                error.message().starts_with(
+                    "the index in memory has vectors of the embedder \"one\", not \"two\"; use"
+                ),
+                "{error}"
+            );
+        }
+        let error = index.set_embeddings(&[&b, &a], &[vec![1.0, 0.0], vec![1.0]], None);
+        assert_eq!(error.unwrap_err().code(), ErrorCode::DimensionMismatch);
+        let error = index
+            .set_embeddings(&[&b], &[[f32::INFINITY, 0.0]], None)
+            .unwrap_err();
+        assert_eq!(error.code(), ErrorCode::InvalidVector);
+        assert!(index.set_embeddings(&[&b], &[[1.0, 0.0]; 2], None).is_err());
+
+        let query = [0.0, 0.0, 1.0];
+        let filters = crate::index::Filters::default();
+        assert!(index.search_vector(&query, 5, &filters).is_err());
+        let replaced = index.replace_embeddings(&[&b], &[query], Some("two"));
+        assert_eq!(replaced.unwrap(), 1);
+        let hits = index.search_vector(&query, 5, &filters).unwrap();
+        assert_eq!(hits.len(), 1);
+        assert_eq!(without_vector(&index), ["a"]);
+        assert!(index.check_embedder("two").is_ok());
+        assert!(index.check_embedder("one").is_err());
+        assert_eq!(index.check().unwrap(), [] as [&str; 0]);
+    }
+
+    #[test]
+    fn what_fails_changes_nothing() {
+        let index = Index::in_memory(TokenizerKind::Porter).unwrap();
+        let a = chunk("a", "text");
+        let embedded = Chunk {
+            embedding: Some(vec![1.0, 0.0]),
+            ..a.clone()
+        };
+        let wrong = Chunk {
+            embedding: Some(vec![1.0]),
+            ..chunk("b", "text")
+        };
+        let error = index
+            .upsert_from(&[&embedded, &wrong], Some("one"))
+            .unwrap_err();
+        assert!(
+            error
+                .message()
+                .starts_with("chunks[1]: the embedding has 1 dimensions and the index has 2;"),
+            "{error}"
+        );
+        assert_eq!(index.space().unwrap(), Space::default());
+        assert_eq!(index.len().unwrap(), 0);
+        index.upsert_from(&[&embedded], Some("one")).unwrap();
+        let before = index.space().unwrap();
+        let failed = index.replace_embeddings(&[&a, &a], &[vec![1.0], vec![]], Some("two"));
+        assert_eq!(failed.unwrap(), 2, "the last one counts");
+        let failed = index.replace_embeddings(&[&a, &a], &[vec![1.0], vec![1.0, 1.0]], None);
+        assert!(failed.is_err());
+        assert_ne!(index.space().unwrap(), before);
+        assert_eq!(index.space().unwrap().embedder.as_deref(), Some("two"));
+    }
+
+    #[test]
+    fn a_dimension_can_be_expected() {
+        let index = Index::in_memory(TokenizerKind::Porter).unwrap();
+        index.expect_dimensions(3).unwrap();
+        index.expect_dimensions(3).unwrap();
+        let error = index.expect_dimensions(4).unwrap_err();
+        assert_eq!(
+            error.message(),
+            "the index in memory has vectors of 3 dimensions, not 4; leave the dimensions out, or \
+             embed all chunks anew"
+        );
+    }
+}

@@ -1,0 +1,309 @@
+//! The vectors of an index in memory, one after the other, and scanning them.
+
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+use std::sync::Arc;
+
+use rusqlite::{Connection, OptionalExtension};
+
+use super::changes;
+use super::settings::{self, DIMENSIONS};
+use super::vector::{damaged, dot, read_blob};
+
+/// Every vector of one generation of an index. The order of the rows is of no account.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Matrix {
+    generation: i64,
+    dimensions: usize,
+    /// The row of each vector.
+    rows: Vec<i64>,
+    /// Vector after vector.
+    values: Vec<f32>,
+    /// The place of each row.
+    places: HashMap<i64, usize>,
+}
+
+/// A vector's place in the matrix, and its similarity to the query.
+pub(super) type Scored = (usize, f32);
+
+/// The matrix of the generation that `connection` sees, from `cached` if that is the same.
+///
+/// To be called first in a transaction, with the lock on `cached` held since before it began:
+/// then no thread comes with an older generation than the one before, and none reads what
+/// another is reading already.
+pub(super) fn current(
+    connection: &Connection,
+    cached: &mut Option<Arc<Matrix>>,
+) -> rusqlite::Result<Arc<Matrix>> {
+    let generation = changes::generation(connection)?;
+    // Taken out, since it is not whole when reading fails on the way.
+    let matrix = match cached.take() {
+        Some(matrix) if matrix.generation == generation => matrix,
+        older => read(connection, generation, older)?,
+    };
+    *cached = Some(Arc::clone(&matrix));
+    Ok(matrix)
+}
+
+fn read(
+    connection: &Connection,
+    generation: i64,
+    older: Option<Arc<Matrix>>,
+) -> rusqlite::Result<Arc<Matrix>> {
+    if let Some(mut matrix) = older
+        && let Some(rows) = matrix.changed(connection)?
+    {
+        // Copied when a search still uses the older one.
+        Arc::make_mut(&mut matrix).refresh(connection, generation, &rows)?;
+        return Ok(matrix);
+    }
+    Matrix::load(connection, generation).map(Arc::new)
+}
+
+impl Matrix {
+    fn load(connection: &Connection, generation: i64) -> rusqlite::Result<Self> {
+        let mut matrix = Self {
+            generation,
+            dimensions: settings::get(connection, DIMENSIONS)?.unwrap_or_default(),
+            ..Self::default()
+        };
+        let mut statement = connection.prepare_cached("SELECT row, vector FROM embeddings")?;
+        let mut found = statement.query([])?;
+        while let Some(found) = found.next()? {
+            matrix.put(found.get(0)?, found.get_ref(1)?.as_blob()?)?;
+        }
+        matrix.values.shrink_to_fit();
+        Ok(matrix)
+    }
+
+    /// The rows to read again; None when everything must be.
+    fn changed(&self, connection: &Connection) -> rusqlite::Result<Option<Vec<i64>>> {
+        let dimensions: Option<usize> = settings::get(connection, DIMENSIONS)?;
+        if dimensions.unwrap_or_default() != self.dimensions {
+            return Ok(None);
+        }
+        changes::since(connection, self.generation)
+    }
+
+    fn refresh(
+        &mut self,
+        connection: &Connection,
+        generation: i64,
+        rows: &[i64],
+    ) -> rusqlite::Result<()> {
+        let mut find = connection.prepare_cached("SELECT vector FROM embeddings WHERE row = ?")?;
+        for row in rows {
+            let blob: Option<Vec<u8>> = find.query_row([row], |found| found.get(0)).optional()?;
+            self.put(*row, &blob.unwrap_or_default())?;
+        }
+        self.generation = generation;
+        Ok(())
+    }
+
+    /// Keep the vector of a row; an empty one is none.
+    fn put(&mut self, row: i64, blob: &[u8]) -> rusqlite::Result<()> {
+        if blob.is_empty() {
+            self.remove(row);
+            return Ok(());
+        }
+        if blob.len() != self.dimensions * size_of::<f32>() {
+            return Err(damaged(row));
+        }
+        let end = self.values.len();
+        if self.values.capacity() == end {
+            // Less than doubling, since this is most of the memory that an index takes.
+            self.values
+                .reserve_exact((end / 8).max(64 * self.dimensions));
+        }
+        if !read_blob(blob, &mut self.values) {
+            return Err(damaged(row));
+        }
+        match self.places.entry(row) {
+            Entry::Vacant(entry) => {
+                entry.insert(self.rows.len());
+                self.rows.push(row);
+            }
+            Entry::Occupied(entry) => {
+                let start = entry.get() * self.dimensions;
+                self.values.copy_within(end.., start);
+                self.values.truncate(end);
+            }
+        }
+        Ok(())
+    }
+
+    /// Drop the vector of a row, if it has one; the last vector takes its place.
+    fn remove(&mut self, row: i64) {
+        let Some(place) = self.places.remove(&row) else {
+            return;
+        };
+        self.rows.swap_remove(place);
+        let end = self.values.len() - self.dimensions;
+        if let Some(moved) = self.rows.get(place) {
+            self.places.insert(*moved, place);
+            self.values.copy_within(end.., place * self.dimensions);
+        }
+        self.values.truncate(end);
+    }
+
+    /// How many bytes of memory it takes.
+    pub fn bytes(&self) -> usize {
+        self.values.capacity() * size_of::<f32>()
+            + self.rows.capacity() * size_of::<i64>()
+            + self.places.capacity() * size_of::<(i64, usize)>()
+    }
+
+    /// How many vectors there are.
+    pub fn len(&self) -> usize {
+        self.rows.len()
+    }
+
+    /// The row of a vector.
+    pub fn row(&self, place: usize) -> Option<i64> {
+        self.rows.get(place).copied()
+    }
+
+    /// The places of those of these rows that have a vector, in the order of memory.
+    pub fn places(&self, rows: &[i64]) -> Vec<usize> {
+        let places = rows.iter().filter_map(|row| self.places.get(row).copied());
+        let mut places: Vec<usize> = places.collect();
+        places.sort_unstable();
+        places
+    }
+
+    /// For each query the best `limit` vectors, and all that are as good as the last of them, in
+    /// no order. Every vector is read once for all queries.
+    pub fn scan(
+        &self,
+        queries: &[&[f32]],
+        limit: usize,
+        places: impl Iterator<Item = usize>,
+    ) -> Vec<Vec<Scored>> {
+        let mut best: Vec<Best> = queries.iter().map(|_| Best::new(limit)).collect();
+        for place in places {
+            let start = place * self.dimensions;
+            let Some(vector) = self.values.get(start..start + self.dimensions) else {
+                continue;
+            };
+            for (query, best) in queries.iter().zip(&mut best) {
+                // Rounding can leave a little more than 1.
+                best.offer((place, dot(query, vector).clamp(-1.0, 1.0)));
+            }
+        }
+        best.into_iter().map(Best::finish).collect()
+    }
+}
+
+/// The best so far, more of them than asked for until there are enough to be worth cutting.
+struct Best {
+    limit: usize,
+    kept: Vec<Scored>,
+    /// What is worse cannot be among the best.
+    threshold: f32,
+    /// How many to keep before the next cut.
+    room: usize,
+}
+
+impl Best {
+    fn new(limit: usize) -> Self {
+        Self {
+            limit,
+            kept: Vec::new(),
+            threshold: f32::NEG_INFINITY,
+            room: limit.saturating_mul(2).saturating_add(64),
+        }
+    }
+
+    fn offer(&mut self, scored: Scored) {
+        if scored.1 < self.threshold {
+            return;
+        }
+        self.kept.push(scored);
+        if self.kept.len() >= self.room {
+            self.cut();
+            // Equals of the last are all kept, and may be many.
+            self.room = self.room.max(self.kept.len().saturating_mul(2));
+        }
+    }
+
+    fn cut(&mut self) {
+        if self.kept.len() <= self.limit {
+            return;
+        }
+        let last = self.limit - 1;
+        self.kept
+            .select_nth_unstable_by(last, |left, right| right.1.total_cmp(&left.1));
+        if let Some((_, threshold)) = self.kept.get(last) {
+            self.threshold = *threshold;
+        }
+        let threshold = self.threshold;
+        self.kept.retain(|(_, similarity)| *similarity >= threshold);
+    }
+
+    fn finish(mut self) -> Vec<Scored> {
+        self.cut();
+        self.kept
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::index::vector::to_blob;
+
+    fn matrix(vectors: &[(i64, [f32; 2])]) -> Matrix {
+        let mut matrix = Matrix {
+            dimensions: 2,
+            ..Matrix::default()
+        };
+        for (row, vector) in vectors {
+            matrix.put(*row, &to_blob(vector)).unwrap();
+        }
+        matrix
+    }
+
+    fn content(matrix: &Matrix) -> Vec<(i64, Vec<f32>)> {
+        let vectors = matrix.values.chunks(2).map(<[f32]>::to_vec);
+        let mut content: Vec<_> = matrix.rows.iter().copied().zip(vectors).collect();
+        content.sort_unstable_by_key(|(row, _)| *row);
+        for (row, place) in matrix.rows.iter().zip(0..) {
+            assert_eq!(matrix.places.get(row), Some(&place));
+        }
+        assert_eq!(matrix.places.len(), matrix.len());
+        content
+    }
+
+    #[test]
+    fn rows_come_change_and_go() {
+        let mut matrix = matrix(&[(3, [1.0, 0.0]), (5, [0.0, 1.0]), (4, [0.6, 0.8])]);
+        matrix.put(3, &to_blob(&[0.8, 0.6])).unwrap();
+        matrix.put(5, &[]).unwrap();
+        matrix.put(9, &[]).unwrap();
+        assert_eq!(content(&matrix), [(3, vec![0.8, 0.6]), (4, vec![0.6, 0.8])]);
+        assert_eq!(matrix.places(&[1, 3, 4, 5]).len(), 2);
+        matrix.put(4, &[]).unwrap();
+        matrix.put(3, &[]).unwrap();
+        assert_eq!(content(&matrix), []);
+        assert!(matrix.put(1, &to_blob(&[1.0])).is_err());
+        assert!(matrix.put(1, &to_blob(&[1.0, f32::NAN])).is_err());
+        assert_eq!(content(&matrix), []);
+    }
+
+    #[test]
+    fn the_best_and_their_equals_are_kept() {
+        let vectors: Vec<(i64, [f32; 2])> = (0..1000_i16)
+            .map(|n| (i64::from(n), [f32::from(n % 10) / 10.0, 0.0]))
+            .collect();
+        let matrix = matrix(&vectors);
+        for (limit, expected) in [(1, 100), (100, 100), (101, 200), (999, 1000), (5000, 1000)] {
+            let queries: [&[f32]; 2] = [&[1.0, 0.0], &[-1.0, 0.0]];
+            let found = matrix.scan(&queries, limit, 0..matrix.len());
+            for (best, sign) in found.iter().zip([1.0, -1.0]) {
+                assert_eq!(best.len(), expected, "{limit}");
+                let worst = best.iter().map(|(_, s)| *s).fold(f32::MAX, f32::min);
+                let all = vectors.iter().map(|(_, v)| v[0] * sign);
+                assert_eq!(all.filter(|s| *s >= worst).count(), expected);
+            }
+        }
+    }
+}

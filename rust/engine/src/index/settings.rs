@@ -1,0 +1,49 @@
+//! The table `settings`: a name and a text each.
+
+use std::str::FromStr;
+
+use rusqlite::types::Type;
+use rusqlite::{Connection, OptionalExtension};
+
+/// How many numbers a vector has; fixed by the first one stored.
+pub(super) const DIMENSIONS: &str = "dimensions";
+/// What made the vectors, where it has a name.
+pub(super) const EMBEDDER: &str = "embedder";
+/// How many transactions changed a chunk or a vector.
+pub(super) const GENERATION: &str = "generation";
+/// The generation after which every change is in the table `changes`.
+pub(super) const CHANGES_AFTER: &str = "changes_after";
+
+/// What a setting says; text that cannot be read as such means that the file is damaged.
+pub(super) fn get<T>(connection: &Connection, name: &str) -> rusqlite::Result<Option<T>>
+where
+    T: FromStr<Err: std::error::Error + Send + Sync + 'static>,
+{
+    let text: Option<String> = connection
+        .prepare_cached("SELECT value FROM settings WHERE name = ?")?
+        .query_row([name], |row| row.get(0))
+        .optional()?;
+    text.map(|text| {
+        text.parse().map_err(|error| {
+            rusqlite::Error::FromSqlConversionFailure(0, Type::Text, Box::new(error))
+        })
+    })
+    .transpose()
+}
+
+/// Write a setting, or remove it.
+pub(super) fn set(
+    connection: &Connection,
+    name: &str,
+    value: Option<&str>,
+) -> rusqlite::Result<()> {
+    match value {
+        Some(value) => connection
+            .prepare_cached("INSERT OR REPLACE INTO settings VALUES (?, ?)")?
+            .execute([name, value])?,
+        None => connection
+            .prepare_cached("DELETE FROM settings WHERE name = ?")?
+            .execute([name])?,
+    };
+    Ok(())
+}

@@ -1,0 +1,107 @@
+//! What is asked of a search, and with what.
+
+use super::fuzzy::FuzzyChunks;
+use crate::error::{Error, ErrorCode, Result};
+use crate::index::{Filters, Index};
+use crate::query::{AliasTable, Connective, Matching};
+
+/// Which legs take part.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Mode {
+    /// Both where there is an embedder, else keywords.
+    #[default]
+    Auto,
+    /// Keywords alone.
+    Bm25,
+    /// Vectors alone decide.
+    Semantic,
+    /// Both.
+    Hybrid,
+}
+
+impl Mode {
+    /// The word users see.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Auto => "auto",
+            Self::Bm25 => "bm25",
+            Self::Semantic => "semantic",
+            Self::Hybrid => "hybrid",
+        }
+    }
+
+    /// The mode of that name.
+    pub fn from_name(name: &str) -> Result<Self> {
+        let modes = [Self::Auto, Self::Bm25, Self::Semantic, Self::Hybrid];
+        modes
+            .into_iter()
+            .find(|mode| mode.as_str() == name)
+            .ok_or_else(|| {
+                let message = format!(
+                    "mode must be \"auto\", \"bm25\", \"semantic\" or \"hybrid\", not {name:?}"
+                );
+                Error::new(ErrorCode::InvalidOption, message)
+            })
+    }
+}
+
+/// What every search of one retriever has in common.
+pub struct Setup<'a> {
+    /// What is searched.
+    pub index: &'a Index,
+    /// Alternatives for terms.
+    pub aliases: Option<&'a AliasTable>,
+    /// What joins tokens without an operator.
+    pub default_operator: Connective,
+    /// How words are matched.
+    pub matching: Matching,
+    /// What the fuzzy rung searches.
+    pub fuzzy: &'a FuzzyChunks,
+}
+
+/// What the embedder made of the query, before the engine was called.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Embedding<'a> {
+    /// There is no embedder, or the mode needs none.
+    Absent,
+    /// The embedder failed.
+    Failed,
+    /// The query has no vector.
+    Empty,
+    /// The query's vector.
+    Vector(&'a [f32]),
+}
+
+/// Whether the hits go on to a reranker.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reranker {
+    /// The caller switched it off.
+    Off,
+    /// There is none.
+    Absent,
+    /// It runs, unless there is a reason not to.
+    Ready,
+}
+
+/// One search.
+#[derive(Clone, Copy)]
+pub struct Request<'a> {
+    /// The query as the user wrote it.
+    pub query: &'a str,
+    /// The same with dates, where there are any: this is what is parsed.
+    pub augmented: Option<&'a str>,
+    /// Those dates.
+    pub date_hints: &'a [String],
+    /// Which legs take part.
+    pub mode: Mode,
+    /// The query's vector.
+    pub embedding: Embedding<'a>,
+    /// How long each leg may be; at least 1.
+    pub candidate_k: usize,
+    /// Whether a reranker is to see the head.
+    pub reranker: Reranker,
+    /// Leave the ladder out when the query finds nothing.
+    pub skip_retry_ladder: bool,
+    /// What may be found.
+    pub filters: &'a Filters,
+}

@@ -1,0 +1,142 @@
+//! What a search did, step by step (spec/trace.md).
+
+use std::time::Duration;
+
+use super::request::Mode;
+
+/// A rung of the ladder, in its order; the first is no rung but the query itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Strategy {
+    /// The query as it was compiled.
+    Initial,
+    /// The strongest term of the query.
+    StrongestTerm,
+    /// The query without punctuation.
+    RefreshedSanitised,
+    /// The strongest term of that.
+    RefreshedStrongest,
+    /// Slugs that look like a word of the query.
+    TrigramFuzzy,
+}
+
+impl Strategy {
+    /// The word of the trace.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Initial => "initial",
+            Self::StrongestTerm => "strongest_term",
+            Self::RefreshedSanitised => "refreshed_sanitised",
+            Self::RefreshedStrongest => "refreshed_strongest",
+            Self::TrigramFuzzy => "trigram_fuzzy",
+        }
+    }
+}
+
+/// One search by keywords and what it found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Attempt {
+    /// Which rung.
+    pub strategy: Strategy,
+    /// The compiled query, or the text of the rung.
+    pub query: String,
+    /// How many hits.
+    pub hits: usize,
+}
+
+/// The stage that failed while another one answered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stage {
+    /// Search by keywords.
+    Bm25,
+    /// The embedder or search by vectors.
+    Vector,
+}
+
+impl Stage {
+    /// The word of the trace.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Bm25 => "bm25",
+            Self::Vector => "vector",
+        }
+    }
+}
+
+/// Why no reranker runs: the first of these that holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SkippedReason {
+    /// Nothing was found.
+    EmptyCandidates,
+    /// The caller switched it off.
+    ModeOff,
+    /// There is none.
+    NoReranker,
+    /// Both legs agree on the head.
+    Unanimity,
+}
+
+impl SkippedReason {
+    /// The word of the trace.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::EmptyCandidates => "empty_candidates",
+            Self::ModeOff => "mode_off",
+            Self::NoReranker => "no_reranker",
+            Self::Unanimity => "unanimity",
+        }
+    }
+}
+
+/// How long each stage took, by a monotonic clock. Takes no part in comparisons.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Timings {
+    /// Search by keywords, without the ladder.
+    pub bm25: Duration,
+    /// The ladder.
+    pub ladder: Duration,
+    /// Search by vectors.
+    pub vector: Duration,
+    /// Fusion.
+    pub fuse: Duration,
+    /// Intents.
+    pub reweight: Duration,
+}
+
+/// What a search did.
+#[derive(Debug, Clone)]
+pub struct Trace {
+    /// The mode that was run.
+    pub mode: Mode,
+    /// The query as given.
+    pub original_query: String,
+    /// The text that was parsed, where dates were added to it.
+    pub augmented_query: Option<String>,
+    /// The dates that were added.
+    pub date_hints: Vec<String>,
+    /// The normative text.
+    pub compiled_query: String,
+    /// What SQLite ran; empty when nothing was searchable.
+    pub match_query: String,
+    /// How long each leg may be.
+    pub candidate_k: usize,
+    /// Every search by keywords.
+    pub attempts: Vec<Attempt>,
+    /// The length of the BM25 leg.
+    pub bm25_count: usize,
+    /// The length of the vector leg.
+    pub vector_count: usize,
+    /// How many hits fusion left.
+    pub fused_count: usize,
+    /// Whether a mode with vectors was asked for and keywords answered alone.
+    pub fell_back_to_bm25: bool,
+    /// Whether a vector took part.
+    pub embedder_used: bool,
+    /// At how many places of the head both legs agree, where that stopped the reranker.
+    pub unanimity: Option<usize>,
+    /// Why no reranker is to run; None when one is.
+    pub rerank_skipped_reason: Option<SkippedReason>,
+    /// The stage that failed.
+    pub error_stage: Option<Stage>,
+    /// How long it took.
+    pub timings: Timings,
+}

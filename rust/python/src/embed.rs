@@ -1,0 +1,82 @@
+//! What the Python side needs to embed chunks: which have no vector, and giving them theirs.
+
+use pyo3::prelude::*;
+
+use crate::chunk::{self, PyChunk};
+use crate::errors;
+use crate::index::PyIndex;
+use crate::text::Text;
+use crate::vector;
+
+/// Store chunks whose embeddings are of this embedder, which must be the index's.
+#[pyfunction]
+#[pyo3(signature = (index, chunks, embedder=None))]
+pub fn _upsert_from(
+    py: Python<'_>,
+    index: &Bound<'_, PyIndex>,
+    chunks: &Bound<'_, PyAny>,
+    embedder: Option<Text>,
+) -> PyResult<usize> {
+    let chunks = chunk::chunks(chunks)?;
+    let index = &index.get().index;
+    errors::call_detached(py, || {
+        index.upsert_from(&chunk::inner(&chunks), embedder.as_deref())
+    })
+}
+
+/// The places of those chunks that would have no vector once they are upserted.
+#[pyfunction]
+pub fn _unembedded(
+    py: Python<'_>,
+    index: &Bound<'_, PyIndex>,
+    chunks: &Bound<'_, PyAny>,
+) -> PyResult<Vec<usize>> {
+    let chunks = chunk::chunks(chunks)?;
+    let index = &index.get().index;
+    errors::call_detached(py, || index.unembedded(&chunk::inner(&chunks)))
+}
+
+/// Up to `limit` stored chunks without a vector, and where the next page begins (at first 0).
+#[pyfunction]
+pub fn _unembedded_page(
+    py: Python<'_>,
+    index: &Bound<'_, PyIndex>,
+    after: i64,
+    limit: u32,
+) -> PyResult<(Vec<PyChunk>, i64)> {
+    let index = &index.get().index;
+    let page = errors::call_detached(py, || index.unembedded_page(after, limit))?;
+    Ok((page.chunks.into_iter().map(PyChunk).collect(), page.after))
+}
+
+/// Give stored chunks their vectors; returns how many still had the texts and took theirs.
+/// With `replace` all other vectors go, and dimension and embedder may be others.
+#[pyfunction]
+#[pyo3(signature = (index, chunks, vectors, embedder=None, *, replace=false))]
+pub fn _set_embeddings(
+    py: Python<'_>,
+    index: &Bound<'_, PyIndex>,
+    chunks: &Bound<'_, PyAny>,
+    vectors: &Bound<'_, PyAny>,
+    embedder: Option<Text>,
+    replace: bool,
+) -> PyResult<usize> {
+    let chunks = chunk::chunks(chunks)?;
+    let vectors = vector::vectors(vectors, "vectors")?;
+    let index = &index.get().index;
+    errors::call_detached(py, || {
+        let (chunks, embedder) = (chunk::inner(&chunks), embedder.as_deref());
+        if replace {
+            index.replace_embeddings(&chunks, &vectors, embedder)
+        } else {
+            index.set_embeddings(&chunks, &vectors, embedder)
+        }
+    })
+}
+
+/// Refuse another embedder than the one the vectors are of, where that is known.
+#[pyfunction]
+pub fn _check_embedder(py: Python<'_>, index: &Bound<'_, PyIndex>, embedder: Text) -> PyResult<()> {
+    let index = &index.get().index;
+    errors::call_detached(py, || index.check_embedder(&embedder))
+}

@@ -1,0 +1,203 @@
+//! Vectors as they come from Python: a buffer, or a sequence of numbers.
+//!
+//! Buffers go through `memoryview`, whose `tobytes` is one call however long the vector is. (The
+//! limited API of Python 3.10, which the wheel is built for, has no buffers of its own.)
+
+use hedgerow_engine::ErrorCode;
+use pyo3::prelude::*;
+use pyo3::types::{PyByteArray, PyBytes, PyDict, PyFrozenSet, PyMemoryView, PySet, PyString};
+
+use crate::errors;
+use crate::value::Argument;
+
+/// One vector, under check.
+pub fn vector(object: &Bound<'_, PyAny>, argument: Argument<'_>) -> PyResult<Vec<f32>> {
+    match Buffer::of(object, argument)? {
+        Some(buffer) if buffer.shape.len() != 1 => Err(argument.error(&format!(
+            "has {} axes; give one vector at a time",
+            buffer.shape.len()
+        ))),
+        Some(buffer) if buffer.is_plain() => buffer.numbers(argument),
+        _ => numbers(object, argument),
+    }
+}
+
+/// Vectors of any lengths: a buffer with a row for each, or an iterable of vectors.
+pub fn vectors(object: &Bound<'_, PyAny>, name: &str) -> PyResult<Vec<Vec<f32>>> {
+    let argument = Argument {
+        name,
+        code: ErrorCode::InvalidVector,
+    };
+    if let Some(buffer) = Buffer::of(object, argument)?
+        && let [rows, length] = buffer.shape[..]
+        && length > 0
+        && buffer.is_plain()
+    {
+        let numbers = buffer.numbers(argument)?;
+        debug_assert_eq!(numbers.len(), rows * length);
+        return Ok(numbers.chunks(length).map(<[f32]>::to_vec).collect());
+    }
+    let Ok(rows) = object.try_iter() else {
+        return Err(argument.wrong("must be an iterable of vectors", object));
+    };
+    rows.enumerate()
+        .map(|(place, row)| {
+            let name = format!("{name}[{place}]");
+            let code = argument.code;
+            vector(&row?, Argument { name: &name, code })
+        })
+        .collect()
+}
+
+/// A vector as Python keeps it: `array.array("f")`, which numpy takes over without a loop.
+pub fn array<'py>(py: Python<'py>, vector: &[f32]) -> PyResult<Bound<'py, PyAny>> {
+    let bytes: Vec<u8> = vector
+        .iter()
+        .flat_map(|value| value.to_ne_bytes())
+        .collect();
+    py.import("array")?
+        .getattr("array")?
+        .call1(("f", PyBytes::new(py, &bytes)))
+}
+
+/// What an object shows of its memory.
+struct Buffer<'py> {
+    view: Bound<'py, PyMemoryView>,
+    shape: Vec<usize>,
+    /// The format without its byte order.
+    letter: String,
+    little_endian: bool,
+}
+
+impl<'py> Buffer<'py> {
+    /// None for an object without the buffer protocol. Bytes have it, and are not numbers.
+    fn of(object: &Bound<'py, PyAny>, argument: Argument<'_>) -> PyResult<Option<Self>> {
+        if object.is_instance_of::<PyBytes>() || object.is_instance_of::<PyByteArray>() {
+            return Err(wrong(argument, object));
+        }
+        let Ok(view) = PyMemoryView::from(object) else {
+            return Ok(None);
+        };
+        let format: String = view.getattr("format")?.extract()?;
+        let letter = format.trim_start_matches(['@', '=', '<', '>', '!']);
+        let little_endian = match format.as_bytes().first() {
+            Some(b'<') => true,
+            Some(b'>' | b'!') => false,
+            _ => cfg!(target_endian = "little"),
+        };
+        if !matches!(letter.as_bytes(), [letter] if b"efdgbBhHiIlLqQ".contains(letter)) {
+            return Err(argument.error(&format!(
+                "is a buffer of format {format:?}; give numbers, best as float32"
+            )));
+        }
+        Ok(Some(Self {
+            letter: letter.to_owned(),
+            little_endian,
+            shape: view.getattr("shape")?.extract()?,
+            view,
+        }))
+    }
+
+    /// Whether the numbers can be read from the bytes; others are asked for one by one.
+    fn is_plain(&self) -> bool {
+        matches!(self.letter.as_str(), "f" | "d")
+    }
+
+    fn numbers(&self, argument: Argument<'_>) -> PyResult<Vec<f32>> {
+        let bytes = self.view.call_method0("tobytes")?;
+        let bytes = bytes.cast::<PyBytes>()?.as_bytes();
+        if self.letter == "f" {
+            let number = if self.little_endian {
+                f32::from_le_bytes
+            } else {
+                f32::from_be_bytes
+            };
+            let numbers: Vec<f32> = bytes.as_chunks().0.iter().copied().map(number).collect();
+            return match numbers.iter().position(|number| !number.is_finite()) {
+                None => Ok(numbers),
+                Some(place) => Err(not_finite(argument, place)),
+            };
+        }
+        let number = if self.little_endian {
+            f64::from_le_bytes
+        } else {
+            f64::from_be_bytes
+        };
+        bytes
+            .as_chunks()
+            .0
+            .iter()
+            .enumerate()
+            .map(|(place, bytes)| narrow(number(*bytes), place, argument))
+            .collect()
+    }
+}
+
+fn numbers(object: &Bound<'_, PyAny>, argument: Argument<'_>) -> PyResult<Vec<f32>> {
+    let unordered = object.is_instance_of::<PyDict>()
+        || object.is_instance_of::<PySet>()
+        || object.is_instance_of::<PyFrozenSet>();
+    let items = match object.try_iter() {
+        Ok(items) if !unordered && !object.is_instance_of::<PyString>() => items,
+        _ => return Err(wrong(argument, object)),
+    };
+    items
+        .enumerate()
+        .map(|(place, item)| {
+            let item = item?;
+            let number = item.extract().map_err(|_| {
+                let name = format!("{}[{place}]", argument.name);
+                let code = argument.code;
+                Argument { name: &name, code }.wrong("must be a number", &item)
+            })?;
+            narrow(number, place, argument)
+        })
+        .collect()
+}
+
+fn narrow(number: f64, place: usize, argument: Argument<'_>) -> PyResult<f32> {
+    #[allow(clippy::cast_possible_truncation, reason = "vectors are kept as f32")]
+    let narrow = number as f32;
+    if narrow.is_finite() {
+        Ok(narrow)
+    } else if number.is_finite() {
+        Err(argument.error(&format!(
+            "is more than a float32 holds at position {place}; scale the vector down"
+        )))
+    } else {
+        Err(not_finite(argument, place))
+    }
+}
+
+fn not_finite(argument: Argument<'_>, place: usize) -> PyErr {
+    argument.error(&format!(
+        "is not finite at position {place}; embed the text again"
+    ))
+}
+
+fn wrong(argument: Argument<'_>, object: &Bound<'_, PyAny>) -> PyErr {
+    argument.wrong(
+        "must be a sequence of numbers or a buffer of float32",
+        object,
+    )
+}
+
+/// How many numbers vectors have: an int of at least 1.
+pub struct Dimensions(pub usize);
+
+impl<'py> FromPyObject<'_, 'py> for Dimensions {
+    type Error = PyErr;
+
+    fn extract(object: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+        match object.extract::<usize>() {
+            Ok(dimensions) if dimensions > 0 => Ok(Self(dimensions)),
+            _ => Err(errors::error(
+                ErrorCode::InvalidOption,
+                format!(
+                    "dimensions must be an int of at least 1, not {}",
+                    object.repr()?
+                ),
+            )),
+        }
+    }
+}
