@@ -95,7 +95,7 @@ fn keywords_answer_when_the_embedder_fails() {
     );
     assert!(found.trace.fell_back_to_bm25);
     assert!(!found.trace.embedder_used);
-    assert_eq!(found.failure, None);
+    assert!(!found.failed);
 }
 
 #[test]
@@ -129,7 +129,25 @@ fn vectors_answer_when_keywords_fail() {
     assert_eq!(ids(&found), ["oak", "fox", "elm"]);
     assert_eq!(found.trace.error_stage, Some(Stage::Bm25));
     assert_eq!(strategies(&found), [], "the ladder is not for failures");
-    assert_eq!(found.failure, None);
+    assert!(!found.failed);
+    assert!(found.error.unwrap().message().contains("no such table"));
+}
+
+#[test]
+fn a_vector_search_that_fails_says_why() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("index.db");
+    fill(&Index::open(&path, TokenizerKind::Porter, false).unwrap());
+    Connection::open(&path)
+        .unwrap()
+        .execute_batch("UPDATE embeddings SET vector = x'00'")
+        .unwrap();
+    let index = Index::open(&path, TokenizerKind::Porter, false).unwrap();
+    let found = find(&index, "winter", Embedding::Vector(&NORTH));
+    assert_eq!(ids(&found), ["fox", "oak"]);
+    assert_eq!(found.trace.error_stage, Some(Stage::Vector));
+    assert!(!found.failed);
+    assert_eq!(found.error.unwrap().code(), ErrorCode::IndexDamaged);
 }
 
 #[test]
@@ -138,8 +156,9 @@ fn when_every_leg_fails_the_search_has_failed() {
     for embedding in [Embedding::Absent, Embedding::Failed, Embedding::Empty] {
         let found = find(&index, "winter", embedding);
         assert_eq!(ids(&found), [] as [&str; 0]);
-        let failure = found.failure.unwrap();
-        assert!(failure.message().contains("no such table"), "{failure}");
+        assert!(found.failed);
+        let error = found.error.unwrap();
+        assert!(error.message().contains("no such table"), "{error}");
     }
 }
 

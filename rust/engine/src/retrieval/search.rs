@@ -20,14 +20,16 @@ pub struct Found {
     pub hits: Vec<Reweighted>,
     /// How it came about.
     pub trace: Trace,
-    /// Why no leg could answer. Nothing found is no failure.
-    pub failure: Option<Error>,
+    /// What the stage that failed reported; none for an embedder, which fails elsewhere.
+    pub error: Option<Error>,
+    /// Whether no leg could answer. Nothing found is no failure.
+    pub failed: bool,
 }
 
 /// Run every stage of a search but the reranker.
 ///
 /// An error is one of the caller: a text over the limits, a vector that does not fit, a closed
-/// index. What fails on the way is in the trace, and in [`Found::failure`] when no leg is left.
+/// index. What fails on the way is in the trace and in [`Found::error`].
 pub fn search(setup: &Setup<'_>, request: &Request<'_>) -> Result<Found> {
     let keywords = Keywords { setup, request };
     let compiled = keywords.compile()?;
@@ -62,13 +64,12 @@ pub fn search(setup: &Setup<'_>, request: &Request<'_>) -> Result<Found> {
         error_stage,
         timings,
     };
-    let failure = bm25
-        .failure
-        .filter(|_| !matches!(vector, VectorLeg::Answered(_)));
+    let failed = bm25.failure.is_some() && !matches!(vector, VectorLeg::Answered(_));
     Ok(Found {
         hits,
         trace,
-        failure,
+        error: bm25.failure.or(vector.failure()),
+        failed,
     })
 }
 
@@ -120,8 +121,8 @@ enum VectorLeg {
     Absent,
     /// The query has no vector.
     Empty,
-    /// The embedder or the search failed.
-    Failed,
+    /// The embedder failed, or the search, which says why.
+    Failed(Option<Error>),
     Answered(Vec<Hit>),
 }
 
@@ -129,7 +130,15 @@ impl VectorLeg {
     fn hits(&self) -> &[Hit] {
         match self {
             Self::Answered(hits) => hits,
-            Self::Absent | Self::Empty | Self::Failed => &[],
+            Self::Absent | Self::Empty | Self::Failed(_) => &[],
+        }
+    }
+
+    /// What the search reported.
+    fn failure(self) -> Option<Error> {
+        match self {
+            Self::Failed(error) => error,
+            Self::Absent | Self::Empty | Self::Answered(_) => None,
         }
     }
 }
@@ -140,7 +149,7 @@ fn vector_leg(setup: &Setup<'_>, request: &Request<'_>) -> Result<VectorLeg> {
     }
     let vector = match request.embedding {
         Embedding::Absent => return Ok(VectorLeg::Absent),
-        Embedding::Failed => return Ok(VectorLeg::Failed),
+        Embedding::Failed => return Ok(VectorLeg::Failed(None)),
         Embedding::Empty => return Ok(VectorLeg::Empty),
         Embedding::Vector(vector) => vector,
     };
@@ -149,7 +158,7 @@ fn vector_leg(setup: &Setup<'_>, request: &Request<'_>) -> Result<VectorLeg> {
         .search_vector(vector, request.candidate_k, request.filters)
     {
         Ok(hits) => Ok(VectorLeg::Answered(hits)),
-        Err(error) => of_the_leg(error).map(|_| VectorLeg::Failed),
+        Err(error) => of_the_leg(error).map(|error| VectorLeg::Failed(Some(error))),
     }
 }
 
@@ -170,7 +179,7 @@ fn error_stage(bm25: &Bm25Leg, vector: &VectorLeg) -> Option<Stage> {
     if bm25.failure.is_some() {
         Some(Stage::Bm25)
     } else {
-        matches!(vector, VectorLeg::Failed).then_some(Stage::Vector)
+        matches!(vector, VectorLeg::Failed(_)).then_some(Stage::Vector)
     }
 }
 
@@ -185,7 +194,7 @@ fn asks_for_vectors(request: &Request<'_>) -> bool {
 /// The mode that runs: keywords alone when there is no vector leg to be had.
 fn resolve(request: &Request<'_>, vector: &VectorLeg) -> Mode {
     match (vector, request.mode) {
-        (VectorLeg::Absent | VectorLeg::Failed, _) => Mode::Bm25,
+        (VectorLeg::Absent | VectorLeg::Failed(_), _) => Mode::Bm25,
         (_, Mode::Auto) => Mode::Hybrid,
         (_, mode) => mode,
     }
