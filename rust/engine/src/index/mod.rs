@@ -11,6 +11,7 @@ mod fork;
 mod location;
 mod matrix;
 mod pool;
+mod ranking;
 mod read;
 mod schema;
 mod search;
@@ -33,6 +34,7 @@ use crate::text::tokenizer::TokenizerKind;
 pub use chunk::Chunk;
 pub use filters::Filters;
 pub use fork::{after_fork, before_fork};
+pub use ranking::Ranking;
 pub use read::{IndexStats, Page};
 pub use search::Hit;
 pub use space::Space;
@@ -40,6 +42,7 @@ pub use space::Space;
 use location::Location;
 use matrix::Matrix;
 use pool::Pool;
+use ranking::Ranker;
 use schema::MIGRATIONS;
 
 /// A handle on an index, for use from many threads at once.
@@ -55,6 +58,8 @@ pub struct Index {
     pool: fork::Shared,
     /// The vectors, from their first search on. Locked by those only who use the pool already.
     matrix: Mutex<Option<Arc<Matrix>>>,
+    /// What ranks in memory. It locks what it has likewise.
+    ranker: Ranker,
 }
 
 /// Why work on a connection stopped: SQLite did not do it, or we would not.
@@ -80,22 +85,43 @@ impl Index {
     ///
     /// A file keeps the tokenizer it was made with; the default asks for none in particular.
     pub fn open(path: &Path, tokenizer: TokenizerKind, read_only: bool) -> Result<Self> {
+        Self::open_with(path, tokenizer, read_only, Ranking::default())
+    }
+
+    /// The same with a say in who ranks.
+    pub fn open_with(
+        path: &Path,
+        tokenizer: TokenizerKind,
+        read_only: bool,
+        ranking: Ranking,
+    ) -> Result<Self> {
         let location = Location::file(path, read_only)?;
-        Self::open_at(location, tokenizer, read_only)
+        Self::open_at(location, tokenizer, read_only, ranking)
     }
 
     /// Make an index in memory, gone with the handle.
     pub fn in_memory(tokenizer: TokenizerKind) -> Result<Self> {
-        Self::open_at(Location::memory(), tokenizer, false)
+        Self::in_memory_with(tokenizer, Ranking::default())
     }
 
-    fn open_at(location: Location, asked: TokenizerKind, read_only: bool) -> Result<Self> {
+    /// The same with a say in who ranks.
+    pub fn in_memory_with(tokenizer: TokenizerKind, ranking: Ranking) -> Result<Self> {
+        Self::open_at(Location::memory(), tokenizer, false, ranking)
+    }
+
+    fn open_at(
+        location: Location,
+        asked: TokenizerKind,
+        read_only: bool,
+        ranking: Ranking,
+    ) -> Result<Self> {
         let _gate = fork::enter();
         let mut connection = location.first_connection(read_only)?;
         let tokenizer = schema::prepare(&mut connection, &location, asked, read_only, MIGRATIONS)?;
         let pool = Pool::new(connection, read_only, location.path().is_none());
         let pool = Arc::new(RwLock::new(Some(pool)));
         fork::register(&pool);
+        let ranker = Ranker::new(ranking, tokenizer, location.clone(), Arc::clone(&pool));
         Ok(Self {
             process: process::id(),
             location,
@@ -103,6 +129,7 @@ impl Index {
             read_only,
             pool,
             matrix: Mutex::default(),
+            ranker,
         })
     }
 
@@ -121,9 +148,15 @@ impl Index {
         self.read_only
     }
 
+    /// Who ranks by BM25.
+    pub fn ranking(&self) -> Ranking {
+        self.ranker.ranking()
+    }
+
     /// Close the connections once running operations are through; closing again does nothing.
     pub fn close(&self) -> Result<()> {
         self.check_process()?;
+        self.ranker.stop();
         let _gate = fork::enter();
         let pool = self
             .pool
@@ -135,6 +168,7 @@ impl Index {
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .take();
+        self.ranker.clear();
         Ok(())
     }
 
@@ -256,6 +290,7 @@ impl Index {
 
 impl Drop for Index {
     fn drop(&mut self) {
+        self.ranker.stop();
         // Closing inherited connections could undo what the parent process is doing: keep them.
         if process::id() != self.process {
             std::mem::forget(Arc::clone(&self.pool));

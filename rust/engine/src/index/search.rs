@@ -6,8 +6,9 @@ use serde_json::{Map, Value};
 use super::Index;
 use super::chunk::{COLUMNS, Chunk};
 use super::filters::Filters;
+use super::ranking::Plan;
 use crate::error::{Error, ErrorCode, Result};
-use crate::query::{MatchOptions, Query, compile_match};
+use crate::query::{MatchOptions, Query, match_expression};
 
 /// A chunk that a search found, with what put it where it is.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -90,13 +91,17 @@ impl Index {
             tokenizer: self.tokenizer,
             ..*options
         };
-        let expression = compile_match(query, &options)?;
+        let expression = match_expression(query, &options)?;
         if expression.is_empty() {
             // A closed or inherited handle is an error whatever the query.
             return self.read(|_| Ok(Vec::new()));
         }
+        let plan = Plan::of(&expression, self.tokenizer)?;
         self.read(|connection| {
-            let ranked = rank(connection, &expression, limit, filters)?;
+            let ranked = match self.ranker.rank(connection, &plan, Some(limit), filters)? {
+                Some(ranked) => ranked,
+                None => rank_by_fts5(connection, &expression.to_string(), Some(limit), filters)?,
+            };
             let sql = format!("SELECT row, {COLUMNS} FROM knowledge_chunks WHERE row = ?");
             let mut statement = connection.prepare_cached(&sql)?;
             ranked
@@ -119,12 +124,13 @@ pub(super) fn check_limit(limit: usize) -> Result<()> {
 }
 
 /// A row and FTS5's score for it: negative, lower is better.
-type Ranked = (i64, f64);
+pub(super) type Ranked = (i64, f64);
 
-fn rank(
+/// The rows that match, best first; all of them without a limit.
+pub(super) fn rank_by_fts5(
     connection: &Connection,
     expression: &str,
-    limit: usize,
+    limit: Option<usize>,
     filters: &Filters,
 ) -> rusqlite::Result<Vec<Ranked>> {
     let conditions = filters.conditions()?;
@@ -142,7 +148,7 @@ fn rank(
           ORDER BY score, knowledge_fts.rowid LIMIT ?",
         conditions = conditions.sql()
     );
-    let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+    let limit = limit.map_or(i64::MAX, |limit| i64::try_from(limit).unwrap_or(i64::MAX));
     let values: Vec<&dyn ToSql> = std::iter::once(&expression as &dyn ToSql)
         .chain(conditions.values.iter().map(AsRef::as_ref))
         .chain([&limit as &dyn ToSql])
