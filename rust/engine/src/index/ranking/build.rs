@@ -27,6 +27,7 @@ pub(super) fn from_stored(
     }
     let mut runs = stored::runs(connection)?;
     let mut builder = Builder::new(rows, lengths);
+    builder.reserve(tokens);
     let mut live: Vec<usize> = Vec::new();
     for (place, run) in runs.iter_mut().enumerate() {
         if run.advance()? {
@@ -43,11 +44,13 @@ pub(super) fn from_stored(
             .filter(|place| runs[*place].term() == term);
         let holders: Vec<usize> = holders.collect();
         entries.clear();
-        for place in &holders {
+        // The oldest first: where chunks were only added, rows are in order then.
+        for place in holders.iter().rev() {
             runs[*place].entries(*place, &mut entries)?;
         }
-        if holders.len() > 1 {
-            entries.sort_unstable();
+        if !entries.is_sorted_by(|one, next| one.row < next.row) {
+            // Not the unstable sort, which knows nothing of what is in order already.
+            entries.sort();
             entries.dedup_by_key(|entry| entry.row);
         }
         builder.begin(&term)?;

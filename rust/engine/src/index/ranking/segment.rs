@@ -190,6 +190,17 @@ impl Builder {
         }
     }
 
+    /// Make room for about so many tokens.
+    pub fn reserve(&mut self, tokens: u64) {
+        // Growing step by step would copy everything several times; too much room is given back.
+        let tokens = usize::try_from(tokens).unwrap_or_default();
+        let segment = &mut self.segment;
+        segment.chunks.reserve(tokens);
+        segment.weights.small.reserve(tokens);
+        segment.sizes.small.reserve(tokens);
+        segment.positions.reserve(tokens.saturating_mul(3));
+    }
+
     /// The chunk of a row, to be looked for from `near` on.
     pub fn chunk(&self, row: i64, near: u32) -> Result<u32, Unfit> {
         let rows = &self.segment.rows;
