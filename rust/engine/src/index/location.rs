@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use rusqlite::{Connection, ErrorCode as SqliteCode, FileControl, OpenFlags, vtab::array};
 
-use super::filters;
+use super::{filters, ranking};
 use crate::error::{Error, ErrorCode, Result};
 
 /// How long a connection waits for a lock that another process holds.
@@ -119,6 +119,7 @@ impl Location {
         connection.set_prepared_statement_cache_capacity(32);
         array::load_module(&connection)?;
         filters::register(&connection)?;
+        ranking::register(&connection)?;
         Ok(connection)
     }
 

@@ -8,7 +8,7 @@ use super::chunk::{COLUMNS, Chunk};
 use super::filters::Filters;
 use super::ranking::Plan;
 use crate::error::{Error, ErrorCode, Result};
-use crate::query::{MatchOptions, Query, match_expression};
+use crate::query::{MatchExpression, MatchOptions, Query, match_expression};
 
 /// A chunk that a search found, with what put it where it is.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -100,7 +100,7 @@ impl Index {
         self.read(|connection| {
             let ranked = match self.ranker.rank(connection, &plan, Some(limit), filters)? {
                 Some(ranked) => ranked,
-                None => rank_by_fts5(connection, &expression.to_string(), Some(limit), filters)?,
+                None => rank_by_fts5(connection, &plan, &expression, Some(limit), filters)?,
             };
             let sql = format!("SELECT row, {COLUMNS} FROM knowledge_chunks WHERE row = ?");
             let mut statement = connection.prepare_cached(&sql)?;
@@ -129,27 +129,33 @@ pub(super) type Ranked = (i64, f64);
 /// The rows that match, best first; all of them without a limit.
 pub(super) fn rank_by_fts5(
     connection: &Connection,
-    expression: &str,
+    plan: &Plan,
+    expression: &MatchExpression,
     limit: Option<usize>,
     filters: &Filters,
 ) -> rusqlite::Result<Vec<Ranked>> {
+    let (expression, order) = plan.for_fts5(expression);
+    let expression = expression.to_string();
+    let order: Vec<u8> = order.into_iter().flat_map(u32::to_le_bytes).collect();
     let conditions = filters.conditions()?;
     // CROSS JOIN keeps FTS5 the outer loop: asked for single rows it would search once for each.
+    // NOT INDEXED: rows are looked up by number, not by path, of which filters may name many.
     let join = if filters.is_empty() {
         ""
     } else {
-        "CROSS JOIN knowledge_chunks AS chunk ON chunk.row = knowledge_fts.rowid"
+        "CROSS JOIN knowledge_chunks AS chunk NOT INDEXED ON chunk.row = knowledge_fts.rowid"
     };
-    // bm25() instead of the column `rank`, and no other column: that is the fast form.
+    // A function instead of the column `rank`, and no other column: that is the fast form.
     let sql = format!(
-        "SELECT knowledge_fts.rowid, bm25(knowledge_fts, 3.0, 10.0, 5.0, 4.0, 1.0) AS score
+        "SELECT knowledge_fts.rowid, hedgerow_bm25(knowledge_fts, ?) AS score
            FROM knowledge_fts {join}
           WHERE knowledge_fts MATCH ?{conditions}
           ORDER BY score, knowledge_fts.rowid LIMIT ?",
         conditions = conditions.sql()
     );
     let limit = limit.map_or(i64::MAX, |limit| i64::try_from(limit).unwrap_or(i64::MAX));
-    let values: Vec<&dyn ToSql> = std::iter::once(&expression as &dyn ToSql)
+    let values: Vec<&dyn ToSql> = [&order as &dyn ToSql, &expression]
+        .into_iter()
         .chain(conditions.values.iter().map(AsRef::as_ref))
         .chain([&limit as &dyn ToSql])
         .collect();

@@ -1,7 +1,7 @@
 //! FTS5's own tokenizers, called through its C interface, so that tokens are the index's.
 //!
-//! The one place in the engine with `unsafe` code: SQLite hands its tokenizers out as C
-//! function pointers (<https://sqlite.org/fts5.html#extending_fts5>).
+//! With `unsafe` code, as in `index/ranking/function.rs` and nowhere else in the engine: SQLite
+//! hands its tokenizers out as C function pointers (<https://sqlite.org/fts5.html#extending_fts5>).
 #![allow(unsafe_code)]
 
 use std::cell::RefCell;
@@ -206,7 +206,7 @@ unsafe extern "C" fn on_token(
 ///
 /// # Safety
 /// The pointer is valid only while `connection` is open.
-unsafe fn fts5_api(connection: &Connection) -> Result<*mut ffi::fts5_api> {
+pub(crate) unsafe fn fts5_api(connection: &Connection) -> Result<*mut ffi::fts5_api> {
     let mut api: *mut ffi::fts5_api = ptr::null_mut();
     let mut statement: *mut ffi::sqlite3_stmt = ptr::null_mut();
     // SAFETY: the statement is finalised before `api`, which it writes through, goes away.

@@ -12,15 +12,23 @@ use crate::index::filters::Filters;
 
 /// How many are looked at first; each time twice as many as before.
 const FIRST: usize = 128;
+/// As many rows are read at most to know all that some paths have.
+const FEW: usize = 1024;
 
-/// The best `limit` of these that pass the filters, in order: from the best on, as many are looked
-/// at as needed.
+/// The best `limit` of these that pass the filters, in order.
 pub(super) fn best(
     connection: &Connection,
     filters: &Filters,
-    found: Vec<Scored>,
+    mut found: Vec<Scored>,
     limit: usize,
 ) -> rusqlite::Result<Vec<Scored>> {
+    if let Some(allowed) = of_few_paths(connection, filters)? {
+        found.retain(|found| allowed.contains(&found.row));
+        found.sort_unstable_by(Scored::order);
+        found.truncate(limit);
+        return Ok(found);
+    }
+    // From the best on, as many are looked at as needed.
     let mut ahead: BinaryHeap<Ahead> = found.into_iter().map(Ahead).collect();
     let (mut passed, mut size) = (Vec::new(), FIRST);
     while passed.len() < limit && !ahead.is_empty() {
@@ -39,6 +47,27 @@ pub(super) fn best(
     Ok(passed)
 }
 
+/// All rows that pass, where the filters name paths and these have few chunks: there is an index
+/// on paths.
+fn of_few_paths(
+    connection: &Connection,
+    filters: &Filters,
+) -> rusqlite::Result<Option<HashSet<i64>>> {
+    if filters.paths.is_empty() {
+        return Ok(None);
+    }
+    let conditions = filters.conditions()?;
+    let sql = format!(
+        "SELECT chunk.row FROM knowledge_chunks AS chunk WHERE TRUE{} LIMIT {FEW}",
+        conditions.sql()
+    );
+    let rows: HashSet<i64> = connection
+        .prepare_cached(&sql)?
+        .query_map(params_from_iter(&conditions.values), |row| row.get(0))?
+        .collect::<rusqlite::Result<_>>()?;
+    Ok(Some(rows).filter(|rows| rows.len() < FEW))
+}
+
 /// Those of the rows that pass.
 fn allowed(
     connection: &Connection,
@@ -47,13 +76,13 @@ fn allowed(
 ) -> rusqlite::Result<HashSet<i64>> {
     let mut rows: Vec<i64> = found.iter().map(|found| found.row).collect();
     rows.sort_unstable();
-    let rows: Vec<Value> = rows.into_iter().map(Value::Integer).collect();
-    let rows = Rc::new(rows);
+    let rows: Rc<Vec<Value>> = Rc::new(rows.into_iter().map(Value::Integer).collect());
     let conditions = filters.conditions()?;
-    // CROSS JOIN looks each row up, in order, whatever there is an index on.
+    // Each row is looked up, in order: with the index on paths, once for each path.
     let sql = format!(
         "SELECT chunk.row FROM rarray(?) AS wanted
-          CROSS JOIN knowledge_chunks AS chunk ON chunk.row = wanted.value WHERE TRUE{}",
+          CROSS JOIN knowledge_chunks AS chunk NOT INDEXED ON chunk.row = wanted.value
+          WHERE TRUE{}",
         conditions.sql()
     );
     let values =

@@ -4,6 +4,7 @@
 use std::ops::Range;
 
 use proptest::prelude::*;
+use rusqlite::{ToSql, params_from_iter};
 
 use super::*;
 use crate::index::search::rank_by_fts5;
@@ -99,6 +100,35 @@ fn bits(ranked: Vec<Ranked>) -> Vec<(i64, u64)> {
     bits.collect()
 }
 
+/// FTS5's own function, over the whole expression.
+fn bm25(
+    connection: &Connection,
+    expression: &MatchExpression,
+    limit: Option<usize>,
+    filters: &Filters,
+) -> rusqlite::Result<Vec<Ranked>> {
+    let conditions = filters.conditions()?;
+    let sql = format!(
+        "SELECT chunk.row, bm25(knowledge_fts, 3.0, 10.0, 5.0, 4.0, 1.0) AS score
+           FROM knowledge_fts CROSS JOIN knowledge_chunks AS chunk ON chunk.row = knowledge_fts.rowid
+          WHERE knowledge_fts MATCH ?{} ORDER BY score, chunk.row LIMIT ?",
+        conditions.sql()
+    );
+    let (text, limit) = (
+        expression.to_string(),
+        limit.map_or(-1, |limit| limit as i64),
+    );
+    let values = std::iter::once(&text as &dyn ToSql)
+        .chain(conditions.values.iter().map(AsRef::as_ref))
+        .chain([&limit as &dyn ToSql]);
+    connection
+        .prepare(&sql)?
+        .query_map(params_from_iter(values), |row| {
+            Ok((row.get(0)?, row.get(1)?))
+        })?
+        .collect()
+}
+
 fn compare(index: &Index, ranker: &Ranker, expression: &MatchExpression, limit: Option<usize>) {
     let filters = [
         Filters::default(),
@@ -109,14 +139,20 @@ fn compare(index: &Index, ranker: &Ranker, expression: &MatchExpression, limit: 
     ];
     let plan = Plan::of(expression, index.tokenizer()).unwrap();
     for filters in filters {
-        let both = index.read(|connection| {
+        let all = index.read(|connection| {
             let ours = ranker.rank(connection, &plan, limit, &filters)?;
-            let text = expression.to_string();
-            Ok((ours, rank_by_fts5(connection, &text, limit, &filters)?))
+            let fallback = rank_by_fts5(connection, &plan, expression, limit, &filters)?;
+            Ok((
+                ours,
+                fallback,
+                bm25(connection, expression, limit, &filters)?,
+            ))
         });
-        let (ours, theirs) = both.unwrap();
+        let (ours, fallback, theirs) = all.unwrap();
+        let theirs = bits(theirs);
+        assert_eq!(bits(fallback), theirs, "{expression} {filters:?}");
         match ours {
-            Some(ours) => assert_eq!(bits(ours), bits(theirs), "{expression} {filters:?}"),
+            Some(ours) => assert_eq!(bits(ours), theirs, "{expression} {filters:?}"),
             None => assert!(plan.only_fts5),
         }
     }

@@ -5,7 +5,8 @@
 //! texts of the few chunks that changed ([`build`]). An expression becomes a [`Plan`], its phrases
 //! are looked up in each part of the snapshot ([`phrase`]), and their worths are added up by
 //! FTS5's formula ([`counts`]) in FTS5's order ([`score`]): ids, order and scores are the
-//! same to the bit. Whenever there is no snapshot of the generation, FTS5 answers.
+//! same to the bit. Whenever there is no snapshot of the generation, FTS5 answers,
+//! with the same formula ([`function`]).
 
 mod allowed;
 mod best;
@@ -14,6 +15,7 @@ mod counts;
 #[cfg(test)]
 mod differential;
 mod failure;
+mod function;
 mod phrase;
 mod plan;
 mod postings;
@@ -39,6 +41,7 @@ use best::Best;
 use failure::Failure;
 use snapshot::Snapshot;
 
+pub(super) use function::register;
 pub(super) use plan::Plan;
 
 /// The most memory that ranking takes by itself, by estimate.

@@ -5,7 +5,7 @@ use std::hash::Hash;
 
 use super::phrase::Tokens;
 use crate::error::Result;
-use crate::query::MatchExpression;
+use crate::query::{MatchExpression, Phrase};
 use crate::text::tokenizer::TokenizerKind;
 
 /// Phrases of which all must be there: of each group, one.
@@ -14,7 +14,8 @@ pub(super) type Conjunction = Vec<Vec<usize>>;
 /// An expression in which everything that comes again is called by the place of the first.
 #[derive(Debug, Default)]
 pub(in crate::index) struct Plan {
-    /// The different phrases.
+    /// The different phrases, as they are given to FTS5 and as tokens.
+    pub(super) texts: Vec<Phrase>,
     pub(super) phrases: Vec<Tokens>,
     /// The different conjunctions, of places of phrases.
     pub(super) conjunctions: Vec<Conjunction>,
@@ -43,6 +44,14 @@ pub(super) struct Addend {
 impl Plan {
     pub fn of(expression: &MatchExpression, tokenizer: TokenizerKind) -> Result<Self> {
         let (mut phrases, mut conjunctions) = (Numbers::default(), Numbers::default());
+        let mut texts = Vec::new();
+        let mut number = |phrase: &Phrase| -> Result<usize> {
+            let place = phrases.of(Tokens::of(phrase, tokenizer)?);
+            if place == texts.len() {
+                texts.push(phrase.clone());
+            }
+            Ok(place)
+        };
         let mut addends = Numbers::default();
         let mut order: Vec<(usize, u32)> = Vec::new();
         for all in &expression.any {
@@ -50,7 +59,7 @@ impl Plan {
             for alternatives in all {
                 let mut group = Vec::with_capacity(alternatives.len());
                 for phrase in alternatives {
-                    group.push(phrases.of(Tokens::of(phrase, tokenizer)?));
+                    group.push(number(phrase)?);
                 }
                 conjunction.push(group);
             }
@@ -69,7 +78,7 @@ impl Plan {
         }
         let mut none = Vec::with_capacity(expression.none.len());
         for phrase in &expression.none {
-            none.push(phrases.of(Tokens::of(phrase, tokenizer)?));
+            none.push(number(phrase)?);
         }
         none.sort_unstable();
         none.dedup();
@@ -84,12 +93,63 @@ impl Plan {
         };
         Ok(Self {
             only_fts5: nested && conjunctions.things.iter().any(forgetful),
+            texts,
             phrases: phrases.things,
             conjunctions: conjunctions.things,
             addends: addends.things,
             order,
             none,
         })
+    }
+}
+
+impl Plan {
+    /// What FTS5 is to run for an expression, and which phrases of that to add up, in order.
+    ///
+    /// Nothing stands there twice that would find the same, except where FTS5's flaw depends on it.
+    pub fn for_fts5(&self, expression: &MatchExpression) -> (MatchExpression, Vec<u32>) {
+        if self.only_fts5 {
+            let phrases = expression.any.iter().flatten().flatten();
+            return (
+                expression.clone(),
+                (0..).zip(phrases).map(|(n, _)| n).collect(),
+            );
+        }
+        let text = |phrase: &usize| self.texts[*phrase].clone();
+        let mut any = Vec::with_capacity(self.conjunctions.len());
+        let mut numbers = HashMap::new();
+        let mut number = 0_u32;
+        for (conjunction, all) in self.conjunctions.iter().enumerate() {
+            let mut groups = Numbers::default();
+            for group in all {
+                let mut alternatives = Numbers::default();
+                for phrase in group {
+                    alternatives.of(*phrase);
+                }
+                groups.of(alternatives.things);
+            }
+            for phrase in groups.things.iter().flatten() {
+                numbers.entry((conjunction, *phrase)).or_insert(number);
+                number += 1;
+            }
+            let groups = groups
+                .things
+                .iter()
+                .map(|group| group.iter().map(text).collect());
+            any.push(groups.collect());
+        }
+        let mut order = Vec::new();
+        for (addend, times) in &self.order {
+            let Addend {
+                conjunction,
+                phrase,
+            } = self.addends[*addend];
+            if let Some(number) = numbers.get(&(conjunction, phrase)) {
+                order.extend(std::iter::repeat_n(*number, *times as usize));
+            }
+        }
+        let none = self.none.iter().map(text).collect();
+        (MatchExpression { any, none }, order)
     }
 }
 
