@@ -116,7 +116,7 @@ fn bm25(
     );
     let (text, limit) = (
         expression.to_string(),
-        limit.map_or(-1, |limit| limit as i64),
+        limit.map_or(-1, |limit| i64::try_from(limit).unwrap()),
     );
     let values = std::iter::once(&text as &dyn ToSql)
         .chain(conditions.values.iter().map(AsRef::as_ref))

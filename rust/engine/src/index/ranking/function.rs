@@ -85,6 +85,10 @@ macro_rules! ask {
 
 impl Row<'_> {
     /// What the first row of the query left behind, or leaves now.
+    #[allow(
+        clippy::mut_from_ref,
+        reason = "FTS5 keeps it, and calls for one row at a time"
+    )]
     unsafe fn query(
         &self,
         count: c_int,

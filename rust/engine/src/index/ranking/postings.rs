@@ -9,7 +9,19 @@ pub(super) const LONGEST_TOKEN: usize = 32_768;
 const COLUMN: u8 = 1;
 
 /// Take a number off the front of `bytes`: seven bits a byte, highest first, eight in a ninth.
+#[inline]
 pub(super) fn take_number(bytes: &mut &[u8]) -> Option<u64> {
+    // Nearly all are one byte.
+    match bytes.split_first() {
+        Some((first, rest)) if *first < 0x80 => {
+            *bytes = rest;
+            Some(u64::from(*first))
+        }
+        _ => take_long_number(bytes),
+    }
+}
+
+fn take_long_number(bytes: &mut &[u8]) -> Option<u64> {
     let mut number = 0_u64;
     for (place, byte) in bytes.iter().enumerate() {
         if place == 8 {
