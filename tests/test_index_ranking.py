@@ -35,7 +35,7 @@ def chunk(name: str, content: str = "winter garden") -> hr.Chunk:
 
 
 def forest(count: int, seed: int = 1) -> list[hr.Chunk]:
-    dice = random.Random(seed)
+    dice = random.Random(seed)  # noqa: S311 - test data
     return [
         hr.Chunk(
             id=f"c{number}",
@@ -127,7 +127,7 @@ class TestWhoRanks:
             found(index, "oak")
             wait_for_memory(index)
 
-    def test_closing_does_not_wait_for_the_reading(self, tmp_path):
+    def test_closing_does_not_wait_for_the_reading(self):
         with hr.Index.in_memory() as index:
             index.upsert(forest(20_000))
             found(index, "oak")
@@ -178,7 +178,7 @@ class TestFreshness:
             agree(reader, truth)
 
     def test_after_hundreds_of_small_writes(self, path):
-        dice = random.Random(5)
+        dice = random.Random(5)  # noqa: S311 - test data
         with (
             hr.Index.open(path, ranking="memory") as index,
             hr.Index.open(path, ranking="fts5") as truth,

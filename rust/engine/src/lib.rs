@@ -6,6 +6,7 @@
 
 pub mod error;
 pub mod index;
+pub mod interrupt;
 pub mod query;
 pub mod retrieval;
 pub mod text;

@@ -22,6 +22,7 @@ mod filters;
 mod hit;
 mod index;
 mod intent;
+mod interrupt;
 mod query;
 mod ranking;
 mod source;

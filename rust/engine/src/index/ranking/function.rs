@@ -13,6 +13,7 @@ use rusqlite::{Connection, ffi};
 
 use super::counts::{Counts, gain};
 use super::postings::WEIGHTS;
+use crate::interrupt;
 use crate::text::tokenizer::fts5_api;
 
 /// Give a connection the function. It is called with the table and the phrases to be added up:
@@ -148,6 +149,9 @@ impl Row<'_> {
             let worth = query.worths.get_mut(*phrase as usize);
             let worth = worth.ok_or(ffi::SQLITE_MISUSE)?;
             if *worth == 0.0 {
+                if interrupt::is_due() {
+                    return Err(ffi::SQLITE_INTERRUPT);
+                }
                 // SAFETY: as of the caller.
                 *worth = query.counts.worth(unsafe { self.holders(*phrase)? });
             }

@@ -35,6 +35,7 @@ use super::location::Location;
 use super::search::Ranked;
 use super::{changes, fork};
 use crate::error::{Error, ErrorCode, Result};
+use crate::interrupt;
 use crate::text::tokenizer::TokenizerKind;
 
 use best::Best;
@@ -128,7 +129,7 @@ impl Shared {
     fn build(&self, connection: &Connection) -> rusqlite::Result<()> {
         let _building = Building(self);
         let generation = changes::generation(connection)?;
-        let stop = || self.closing.load(Ordering::Relaxed) || fork::is_due();
+        let stop = || self.closing.load(Ordering::Relaxed) || fork::is_due() || interrupt::is_due();
         let built = build::from_stored(connection, &stop);
         let mut state = self.state();
         match built {
@@ -220,9 +221,9 @@ impl Ranker {
         let found = snapshot.find(plan);
         let limit = limit.unwrap_or(usize::MAX);
         let ranked = if filters.is_empty() {
-            found.rank(found.counts(), Best::new(limit)).finish()
+            found.rank(found.counts(), Best::new(limit))?.finish()
         } else {
-            let all = found.rank(found.counts(), Best::new(usize::MAX)).all();
+            let all = found.rank(found.counts(), Best::new(usize::MAX))?.all();
             allowed::best(connection, filters, all, limit)?
         };
         // FTS5's scores are negative.

@@ -2,14 +2,29 @@
 
 use std::borrow::Cow;
 
+use rusqlite::ffi;
+
 use super::best::Best;
 use super::counts::{Counts, Dampings, gain};
 use super::phrase::{Holders, gallop};
 use super::plan::{Conjunction, Plan};
 use super::snapshot::{Part, Snapshot};
+use crate::interrupt;
 
 /// How many chunks are added up at a time: what fits into the processor's nearest memory.
 const WINDOW: u32 = 4096;
+
+/// How many additions are made between two looks at whether somebody waits for them.
+const STRIDE: usize = 1 << 20;
+
+/// Fail as SQLite does when nobody waits for the result.
+fn go_on() -> rusqlite::Result<()> {
+    if interrupt::is_due() {
+        let interrupted = ffi::Error::new(ffi::SQLITE_INTERRUPT);
+        return Err(rusqlite::Error::SqliteFailure(interrupted, None));
+    }
+    Ok(())
+}
 
 /// What an expression finds in a snapshot, before it is scored.
 pub(super) struct Found<'s> {
@@ -43,14 +58,14 @@ impl Found<'_> {
 
     /// Offer every match with its score. The counts may be of more chunks than these, so that
     /// several snapshots are ranked together.
-    pub fn rank(&self, counts: &Counts, mut best: Best) -> Best {
+    pub fn rank(&self, counts: &Counts, mut best: Best) -> rusqlite::Result<Best> {
         let worths = counts.holders.iter().map(|holders| counts.worth(*holders));
         let worths: Vec<f64> = worths.collect();
         let dampings = Dampings::new(counts);
         for lists in &self.parts {
-            lists.score(self.plan, &worths, &dampings, &mut best);
+            lists.score(self.plan, &worths, &dampings, &mut best)?;
         }
-        best
+        Ok(best)
     }
 }
 
@@ -71,7 +86,13 @@ impl<'p> Lists<'p> {
     }
 
     /// Offer every match with its score.
-    fn score(&self, plan: &Plan, worths: &[f64], dampings: &Dampings<'_>, best: &mut Best) {
+    fn score(
+        &self,
+        plan: &Plan,
+        worths: &[f64],
+        dampings: &Dampings<'_>,
+        best: &mut Best,
+    ) -> rusqlite::Result<()> {
         let narrowed = self.narrowed(plan);
         let addends = plan.addends.iter().zip(&narrowed);
         let addends: Vec<(&Holders<'_>, f64)> = addends
@@ -88,6 +109,7 @@ impl<'p> Lists<'p> {
             first: 0,
         };
         let mut spans = vec![(0, 0); addends.len()];
+        let mut additions = 0;
         while (window.first as usize) < self.part.segment.len() {
             let end = window.first.saturating_add(WINDOW);
             for ((holders, _), span) in addends.iter().zip(&mut spans) {
@@ -96,12 +118,18 @@ impl<'p> Lists<'p> {
             for (addend, times) in &plan.order {
                 let (span, (holders, worth)) = (spans[*addend], addends[*addend]);
                 window.add(holders, span, worth, *times);
+                additions += (span.1 - span.0) * *times as usize;
+                if additions > STRIDE {
+                    additions = 0;
+                    go_on()?;
+                }
             }
             for ((holders, _), span) in addends.iter().zip(&spans) {
                 window.offer(&holders.chunks[span.0..span.1], &excluded, best);
             }
             window.first = end;
         }
+        Ok(())
     }
 
     /// For each addend its holders among the chunks that meet its conjunction; None where that
