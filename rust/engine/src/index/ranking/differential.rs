@@ -193,3 +193,72 @@ proptest! {
         }
     }
 }
+
+/// Chunks by the thousand, so that there are several windows and parts: the same words, each
+/// time in another order.
+fn many(ids: Range<u32>, seed: u32) -> Vec<Chunk> {
+    let mut state = seed;
+    let mut dice = move |sides: usize| {
+        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        state as usize / 65_536 % sides
+    };
+    let mut text = |most: usize| {
+        let count = dice(most);
+        let words: Vec<&str> = (0..count).map(|_| WORDS[dice(WORDS.len())]).collect();
+        words.join(" ")
+    };
+    ids.map(|id| Chunk {
+        id: id.to_string(),
+        path: text(3),
+        title: text(4),
+        content: text(30),
+        ..Chunk::default()
+    })
+    .collect()
+}
+
+#[test]
+fn thousands_of_chunks_and_of_changes_are_ranked_as_fts5_does() {
+    let index = Index::in_memory_with(TokenizerKind::Porter, Ranking::Memory).unwrap();
+    make(&index, &Change::Upsert(many(0..9_000, 1)));
+    let phrase = |text: &str, prefix: bool| Phrase {
+        text: text.to_owned(),
+        prefix,
+    };
+    let any = |phrases: &[Phrase]| {
+        phrases
+            .iter()
+            .map(|phrase| vec![vec![phrase.clone()]])
+            .collect()
+    };
+    let (oak, elms) = (phrase("oak", false), phrase("el", true));
+    let (row, rare) = (phrase("oak elm as", true), phrase("changed", false));
+    let expressions = [
+        MatchExpression {
+            any: any(&[oak.clone(), elms.clone(), oak.clone(), rare.clone()]),
+            none: vec![],
+        },
+        MatchExpression {
+            any: vec![vec![vec![oak.clone()], vec![elms, row.clone()]]],
+            none: vec![],
+        },
+        MatchExpression {
+            any: any(&[row, rare]),
+            none: vec![oak],
+        },
+    ];
+    for round in 0..12 {
+        for expression in &expressions {
+            compare(&index, &index.ranker, expression, Some(50));
+            compare(&index, &index.ranker, expression, None);
+        }
+        // Small enough to be listed; new chunks, changed ones and ones that go.
+        let start = round * 700;
+        let mut changed = many(start..start + 200, round);
+        changed.extend(many(9_000 + round * 50..9_050 + round * 50, round));
+        changed[7].content.push_str(" changed");
+        make(&index, &Change::Upsert(changed));
+        let gone = (start + 150..start + 230).map(|id| id.to_string());
+        make(&index, &Change::Delete(gone.collect()));
+    }
+}

@@ -261,9 +261,11 @@ impl<'p> Occurrences<'p> {
 
     /// All places in the chunk gone forward to.
     fn places(&self, scratch: &mut Vec<u64>, places: &mut Vec<u64>) {
-        let posting = |at: usize| match &self.postings {
-            Postings::From(first) => first + at,
-            Postings::Listed(postings) => postings[at],
+        let postings = match &self.postings {
+            Postings::From(first) => {
+                return read_places(self.segment.positions(first + self.at), places);
+            }
+            Postings::Listed(postings) => postings,
         };
         let chunk = self.chunks[self.at];
         let here = self.chunks[self.at..]
@@ -271,7 +273,7 @@ impl<'p> Occurrences<'p> {
             .take_while(|found| **found == chunk);
         places.clear();
         for (_, at) in here.zip(self.at..) {
-            read_places(self.segment.positions(posting(at)), scratch);
+            read_places(self.segment.positions(postings[at]), scratch);
             places.append(scratch);
         }
         places.sort_unstable();
