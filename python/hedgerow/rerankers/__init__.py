@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from .llm import LLMReranker
 
 __all__ = [
+    "AsyncReranker",
     "CrossEncoderReranker",
     "LLMReranker",
     "RerankDocument",
@@ -61,6 +62,19 @@ class Reranker(Protocol):
 
         What it raises leaves the order as it was, and the trace says so.
         """
+
+
+class AsyncReranker(Protocol):
+    """A `Reranker` whose `rerank` is awaited."""
+
+    @property
+    def name(self) -> str:
+        """What a trace calls it."""
+
+    async def rerank(
+        self, query: str, documents: Sequence[RerankDocument], /
+    ) -> Sequence[RerankScore]:
+        """As `Reranker.rerank`."""
 
 
 def best_first(scores: Iterable[float]) -> list[RerankScore]:

@@ -2,6 +2,7 @@
 //!
 //! [`search()`] holds the straight line of stages; each has a file of its own.
 
+mod batch;
 pub mod fuse;
 mod fuzzy;
 pub mod intent;
@@ -10,6 +11,7 @@ mod ladder;
 mod order;
 mod patterns;
 mod request;
+mod rerank;
 pub mod rerank_text;
 pub mod retry;
 pub mod reweight;
@@ -18,10 +20,12 @@ mod trace;
 pub mod trigram_index;
 pub mod unanimity;
 
+pub use batch::search_many;
 pub use fuse::reciprocal_rank_fusion;
 pub use fuzzy::FuzzyChunks;
 pub use intent::Intent;
 pub use request::{Embedding, Mode, Request, Reranker, Setup};
+pub use rerank::RerankScore;
 pub use rerank_text::rerank_text;
 pub use reweight::{Condition, Multiplier, Reweighted, reweight};
 pub use search::{Found, search};
