@@ -95,13 +95,27 @@ def reembedding(
     replace = partial(_set_embeddings, replace=True)
     stored: int = yield Call(replace, (index, chunks, vectors, name))
     # What was written while the others were embedded.
-    after = 0
+    return stored + (yield from embedding_missing(index, embedder, None))
+
+
+def embedding_missing(
+    index: Index, embedder: Embedder | AsyncEmbedder, progress: Progress | None
+) -> Steps[int]:
+    """Give vectors to the stored chunks that have none; how many took theirs."""
+    name = embedder_name(embedder)
+    if name is not None:
+        yield Call(_check_embedder, (index, name))
+    stored = after = 0
+    stats = yield Call(index.stats, ())
+    waiting: int = stats.chunks - stats.vectors
     while True:
         page, after = yield Call(_unembedded_page, (index, after, _BLOCK))
         if not page:
             return stored
         rows = yield from embedded(embedder, [chunk_text(chunk) for chunk in page])
         stored += yield Call(_set_embeddings, (index, page, rows, name))
+        if progress is not None:
+            progress(stored, max(stored, waiting))
 
 
 def chunk_text(chunk: Chunk) -> str:

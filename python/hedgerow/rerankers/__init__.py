@@ -12,6 +12,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
+    from ._named import reranker_named
     from .cross_encoder import CrossEncoderReranker
     from .inference_server import TEIReranker
     from .llm import LLMReranker
@@ -25,6 +26,7 @@ __all__ = [
     "Reranker",
     "TEIReranker",
     "best_first",
+    "reranker_named",
 ]
 
 _ADAPTERS = {
@@ -32,6 +34,7 @@ _ADAPTERS = {
     "LLMReranker": "llm",
     "TEIReranker": "inference_server",
 }
+_LAZY = {**_ADAPTERS, "reranker_named": "_named"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,11 +87,11 @@ def best_first(scores: Iterable[float]) -> list[RerankScore]:
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _ADAPTERS:
+    if name not in _LAZY:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    adapter = getattr(import_module(f".{_ADAPTERS[name]}", __name__), name)
-    globals()[name] = adapter
-    return adapter
+    found = getattr(import_module(f".{_LAZY[name]}", __name__), name)
+    globals()[name] = found
+    return found
 
 
 def __dir__() -> list[str]:
