@@ -1,7 +1,5 @@
 //! `Trace`: what a search did.
 
-use std::collections::HashMap;
-
 use hedgerow_engine::retrieval::{SkippedReason, Stage, Trace};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -139,8 +137,12 @@ impl PyTrace {
 
     /// The milliseconds of each stage, by its name.
     #[getter]
-    fn timings(&self) -> HashMap<&'static str, f64> {
-        self.0.timings.milliseconds().into_iter().collect()
+    fn timings<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let timings = PyDict::new(py);
+        for (stage, milliseconds) in self.0.timings.milliseconds() {
+            timings.set_item(stage, milliseconds)?;
+        }
+        Ok(timings)
     }
 
     /// The trace as documented: JSON with keys in camelCase, without what is absent.
