@@ -1,8 +1,11 @@
 //! Scores multiplied by what the query asks for (spec/retrieval.md, "Multipliers").
 
+use super::explanation::ExplainedHit;
 use super::intent::Intent;
 use super::order;
 use super::patterns::{Patterns, patterns};
+use super::request::Fusion;
+use super::score_fusion::multiplied;
 use crate::error::Result;
 use crate::index::Hit;
 use crate::text::lower::lower_ascii;
@@ -123,6 +126,27 @@ pub fn reweight(intent: Intent, hits: Vec<Hit>) -> Result<Vec<Reweighted>> {
         reweighted.sort_by(|left, right| order::descending(left.hit.score, right.hit.score));
     }
     Ok(reweighted)
+}
+
+/// [`reweight`] within a search; only score fusion has scores below 0, and its own way there.
+pub(super) fn reweight_explained(
+    intent: Intent,
+    mut hits: Vec<ExplainedHit>,
+) -> Result<Vec<ExplainedHit>> {
+    if !intent.any() {
+        return Ok(hits);
+    }
+    for ExplainedHit { hit, explanation } in &mut hits {
+        let multiplier = Multiplier::of(intent, hit)?;
+        hit.score = match explanation.fusion {
+            Fusion::Rrf => hit.score * multiplier.factor(),
+            Fusion::Score => multiplied(hit.score, multiplier.factor()),
+        };
+        explanation.multiplier = multiplier;
+        explanation.score = hit.score;
+    }
+    hits.sort_by(|left, right| order::descending(left.hit.score, right.hit.score));
+    Ok(hits)
 }
 
 /// A hit as the patterns read it.

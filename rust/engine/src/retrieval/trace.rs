@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use super::request::Mode;
+use super::request::{Fusion, Mode};
+use crate::index::GroupBy;
 
 /// A rung of the ladder, in its order; the first is no rung but the query itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -107,6 +108,10 @@ pub struct Timings {
 pub struct Trace {
     /// The mode that was run.
     pub mode: Mode,
+    /// How the legs became one ranking.
+    pub fusion: Fusion,
+    /// Which chunks counted as one document.
+    pub group_by: Option<GroupBy>,
     /// The query as given.
     pub original_query: String,
     /// The text that was parsed, where dates were added to it.
