@@ -3,16 +3,19 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
 
 use hedgerow_engine::ErrorCode;
 use hedgerow_engine::index::{Chunk, Filters, GroupBy, Hit, Index};
 use hedgerow_engine::query::{Connective, MatchOptions, Matching, parse};
 use hedgerow_engine::retrieval::{
-    Embedding, ExplainedHit, Found, Fusion, FuzzyChunks, Mode, Request, Reranker, Setup, search,
+    Embedding, ExplainedHit, Found, Fusion, FuzzyChunks, Mode, Request, RerankScore, Reranker,
+    Setup, search,
 };
 use hedgerow_engine::text::tokenizer::TokenizerKind;
 use hedgerow_engine::text::utf16;
 use proptest::prelude::*;
+use serde_json::Value;
 
 const WORDS: [&str; 5] = ["oak", "elm", "fox", "owl", "winter"];
 const ALL: usize = 1000;
@@ -397,6 +400,55 @@ fn multipliers_lift_and_lower_below_zero_too() {
     assert!(
         text.contains("; divided by 2.35 (a preference is asked"),
         "{text}"
+    );
+}
+
+#[test]
+fn options_that_are_used_are_in_the_trace() {
+    let chunk = Chunk {
+        id: "a".to_owned(),
+        path: "p".to_owned(),
+        content: "an oak".to_owned(),
+        ..Chunk::default()
+    };
+    let (index, filters) = (index(&[chunk]), Filters::default());
+    let keys = |fusion, group_by| {
+        let ask = Ask {
+            fusion,
+            group_by,
+            ..ask(None, &filters)
+        };
+        let keys = find(&index, "oak", &ask).trace.to_json();
+        ["fusion", "groupBy"].map(|key| keys.get(key).and_then(Value::as_str).map(str::to_owned))
+    };
+    assert_eq!(keys(Fusion::Rrf, None), [None, None]);
+    assert_eq!(
+        keys(Fusion::Score, Some(GroupBy::Path)),
+        [Some("score".to_owned()), Some("path".to_owned())]
+    );
+}
+
+#[test]
+fn a_reranked_hit_explains_it() {
+    let chunk = Chunk {
+        id: "a".to_owned(),
+        path: "p".to_owned(),
+        content: "an oak".to_owned(),
+        ..Chunk::default()
+    };
+    let (index, filters) = (index(&[chunk]), Filters::default());
+    let mut found = find(&index, "oak", &ask(None, &filters));
+    let best = RerankScore {
+        place: 0,
+        score: 0.25,
+    };
+    found.rerank(1, &[best], "test", Duration::ZERO);
+    let explanation = &found.hits[0].explanation;
+    assert_eq!(explanation.rerank_score, Some(0.25));
+    assert!(
+        explanation
+            .to_string()
+            .ends_with("; reranker's score 0.2500")
     );
 }
 

@@ -1,10 +1,12 @@
 //! What one leg of a search may hold.
 
+use serde::{Deserialize, Serialize};
+
 use super::filters::Filters;
 use crate::error::{Error, Result};
 
 /// Which chunks stand for one document, so that only the best of them is found.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum GroupBy {
     /// Those of one path.
     Path,

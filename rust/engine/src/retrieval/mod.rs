@@ -2,6 +2,7 @@
 //!
 //! [`search()`] holds the straight line of stages; each has a file of its own.
 
+mod batch;
 mod candidates;
 mod explanation;
 mod explanation_text;
@@ -14,6 +15,7 @@ mod legs;
 mod order;
 mod patterns;
 mod request;
+mod rerank;
 pub mod rerank_text;
 pub mod retry;
 pub mod reweight;
@@ -24,11 +26,13 @@ pub mod trigram_index;
 pub mod unanimity;
 
 pub use crate::index::GroupBy;
+pub use batch::search_many;
 pub use explanation::{ByKeywords, ByMeaning, ExplainedHit, Explanation};
 pub use fuse::reciprocal_rank_fusion;
 pub use fuzzy::FuzzyChunks;
 pub use intent::Intent;
 pub use request::{Embedding, Fusion, Mode, Request, Reranker, Setup};
+pub use rerank::RerankScore;
 pub use rerank_text::rerank_text;
 pub use reweight::{Condition, Multiplier, Reweighted, reweight};
 pub use search::{Found, search};

@@ -1,12 +1,14 @@
 //! What is asked of a search, and with what.
 
+use serde::{Deserialize, Serialize};
+
 use super::fuzzy::FuzzyChunks;
 use crate::error::{Error, Result};
 use crate::index::{Filters, GroupBy, Index};
 use crate::query::{AliasTable, Connective, Matching};
 
 /// Which legs take part.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub enum Mode {
     /// Both where there is an embedder, else keywords.
     #[default]
@@ -39,7 +41,7 @@ impl Mode {
 }
 
 /// How the legs become one ranking.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub enum Fusion {
     /// By places: reciprocal rank fusion.
     #[default]

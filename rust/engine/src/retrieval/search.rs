@@ -2,6 +2,7 @@
 
 use super::candidates::{Candidates, name};
 use super::explanation::ExplainedHit;
+use super::fuse::DEFAULT_K;
 use super::intent::Intent;
 use super::keywords::{Keywords, Matches};
 use super::legs::{Bm25Leg, VectorLeg, error_stage, timed};
@@ -62,6 +63,7 @@ pub fn search(setup: &Setup<'_>, request: &Request<'_>) -> Result<Found> {
         compiled_query: compiled.fts,
         match_query: compiled.matching,
         candidate_k: request.candidate_k,
+        rrf_k: DEFAULT_K,
         attempts: bm25.attempts,
         bm25_count,
         vector_count,
@@ -69,6 +71,8 @@ pub fn search(setup: &Setup<'_>, request: &Request<'_>) -> Result<Found> {
         fell_back_to_bm25: mode == Mode::Bm25 && asks_for_vectors(request),
         embedder_used,
         unanimity: agreements,
+        reranked: false,
+        rerank_provider: None,
         rerank_skipped_reason: rerank_skipped_reason(request, fused_count, agreements),
         error_stage,
         timings,
