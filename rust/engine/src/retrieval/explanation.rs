@@ -1,5 +1,8 @@
 //! Where the score of a hit comes from (spec/retrieval.md, "Explanations").
 
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+
 use super::request::Fusion;
 use super::reweight::Multiplier;
 use crate::index::Hit;
@@ -14,7 +17,7 @@ pub struct ExplainedHit {
 }
 
 /// Where a score comes from: numbers, and in words when it is displayed.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Explanation {
     /// How the legs became one ranking.
     pub fusion: Fusion,
@@ -40,7 +43,7 @@ pub struct Explanation {
 }
 
 /// What keywords gave.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct ByKeywords {
     /// The place in the leg, from 0.
     pub rank: usize,
@@ -55,7 +58,7 @@ pub struct ByKeywords {
 }
 
 /// What meaning gave.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct ByMeaning {
     /// The place in the leg, from 0; None when it is too far down for the leg.
     pub rank: Option<usize>,
@@ -65,4 +68,28 @@ pub struct ByMeaning {
     pub deviations: Option<f64>,
     /// What it adds to the fused score.
     pub contribution: f64,
+}
+
+impl Explanation {
+    /// The numbers by name; null is what has no meaning here.
+    pub fn to_json(&self) -> Map<String, Value> {
+        let factors = self.multiplier.conditions().map(
+            |condition| json!({ "factor": condition.factor(), "condition": condition.as_str() }),
+        );
+        let mut keys = Map::new();
+        let mut put = |key: &str, value: Value| keys.insert(key.to_owned(), value);
+        put("fusion", json!(self.fusion.as_str()));
+        put("keywords", json!(self.keywords));
+        put("meaning", json!(self.meaning));
+        put("coverage", json!(self.coverage));
+        put("weight", json!(self.weight));
+        put("fused", json!(self.fused));
+        put("best_possible", json!(self.best_possible));
+        let fraction = self.best_possible.map(|best| self.fused / best);
+        put("fraction", json!(fraction));
+        put("multipliers", factors.collect());
+        put("score", json!(self.score));
+        put("rerank_score", json!(self.rerank_score));
+        keys
+    }
 }

@@ -19,7 +19,7 @@ pub struct RerankScore {
 impl Found {
     /// The id and the text of each of the first `head` hits: what a reranker is given.
     pub fn rerank_documents(&self, head: usize) -> Vec<(&str, String)> {
-        let document = |found: &'_ ExplainedHit| rerank_text(&found.hit);
+        let document = |found: &ExplainedHit| rerank_text(&found.hit);
         self.hits
             .iter()
             .take(head)

@@ -1,6 +1,8 @@
 //! Scores multiplied by what the query asks for (spec/retrieval.md, "Multipliers").
 
 use super::explanation::ExplainedHit;
+use serde::{Deserialize, Serialize};
+
 use super::intent::Intent;
 use super::order;
 use super::patterns::{Patterns, patterns};
@@ -11,7 +13,7 @@ use crate::index::Hit;
 use crate::text::lower::lower_ascii;
 
 /// One row of the tables of multipliers: why a score was multiplied.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Condition {
     /// A preference is asked for, and this is a user preference of the global memory.
     UserPreference,
@@ -58,7 +60,7 @@ impl Condition {
 }
 
 /// What a score is multiplied by, and why: at most two conditions of each intent.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Multiplier {
     preference: [Option<Condition>; 2],
     concrete_fact: [Option<Condition>; 2],
