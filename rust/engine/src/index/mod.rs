@@ -67,8 +67,8 @@ pub struct Index {
     pool: fork::Shared,
     /// The vectors, from their first search on. Locked by those only who use the pool already.
     matrix: Mutex<Option<Arc<Matrix>>>,
-    /// Which chunks share a path, from the first search that groups by it on. Locked likewise,
-    /// and where both are after the vectors.
+    /// Which chunks share a path, from the first search that groups by it on. Locked likewise;
+    /// who needs both locks the vectors first.
     paths: Mutex<Option<Arc<Paths>>>,
 }
 
