@@ -18,6 +18,7 @@ from .errors import (
     InvalidInputError,
     MissingExtraError,
     QueryTooLargeError,
+    RetrievalError,
 )
 from .index import Chunk, Filters, Hit, Index, IndexStats
 from .query import (
@@ -37,6 +38,7 @@ from .query import (
     parse_query,
 )
 from .rerankers import RerankDocument, Reranker, RerankScore
+from .results import Response, Trace
 from .retrieval import (
     Candidate,
     Intent,
@@ -54,6 +56,7 @@ from .retrieval import (
     trigrams,
     unanimity,
 )
+from .retriever import Retriever
 from .temporal import (
     TemporalExpansion,
     augment_query,
@@ -89,8 +92,12 @@ __all__ = [
     "RerankDocument",
     "RerankScore",
     "Reranker",
+    "Response",
+    "RetrievalError",
+    "Retriever",
     "TemporalExpansion",
     "Token",
+    "Trace",
     "TrigramHit",
     "TrigramIndex",
     "Unanimity",

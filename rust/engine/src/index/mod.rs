@@ -5,19 +5,26 @@ mod catalogue;
 mod changes;
 mod check;
 mod chunk;
+mod coarse;
 mod embed;
 mod filters;
 mod fork;
+mod kernels;
 mod location;
 mod matrix;
+mod paths;
+mod phrase_counts;
 mod pool;
 mod ranking;
 mod read;
 mod schema;
 mod search;
 mod search_vector;
+mod selection;
 mod settings;
+mod similarities;
 mod space;
+mod spread;
 mod vector;
 mod write;
 
@@ -34,13 +41,18 @@ use crate::text::tokenizer::TokenizerKind;
 pub use chunk::Chunk;
 pub use filters::Filters;
 pub use fork::{after_fork, before_fork};
+pub use phrase_counts::PhraseCounts;
 pub use ranking::Ranking;
 pub use read::{IndexStats, Page};
-pub use search::Hit;
+pub use search::{Hit, MatchedChunks};
+pub use search_vector::NearestChunks;
+pub use selection::{GroupBy, Selection};
 pub use space::Space;
+pub use spread::Spread;
 
 use location::Location;
 use matrix::Matrix;
+use paths::Paths;
 use pool::Pool;
 use ranking::Ranker;
 use schema::MIGRATIONS;
@@ -60,6 +72,9 @@ pub struct Index {
     matrix: Mutex<Option<Arc<Matrix>>>,
     /// What ranks in memory. It locks what it has likewise.
     ranker: Ranker,
+    /// Which chunks share a path, from the first search that groups by it on. Locked likewise;
+    /// who needs both locks the vectors first.
+    paths: Mutex<Option<Arc<Paths>>>,
 }
 
 /// Why work on a connection stopped: SQLite did not do it, or we would not.
@@ -130,6 +145,7 @@ impl Index {
             pool,
             matrix: Mutex::default(),
             ranker,
+            paths: Mutex::default(),
         })
     }
 
@@ -169,6 +185,10 @@ impl Index {
             .unwrap_or_else(PoisonError::into_inner)
             .take();
         self.ranker.clear();
+        self.paths
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take();
         Ok(())
     }
 

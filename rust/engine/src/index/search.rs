@@ -6,7 +6,9 @@ use serde_json::{Map, Value};
 use super::Index;
 use super::chunk::{COLUMNS, Chunk};
 use super::filters::Filters;
+use super::phrase_counts::PhraseCounts;
 use super::ranking::Plan;
+use super::selection::Selection;
 use crate::error::{Error, ErrorCode, Result};
 use crate::query::{MatchExpression, MatchOptions, Query, match_expression};
 
@@ -86,7 +88,18 @@ impl Index {
         filters: &Filters,
         options: &MatchOptions<'_>,
     ) -> Result<Vec<Hit>> {
-        check_limit(limit)?;
+        let selection = Selection::plain(limit, filters);
+        Ok(self.match_chunks(query, &selection, options)?.hits)
+    }
+
+    /// [`Index::search_bm25`] for a selection.
+    pub fn match_chunks(
+        &self,
+        query: &Query,
+        selection: &Selection<'_>,
+        options: &MatchOptions<'_>,
+    ) -> Result<MatchedChunks> {
+        check_limit(selection.limit)?;
         let options = MatchOptions {
             tokenizer: self.tokenizer,
             ..*options
@@ -94,22 +107,52 @@ impl Index {
         let expression = match_expression(query, &options)?;
         if expression.is_empty() {
             // A closed or inherited handle is an error whatever the query.
-            return self.read(|_| Ok(Vec::new()));
+            return self.read(|_| Ok(MatchedChunks::default()));
         }
         let plan = Plan::of(&expression, self.tokenizer)?;
-        self.read(|connection| {
-            let ranked = match self.ranker.rank(connection, &plan, Some(limit), filters)? {
-                Some(ranked) => ranked,
-                None => rank_by_fts5(connection, &plan, &expression, Some(limit), filters)?,
+        let Selection { limit, filters, .. } = *selection;
+        self.read_grouped(selection.group_by, |connection, paths| {
+            // Groups are made of all that match.
+            let most = paths.is_none().then_some(limit);
+            let (ranked, counts) = self.rank(connection, &plan, &expression, most, filters)?;
+            let ranked = match paths {
+                None => ranked,
+                Some(paths) => paths.first_rows(ranked, limit),
             };
+            let phrases = (selection.statistics && !ranked.is_empty())
+                .then(|| match counts {
+                    Some(counts) => Ok(counts),
+                    None => PhraseCounts::read(connection, &expression),
+                })
+                .transpose()?;
             let sql = format!("SELECT row, {COLUMNS} FROM knowledge_chunks WHERE row = ?");
             let mut statement = connection.prepare_cached(&sql)?;
-            ranked
+            let hits = ranked
                 .into_iter()
                 .enumerate()
                 .map(|(place, found)| hydrate(&mut statement, place, found))
-                .collect()
+                .collect::<rusqlite::Result<_>>()?;
+            Ok(MatchedChunks { hits, phrases })
         })
+    }
+}
+
+impl Index {
+    /// The rows that match, best first, all of them without a limit; and how common the phrases
+    /// are, if that is known by the way.
+    fn rank(
+        &self,
+        connection: &Connection,
+        plan: &Plan,
+        expression: &MatchExpression,
+        limit: Option<usize>,
+        filters: &Filters,
+    ) -> rusqlite::Result<(Vec<Ranked>, Option<PhraseCounts>)> {
+        if let Some((ranked, counts)) = self.ranker.rank(connection, plan, limit, filters)? {
+            return Ok((ranked, Some(counts)));
+        }
+        let ranked = rank_by_fts5(connection, plan, expression, limit, filters)?;
+        Ok((ranked, None))
     }
 }
 
@@ -123,10 +166,19 @@ pub(super) fn check_limit(limit: usize) -> Result<()> {
     ))
 }
 
+/// Chunks that match an expression.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct MatchedChunks {
+    /// The best of them, best first; equal scores in row order.
+    pub hits: Vec<Hit>,
+    /// How common the phrases of the expression are, if that was asked and there are hits.
+    pub phrases: Option<PhraseCounts>,
+}
+
 /// A row and FTS5's score for it: negative, lower is better.
 pub(super) type Ranked = (i64, f64);
 
-/// The rows that match, best first; all of them without a limit.
+/// The same by FTS5.
 pub(super) fn rank_by_fts5(
     connection: &Connection,
     plan: &Plan,

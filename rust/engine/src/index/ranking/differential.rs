@@ -152,7 +152,11 @@ fn compare(index: &Index, ranker: &Ranker, expression: &MatchExpression, limit: 
         let theirs = bits(theirs);
         assert_eq!(bits(fallback), theirs, "{expression} {filters:?}");
         match ours {
-            Some(ours) => assert_eq!(bits(ours), theirs, "{expression} {filters:?}"),
+            Some((ours, counts)) => {
+                let expected = index.read(|connection| PhraseCounts::read(connection, expression));
+                assert_eq!(counts, expected.unwrap(), "{expression}");
+                assert_eq!(bits(ours), theirs, "{expression} {filters:?}");
+            }
             None => assert!(plan.only_fts5),
         }
     }

@@ -32,6 +32,7 @@ use rusqlite::{Connection, Transaction, TransactionBehavior};
 
 use super::filters::Filters;
 use super::location::Location;
+use super::phrase_counts::PhraseCounts;
 use super::search::Ranked;
 use super::{changes, fork};
 use crate::error::{Error, ErrorCode, Result};
@@ -202,7 +203,8 @@ impl Ranker {
             .map_or(0, |snapshot| snapshot.bytes())
     }
 
-    /// The rows that match and pass the filters, best first; None when FTS5 must be asked.
+    /// The rows that match and pass the filters, best first, and how common the phrases are; None
+    /// when FTS5 must be asked.
     ///
     /// Best called first in a transaction, which then is of no older generation than the snapshot.
     pub fn rank(
@@ -211,7 +213,7 @@ impl Ranker {
         plan: &Plan,
         limit: Option<usize>,
         filters: &Filters,
-    ) -> rusqlite::Result<Option<Vec<Ranked>>> {
+    ) -> rusqlite::Result<Option<(Vec<Ranked>, PhraseCounts)>> {
         if plan.only_fts5 {
             return Ok(None);
         }
@@ -228,7 +230,7 @@ impl Ranker {
         };
         // FTS5's scores are negative.
         let ranked = ranked.into_iter().map(|found| (found.row, -found.score));
-        Ok(Some(ranked.collect()))
+        Ok(Some((ranked.collect(), found.phrase_counts())))
     }
 
     /// The snapshot of the generation that the connection sees; None when there is none yet.

@@ -1,6 +1,7 @@
 //! Scoring: what an expression's phrases add up to, chunk by chunk, in one part.
 
 use std::borrow::Cow;
+use std::iter::repeat_n;
 
 use rusqlite::ffi;
 
@@ -9,6 +10,7 @@ use super::counts::{Counts, Dampings, gain};
 use super::phrase::{Holders, gallop};
 use super::plan::{Conjunction, Plan};
 use super::snapshot::{Part, Snapshot};
+use crate::index::phrase_counts::PhraseCounts;
 use crate::interrupt;
 
 /// How many chunks are added up at a time: what fits into the processor's nearest memory.
@@ -54,6 +56,18 @@ impl Found<'_> {
     /// What a score depends on beside the chunk.
     pub fn counts(&self) -> &Counts {
         &self.counts
+    }
+
+    /// How common the phrases of the expression are, as often as each stands there.
+    pub fn phrase_counts(&self) -> PhraseCounts {
+        let in_order = self.plan.order.iter().flat_map(|(addend, times)| {
+            let phrase = self.plan.addends[*addend].phrase;
+            repeat_n(self.counts.holders[phrase], *times as usize)
+        });
+        PhraseCounts {
+            rows: self.counts.rows,
+            holding: in_order.collect(),
+        }
     }
 
     /// Offer every match with its score. The counts may be of more chunks than these, so that
