@@ -20,7 +20,8 @@ def traces() -> list[hr.Trace]:
     ]
     broken = hr.Retriever(corpus("b"), embedder=BrokenEmbedder()).search("kaas").trace
     dated = retriever(jsonl("search")[0]).search("2 weeks ago", question_date="2026-04-18").trace
-    return [*cases, broken, dated]
+    grouped = hr.Retriever(corpus("b"), fusion="score").search("kaas", group_by="path").trace
+    return [*cases, broken, dated, grouped]
 
 
 TRACES = traces()
@@ -53,7 +54,7 @@ def test_every_key_is_an_attribute() -> None:
             else:
                 assert attribute == value
         absent = {
-            "augmentedQuery", "rerankProvider", "unanimity", "rerankSkippedReason", "errorStage"
+            "augmentedQuery", "groupBy", "rerankProvider", "unanimity", "rerankSkippedReason", "errorStage"
         } - trace.to_dict().keys()  # fmt: skip
         assert [getattr(trace, snake(key)) for key in absent] == [None] * len(absent)
 

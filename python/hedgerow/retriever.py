@@ -48,6 +48,7 @@ class SearchKeywords(TypedDict, total=False):
     rerank_top_n: int
     skip_retry_ladder: bool
     filters: Filters | FiltersMapping | None
+    group_by: Literal["path"] | None
 
 
 class Retriever:
@@ -56,7 +57,9 @@ class Retriever:
     `embedder` turns texts into vectors and `reranker` puts the best hits in order again; either
     may be an object with `async` methods, for `asearch`. `aliases` are other words for terms.
     `trigram_chunks` are searched by the fuzzy rung of the retry ladder instead of the index's own
-    chunks. `matching` and `default_operator` are as in `compile_match`.
+    chunks. `matching` and `default_operator` are as in `compile_match`. `fusion` makes one ranking
+    of both legs: "rrf" by their places, "score" by their scores, for better results where one leg is
+    weaker than the other (spec/retrieval.md, "Score fusion").
 
     One retriever serves many threads, as far as its embedder and reranker do. It pickles when
     they and its index do.
@@ -74,6 +77,7 @@ class Retriever:
         aliases: Mapping[str, Sequence[str]] | None = None,
         trigram_chunks: Iterable[Chunk | Candidate | Hit | Mapping[str, Any]] | None = None,
         matching: Matching = "spec",
+        fusion: Literal["rrf", "score"] = "rrf",
         default_operator: Literal["OR", "AND"] = "OR",
     ) -> None:
         if embedder is not None and not callable(getattr(embedder, "embed", None)):
@@ -89,7 +93,7 @@ class Retriever:
             if not isinstance(trigram_chunks, Iterable):
                 raise TypeError(f"trigram_chunks must be an iterable, not {trigram_chunks!r}")
             trigram_chunks = tuple(trigram_chunks)
-        searcher = Searcher(index, aliases, trigram_chunks, matching, default_operator)
+        searcher = Searcher(index, aliases, trigram_chunks, matching, fusion, default_operator)
         self._stages = Stages(index, searcher, embedder, reranker)
         self._arguments = {
             "embedder": embedder,
@@ -97,6 +101,7 @@ class Retriever:
             "aliases": aliases,
             "trigram_chunks": trigram_chunks,
             "matching": matching,
+            "fusion": fusion,
             "default_operator": default_operator,
         }
 
@@ -159,6 +164,7 @@ class Retriever:
         rerank_top_n: int = 20,
         skip_retry_ladder: bool = False,
         filters: Filters | FiltersMapping | None = None,
+        group_by: Literal["path"] | None = None,
     ) -> Response:
         """The best `top_k` hits for a query, and the trace of how they were found.
 
@@ -166,7 +172,8 @@ class Retriever:
         searched for as dates (spec/temporal.md). `mode` "auto" is "hybrid" with an embedder, else
         "bm25". Each leg gives at most `candidate_k` hits; the reranker, unless `rerank` is false,
         sees the first `rerank_top_n`. `skip_retry_ladder` leaves a query that finds nothing as it
-        is. `filters` hold before anything is ranked.
+        is. `filters` hold before anything is ranked. `group_by` "path" keeps the best chunk of each
+        path alone, in each leg before it is cut.
 
         A failed embedder, leg or reranker is left out, and trace and log say so. Raises
         RetrievalError, with the trace, when no leg could answer; InvalidInputError for wrong
@@ -184,6 +191,7 @@ class Retriever:
             rerank_top_n=rerank_top_n,
             skip_retry_ladder=skip_retry_ladder,
             filters=filters,
+            group_by=group_by,
         )
         return _only(run(self._stages.search(request)))
 
@@ -295,6 +303,7 @@ class Retriever:
         rerank_top_n: int = 20,
         skip_retry_ladder: bool = False,
         filters: Filters | FiltersMapping | None = None,
+        group_by: Literal["path"] | None = None,
     ) -> Request:
         for place, query in enumerate(queries):
             if not isinstance(query, str):
@@ -307,7 +316,7 @@ class Retriever:
         return Request(
             queries=queries,
             dates=dates,
-            options=SearchOptions(mode, longest, reranks, skip_retry_ladder, filters),
+            options=SearchOptions(mode, longest, reranks, skip_retry_ladder, filters, group_by),
             embeds=mode != "bm25",
             top_k=min(checked_count(top_k, "top_k"), sys.maxsize),
             rerank_top_n=min(head, sys.maxsize),

@@ -73,7 +73,7 @@ impl PyFound {
     /// The best hits.
     fn results(&self, top_k: usize) -> Vec<PyHit> {
         let best = self.0.hits.iter().take(top_k);
-        best.map(|found| PyHit(found.hit.clone())).collect()
+        best.map(|found| PyHit::from(found.clone())).collect()
     }
 }
 

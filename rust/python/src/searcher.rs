@@ -10,7 +10,8 @@ use hedgerow_engine::query::{
     AliasTable, Connective, MatchOptions, Matching, compile_match, parse,
 };
 use hedgerow_engine::retrieval::{
-    Embedding, Found, FuzzyChunks, Mode, Request, Reranker, Setup, search, search_many,
+    Embedding, Found, Fusion, FuzzyChunks, GroupBy, Mode, Request, Reranker, Setup, search,
+    search_many,
 };
 use hedgerow_engine::{ErrorCode, Result};
 use pyo3::prelude::*;
@@ -50,6 +51,7 @@ pub struct PySearcher {
     aliases: Option<AliasTable>,
     default_operator: Connective,
     matching: Matching,
+    fusion: Fusion,
     fuzzy: FuzzyChunks,
 }
 
@@ -61,6 +63,7 @@ pub struct PySearchOptions {
     reranker: Reranker,
     skip_retry_ladder: bool,
     filters: Filters,
+    group_by: Option<GroupBy>,
 }
 
 #[pymethods]
@@ -73,6 +76,7 @@ impl PySearchOptions {
         reranks: Option<bool>,
         skip_retry_ladder: bool,
         filters: Option<FiltersLike>,
+        group_by: Option<&str>,
     ) -> PyResult<Self> {
         Ok(Self {
             mode: errors::call(|| Mode::from_name(mode))?,
@@ -84,6 +88,7 @@ impl PySearchOptions {
             },
             skip_retry_ladder,
             filters: filters.map(|filters| filters.0).unwrap_or_default(),
+            group_by: errors::call(|| group_by.map(GroupBy::from_name).transpose())?,
         })
     }
 }
@@ -99,6 +104,7 @@ impl PySearcher {
         aliases: Option<Aliases<'_>>,
         trigram_chunks: Option<&Bound<'_, PyAny>>,
         matching: &str,
+        fusion: &str,
         default_operator: &str,
     ) -> PyResult<Self> {
         let chunks = trigram_chunks.map(chunks).transpose()?;
@@ -115,6 +121,7 @@ impl PySearcher {
                 aliases: aliases.map(|aliases| aliases.table().clone()),
                 default_operator: options.default_operator,
                 matching: options.matching,
+                fusion: Fusion::from_name(fusion)?,
                 fuzzy: chunks.map_or_else(FuzzyChunks::own, FuzzyChunks::given),
             })
         })
@@ -150,6 +157,7 @@ impl PySearcher {
                 reranker: options.reranker,
                 skip_retry_ladder: options.skip_retry_ladder,
                 filters: &options.filters,
+                group_by: options.group_by,
             }
         };
         let sound = (0..queries.len()).filter(|place| embedded[*place].error(py).is_none());
@@ -180,6 +188,7 @@ impl PySearcher {
             aliases: self.aliases.as_ref(),
             default_operator: self.default_operator,
             matching: self.matching,
+            fusion: self.fusion,
             fuzzy: &self.fuzzy,
         };
         if let [request] = requests {

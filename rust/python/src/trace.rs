@@ -1,7 +1,6 @@
 //! `Trace`: what a search did.
 
-use hedgerow_engine::retrieval::{SkippedReason, Stage, Trace};
-use pyo3::exceptions::PyValueError;
+use hedgerow_engine::retrieval::{GroupBy, SkippedReason, Stage, Trace};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
@@ -21,6 +20,18 @@ impl PyTrace {
     #[getter]
     fn mode(&self) -> &'static str {
         self.0.mode.as_str()
+    }
+
+    /// How the legs became one ranking: "rrf" or "score".
+    #[getter]
+    fn fusion(&self) -> &'static str {
+        self.0.fusion.as_str()
+    }
+
+    /// What stood for one document, "path", or None.
+    #[getter]
+    fn group_by(&self) -> Option<&'static str> {
+        self.0.group_by.map(GroupBy::as_str)
     }
 
     /// The query as given.
@@ -162,18 +173,15 @@ impl PyTrace {
     }
 
     fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, (String,))> {
-        let state = serde_json::to_string(&slf.get().0).map_err(unreadable)?;
+        let state = serde_json::to_string(&slf.get().0).map_err(value::unreadable)?;
         Ok((slf.get_type().getattr("_restore")?, (state,)))
     }
 
     /// Make a trace again from what pickle kept of it.
     #[staticmethod]
     fn _restore(state: &str) -> PyResult<Self> {
-        serde_json::from_str(state).map(Self).map_err(unreadable)
+        serde_json::from_str(state)
+            .map(Self)
+            .map_err(value::unreadable)
     }
-}
-
-#[allow(clippy::needless_pass_by_value, reason = "for `map_err`")]
-fn unreadable(error: serde_json::Error) -> PyErr {
-    PyValueError::new_err(format!("not the state of a Trace: {error}"))
 }

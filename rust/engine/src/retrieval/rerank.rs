@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
+use super::explanation::ExplainedHit;
 use super::rerank_text::rerank_text;
-use super::reweight::Reweighted;
 use super::search::Found;
 use super::trace::Stage;
 
@@ -19,7 +19,7 @@ pub struct RerankScore {
 impl Found {
     /// The id and the text of each of the first `head` hits: what a reranker is given.
     pub fn rerank_documents(&self, head: usize) -> Vec<(&str, String)> {
-        let document = |found: &'_ Reweighted| rerank_text(&found.hit);
+        let document = |found: &ExplainedHit| rerank_text(&found.hit);
         self.hits
             .iter()
             .take(head)
@@ -33,10 +33,11 @@ impl Found {
     /// first counts. The hits after the head follow as they were.
     pub fn rerank(&mut self, head: usize, scores: &[RerankScore], provider: &str, time: Duration) {
         let tail = self.hits.split_off(head.min(self.hits.len()));
-        let mut waiting: Vec<Option<Reweighted>> = self.hits.drain(..).map(Some).collect();
+        let mut waiting: Vec<Option<ExplainedHit>> = self.hits.drain(..).map(Some).collect();
         for RerankScore { place, score } in scores {
             if let Some(mut found) = waiting.get_mut(*place).and_then(Option::take) {
                 found.hit.rerank_score = Some(*score);
+                found.explanation.rerank_score = Some(*score);
                 self.hits.push(found);
             }
         }

@@ -5,7 +5,8 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-use super::request::Mode;
+use super::request::{Fusion, Mode};
+use crate::index::GroupBy;
 
 /// A rung of the ladder, in its order; the first is no rung but the query itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -150,6 +151,10 @@ impl PartialEq for Timings {
 pub struct Trace {
     /// The mode that was run.
     pub mode: Mode,
+    /// How the legs became one ranking.
+    pub fusion: Fusion,
+    /// Which chunks counted as one document.
+    pub group_by: Option<GroupBy>,
     /// The query as given.
     pub original_query: String,
     /// The text that was parsed, where dates were added to it.
@@ -196,6 +201,10 @@ impl Trace {
         let mut keys = Map::new();
         let mut put = |key: &str, value: Value| keys.insert(key.to_owned(), value);
         put("mode", json!(self.mode.as_str()));
+        put("fusion", json!(self.fusion.as_str()));
+        if let Some(group_by) = self.group_by {
+            put("groupBy", json!(group_by.as_str()));
+        }
         put("originalQuery", json!(self.original_query));
         if let Some(query) = &self.augmented_query {
             put("augmentedQuery", json!(query));
