@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from .errors import MissingExtraError
 
 PACKAGES = {
+    "eval": ("ir_measures", "matplotlib", "numpy"),
     "langchain": ("langchain_core",),
     "llama-index": ("llama_index.core",),
     "model2vec": ("model2vec",),

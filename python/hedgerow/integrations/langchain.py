@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Literal
 
 from hedgerow import Filters, Hit, Retriever
 from hedgerow._extras import imports_of
@@ -32,6 +32,7 @@ _OPTIONS = (
     "rerank_top_n",
     "skip_retry_ladder",
     "filters",
+    "group_by",
 )
 
 
@@ -57,6 +58,7 @@ class HedgerowRetriever(BaseRetriever):  # type: ignore[misc]  # no types where 
     rerank_top_n: int = 20
     skip_retry_ladder: bool = False
     filters: Filters | Mapping[str, Any] | None = None
+    group_by: Literal["path"] | None = None
 
     def _get_relevant_documents(
         self, query: str, *, run_manager: CallbackManagerForRetrieverRun, **options: Any
