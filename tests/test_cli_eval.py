@@ -190,7 +190,7 @@ def test_failures_name_the_file_and_the_line() -> None:
     Path("qrels.tsv").write_text("1\thedge\n")
     assert failed(1, *GIVEN).startswith("Error: qrels.tsv:1: 2 columns; write query, document")
     Path("qrels.tsv").write_text("1\tlake.md\t1\n")
-    assert "the index has none of the 1 judged documents" in failed(1, *GIVEN)
+    assert "none of the 1 judged documents, such as" in failed(1, *GIVEN)
     write_queries()
     Path("qrels.tsv").write_text(QRELS)
     assert "make it with: hedgerow index" in failed(1, "--db", "none.db", *GIVEN[2:])

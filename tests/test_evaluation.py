@@ -207,9 +207,11 @@ class TestTask:
         assert info.value.code == "invalid_evaluation"
         assert str(info.value).startswith("none of the 3 queries has a relevant document")
         judged = {"q": {"lake.md": 1}}
-        with pytest.raises(hr.InvalidInputError, match=r'no id and no path in it is "lake\.md"'):
+        with pytest.raises(
+            hr.InvalidInputError, match=r'such as "lake\.md", is the id or the path of'
+        ):
             ev.make_task(index, QUERIES, judged)
-        with pytest.raises(hr.InvalidInputError, match=r": no id in it is"):
+        with pytest.raises(hr.InvalidInputError, match=r"is the id of a chunk"):
             ev.make_task(index, QUERIES, {"q": {"garden.md": 1}}, "id")
 
 

@@ -105,11 +105,11 @@ def make_task(
     held = _held(index, documents, by)
     best = max(held, key=lambda way: len(held[way]))
     if not held[best]:
-        ways = " and ".join(f"no {way}" for way in held)
+        ways = " or the ".join(held)
         raise InvalidInputError(
-            f"the index has none of the {len(documents):,} judged documents: {ways} in it is "
-            f'"{documents[0]}" or any other of them; index the judged collection, or name its '
-            "documents as the index does",
+            f'none of the {len(documents):,} judged documents, such as "{documents[0]}", is the '
+            f"{ways} of a chunk in the index; index the judged collection, or name its documents as "
+            "the index does",
             code="invalid_evaluation",
         )
     return Task(
