@@ -1,10 +1,10 @@
 //! Searching the full-text index.
 
-use rusqlite::{CachedStatement, Connection, ToSql, ffi, params_from_iter};
+use rusqlite::{CachedStatement, Connection, Row, ToSql, ffi, params_from_iter};
 use serde_json::{Map, Value};
 
 use super::Index;
-use super::chunk::{COLUMNS, Chunk};
+use super::chunk::{Chunk, json};
 use super::filters::Filters;
 use super::phrase_counts::PhraseCounts;
 use super::ranking::Plan;
@@ -125,8 +125,10 @@ impl Index {
                     None => PhraseCounts::read(connection, &expression),
                 })
                 .transpose()?;
-            let sql = format!("SELECT row, {COLUMNS} FROM knowledge_chunks WHERE row = ?");
-            let mut statement = connection.prepare_cached(&sql)?;
+            let mut statement = connection.prepare_cached(
+                "SELECT id, path, title, summary, content, metadata
+                   FROM knowledge_chunks WHERE row = ?",
+            )?;
             let hits = ranked
                 .into_iter()
                 .enumerate()
@@ -225,14 +227,23 @@ fn hydrate(
     place: usize,
     (row, score): Ranked,
 ) -> rusqlite::Result<Hit> {
-    let (_, chunk) = statement
-        .query_row([row], Chunk::with_row)
-        .map_err(|error| without_chunk("a row of the full-text index", error))?;
-    Ok(Hit {
-        score: -score,
-        bm25_rank: Some(place),
-        ..Hit::from(chunk)
-    })
+    // Only what a hit shows: reading texts is most of the time of a search.
+    let read = |found: &Row<'_>| {
+        Ok(Hit {
+            id: found.get(0)?,
+            path: found.get(1)?,
+            title: found.get(2)?,
+            summary: found.get(3)?,
+            content: found.get(4)?,
+            metadata: json(found, 5)?,
+            score: -score,
+            bm25_rank: Some(place),
+            ..Hit::default()
+        })
+    };
+    statement
+        .query_row([row], read)
+        .map_err(|error| without_chunk("a row of the full-text index", error))
 }
 
 /// Finding no chunk for what a search found means that the file is damaged.

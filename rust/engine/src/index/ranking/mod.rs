@@ -206,7 +206,8 @@ impl Ranker {
     /// The rows that match and pass the filters, best first, and how common the phrases are; None
     /// when FTS5 must be asked.
     ///
-    /// Best called first in a transaction, which then is of no older generation than the snapshot.
+    /// Best called first in a transaction: one that began before another thread's may be of an older
+    /// generation than the snapshot, and FTS5 answers.
     pub fn rank(
         &self,
         connection: &Connection,
