@@ -6,28 +6,26 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from .highlight import snippet
 from .output import write_json
 from .params import TEXT, Filter, alias_option, alias_table, filters_of, language_options
-from .search_run import run
+from .roots import RootCommand, depth_option, limit_option, root_option
 
 if TYPE_CHECKING:
     from hedgerow import QueryExplanation
 
     from .search_run import Search
 
+_FOR_DB = ("given_filters", "alias", "operator", "matching", "explain")
+_FOR_ROOT = ("root", "depth", "no_sync")
 
-@click.command("search", short_help="Search an index.")
+
+@click.command("search", cls=RootCommand, short_help="Search an index, or a memory root.")
 @click.argument("text", type=TEXT, required=False)
 @click.option("--query", metavar="TEXT", type=TEXT, help="The same as TEXT.")
-@click.option("--db", required=True, metavar="FILE", type=TEXT, help="The index to search.")
-@click.option(
-    "--limit",
-    type=click.IntRange(min=1),
-    default=10,
-    show_default=True,
-    help="The most results to show.",
-)
+@click.option("--db", metavar="FILE", type=TEXT, help="The index to search.")
+@root_option
+@limit_option(10)
+@depth_option
 @click.option(
     "--filter",
     "given_filters",
@@ -42,12 +40,19 @@ if TYPE_CHECKING:
     "--explain", is_flag=True, help="Show what each word became and why each hit is here."
 )
 @click.option("--json", "as_json", is_flag=True, help="Write query and results as JSON.")
+@click.pass_context
 def command(  # noqa: PLR0913 - one argument for each option
+    context: click.Context,
     *,
     text: str | None,
     query: str | None,
-    db: str,
+    db: str | None,
+    root: tuple[str, ...],
+    target_url: str | None,
+    remote_url: str | None,
     limit: int,
+    depth: str,
+    no_sync: bool,
     given_filters: Any,
     alias: Any,
     operator: str,
@@ -55,9 +60,10 @@ def command(  # noqa: PLR0913 - one argument for each option
     explain: bool,
     as_json: bool,
 ) -> None:
-    """Search the index --db for TEXT, the best first.
+    """Search the index --db, or the memory root --root, for TEXT, the best first.
 
     \b
+      hedgerow search "slug control" --root memory --depth deep
       hedgerow search "winter feeding" --db notes.db
       hedgerow search '"hard pruning" NOT roses' --db notes.db --explain
       hedgerow search k8s --alias k8s=kubernetes,kube --db notes.db
@@ -71,6 +77,24 @@ def command(  # noqa: PLR0913 - one argument for each option
     if (text is None) == (query is None):
         raise click.UsageError("Give what to search for once, as TEXT or as --query TEXT.")
     wanted = text if text is not None else query or ""
+    _check_options(context, has_db=db is not None)
+    if db is None:
+        from .memory_recall import search_root  # noqa: PLC0415 - slow to import
+
+        search_root(
+            context,
+            root=root,
+            target_url=target_url,
+            remote_url=remote_url,
+            text=wanted,
+            limit=limit,
+            depth=depth,
+            sync=not no_sync,
+            as_json=as_json,
+        )
+        return
+    from .search_run import run  # noqa: PLC0415 - a root does without
+
     aliases, filters = alias_table(alias), filters_of(given_filters)
     search = run(
         text=wanted,
@@ -87,6 +111,20 @@ def command(  # noqa: PLR0913 - one argument for each option
     from .search_text import show  # noqa: PLC0415 - brings rich, which --json does without
 
     show(search, explain=explain)
+
+
+def _check_options(context: click.Context, *, has_db: bool) -> None:
+    """Refuse options that the kind of index does not have."""
+    wrong, kind = (_FOR_ROOT, "--root DIR") if has_db else (_FOR_DB, "--db FILE")
+    for name in wrong:
+        source = context.get_parameter_source(name)
+        if source is not None and source.name == "COMMANDLINE":
+            if name == "root":
+                raise click.UsageError(
+                    "--db and --root exclude each other: an index file, or a root."
+                )
+            flag = next(param.opts[0] for param in context.command.params if param.name == name)
+            raise click.UsageError(f"{flag} goes with {kind}.")
 
 
 def _as_json(search: Search, *, explain: bool) -> dict[str, Any]:
@@ -117,6 +155,8 @@ def _as_json(search: Search, *, explain: bool) -> dict[str, Any]:
 
 def _hit_as_json(search: Search, place: int, *, explain: bool) -> dict[str, Any]:
     hit = search.hits[place]
+    from .highlight import snippet  # noqa: PLC0415 - a root does without
+
     metadata = hit.metadata
     cut, _ = snippet(hit.content, hit.title, search.highlighter)
     value = {
