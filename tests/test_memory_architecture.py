@@ -12,9 +12,9 @@ PACKAGE = Path(__file__).parents[1] / "python" / "hedgerow"
 MEMORY = "hedgerow.memory"
 CANONICAL = ["names", "note", "front_matter", "sections", "documents", "listing", "files", "times"]
 SETUP = ["config", "locate"]
-RETRIEVAL = ["derived", "freshness", "ledger", "manifest", "recall", "sync", "root"]
+RETRIEVAL = ["derived", "freshness", "manifest", "opened", "recall", "root", "sync", "vectors"]
 POLICY = ["depth", "score", "snippet", "words"]
-OUTSIDE = {"hedgerow.index", "hedgerow.retrieval", "hedgerow.cli", "hedgerow.mcp"}
+OUTSIDE = {"hedgerow.index", "hedgerow.retriever", "hedgerow.cli", "hedgerow.mcp"}
 
 
 def module_of(file: Path) -> str:
@@ -99,5 +99,17 @@ def test_the_command_line_leaves_the_index_to_the_root(name: str) -> None:
 
 def test_every_module_has_its_place() -> None:
     placed = in_memory([*CANONICAL, *SETUP, *RETRIEVAL, *POLICY, "writer"])
-    others = in_memory(["lock", "scope", "lint", "synthesize", "process", "doctor", "instructions"])
+    others = in_memory(
+        [
+            "ledger",
+            "lock",
+            "results",
+            "scope",
+            "lint",
+            "synthesize",
+            "process",
+            "doctor",
+            "instructions",
+        ]
+    )
     assert {name for name in MODULES if name.startswith(f"{MEMORY}.")} == placed | others

@@ -117,6 +117,7 @@ class TestWhichRoot:
             (["index", "x", "--db", "n.db", "--root", "memory"], "exclude each other"),
             (["index", "x", "--root", "memory"], "indexed whole: leave PATH out"),
             (["index", "--root", "memory", "--tokenizer", "trigram"], "goes with --db FILE"),
+            (["index", "--root", "memory", "--embedder", "a:b"], "goes with --db FILE"),
             (["search", "x", "--root", "memory", "--explain"], "--explain goes with --db FILE"),
             (["search", "x", "--root", "memory", "--filter", "tag=a"], "--filter goes with --db"),
             (["search", "x", "--db", "n.db", "--no-sync"], "--no-sync goes with --root DIR"),
@@ -266,7 +267,7 @@ def test_a_shell_completes_commands_and_options(here: Path) -> None:
         )
         return [line.split(",")[1] for line in done.stdout.splitlines()]
 
-    assert complete("hedgerow re", 1) == ["remember", "recall"]
+    assert complete("hedgerow rem", 1) == ["remember"]
     assert complete("hedgerow recall --de", 2) == ["--depth"]
     assert complete("hedgerow recall --depth ", 3) == ["shallow", "normal", "deep"]
     assert "memory:recall" in complete("hedgerow run ", 2)

@@ -117,7 +117,7 @@ class TestOpen:
         [
             '{"schemaVersion": 1, "indexRoot": 5}',
             '{"schemaVersion": 1, "indexRoot": "none"}',
-            '{"schemaVersion": 1, "embedder": "x"}',
+            '{"schemaVersion": 1, "embedder": {"adapter": "ollama"}}',
             "[]",
             "{",
         ],

@@ -19,6 +19,7 @@ from .errors import (
     InvalidInputError,
     MissingExtraError,
     QueryTooLargeError,
+    RetrievalError,
 )
 from .index import Chunk, Filters, Hit, Index, IndexStats
 from .query import (
@@ -38,6 +39,7 @@ from .query import (
     parse_query,
 )
 from .rerankers import RerankDocument, Reranker, RerankScore
+from .results import Response, Trace
 from .retrieval import (
     Candidate,
     Intent,
@@ -55,6 +57,7 @@ from .retrieval import (
     trigrams,
     unanimity,
 )
+from .retriever import Retriever
 from .temporal import (
     TemporalExpansion,
     augment_query,
@@ -94,8 +97,12 @@ __all__ = [
     "RerankDocument",
     "RerankScore",
     "Reranker",
+    "Response",
+    "RetrievalError",
+    "Retriever",
     "TemporalExpansion",
     "Token",
+    "Trace",
     "TrigramHit",
     "TrigramIndex",
     "Unanimity",

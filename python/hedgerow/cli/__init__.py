@@ -32,6 +32,7 @@ _COMMANDS = {
     "run": ("run", "run"),
     "index": ("index", "command"),
     "search": ("search", "command"),
+    "reembed": ("reembed", "command"),
     "parse": ("parse", "command"),
     "compile": ("compile", "command"),
 }

@@ -22,14 +22,15 @@ class Config:
     """The configuration of a root; without a file all its defaults.
 
     `problem` says why this hedgerow must leave the root alone, or is None, with `code` its
-    error code. `source_root` is the folder that is indexed, mostly the root itself.
+    error code. `source_root` is the folder that is indexed, mostly the root itself, and
+    `embedder` names what makes vectors, as ADAPTER:MODEL.
     """
 
     root: Path
     file: str | None
     schema_version: Any
     source_root: Path
-    embedder: dict[str, Any] | None
+    embedder: str | None
     problem: str | None = None
     code: str = ""
 
@@ -125,9 +126,7 @@ def read_config(root: Path) -> Config:
             f"to v{SCHEMA_VERSION}; update hedgerow. Nothing was changed"
         )
         return Config(root, file, version, root, None, problem, code="root_too_new")
-    embedder = given.get("embedder")
-    if embedder is not None and not isinstance(embedder, dict):
-        raise _invalid(root / file, 'embedder must be an object with "adapter" and "model"')
+    embedder = _embedder(root / file, given.get("embedder"))
     return Config(root, file, version, _source_root(root, file, given), embedder)
 
 
@@ -141,6 +140,17 @@ def _read_json(file: Path) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise _invalid(file, "it is no JSON object")
     return value
+
+
+def _embedder(file: Path, given: Any) -> str | None:
+    """Give the name of an embedder, which may be written as one text or as its two parts."""
+    if isinstance(given, dict):
+        parts = given.get("adapter"), given.get("model")
+        if all(isinstance(part, str) and part for part in parts):
+            return ":".join(map(str, parts))
+    elif given is None or (isinstance(given, str) and given):
+        return given
+    raise _invalid(file, 'embedder must be {"adapter": ..., "model": ...} or "ADAPTER:MODEL"')
 
 
 def _source_root(root: Path, file: str, given: dict[str, Any]) -> Path:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from hedgerow._checks import checked_count, checked_text
+from hedgerow.embedders import Embedder
 from hedgerow.errors import InvalidInputError
-from hedgerow.index import Index
+from hedgerow.index import Hit, Index
+from hedgerow.retriever import Retriever
 
 from . import score
 from .depth import DepthPolicy
@@ -85,14 +87,11 @@ class Recall:
         }
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
-    """A file that a search found: its best passage, and how good it is, 1 the best of keywords."""
+class Found(NamedTuple):
+    """The best passages of files, best first, and how they were found: keywords or hybrid."""
 
-    path: str
-    content: str
-    total: float
-    metadata: Mapping[str, Any]
+    hits: list[Hit]
+    how: str
 
 
 def checked_query(query: str) -> str:
@@ -106,6 +105,7 @@ def checked_query(query: str) -> str:
 
 def recall(  # noqa: PLR0913 - what a recall depends on, and nothing else
     index: Index,
+    embedder: Embedder | None,
     query: str,
     *,
     root: str,
@@ -115,49 +115,52 @@ def recall(  # noqa: PLR0913 - what a recall depends on, and nothing else
 ) -> Recall:
     """Search the index and order what is found by all parts of the score."""
     checked_count(limit, "limit")
-    found = search(index, query, max(_AT_LEAST, _DEEPER * limit))
-    best = max([1.0, *(one.total for one in found)])
-    matters = [one.metadata["front_matter"] for one in found]
+    found = search(index, embedder, query, max(_AT_LEAST, _DEEPER * limit))
+    best = max([1.0, *(hit.score for hit in found.hits)])
+    matters = [hit.metadata["front_matter"] for hit in found.hits]
     temporal = score.temporal_relevance(query, [score.event_time_of(matter) for matter in matters])
     tokens = query_tokens(query)
     results = [
-        _recalled(one, query, tokens, depth, policy, retrieval=one.total / best, temporal=when)
-        for one, when in zip(found, temporal, strict=True)
+        _recalled(hit, query, tokens, depth, policy, how=found.how, best=best, temporal=when)
+        for hit, when in zip(found.hits, temporal, strict=True)
     ]
     results.sort(key=lambda result: (-result.score, result.id))
     return Recall(root, query, depth, tuple(results[:limit]))
 
 
-def search(index: Index, query: str, limit: int) -> list[Found]:
-    """Find the files of the best passages, each once."""
-    hits = index.search_bm25(query, limit, matching="extended")
-    best = max((hit.score for hit in hits), default=0.0)
-    found: dict[str, Found] = {}
-    for hit in hits:
-        if hit.path not in found:
-            total = hit.score / best if best > 0 else 0.0
-            found[hit.path] = Found(hit.path, hit.content, total, hit.metadata)
-    return list(found.values())
+def search(index: Index, embedder: Embedder | None, query: str, limit: int) -> Found:
+    """Find the files of the best passages, each once.
+
+    A search that finds nothing stays one: no other words are tried in the place of those asked.
+    """
+    retriever = Retriever(index, embedder=embedder, matching="extended", fusion="score")
+    response = retriever.search(
+        query, top_k=limit, candidate_k=limit, group_by="path", skip_retry_ladder=True
+    )
+    trace = response.trace
+    hybrid = trace.embedder_used and not trace.fell_back_to_bm25
+    return Found(response.results, "hybrid" if hybrid else "keywords")
 
 
 def _recalled(  # noqa: PLR0913 - one argument for each thing a score is made of
-    found: Found,
+    hit: Hit,
     query: str,
     tokens: Sequence[str],
     depth: str,
     policy: DepthPolicy,
     *,
-    retrieval: float,
+    how: str,
+    best: float,
     temporal: float,
 ) -> Recalled:
-    facts = found.metadata
+    facts = hit.metadata
     matter = facts["front_matter"]
     session = session_id_of(matter)
-    snippet = cut_snippet(found.content, tokens)
-    bucket = bucket_of(found.path, matter)
+    snippet = cut_snippet(hit.content, tokens)
+    bucket = bucket_of(hit.path, matter)
     start, end = facts["line_start"], facts["line_end"]
     parts = ScoreParts(
-        retrieval=score.rounded(max(0.0, retrieval)),
+        retrieval=score.rounded(max(0.0, hit.score / best)),
         exact_match=score.rounded(score.exact_match(query, snippet)),
         metadata=score.rounded(score.metadata_match(query, matter)),
         temporal=score.rounded(temporal),
@@ -167,13 +170,13 @@ def _recalled(  # noqa: PLR0913 - one argument for each thing a score is made of
         ),
         depth=score.rounded(policy(bucket, depth)),
         retrieval_depth=depth,
-        driver=f"keywords:{bucket}",
+        driver=f"{how}:{bucket}",
     )
     return Recalled(
-        id=_id_of(found.path, start, end, found.content),
+        id=_id_of(hit.path, start, end, hit.content),
         score=parts.total,
         snippet=snippet,
-        file=found.path,
+        file=hit.path,
         line_start=start,
         line_end=end,
         session_id=session,

@@ -3,71 +3,26 @@
 from __future__ import annotations
 
 import os
-import threading
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from hedgerow.errors import HedgerowError, IndexFileError
-from hedgerow.index import Index
+from hedgerow.errors import HedgerowError
 
-from . import config, depth, recall
+from . import config, depth
 from .config import Initialized, RootStatus
-from .derived import Derived, is_of_no_use
-from .freshness import IndexState, index_state, is_fresh
-from .recall import Recall
+from .derived import Derived
+from .freshness import IndexState, index_state
+from .opened import OpenedIndex
+from .recall import Recall, checked_query
+from .results import Remembered, WrappedUp
 
 if TYPE_CHECKING:
     from .process import Processed
     from .sync import SyncReport
 
 __all__ = ["MemoryRoot", "Remembered", "WrappedUp"]
-
-
-@dataclass(frozen=True, slots=True)
-class Remembered:
-    """A memory that was written: its path below the root, and whether the index has it.
-
-    When it has not, `problem` says why; the memory is safe, and the next recall reads it.
-    """
-
-    file: str
-    indexed: bool
-    problem: str | None = None
-
-    def to_dict(self) -> dict[str, Any]:
-        """Give the documented JSON."""
-        return {"file": self.file, "indexed": self.indexed}
-
-
-@dataclass(frozen=True, slots=True)
-class WrappedUp:
-    """A wrapup that was written, with what was recalled about its topic first."""
-
-    file: str
-    title: str
-    topic: str | None
-    body: str
-    related: Recall | None
-
-    def to_dict(self) -> dict[str, Any]:
-        """Give the documented JSON."""
-        topic = {} if self.topic is None else {"recallTopic": self.topic}
-        if self.related is None:
-            related: dict[str, Any] = {"skipped": True, "reason": "no topic was given"}
-        else:
-            results = [result.to_dict() for result in self.related.results]
-            related = {"skipped": False, "query": self.related.query, "results": results}
-        return {
-            "file": self.file,
-            "title": self.title,
-            **topic,
-            "body": self.body,
-            "validation": {"valid": True, "missingSections": [], "emptySections": []},
-            "relatedMemory": related,
-        }
 
 
 class MemoryRoot:
@@ -83,10 +38,7 @@ class MemoryRoot:
 
     def __init__(self, root: Path, *, depth_policy: depth.DepthPolicy = depth.depth_boost) -> None:
         self._root = root
-        self._depth_policy = depth_policy
-        self._opening = threading.Lock()
-        self._reader: Index | None = None
-        self._reader_file: tuple[int, int] | None = None
+        self._opened = OpenedIndex(root, depth_policy)
 
     @classmethod
     def open(
@@ -123,19 +75,24 @@ class MemoryRoot:
         return config.read_status(self._root)
 
     def sync(self) -> SyncReport:
-        """Bring the index up to date with the files; read only what changed."""
+        """Bring the index up to date with the files, and its vectors where there is an embedder.
+
+        Only what changed is read. A file that cannot be read is named in the report. When the
+        embedder fails its error is raised; keywords then find everything all the same.
+        """
         from .sync import sync  # noqa: PLC0415 - slow to import
 
-        return sync(self._derived())
+        found = self._config()
+        report = sync(Derived.of(found))
+        self._opened.embed(found)
+        return report
 
     def index(self) -> SyncReport:
         """Sync, and write the manifest `.hedgerow/index.json` for other programs."""
         from .manifest import write_manifest  # noqa: PLC0415 - slow to import
-        from .sync import sync  # noqa: PLC0415
 
-        derived = self._derived()
-        report = sync(derived)
-        write_manifest(derived)
+        report = self.sync()
+        write_manifest(self._derived())
         return report
 
     def remember(
@@ -173,18 +130,9 @@ class MemoryRoot:
         `depth` is shallow (condensed memory first), normal or deep (raw sessions too). Without
         `sync` the index is read as it stands; IndexFileError when there is none.
         """
-        wanted = recall.checked_query(query)
+        wanted = checked_query(query)
         checked = _checked_depth(depth)
-        derived = self._derived()
-        if sync:
-            _bring_up_to_date(derived)
-        try:
-            return self._search(derived, wanted, limit, checked)
-        except IndexFileError as error:
-            if not (sync and is_of_no_use(error)):
-                raise
-        _rebuild(derived)
-        return self._search(derived, wanted, limit, checked)
+        return self._opened.recall(self._config(), wanted, limit=limit, depth=checked, sync=sync)
 
     def wrapup(
         self,
@@ -248,13 +196,12 @@ class MemoryRoot:
     @property
     def retrieval(self) -> str:
         """How memories are found: `keywords`, or `hybrid` with the embedder that is configured."""
-        return "keywords"
+        name = self._config().embedder
+        return "keywords" if name is None else f"hybrid, with {name}"
 
     def close(self) -> None:
-        """Close the index; the next call opens it again."""
-        if self._reader is not None:
-            self._reader.close()
-        self._reader = self._reader_file = None
+        """Close the index and let go of the embedder; the next call opens them again."""
+        self._opened.close()
 
     def __enter__(self) -> MemoryRoot:  # noqa: PYI034 - not for subclasses
         return self
@@ -270,52 +217,15 @@ class MemoryRoot:
     def __repr__(self) -> str:
         return f"MemoryRoot({str(self._root)!r})"
 
-    def _derived(self) -> Derived:
-        """Give where the derived files are; HedgerowError when the root is not for us."""
+    def _config(self) -> config.Config:
+        """Read the configuration, which may change at any time; HedgerowError if not for us."""
         found = config.read_config(self._root)
         found.check()
-        return Derived.of(found)
+        return found
 
-    def _search(self, derived: Derived, query: str, limit: int, depth: str) -> Recall:
-        return recall.recall(
-            self._index(derived),
-            query,
-            root=str(self._root),
-            limit=limit,
-            depth=depth,
-            policy=self._depth_policy,
-        )
-
-    def _index(self, derived: Derived) -> Index:
-        """Give the open index, opened again when its file was deleted and made anew."""
-        try:
-            status = derived.index.stat()
-        except FileNotFoundError as error:
-            raise IndexFileError(
-                f"{self._root} has no index yet; make it with: hedgerow index --root {self._root}",
-                code="index_not_found",
-            ) from error
-        identity = (status.st_dev, status.st_ino)
-        with self._opening:
-            if self._reader is None or self._reader_file != identity:
-                self.close()
-                self._reader = Index.open(derived.index, read_only=True)
-                self._reader_file = identity
-            return self._reader
+    def _derived(self) -> Derived:
+        return Derived.of(self._config())
 
 
 def _checked_depth(wanted: str) -> str:
     return depth.checked_depth(wanted)
-
-
-def _bring_up_to_date(derived: Derived) -> None:
-    if not is_fresh(derived):
-        from .sync import sync  # noqa: PLC0415 - slow to import
-
-        sync(derived)
-
-
-def _rebuild(derived: Derived) -> None:
-    from .sync import rebuild  # noqa: PLC0415 - slow to import
-
-    rebuild(derived)

@@ -163,12 +163,27 @@ impl Matrix {
         self.rows.get(place).copied()
     }
 
+    /// The place of a row's vector.
+    pub fn place(&self, row: i64) -> Option<usize> {
+        self.places.get(&row).copied()
+    }
+
     /// The places of those of these rows that have a vector, in the order of memory.
     pub fn places(&self, rows: &[i64]) -> Vec<usize> {
         let places = rows.iter().filter_map(|row| self.places.get(row).copied());
         let mut places: Vec<usize> = places.collect();
         places.sort_unstable();
         places
+    }
+
+    /// How similar each of these vectors is to a query.
+    pub fn similarities(&self, query: &[f32], places: &[usize]) -> Vec<Scored> {
+        let scored = |place: &usize| {
+            let start = place * self.dimensions;
+            let vector = self.values.get(start..start + self.dimensions)?;
+            Some((*place, similarity(query, vector)))
+        };
+        places.iter().filter_map(scored).collect()
     }
 
     /// For each query the best `limit` vectors, and all that are as good as the last of them, in
@@ -186,12 +201,25 @@ impl Matrix {
                 continue;
             };
             for (query, best) in queries.iter().zip(&mut best) {
-                // Rounding can leave a little more than 1.
-                best.offer((place, dot(query, vector).clamp(-1.0, 1.0)));
+                best.offer((place, similarity(query, vector)));
             }
         }
         best.into_iter().map(Best::finish).collect()
     }
+}
+
+/// The cosine of two vectors of length 1. Rounding can leave a little more than 1.
+fn similarity(query: &[f32], vector: &[f32]) -> f32 {
+    dot(query, vector).clamp(-1.0, 1.0)
+}
+
+/// The best `limit` of these, and all that are as good as the last of them, in no order.
+pub(super) fn best(scored: impl Iterator<Item = Scored>, limit: usize) -> Vec<Scored> {
+    let mut best = Best::new(limit);
+    for scored in scored {
+        best.offer(scored);
+    }
+    best.finish()
 }
 
 /// The best so far, more of them than asked for until there are enough to be worth cutting.

@@ -10,13 +10,18 @@ mod filters;
 mod fork;
 mod location;
 mod matrix;
+mod paths;
+mod phrase_counts;
 mod pool;
 mod read;
 mod schema;
 mod search;
 mod search_vector;
+mod selection;
 mod settings;
+mod similarities;
 mod space;
+mod spread;
 mod vector;
 mod write;
 
@@ -33,12 +38,17 @@ use crate::text::tokenizer::TokenizerKind;
 pub use chunk::Chunk;
 pub use filters::Filters;
 pub use fork::{after_fork, before_fork};
+pub use phrase_counts::PhraseCounts;
 pub use read::{IndexStats, Page};
-pub use search::Hit;
+pub use search::{Hit, MatchedChunks};
+pub use search_vector::NearestChunks;
+pub use selection::{GroupBy, Selection};
 pub use space::Space;
+pub use spread::Spread;
 
 use location::Location;
 use matrix::Matrix;
+use paths::Paths;
 use pool::Pool;
 use schema::MIGRATIONS;
 
@@ -55,6 +65,9 @@ pub struct Index {
     pool: fork::Shared,
     /// The vectors, from their first search on. Locked by those only who use the pool already.
     matrix: Mutex<Option<Arc<Matrix>>>,
+    /// Which chunks share a path, from the first search that groups by it on. Locked likewise,
+    /// and where both are after the vectors.
+    paths: Mutex<Option<Arc<Paths>>>,
 }
 
 /// Why work on a connection stopped: SQLite did not do it, or we would not.
@@ -103,6 +116,7 @@ impl Index {
             read_only,
             pool,
             matrix: Mutex::default(),
+            paths: Mutex::default(),
         })
     }
 
@@ -132,6 +146,10 @@ impl Index {
             .take();
         drop(pool);
         self.matrix
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take();
+        self.paths
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .take();
