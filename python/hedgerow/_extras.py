@@ -1,4 +1,4 @@
-"""Packages that only some adapters need, and what installs them (spec/adapters.md, "Extras")."""
+"""Packages that only some parts need, and what installs them (spec/adapters.md, "Extras")."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from .errors import MissingExtraError
 
 PACKAGES = {
+    "mcp": ("mcp",),
     "model2vec": ("model2vec",),
     "ollama": ("httpx", "tenacity"),
     "openai": ("httpx", "tenacity"),

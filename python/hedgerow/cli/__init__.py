@@ -30,6 +30,7 @@ _COMMANDS = {
     "wrapup": ("memory_write", "wrapup"),
     "process": ("memory_write", "process"),
     "run": ("run", "run"),
+    "mcp": ("mcp", "command"),
     "index": ("index", "command"),
     "search": ("search", "command"),
     "reembed": ("reembed", "command"),
