@@ -102,6 +102,7 @@ def wrapup(  # noqa: PLR0913 - one argument for each option
     else:
         click.echo(f"Related memory for: {visible(done.related.query)}\n")
         show_results(done.related)
+        click.echo()
     click.echo(f"Wrote session wrapup: {visible(done.file)}\n")
     click.echo(visible(done.body))
 
