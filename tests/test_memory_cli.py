@@ -75,6 +75,7 @@ class TestHelp:
     def test_version_alone(self) -> None:
         assert ok("version") == f"{hedgerow.__version__}\n"
         assert ok("-v") == ok("--version")
+        assert ok("status", "--version") == ok("version")
 
     def test_instructions_are_markdown_with_the_sections_of_a_wrapup(self) -> None:
         text = ok("instructions")

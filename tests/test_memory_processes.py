@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -73,6 +74,23 @@ def test_a_first_index_by_two_processes_is_one(tmp_path: Path) -> None:
     running = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(3)]
     assert [process.communicate(timeout=120)[0] for process in running] == ["300\n"] * 3
     check_whole(tmp_path)
+
+
+def test_threads_share_a_root(tmp_path: Path) -> None:
+    with MemoryRoot.open(tmp_path) as root:
+
+        def work(name: int) -> list[str]:
+            written = []
+            for number in range(10):
+                word = f"word{name}x{number}"
+                written.append(root.remember(f"{word} end", title="Same").file)
+                assert written[-1] in [one.file for one in root.recall(word)]
+            return written
+
+        with ThreadPoolExecutor(4) as pool:
+            names = [name for written in pool.map(work, range(4)) for name in written]
+    assert len(set(names)) == 40
+    check_whole(tmp_path, at_least=set(names))
 
 
 def test_killed_at_any_moment_the_root_stays_whole(tmp_path: Path) -> None:

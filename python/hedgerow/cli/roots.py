@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from hedgerow import HedgerowError, InvalidInputError
+from hedgerow import HedgerowError, InvalidInputError, __version__
 
 from .params import TEXT
 
@@ -31,7 +31,10 @@ NO_ROOT_FOR_MEMORY = (
 
 
 class RootCommand(click.Command):
-    """A command whose `--limit` may stand without its value; other options may not."""
+    """A command whose `--limit` may stand without its value; other options may not.
+
+    `--version` counts wherever it stands.
+    """
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Drop a `--limit` without a value, and name any other option that has none."""
@@ -39,6 +42,9 @@ class RootCommand(click.Command):
             # For a completion: the value is what is being typed.
             return super().parse_args(ctx, args)
         end = args.index("--") if "--" in args else len(args)
+        if "--version" in args[:end]:
+            click.echo(__version__)
+            ctx.exit()
         kept = []
         for place, argument in enumerate(args[:end]):
             following = args[place + 1] if place + 1 < end else "--"

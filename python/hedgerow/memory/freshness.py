@@ -29,7 +29,7 @@ def index_state(derived: Derived) -> IndexState | None:
     if ledger is None or not derived.index.exists():
         return None
     changed, gone = differences(ledger, list_files(derived.source_root))
-    return IndexState(len(ledger.lines), len(changed) + len(gone))
+    return IndexState(ledger.documents, len(changed) + len(gone))
 
 
 def differences(ledger: Ledger, listing: Listing) -> tuple[dict[str, str], list[str]]:

@@ -102,6 +102,16 @@ class Ledger:
         """Tell whether the file was read when it had this signature, and nothing is pending."""
         return self.lines.get(path, "").startswith(f"{signature}\t")
 
+    def failures(self) -> list[Entry]:
+        """Give the entries of which something was reported, in path order."""
+        told = sorted(path for path, rest in self.lines.items() if not rest.endswith("\t"))
+        return [parse_entry(path, self.lines[path]) for path in told]
+
+    @property
+    def documents(self) -> int:
+        """How many files were read."""
+        return len(self.lines) - sum(entry.failed for entry in self.failures())
+
     def append(self, entries: Iterable[tuple[str, Entry | None]]) -> None:
         """Write entries to the disk, None for a file that is gone."""
         new = {path: entry.line() if entry else "" for path, entry in entries}

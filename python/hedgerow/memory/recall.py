@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -70,7 +70,7 @@ class Recall:
     depth: str
     results: tuple[Recalled, ...]
 
-    def __iter__(self) -> Any:
+    def __iter__(self) -> Iterator[Recalled]:
         return iter(self.results)
 
     def __len__(self) -> int:

@@ -292,20 +292,14 @@ def _is_settled(signature: str, read_at: int) -> bool:
 
 
 def _report(derived: Derived, ledger: Ledger, listing: Listing, run: _Run) -> SyncReport:
-    skips = list(listing.skips)
-    failed = 0
-    for path in sorted(path for path, rest in ledger.lines.items() if not rest.endswith("\t")):
-        entry = ledger.entry(path)
-        found = entry.skips if entry else ()
-        skips.extend(found)
-        failed += entry is not None and entry.failed
+    reported = [skip for entry in ledger.failures() for skip in entry.skips]
     return SyncReport(
         root=str(derived.root),
-        documents=len(ledger.lines) - failed,
+        documents=ledger.documents,
         added=run.added,
         changed=run.changed,
         removed=run.removed,
-        skips=skips,
+        skips=[*listing.skips, *reported],
     )
 
 
