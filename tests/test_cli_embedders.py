@@ -45,7 +45,7 @@ def notes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder = tmp_path / "notes"
     folder.mkdir()
     (folder / "hedge.md").write_text("# Hedges\n\nCut the hawthorn in winter.\n")
-    (folder / "pond.md").write_text("# Pond\n\nThe water froze in winter.\n")
+    (folder / "pond.md").write_text("# Pond\n\nWe watched the water freeze in winter.\n")
     return folder
 
 
@@ -102,6 +102,74 @@ class TestIndex:
         assert result.exit_code == 1
         assert "no such model" in result.stderr
         assert "hedge.md" in ok("search", "hawthorn", "--db", "n.db")
+
+
+class TestSearch:
+    @pytest.fixture(autouse=True)
+    def db(self, notes: Path, embedder: str) -> None:
+        assert notes
+        ok("index", "notes", "--db", "n.db", "--embedder", embedder)
+
+    def test_meaning_takes_part_with_an_embedder(self, embedder: str) -> None:
+        answer = json.loads(
+            ok("search", "pond winter", "--db", "n.db", "--embedder", embedder, "--json")
+        )
+        assert answer["trace"]["mode"] == "hybrid"
+        assert answer["trace"]["candidateK"] == 60
+        assert [hit["path"] for hit in answer["results"]] == ["notes/pond.md", "notes/hedge.md"]
+        assert all(hit["vector_similarity"] > 0 for hit in answer["results"])
+
+    def test_explain_has_a_column_a_leg_and_the_steps(self, embedder: str) -> None:
+        args = ["search", "pond winter", "--db", "n.db", "--embedder", embedder, "--explain"]
+        shown = ok(*args, "--fusion", "score", "--group-by", "path", "--candidates", "5")
+        header = next(line for line in shown.splitlines() if line.startswith("   hit "))
+        assert header.split() == ["hit", "keywords", "meaning", "score"]
+        row = next(line for line in shown.splitlines() if line.startswith("1  notes/pond.md#0"))
+        assert "1st, BM25 " in row
+        assert "100 % of the best: +1.0000" in row
+        assert " deviations: +0.20" in row
+        assert "mode hybrid, fusion score\n" in shown
+        steps = ["embed", "bm25", "vector", "fuse"]
+        assert [line.split()[0] for line in shown.splitlines() if " ms  " in line] == steps
+        shown = ok(*args)
+        assert "0.0328 (100 %)" in shown
+
+    def test_multipliers_and_reranker_have_columns(self, server: LocalServer) -> None:
+        server.answer = lambda request: Reply(
+            [{"index": i, "score": float(i)} for i in range(len(request.body["texts"]))][::-1]
+        )
+        shown = ok(
+            "search", "list winter", "--db", "n.db", "--explain", "--rerank", f"tei:{server.url}"
+        )  # fmt: skip
+        assert "  multiplied by  " in shown
+        assert "2.2 (a fact is asked for and this is one)  0.000" in shown
+        assert "  0.0355\n" in shown
+        assert "rerank" in shown.splitlines()[-3]
+
+    def test_a_server_that_fails_is_said_above_the_results(
+        self, embedder: str, server: LocalServer
+    ) -> None:
+        server.answer = lambda _: Reply({"error": "out of memory"}, 400)
+        shown = run("search", "pond", "--db", "n.db", "--embedder", embedder).stdout
+        assert shown.startswith("Search by meaning failed; these are the results without it.\n")
+        assert "notes/pond.md" in shown
+
+    def test_a_date_is_searched_for(self) -> None:
+        answer = json.loads(
+            ok("search", "freeze 2 weeks ago", "--db", "n.db", "--question-date", "2026-04-18",
+               "--json")
+        )  # fmt: skip
+        assert answer["trace"]["dateHints"] == ["2026/04/04"]
+        assert '"2026 04 04"' in answer["match"]
+
+    def test_meaning_needs_an_embedder(self) -> None:
+        result = run("search", "pond", "--db", "n.db", "--mode", "semantic")
+        assert result.exit_code == 2
+        assert "--mode semantic needs --embedder, which makes the vectors." in result.stderr
+
+    def test_nothing_found_says_what_was_tried(self) -> None:
+        shown = ok("search", "zzzz yyyyy", "--db", "n.db")
+        assert "Then tried, also by likeness with file names: yyyyy, zzzz yyyyy" in shown
 
 
 class TestReembed:

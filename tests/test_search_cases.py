@@ -34,7 +34,7 @@ def check(case: dict, response: hr.Response) -> None:
         assert hit.rerank_score == wanted["rerankScore"]
     trace = response.trace.to_dict()
     assert {key: trace.get(key) for key in expected["trace"]} == expected["trace"]
-    ours = {"fusion", "matchQuery", "timings"}
+    ours = {"matchQuery", "timings"}
     assert trace.keys() == expected["trace"].keys() | ours
 
 

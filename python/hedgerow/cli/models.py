@@ -10,8 +10,6 @@ import click
 
 from hedgerow import Embedder, Reranker
 
-from .params import TEXT
-
 F = TypeVar("F", bound=Callable[..., Any])
 
 EMBEDDER_HELP = (
@@ -25,7 +23,6 @@ def embedder_option(help_text: str, *, required: bool = False) -> Callable[[F], 
     return click.option(
         "--embedder",
         metavar="NAME",
-        type=TEXT,
         required=required,
         help=f"{help_text} {EMBEDDER_HELP}",
     )

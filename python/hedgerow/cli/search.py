@@ -7,7 +7,15 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from .output import write_json
-from .params import TEXT, Filter, alias_option, alias_table, filters_of, language_options
+from .params import (
+    TEXT,
+    Filter,
+    alias_option,
+    alias_table,
+    filters_of,
+    language_options,
+    ranking_options,
+)
 from .roots import RootCommand, depth_option, limit_option, root_option
 
 if TYPE_CHECKING:
@@ -15,8 +23,8 @@ if TYPE_CHECKING:
 
     from .search_run import Search
 
-_FOR_DB = ("given_filters", "alias", "operator", "matching", "explain")
-_FOR_ROOT = ("root", "depth", "no_sync")
+_OF_A_ROOT = frozenset({"root", "target_url", "remote_url", "depth", "no_sync"})
+_OF_BOTH = frozenset({"text", "query", "limit", "as_json"})
 
 
 @click.command("search", cls=RootCommand, short_help="Search an index, or a memory root.")
@@ -36,13 +44,17 @@ _FOR_ROOT = ("root", "depth", "no_sync")
 )
 @alias_option
 @language_options
+@ranking_options
 @click.option(
-    "--explain", is_flag=True, help="Show what each word became and why each hit is here."
+    "--explain",
+    is_flag=True,
+    help="Show what each word became, a table of where each score comes from, and the steps.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Write query and results as JSON.")
+@click.option("--json", "as_json", is_flag=True, help="Write query, results and trace as JSON.")
 @click.pass_context
 def command(  # noqa: PLR0913 - one argument for each option
     context: click.Context,
+    /,
     *,
     text: str | None,
     query: str | None,
@@ -55,10 +67,9 @@ def command(  # noqa: PLR0913 - one argument for each option
     no_sync: bool,
     given_filters: Any,
     alias: Any,
-    operator: str,
-    matching: str,
     explain: bool,
     as_json: bool,
+    **options: Any,
 ) -> None:
     """Search the index --db, or the memory root --root, for TEXT, the best first.
 
@@ -68,10 +79,13 @@ def command(  # noqa: PLR0913 - one argument for each option
       hedgerow search '"hard pruning" NOT roses' --db notes.db --explain
       hedgerow search k8s --alias k8s=kubernetes,kube --db notes.db
       hedgerow search frost --filter tag=garden --filter meta.year=2025 --db n.db
+      hedgerow search "cold nights" --embedder ollama:nomic-embed-text --db n.db
 
     Plain words are alternatives; short and stop words are dropped unless the text holds a
     quote or AND, OR, NOT in capitals. Quote the whole text for the shell. A text that starts
     with a hyphen is given as --query=-TEXT. Paths are as `hedgerow index` was given them.
+    A query that finds nothing is tried again in other forms, at last by likeness with file
+    names. With --embedder the index is also searched by meaning.
     Finding nothing is no error: what was searched for is then shown.
     """
     if (text is None) == (query is None):
@@ -93,18 +107,19 @@ def command(  # noqa: PLR0913 - one argument for each option
             as_json=as_json,
         )
         return
-    from .search_run import run  # noqa: PLC0415 - a root does without
+    from .search_run import Asked, run  # noqa: PLC0415 - a root does without
 
-    aliases, filters = alias_table(alias), filters_of(given_filters)
-    search = run(
+    asked = Asked(
         text=wanted,
         db=db,
         limit=limit,
-        aliases=aliases,
-        filters=filters,
-        operator=operator,
-        matching=matching,
+        aliases=alias_table(alias),
+        filters=filters_of(given_filters),
+        **options,
     )
+    if asked.mode in {"semantic", "hybrid"} and asked.embedder is None:
+        raise click.UsageError(f"--mode {asked.mode} needs --embedder, which makes the vectors.")
+    search = run(asked)
     if as_json:
         write_json(_as_json(search, explain=explain))
         return
@@ -115,34 +130,37 @@ def command(  # noqa: PLR0913 - one argument for each option
 
 def _check_options(context: click.Context, *, has_db: bool) -> None:
     """Refuse options that the kind of index does not have."""
-    wrong, kind = (_FOR_ROOT, "--root DIR") if has_db else (_FOR_DB, "--db FILE")
-    for name in wrong:
+    for param in context.command.params:
+        name = param.name or ""
         source = context.get_parameter_source(name)
-        if source is not None and source.name == "COMMANDLINE":
-            if name == "root":
-                raise click.UsageError(
-                    "--db and --root exclude each other: an index file, or a root."
-                )
-            flag = next(param.opts[0] for param in context.command.params if param.name == name)
-            raise click.UsageError(f"{flag} goes with {kind}.")
+        if name in _OF_BOTH or source is None or source.name != "COMMANDLINE":
+            continue
+        if has_db and name == "root":
+            raise click.UsageError("--db and --root exclude each other: an index file, or a root.")
+        if (name in _OF_A_ROOT) == has_db and name != "db":
+            kind = "--root DIR" if has_db else "--db FILE"
+            raise click.UsageError(f"{param.opts[0]} goes with {kind}.")
 
 
 def _as_json(search: Search, *, explain: bool) -> dict[str, Any]:
-    filters = search.filters
+    asked, filters = search.asked, search.asked.filters
     value: dict[str, Any] = {
-        "query": search.explanation.text,
-        "db": search.db,
+        "query": asked.text,
+        "db": asked.db,
         "chunks": search.chunks,
-        "limit": search.limit,
-        "operator": search.operator,
-        "matching": search.matching,
+        "limit": asked.limit,
+        "operator": asked.operator,
+        "matching": asked.matching,
+        "mode": asked.mode,
+        "fusion": asked.fusion,
         "filters": {
             "paths": list(filters.paths),
             "path_prefix": filters.path_prefix,
             "tags": list(filters.tags),
             "metadata": dict(filters.metadata),
         },
-        "match": search.explanation.match,
+        "match": search.response.trace.match_query,
+        "trace": search.response.trace.to_dict(),
         "count": len(search.hits),
         "results": [
             _hit_as_json(search, place, explain=explain) for place in range(len(search.hits))
@@ -154,15 +172,17 @@ def _as_json(search: Search, *, explain: bool) -> dict[str, Any]:
 
 
 def _hit_as_json(search: Search, place: int, *, explain: bool) -> dict[str, Any]:
-    hit = search.hits[place]
     from .highlight import snippet  # noqa: PLC0415 - a root does without
 
+    hit = search.hits[place]
     metadata = hit.metadata
     cut, _ = snippet(hit.content, hit.title, search.highlighter)
     value = {
         "rank": place + 1,
         "score": hit.score,
         "bm25_rank": hit.bm25_rank,
+        "vector_similarity": hit.vector_similarity,
+        "rerank_score": hit.rerank_score,
         "id": hit.id,
         "path": hit.path,
         "line": metadata.get("line_start"),
@@ -175,6 +195,7 @@ def _hit_as_json(search: Search, place: int, *, explain: bool) -> dict[str, Any]
     }
     if explain:
         value["explanation"] = hit.explain()
+        value["score_parts"] = hit.explanation
     return value
 
 

@@ -2,20 +2,18 @@
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod asking;
+
 use std::collections::{BTreeMap, BTreeSet};
 
-use hedgerow_engine::ErrorCode;
+use asking::{ALL, Ask, ask, find, index};
 use hedgerow_engine::index::{Chunk, Filters, GroupBy, Hit, Index};
-use hedgerow_engine::query::{Connective, MatchOptions, Matching, parse};
-use hedgerow_engine::retrieval::{
-    Embedding, ExplainedHit, Found, Fusion, FuzzyChunks, Mode, Request, Reranker, Setup, search,
-};
-use hedgerow_engine::text::tokenizer::TokenizerKind;
+use hedgerow_engine::query::{MatchOptions, parse};
+use hedgerow_engine::retrieval::{ExplainedHit, Found, Fusion, Mode};
 use hedgerow_engine::text::utf16;
 use proptest::prelude::*;
 
 const WORDS: [&str; 5] = ["oak", "elm", "fox", "owl", "winter"];
-const ALL: usize = 1000;
 
 /// Words, path and vector of a chunk.
 type AnyChunk = (Vec<&'static str>, String, Option<(i8, i8)>);
@@ -41,58 +39,6 @@ fn any_chunks() -> impl Strategy<Value = Vec<Chunk>> {
 
 fn any_query() -> impl Strategy<Value = String> {
     prop::collection::vec(prop::sample::select(&WORDS[..]), 1..4).prop_map(|words| words.join(" "))
-}
-
-fn index(chunks: &[Chunk]) -> Index {
-    let index = Index::in_memory(TokenizerKind::Porter).unwrap();
-    index.upsert(&chunks.iter().collect::<Vec<_>>()).unwrap();
-    index
-}
-
-/// What a case asks, beside the query.
-#[derive(Clone, Copy)]
-struct Ask<'a> {
-    mode: Mode,
-    fusion: Fusion,
-    vector: Option<&'a [f32]>,
-    candidate_k: usize,
-    group_by: Option<GroupBy>,
-    filters: &'a Filters,
-}
-
-fn ask<'a>(vector: Option<&'a [f32]>, filters: &'a Filters) -> Ask<'a> {
-    Ask {
-        mode: Mode::Auto,
-        fusion: Fusion::Score,
-        vector,
-        candidate_k: ALL,
-        group_by: None,
-        filters,
-    }
-}
-
-fn find(index: &Index, query: &str, ask: &Ask<'_>) -> Found {
-    let setup = Setup {
-        index,
-        aliases: None,
-        default_operator: Connective::Or,
-        matching: Matching::Spec,
-        fusion: ask.fusion,
-        fuzzy: &FuzzyChunks::own(),
-    };
-    let request = Request {
-        query,
-        augmented: None,
-        date_hints: &[],
-        mode: ask.mode,
-        embedding: ask.vector.map_or(Embedding::Absent, Embedding::Vector),
-        candidate_k: ask.candidate_k,
-        reranker: Reranker::Ready,
-        skip_retry_ladder: false,
-        filters: ask.filters,
-        group_by: ask.group_by,
-    };
-    search(&setup, &request).unwrap()
 }
 
 fn bm25(index: &Index, query: &str, filters: &Filters) -> Vec<Hit> {
@@ -301,129 +247,5 @@ proptest! {
                 prop_assert!((one.hit.score - explanation.weight.unwrap() * share).abs() < 1e-12);
             }
         }
-    }
-}
-
-#[test]
-fn the_fuzzy_rung_is_measured_by_its_similarities() {
-    let chunk = |id: &str, path: &str, vector: [f32; 2]| Chunk {
-        id: id.to_owned(),
-        path: path.to_owned(),
-        content: "text".to_owned(),
-        embedding: Some(vector.to_vec()),
-        ..Chunk::default()
-    };
-    let index = index(&[
-        chunk("a", "x/hedgehog.md", [1.0, 0.0]),
-        chunk("b", "x/hedgehog.md", [0.0, 1.0]),
-        chunk("c", "x/hedgehogs-in-winter.md", [0.0, 1.0]),
-    ]);
-    let filters = Filters::default();
-    let ids = |found: &Found| -> Vec<String> {
-        found.hits.iter().map(|one| one.hit.id.clone()).collect()
-    };
-    let found = find(&index, "hedgehogg", &ask(None, &filters));
-    assert_eq!(ids(&found), ["a", "b", "c"]);
-    let best = &found.hits[0].explanation;
-    let by_keywords = best.keywords.unwrap();
-    assert!(by_keywords.fuzzy && by_keywords.score < 1.0);
-    assert_eq!((best.weight, best.coverage), (Some(1.0), None));
-    assert_eq!(
-        (best.score.to_bits(), best.meaning),
-        (1.0_f64.to_bits(), None)
-    );
-    assert_eq!(
-        best.to_string(),
-        "keywords 1.00 (100 % of the best match by spelling)"
-    );
-    let vector = [0.0, 1.0];
-    let found = find(&index, "hedgehogg", &ask(Some(&vector), &filters));
-    assert_eq!(ids(&found), ["b", "a", "c"]);
-    let grouped = Ask {
-        candidate_k: 2,
-        group_by: Some(GroupBy::Path),
-        ..ask(Some(&vector), &filters)
-    };
-    let found = find(&index, "hedgehogg", &grouped);
-    // Both paths are as near, by their best chunks; the hit is the first of the rung.
-    assert_eq!(ids(&found), ["a", "c"]);
-    assert_eq!(found.hits[0].hit.vector_similarity, Some(1.0));
-    assert_eq!(found.trace.group_by, Some(GroupBy::Path));
-}
-
-#[test]
-fn multipliers_lift_and_lower_below_zero_too() {
-    let chunk = |id: &str, path: &str, vector: [f32; 2]| Chunk {
-        id: id.to_owned(),
-        path: path.to_owned(),
-        content: "text".to_owned(),
-        embedding: Some(vector.to_vec()),
-        ..Chunk::default()
-    };
-    let index = index(&[
-        chunk("near", "x/near.md", [0.0, 1.0]),
-        chunk("tea", "memory/global/user-preference-tea.md", [1.0, 0.5]),
-        chunk("far", "x/far.md", [1.0, 0.4]),
-        chunk("tips", "x/tips.md", [1.0, 0.6]),
-    ]);
-    let (filters, vector) = (Filters::default(), [0.0, 1.0]);
-    let semantic = Ask {
-        mode: Mode::Semantic,
-        ..ask(Some(&vector), &filters)
-    };
-    let found = find(&index, "recommend something", &semantic);
-    let factors: BTreeMap<&str, f64> = (found.hits.iter())
-        .map(|one| (one.hit.id.as_str(), one.explanation.multiplier.factor()))
-        .collect();
-    assert_eq!(
-        factors,
-        BTreeMap::from([("far", 1.0), ("near", 1.0), ("tea", 2.35), ("tips", 0.82)])
-    );
-    for one in &found.hits {
-        let explanation = &one.explanation;
-        let (fused, factor) = (explanation.fused, factors[one.hit.id.as_str()]);
-        let score = if fused < 0.0 {
-            fused / factor
-        } else {
-            fused * factor
-        };
-        assert_eq!(one.hit.score.to_bits(), score.to_bits());
-        assert_eq!(explanation.score.to_bits(), score.to_bits());
-        assert_eq!(one.hit.id != "near", fused < 0.0, "{explanation}");
-    }
-    let ids: Vec<&str> = found.hits.iter().map(|one| one.hit.id.as_str()).collect();
-    assert_eq!(ids, ["near", "tea", "tips", "far"]);
-    let text = found.hits[1].explanation.to_string();
-    assert!(
-        text.contains("; divided by 2.35 (a preference is asked"),
-        "{text}"
-    );
-}
-
-#[test]
-fn options_have_closed_sets_of_names() {
-    for fusion in [Fusion::Rrf, Fusion::Score] {
-        assert_eq!(Fusion::from_name(fusion.as_str()), Ok(fusion));
-    }
-    assert_eq!(GroupBy::from_name("path"), Ok(GroupBy::Path));
-    assert_eq!(Mode::from_name("semantic"), Ok(Mode::Semantic));
-    for (error, message) in [
-        (
-            Fusion::from_name("RRF").unwrap_err(),
-            "fusion must be \"rrf\" or \"score\", not \"RRF\"",
-        ),
-        (
-            GroupBy::from_name("id").unwrap_err(),
-            "group_by must be \"path\", not \"id\"",
-        ),
-        (
-            Mode::from_name("").unwrap_err(),
-            "mode must be \"auto\", \"bm25\", \"semantic\" or \"hybrid\", not \"\"",
-        ),
-    ] {
-        assert_eq!(
-            (error.code(), error.message()),
-            (ErrorCode::InvalidOption, message)
-        );
     }
 }

@@ -201,7 +201,9 @@ impl Trace {
         let mut keys = Map::new();
         let mut put = |key: &str, value: Value| keys.insert(key.to_owned(), value);
         put("mode", json!(self.mode.as_str()));
-        put("fusion", json!(self.fusion.as_str()));
+        if self.fusion != Fusion::default() {
+            put("fusion", json!(self.fusion.as_str()));
+        }
         if let Some(group_by) = self.group_by {
             put("groupBy", json!(group_by.as_str()));
         }
