@@ -36,6 +36,7 @@ class TestLint:
     def test_a_page_names_its_sources(self, root: MemoryRoot) -> None:
         put(root.path, "pages/a.md", "# A\n\n## source  MEMORIES\n- x\n")
         put(root.path, "pages/b.md", "# B\n\nFact [source: `a.md`]\n")
+        put(root.path, "pages/d.md", "---\ntype: note\n---\n## Source memories\n- x\n")
         put(root.path, "notes/c.md", "---\ntype: page\n---\n# C\n")
         assert findings(root) == [
             "[page-sources] `notes/c.md` does not say which memories it is from"

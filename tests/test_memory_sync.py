@@ -10,8 +10,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 
 from hedgerow import IndexFileError, InvalidInputError, MemoryRoot
+from hedgerow.ingest import Source
+from hedgerow.ingest.markdown import markdown_chunks
 from hedgerow.memory import freshness, ledger, listing, lock, sync
 from memory_doubles import put
 
@@ -162,12 +166,40 @@ class TestBadFiles:
         [one] = root.recall("hornbeam")
         assert (one.session_id, one.metadata["title"]) == ("s-1", "a: b")
 
+    def test_half_a_character_in_front_matter_loses_nothing(self, root: MemoryRoot) -> None:
+        put(root.path, "c.md", '---\ntitle: "a \\ud800"\ntags: [x]\n---\nhornbeam\n')
+        put(root.path, "d.md", '---\ntitle: "\\ud83e\\udd94 hedgehog"\n---\nhornbeam\n')
+        report = root.sync()
+        assert [(skip.path, skip.code) for skip in report.skips] == [("c.md", "bad_front_matter")]
+        titles = {one.file: one.metadata["title"] for one in root.recall("hornbeam")}
+        assert titles == {"c.md": '"a \\ud800"', "d.md": "\U0001f994 hedgehog"}
+
     def test_a_name_that_is_no_text_is_named(self, root: MemoryRoot) -> None:
         try:
             (root.path / "a\nb.md").write_text("x")
         except OSError:
             pytest.skip("this file system takes no such name")
         assert [skip.code for skip in root.sync().skips] == ["bad_name"]
+
+
+@given(
+    st.one_of(
+        st.binary(max_size=60),
+        st.text(max_size=80).map(lambda text: text.encode("utf-8", "surrogatepass")),
+        st.text(st.characters(exclude_categories=["Cs"]), max_size=60).map(
+            lambda text: f"---\n{text}\n---\n# A\n\nbody\n".encode()
+        ),
+    )
+)
+@example(b'---\na: "\\ud800"\n---\nx')
+@example(b"---\na: &a [*a]\n---\nx")
+@example(b"---\n? {a: b}\n: c\n---\nx")
+@example(b"---\na: !!binary aGk=\nb: !!set {x}\nc: !!omap [a: 1]\n---\nx")
+@example(b"---\n1: 2026-01-01\n2: 12345678901234567890\n---\nx")
+def test_no_file_stops_a_sync(data: bytes) -> None:
+    chunks, skips = sync._chunks_of(Source("a.md", "a.md"), data)
+    json.dumps([chunk.metadata for chunk in chunks], allow_nan=False)
+    assert [skip.code for skip in skips if skip.code == "refused"] == []
 
 
 class TestDerivedFiles:
@@ -250,17 +282,18 @@ class TestDerivedFiles:
             assert raised.value.code == "index_busy"
 
 
-def test_a_file_the_index_refuses_is_named(root: MemoryRoot) -> None:
-    from hedgerow.memory import derived  # noqa: PLC0415 - for one test
-
-    def upsert(index: Any, chunks: Any) -> None:
-        if any("larch" in chunk.content for chunk in chunks):
+def test_a_file_the_index_refuses_is_named(
+    root: MemoryRoot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def chunks(source: Source, lines: list[str], *rest: Any) -> Any:
+        if source.path == "notes/c.md":
             raise InvalidInputError("not this one", code="invalid_chunk")
-        index.upsert(chunks)
+        return markdown_chunks(source, lines, *rest)
 
+    monkeypatch.setattr(sync, "markdown_chunks", chunks)
     put(root.path, "notes/c.md", "larch")
     put(root.path, "notes/d.md", "cedar")
-    report = sync.sync(derived.Derived.of(sync_config(root)), upsert)
+    report = root.sync()
     assert [(skip.path, skip.code) for skip in report.skips] == [("notes/c.md", "refused")]
     assert found(root, "cedar larch") == ["notes/d.md"]
 

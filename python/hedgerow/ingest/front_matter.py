@@ -170,7 +170,7 @@ def _loader() -> Any:
     from ruamel.yaml.constructor import SafeConstructor  # noqa: PLC0415
 
     class Constructor(SafeConstructor):
-        """A safe constructor that makes no dates and no numbers of `1e3`."""
+        """A safe constructor that makes no dates, no numbers of `1e3` and no half characters."""
 
     def iso_text(_constructor: Any, node: Any) -> str:
         return _iso_time(node.value)
@@ -180,11 +180,26 @@ def _loader() -> Any:
             return node.value
         return constructor.construct_yaml_float(node)
 
+    def text(constructor: Any, node: Any) -> str:
+        return _whole_characters(constructor.construct_scalar(node))
+
+    Constructor.add_constructor("tag:yaml.org,2002:str", text)
     Constructor.add_constructor("tag:yaml.org,2002:timestamp", iso_text)
     Constructor.add_constructor("tag:yaml.org,2002:float", number)
     loader = YAML(typ="safe", pure=True)
     loader.Constructor = Constructor
     return loader
+
+
+def _whole_characters(text: str) -> str:
+    r"""Join the pairs that JSON writes of one character, `\ud83e\udd94`; ValueError for half of one."""
+    if text.isascii() or not any("\ud800" <= character <= "\udfff" for character in text):
+        return text
+    try:
+        return text.encode("utf-16", "surrogatepass").decode("utf-16")
+    except UnicodeDecodeError:
+        message = "it has an escape of half a surrogate pair"
+    raise ValueError(message)
 
 
 def _iso_time(value: str) -> str:

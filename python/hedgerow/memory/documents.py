@@ -14,7 +14,7 @@ from hedgerow.ingest.source import Source, UnreadableSourceError, read_bytes, te
 from . import sections
 from .front_matter import metadata_of
 from .listing import list_files
-from .names import bucket_of
+from .names import DIRECTORIES, bucket_of
 
 
 @dataclass(frozen=True)
@@ -41,9 +41,10 @@ class Document:
         return metadata_of(self.matter)
 
     @property
-    def kind(self) -> str:
-        """Its bucket: the type it states, else that of the folder it lies in."""
-        return bucket_of(self.path, self.metadata)
+    def is_page(self) -> bool:
+        """Whether it sums up others: by its type, or by the folder it lies in."""
+        in_pages = self.path.startswith(f"{DIRECTORIES['page']}/")
+        return in_pages or bucket_of(self.path, self.metadata) == "page"
 
     @property
     def title(self) -> str:

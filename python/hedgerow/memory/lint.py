@@ -43,7 +43,7 @@ class Finding:
 def lint(documents: Sequence[Document], scope: Scope) -> list[Finding]:
     """Give the findings for what is in scope, rule by rule, in path order."""
     chosen = sorted(scope.of_interest(documents), key=lambda document: document.path)
-    pages = [document for document in chosen if document.kind == "page"]
+    pages = [document for document in chosen if document.is_page]
     return [
         *_pages_without_sources(pages),
         *_stale_pages(pages, documents),
@@ -61,7 +61,7 @@ def _pages_without_sources(pages: Sequence[Document]) -> Iterator[Finding]:
 
 
 def _stale_pages(pages: Sequence[Document], documents: Sequence[Document]) -> Iterator[Finding]:
-    others = [(document, time_of(document)) for document in documents if document.kind != "page"]
+    others = [(document, time_of(document)) for document in documents if not document.is_page]
     for page in pages:
         topic = page.matter.text("topic", "title") or first_heading(page.body)
         tokens = topic_tokens(topic)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -29,9 +29,6 @@ _TICK = 100_000_000
 _COARSE_TICK = 2_000_000_000
 _SECOND = 1_000_000_000
 _OLD = 600.0
-
-Upsert = Callable[[Index, list[Chunk]], object]
-"""Writes chunks into an index, with vectors or without."""
 
 
 @dataclass(slots=True)
@@ -60,12 +57,7 @@ class SyncReport:
         }
 
 
-def write_plainly(index: Index, chunks: list[Chunk]) -> object:
-    """Write chunks without vectors."""
-    return index.upsert(chunks)
-
-
-def sync(derived: Derived, upsert: Upsert = write_plainly) -> SyncReport:
+def sync(derived: Derived) -> SyncReport:
     """Read what changed and write the differences.
 
     A file that cannot be read is named in the report, and the rest goes on. Raises
@@ -77,14 +69,14 @@ def sync(derived: Derived, upsert: Upsert = write_plainly) -> SyncReport:
         with open_to_write(derived) as index:
             # An index that was made anew has none of what a ledger tells.
             ledger = _trusted(derived, ledger, index)
-            run = _Run(derived, ledger, index, upsert)
+            run = _Run(derived, ledger, index)
             run.update(listing)
             ledger.compact()
         _remove_leftovers(listing.leftovers)
         return _report(derived, ledger, listing, run)
 
 
-def sync_one(derived: Derived, path: str, upsert: Upsert = write_plainly) -> None:
+def sync_one(derived: Derived, path: str) -> None:
     """Read one file that was just written; all, where the index has read nothing yet."""
     if derived.index.exists() and derived.ledger.exists():
         with locked(derived.lock):
@@ -93,10 +85,10 @@ def sync_one(derived: Derived, path: str, upsert: Upsert = write_plainly) -> Non
             if ledger is not None and path not in ledger.lines:
                 with open_to_write(derived) as index:
                     if len(index) or not ledger.lines:
-                        run = _Run(derived, ledger, index, upsert)
+                        run = _Run(derived, ledger, index)
                         run.read({path: signature(status)})
                         return
-    sync(derived, upsert)
+    sync(derived)
 
 
 def _trusted(derived: Derived, ledger: Ledger | None, index: Index) -> Ledger:
@@ -133,12 +125,11 @@ class _Reading:
 class _Run:
     """One run of differences into an index, by a holder of the lock."""
 
-    def __init__(self, derived: Derived, ledger: Ledger, index: Index, upsert: Upsert) -> None:
+    def __init__(self, derived: Derived, ledger: Ledger, index: Index) -> None:
         self.added = self.changed = self.removed = 0
         self._derived = derived
         self._ledger = ledger
         self._index = index
-        self._upsert = upsert
 
     def update(self, listing: Listing) -> None:
         """Read what changed, first; then drop what is gone."""
@@ -206,7 +197,7 @@ class _Run:
         new = [reading for reading in batch if not reading.is_same]
         if new:
             self._ledger.append((reading.path, pending(_most(reading))) for reading in new)
-            self._upsert_all(new)
+            self._index.upsert(chunk for reading in new for chunk in reading.chunks)
             self._index.delete(
                 f"{reading.path}#{ordinal}"
                 for reading in new
@@ -218,25 +209,6 @@ class _Run:
                 self.changed += 1
             elif not reading.entry.failed:
                 self.added += 1
-
-    def _upsert_all(self, readings: Sequence[_Reading]) -> None:
-        """Write the chunks; where the index refuses a file, name it and write the others."""
-        chunks = [chunk for reading in readings for chunk in reading.chunks]
-        if not chunks:
-            return
-        try:
-            self._upsert(self._index, chunks)
-        except InvalidInputError as error:
-            if error.code not in {"invalid_chunk", "lone_surrogate"}:
-                raise
-            if len(readings) > 1:
-                for reading in readings:
-                    self._upsert_all([reading])
-                return
-            [reading] = readings
-            skip = Skip(reading.path, "refused", str(error))
-            entry = reading.entry
-            reading.entry = Entry(entry.signature, entry.digest, 0, (skip,), entry.settled)
 
     def _drop(self, gone: Sequence[str]) -> None:
         if not gone:
@@ -270,6 +242,8 @@ def _chunks_of(source: Source, data: bytes) -> tuple[list[Chunk], tuple[Skip, ..
     except UnreadableSourceError:
         # An empty note is a note; there is nothing in it to find.
         return [], skips
+    except InvalidInputError as error:
+        return [], (Skip(source.path, "refused", error.message),)
 
 
 def _before(reading: _Reading) -> int:
@@ -314,8 +288,8 @@ def _remove_leftovers(files: Sequence[str]) -> None:
             continue
 
 
-def rebuild(derived: Derived, upsert: Upsert = write_plainly) -> SyncReport:
+def rebuild(derived: Derived) -> SyncReport:
     """Make the index anew from nothing."""
     with locked(derived.lock), system_errors("remove", derived.index):
         discard(derived)
-    return sync(derived, upsert)
+    return sync(derived)

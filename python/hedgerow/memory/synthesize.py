@@ -62,7 +62,7 @@ def choose_sources(
     HedgerowError when there are none.
     """
     topic = checked_topic(scope)
-    memories = [document for document in documents if document.kind != "page"]
+    memories = [document for document in documents if not document.is_page]
     chosen = {document.path: document for document in scope.of_interest(memories)}
     if len(chosen) < scope.limit:
         by_path = {document.path: document for document in memories if scope.is_recent(document)}
