@@ -9,7 +9,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from hedgerow import HedgerowError
-from hedgerow.ingest.front_matter import _load, _simple_fields, read_front_matter
+from hedgerow.ingest.front_matter import _load, read_front_matter
+from hedgerow.ingest.simple_yaml import simple_fields
 from hedgerow.memory.front_matter import (
     metadata_of,
     render_front_matter,
@@ -52,44 +53,56 @@ def test_a_value_is_one_line(text: str) -> None:
     assert len(yaml_value(text).splitlines()) == 1
 
 
+SPECIAL = """
+true|True|null|~|no|2026-04-18|2026-04-18T09:30:00.000Z|2026-04-18 09:30:00|2026-04-18T09:30:00+02:00
+007|-0|0|12|1.5|-0.25|1.|.5|1e3|0x1f|.inf|1_000|"a"|"a" |["a", "b"]|[]|['a']|"\\n"|'it''s'|'plain'|''
+a: b|a #b|a#b|a:b|a::b|a:|-|- a|a  b|[a, b c]|[a,b]|[a, true]|[a, 1]|[a, b: c]|[a , b]|{a: b}|&a b|*a|!b|? c
+What's new, in v2|Say "no" (again)|C# and F#|http://x.y/z#part|é ü|庭|a @b|a, b|a [b]|a {b}|% x|`x`|> x|| x
+"""
 LINE_VALUES = st.one_of(
-    st.text(string.ascii_letters + string.digits + " ._/-\"'#:[],", max_size=12),
-    st.sampled_from(
-        [
-            "true",
-            "True",
-            "null",
-            "~",
-            "no",
-            "2026-04-18",
-            "007",
-            "-0",
-            "1.5",
-            "1e3",
-            "0x1f",
-            ".inf",
-            '"a"',
-            '"a" ',
-            '["a", "b"]',
-            "[]",
-            "['a']",
-            '"\\n"',
-            "a: b",
-            "a #b",
-            "-",
-            "- a",
-            "a  b",
-        ]
-    ),
+    st.text(string.ascii_letters + string.digits + " ._/-\"'#:[],()&?!@|", max_size=12),
+    st.sampled_from([value for line in SPECIAL.strip().split("\n") for value in line.split("|")]),
+)
+LINES = st.one_of(
+    st.tuples(KEYS, LINE_VALUES).map(lambda pair: f"{pair[0]}: {pair[1]}"),
+    KEYS.map(lambda key: f"{key}:"),
+    st.tuples(st.sampled_from(["- ", "  - ", "  -  "]), LINE_VALUES).map("".join),
 )
 
 
-@given(st.lists(st.tuples(KEYS, LINE_VALUES), min_size=1, max_size=4))
-def test_the_quick_way_reads_what_the_yaml_library_reads(lines: list[tuple[str, str]]) -> None:
-    block = [f"{key}: {value}" for key, value in lines]
-    quick = _simple_fields(block)
+@given(st.lists(LINES, min_size=1, max_size=6))
+@example(["tags:", "  - a", "  - b c", "title: x"])
+@example(["tags:", "- a", "- 'b'", "- 1.5"])
+@example(["tags:", "  - a", "- b"])
+@example(["tags:", "title: x"])
+@example(["a: 1", "- b"])
+def test_the_quick_way_reads_what_the_yaml_library_reads(block: list[str]) -> None:
+    quick = simple_fields(block)
     if quick is not None:
         assert quick == _load("\n".join(block))
+
+
+@pytest.mark.parametrize(
+    "value", [value for line in SPECIAL.strip().split("\n") for value in line.split("|")]
+)
+def test_every_special_value_reads_the_same_both_ways(value: str) -> None:
+    for block in ([f"key: {value}"], ["key:", f"  - {value}"], [f"key: {value}", "more: x"]):
+        quick = simple_fields(block)
+        if quick is not None:
+            assert quick == _load("\n".join(block))
+
+
+def test_most_front_matter_is_simple() -> None:
+    block = ["title: What's new, in v2", "tags:", "  - a", "date: 2026-04-18", "aliases: [b, c d]"]
+    assert simple_fields([*block, 'type: "note"', "done: false", "weight: 0.8"]) == {
+        "title": "What's new, in v2",
+        "tags": ["a"],
+        "date": "2026-04-18",
+        "aliases": ["b", "c d"],
+        "type": "note",
+        "done": False,
+        "weight": 0.8,
+    }
 
 
 class TestUpdate:

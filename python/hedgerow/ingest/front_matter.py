@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import functools
-import json
 import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
+
+from .simple_yaml import simple_fields
 
 _LIMIT = 64 * 1024
 _OPENING = re.compile(r"---[ \t]*\Z")
@@ -19,19 +20,6 @@ _DATE_TIME = re.compile(
     r"(Z|[-+]\d\d?(?::?\d\d)?)?\Z"
 )
 _INTEGER_LIMIT = 2**63
-
-# What people and programs mostly write: one `key: value` a line, of which YAML makes exactly
-# this. Everything else goes to the YAML library, which takes a hundred times as long.
-_SIMPLE_LINE = re.compile(
-    r"([A-Za-z_][A-Za-z0-9_-]*):(?: +(?:"
-    r"(?P<plain>[A-Za-z][A-Za-z0-9]*(?:[ ._/-]+[A-Za-z0-9]+)*|\d{4}-\d\d-\d\d)"
-    r"|(?P<integer>-?(?:0|[1-9][0-9]{0,14}))"
-    r'|"(?P<quoted>[^"\\]*)"'
-    r'|(?P<texts>\[(?:"[^"\\]*"(?:, ?"[^"\\]*")*)?\])'
-    r")) *\Z"
-)
-_WORDS = {"true": True, "false": False}
-_NOT_PLAIN = frozenset({"null", "true", "false"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +85,7 @@ def read_front_matter(lines: Sequence[str]) -> FrontMatter:  # noqa: PLR0911 - e
     if end is None:
         return FrontMatter()
     block = lines[1:end]
-    simple = _simple_fields(block)
+    simple = simple_fields(block)
     if simple:
         return FrontMatter(simple, end + 1)
     try:
@@ -113,27 +101,6 @@ def read_front_matter(lines: Sequence[str]) -> FrontMatter:  # noqa: PLR0911 - e
     if not isinstance(value, Mapping):
         return FrontMatter()
     return FrontMatter({str(key): item for key, item in value.items()}, end + 1)
-
-
-def _simple_fields(block: Sequence[str]) -> dict[str, Any] | None:
-    """Read a block in which every line is simple; None when one is not."""
-    fields: dict[str, Any] = {}
-    for line in block:
-        match = _SIMPLE_LINE.match(line)
-        if not match or not line.isprintable():
-            return None
-        key, plain, integer, quoted, texts = match.groups()
-        if key in fields or key.lower() in _NOT_PLAIN:
-            return None
-        if plain is not None:
-            if plain.lower() == "null" or (plain.lower() in _WORDS and plain not in _WORDS):
-                return None
-            fields[key] = _WORDS.get(plain, plain)
-        elif integer is not None:
-            fields[key] = int(integer)
-        else:
-            fields[key] = quoted if quoted is not None else json.loads(texts)
-    return fields
 
 
 class _InvalidYamlError(Exception):

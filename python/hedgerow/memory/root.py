@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 
 from hedgerow.errors import HedgerowError
 
-from . import config, depth
+from . import config
 from .config import Initialized, RootStatus
+from .depth import DepthPolicy, checked_depth, depth_boost
 from .derived import Derived
 from .freshness import IndexState, index_state
 from .opened import OpenedIndex
@@ -36,7 +37,7 @@ class MemoryRoot:
     root, with `/`. Raises HedgerowError with the codes of spec/errors.md.
     """
 
-    def __init__(self, root: Path, *, depth_policy: depth.DepthPolicy = depth.depth_boost) -> None:
+    def __init__(self, root: Path, *, depth_policy: DepthPolicy = depth_boost) -> None:
         self._root = root
         self._opened = OpenedIndex(root, depth_policy)
 
@@ -45,7 +46,7 @@ class MemoryRoot:
         cls,
         path: str | os.PathLike[str],
         *,
-        depth_policy: depth.DepthPolicy = depth.depth_boost,
+        depth_policy: DepthPolicy = depth_boost,
     ) -> MemoryRoot:
         """Open the root at `path`, set up or not; InvalidInputError when there is no folder."""
         return cls(config.existing_root(path), depth_policy=depth_policy)
@@ -131,7 +132,7 @@ class MemoryRoot:
         `sync` the index is read as it stands; IndexFileError when there is none.
         """
         wanted = checked_query(query)
-        checked = _checked_depth(depth)
+        checked = checked_depth(depth)
         return self._opened.recall(self._config(), wanted, limit=limit, depth=checked, sync=sync)
 
     def wrapup(
@@ -225,7 +226,3 @@ class MemoryRoot:
 
     def _derived(self) -> Derived:
         return Derived.of(self._config())
-
-
-def _checked_depth(wanted: str) -> str:
-    return depth.checked_depth(wanted)

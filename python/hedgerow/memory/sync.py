@@ -81,7 +81,8 @@ def sync_one(derived: Derived, path: str) -> None:
     if derived.index.exists() and derived.ledger.exists():
         with locked(derived.lock):
             ledger = Ledger.load(derived.ledger, derived.scope)
-            status = (derived.source_root / path).stat()
+            with system_errors("read", derived.source_root / path):
+                status = (derived.source_root / path).stat()
             if ledger is not None and path not in ledger.lines:
                 with open_to_write(derived) as index:
                     if len(index) or not ledger.lines:
