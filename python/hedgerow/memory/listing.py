@@ -62,30 +62,35 @@ def _list_folder(folder: str, prefix: str, listing: Listing) -> None:
         )
         listing.unknown.append(prefix)
         return
+    files = listing.files
     for entry in entries:
         name = entry.name
-        if entry.is_dir(follow_symlinks=False):
-            if name not in PASSED_BY:
-                _list_folder(entry.path, f"{prefix}{name}/", listing)
-        elif name[-3:].lower() == _SUFFIX:
-            _list_file(entry, prefix + name, listing)
-        elif name.startswith(TEMPORARY_PREFIX) and name.endswith(TEMPORARY_SUFFIX):
-            listing.leftovers.append(entry.path)
+        if name[-3:].lower() != _SUFFIX:
+            _note_other(entry, prefix, listing)
+            continue
+        try:
+            status = entry.stat(follow_symlinks=False)
+        except OSError:
+            # Gone between the listing and the look.
+            continue
+        path = prefix + name
+        if not stat.S_ISREG(status.st_mode):
+            _note_other(entry, prefix, listing)
+        elif path.isprintable() or _is_plain(path):
+            files[path] = signature(status)
+        else:
+            reason = "its name is not UTF-8 or holds a control character; rename it"
+            listing.skips.append(Skip(printable(path), "bad_name", reason))
 
 
-def _list_file(entry: os.DirEntry[str], path: str, listing: Listing) -> None:
-    try:
-        status = entry.stat(follow_symlinks=False)
-    except OSError:
-        # Gone between the listing and the look.
-        return
-    if not stat.S_ISREG(status.st_mode):
-        return
-    if not path.isprintable() and not _is_plain(path):
-        reason = "its name is not UTF-8 or holds a control character; rename it"
-        listing.skips.append(Skip(printable(path), "bad_name", reason))
-        return
-    listing.files[path] = signature(status)
+def _note_other(entry: os.DirEntry[str], prefix: str, listing: Listing) -> None:
+    """Walk into a folder; note what a killed writer left."""
+    name = entry.name
+    if entry.is_dir(follow_symlinks=False):
+        if name not in PASSED_BY:
+            _list_folder(entry.path, f"{prefix}{name}/", listing)
+    elif name.startswith(TEMPORARY_PREFIX) and name.endswith(TEMPORARY_SUFFIX):
+        listing.leftovers.append(entry.path)
 
 
 def _is_plain(path: str) -> bool:
