@@ -27,6 +27,7 @@ __all__ = ["Retriever"]
 
 Mode = Literal["auto", "bm25", "semantic", "hybrid"]
 Matching = Literal["spec", "extended"]
+Fusion = Literal["rrf", "score"]
 
 
 class FiltersMapping(TypedDict, total=False):
@@ -77,7 +78,7 @@ class Retriever:
         aliases: Mapping[str, Sequence[str]] | None = None,
         trigram_chunks: Iterable[Chunk | Candidate | Hit | Mapping[str, Any]] | None = None,
         matching: Matching = "spec",
-        fusion: Literal["rrf", "score"] = "rrf",
+        fusion: Fusion = "rrf",
         default_operator: Literal["OR", "AND"] = "OR",
     ) -> None:
         if embedder is not None and not callable(getattr(embedder, "embed", None)):

@@ -86,6 +86,30 @@ class Filter(_Text):
         return name, wanted
 
 
+class Choices(_Text):
+    """Some of a few words, with commas between; each counts once."""
+
+    name = "list"
+
+    def __init__(self, choices: Sequence[str]) -> None:
+        self._choices = tuple(choices)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Give the words, in the order given."""
+        if isinstance(value, tuple):
+            return value
+        words = [word.strip() for word in super().convert(value, param, ctx).split(",")]
+        for word in words:
+            if word not in self._choices:
+                self.fail(
+                    f"{word!r} is not one of {', '.join(self._choices)}; write them with commas "
+                    "between",
+                    param,
+                    ctx,
+                )
+        return tuple(dict.fromkeys(words))
+
+
 TEXT = _Text()
 
 

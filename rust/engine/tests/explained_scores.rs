@@ -13,19 +13,24 @@ use hedgerow_engine::index::{Chunk, Filters, GroupBy};
 use hedgerow_engine::retrieval::{Found, Fusion, Mode, RerankScore};
 use serde_json::Value;
 
-#[test]
-fn the_fuzzy_rung_is_measured_by_its_similarities() {
-    let chunk = |id: &str, path: &str, vector: [f32; 2]| Chunk {
+const NORTH: [f32; 2] = [0.0, 1.0];
+
+fn chunk(id: &str, path: &str, content: &str, vector: [f32; 2]) -> Chunk {
+    Chunk {
         id: id.to_owned(),
         path: path.to_owned(),
-        content: "text".to_owned(),
+        content: content.to_owned(),
         embedding: Some(vector.to_vec()),
         ..Chunk::default()
-    };
+    }
+}
+
+#[test]
+fn the_fuzzy_rung_is_measured_by_its_similarities() {
     let index = index(&[
-        chunk("a", "x/hedgehog.md", [1.0, 0.0]),
-        chunk("b", "x/hedgehog.md", [0.0, 1.0]),
-        chunk("c", "x/hedgehogs-in-winter.md", [0.0, 1.0]),
+        chunk("a", "x/hedgehog.md", "text", [1.0, 0.0]),
+        chunk("b", "x/hedgehog.md", "text", NORTH),
+        chunk("c", "x/hedgehogs-in-winter.md", "text", NORTH),
     ]);
     let filters = Filters::default();
     let ids = |found: &Found| -> Vec<String> {
@@ -45,13 +50,12 @@ fn the_fuzzy_rung_is_measured_by_its_similarities() {
         best.to_string(),
         "keywords 1.00 (100 % of the best match by spelling)"
     );
-    let vector = [0.0, 1.0];
-    let found = find(&index, "hedgehogg", &ask(Some(&vector), &filters));
+    let found = find(&index, "hedgehogg", &ask(Some(&NORTH), &filters));
     assert_eq!(ids(&found), ["b", "a", "c"]);
     let grouped = Ask {
         candidate_k: 2,
         group_by: Some(GroupBy::Path),
-        ..ask(Some(&vector), &filters)
+        ..ask(Some(&NORTH), &filters)
     };
     let found = find(&index, "hedgehogg", &grouped);
     // Both paths are as near, by their best chunks; the hit is the first of the rung.
@@ -62,23 +66,21 @@ fn the_fuzzy_rung_is_measured_by_its_similarities() {
 
 #[test]
 fn multipliers_lift_and_lower_below_zero_too() {
-    let chunk = |id: &str, path: &str, vector: [f32; 2]| Chunk {
-        id: id.to_owned(),
-        path: path.to_owned(),
-        content: "text".to_owned(),
-        embedding: Some(vector.to_vec()),
-        ..Chunk::default()
-    };
     let index = index(&[
-        chunk("near", "x/near.md", [0.0, 1.0]),
-        chunk("tea", "memory/global/user-preference-tea.md", [1.0, 0.5]),
-        chunk("far", "x/far.md", [1.0, 0.4]),
-        chunk("tips", "x/tips.md", [1.0, 0.6]),
+        chunk("near", "x/near.md", "text", NORTH),
+        chunk(
+            "tea",
+            "memory/global/user-preference-tea.md",
+            "text",
+            [1.0, 0.5],
+        ),
+        chunk("far", "x/far.md", "text", [1.0, 0.4]),
+        chunk("tips", "x/tips.md", "text", [1.0, 0.6]),
     ]);
-    let (filters, vector) = (Filters::default(), [0.0, 1.0]);
+    let filters = Filters::default();
     let semantic = Ask {
         mode: Mode::Semantic,
-        ..ask(Some(&vector), &filters)
+        ..ask(Some(&NORTH), &filters)
     };
     let found = find(&index, "recommend something", &semantic);
     let factors: BTreeMap<&str, f64> = (found.hits.iter())
@@ -110,14 +112,43 @@ fn multipliers_lift_and_lower_below_zero_too() {
 }
 
 #[test]
+fn unanimity_of_groups_is_that_of_paths() {
+    // Of each path one chunk has the words, the other the meaning.
+    let index = index(&[
+        chunk("p-words", "p", "oak oak oak oak elm", [1.0, 0.0]),
+        chunk("p-meaning", "p", "fox", NORTH),
+        chunk("q-words", "q", "oak oak elm elm elm", [1.0, 0.0]),
+        chunk("q-meaning", "q", "fox", [0.1, 1.0]),
+        chunk("r-words", "r", "oak elm elm elm elm", [1.0, 0.0]),
+        chunk("r-meaning", "r", "fox", [0.2, 1.0]),
+    ]);
+    let filters = Filters::default();
+    for fusion in [Fusion::Rrf, Fusion::Score] {
+        for (group_by, agreements, best) in [
+            (None, None, None),
+            (Some(GroupBy::Path), Some(3), Some("p-words")),
+        ] {
+            let ask = Ask {
+                fusion,
+                group_by,
+                ..ask(Some(&NORTH), &filters)
+            };
+            let found = find(&index, "oak", &ask);
+            assert_eq!(found.trace.unanimity, agreements);
+            if let Some(best) = best {
+                assert_eq!(found.hits[0].hit.id, best);
+                assert_eq!(found.hits.len(), 3);
+            }
+        }
+    }
+}
+
+#[test]
 fn options_that_are_used_are_in_the_trace() {
-    let chunk = Chunk {
-        id: "a".to_owned(),
-        path: "p".to_owned(),
-        content: "an oak".to_owned(),
-        ..Chunk::default()
-    };
-    let (index, filters) = (index(&[chunk]), Filters::default());
+    let (index, filters) = (
+        index(&[chunk("a", "p", "an oak", NORTH)]),
+        Filters::default(),
+    );
     let keys = |fusion, group_by| {
         let ask = Ask {
             fusion,
@@ -136,13 +167,10 @@ fn options_that_are_used_are_in_the_trace() {
 
 #[test]
 fn a_reranked_hit_explains_it() {
-    let chunk = Chunk {
-        id: "a".to_owned(),
-        path: "p".to_owned(),
-        content: "an oak".to_owned(),
-        ..Chunk::default()
-    };
-    let (index, filters) = (index(&[chunk]), Filters::default());
+    let (index, filters) = (
+        index(&[chunk("a", "p", "an oak", NORTH)]),
+        Filters::default(),
+    );
     let mut found = find(&index, "oak", &ask(None, &filters));
     let best = RerankScore {
         place: 0,

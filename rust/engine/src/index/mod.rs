@@ -5,9 +5,11 @@ mod catalogue;
 mod changes;
 mod check;
 mod chunk;
+mod coarse;
 mod embed;
 mod filters;
 mod fork;
+mod kernels;
 mod location;
 mod matrix;
 mod paths;
@@ -65,8 +67,8 @@ pub struct Index {
     pool: fork::Shared,
     /// The vectors, from their first search on. Locked by those only who use the pool already.
     matrix: Mutex<Option<Arc<Matrix>>>,
-    /// Which chunks share a path, from the first search that groups by it on. Locked likewise,
-    /// and where both are after the vectors.
+    /// Which chunks share a path, from the first search that groups by it on. Locked likewise;
+    /// who needs both locks the vectors first.
     paths: Mutex<Option<Arc<Paths>>>,
 }
 

@@ -10,6 +10,7 @@ use rusqlite::{
 
 use super::chunk::{COLUMNS, Chunk};
 use super::filters::Filters;
+use super::kernels::Places;
 use super::matrix::{self, Matrix, Scored};
 use super::search::{Hit, check_limit, without_chunk};
 use super::selection::{GroupBy, Selection};
@@ -110,13 +111,13 @@ impl Search<'_> {
     /// The nearest chunks and no more.
     fn plain(&self) -> rusqlite::Result<NearestChunks> {
         let Selection { limit, filters, .. } = *self.selection;
-        let mut found = if filters.is_empty() {
-            (self.matrix).scan(&[self.direction], limit, 0..self.matrix.len())
+        let nearest = if filters.is_empty() {
+            (self.matrix).nearest(self.direction, limit, Places::All(self.matrix.len()))
         } else {
-            (self.matrix).scan(&[self.direction], limit, self.places()?.into_iter())
+            (self.matrix).nearest(self.direction, limit, Places::These(&self.places()?))
         };
         Ok(NearestChunks {
-            hits: self.ranked(found.pop().unwrap_or_default())?,
+            hits: self.ranked(nearest)?,
             ..NearestChunks::default()
         })
     }

@@ -1,12 +1,13 @@
 //! The similarities of all that is searched, not only of the best: what grouping compares and
 //! score fusion measures by.
 
+use super::kernels::Places;
 use super::matrix::{Matrix, Scored, best};
 use super::paths::Paths;
 use super::search::without_chunk;
 use super::spread::{Spread, sample};
 
-/// The nearest of these vectors as [`Matrix::scan`] finds them, and how similar all are.
+/// The nearest of these vectors as [`Matrix::nearest`] finds them, and how similar all are.
 pub(super) fn nearest_and_spread(
     matrix: &Matrix,
     direction: &[f32],
@@ -21,10 +22,7 @@ pub(super) fn nearest_and_spread(
     let nearest = if sampled.len() == count {
         best(sampled.into_iter(), limit)
     } else {
-        matrix
-            .scan(&[direction], limit, places.into_iter())
-            .pop()
-            .unwrap_or_default()
+        matrix.nearest(direction, limit, Places::These(&places))
     };
     (nearest, spread)
 }
