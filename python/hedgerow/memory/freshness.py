@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from .derived import Derived
-from .ledger import Ledger
+from .ledger import Ledger, digest_of
 from .listing import Listing, list_files
 
 
@@ -18,18 +18,37 @@ class IndexState:
 
 
 def is_fresh(derived: Derived) -> bool:
-    """Tell, without a lock, whether the index has read every file as it is now."""
-    state = index_state(derived)
-    return state is not None and not state.stale
+    """Tell, without a lock, whether the index has surely read every file as it is now."""
+    ledger = _ledger(derived)
+    if ledger is None:
+        return False
+    changed, gone = differences(ledger, list_files(derived.source_root))
+    return not changed and not gone
 
 
 def index_state(derived: Derived) -> IndexState | None:
     """Compare the index with the files, without a lock; None without an index."""
-    ledger = Ledger.load(derived.ledger, derived.scope)
-    if ledger is None or not derived.index.exists():
+    ledger = _ledger(derived)
+    if ledger is None:
         return None
     changed, gone = differences(ledger, list_files(derived.source_root))
-    return IndexState(ledger.documents, len(changed) + len(gone))
+    # Some are only not known to be unchanged, for they were read so soon after a change.
+    stale = [path for path in changed if not _reads_the_same(derived, ledger, path)]
+    return IndexState(ledger.documents, len(stale) + len(gone))
+
+
+def _ledger(derived: Derived) -> Ledger | None:
+    ledger = Ledger.load(derived.ledger, derived.scope)
+    return ledger if derived.index.exists() else None
+
+
+def _reads_the_same(derived: Derived, ledger: Ledger, path: str) -> bool:
+    entry = ledger.entry(path)
+    try:
+        data = (derived.source_root / path).read_bytes()
+    except OSError:
+        return False
+    return entry is not None and entry.digest == digest_of(data)
 
 
 def differences(ledger: Ledger, listing: Listing) -> tuple[dict[str, str], list[str]]:

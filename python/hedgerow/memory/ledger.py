@@ -7,6 +7,7 @@ reads the file again and knows which chunks it may find.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 from collections.abc import Iterable
@@ -58,6 +59,11 @@ def parse_entry(path: str, rest: str) -> Entry:
         Skip(path, code, reason, line) for code, reason, line in (json.loads(told) if told else ())
     )
     return Entry(signature.removeprefix(_UNSETTLED), digest, int(chunks), skips, settled)
+
+
+def digest_of(data: bytes) -> str:
+    """Sum up the content of a file."""
+    return hashlib.blake2b(data, digest_size=16).hexdigest()
 
 
 def pending(chunks: int) -> Entry:

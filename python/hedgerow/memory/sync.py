@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import time
 from collections.abc import Iterator, Sequence
@@ -18,7 +17,7 @@ from . import documents
 from .derived import Derived, discard, open_to_write
 from .files import system_errors
 from .freshness import differences
-from .ledger import Entry, Ledger, pending
+from .ledger import Entry, Ledger, digest_of, pending
 from .listing import Listing, list_files, signature
 from .lock import locked
 
@@ -187,7 +186,7 @@ class _Run:
                 return None
             skip = Skip(path, error.code, error.reason)
             return _Reading(path, before, Entry(signature, "-", 0, (skip,), settled), [])
-        digest = hashlib.blake2b(data, digest_size=16).hexdigest()
+        digest = digest_of(data)
         if before is not None and before.digest == digest:
             entry = Entry(signature, digest, before.chunks, before.skips, settled)
             return _Reading(path, before, entry, [])
