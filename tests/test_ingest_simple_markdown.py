@@ -23,6 +23,13 @@ LINES = st.one_of(
             "---",
             "===",
             "- item",
+            "- Other *item*",
+            "- [x] task",
+            "- - nested",
+            "* **bold** star",
+            "**Bold** start",
+            "`code` start",
+            "```sh",
             "1. one",
             "1986. A year",
             "1986 was",
@@ -56,6 +63,11 @@ LINES = st.one_of(
 @given(st.lists(LINES, max_size=8))
 @example(["# Title", "words", "# Next", "", "more", "words"])
 @example(["words", "---"])
+@example(["- a", "- b", "", "- c", "* d", "", "text"])
+@example(["text", "- a", "- **b** c", "# H"])
+@example(["- a", "lazy"])
+@example(["```sh", "# no heading", "\ttab", "```", "- a"])
+@example(["- `a`", "```", "x", "```", "- b"])
 @example(["1986. A year"])
 @example(["a | b", "--- | ---"])
 def test_it_finds_the_blocks_the_parser_finds(lines: list[str]) -> None:

@@ -144,10 +144,10 @@ class _Document:
             self._headings = [
                 self._heading(block.level, block.text, block.start, block.end)
                 for block in blocks
-                if block.level
+                if block.level > 0
             ]
             self._paragraphs = [(block.start, block.text) for block in blocks if not block.level]
-            self.boundaries = {block.start: 0 for block in blocks}
+            self.boundaries = {block.start: block.depth for block in blocks}
         else:
             tokens = _block_parser().parse("\n".join(lines), self._references)
             self._headings = list(self._find_headings(tokens))
