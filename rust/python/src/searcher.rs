@@ -29,13 +29,13 @@ use crate::{compile, vector};
 
 /// Ends a running batch, from any thread.
 #[pyclass(name = "Stop", module = "hedgerow._engine", frozen)]
-pub struct PyStop(AtomicBool);
+pub struct PyStop(Arc<AtomicBool>);
 
 #[pymethods]
 impl PyStop {
     #[new]
     fn new() -> Self {
-        Self(AtomicBool::new(false))
+        Self(Arc::default())
     }
 
     /// Let no further search of the batch begin.
@@ -181,7 +181,7 @@ impl PySearcher {
         py: Python<'_>,
         requests: &[Request<'_>],
         threads: NonZeroUsize,
-        stop: &AtomicBool,
+        stop: &Arc<AtomicBool>,
     ) -> PyResult<Vec<Option<Result<Found>>>> {
         let setup = Setup {
             index: &self.index,

@@ -1,22 +1,24 @@
 //! Many searches at once, on threads of their own.
 
 use std::num::NonZeroUsize;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 
 use super::request::{Request, Setup};
 use super::search::{Found, search};
 use crate::error::Result;
+use crate::interrupt;
 
 /// Run every search, on at most `threads` threads; the answers stand as the requests do.
 ///
-/// Each is what [`search()`] gives. Once `stop` is set no further search begins; those that were
-/// not run have no answer.
+/// Each is what [`search()`] gives. Once `stop` is set no further search begins, and those under way
+/// end soon; those that were not run have no answer.
 pub fn search_many(
     setup: &Setup<'_>,
     requests: &[Request<'_>],
     threads: NonZeroUsize,
-    stop: &AtomicBool,
+    stop: &Arc<AtomicBool>,
 ) -> Vec<Option<Result<Found>>> {
     let next = AtomicUsize::new(0);
     let work = || {
@@ -26,7 +28,10 @@ pub fn search_many(
             let Some(request) = requests.get(place) else {
                 break;
             };
-            answers.push((place, search(setup, request)));
+            let stopped = Arc::clone(stop);
+            let is_unwanted = move || stopped.load(Ordering::Relaxed);
+            let answer = interrupt::watched(is_unwanted, || search(setup, request));
+            answers.push((place, answer));
         }
         answers
     };
