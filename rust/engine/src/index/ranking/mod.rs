@@ -128,7 +128,6 @@ impl Shared {
 
     /// Read the index, unless the handle is closed or the process is about to fork.
     fn build(&self, connection: &Connection) -> rusqlite::Result<()> {
-        let _building = Building(self);
         let generation = changes::generation(connection)?;
         let stop = || self.closing.load(Ordering::Relaxed) || fork::is_due() || interrupt::is_due();
         let built = build::from_stored(connection, &stop);
@@ -154,7 +153,7 @@ impl Shared {
     }
 }
 
-/// While it lives, nobody else builds.
+/// Who builds; nobody else does until it is dropped.
 struct Building<'s>(&'s Shared);
 
 impl Drop for Building<'_> {
@@ -262,7 +261,9 @@ impl Ranker {
             self.build_beside();
             return Ok(None);
         }
+        let building = Building(&self.shared);
         self.shared.build(connection)?;
+        drop(building);
         let state = self.shared.state();
         let built = state.snapshot.clone();
         Ok(built.filter(|snapshot| snapshot.generation == generation))
@@ -318,6 +319,7 @@ impl Ranker {
         let location = self.location.clone();
         let read = move || {
             let _gate = fork::enter();
+            let _building = Building(&shared);
             let pool = pool.read().unwrap_or_else(PoisonError::into_inner);
             let _turn = pool.as_ref()?.share();
             let connection = location.connection(true).ok()?;

@@ -113,7 +113,8 @@ impl<'p> Holders<'p> {
         if count > segment.len() / 4 {
             let mut weights = vec![0; segment.len()];
             for posting in postings() {
-                weights[segment.chunks()[posting] as usize] += segment.weights().get(posting);
+                let weight: &mut u32 = &mut weights[segment.chunks()[posting] as usize];
+                *weight = weight.saturating_add(segment.weights().get(posting));
             }
             let weights = weights.into_iter().zip(0..);
             let held = weights.filter(|(weight, _)| *weight > 0);
@@ -127,7 +128,7 @@ impl<'p> Holders<'p> {
         found.dedup_by(|(chunk, weight), kept| {
             let same = *chunk == kept.0;
             if same {
-                kept.1 += *weight;
+                kept.1 = kept.1.saturating_add(*weight);
             }
             same
         });
