@@ -17,9 +17,11 @@ from .errors import (
     IndexFileError,
     InvalidInputError,
     MissingExtraError,
+    PipelineError,
     QueryTooLargeError,
 )
 from .index import Chunk, Filters, Hit, Index, IndexStats
+from .pipeline import Node, Pipeline, QueryResult, QueryStage, Store, parse_pipeline
 from .query import (
     EN_STOPWORDS,
     NL_STOPWORDS,
@@ -83,12 +85,18 @@ __all__ = [
     "Intent",
     "InvalidInputError",
     "MissingExtraError",
+    "Node",
+    "Pipeline",
+    "PipelineError",
     "Query",
     "QueryExplanation",
+    "QueryResult",
+    "QueryStage",
     "QueryTooLargeError",
     "RerankDocument",
     "RerankScore",
     "Reranker",
+    "Store",
     "TemporalExpansion",
     "Token",
     "TrigramHit",
@@ -106,6 +114,7 @@ __all__ = [
     "explain_query",
     "is_stopword",
     "normalise",
+    "parse_pipeline",
     "parse_query",
     "parse_question_date",
     "query_tokens",

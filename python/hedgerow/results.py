@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from ._engine import Hit
 
-__all__ = ["Hit", "IndexStats"]
+__all__ = ["Hit", "IndexStats", "QueryStage"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,3 +31,19 @@ class IndexStats:
     embedder: str | None
     vectors: int
     vector_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class QueryStage:
+    """What one stage of a pipeline did (spec/pipeline.md, "Results").
+
+    `name` is the stage in its canonical form, `rows_in` and `rows_out` count the nodes before and
+    after it, `candidates` those it looked at. `ms` is how long it took, in milliseconds, and takes
+    no part in comparisons.
+    """
+
+    name: str
+    rows_in: int
+    rows_out: int
+    candidates: int
+    ms: float = field(compare=False)

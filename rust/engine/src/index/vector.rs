@@ -46,7 +46,7 @@ pub(super) fn to_blob(vector: &[f32]) -> Vec<u8> {
 }
 
 /// Add the numbers of a stored vector to `values`; false, and nothing added, when it is none.
-pub(super) fn read_blob(blob: &[u8], values: &mut Vec<f32>) -> bool {
+pub(crate) fn read_blob(blob: &[u8], values: &mut Vec<f32>) -> bool {
     let (numbers, rest) = blob.as_chunks::<4>();
     let whole = values.len();
     values.extend(numbers.iter().map(|bytes| f32::from_le_bytes(*bytes)));
@@ -58,7 +58,7 @@ pub(super) fn read_blob(blob: &[u8], values: &mut Vec<f32>) -> bool {
 }
 
 /// What a row of `embeddings` holds is not a vector of this index: the file is damaged.
-pub(super) fn damaged(row: i64) -> rusqlite::Error {
+pub(crate) fn damaged(row: i64) -> rusqlite::Error {
     rusqlite::Error::FromSqlConversionFailure(
         0,
         Type::Blob,
@@ -72,7 +72,7 @@ pub(super) fn damaged(row: i64) -> rusqlite::Error {
 ///
 /// Always added in the same order, so that a pair of vectors gives the same bits whatever else is
 /// searched; in lanes, so that the compiler can use vector instructions.
-pub(super) fn dot(left: &[f32], right: &[f32]) -> f32 {
+pub(crate) fn dot(left: &[f32], right: &[f32]) -> f32 {
     const LANES: usize = 16;
     let (left, left_rest) = left.as_chunks::<LANES>();
     let (right, right_rest) = right.as_chunks::<LANES>();
