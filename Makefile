@@ -25,7 +25,7 @@ test: .venv/engine-built ## every test, of Rust and of Python
 	$(BIN)/python -m pytest
 
 # An environment of its own: what `lint` finds must not depend on what is installed for this.
-test-extras: .venv/engine-built ## the adapters with the real libraries: some GB of packages, torch among them
+test-extras: .venv/engine-built ## adapters and integrations with the real libraries: some GB of packages, torch among them
 	$(PYTHON) -m venv .venv-extras
 	.venv-extras/bin/python -m pip install --quiet --upgrade pip
 	.venv-extras/bin/python -m pip install --quiet --group extras-test

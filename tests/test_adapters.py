@@ -1,4 +1,4 @@
-"""What all adapters keep to: their extras, their imports, the protocols, the documentation."""
+"""What all adapters keep to: their imports, the protocols, the documentation; and all extras."""
 
 from __future__ import annotations
 
@@ -105,10 +105,13 @@ def test_the_extras_are_those_of_the_package() -> None:
         r"^\[project\.optional-dependencies\]\n(.*?)\n\n", text, re.MULTILINE | re.DOTALL
     )
     found = {
-        name: tuple(re.match(r"[\w-]+", need)[0].replace("-", "_") for need in ast.literal_eval(v))  # type: ignore[index]
-        for name, v in re.findall(r"^([\w-]+) = (\[.*\])$", section, re.MULTILINE)
+        name: [re.match(r"[\w-]+", need)[0] for need in ast.literal_eval(listed)]  # type: ignore[index]
+        for name, listed in re.findall(r"^([\w-]+) = (\[.*\])$", section, re.MULTILINE)
     }
-    assert found == PACKAGES
+    assert found == {
+        extra: [re.sub("[._]", "-", package) for package in packages]
+        for extra, packages in PACKAGES.items()
+    }
     for requirements in re.findall(r"^[\w-]+ = \[(.*)\]$", section, re.MULTILINE):
         for requirement in requirements.split(", "):
             assert text.count(requirement) >= 2, "not what is tested with"
@@ -241,7 +244,10 @@ BLOCKS = re.findall(r"^```python\n(.*?)^```$", GUIDE, re.MULTILINE | re.DOTALL)
 
 def test_the_guide_has_every_adapter_and_every_extra() -> None:
     assert [name for name in ADAPTERS if name not in GUIDE] == []
-    assert set(re.findall(r'pip install "hedgerow\[([\w-]+)\]"', GUIDE)) == set(PACKAGES)
+    guides = GUIDE + "".join(
+        (ROOT / "docs" / name).read_text(encoding="utf-8") for name in ("frameworks.md", "cli.md")
+    )
+    assert set(re.findall(r'pip install "hedgerow\[([\w-]+)\]"', guides)) == set(PACKAGES)
 
 
 @pytest.mark.parametrize("block", BLOCKS)

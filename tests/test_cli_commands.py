@@ -63,7 +63,7 @@ class TestHelp:
             assert part in text
         assert '  hedgerow search "winter feeding" --db notes.db\n' in text
 
-    @pytest.mark.parametrize("command", ["index", "search", "parse", "compile"])
+    @pytest.mark.parametrize("command", ["index", "search", "eval", "parse", "compile"])
     def test_every_command_has_examples_and_no_option_without_help(self, command: str) -> None:
         text = ok(command, "-h")
         examples = [line for line in text.splitlines() if line.startswith("    hedgerow ")]
@@ -332,12 +332,12 @@ class TestSearch:
     def test_as_json_has_these_keys(self) -> None:
         answer = as_json("search", "味噌汁", "--db", "notes.db", "--limit", "1")
         assert list(answer) == [
-            "query", "db", "chunks", "limit", "operator", "matching", "filters", "match",
-            "count", "results",
+            "query", "db", "chunks", "limit", "operator", "matching", "mode", "fusion", "filters",
+            "match", "trace", "count", "results",
         ]  # fmt: skip
         (hit,) = answer["results"]
         assert list(hit) == [
-            "rank", "score", "bm25_rank", "id", "path", "line", "title", "summary", "tags",
+            "rank", "score", "bm25_rank", "vector_similarity", "rerank_score", "id", "path", "line", "title", "summary", "tags",
             "snippet", "content", "metadata",
         ]  # fmt: skip
         assert hit["path"] == "notes/recipes/miso-soup.md"
@@ -398,7 +398,8 @@ class TestSearch:
             "  k8s  kept as kubernetes  k8s is an alias\n",
             "normative   kubernetes\n",
             'executed    "kubernetes"\n',
-            "   why: score ",
+            "   why: number 1 by keywords (BM25 ",
+            "  bm25  ",
         ):
             assert part in text
 

@@ -179,6 +179,19 @@ def test_progress_is_shown_on_a_terminal_only(many: Path, tmp_path: Path) -> Non
     assert "Indexing" not in done.stdout
 
 
+def test_an_evaluation_shows_its_table_and_its_progress(db: str, tmp_path: Path) -> None:
+    (tmp_path / "q.jsonl").write_text('{"id": "1", "text": "winter feeding"}')
+    (tmp_path / "j.tsv").write_text(f"1\t{EXAMPLES}/notes/garden/hedgehogs.md\t1\n")
+    given = ["--db", db, "--queries", str(tmp_path / "q.jsonl"), "--qrels", str(tmp_path / "j.tsv")]
+    shown = in_terminal("eval", *given)
+    assert "Searching" in shown
+    assert "\x1b[1m1.0000\x1b[0m" in shown
+    done = run("eval", *given)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "1.0000" in done.stdout
+    assert "Searching" not in done.stdout
+
+
 def modules_after(code: str) -> set[str]:
     code += "; import sys, json; print(json.dumps(sorted(sys.modules)))"
     done = subprocess.run(

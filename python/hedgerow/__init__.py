@@ -19,6 +19,7 @@ from .errors import (
     MissingExtraError,
     PipelineError,
     QueryTooLargeError,
+    RetrievalError,
 )
 from .index import Chunk, Filters, Hit, Index, IndexStats
 from .pipeline import Node, Pipeline, QueryResult, QueryStage, Store, parse_pipeline
@@ -39,6 +40,7 @@ from .query import (
     parse_query,
 )
 from .rerankers import RerankDocument, Reranker, RerankScore
+from .results import Response, Trace
 from .retrieval import (
     Candidate,
     Intent,
@@ -56,6 +58,7 @@ from .retrieval import (
     trigrams,
     unanimity,
 )
+from .retriever import Retriever
 from .temporal import (
     TemporalExpansion,
     augment_query,
@@ -96,9 +99,13 @@ __all__ = [
     "RerankDocument",
     "RerankScore",
     "Reranker",
+    "Response",
+    "RetrievalError",
+    "Retriever",
     "Store",
     "TemporalExpansion",
     "Token",
+    "Trace",
     "TrigramHit",
     "TrigramIndex",
     "Unanimity",

@@ -1,4 +1,4 @@
-"""Packages that only some adapters need, and what installs them (spec/adapters.md, "Extras")."""
+"""Packages that only some parts need, and what installs them (spec/adapters.md, "Extras")."""
 
 from __future__ import annotations
 
@@ -8,6 +8,9 @@ from contextlib import contextmanager
 from .errors import MissingExtraError
 
 PACKAGES = {
+    "eval": ("ir_measures", "matplotlib", "numpy"),
+    "langchain": ("langchain_core",),
+    "llama-index": ("llama_index.core",),
     "model2vec": ("model2vec",),
     "ollama": ("httpx", "tenacity"),
     "openai": ("httpx", "tenacity"),
@@ -27,13 +30,21 @@ def imports_of(extra: str, *, needed_by: str) -> Iterator[None]:
     try:
         yield
     except ModuleNotFoundError as error:
-        missing = error.name or ""
-        if missing not in PACKAGES[extra]:
+        missing = _package(extra, error.name or "")
+        if not missing:
             raise
     if missing:
-        package = missing.replace("_", "-")
         raise MissingExtraError(
-            f"{needed_by} needs the package {package}, which is not installed and comes with the "
+            f"{needed_by} needs the package {missing}, which is not installed and comes with the "
             f'extra "{extra}"; run: pip install "hedgerow[{extra}]"',
             code="missing_extra",
         )
+
+
+def _package(extra: str, module: str) -> str:
+    """The package of `extra` that is not there when `module` is not, by the name pip has for it."""
+    for package in PACKAGES[extra]:
+        # Without any package of theirs, `llama_index` is missing rather than `llama_index.core`.
+        if package == module or package.startswith(f"{module}."):
+            return package.replace("_", "-").replace(".", "-")
+    return ""

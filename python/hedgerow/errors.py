@@ -7,7 +7,10 @@ can branch on the class or on the code and show the message, which names the fix
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from ._engine import Trace
 
 __all__ = [
     "EngineError",
@@ -17,6 +20,7 @@ __all__ = [
     "MissingExtraError",
     "PipelineError",
     "QueryTooLargeError",
+    "RetrievalError",
 ]
 
 
@@ -50,6 +54,20 @@ class QueryTooLargeError(InvalidInputError):
 
 class IndexFileError(HedgerowError):
     """The index file cannot be opened, read or written; what was committed before is intact."""
+
+
+class RetrievalError(HedgerowError):
+    """No leg of a search could answer, which is not the same as finding nothing.
+
+    `trace` tells what was tried (spec/trace.md).
+    """
+
+    def __init__(self, message: str, *, code: str, trace: Trace) -> None:
+        super().__init__(message, code=code)
+        self.trace = trace
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (_rebuild_failed, (type(self), self.message, self.code, self.trace))
 
 
 class MissingExtraError(HedgerowError, ImportError):
@@ -99,3 +117,9 @@ class EngineError(HedgerowError):
 
 def _rebuild(kind: type[HedgerowError], message: str, code: str) -> HedgerowError:
     return kind(message, code=code)
+
+
+def _rebuild_failed(
+    kind: type[RetrievalError], message: str, code: str, trace: Trace
+) -> RetrievalError:
+    return kind(message, code=code, trace=trace)

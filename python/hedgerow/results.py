@@ -2,11 +2,67 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
-from ._engine import Hit
+from ._engine import Hit, Trace
 
-__all__ = ["Hit", "IndexStats", "QueryStage"]
+__all__ = ["Attempt", "Hit", "IndexStats", "QueryStage", "Response", "Trace"]
+
+
+class Attempt(NamedTuple):
+    """One search by keywords: its strategy, its text and the number of its hits (spec/trace.md)."""
+
+    strategy: str
+    query: str
+    hits: int
+
+
+@dataclass(frozen=True, slots=True)
+class Response:
+    """What a search gave: `results`, best first, and the `trace` of how (spec/retrieval.md).
+
+    It iterates over its results, and is false when there are none.
+    """
+
+    results: list[Hit]
+    trace: Trace
+
+    def __iter__(self) -> Iterator[Hit]:
+        return iter(self.results)
+
+    def __len__(self) -> int:
+        return len(self.results)
+
+    def __getitem__(self, place: int) -> Hit:
+        return self.results[place]
+
+    def explain(self) -> str:
+        """A paragraph on the search and one on each result, for a person to read."""
+        trace = self.trace
+        legs = [f"{trace.bm25_count} by keywords"]
+        if trace.embedder_used:
+            legs.append(f"{trace.vector_count} by meaning")
+        searched = trace.match_query or "nothing, for no word was searchable"
+        lines = [
+            f"Searched in mode {trace.mode} for {searched}.",
+            f"Found {' and '.join(legs)}, {trace.fused_count} together.",
+        ]
+        rungs = [attempt for attempt in trace.attempts if attempt.strategy != "initial"]
+        lines.extend(
+            f"Keywords found nothing; then {rung.strategy} tried {rung.query!r}: {rung.hits} found."
+            for rung in rungs
+        )
+        if trace.error_stage is not None:
+            lines.append(f"Degraded: the stage {trace.error_stage} failed.")
+        if trace.fell_back_to_bm25:
+            lines.append("Meaning was asked for, and keywords answered alone.")
+        if trace.reranked:
+            lines.append(f"Reranked by {trace.rerank_provider}.")
+        for place, hit in enumerate(self.results, start=1):
+            lines.append(f"{place}. {hit.path} ({hit.id}): {hit.explain()}")
+        return "\n".join(lines)
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = ["cli", "main"]
 
-_COMMANDS = ("index", "search", "parse", "compile")
+_COMMANDS = ("index", "search", "reembed", "eval", "parse", "compile")
 
 _HELP = """\
 Search notes and documents with a small query language, from one SQLite file.

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from hedgerow import Index, InvalidInputError
+from hedgerow import Index, IndexStats, InvalidInputError
 
 from .failures import FAILED, InterruptedRunError
-from .output import make_console, plural, visible, write_json
+from .models import embedder_of, embedder_option
+from .output import plural, visible, write_json
 from .params import TEXT, Tokenizer
+from .progress import progress_bar
 
 if TYPE_CHECKING:
+    from hedgerow import Embedder
     from hedgerow.ingest import IndexRun, RunReport
 
 _SHOWN_SKIPS = 50
@@ -32,6 +34,7 @@ _DEFAULT_TOKENIZER: Tokenizer = "porter unicode61"
     help="How a new index cuts text into words. trigram is for text without spaces between "
     "words.  [default: porter unicode61]",
 )
+@embedder_option("Also give a vector to every chunk that has none:")
 @click.option("--strict", is_flag=True, help="Exit with 1 when anything had to be left out.")
 @click.option("--json", "as_json", is_flag=True, help="Write the counts and skips as JSON.")
 @click.pass_context
@@ -41,6 +44,7 @@ def command(  # noqa: PLR0913 - one argument for each option
     paths: tuple[str, ...],
     db: str,
     tokenizer: Tokenizer | None,
+    embedder: str | None,
     strict: bool,
     as_json: bool,
 ) -> None:
@@ -49,6 +53,7 @@ def command(  # noqa: PLR0913 - one argument for each option
     \b
       hedgerow index notes --db notes.db
       hedgerow index notes journal/2026.md --db notes.db --json
+      hedgerow index notes --db notes.db --embedder ollama:nomic-embed-text
 
     Folders are read with all below them: .md .markdown .txt .rst .jsonl .ndjson; hidden names
     and folders made by tools are passed by. Run it again after changes: only differences are
@@ -60,17 +65,22 @@ def command(  # noqa: PLR0913 - one argument for each option
     started = time.monotonic()
     # First, so that a path that does not exist leaves no new index behind.
     found = discover(paths)
-    with Index.open(db, tokenizer=tokenizer or _DEFAULT_TOKENIZER) as index:
+    with (
+        embedder_of(embedder) as model,
+        Index.open(db, tokenizer=tokenizer or _DEFAULT_TOKENIZER) as index,
+    ):
         _check_tokenizer(index, db, tokenizer)
         run = IndexRun(index, found)
         _run(run, db)
-        report, chunks = run.report, len(index)
+        embedded = None if model is None else _embed(index, model, db)
+        report, stats = run.report, index.stats()
     seconds = round(time.monotonic() - started, 3)
     if as_json:
-        write_json(_as_json(report, db, chunks, seconds))
+        counts = _as_json(report, db, stats.chunks, seconds)
+        write_json(counts if embedded is None else counts | {"embedded": embedded})
     else:
         _show_skips(report)
-        _show_counts(report, db, chunks, seconds)
+        _show_counts(report, db, stats, embedded, seconds)
     if (strict and report.skips) or _all_failed(report):
         context.exit(FAILED)
 
@@ -86,24 +96,30 @@ def _check_tokenizer(index: Index, db: str, asked: str | None) -> None:
 
 
 def _run(run: IndexRun, db: str) -> None:
-    """Run with a progress bar where there is a terminal to see it."""
     try:
-        if not sys.stderr.isatty():
-            run.run()
-            return
-        from rich.progress import BarColumn, MofNCompleteColumn, Progress  # noqa: PLC0415
-
-        console = make_console(stderr=True)
-        columns = ("Indexing", BarColumn(), MofNCompleteColumn())
-        with Progress(*columns, console=console, transient=True) as bar:
-            task = bar.add_task("", total=None)
-            run.run(lambda done, total: bar.update(task, completed=done, total=total))
+        with progress_bar("Indexing") as progress:
+            run.run(progress)
     except KeyboardInterrupt as stop:
         written = run.report.added + run.report.changed
         raise InterruptedRunError(
             f"interrupted after {plural(run.report.files, 'file')} of "
             f"{run.report.total_files:,}: {plural(written, 'chunk')} written to {db}, which is "
             "intact; run the same command again to finish"
+        ) from stop
+
+
+def _embed(index: Index, embedder: Embedder, db: str) -> int:
+    """Embed what has no vector yet; each block is stored before the next is begun."""
+    from hedgerow._embedding import embedding_missing  # noqa: PLC0415 - only when it is asked for
+    from hedgerow._steps import run  # noqa: PLC0415
+
+    try:
+        with progress_bar("Embedding") as progress:
+            return run(embedding_missing(index, embedder, progress))
+    except KeyboardInterrupt as stop:
+        raise InterruptedRunError(
+            f"interrupted while embedding: all files are in {db}, and so are the vectors made so "
+            "far; run the same command again to finish"
         ) from stop
 
 
@@ -142,7 +158,9 @@ def _show_skips(report: RunReport) -> None:
         click.echo(f"  and {more:,} more; --json names them all", err=True)
 
 
-def _show_counts(report: RunReport, db: str, chunks: int, seconds: float) -> None:
+def _show_counts(
+    report: RunReport, db: str, stats: IndexStats, embedded: int | None, seconds: float
+) -> None:
     if not report.total_files and not report.skips:
         click.echo("Nothing to index: no .md, .markdown, .txt, .rst, .jsonl or .ndjson file there.")
     else:
@@ -156,7 +174,15 @@ def _show_counts(report: RunReport, db: str, chunks: int, seconds: float) -> Non
         click.echo(f"Removed {plural(report.removed, 'chunk')} that no file holds ({files} gone).")
     if report.ignored:
         click.echo(f"Passed by {plural(report.ignored, 'file')} of other kinds.")
-    click.echo(f"The index holds {plural(chunks, 'chunk')}.")
+    if embedded is not None:
+        click.echo(f"Embedded {plural(embedded, 'chunk')} with {stats.embedder}.")
+    click.echo(f"The index holds {plural(stats.chunks, 'chunk')}.")
+    without = stats.chunks - stats.vectors
+    if embedded is None and stats.vectors and without:
+        click.echo(
+            f"{plural(without, 'chunk')} of them without a vector, which search by meaning does not "
+            "find: add --embedder to give them one."
+        )
 
 
 def _all_failed(report: RunReport) -> bool:

@@ -51,9 +51,9 @@ def visible(text: str) -> str:
     return _UNSAFE.sub("�", text)
 
 
-def plural(count: int, noun: str) -> str:
+def plural(count: int, noun: str, nouns: str | None = None) -> str:
     """Write a count with its noun: `1 file`, `1,204 files`."""
-    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
+    return f"{count:,} {noun if count == 1 else nouns or f'{noun}s'}"
 
 
 def _replace_what_cannot_be_shown(console: Console) -> None:

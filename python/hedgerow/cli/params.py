@@ -10,6 +10,8 @@ import click
 
 from hedgerow import AliasTable, Filters
 
+from .models import embedder_option
+
 Tokenizer = Literal["porter unicode61", "unicode61", "trigram"]
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -84,6 +86,30 @@ class Filter(_Text):
         return name, wanted
 
 
+class Choices(_Text):
+    """Some of a few words, with commas between; each counts once."""
+
+    name = "list"
+
+    def __init__(self, choices: Sequence[str]) -> None:
+        self._choices = tuple(choices)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Give the words, in the order given."""
+        if isinstance(value, tuple):
+            return value
+        words = [word.strip() for word in super().convert(value, param, ctx).split(",")]
+        for word in words:
+            if word not in self._choices:
+                self.fail(
+                    f"{word!r} is not one of {', '.join(self._choices)}; write them with commas "
+                    "between",
+                    param,
+                    ctx,
+                )
+        return tuple(dict.fromkeys(words))
+
+
 TEXT = _Text()
 
 
@@ -114,6 +140,54 @@ def language_options(command: F) -> F:
         help="extended keeps short names, numbers and parts of words that spec drops.",
     )
     return operator(matching(command))
+
+
+def ranking_options(command: F) -> F:
+    """Add what decides how keywords and meaning are ranked."""
+    options = [
+        embedder_option("Search by meaning too, with the embedder of the index:"),
+        click.option(
+            "--mode",
+            type=click.Choice(["auto", "bm25", "semantic", "hybrid"]),
+            default="auto",
+            show_default=True,
+            help="auto is hybrid with --embedder, and else bm25, which is keywords alone.",
+        ),
+        click.option(
+            "--fusion",
+            type=click.Choice(["rrf", "score"]),
+            default="rrf",
+            show_default=True,
+            help="Make one ranking of keywords and meaning by their places, or by their scores.",
+        ),
+        click.option(
+            "--group-by",
+            type=click.Choice(["path"]),
+            help="Show the best chunk of each file alone.",
+        ),
+        click.option(
+            "--candidates",
+            type=click.IntRange(min=1),
+            default=60,
+            show_default=True,
+            help="How many hits keywords, and meaning, may each bring.",
+        ),
+        click.option(
+            "--question-date",
+            metavar="DATE",
+            type=TEXT,
+            help='The day the question is asked, for "last Friday" and the like: 2026-04-18.',
+        ),
+        click.option(
+            "--rerank",
+            metavar="NAME",
+            type=TEXT,
+            help="Put the best 20 in order again: cross-encoder:MODEL or tei:URL.",
+        ),
+    ]
+    for option in reversed(options):
+        command = option(command)
+    return command
 
 
 def alias_table(given: Sequence[tuple[str, list[str]]]) -> AliasTable | None:

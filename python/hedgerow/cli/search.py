@@ -8,8 +8,16 @@ import click
 
 from .highlight import snippet
 from .output import write_json
-from .params import TEXT, Filter, alias_option, alias_table, filters_of, language_options
-from .search_run import run
+from .params import (
+    TEXT,
+    Filter,
+    alias_option,
+    alias_table,
+    filters_of,
+    language_options,
+    ranking_options,
+)
+from .search_run import Asked, run
 
 if TYPE_CHECKING:
     from hedgerow import QueryExplanation
@@ -38,22 +46,22 @@ if TYPE_CHECKING:
 )
 @alias_option
 @language_options
+@ranking_options
 @click.option(
-    "--explain", is_flag=True, help="Show what each word became and why each hit is here."
+    "--explain",
+    is_flag=True,
+    help="Show what each word became, a table of where each score comes from, and the steps.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Write query and results as JSON.")
+@click.option("--json", "as_json", is_flag=True, help="Write query, results and trace as JSON.")
 def command(  # noqa: PLR0913 - one argument for each option
     *,
     text: str | None,
     query: str | None,
-    db: str,
-    limit: int,
     given_filters: Any,
     alias: Any,
-    operator: str,
-    matching: str,
     explain: bool,
     as_json: bool,
+    **options: Any,
 ) -> None:
     """Search the index --db for TEXT, the best first.
 
@@ -62,25 +70,26 @@ def command(  # noqa: PLR0913 - one argument for each option
       hedgerow search '"hard pruning" NOT roses' --db notes.db --explain
       hedgerow search k8s --alias k8s=kubernetes,kube --db notes.db
       hedgerow search frost --filter tag=garden --filter meta.year=2025 --db n.db
+      hedgerow search "cold nights" --embedder ollama:nomic-embed-text --db n.db
 
     Plain words are alternatives; short and stop words are dropped unless the text holds a
     quote or AND, OR, NOT in capitals. Quote the whole text for the shell. A text that starts
     with a hyphen is given as --query=-TEXT. Paths are as `hedgerow index` was given them.
+    A query that finds nothing is tried again in other forms, at last by likeness with file
+    names. With --embedder the index is also searched by meaning.
     Finding nothing is no error: what was searched for is then shown.
     """
     if (text is None) == (query is None):
         raise click.UsageError("Give what to search for once, as TEXT or as --query TEXT.")
-    wanted = text if text is not None else query or ""
-    aliases, filters = alias_table(alias), filters_of(given_filters)
-    search = run(
-        text=wanted,
-        db=db,
-        limit=limit,
-        aliases=aliases,
-        filters=filters,
-        operator=operator,
-        matching=matching,
+    asked = Asked(
+        text=text if text is not None else query or "",
+        aliases=alias_table(alias),
+        filters=filters_of(given_filters),
+        **options,
     )
+    if asked.mode in {"semantic", "hybrid"} and asked.embedder is None:
+        raise click.UsageError(f"--mode {asked.mode} needs --embedder, which makes the vectors.")
+    search = run(asked)
     if as_json:
         write_json(_as_json(search, explain=explain))
         return
@@ -90,21 +99,24 @@ def command(  # noqa: PLR0913 - one argument for each option
 
 
 def _as_json(search: Search, *, explain: bool) -> dict[str, Any]:
-    filters = search.filters
+    asked, filters = search.asked, search.asked.filters
     value: dict[str, Any] = {
-        "query": search.explanation.text,
-        "db": search.db,
+        "query": asked.text,
+        "db": asked.db,
         "chunks": search.chunks,
-        "limit": search.limit,
-        "operator": search.operator,
-        "matching": search.matching,
+        "limit": asked.limit,
+        "operator": asked.operator,
+        "matching": asked.matching,
+        "mode": asked.mode,
+        "fusion": asked.fusion,
         "filters": {
             "paths": list(filters.paths),
             "path_prefix": filters.path_prefix,
             "tags": list(filters.tags),
             "metadata": dict(filters.metadata),
         },
-        "match": search.explanation.match,
+        "match": search.response.trace.match_query,
+        "trace": search.response.trace.to_dict(),
         "count": len(search.hits),
         "results": [
             _hit_as_json(search, place, explain=explain) for place in range(len(search.hits))
@@ -123,6 +135,8 @@ def _hit_as_json(search: Search, place: int, *, explain: bool) -> dict[str, Any]
         "rank": place + 1,
         "score": hit.score,
         "bm25_rank": hit.bm25_rank,
+        "vector_similarity": hit.vector_similarity,
+        "rerank_score": hit.rerank_score,
         "id": hit.id,
         "path": hit.path,
         "line": metadata.get("line_start"),
@@ -135,6 +149,7 @@ def _hit_as_json(search: Search, place: int, *, explain: bool) -> dict[str, Any]
     }
     if explain:
         value["explanation"] = hit.explain()
+        value["score_parts"] = hit.explanation
     return value
 
 

@@ -13,74 +13,102 @@ from hedgerow import (
     Index,
     IndexFileError,
     QueryExplanation,
+    Response,
+    Retriever,
     explain_query,
 )
 
 from .highlight import Highlighter
+from .models import embedder_of, reranker_of
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What the user asked for; names of options as the command line has them."""
+
+    text: str
+    db: str
+    limit: int
+    filters: Filters
+    aliases: AliasTable | None
+    operator: Any
+    matching: Any
+    mode: Any
+    fusion: Any
+    group_by: Any
+    candidates: int
+    question_date: str | None
+    embedder: str | None
+    rerank: str | None
 
 
 @dataclass(frozen=True, slots=True)
 class Search:
     """One search as it was asked for, with what came of it."""
 
-    db: str
+    asked: Asked
     chunks: int
-    limit: int
-    operator: str
-    matching: str
-    filters: Filters
     explanation: QueryExplanation
-    hits: list[Hit]
+    response: Response
     tags: list[tuple[str, ...]]
     highlighter: Highlighter
 
+    @property
+    def hits(self) -> list[Hit]:
+        """What was found, best first."""
+        return self.response.results
 
-def run(  # noqa: PLR0913 - what the user gave, one argument each
-    *,
-    text: str,
-    db: str,
-    limit: int,
-    aliases: AliasTable | None,
-    filters: Filters,
-    operator: Any,
-    matching: Any,
-) -> Search:
-    """Search the index at `db`, which must be there."""
-    if not os.path.lexists(db):
+
+def run(asked: Asked) -> Search:
+    """Search the index, which must be there."""
+    if not os.path.lexists(asked.db):
         raise IndexFileError(
-            f"there is no index at {db}; make it with: hedgerow index PATH --db {db}",
+            f"there is no index at {asked.db}; make it with: hedgerow index PATH --db {asked.db}",
             code="index_not_found",
         )
-    with Index.open(db, read_only=True) as index:
-        explanation = explain_query(
-            text,
-            aliases,
+    with (
+        embedder_of(asked.embedder) as embedder,
+        reranker_of(asked.rerank) as reranker,
+        Index.open(asked.db, read_only=True) as index,
+    ):
+        retriever = Retriever(
+            index,
+            embedder=embedder,
+            reranker=reranker,
+            aliases=asked.aliases,
+            matching=asked.matching,
+            fusion=asked.fusion,
+            default_operator=asked.operator,
+        )
+        response = retriever.search(
+            asked.text,
+            question_date=asked.question_date,
+            mode=asked.mode,
+            top_k=asked.limit,
+            candidate_k=max(asked.candidates, asked.limit),
+            filters=asked.filters,
+            group_by=asked.group_by,
+        )
+        return _with_what_shows_it(asked, index, response)
+
+
+def _with_what_shows_it(asked: Asked, index: Index, response: Response) -> Search:
+    chunks = [index.get(hit.id) for hit in response]
+    return Search(
+        asked=asked,
+        chunks=len(index),
+        explanation=explain_query(
+            asked.text,
+            asked.aliases,
             tokenizer=index.tokenizer,
-            default_operator=operator,
-            matching=matching,
-        )
-        hits = index.search_bm25(
-            text,
-            limit,
-            aliases=aliases,
-            filters=filters,
-            matching=matching,
-            default_operator=operator,
-        )
-        chunks = [index.get(hit.id) for hit in hits]
-        return Search(
-            db=db,
-            chunks=len(index),
-            limit=limit,
-            operator=operator,
-            matching=matching,
-            filters=filters,
-            explanation=explanation,
-            hits=hits,
-            tags=[chunk.tags if chunk else () for chunk in chunks],
-            highlighter=Highlighter(
-                explanation.match,
-                index.tokenizer,
-                (text for hit in hits for text in (hit.title, hit.content)),
-            ),
-        )
+            default_operator=asked.operator,
+            matching=asked.matching,
+        ),
+        response=response,
+        tags=[chunk.tags if chunk else () for chunk in chunks],
+        highlighter=Highlighter(
+            response.trace.match_query,
+            index.tokenizer,
+            (text for hit in response for text in (hit.title, hit.content)),
+        ),
+    )

@@ -8,15 +8,18 @@ from rich.cells import cell_len, set_cell_size
 from rich.padding import Padding
 from rich.text import Text
 
+from hedgerow import Filters
+
 from .highlight import Highlighter, snippet
 from .output import make_console, plural, visible
+from .search_scores import score_text, show_scores, show_steps
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from rich.console import Console
 
-    from hedgerow import ExplainedWord, Hit, QueryExplanation, Token
+    from hedgerow import ExplainedWord, Hit, QueryExplanation, Token, Trace
 
     from .highlight import Span
     from .search_run import Search
@@ -29,14 +32,20 @@ def show(search: Search, *, explain: bool) -> None:
     console = make_console()
     if explain:
         _show_explanation(console, search)
+    _show_degraded(console, search.response.trace)
     if not search.hits:
         _show_nothing(console, search)
+        if explain:
+            show_steps(console, search.response.trace)
         return
     for place, hit in enumerate(search.hits, start=1):
         _show_hit(console, place, hit, search.highlighter, explain=explain)
+    if explain:
+        show_scores(console, search.response)
     found = plural(len(search.hits), "result")
-    if len(search.hits) == search.limit:
-        found += f", the limit: --limit {2 * search.limit} may show more"
+    limit = search.asked.limit
+    if len(search.hits) == limit:
+        found += f", the limit: --limit {2 * limit} may show more"
     console.print(Text(f"{found}.", style="dim"))
 
 
@@ -45,7 +54,7 @@ def _show_hit(
 ) -> None:
     line = hit.metadata.get("line_start")
     where = visible(hit.path) if line is None else f"{visible(hit.path)}:{line}"
-    score = (f"  {hit.score:.2f}", "dim")
+    score = (f"  {score_text(hit)}", "dim")
     console.print(Text.assemble((f"{place}. ", "dim"), (where, "cyan"), score))
     if hit.title:
         title = visible(hit.title)
@@ -57,17 +66,29 @@ def _show_hit(
     console.print()
 
 
+def _show_degraded(console: Console, trace: Trace) -> None:
+    """Say what the results did without, which else would look like all there is."""
+    if trace.error_stage is not None:
+        stage = {"bm25": "Search by keywords", "vector": "Search by meaning"}
+        what = stage.get(trace.error_stage, "The reranker")
+        console.print(Text(f"{what} failed; these are the results without it.", style="red"))
+
+
 def _show_nothing(console: Console, search: Search) -> None:
     """Tell "nothing matches" from "nothing could be searched for", and say what to do."""
-    explanation = search.explanation
-    if not explanation.match:
+    explanation, match = search.explanation, search.response.trace.match_query
+    if not match:
         console.print(Text("Nothing was searched for: no word of the query is left."))
         _show_dropped(console, explanation)
         console.print(Text("Put words in quotes to search for them as they stand."))
         return
-    console.print(Text(f"No results in {search.db} ({plural(search.chunks, 'chunk')})."))
-    console.print(Text(f"Searched for: {visible(explanation.match)}"))
-    if search.filters != type(search.filters)():
+    console.print(Text(f"No results in {search.asked.db} ({plural(search.chunks, 'chunk')})."))
+    console.print(Text(f"Searched for: {visible(match)}"))
+    tried = dict.fromkeys(attempt.query for attempt in search.response.trace.attempts[1:])
+    if tried:
+        also = visible(", ".join(tried))
+        console.print(Text(f"Then tried, also by likeness with file names: {also}"))
+    if search.asked.filters != Filters():
         console.print(Text(f"Only among: {_filters(search)}"))
     _show_dropped(console, explanation)
 
@@ -79,7 +100,7 @@ def _show_dropped(console: Console, explanation: QueryExplanation) -> None:
 
 
 def _filters(search: Search) -> str:
-    filters = search.filters
+    filters = search.asked.filters
     parts = [f"path={path}" for path in filters.paths]
     if filters.path_prefix is not None:
         parts.append(f"prefix={filters.path_prefix}")
@@ -96,8 +117,8 @@ def _show_explanation(console: Console, search: Search) -> None:
         ("filtering", _filtering(search)),
     ]
     compiled = [
-        ("normative", explanation.fts or "(nothing)"),
-        ("executed", explanation.match or "(nothing searchable: no search is run)"),
+        ("normative", search.response.trace.compiled_query or "(nothing)"),
+        ("executed", search.response.trace.match_query or "(nothing searchable: no search is run)"),
     ]
     for name, value in lines:
         console.print(_named(name, value))
@@ -113,7 +134,7 @@ def _named(name: str, value: str) -> Text:
 
 
 def _filtering(search: Search) -> str:
-    if search.explanation.filtered and search.matching == "extended":
+    if search.explanation.filtered and search.asked.matching == "extended":
         return "extended matching of a bare query: stop words and short parts are dropped"
     if search.explanation.filtered:
         return "a bare query: short words and stop words are dropped"

@@ -11,6 +11,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
+    from ._named import embedder_named
     from .model2vec_static import Model2VecEmbedder
     from .ollama_server import AsyncOllamaEmbedder, OllamaEmbedder
     from .openai_compatible import AsyncOpenAIEmbedder, OpenAIEmbedder
@@ -26,6 +27,7 @@ __all__ = [
     "OllamaEmbedder",
     "OpenAIEmbedder",
     "SentenceTransformerEmbedder",
+    "embedder_named",
 ]
 
 _ADAPTERS = {
@@ -36,6 +38,7 @@ _ADAPTERS = {
     "OpenAIEmbedder": "openai_compatible",
     "SentenceTransformerEmbedder": "sentence_transformer",
 }
+_LAZY = {**_ADAPTERS, "embedder_named": "_named"}
 
 
 class Embeddings(Protocol):
@@ -71,11 +74,11 @@ class AsyncEmbedder(Protocol):
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _ADAPTERS:
+    if name not in _LAZY:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    adapter = getattr(import_module(f".{_ADAPTERS[name]}", __name__), name)
-    globals()[name] = adapter
-    return adapter
+    found = getattr(import_module(f".{_LAZY[name]}", __name__), name)
+    globals()[name] = found
+    return found
 
 
 def __dir__() -> list[str]:

@@ -12,11 +12,13 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
+    from ._named import reranker_named
     from .cross_encoder import CrossEncoderReranker
     from .inference_server import TEIReranker
     from .llm import LLMReranker
 
 __all__ = [
+    "AsyncReranker",
     "CrossEncoderReranker",
     "LLMReranker",
     "RerankDocument",
@@ -24,6 +26,7 @@ __all__ = [
     "Reranker",
     "TEIReranker",
     "best_first",
+    "reranker_named",
 ]
 
 _ADAPTERS = {
@@ -31,6 +34,7 @@ _ADAPTERS = {
     "LLMReranker": "llm",
     "TEIReranker": "inference_server",
 }
+_LAZY = {**_ADAPTERS, "reranker_named": "_named"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +67,19 @@ class Reranker(Protocol):
         """
 
 
+class AsyncReranker(Protocol):
+    """A `Reranker` whose `rerank` is awaited."""
+
+    @property
+    def name(self) -> str:
+        """What a trace calls it."""
+
+    async def rerank(
+        self, query: str, documents: Sequence[RerankDocument], /
+    ) -> Sequence[RerankScore]:
+        """As `Reranker.rerank`."""
+
+
 def best_first(scores: Iterable[float]) -> list[RerankScore]:
     """The scores of documents 0, 1, 2, ..., highest first; of equals the earlier document."""
     numbered = [RerankScore(index, score) for index, score in enumerate(scores)]
@@ -70,11 +87,11 @@ def best_first(scores: Iterable[float]) -> list[RerankScore]:
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _ADAPTERS:
+    if name not in _LAZY:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    adapter = getattr(import_module(f".{_ADAPTERS[name]}", __name__), name)
-    globals()[name] = adapter
-    return adapter
+    found = getattr(import_module(f".{_LAZY[name]}", __name__), name)
+    globals()[name] = found
+    return found
 
 
 def __dir__() -> list[str]:

@@ -140,6 +140,21 @@ impl Error {
         }
     }
 
+    /// A name that is none of the closed set of an option's values.
+    pub(crate) fn invalid_option(option: &str, values: &[&str], given: &str) -> Self {
+        let quoted: Vec<String> = values.iter().map(|value| format!("\"{value}\"")).collect();
+        let choice = match quoted.split_last() {
+            Some((last, others)) if !others.is_empty() => {
+                format!("{} or {last}", others.join(", "))
+            }
+            _ => quoted.concat(),
+        };
+        Self::new(
+            ErrorCode::InvalidOption,
+            format!("{option} must be {choice}, not {given:?}"),
+        )
+    }
+
     /// The word of the closed list.
     pub fn code(&self) -> ErrorCode {
         self.code

@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use hedgerow_engine::index::{Chunk, Filters, Hit, Index};
 use hedgerow_engine::query::{AliasTable, Connective, Matching};
 use hedgerow_engine::retrieval::{
-    Embedding, Found, FuzzyChunks, Mode, Request, Reranker, Setup, rerank_text, search,
+    Embedding, Found, Fusion, FuzzyChunks, Mode, Request, Reranker, Setup, rerank_text, search,
 };
 use hedgerow_engine::text::tokenizer::TokenizerKind;
 use serde_json::{Value, json};
@@ -118,6 +118,7 @@ fn run(index: &Index, case: &Value) -> Found {
         aliases: aliases.as_ref(),
         default_operator: Connective::Or,
         matching: Matching::Spec,
+        fusion: Fusion::Rrf,
         fuzzy: &fuzzy,
     };
     let query = text(&request["query"]);
@@ -148,6 +149,7 @@ fn run(index: &Index, case: &Value) -> Found {
         reranker,
         skip_retry_ladder: request["skipRetryLadder"].as_bool().unwrap_or(false),
         filters: &filters,
+        group_by: None,
     };
     search(&setup, &request).unwrap()
 }

@@ -6,7 +6,7 @@ use hedgerow_engine::ErrorCode;
 use hedgerow_engine::index::{Chunk, Filters, Index};
 use hedgerow_engine::query::{Connective, Matching};
 use hedgerow_engine::retrieval::{
-    Embedding, Found, FuzzyChunks, Mode, Request, Reranker, Setup, Stage, Strategy, search,
+    Embedding, Found, Fusion, FuzzyChunks, Mode, Request, Reranker, Setup, Stage, Strategy, search,
 };
 use hedgerow_engine::text::tokenizer::TokenizerKind;
 use rusqlite::Connection;
@@ -45,6 +45,7 @@ fn setup<'a>(index: &'a Index, fuzzy: &'a FuzzyChunks) -> Setup<'a> {
         aliases: None,
         default_operator: Connective::Or,
         matching: Matching::Spec,
+        fusion: Fusion::Rrf,
         fuzzy,
     }
 }
@@ -60,6 +61,7 @@ fn request<'a>(query: &'a str, embedding: Embedding<'a>, filters: &'a Filters) -
         reranker: Reranker::Absent,
         skip_retry_ladder: false,
         filters,
+        group_by: None,
     }
 }
 

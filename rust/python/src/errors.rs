@@ -2,6 +2,10 @@
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::thread;
+use std::time::Duration;
 
 use hedgerow_engine::{Error, ErrorCode, ErrorKind, Result};
 use pyo3::prelude::*;
@@ -12,9 +16,7 @@ use pyo3::types::PyDict;
 /// A caught panic leaves nothing half-done that a later call could see: the engine's locks
 /// recover from poisoning and its transactions roll back.
 pub fn call<T>(engine: impl FnOnce() -> Result<T>) -> PyResult<T> {
-    catch_unwind(AssertUnwindSafe(engine))
-        .unwrap_or_else(|panic| Err(panic_error(panic.as_ref())))
-        .map_err(to_py)
+    guarded(engine).map_err(to_py)
 }
 
 /// [`call`] with the interpreter free for other threads.
@@ -22,11 +24,50 @@ pub fn call_detached<T: Send>(
     py: Python<'_>,
     engine: impl FnOnce() -> Result<T> + Send,
 ) -> PyResult<T> {
-    py.detach(|| {
-        catch_unwind(AssertUnwindSafe(engine))
-            .unwrap_or_else(|panic| Err(panic_error(panic.as_ref())))
-    })
-    .map_err(to_py)
+    py.detach(|| guarded(engine)).map_err(to_py)
+}
+
+/// How long Ctrl-C may go unnoticed.
+const MOMENT: Duration = Duration::from_millis(50);
+
+/// [`call_detached`] for work that takes long and looks at `stop`: a signal that arrives
+/// meanwhile sets it, and its exception is raised once the work has ended.
+///
+/// Python runs signal handlers on its main thread alone, so the work goes to another.
+pub fn call_interruptible<T: Send>(
+    py: Python<'_>,
+    stop: &AtomicBool,
+    engine: impl FnOnce() -> Result<T> + Send,
+) -> PyResult<T> {
+    let mut signal = None;
+    let watched = || {
+        thread::scope(|scope| {
+            let (ended, waiting) = mpsc::channel();
+            let worker = scope.spawn(move || {
+                // Dropped when the work ends, however it does.
+                let _ended: mpsc::Sender<()> = ended;
+                guarded(engine)
+            });
+            while waiting.recv_timeout(MOMENT) == Err(RecvTimeoutError::Timeout) {
+                if signal.is_none() {
+                    signal = Python::attach(|py| py.check_signals().err());
+                    stop.fetch_or(signal.is_some(), Ordering::Relaxed);
+                }
+            }
+            worker
+                .join()
+                .unwrap_or_else(|panic| Err(panic_error(panic.as_ref())))
+        })
+    };
+    let result = py.detach(|| guarded(watched));
+    match signal {
+        Some(raised) => Err(raised),
+        None => result.map_err(to_py),
+    }
+}
+
+fn guarded<T>(engine: impl FnOnce() -> Result<T>) -> Result<T> {
+    catch_unwind(AssertUnwindSafe(engine)).unwrap_or_else(|panic| Err(panic_error(panic.as_ref())))
 }
 
 /// The exception for an engine error.

@@ -1,6 +1,7 @@
 //! `Hit`: what a search finds.
 
 use hedgerow_engine::index::Hit;
+use hedgerow_engine::retrieval::{ExplainedHit, Explanation};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
@@ -15,7 +16,28 @@ use crate::value;
 /// reranker took part. `metadata` gives a new dict each time.
 #[pyclass(name = "Hit", module = "hedgerow", frozen, eq)]
 #[derive(Clone, PartialEq)]
-pub struct PyHit(pub Hit);
+pub struct PyHit {
+    pub hit: Hit,
+    explanation: Option<Box<Explanation>>,
+}
+
+impl From<Hit> for PyHit {
+    fn from(hit: Hit) -> Self {
+        Self {
+            hit,
+            explanation: None,
+        }
+    }
+}
+
+impl From<ExplainedHit> for PyHit {
+    fn from(found: ExplainedHit) -> Self {
+        Self {
+            hit: found.hit,
+            explanation: Some(Box::new(found.explanation)),
+        }
+    }
+}
 
 type HitState<'py> = (
     [String; 5],
@@ -24,6 +46,7 @@ type HitState<'py> = (
     Option<usize>,
     Option<f64>,
     Option<f64>,
+    Option<String>,
 );
 
 #[pymethods]
@@ -31,82 +54,96 @@ impl PyHit {
     /// The chunk's id.
     #[getter]
     fn id(&self) -> &str {
-        &self.0.id
+        &self.hit.id
     }
 
     /// The chunk's path.
     #[getter]
     fn path(&self) -> &str {
-        &self.0.path
+        &self.hit.path
     }
 
     /// The chunk's title.
     #[getter]
     fn title(&self) -> &str {
-        &self.0.title
+        &self.hit.title
     }
 
     /// The chunk's summary.
     #[getter]
     fn summary(&self) -> &str {
-        &self.0.summary
+        &self.hit.summary
     }
 
     /// The chunk's content.
     #[getter]
     fn content(&self) -> &str {
-        &self.0.content
+        &self.hit.content
     }
 
     /// The chunk's metadata, as a new dict.
     #[getter]
     fn metadata<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        value::dict(py, &self.0.metadata)
+        value::dict(py, &self.hit.metadata)
     }
 
     /// What the order is by; higher is better.
     #[getter]
     fn score(&self) -> f64 {
-        self.0.score
+        self.hit.score
     }
 
     /// The place in the BM25 ranking, from 0, or None.
     #[getter]
     fn bm25_rank(&self) -> Option<usize> {
-        self.0.bm25_rank
+        self.hit.bm25_rank
     }
 
     /// The cosine with the query's vector, or None.
     #[getter]
     fn vector_similarity(&self) -> Option<f64> {
-        self.0.vector_similarity
+        self.hit.vector_similarity
     }
 
     /// What a reranker gave, or None.
     #[getter]
     fn rerank_score(&self) -> Option<f64> {
-        self.0.rerank_score
+        self.hit.rerank_score
     }
 
-    /// One sentence that says why the hit stands where it does.
+    /// The numbers behind the score, by name (spec/retrieval.md, "Explanations"); None for a hit
+    /// of a plain search of the index.
+    #[getter]
+    fn explanation<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
+        let explanation = self.explanation.as_ref();
+        explanation
+            .map(|explanation| value::dict(py, &explanation.to_json()))
+            .transpose()
+    }
+
+    /// A short paragraph that says why the hit stands where it does.
     fn explain(&self) -> String {
-        self.0.explain()
+        match &self.explanation {
+            Some(explanation) => explanation.to_string(),
+            None => self.hit.explain(),
+        }
     }
 
     fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
         let shown = |text: &str| value::shown(py, text);
         Ok(format!(
             "Hit(id={}, path={}, title={}, score={}, bm25_rank={})",
-            shown(&self.0.id)?,
-            shown(&self.0.path)?,
-            shown(&self.0.title)?,
-            self.0.score.into_pyobject(py)?.repr()?,
-            self.0.bm25_rank.into_pyobject(py)?.repr()?,
+            shown(&self.hit.id)?,
+            shown(&self.hit.path)?,
+            shown(&self.hit.title)?,
+            self.hit.score.into_pyobject(py)?.repr()?,
+            self.hit.bm25_rank.into_pyobject(py)?.repr()?,
         ))
     }
 
     fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, HitState<'py>)> {
-        let hit = slf.get().0.clone();
+        let Self { hit, explanation } = slf.get().clone();
+        let explanation = explanation.map(|explanation| serde_json::to_string(&explanation));
         let texts = [hit.id, hit.path, hit.title, hit.summary, hit.content];
         let metadata = value::dict(slf.py(), &hit.metadata)?;
         let state = (
@@ -116,12 +153,14 @@ impl PyHit {
             hit.bm25_rank,
             hit.vector_similarity,
             hit.rerank_score,
+            explanation.transpose().map_err(value::unreadable)?,
         );
         Ok((slf.get_type().getattr("_restore")?, state))
     }
 
     /// Make a hit again from what pickle kept of it.
     #[staticmethod]
+    #[allow(clippy::too_many_arguments, reason = "a hit has that many fields")]
     fn _restore(
         texts: [Text; 5],
         metadata: &Bound<'_, PyAny>,
@@ -129,9 +168,11 @@ impl PyHit {
         bm25_rank: Option<usize>,
         vector_similarity: Option<f64>,
         rerank_score: Option<f64>,
+        explanation: Option<&str>,
     ) -> PyResult<Self> {
+        let explanation = explanation.map(serde_json::from_str).transpose();
         let [id, path, title, summary, content] = texts.map(|text| text.to_owned());
-        Ok(Self(Hit {
+        let hit = Hit {
             id,
             path,
             title,
@@ -142,6 +183,10 @@ impl PyHit {
             bm25_rank,
             vector_similarity,
             rerank_score,
-        }))
+        };
+        Ok(Self {
+            hit,
+            explanation: explanation.map_err(value::unreadable)?,
+        })
     }
 }

@@ -185,7 +185,7 @@ impl PyIndex {
             };
             text.with(|query| self.index.search_bm25(query, limit.0, &filters, &options))
         })?;
-        Ok(hits.into_iter().map(PyHit).collect())
+        Ok(hits.into_iter().map(PyHit::from).collect())
     }
 
     /// The best `limit` chunks by the cosine of their vector with this one, best first
@@ -216,7 +216,7 @@ impl PyIndex {
         let filters = filters.map(|filters| filters.0).unwrap_or_default();
         let hits =
             errors::call_detached(py, || self.index.search_vector(&vector, limit.0, &filters))?;
-        Ok(hits.into_iter().map(PyHit).collect())
+        Ok(hits.into_iter().map(PyHit::from).collect())
     }
 
     /// Copy the index into a new file while it is in use: all of it, as of one moment.

@@ -19,6 +19,7 @@ mod embed;
 mod errors;
 mod explain;
 mod filters;
+mod found;
 mod hit;
 mod index;
 mod intent;
@@ -27,9 +28,11 @@ mod pipeline;
 mod query;
 mod query_result;
 mod ranking;
+mod searcher;
 mod source;
 mod store;
 mod text;
+mod trace;
 mod trigram_index;
 mod unanimity;
 mod value;
@@ -67,8 +70,14 @@ fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<unanimity::PyUnanimity>()?;
     module.add_class::<trigram_index::PyTrigramHit>()?;
     module.add_class::<trigram_index::PyTrigramIndex>()?;
+    module.add_class::<trace::PyTrace>()?;
+    module.add_class::<found::PyFound>()?;
+    module.add_class::<searcher::PySearcher>()?;
+    module.add_class::<searcher::PySearchOptions>()?;
+    module.add_class::<searcher::PyStop>()?;
     for function in [
         wrap_pyfunction!(query::normalise, module)?,
+        wrap_pyfunction!(query::_check_query, module)?,
         wrap_pyfunction!(query::parse_query, module)?,
         wrap_pyfunction!(query::is_stopword, module)?,
         wrap_pyfunction!(aliases::expand_aliases, module)?,

@@ -37,7 +37,7 @@ pub fn reciprocal_rank_fusion(
         let lists = lists.iter().map(|list| list.iter().map(Source::hit));
         Ok(retrieval::reciprocal_rank_fusion(lists, k))
     })?;
-    Ok(fused.into_iter().map(PyHit).collect())
+    Ok(fused.into_iter().map(PyHit::from).collect())
 }
 
 /// The hits with their scores multiplied by what the query asks for, best first
@@ -54,7 +54,10 @@ pub fn reweight(py: Python<'_>, query: Text, hits: &Bound<'_, PyAny>) -> PyResul
         let hits = hits.iter().map(|hit| hit.hit().clone()).collect();
         retrieval::reweight(Intent::detect(&query)?, hits)
     })?;
-    Ok(reweighted.into_iter().map(|one| PyHit(one.hit)).collect())
+    Ok(reweighted
+        .into_iter()
+        .map(|one| PyHit::from(one.hit))
+        .collect())
 }
 
 /// What a reranker reads of a hit (spec/retrieval.md, "Rerank text").

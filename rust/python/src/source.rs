@@ -75,7 +75,7 @@ impl Source {
     pub fn hit(&self) -> &Hit {
         match self {
             Self::Candidate(candidate) => &candidate.get().0,
-            Self::Hit(hit) => &hit.get().0,
+            Self::Hit(hit) => &hit.get().hit,
             Self::Mapping { hit, .. } => hit,
         }
     }

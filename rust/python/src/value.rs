@@ -3,7 +3,7 @@
 use std::fmt::{self, Display, Formatter};
 
 use hedgerow_engine::ErrorCode;
-use pyo3::exceptions::PyOverflowError;
+use pyo3::exceptions::{PyOverflowError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{
     PyBool, PyDict, PyFloat, PyInt, PyList, PyMapping, PySequence, PyString, PyTuple,
@@ -262,6 +262,12 @@ fn from_json<'py>(py: Python<'py>, value: &Value) -> PyResult<Bound<'py, PyAny>>
         }
         Value::Object(map) => dict(py, map)?.into_any(),
     })
+}
+
+/// What pickle kept was not written by us.
+#[allow(clippy::needless_pass_by_value, reason = "for `map_err`")]
+pub fn unreadable(error: serde_json::Error) -> PyErr {
+    PyValueError::new_err(format!("not a state that was pickled: {error}"))
 }
 
 /// The `repr` of a text, of a long one only the beginning.

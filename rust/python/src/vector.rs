@@ -24,6 +24,11 @@ pub fn vector(object: &Bound<'_, PyAny>, argument: Argument<'_>) -> PyResult<Vec
 
 /// Vectors of any lengths: a buffer with a row for each, or an iterable of vectors.
 pub fn vectors(object: &Bound<'_, PyAny>, name: &str) -> PyResult<Vec<Vec<f32>>> {
+    each_vector(object, name)?.into_iter().collect()
+}
+
+/// The same, where one that is wrong leaves the others as they are.
+pub fn each_vector(object: &Bound<'_, PyAny>, name: &str) -> PyResult<Vec<PyResult<Vec<f32>>>> {
     let argument = Argument {
         name,
         code: ErrorCode::InvalidVector,
@@ -32,10 +37,10 @@ pub fn vectors(object: &Bound<'_, PyAny>, name: &str) -> PyResult<Vec<Vec<f32>>>
         && let [rows, length] = buffer.shape[..]
         && length > 0
         && buffer.is_plain()
+        && let Ok(numbers) = buffer.numbers(argument)
     {
-        let numbers = buffer.numbers(argument)?;
         debug_assert_eq!(numbers.len(), rows * length);
-        return Ok(numbers.chunks(length).map(<[f32]>::to_vec).collect());
+        return Ok(numbers.chunks(length).map(|row| Ok(row.to_vec())).collect());
     }
     let Ok(rows) = object.try_iter() else {
         return Err(argument.wrong("must be an iterable of vectors", object));
@@ -44,7 +49,7 @@ pub fn vectors(object: &Bound<'_, PyAny>, name: &str) -> PyResult<Vec<Vec<f32>>>
         .map(|(place, row)| {
             let name = format!("{name}[{place}]");
             let code = argument.code;
-            vector(&row?, Argument { name: &name, code })
+            Ok(vector(&row?, Argument { name: &name, code }))
         })
         .collect()
 }

@@ -6,6 +6,7 @@ use super::community::Communities;
 use super::nodes::Nodes;
 use super::ranking::Scored;
 use crate::error::Result;
+use crate::index::kernels::{self, Places};
 use crate::index::vector;
 
 /// Up to how many vectors every pair is compared.
@@ -19,7 +20,8 @@ pub type Pair = (u32, u32, f64);
 /// The nodes that have a vector, and their vectors.
 pub struct Vectors {
     places: Vec<u32>,
-    vectors: Vec<Vec<f32>>,
+    /// Vector after vector, all of one length.
+    values: Vec<f32>,
 }
 
 impl Store {
@@ -34,20 +36,19 @@ impl Store {
                   WHERE NOT deleted AND length(vector) > 0 ORDER BY nodes.id",
             )?;
             let mut rows = statement.query([])?;
-            let (mut places, mut vectors) = (Vec::new(), Vec::new());
+            let (mut places, mut values) = (Vec::new(), Vec::new());
             while let Some(row) = rows.next()? {
                 // A node that came after the others were read is not among them.
-                let Some(place) = nodes.place_of(row.get(0)?) else {
+                let place = nodes.place_of(row.get(0)?);
+                let Some(place) = place.filter(|place| nodes.live[*place as usize]) else {
                     continue;
                 };
-                let mut values = Vec::new();
                 if !vector::read_blob(row.get_ref(2)?.as_blob()?, &mut values) {
                     return Err(vector::damaged(row.get(1)?));
                 }
                 places.push(place);
-                vectors.push(values);
             }
-            Ok(Vectors { places, vectors })
+            Ok(Vectors { places, values })
         })
     }
 }
@@ -83,7 +84,7 @@ impl Vectors {
                 if communities.label(places.0) == communities.label(places.1) {
                     return None;
                 }
-                let similarity = cosine(&self.vectors[left], &self.vectors[right]);
+                let similarity = cosine(self.vector(left), self.vector(right));
                 if similarity < min_similarity {
                     return None;
                 }
@@ -105,6 +106,11 @@ impl Vectors {
         pairs
     }
 
+    fn vector(&self, number: usize) -> &[f32] {
+        let length = self.values.len() / self.places.len();
+        &self.values[number * length..][..length]
+    }
+
     fn all_pairs(&self) -> Vec<(usize, usize)> {
         let count = self.places.len();
         (0..count)
@@ -116,11 +122,12 @@ impl Vectors {
     fn nearest_pairs(&self) -> Vec<(usize, usize)> {
         let mut pairs = Vec::new();
         let mut nearest: Vec<(f32, usize)> = Vec::new();
-        for (left, vector) in self.vectors.iter().enumerate() {
+        for left in 0..self.places.len() {
+            let all = Places::All(self.places.len());
+            let similarities = kernels::dots(self.vector(left), &self.values, all);
             nearest.clear();
-            let others = self.vectors.iter().zip(0..);
-            let others = others.filter(|(_, right)| *right != left);
-            nearest.extend(others.map(|(other, right)| (vector::dot(vector, other), right)));
+            nearest.extend(similarities.into_iter().zip(0..));
+            nearest.swap_remove(left);
             let by_similarity = |one: &(f32, usize), other: &(f32, usize)| {
                 other.0.total_cmp(&one.0).then(one.1.cmp(&other.1))
             };

@@ -7,8 +7,10 @@ use std::sync::Arc;
 use rusqlite::{Connection, OptionalExtension};
 
 use super::changes;
+use super::coarse::Coarse;
+use super::kernels::{Places, dots};
 use super::settings::{self, DIMENSIONS};
-use super::vector::{damaged, dot, read_blob};
+use super::vector::{damaged, read_blob};
 
 /// Every vector of one generation of an index. The order of the rows is of no account.
 #[derive(Debug, Clone, Default)]
@@ -19,6 +21,8 @@ pub(super) struct Matrix {
     rows: Vec<i64>,
     /// Vector after vector.
     values: Vec<f32>,
+    /// The same in bytes, to see from what is too far away.
+    coarse: Coarse,
     /// The place of each row.
     places: HashMap<i64, usize>,
 }
@@ -120,10 +124,12 @@ impl Matrix {
         }
         match self.places.entry(row) {
             Entry::Vacant(entry) => {
+                self.coarse.put(self.rows.len(), &self.values[end..]);
                 entry.insert(self.rows.len());
                 self.rows.push(row);
             }
             Entry::Occupied(entry) => {
+                self.coarse.put(*entry.get(), &self.values[end..]);
                 let start = entry.get() * self.dimensions;
                 self.values.copy_within(end.., start);
                 self.values.truncate(end);
@@ -138,6 +144,7 @@ impl Matrix {
             return;
         };
         self.rows.swap_remove(place);
+        self.coarse.swap_remove(place);
         let end = self.values.len() - self.dimensions;
         if let Some(moved) = self.rows.get(place) {
             self.places.insert(*moved, place);
@@ -149,6 +156,7 @@ impl Matrix {
     /// How many bytes of memory it takes.
     pub fn bytes(&self) -> usize {
         self.values.capacity() * size_of::<f32>()
+            + self.coarse.bytes()
             + self.rows.capacity() * size_of::<i64>()
             + self.places.capacity() * size_of::<(i64, usize)>()
     }
@@ -163,6 +171,11 @@ impl Matrix {
         self.rows.get(place).copied()
     }
 
+    /// The place of a row's vector.
+    pub fn place(&self, row: i64) -> Option<usize> {
+        self.places.get(&row).copied()
+    }
+
     /// The places of those of these rows that have a vector, in the order of memory.
     pub fn places(&self, rows: &[i64]) -> Vec<usize> {
         let places = rows.iter().filter_map(|row| self.places.get(row).copied());
@@ -171,27 +184,33 @@ impl Matrix {
         places
     }
 
-    /// For each query the best `limit` vectors, and all that are as good as the last of them, in
-    /// no order. Every vector is read once for all queries.
-    pub fn scan(
-        &self,
-        queries: &[&[f32]],
-        limit: usize,
-        places: impl Iterator<Item = usize>,
-    ) -> Vec<Vec<Scored>> {
-        let mut best: Vec<Best> = queries.iter().map(|_| Best::new(limit)).collect();
-        for place in places {
-            let start = place * self.dimensions;
-            let Some(vector) = self.values.get(start..start + self.dimensions) else {
-                continue;
-            };
-            for (query, best) in queries.iter().zip(&mut best) {
-                // Rounding can leave a little more than 1.
-                best.offer((place, dot(query, vector).clamp(-1.0, 1.0)));
-            }
-        }
-        best.into_iter().map(Best::finish).collect()
+    /// How similar to the query each of these vectors is.
+    pub fn similarities(&self, query: &[f32], places: &[usize]) -> Vec<Scored> {
+        let similarities = dots(query, &self.values, Places::These(places));
+        let similarities = similarities.into_iter().map(within_bounds);
+        places.iter().copied().zip(similarities).collect()
     }
+
+    /// The `limit` vectors among `places` that are most similar to the query, and all that are as
+    /// similar as the last of them; in no order.
+    pub fn nearest(&self, query: &[f32], limit: usize, places: Places<'_>) -> Vec<Scored> {
+        let possible = self.coarse.possible(query, limit, places);
+        best(self.similarities(query, &possible).into_iter(), limit)
+    }
+}
+
+/// The cosine of two vectors of length 1. Rounding can leave a little more than 1.
+fn within_bounds(similarity: f32) -> f32 {
+    similarity.clamp(-1.0, 1.0)
+}
+
+/// The best `limit` of these, and all that are as good as the last of them, in no order.
+pub(super) fn best(scored: impl Iterator<Item = Scored>, limit: usize) -> Vec<Scored> {
+    let mut best = Best::new(limit);
+    for scored in scored {
+        best.offer(scored);
+    }
+    best.finish()
 }
 
 /// The best so far, more of them than asked for until there are enough to be worth cutting.
@@ -296,9 +315,8 @@ mod tests {
             .collect();
         let matrix = matrix(&vectors);
         for (limit, expected) in [(1, 100), (100, 100), (101, 200), (999, 1000), (5000, 1000)] {
-            let queries: [&[f32]; 2] = [&[1.0, 0.0], &[-1.0, 0.0]];
-            let found = matrix.scan(&queries, limit, 0..matrix.len());
-            for (best, sign) in found.iter().zip([1.0, -1.0]) {
+            for sign in [1.0, -1.0] {
+                let best = matrix.nearest(&[sign, 0.0], limit, Places::All(matrix.len()));
                 assert_eq!(best.len(), expected, "{limit}");
                 let worst = best.iter().map(|(_, s)| *s).fold(f32::MAX, f32::min);
                 let all = vectors.iter().map(|(_, v)| v[0] * sign);

@@ -5,19 +5,26 @@ mod catalogue;
 mod changes;
 mod check;
 mod chunk;
+mod coarse;
 mod embed;
 mod filters;
 mod fork;
+pub(crate) mod kernels;
 mod location;
 mod matrix;
+mod paths;
 mod phrase;
+mod phrase_counts;
 mod pool;
 mod read;
 mod schema;
 mod search;
 mod search_vector;
+mod selection;
 pub(crate) mod settings;
+mod similarities;
 mod space;
+mod spread;
 pub(crate) mod vector;
 pub(crate) mod write;
 
@@ -35,12 +42,17 @@ pub use chunk::Chunk;
 pub use filters::Filters;
 pub use fork::{after_fork, before_fork};
 pub use phrase::phrase_words;
+pub use phrase_counts::PhraseCounts;
 pub use read::{IndexStats, Page};
-pub use search::Hit;
+pub use search::{Hit, MatchedChunks};
+pub use search_vector::NearestChunks;
+pub use selection::{GroupBy, Selection};
 pub use space::Space;
+pub use spread::Spread;
 
 use location::Location;
 use matrix::Matrix;
+use paths::Paths;
 use pool::Pool;
 use schema::MIGRATIONS;
 
@@ -57,6 +69,9 @@ pub struct Index {
     pool: fork::Shared,
     /// The vectors, from their first search on. Locked by those only who use the pool already.
     matrix: Mutex<Option<Arc<Matrix>>>,
+    /// Which chunks share a path, from the first search that groups by it on. Locked likewise;
+    /// who needs both locks the vectors first.
+    paths: Mutex<Option<Arc<Paths>>>,
 }
 
 /// Why work on a connection stopped: SQLite did not do it, or we would not.
@@ -105,6 +120,7 @@ impl Index {
             read_only,
             pool,
             matrix: Mutex::default(),
+            paths: Mutex::default(),
         })
     }
 
@@ -134,6 +150,10 @@ impl Index {
             .take();
         drop(pool);
         self.matrix
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take();
+        self.paths
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .take();

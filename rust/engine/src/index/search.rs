@@ -6,8 +6,10 @@ use serde_json::{Map, Value};
 use super::Index;
 use super::chunk::{COLUMNS, Chunk};
 use super::filters::Filters;
+use super::phrase_counts::PhraseCounts;
+use super::selection::Selection;
 use crate::error::{Error, ErrorCode, Result};
-use crate::query::{MatchOptions, Query, compile_match};
+use crate::query::{MatchOptions, Query, match_expression};
 
 /// A chunk that a search found, with what put it where it is.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -85,25 +87,45 @@ impl Index {
         filters: &Filters,
         options: &MatchOptions<'_>,
     ) -> Result<Vec<Hit>> {
-        check_limit(limit)?;
+        let selection = Selection::plain(limit, filters);
+        Ok(self.match_chunks(query, &selection, options)?.hits)
+    }
+
+    /// [`Index::search_bm25`] for a selection.
+    pub fn match_chunks(
+        &self,
+        query: &Query,
+        selection: &Selection<'_>,
+        options: &MatchOptions<'_>,
+    ) -> Result<MatchedChunks> {
+        check_limit(selection.limit)?;
         let options = MatchOptions {
             tokenizer: self.tokenizer,
             ..*options
         };
-        let expression = compile_match(query, &options)?;
+        let expression = match_expression(query, &options)?;
         if expression.is_empty() {
             // A closed or inherited handle is an error whatever the query.
-            return self.read(|_| Ok(Vec::new()));
+            return self.read(|_| Ok(MatchedChunks::default()));
         }
-        self.read(|connection| {
-            let ranked = rank(connection, &expression, limit, filters)?;
+        let text = expression.to_string();
+        let Selection { limit, filters, .. } = *selection;
+        self.read_grouped(selection.group_by, |connection, paths| {
+            let ranked = match paths {
+                None => rank(connection, &text, Some(limit), filters)?,
+                Some(paths) => paths.first_rows(rank(connection, &text, None, filters)?, limit),
+            };
+            let phrases = (selection.statistics && !ranked.is_empty())
+                .then(|| PhraseCounts::read(connection, &expression))
+                .transpose()?;
             let sql = format!("SELECT row, {COLUMNS} FROM knowledge_chunks WHERE row = ?");
             let mut statement = connection.prepare_cached(&sql)?;
-            ranked
+            let hits = ranked
                 .into_iter()
                 .enumerate()
                 .map(|(place, found)| hydrate(&mut statement, place, found))
-                .collect()
+                .collect::<rusqlite::Result<_>>()?;
+            Ok(MatchedChunks { hits, phrases })
         })
     }
 }
@@ -118,13 +140,23 @@ pub(super) fn check_limit(limit: usize) -> Result<()> {
     ))
 }
 
+/// Chunks that match an expression.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct MatchedChunks {
+    /// The best of them, best first; equal scores in row order.
+    pub hits: Vec<Hit>,
+    /// How common the phrases of the expression are, if that was asked and there are hits.
+    pub phrases: Option<PhraseCounts>,
+}
+
 /// A row and FTS5's score for it: negative, lower is better.
 type Ranked = (i64, f64);
 
+/// The rows that match, best first; all of them without a limit.
 fn rank(
     connection: &Connection,
     expression: &str,
-    limit: usize,
+    limit: Option<usize>,
     filters: &Filters,
 ) -> rusqlite::Result<Vec<Ranked>> {
     let conditions = filters.conditions()?;
@@ -142,7 +174,7 @@ fn rank(
           ORDER BY score, knowledge_fts.rowid LIMIT ?",
         conditions = conditions.sql()
     );
-    let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+    let limit = limit.map_or(i64::MAX, |limit| i64::try_from(limit).unwrap_or(i64::MAX));
     let values: Vec<&dyn ToSql> = std::iter::once(&expression as &dyn ToSql)
         .chain(conditions.values.iter().map(AsRef::as_ref))
         .chain([&limit as &dyn ToSql])

@@ -3,16 +3,34 @@
 use std::cmp::Ordering;
 use std::sync::PoisonError;
 
-use rusqlite::{CachedStatement, Connection, Transaction, TransactionBehavior, params_from_iter};
+use rusqlite::{
+    CachedStatement, Connection, OptionalExtension, Transaction, TransactionBehavior,
+    params_from_iter,
+};
 
 use super::chunk::{COLUMNS, Chunk};
 use super::filters::Filters;
+use super::kernels::Places;
 use super::matrix::{self, Matrix, Scored};
 use super::search::{Hit, check_limit, without_chunk};
+use super::selection::{GroupBy, Selection};
+use super::similarities::{PathSimilarities, nearest_and_spread};
 use super::space::Space;
-use super::{Failure, Index, vector};
+use super::spread::Spread;
+use super::{Failure, Index, paths, vector};
 use crate::error::{ErrorCode, Result};
 use crate::text::utf16;
+
+/// The chunks nearest to a vector.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct NearestChunks {
+    /// The best of them, best first.
+    pub hits: Vec<Hit>,
+    /// The cosines asked for by name; None where there is no vector.
+    pub cosines: Vec<Option<f64>>,
+    /// How all cosines are spread, if that was asked.
+    pub spread: Spread,
+}
 
 impl Index {
     /// The best `limit` chunks by cosine, best first; equal ones by path, then by id, both in
@@ -26,27 +44,51 @@ impl Index {
         limit: usize,
         filters: &Filters,
     ) -> Result<Vec<Hit>> {
-        check_limit(limit)?;
+        let selection = Selection::plain(limit, filters);
+        Ok(self.nearest_chunks(query, &selection, &[])?.hits)
+    }
+
+    /// [`Index::search_vector`] for a selection, and the cosines of some chunks by their ids. Of
+    /// grouped chunks the path is the name, and has the cosine of its best chunk.
+    pub fn nearest_chunks(
+        &self,
+        query: &[f32],
+        selection: &Selection<'_>,
+        names: &[&str],
+    ) -> Result<NearestChunks> {
+        check_limit(selection.limit)?;
         vector::check(query, "the vector", ErrorCode::InvalidVector)?;
         let direction = vector::unit(query);
         self.on_reader(|reader| {
             let mut cached = self.matrix.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut cached_paths = selection
+                .group_by
+                .map(|GroupBy::Path| self.paths.lock().unwrap_or_else(PoisonError::into_inner));
             let transaction = Transaction::new_unchecked(reader, TransactionBehavior::Deferred)?;
             let matrix = matrix::current(&transaction, &mut cached)?;
             drop(cached);
+            let paths = cached_paths
+                .as_mut()
+                .map(|cached| paths::current(&transaction, cached))
+                .transpose()?;
+            drop(cached_paths);
             Space::read(&transaction)?.check(query, "the vector")?;
-            if direction.is_empty() {
-                return Ok(Vec::new());
-            }
-            let queries = [direction.as_slice()];
-            let mut found = if filters.is_empty() {
-                matrix.scan(&queries, limit, 0..matrix.len())
-            } else {
-                let places = matrix.places(&allowed(&transaction, filters)?);
-                matrix.scan(&queries, limit, places.into_iter())
+            let search = Search {
+                connection: &transaction,
+                matrix: &matrix,
+                direction: &direction,
+                selection,
             };
-            let best = found.pop().unwrap_or_default();
-            Ok::<_, Failure>(ranked(&transaction, &matrix, best, limit)?)
+            let found = match paths {
+                _ if direction.is_empty() => NearestChunks {
+                    cosines: vec![None; names.len()],
+                    ..NearestChunks::default()
+                },
+                Some(paths) => search.paths(&paths, names)?,
+                None if selection.statistics => search.with_spread(names)?,
+                None => search.plain()?,
+            };
+            Ok::<_, Failure>(found)
         })
     }
 
@@ -54,6 +96,88 @@ impl Index {
     pub fn vector_bytes(&self) -> usize {
         let cached = self.matrix.lock().unwrap_or_else(PoisonError::into_inner);
         cached.as_ref().map_or(0, |matrix| matrix.bytes())
+    }
+}
+
+/// A search under way.
+struct Search<'a> {
+    connection: &'a Connection,
+    matrix: &'a Matrix,
+    direction: &'a [f32],
+    selection: &'a Selection<'a>,
+}
+
+impl Search<'_> {
+    /// The nearest chunks and no more.
+    fn plain(&self) -> rusqlite::Result<NearestChunks> {
+        let Selection { limit, filters, .. } = *self.selection;
+        let nearest = if filters.is_empty() {
+            (self.matrix).nearest(self.direction, limit, Places::All(self.matrix.len()))
+        } else {
+            (self.matrix).nearest(self.direction, limit, Places::These(&self.places()?))
+        };
+        Ok(NearestChunks {
+            hits: self.ranked(nearest)?,
+            ..NearestChunks::default()
+        })
+    }
+
+    /// The nearest chunks, and what score fusion asks.
+    fn with_spread(&self, ids: &[&str]) -> rusqlite::Result<NearestChunks> {
+        let (nearest, spread) = nearest_and_spread(
+            self.matrix,
+            self.direction,
+            self.places()?,
+            self.selection.limit,
+        );
+        let mut row =
+            (self.connection).prepare_cached("SELECT row FROM knowledge_chunks WHERE id = ?")?;
+        let mut cosine = |id: &&str| -> rusqlite::Result<Option<f64>> {
+            let row: Option<i64> = row.query_row([id], |found| found.get(0)).optional()?;
+            let places: Vec<usize> = row
+                .and_then(|row| self.matrix.place(row))
+                .into_iter()
+                .collect();
+            let scored = self.matrix.similarities(self.direction, &places);
+            Ok(scored.first().map(|(_, similarity)| f64::from(*similarity)))
+        };
+        Ok(NearestChunks {
+            hits: self.ranked(nearest)?,
+            cosines: ids
+                .iter()
+                .map(&mut cosine)
+                .collect::<rusqlite::Result<_>>()?,
+            spread,
+        })
+    }
+
+    /// The best chunk of each path, and what score fusion asks of paths.
+    fn paths(&self, paths: &paths::Paths, names: &[&str]) -> rusqlite::Result<NearestChunks> {
+        let similarities =
+            PathSimilarities::new(self.matrix, paths, self.direction, &self.places()?)?;
+        let spread = if self.selection.statistics {
+            similarities.spread()
+        } else {
+            Spread::default()
+        };
+        Ok(NearestChunks {
+            hits: self.ranked(similarities.nearest(self.selection.limit))?,
+            cosines: names
+                .iter()
+                .map(|path| similarities.of(path).map(f64::from))
+                .collect(),
+            spread,
+        })
+    }
+
+    /// The places of the vectors that pass the filters.
+    fn places(&self) -> rusqlite::Result<Vec<usize>> {
+        if self.selection.filters.is_empty() {
+            return Ok((0..self.matrix.len()).collect());
+        }
+        Ok(self
+            .matrix
+            .places(&allowed(self.connection, self.selection.filters)?))
     }
 }
 
@@ -86,38 +210,39 @@ impl Candidate {
     }
 }
 
-/// The hits of what a scan found, in order and cut.
-fn ranked(
-    connection: &Connection,
-    matrix: &Matrix,
-    best: Vec<Scored>,
-    limit: usize,
-) -> rusqlite::Result<Vec<Hit>> {
-    let mut names =
-        connection.prepare_cached("SELECT path, id FROM knowledge_chunks WHERE row = ?")?;
-    let mut candidates = Vec::with_capacity(best.len());
-    for (place, similarity) in best {
-        let Some(row) = matrix.row(place) else {
-            continue;
-        };
-        let (path, id) = names
-            .query_row([row], |found| Ok((found.get(0)?, found.get(1)?)))
-            .map_err(|error| without_chunk("a vector", error))?;
-        candidates.push(Candidate {
-            similarity,
-            row,
-            path,
-            id,
-        });
+impl Search<'_> {
+    /// The hits of what is nearest, in order and cut.
+    fn ranked(&self, nearest: Vec<Scored>) -> rusqlite::Result<Vec<Hit>> {
+        let mut names = (self.connection)
+            .prepare_cached("SELECT path, id FROM knowledge_chunks WHERE row = ?")?;
+        let mut candidates = Vec::with_capacity(nearest.len());
+        for (place, similarity) in nearest {
+            let Some(row) = self.matrix.row(place) else {
+                continue;
+            };
+            let (path, id) = names
+                .query_row([row], |found| Ok((found.get(0)?, found.get(1)?)))
+                .map_err(|error| without_chunk("a vector", error))?;
+            candidates.push(Candidate {
+                similarity,
+                row,
+                path,
+                id,
+            });
+        }
+        candidates.sort_unstable_by(Candidate::order);
+        if let Some(GroupBy::Path) = self.selection.group_by {
+            // Chunks of one path are here for being equally near, so they stand together.
+            candidates.dedup_by(|later, first| later.path == first.path);
+        }
+        candidates.truncate(self.selection.limit);
+        let sql = format!("SELECT row, {COLUMNS} FROM knowledge_chunks WHERE row = ?");
+        let mut statement = self.connection.prepare_cached(&sql)?;
+        candidates
+            .iter()
+            .map(|candidate| hydrate(&mut statement, candidate))
+            .collect()
     }
-    candidates.sort_unstable_by(Candidate::order);
-    candidates.truncate(limit);
-    let sql = format!("SELECT row, {COLUMNS} FROM knowledge_chunks WHERE row = ?");
-    let mut statement = connection.prepare_cached(&sql)?;
-    candidates
-        .iter()
-        .map(|candidate| hydrate(&mut statement, candidate))
-        .collect()
 }
 
 fn hydrate(statement: &mut CachedStatement<'_>, found: &Candidate) -> rusqlite::Result<Hit> {

@@ -68,24 +68,6 @@ pub(crate) fn damaged(row: i64) -> rusqlite::Error {
     )
 }
 
-/// The sum of products, which for unit vectors is the cosine.
-///
-/// Always added in the same order, so that a pair of vectors gives the same bits whatever else is
-/// searched; in lanes, so that the compiler can use vector instructions.
-pub(crate) fn dot(left: &[f32], right: &[f32]) -> f32 {
-    const LANES: usize = 16;
-    let (left, left_rest) = left.as_chunks::<LANES>();
-    let (right, right_rest) = right.as_chunks::<LANES>();
-    let mut sums = [0.0_f32; LANES];
-    for (left, right) in left.iter().zip(right) {
-        for ((sum, left), right) in sums.iter_mut().zip(left).zip(right) {
-            *sum += left * right;
-        }
-    }
-    let rest: f32 = left_rest.iter().zip(right_rest).map(|(l, r)| l * r).sum();
-    sums.iter().sum::<f32>() + rest
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -120,20 +102,6 @@ mod tests {
             assert_eq!(read.len(), 6);
         }
         assert_eq!(to_blob(&[1.0]), [0, 0, 0x80, 0x3f]);
-    }
-
-    #[test]
-    fn every_number_counts_once() {
-        for length in 0..70_u16 {
-            let left: Vec<f32> = (0..length).map(f32::from).collect();
-            let right = vec![2.0; left.len()];
-            assert_eq!(
-                dot(&left, &right).to_bits(),
-                (f32::from(length) * (f32::from(length) - 1.0))
-                    .max(0.0)
-                    .to_bits()
-            );
-        }
     }
 
     #[test]

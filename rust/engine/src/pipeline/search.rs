@@ -6,7 +6,7 @@ use crate::error::Result;
 use crate::graph::ranking::{Scored, sort};
 use crate::index::Filters;
 use crate::query::{Connective, Matching};
-use crate::retrieval::{Embedding, Mode, Request, Reranker, Setup, search};
+use crate::retrieval::{Embedding, Fusion, Mode, Request, Reranker, Setup, search};
 
 /// How little the first places count more than the others.
 const FUSION_K: f64 = 60.0;
@@ -130,6 +130,7 @@ impl Run<'_> {
             aliases: None,
             default_operator: Connective::Or,
             matching: Matching::Extended,
+            fusion: Fusion::Rrf,
             fuzzy: self.store.fuzzy(),
         };
         let request = Request {
@@ -142,6 +143,7 @@ impl Run<'_> {
             reranker: Reranker::Off,
             skip_retry_ladder: false,
             filters: &filters,
+            group_by: None,
         };
         let found = search(&setup, &request)?;
         if let Some(error) = found.error.filter(|_| found.failed) {

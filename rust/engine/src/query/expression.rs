@@ -61,6 +61,11 @@ impl MatchExpression {
         expression
     }
 
+    /// The phrases that a result may hold, in order, each as often as it stands there.
+    pub fn phrases(&self) -> impl Iterator<Item = &Phrase> {
+        self.any.iter().flatten().flatten()
+    }
+
     /// Whether there is nothing to search for; then nothing must be run.
     pub fn is_empty(&self) -> bool {
         self.any.is_empty()

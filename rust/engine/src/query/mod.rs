@@ -14,5 +14,5 @@ pub use alias::AliasTable;
 pub use ast::{Connective, Operator, Query, Token, TokenKind};
 pub use compile::{MatchOptions, Matching, compile_fts, compile_match, match_expression};
 pub use explain::{Explanation, explain};
-pub use expression::MatchExpression;
+pub use expression::{MatchExpression, Phrase};
 pub use parse::parse;

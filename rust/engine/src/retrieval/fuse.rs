@@ -25,10 +25,10 @@ where
         for hit in list {
             let place = *places.entry(&hit.id).or_insert(fused.len());
             match fused.get_mut(place) {
-                Some(known) => known.fill(hit),
+                Some(known) => fill(&mut known.hit, hit),
                 None => fused.push(Fused::seed(hit)),
             }
-            fused[place].contributions.push(1.0 / (k + rank + 1.0));
+            fused[place].contributions.push(contribution(k, rank));
             rank += 1.0;
         }
     }
@@ -39,6 +39,29 @@ where
             .then_with(|| utf16::compare(&left.id, &right.id))
     });
     hits
+}
+
+/// What the place `rank` of a list, from 0, gives a document.
+pub(super) fn contribution(k: f64, rank: f64) -> f64 {
+    1.0 / (k + rank + 1.0)
+}
+
+/// Fill what is blank in a hit from a later one of the same document.
+pub(super) fn fill(known: &mut Hit, later: &Hit) {
+    for (known, later) in [
+        (&mut known.title, &later.title),
+        (&mut known.summary, &later.summary),
+        (&mut known.content, &later.content),
+    ] {
+        if known.is_empty() {
+            known.clone_from(later);
+        }
+    }
+    if known.metadata.is_empty() {
+        known.metadata.clone_from(&later.metadata);
+    }
+    known.bm25_rank = known.bm25_rank.or(later.bm25_rank);
+    known.vector_similarity = known.vector_similarity.or(later.vector_similarity);
 }
 
 /// A document on its way: what is known of it, and what each of its places gave.
@@ -56,24 +79,6 @@ impl Fused {
             },
             contributions: Vec::with_capacity(2),
         }
-    }
-
-    fn fill(&mut self, later: &Hit) {
-        let known = &mut self.hit;
-        for (known, later) in [
-            (&mut known.title, &later.title),
-            (&mut known.summary, &later.summary),
-            (&mut known.content, &later.content),
-        ] {
-            if known.is_empty() {
-                known.clone_from(later);
-            }
-        }
-        if known.metadata.is_empty() {
-            known.metadata.clone_from(&later.metadata);
-        }
-        known.bm25_rank = known.bm25_rank.or(later.bm25_rank);
-        known.vector_similarity = known.vector_similarity.or(later.vector_similarity);
     }
 
     /// Floats do not add up the same in every order, so the order is fixed: largest first.

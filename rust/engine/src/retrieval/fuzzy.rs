@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use super::trigram_index::{TrigramHit, TrigramIndex};
 use crate::error::Result;
-use crate::index::{Chunk, Filters, Hit, Index};
+use crate::index::{Chunk, GroupBy, Hit, Index, Selection};
 
 /// The chunks of the fuzzy rung, with their trigrams.
 pub enum FuzzyChunks {
@@ -48,18 +48,18 @@ impl FuzzyChunks {
         &self,
         index: &Index,
         tokens: &[String],
-        limit: usize,
-        filters: &Filters,
+        selection: &Selection<'_>,
     ) -> Result<Vec<Hit>> {
         match self {
-            Self::Given(given) => given.search(tokens, limit, filters),
+            Self::Given(given) => given.search(tokens, selection),
             Self::Own(kept) => {
                 let trigrams = current(kept, index)?;
-                let found = if filters.is_empty() {
-                    trigrams.search(tokens, limit)?
+                let found = if selection.filters.is_empty() {
+                    best(&trigrams, tokens, selection, |_| true)?
                 } else {
-                    let allowed: HashSet<String> = index.ids(filters)?.into_iter().collect();
-                    trigrams.search_among(tokens, limit, |id| allowed.contains(id))?
+                    let allowed: HashSet<String> =
+                        index.ids(selection.filters)?.into_iter().collect();
+                    best(&trigrams, tokens, selection, |id| allowed.contains(id))?
                 };
                 let chunks = found
                     .iter()
@@ -77,14 +77,30 @@ impl FuzzyChunks {
 }
 
 impl Given {
-    fn search(&self, tokens: &[String], limit: usize, filters: &Filters) -> Result<Vec<Hit>> {
+    fn search(&self, tokens: &[String], selection: &Selection<'_>) -> Result<Vec<Hit>> {
         let chunk = |id: &str| self.chunks.get(id);
-        let allowed = |id: &str| chunk(id).is_some_and(|chunk| filters.accept(chunk));
-        let found = self.trigrams.search_among(tokens, limit, allowed)?;
+        let allowed = |id: &str| chunk(id).is_some_and(|chunk| selection.filters.accept(chunk));
+        let found = best(&self.trigrams, tokens, selection, allowed)?;
         Ok(hits(found.iter().filter_map(|hit| {
             chunk(&hit.id).map(|chunk| (hit, chunk))
         })))
     }
+}
+
+/// The hits of a selection. Chunks of one path are equally similar, so they stand together.
+fn best(
+    trigrams: &TrigramIndex,
+    tokens: &[String],
+    selection: &Selection<'_>,
+    may_be_found: impl Fn(&str) -> bool,
+) -> Result<Vec<TrigramHit>> {
+    let Some(GroupBy::Path) = selection.group_by else {
+        return trigrams.search_among(tokens, selection.limit, may_be_found);
+    };
+    let mut found = trigrams.search_among(tokens, usize::MAX, may_be_found)?;
+    found.dedup_by(|later, first| later.path == first.path);
+    found.truncate(selection.limit);
+    Ok(found)
 }
 
 /// The trigrams of the index as it is now; they are made by one thread while others wait.

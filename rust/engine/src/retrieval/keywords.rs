@@ -1,6 +1,8 @@
 //! The BM25 leg: one text searched by keywords, as often as the ladder needs.
 
+use super::legs::selection;
 use super::request::{Request, Setup};
+use super::score_fusion::greatest_bm25;
 use crate::error::Result;
 use crate::index::Hit;
 use crate::query::{MatchOptions, Matching, Query, compile_fts, compile_match, parse};
@@ -9,6 +11,17 @@ use crate::query::{MatchOptions, Matching, Query, compile_fts, compile_match, pa
 pub(super) struct Keywords<'a> {
     pub setup: &'a Setup<'a>,
     pub request: &'a Request<'a>,
+}
+
+/// What one search by keywords found.
+#[derive(Default)]
+pub(super) struct Matches {
+    /// The hits, best first.
+    pub hits: Vec<Hit>,
+    /// Whether they are of the fuzzy rung: then the scores are similarities.
+    pub fuzzy: bool,
+    /// What no BM25 can exceed, for the expression that ran; where score fusion asks for it.
+    pub greatest: Option<f64>,
 }
 
 /// The query itself, compiled in both forms.
@@ -43,35 +56,34 @@ impl Keywords<'_> {
     }
 
     /// Run the compiled query.
-    pub fn run(&self, compiled: &Compiled) -> Result<Vec<Hit>> {
+    pub fn run(&self, compiled: &Compiled) -> Result<Matches> {
         self.search_query(&compiled.query, self.request.date_hints)
     }
 
     /// Parse, expand, compile and run the text of a rung.
-    pub fn search(&self, text: &str) -> Result<Vec<Hit>> {
+    pub fn search(&self, text: &str) -> Result<Matches> {
         self.search_query(&parse(text)?, &[])
     }
 
     /// The fuzzy rung.
-    pub fn fuzzy(&self, tokens: &[String]) -> Result<Vec<Hit>> {
+    pub fn fuzzy(&self, tokens: &[String]) -> Result<Matches> {
         let Setup { index, fuzzy, .. } = self.setup;
-        fuzzy.search(
-            index,
-            tokens,
-            self.request.candidate_k,
-            self.request.filters,
-        )
+        Ok(Matches {
+            hits: fuzzy.search(index, tokens, &selection(self.setup, self.request))?,
+            fuzzy: true,
+            greatest: None,
+        })
     }
 
-    fn search_query(&self, query: &Query, date_hints: &[String]) -> Result<Vec<Hit>> {
-        let Request {
-            candidate_k,
-            filters,
-            ..
-        } = self.request;
-        self.setup
-            .index
-            .search_bm25(query, *candidate_k, filters, &self.options(date_hints))
+    fn search_query(&self, query: &Query, date_hints: &[String]) -> Result<Matches> {
+        let selection = selection(self.setup, self.request);
+        let options = self.options(date_hints);
+        let found = (self.setup.index).match_chunks(query, &selection, &options)?;
+        Ok(Matches {
+            greatest: found.phrases.as_ref().map(greatest_bm25),
+            hits: found.hits,
+            fuzzy: false,
+        })
     }
 
     fn options<'b>(&'b self, date_hints: &'b [String]) -> MatchOptions<'b> {

@@ -1,10 +1,9 @@
 //! The retry ladder: what is tried when a query finds nothing (spec/retrieval.md).
 
-use super::keywords::Keywords;
+use super::keywords::{Keywords, Matches};
 use super::retry::{query_tokens, sanitise_query, strongest_term};
 use super::trace::{Attempt, Strategy};
 use crate::error::Result;
-use crate::index::Hit;
 use crate::text::lower::lower;
 use crate::text::whitespace::trim;
 
@@ -13,7 +12,7 @@ pub(super) fn climb(
     keywords: &Keywords<'_>,
     query: &str,
     attempts: &mut Vec<Attempt>,
-) -> Result<Vec<Hit>> {
+) -> Result<Matches> {
     let sanitised = sanitise_query(query);
     let strongest = strongest_term(query).filter(|term| *term != lower(trim(query).to_owned()));
     // Rung 2 refreshes the index; SQLite's is never stale.
@@ -27,25 +26,25 @@ pub(super) fn climb(
     ];
     for (strategy, text) in rungs {
         let Some(text) = text else { continue };
-        let hits = keywords.search(&text)?;
+        let matches = keywords.search(&text)?;
         attempts.push(Attempt {
             strategy,
             query: text,
-            hits: hits.len(),
+            hits: matches.hits.len(),
         });
-        if !hits.is_empty() {
-            return Ok(hits);
+        if !matches.hits.is_empty() {
+            return Ok(matches);
         }
     }
     let tokens = query_tokens(query);
     if tokens.is_empty() {
-        return Ok(Vec::new());
+        return Ok(Matches::default());
     }
-    let hits = keywords.fuzzy(&tokens)?;
+    let matches = keywords.fuzzy(&tokens)?;
     attempts.push(Attempt {
         strategy: Strategy::TrigramFuzzy,
         query: tokens.join(" "),
-        hits: hits.len(),
+        hits: matches.hits.len(),
     });
-    Ok(hits)
+    Ok(matches)
 }

@@ -2,26 +2,37 @@
 //!
 //! [`search()`] holds the straight line of stages; each has a file of its own.
 
+mod batch;
+mod candidates;
+mod explanation;
+mod explanation_text;
 pub mod fuse;
 mod fuzzy;
 pub mod intent;
 mod keywords;
 mod ladder;
+mod legs;
 mod order;
 mod patterns;
 mod request;
+mod rerank;
 pub mod rerank_text;
 pub mod retry;
 pub mod reweight;
+mod score_fusion;
 mod search;
 mod trace;
 pub mod trigram_index;
 pub mod unanimity;
 
+pub use crate::index::GroupBy;
+pub use batch::search_many;
+pub use explanation::{ByKeywords, ByMeaning, ExplainedHit, Explanation};
 pub use fuse::reciprocal_rank_fusion;
 pub use fuzzy::FuzzyChunks;
 pub use intent::Intent;
-pub use request::{Embedding, Mode, Request, Reranker, Setup};
+pub use request::{Embedding, Fusion, Mode, Request, Reranker, Setup};
+pub use rerank::RerankScore;
 pub use rerank_text::rerank_text;
 pub use reweight::{Condition, Multiplier, Reweighted, reweight};
 pub use search::{Found, search};

@@ -1,12 +1,14 @@
 //! What is asked of a search, and with what.
 
+use serde::{Deserialize, Serialize};
+
 use super::fuzzy::FuzzyChunks;
-use crate::error::{Error, ErrorCode, Result};
-use crate::index::{Filters, Index};
+use crate::error::{Error, Result};
+use crate::index::{Filters, GroupBy, Index};
 use crate::query::{AliasTable, Connective, Matching};
 
 /// Which legs take part.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub enum Mode {
     /// Both where there is an embedder, else keywords.
     #[default]
@@ -33,15 +35,35 @@ impl Mode {
     /// The mode of that name.
     pub fn from_name(name: &str) -> Result<Self> {
         let modes = [Self::Auto, Self::Bm25, Self::Semantic, Self::Hybrid];
-        modes
-            .into_iter()
-            .find(|mode| mode.as_str() == name)
-            .ok_or_else(|| {
-                let message = format!(
-                    "mode must be \"auto\", \"bm25\", \"semantic\" or \"hybrid\", not {name:?}"
-                );
-                Error::new(ErrorCode::InvalidOption, message)
-            })
+        let named = modes.into_iter().find(|mode| mode.as_str() == name);
+        named.ok_or_else(|| Error::invalid_option("mode", &modes.map(Self::as_str), name))
+    }
+}
+
+/// How the legs become one ranking.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub enum Fusion {
+    /// By places: reciprocal rank fusion.
+    #[default]
+    Rrf,
+    /// By what the places do not tell: how well the words match, and how near the meaning is.
+    Score,
+}
+
+impl Fusion {
+    /// The word users see.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Rrf => "rrf",
+            Self::Score => "score",
+        }
+    }
+
+    /// The fusion of that name.
+    pub fn from_name(name: &str) -> Result<Self> {
+        let fusions = [Self::Rrf, Self::Score];
+        let named = fusions.into_iter().find(|fusion| fusion.as_str() == name);
+        named.ok_or_else(|| Error::invalid_option("fusion", &fusions.map(Self::as_str), name))
     }
 }
 
@@ -55,6 +77,8 @@ pub struct Setup<'a> {
     pub default_operator: Connective,
     /// How words are matched.
     pub matching: Matching,
+    /// How the legs become one ranking.
+    pub fusion: Fusion,
     /// What the fuzzy rung searches.
     pub fuzzy: &'a FuzzyChunks,
 }
@@ -104,4 +128,6 @@ pub struct Request<'a> {
     pub skip_retry_ladder: bool,
     /// What may be found.
     pub filters: &'a Filters,
+    /// Which chunks count as one document, of which the best is found.
+    pub group_by: Option<GroupBy>,
 }

@@ -1,14 +1,19 @@
 //! Scores multiplied by what the query asks for (spec/retrieval.md, "Multipliers").
 
+use super::explanation::ExplainedHit;
+use serde::{Deserialize, Serialize};
+
 use super::intent::Intent;
 use super::order;
 use super::patterns::{Patterns, patterns};
+use super::request::Fusion;
+use super::score_fusion::multiplied;
 use crate::error::Result;
 use crate::index::Hit;
 use crate::text::lower::lower_ascii;
 
 /// One row of the tables of multipliers: why a score was multiplied.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Condition {
     /// A preference is asked for, and this is a user preference of the global memory.
     UserPreference,
@@ -55,7 +60,7 @@ impl Condition {
 }
 
 /// What a score is multiplied by, and why: at most two conditions of each intent.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Multiplier {
     preference: [Option<Condition>; 2],
     concrete_fact: [Option<Condition>; 2],
@@ -123,6 +128,27 @@ pub fn reweight(intent: Intent, hits: Vec<Hit>) -> Result<Vec<Reweighted>> {
         reweighted.sort_by(|left, right| order::descending(left.hit.score, right.hit.score));
     }
     Ok(reweighted)
+}
+
+/// [`reweight`] within a search; only score fusion has scores below 0, and its own way there.
+pub(super) fn reweight_explained(
+    intent: Intent,
+    mut hits: Vec<ExplainedHit>,
+) -> Result<Vec<ExplainedHit>> {
+    if !intent.any() {
+        return Ok(hits);
+    }
+    for ExplainedHit { hit, explanation } in &mut hits {
+        let multiplier = Multiplier::of(intent, hit)?;
+        hit.score = match explanation.fusion {
+            Fusion::Rrf => hit.score * multiplier.factor(),
+            Fusion::Score => multiplied(hit.score, multiplier.factor()),
+        };
+        explanation.multiplier = multiplier;
+        explanation.score = hit.score;
+    }
+    hits.sort_by(|left, right| order::descending(left.hit.score, right.hit.score));
+    Ok(hits)
 }
 
 /// A hit as the patterns read it.

@@ -2,10 +2,14 @@
 
 use std::time::Duration;
 
-use super::request::Mode;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+
+use super::request::{Fusion, Mode};
+use crate::index::GroupBy;
 
 /// A rung of the ladder, in its order; the first is no rung but the query itself.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Strategy {
     /// The query as it was compiled.
     Initial,
@@ -33,7 +37,7 @@ impl Strategy {
 }
 
 /// One search by keywords and what it found.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Attempt {
     /// Which rung.
     pub strategy: Strategy,
@@ -43,13 +47,25 @@ pub struct Attempt {
     pub hits: usize,
 }
 
+impl Attempt {
+    fn to_json(&self) -> Value {
+        json!({
+            "strategy": self.strategy.as_str(),
+            "query": self.query,
+            "hits": self.hits,
+        })
+    }
+}
+
 /// The stage that failed while another one answered.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Stage {
     /// Search by keywords.
     Bm25,
     /// The embedder or search by vectors.
     Vector,
+    /// The reranker.
+    Rerank,
 }
 
 impl Stage {
@@ -58,12 +74,13 @@ impl Stage {
         match self {
             Self::Bm25 => "bm25",
             Self::Vector => "vector",
+            Self::Rerank => "rerank",
         }
     }
 }
 
 /// Why no reranker runs: the first of these that holds.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum SkippedReason {
     /// Nothing was found.
     EmptyCandidates,
@@ -88,8 +105,10 @@ impl SkippedReason {
 }
 
 /// How long each stage took, by a monotonic clock. Takes no part in comparisons.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
 pub struct Timings {
+    /// Embedding the query; of a batch, all its queries.
+    pub embed: Duration,
     /// Search by keywords, without the ladder.
     pub bm25: Duration,
     /// The ladder.
@@ -100,13 +119,42 @@ pub struct Timings {
     pub fuse: Duration,
     /// Intents.
     pub reweight: Duration,
+    /// The reranker.
+    pub rerank: Duration,
+}
+
+impl Timings {
+    /// The stages in their order, with their milliseconds.
+    pub fn milliseconds(&self) -> [(&'static str, f64); 7] {
+        [
+            ("embed", self.embed),
+            ("bm25", self.bm25),
+            ("ladder", self.ladder),
+            ("vector", self.vector),
+            ("fuse", self.fuse),
+            ("reweight", self.reweight),
+            ("rerank", self.rerank),
+        ]
+        .map(|(stage, time)| (stage, time.as_secs_f64() * 1000.0))
+    }
+}
+
+/// Two searches that did the same are equal however long they took.
+impl PartialEq for Timings {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
 }
 
 /// What a search did.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Trace {
     /// The mode that was run.
     pub mode: Mode,
+    /// How the legs became one ranking.
+    pub fusion: Fusion,
+    /// Which chunks counted as one document.
+    pub group_by: Option<GroupBy>,
     /// The query as given.
     pub original_query: String,
     /// The text that was parsed, where dates were added to it.
@@ -119,6 +167,8 @@ pub struct Trace {
     pub match_query: String,
     /// How long each leg may be.
     pub candidate_k: usize,
+    /// The k of fusion.
+    pub rrf_k: f64,
     /// Every search by keywords.
     pub attempts: Vec<Attempt>,
     /// The length of the BM25 leg.
@@ -133,10 +183,64 @@ pub struct Trace {
     pub embedder_used: bool,
     /// At how many places of the head both legs agree, where that stopped the reranker.
     pub unanimity: Option<usize>,
+    /// Whether a reranker put the head in order.
+    pub reranked: bool,
+    /// What that reranker is called.
+    pub rerank_provider: Option<String>,
     /// Why no reranker is to run; None when one is.
     pub rerank_skipped_reason: Option<SkippedReason>,
-    /// The stage that failed.
+    /// The first stage that failed.
     pub error_stage: Option<Stage>,
     /// How long it took.
     pub timings: Timings,
+}
+
+impl Trace {
+    /// The trace in its documented form: camelCase, without what is absent.
+    pub fn to_json(&self) -> Map<String, Value> {
+        let mut keys = Map::new();
+        let mut put = |key: &str, value: Value| keys.insert(key.to_owned(), value);
+        put("mode", json!(self.mode.as_str()));
+        if self.fusion != Fusion::default() {
+            put("fusion", json!(self.fusion.as_str()));
+        }
+        if let Some(group_by) = self.group_by {
+            put("groupBy", json!(group_by.as_str()));
+        }
+        put("originalQuery", json!(self.original_query));
+        if let Some(query) = &self.augmented_query {
+            put("augmentedQuery", json!(query));
+            put("dateHints", json!(self.date_hints));
+        }
+        put("compiledQuery", json!(self.compiled_query));
+        put("matchQuery", json!(self.match_query));
+        put("candidateK", json!(self.candidate_k));
+        put("rrfK", json!(self.rrf_k));
+        put(
+            "attempts",
+            self.attempts.iter().map(Attempt::to_json).collect(),
+        );
+        put("bm25Count", json!(self.bm25_count));
+        put("vectorCount", json!(self.vector_count));
+        put("fusedCount", json!(self.fused_count));
+        put("fellBackToBM25", json!(self.fell_back_to_bm25));
+        put("embedderUsed", json!(self.embedder_used));
+        put("reranked", json!(self.reranked));
+        if let Some(provider) = &self.rerank_provider {
+            put("rerankProvider", json!(provider));
+        }
+        if let Some(agreements) = self.unanimity {
+            put("unanimity", json!({ "agreements": agreements }));
+        }
+        if let Some(reason) = self.rerank_skipped_reason {
+            put("rerankSkippedReason", json!(reason.as_str()));
+        }
+        if let Some(stage) = self.error_stage {
+            put("errorStage", json!(stage.as_str()));
+        }
+        let timings = self.timings.milliseconds();
+        let timings = timings.map(|(stage, time)| (stage.to_owned(), json!(time)));
+        put("timings", Value::Object(timings.into_iter().collect()));
+        keys
+    }
 }

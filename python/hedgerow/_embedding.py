@@ -1,0 +1,123 @@
+"""Giving chunks their vectors: on the way in, and all of them anew."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+from typing import Any
+
+from ._engine import (
+    Chunk,
+    Index,
+    _check_embedder,
+    _set_embeddings,
+    _unembedded,
+    _unembedded_page,
+    _upsert_from,
+)
+from ._steps import Call, Steps
+from .embedders import AsyncEmbedder, Embedder, Embeddings
+from .errors import HedgerowError
+
+Progress = Callable[[int, int], object]
+
+# How many chunks are embedded and stored at once: what an interruption can lose.
+_BLOCK = 256
+
+
+def embedder_name(embedder: Embedder | AsyncEmbedder) -> str | None:
+    """What its vectors are told apart by, where it says so."""
+    name = getattr(embedder, "name", None)
+    return name if isinstance(name, str) and name else None
+
+
+def embedded(embedder: Embedder | AsyncEmbedder, texts: Sequence[str]) -> Steps[Embeddings]:
+    """One row for each text."""
+    return checked_rows((yield Call(embedder.embed, (texts,))), len(texts))
+
+
+def checked_rows(rows: Any, texts: int) -> Embeddings:
+    """The rows of an embedder; raises HedgerowError unless there is one for each text."""
+    count = len(rows) if hasattr(rows, "__len__") else None
+    if count != texts:
+        answered = "something without rows" if count is None else f"{count} rows"
+        raise HedgerowError(
+            f"the embedder answered with {answered} for {texts} texts; "
+            "it must give one row for each text, in their order",
+            code="bad_answer",
+        )
+    checked: Embeddings = rows
+    return checked
+
+
+def upserting(
+    index: Index,
+    embedder: Embedder | AsyncEmbedder | None,
+    chunks: Iterable[Chunk],
+    progress: Progress | None,
+) -> Steps[int]:
+    """Store chunks, block by block when they must be embedded first; how many distinct ids."""
+    given = list(chunks)
+    if embedder is None:
+        stored: int = yield Call(index.upsert, (given,))
+        if progress is not None and given:
+            progress(len(given), len(given))
+        return stored
+    name = embedder_name(embedder)
+    if name is not None:
+        yield Call(_check_embedder, (index, name))
+    without = frozenset((yield Call(_unembedded, (index, given))))
+    for start in range(0, len(given), _BLOCK):
+        block = given[start : start + _BLOCK]
+        places = [place for place in range(len(block)) if start + place in without]
+        if places:
+            rows = yield from embedded(embedder, [chunk_text(block[place]) for place in places])
+            for place, row in zip(places, rows, strict=True):
+                block[place] = block[place]._with_embedding(row)  # noqa: SLF001 - the shell's half of this
+        yield Call(_upsert_from, (index, block, name))
+        if progress is not None:
+            progress(start + len(block), len(given))
+    return len({chunk.id for chunk in given})
+
+
+def reembedding(
+    index: Index, embedder: Embedder | AsyncEmbedder, progress: Progress | None
+) -> Steps[int]:
+    """Replace all vectors, at one stroke once all are there; how many chunks took theirs."""
+    name = embedder_name(embedder)
+    chunks: list[Chunk] = yield Call(list, (index.chunks(),))
+    vectors: list[Any] = []
+    for start in range(0, len(chunks), _BLOCK):
+        block = chunks[start : start + _BLOCK]
+        vectors.extend((yield from embedded(embedder, [chunk_text(chunk) for chunk in block])))
+        if progress is not None:
+            progress(len(vectors), len(chunks))
+    replace = partial(_set_embeddings, replace=True)
+    stored: int = yield Call(replace, (index, chunks, vectors, name))
+    # What was written while the others were embedded.
+    return stored + (yield from embedding_missing(index, embedder, None))
+
+
+def embedding_missing(
+    index: Index, embedder: Embedder | AsyncEmbedder, progress: Progress | None
+) -> Steps[int]:
+    """Give vectors to the stored chunks that have none; how many took theirs."""
+    name = embedder_name(embedder)
+    if name is not None:
+        yield Call(_check_embedder, (index, name))
+    stored = after = 0
+    stats = yield Call(index.stats, ())
+    waiting: int = stats.chunks - stats.vectors
+    while True:
+        page, after = yield Call(_unembedded_page, (index, after, _BLOCK))
+        if not page:
+            return stored
+        rows = yield from embedded(embedder, [chunk_text(chunk) for chunk in page])
+        stored += yield Call(_set_embeddings, (index, page, rows, name))
+        if progress is not None:
+            progress(stored, max(stored, waiting))
+
+
+def chunk_text(chunk: Chunk) -> str:
+    """What is embedded of a chunk: title, summary and content, a line each, but no blank one."""
+    return "\n".join(text for text in (chunk.title, chunk.summary, chunk.content) if text.strip())

@@ -1,0 +1,168 @@
+"""What an evaluation reads: queries, judgements and ready-made vectors (docs/cli.md, "eval")."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import zlib
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from ._engine import _check_query
+from ._extras import imports_of
+from .errors import HedgerowError, InvalidInputError
+from .temporal import parse_question_date
+
+Judgements = Mapping[str, Mapping[str, int]]
+"""Of each judged query, by its id: how relevant each judged document is, above 0 for relevant."""
+
+_HEADERS = frozenset({"query-id", "query_id", "queryid", "query", "qid", "topic"})
+_GZIP = b"\x1f\x8b"
+
+
+class JudgedQuery(NamedTuple):
+    """One line of a file of queries; `vector` is what stands in it as `embedding`."""
+
+    id: str
+    text: str
+    date: str | None = None
+    vector: list[float] | None = None
+
+
+def read_queries(path: str | os.PathLike[str]) -> list[JudgedQuery]:
+    """The queries of a JSON Lines file: `id` or `_id`, `text`, and maybe `date` and `embedding`.
+
+    Raises InvalidInputError for a line that is none, with its number, and where only some of the
+    queries have an embedding.
+    """
+    queries: dict[str, JudgedQuery] = {}
+    for number, line in _lines(path):
+        query = _query(path, number, line)
+        if query.id in queries:
+            raise _bad(path, number, f'the id "{query.id}" stands twice; every query has its own')
+        queries[query.id] = query
+        if (query.vector is None) != (next(iter(queries.values())).vector is None):
+            raise _bad(path, number, "some queries have an embedding and some none; give all one")
+    if not queries:
+        raise _wrong(f"{os.fspath(path)} holds no query; write one JSON object a line")
+    return list(queries.values())
+
+
+def read_judgements(path: str | os.PathLike[str]) -> Judgements:
+    """The judgements of a file: query, document and score, or the four columns of TREC.
+
+    Columns are parted by tabs, or where a line has none by white space. The first line may name
+    the columns. Raises InvalidInputError for a line that is no judgement, with its number.
+    """
+    judgements: dict[str, dict[str, int]] = {}
+    for number, line in _lines(path):
+        columns = [part.strip() for part in line.split("\t")] if "\t" in line else line.split()
+        if number == 1 and columns[0].lower() in _HEADERS and not _is_score(columns[-1]):
+            continue
+        match columns:
+            case [query, document, score] | [query, _, document, score] if _is_score(score):
+                pass
+            case [_, _, _] | [_, _, _, _]:
+                raise _bad(path, number, f'the score "{columns[-1]}" is no whole number')
+            case _:
+                raise _bad(
+                    path,
+                    number,
+                    f"{len(columns)} columns; write query, document and score with tabs between, "
+                    "or the four columns of TREC",
+                )
+        of_query = judgements.setdefault(query, {})
+        if of_query.setdefault(document, int(score)) != int(score):
+            raise _bad(path, number, f'"{document}" is judged twice for query "{query}"')
+    if not judgements:
+        raise _wrong(f"{os.fspath(path)} holds no judgement; write query, document and score")
+    return judgements
+
+
+def read_vectors(path: str | os.PathLike[str], count: int) -> list[Any]:
+    """The rows of a .npy file, one for each of `count` queries in the order of theirs."""
+    with imports_of("eval", needed_by="reading vectors"):
+        import numpy as np  # noqa: PLC0415 - comes with the extra
+    name = os.fspath(path)
+    if not Path(path).is_file():
+        raise _missing(name)
+    try:
+        rows = np.load(path, allow_pickle=False)
+    except (ValueError, EOFError) as error:
+        raise _wrong(f"{name} is no .npy file of numbers; write it with numpy.save") from error
+    if not isinstance(rows, np.ndarray) or rows.ndim != 2 or rows.dtype.kind not in "fiu":  # noqa: PLR2004 - a table
+        raise _wrong(f"{name} must hold one table of numbers, a row for each query")
+    if len(rows) != count:
+        raise _wrong(
+            f"{name} has {len(rows):,} rows for {count:,} queries; it needs one for each, in the "
+            "order of the file of queries"
+        )
+    return list(rows.astype(np.float32))
+
+
+def _lines(path: str | os.PathLike[str]) -> Iterator[tuple[int, str]]:
+    """The lines that are not blank, with their numbers; compressed files are recognised."""
+    name = os.fspath(path)
+    if not Path(path).is_file():
+        raise _missing(name)
+    with open(path, "rb") as plain:  # noqa: PTH123 - a name may not be UTF-8
+        compressed = plain.read(2) == _GZIP
+        plain.seek(0)
+        stream = gzip.GzipFile(fileobj=plain) if compressed else plain
+        number = 0
+        try:
+            for number, data in enumerate(stream, start=1):
+                text = data.decode("utf-8-sig" if number == 1 else "utf-8")
+                if text.strip():
+                    yield number, text.rstrip("\r\n")
+        except UnicodeDecodeError as error:
+            raise _bad(name, number, "not UTF-8; save the file as UTF-8") from error
+        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+            raise _wrong(f"{name} is damaged after line {number}: {error}") from error
+
+
+def _query(path: str | os.PathLike[str], number: int, line: str) -> JudgedQuery:
+    try:
+        record = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        raise _bad(path, number, f"not JSON ({error})") from error
+    if not isinstance(record, dict):
+        raise _bad(path, number, "not a JSON object; every line is one object")
+    name = record.get("id", record.get("_id"))
+    if isinstance(name, int) and not isinstance(name, bool):
+        name = str(name)
+    if not isinstance(name, str) or not name:
+        raise _bad(path, number, 'needs an "id" (or "_id") of text')
+    text, date, vector = (record.get(key) for key in ("text", "date", "embedding"))
+    if not isinstance(text, str):
+        raise _bad(path, number, 'needs a "text"')
+    try:
+        _check_query(text)
+    except HedgerowError as error:
+        raise _bad(path, number, error.message) from error
+    if date is not None and (not isinstance(date, str) or parse_question_date(date) is None):
+        raise _bad(path, number, f'the "date" {date!r} is none that can be read; write 2026-04-18')
+    numbers = isinstance(vector, list) and all(
+        isinstance(value, (int, float)) and not isinstance(value, bool) for value in vector
+    )
+    if vector is not None and not numbers:
+        raise _bad(path, number, '"embedding" must be a list of numbers')
+    return JudgedQuery(name, text, date, vector)
+
+
+def _is_score(text: str) -> bool:
+    return text.removeprefix("-").isdecimal()
+
+
+def _bad(path: str | os.PathLike[str], number: int, reason: str) -> InvalidInputError:
+    return _wrong(f"{os.fspath(path)}:{number}: {reason}")
+
+
+def _wrong(message: str) -> InvalidInputError:
+    return InvalidInputError(message, code="invalid_evaluation")
+
+
+def _missing(name: str) -> InvalidInputError:
+    return InvalidInputError(f"{name}: no such file", code="path_not_found")

@@ -1,0 +1,68 @@
+"""`hedgerow reembed`: the vectors of an index anew, for another embedder."""
+
+from __future__ import annotations
+
+import os
+import time
+
+import click
+
+from hedgerow import Index, IndexFileError, Retriever
+
+from .failures import InterruptedRunError
+from .models import embedder_of, embedder_option
+from .output import plural, write_json
+from .params import TEXT
+from .progress import progress_bar
+
+
+@click.command("reembed", short_help="Replace the vectors of an index.")
+@click.option("--db", required=True, metavar="FILE", type=TEXT, help="The index.")
+@embedder_option("What makes the new vectors:", required=True)
+@click.option("--json", "as_json", is_flag=True, help="Write the counts as JSON.")
+def command(*, db: str, embedder: str, as_json: bool) -> None:
+    """Replace the vectors of all chunks by those of another embedder.
+
+    \b
+      hedgerow reembed --db notes.db --embedder model2vec:minishlab/potion-base-8M
+      hedgerow reembed --db notes.db --embedder ollama:nomic-embed-text
+      hedgerow reembed --db n.db --embedder openai:bge-m3@http://localhost:8000/v1
+
+    An index has the vectors of one embedder, and refuses those of another. The old ones
+    answer until all new ones are there, and stay when this is interrupted or fails. To embed
+    only what is new, use `hedgerow index --embedder`.
+    """
+    if not os.path.lexists(db):
+        raise IndexFileError(
+            f"there is no index at {db}; make it with: hedgerow index PATH --db {db}",
+            code="index_not_found",
+        )
+    started = time.monotonic()
+    with embedder_of(embedder) as model, Index.open(db) as index:
+        before = index.stats()
+        try:
+            with progress_bar("Embedding") as progress:
+                count = Retriever(index, embedder=model).reembed(progress=progress)
+        except KeyboardInterrupt as stop:
+            raise InterruptedRunError(
+                f"interrupted: {db} keeps the vectors it had; run the command again to replace them"
+            ) from stop
+        stats = index.stats()
+    seconds = round(time.monotonic() - started, 3)
+    if as_json:
+        write_json(
+            {
+                "db": db,
+                "embedded": count,
+                "chunks": stats.chunks,
+                "dimensions": stats.dimensions,
+                "embedder": stats.embedder,
+                "replaced": before.vectors,
+                "seconds": seconds,
+            }
+        )
+        return
+    click.echo(
+        f"Embedded {plural(count, 'chunk')} of {db} in {seconds:.1f} s with {stats.embedder}, "
+        f"{stats.dimensions} dimensions; {plural(before.vectors, 'vector')} replaced."
+    )

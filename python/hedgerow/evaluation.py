@@ -1,0 +1,259 @@
+"""How well an index answers judged queries, with each way of searching (docs/cli.md, "eval").
+
+Private for now. The measures are those of the package ir-measures, at a depth of 10: nDCG, the
+share of the relevant documents that was found, and the reciprocal of the first relevant rank.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from time import perf_counter
+from typing import Any, Literal, NamedTuple
+
+from ._embedding import Progress, checked_rows, embedder_name
+from ._engine import Index
+from ._extras import imports_of
+from ._judged import JudgedQuery, Judgements
+from .embedders import Embedder, Embeddings
+from .errors import InvalidInputError
+from .retriever import Fusion, Matching, Retriever
+
+By = Literal["id", "path"]
+JudgedMode = Literal["bm25", "semantic", "hybrid"]
+
+DEPTH = 10
+MEASURES = (f"nDCG@{DEPTH}", f"Recall@{DEPTH}", f"MRR@{DEPTH}")
+
+# How many queries are embedded, or searched for, between two steps of a progress bar.
+_BLOCK = 256
+
+
+class Combination(NamedTuple):
+    """One way of searching; what its mode has no use for is None."""
+
+    matching: Matching | None
+    mode: JudgedMode
+    fusion: Fusion | None
+
+
+def combinations(
+    modes: Sequence[JudgedMode], matchings: Sequence[Matching], fusions: Sequence[Fusion]
+) -> list[Combination]:
+    """Every combination, but one for those that a mode tells apart by nothing of its own.
+
+    A single leg has nothing to fuse, and is scored as "rrf" does; search by meaning has no words
+    to match.
+    """
+    found = [
+        Combination(
+            matching if mode != "semantic" else None, mode, fusion if mode == "hybrid" else None
+        )
+        for matching in matchings
+        for mode in modes
+        for fusion in fusions
+    ]
+    return list(dict.fromkeys(found))
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """Queries that can be measured, their judgements, and what had to be left out.
+
+    `judgements` are those of `queries`, each of which has a relevant document. `unasked` are ids of
+    judged queries that are not among the queries, `unjudged` of queries without judgements,
+    `without_relevant` of queries for which nothing is relevant. `unknown` are judged documents that
+    the index does not have: they count as not found.
+    """
+
+    by: By
+    queries: list[JudgedQuery]
+    judgements: Judgements
+    unasked: list[str]
+    unjudged: list[str]
+    without_relevant: list[str]
+    unknown: list[str]
+
+    @property
+    def judged(self) -> int:
+        """How many judgements there are."""
+        return sum(len(documents) for documents in self.judgements.values())
+
+
+def make_task(
+    index: Index, queries: Sequence[JudgedQuery], judgements: Judgements, by: By | None = None
+) -> Task:
+    """Put queries and judgements together, and find what the judgements name in the index.
+
+    That is chunks by their ids, or paths; without `by`, whichever more of the documents are, and
+    ids where it is the same. Raises InvalidInputError when nothing is left to measure.
+    """
+    asked = {query.id for query in queries}
+    relevant = {
+        name for name, documents in judgements.items() if any(n > 0 for n in documents.values())
+    }
+    kept = [query for query in queries if query.id in relevant]
+    if not kept:
+        raise InvalidInputError(
+            f"none of the {len(queries):,} queries has a relevant document among the judgements of "
+            f'{len(judgements):,} queries, the first of which is "{next(iter(judgements), "")}"; '
+            "give judgements of these queries, with their ids",
+            code="invalid_evaluation",
+        )
+    of_kept = {query.id: judgements[query.id] for query in kept}
+    documents = list(dict.fromkeys(name for found in of_kept.values() for name in found))
+    held = _held(index, documents, by)
+    best = max(held, key=lambda way: len(held[way]))
+    if not held[best]:
+        ways = " or the ".join(held)
+        raise InvalidInputError(
+            f'none of the {len(documents):,} judged documents, such as "{documents[0]}", is the '
+            f"{ways} of a chunk in the index; index the judged collection, or name its documents as "
+            "the index does",
+            code="invalid_evaluation",
+        )
+    return Task(
+        by=best,
+        queries=kept,
+        judgements=of_kept,
+        unasked=[name for name in judgements if name not in asked],
+        unjudged=[query.id for query in queries if query.id not in judgements],
+        without_relevant=[
+            query.id for query in queries if query.id in judgements and query.id not in relevant
+        ],
+        unknown=[name for name in documents if name not in held[best]],
+    )
+
+
+def _held(index: Index, documents: Sequence[str], by: By | None) -> dict[By, set[str]]:
+    """Which documents are in the index, as ids and as paths; ids first."""
+    held: dict[By, set[str]] = {}
+    if by != "path":
+        held["id"] = {name for name in documents if index.get(name) is not None}
+        if len(held["id"]) == len(documents):
+            return held
+    if by != "id":
+        held["path"] = {chunk.path for chunk in index.chunks()} & set(documents)
+    return held
+
+
+class ReadyVectors:
+    """An embedder that has the vectors of some texts already; of equal texts the first counts."""
+
+    def __init__(self, texts: Sequence[str], rows: Embeddings, name: str | None = None) -> None:
+        self.name = name
+        self._rows: dict[str, Any] = {}
+        for text, row in zip(texts, rows, strict=True):
+            self._rows.setdefault(text, row)
+
+    def embed(self, texts: Sequence[str], /) -> list[Any]:
+        """The row of each text; KeyError for another text."""
+        return [self._rows[text] for text in texts]
+
+
+def embed_once(
+    embedder: Embedder, queries: Sequence[JudgedQuery], progress: Progress | None = None
+) -> ReadyVectors:
+    """The vectors of the queries, so that every combination searches with the same.
+
+    Raises what the embedder raises: an evaluation without its vectors would measure something else.
+    """
+    texts = list(dict.fromkeys(query.text for query in queries))
+    rows: list[Any] = []
+    for block in _blocks(texts):
+        rows.extend(checked_rows(embedder.embed(block), len(block)))
+        if progress is not None:
+            progress(len(rows), len(texts))
+    return ReadyVectors(texts, rows, embedder_name(embedder))
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a combination reached.
+
+    `measures` are means over all queries by the names of `MEASURES`, `per_query` the same by the
+    ids of the queries; `seconds` is the time of the searches, without embedding. `degraded` counts
+    the queries without a vector that were to be searched for by meaning, and those in which a leg
+    failed.
+    """
+
+    combination: Combination
+    measures: Mapping[str, float]
+    per_query: Mapping[str, Mapping[str, float]]
+    seconds: float
+    degraded: int
+
+
+def evaluate(
+    index: Index,
+    task: Task,
+    combination: Combination,
+    *,
+    vectors: Embedder | None = None,
+    progress: Progress | None = None,
+) -> Outcome:
+    """Search for every query of the task in one way, and measure what was found.
+
+    `progress(done, total)` is called with numbers of queries. Raises what `search_many` raises.
+    """
+    retriever = Retriever(
+        index,
+        embedder=vectors,
+        matching=combination.matching or "spec",
+        fusion=combination.fusion or "rrf",
+    )
+    rankings: dict[str, list[str]] = {}
+    degraded, seconds = 0, 0.0
+    for block in _blocks(task.queries):
+        started = perf_counter()
+        responses = retriever.search_many(
+            [query.text for query in block],
+            question_date=[query.date for query in block],
+            mode=combination.mode,
+            top_k=DEPTH,
+            group_by="path" if task.by == "path" else None,
+        )
+        seconds += perf_counter() - started
+        for query, response in zip(block, responses, strict=True):
+            trace = response.trace
+            whole = trace.embedder_used or combination.mode == "bm25"
+            degraded += not whole or trace.error_stage is not None
+            rankings[query.id] = [getattr(hit, task.by) for hit in response]
+        if progress is not None:
+            progress(len(rankings), len(task.queries))
+    per_query = measure(rankings, task.judgements)
+    means = {
+        name: sum(values[name] for values in per_query.values()) / len(per_query)
+        for name in MEASURES
+    }
+    return Outcome(combination, means, per_query, seconds, degraded)
+
+
+def measure(
+    rankings: Mapping[str, Sequence[str]], judgements: Judgements
+) -> dict[str, dict[str, float]]:
+    """The measures of each judged query, whose ranking is a list of documents, best first.
+
+    Raises MissingExtraError without the extra "eval".
+    """
+    with imports_of("eval", needed_by="evaluation"):
+        import ir_measures  # noqa: PLC0415 - comes with the extra
+    kinds = dict(zip(_kinds(ir_measures), MEASURES, strict=True))
+    # Equal scores would be put in another order: places make the scores.
+    run = {
+        query: {name: float(-place) for place, name in enumerate(ranking)}
+        for query, ranking in rankings.items()
+    }
+    found: dict[str, dict[str, float]] = {query: {} for query in judgements}
+    for metric in ir_measures.iter_calc(list(kinds), judgements, run):
+        found[metric.query_id][kinds[metric.measure]] = float(metric.value)
+    return found
+
+
+def _kinds(ir_measures: Any) -> list[Any]:
+    return [ir_measures.nDCG @ DEPTH, ir_measures.R @ DEPTH, ir_measures.RR @ DEPTH]
+
+
+def _blocks(items: Sequence[Any]) -> Iterator[Sequence[Any]]:
+    for start in range(0, len(items), _BLOCK):
+        yield items[start : start + _BLOCK]

@@ -1,0 +1,21 @@
+"""What the frameworks are given of a hit."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hedgerow import Hit
+
+RANKING = ("id", "score", "bm25_rank", "vector_similarity", "rerank_score")
+"""Keys that say how a hit was found, and nothing that a reader of its text wants."""
+
+
+def metadata_of(hit: Hit) -> dict[str, Any]:
+    """The chunk's own metadata, and above it what the hit is: keys without a value are left out."""
+    own = {
+        "path": hit.path,
+        "title": hit.title or None,
+        "summary": hit.summary or None,
+        **{key: getattr(hit, key) for key in RANKING},
+    }
+    return {**hit.metadata, **{key: value for key, value in own.items() if value is not None}}

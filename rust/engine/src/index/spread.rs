@@ -1,0 +1,90 @@
+//! How the similarities to a query are spread over all that is searched.
+
+/// Up to this many, all similarities count; beyond, a sample.
+const COUNTED_WHOLE: usize = 100_000;
+/// How many a sample has.
+const SAMPLE: usize = 256;
+
+/// Similarities are added as whole numbers of this many to 1, since floats would add up
+/// differently in another order. The square of the largest, times the square of the most that
+/// are added, stays below 2^127.
+const UNITS: f64 = 1_099_511_627_776.0;
+
+/// Mean and standard deviation of the cosines with a query.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Spread {
+    /// The mean; 0 of none.
+    pub mean: f64,
+    /// The standard deviation of all of them, not of a sample of more; 0 of none.
+    pub deviation: f64,
+}
+
+impl Spread {
+    /// The spread of these cosines, to the bit the same in any order.
+    pub(super) fn of(cosines: impl Iterator<Item = f32>) -> Self {
+        let (mut count, mut sum, mut squares) = (0_i128, 0_i128, 0_i128);
+        for cosine in cosines {
+            #[allow(clippy::cast_possible_truncation, reason = "a cosine is at most 1")]
+            let units = i128::from((f64::from(cosine) * UNITS).round() as i64);
+            count += 1;
+            sum += units;
+            squares += units * units;
+        }
+        if count == 0 {
+            return Self::default();
+        }
+        #[allow(clippy::cast_precision_loss, reason = "only the results are rounded")]
+        let [count, sum, variance] = [count, sum, count * squares - sum * sum].map(|n| n as f64);
+        Self {
+            mean: sum / count / UNITS,
+            deviation: variance.sqrt() / count / UNITS,
+        }
+    }
+}
+
+/// All of `items`, or of very many the fixed sample that stands for them.
+pub(super) fn sample<T>(items: Vec<T>) -> Vec<T> {
+    if items.len() <= COUNTED_WHOLE {
+        return items;
+    }
+    let step = items.len() / SAMPLE;
+    items.into_iter().step_by(step).take(SAMPLE).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn mean_and_deviation_are_those_of_all() {
+        let spread = Spread::of([0.5, -0.25, 0.0, 0.75].into_iter());
+        assert!((spread.mean - 0.25).abs() < 1e-12);
+        assert!((spread.deviation - 0.15625_f64.sqrt()).abs() < 1e-12);
+        assert_eq!(Spread::of([].into_iter()), Spread::default());
+        let equal = Spread::of(std::iter::repeat_n(0.3, 1000));
+        assert!((equal.mean - f64::from(0.3_f32)).abs() < 1e-12);
+        assert_eq!(equal.deviation.to_bits(), 0);
+    }
+
+    #[test]
+    fn the_largest_numbers_fit() {
+        for sign in [1.0, -1.0] {
+            let spread = Spread::of(std::iter::repeat_n(sign, COUNTED_WHOLE));
+            assert_eq!(
+                (spread.mean.to_bits(), spread.deviation),
+                (f64::from(sign).to_bits(), 0.0)
+            );
+        }
+    }
+
+    #[test]
+    fn a_sample_is_even_and_begins_with_the_first() {
+        let whole: Vec<usize> = (0..COUNTED_WHOLE).collect();
+        assert_eq!(sample(whole.clone()), whole);
+        for count in [COUNTED_WHOLE + 1, 256 * 500 - 1, 256 * 500] {
+            let sampled = sample((0..count).collect());
+            let expected: Vec<usize> = (0..SAMPLE).map(|n| n * (count / SAMPLE)).collect();
+            assert_eq!(sampled, expected);
+        }
+    }
+}

@@ -1,0 +1,95 @@
+//! Where the score of a hit comes from (spec/retrieval.md, "Explanations").
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+
+use super::request::Fusion;
+use super::reweight::Multiplier;
+use crate::index::Hit;
+
+/// A hit and where its score comes from.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ExplainedHit {
+    /// The hit; its score is multiplied already.
+    pub hit: Hit,
+    /// Where the score comes from.
+    pub explanation: Explanation,
+}
+
+/// Where a score comes from: numbers, and in words when it is displayed.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Explanation {
+    /// How the legs became one ranking.
+    pub fusion: Fusion,
+    /// What keywords gave; None when they did not find the hit, or did not take part.
+    pub keywords: Option<ByKeywords>,
+    /// What meaning gave; None when the hit has no vector, or vectors did not take part.
+    pub meaning: Option<ByMeaning>,
+    /// Both together.
+    pub fused: f64,
+    /// What the first of every leg that took part has. Of score fusion None: it has no bound.
+    pub best_possible: Option<f64>,
+    /// How much of what BM25 could give for the question its best match has. Known of score
+    /// fusion alone, and not where slugs were compared.
+    pub coverage: Option<f64>,
+    /// What the best match by keywords counts in score fusion, at most 1.
+    pub weight: Option<f64>,
+    /// What the fused score was multiplied by, and why.
+    pub multiplier: Multiplier,
+    /// The score of the hit.
+    pub score: f64,
+    /// What a reranker gave; None before one ran. It takes no part in the score.
+    pub rerank_score: Option<f64>,
+}
+
+/// What keywords gave.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct ByKeywords {
+    /// The place in the leg, from 0.
+    pub rank: usize,
+    /// BM25, higher is better; of a fuzzy hit the similarity.
+    pub score: f64,
+    /// Whether the fuzzy rung found it, by a slug that looks like a word of the query.
+    pub fuzzy: bool,
+    /// The score as a part of the best one of the leg; of score fusion alone.
+    pub share: Option<f64>,
+    /// What it adds to the fused score.
+    pub contribution: f64,
+}
+
+/// What meaning gave.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct ByMeaning {
+    /// The place in the leg, from 0; None when it is too far down for the leg.
+    pub rank: Option<usize>,
+    /// The cosine with the query's vector.
+    pub cosine: f64,
+    /// By how many standard deviations the cosine is above the mean; of score fusion alone.
+    pub deviations: Option<f64>,
+    /// What it adds to the fused score.
+    pub contribution: f64,
+}
+
+impl Explanation {
+    /// The numbers by name; null is what has no meaning here.
+    pub fn to_json(&self) -> Map<String, Value> {
+        let factors = self.multiplier.conditions().map(
+            |condition| json!({ "factor": condition.factor(), "condition": condition.as_str() }),
+        );
+        let mut keys = Map::new();
+        let mut put = |key: &str, value: Value| keys.insert(key.to_owned(), value);
+        put("fusion", json!(self.fusion.as_str()));
+        put("keywords", json!(self.keywords));
+        put("meaning", json!(self.meaning));
+        put("coverage", json!(self.coverage));
+        put("weight", json!(self.weight));
+        put("fused", json!(self.fused));
+        put("best_possible", json!(self.best_possible));
+        let fraction = self.best_possible.map(|best| self.fused / best);
+        put("fraction", json!(fraction));
+        put("multipliers", factors.collect());
+        put("score", json!(self.score));
+        put("rerank_score", json!(self.rerank_score));
+        keys
+    }
+}

@@ -1,0 +1,165 @@
+//! Score fusion (spec/retrieval.md, "Score fusion"): how well words match and how near the
+//! meaning is, brought to one scale and added. Numbers alone; the legs gather them.
+
+use crate::index::{PhraseCounts, Spread};
+
+/// What a standard deviation of the cosines counts, where the best keyword match counts 1.
+pub(super) const MEANING_WEIGHT: f64 = 0.20;
+/// The part of the greatest possible BM25 from which on the best keyword match counts in full.
+const FULL_COVERAGE: f64 = 0.20;
+/// The most that BM25 multiplies the rarity of a phrase by: k1 + 1.
+const MOST_OCCURRENCES: f64 = 2.2;
+/// What FTS5 gives a phrase that half of the rows or more hold.
+const LEAST_RARITY: f64 = 1e-6;
+/// Cosines that spread less than this are taken for equal.
+const LEAST_DEVIATION: f64 = 1e-6;
+
+/// How rare a phrase is, as FTS5's BM25 has it.
+fn rarity(rows: u64, holding: u64) -> f64 {
+    #[allow(clippy::cast_precision_loss, reason = "fewer than 2^52 rows")]
+    let (rows, holding) = (rows as f64, holding as f64);
+    ((rows - holding + 0.5) / (holding + 0.5))
+        .ln()
+        .max(LEAST_RARITY)
+}
+
+/// The BM25 that no row can exceed.
+pub(super) fn greatest_bm25(counts: &PhraseCounts) -> f64 {
+    let rarities = counts.holding.iter().map(|n| rarity(counts.rows, *n));
+    MOST_OCCURRENCES * rarities.sum::<f64>()
+}
+
+/// What the scores of one search are measured by.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Scale {
+    /// The best score by keywords; 0 where there is none.
+    best: f64,
+    /// How much of what BM25 could give the best keyword match has; None where that is unknown.
+    pub coverage: Option<f64>,
+    /// What the best keyword match counts.
+    pub weight: f64,
+    spread: Spread,
+}
+
+impl Scale {
+    /// The scale of these scores by keywords; `greatest` is what no BM25 can exceed.
+    pub fn new(keywords: impl Iterator<Item = f64>, greatest: Option<f64>, spread: Spread) -> Self {
+        let best = keywords.fold(0.0, f64::max);
+        let coverage = greatest
+            .filter(|greatest| best > 0.0 && *greatest > 0.0)
+            .map(|greatest| best / greatest);
+        Self {
+            best,
+            coverage,
+            weight: coverage.map_or(1.0, |coverage| (coverage / FULL_COVERAGE).min(1.0)),
+            spread,
+        }
+    }
+
+    /// A score by keywords as a part of the best.
+    pub fn share(&self, score: f64) -> f64 {
+        if self.best > 0.0 {
+            score / self.best
+        } else {
+            0.0
+        }
+    }
+
+    /// By how many standard deviations a cosine is above the mean.
+    pub fn deviations(&self, cosine: f64) -> f64 {
+        if self.spread.deviation < LEAST_DEVIATION {
+            return 0.0;
+        }
+        (cosine - self.spread.mean) / self.spread.deviation
+    }
+
+    /// What a share counts.
+    pub fn keywords(&self, share: f64) -> f64 {
+        self.weight * share
+    }
+
+    /// What deviations count.
+    pub fn meaning(deviations: f64) -> f64 {
+        MEANING_WEIGHT * deviations
+    }
+}
+
+/// A score times a factor: one above 1 always raises it, one below 1 always lowers it.
+pub(super) fn multiplied(score: f64, factor: f64) -> f64 {
+    if score < 0.0 {
+        score / factor
+    } else {
+        score * factor
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn close(left: f64, right: f64) -> bool {
+        (left - right).abs() < 1e-6 * right.abs().max(1e-6)
+    }
+
+    #[test]
+    fn rare_phrases_count_more() {
+        for (rows, holding, expected) in [
+            (1000, 3, 5.652_489),
+            (1000, 60, 2.743_768),
+            (1000, 0, 7.601_402),
+            (10, 8, 1e-6),
+            (10, 5, 1e-6),
+        ] {
+            let rarity = rarity(rows, holding);
+            assert!(close(rarity, expected), "{rows} {holding}: {rarity}");
+        }
+        let counts = |holding: &[u64]| PhraseCounts {
+            rows: 1000,
+            holding: holding.to_vec(),
+        };
+        assert!(close(greatest_bm25(&counts(&[3, 60])), 18.471_766));
+        assert!(close(greatest_bm25(&counts(&[3, 60, 3])), 30.907_242));
+    }
+
+    #[test]
+    fn keywords_count_by_what_the_best_of_them_covers() {
+        for (greatest, coverage, weight) in [
+            (Some(18.0), Some(0.5), 1.0),
+            (Some(45.0), Some(0.2), 1.0),
+            (Some(90.0), Some(0.1), 0.5),
+            (Some(0.0), None, 1.0),
+            (None, None, 1.0),
+        ] {
+            let scale = Scale::new([6.0, 9.0].into_iter(), greatest, Spread::default());
+            assert_eq!((scale.coverage, scale.weight), (coverage, weight));
+        }
+        let nothing = Scale::new([].into_iter(), Some(90.0), Spread::default());
+        assert_eq!((nothing.coverage, nothing.weight), (None, 1.0));
+        assert_eq!(nothing.share(0.0).to_bits(), 0);
+    }
+
+    #[test]
+    fn cosines_that_are_all_but_equal_tell_nothing() {
+        for (deviation, expected) in [(0.0, 0.0), (9.9e-7, 0.0), (1e-6, 1e5)] {
+            let spread = Spread {
+                mean: 0.1,
+                deviation,
+            };
+            let scale = Scale::new([].into_iter(), None, spread);
+            assert!(close(scale.deviations(0.2), expected));
+        }
+    }
+
+    #[test]
+    fn a_factor_works_the_same_way_on_both_sides_of_zero() {
+        for (score, factor, expected) in [
+            (0.5, 2.0, 1.0),
+            (-0.5, 2.0, -0.25),
+            (0.5, 0.5, 0.25),
+            (-0.5, 0.5, -1.0),
+            (0.0, 2.0, 0.0),
+        ] {
+            assert_eq!(multiplied(score, factor).to_bits(), f64::to_bits(expected));
+        }
+    }
+}

@@ -1,0 +1,295 @@
+//! `Searcher`: the engine's half of `hedgerow.Retriever`.
+
+use std::num::NonZeroUsize;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use hedgerow_engine::index::{Chunk, Filters, Index};
+use hedgerow_engine::query::{
+    AliasTable, Connective, MatchOptions, Matching, compile_match, parse,
+};
+use hedgerow_engine::retrieval::{
+    Embedding, Found, Fusion, FuzzyChunks, GroupBy, Mode, Request, Reranker, Setup, search,
+    search_many,
+};
+use hedgerow_engine::{ErrorCode, Result};
+use pyo3::prelude::*;
+
+use crate::aliases::Aliases;
+use crate::chunk::PyChunk;
+use crate::errors;
+use crate::filters::FiltersLike;
+use crate::found::PyFound;
+use crate::index::PyIndex;
+use crate::source::Source;
+use crate::text::Text;
+use crate::value::Argument;
+use crate::{compile, vector};
+
+/// Ends a running batch, from any thread.
+#[pyclass(name = "Stop", module = "hedgerow._engine", frozen)]
+pub struct PyStop(AtomicBool);
+
+#[pymethods]
+impl PyStop {
+    #[new]
+    fn new() -> Self {
+        Self(AtomicBool::new(false))
+    }
+
+    /// Let no further search of the batch begin.
+    fn set(&self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+/// What every search of one retriever has in common.
+#[pyclass(name = "Searcher", module = "hedgerow._engine", frozen)]
+pub struct PySearcher {
+    index: Arc<Index>,
+    aliases: Option<AliasTable>,
+    default_operator: Connective,
+    matching: Matching,
+    fusion: Fusion,
+    fuzzy: FuzzyChunks,
+}
+
+/// What all queries of one call have in common, checked before any is embedded.
+#[pyclass(name = "SearchOptions", module = "hedgerow._engine", frozen)]
+pub struct PySearchOptions {
+    mode: Mode,
+    candidate_k: usize,
+    reranker: Reranker,
+    skip_retry_ladder: bool,
+    filters: Filters,
+    group_by: Option<GroupBy>,
+}
+
+#[pymethods]
+impl PySearchOptions {
+    /// `reranks` is None when there is no reranker, else whether it may run.
+    #[new]
+    fn new(
+        mode: &str,
+        candidate_k: usize,
+        reranks: Option<bool>,
+        skip_retry_ladder: bool,
+        filters: Option<FiltersLike>,
+        group_by: Option<&str>,
+    ) -> PyResult<Self> {
+        Ok(Self {
+            mode: errors::call(|| Mode::from_name(mode))?,
+            candidate_k,
+            reranker: match reranks {
+                Some(true) => Reranker::Ready,
+                Some(false) => Reranker::Off,
+                None => Reranker::Absent,
+            },
+            skip_retry_ladder,
+            filters: filters.map(|filters| filters.0).unwrap_or_default(),
+            group_by: errors::call(|| group_by.map(GroupBy::from_name).transpose())?,
+        })
+    }
+}
+
+/// The text of a query with its dates, and those dates.
+type Dated = (Text, Vec<String>);
+
+#[pymethods]
+impl PySearcher {
+    #[new]
+    fn new(
+        index: &Bound<'_, PyIndex>,
+        aliases: Option<Aliases<'_>>,
+        trigram_chunks: Option<&Bound<'_, PyAny>>,
+        matching: &str,
+        fusion: &str,
+        default_operator: &str,
+    ) -> PyResult<Self> {
+        let chunks = trigram_chunks.map(chunks).transpose()?;
+        errors::call(|| {
+            let options = MatchOptions {
+                matching: compile::matching(matching)?,
+                default_operator: compile::connective(default_operator)?,
+                ..MatchOptions::default()
+            };
+            // What excludes each other is refused now rather than by every search.
+            compile_match(&parse("")?, &options)?;
+            Ok(Self {
+                index: Arc::clone(&index.get().index),
+                aliases: aliases.map(|aliases| aliases.table().clone()),
+                default_operator: options.default_operator,
+                matching: options.matching,
+                fusion: Fusion::from_name(fusion)?,
+                fuzzy: chunks.map_or_else(FuzzyChunks::own, FuzzyChunks::given),
+            })
+        })
+    }
+
+    /// Search for every query: the Found of each, or its exception.
+    ///
+    /// `dated` and `vectors` have an item for each query; `vectors` is None without an embedder
+    /// and "failed" when it failed. `embed_seconds` is how long that took.
+    #[allow(clippy::too_many_arguments, reason = "one call does it all")]
+    fn search<'py>(
+        &self,
+        py: Python<'py>,
+        queries: Vec<Text>,
+        dated: Vec<Option<Dated>>,
+        vectors: &Bound<'py, PyAny>,
+        embed_seconds: f64,
+        options: &Bound<'py, PySearchOptions>,
+        threads: NonZeroUsize,
+        stop: &Bound<'py, PyStop>,
+    ) -> PyResult<Vec<Bound<'py, PyAny>>> {
+        let embedded = embedded(vectors, queries.len())?;
+        let options = options.get();
+        let request = |place: usize| {
+            let dated = dated[place].as_ref();
+            Request {
+                query: &queries[place],
+                augmented: dated.map(|(text, _)| &**text),
+                date_hints: dated.map_or(&[], |(_, hints)| hints),
+                mode: options.mode,
+                embedding: embedded[place].embedding(),
+                candidate_k: options.candidate_k,
+                reranker: options.reranker,
+                skip_retry_ladder: options.skip_retry_ladder,
+                filters: &options.filters,
+                group_by: options.group_by,
+            }
+        };
+        let sound = (0..queries.len()).filter(|place| embedded[*place].error(py).is_none());
+        let requests: Vec<Request<'_>> = sound.map(request).collect();
+        let mut found = self.run(py, &requests, threads, &stop.get().0)?.into_iter();
+        let embed = Duration::try_from_secs_f64(embed_seconds).unwrap_or_default();
+        embedded
+            .iter()
+            .map(|embedded| match embedded.error(py) {
+                Some(error) => Ok(error.into_value(py).into_bound(py).into_any()),
+                None => answer(py, found.next().flatten(), embed),
+            })
+            .collect()
+    }
+}
+
+impl PySearcher {
+    /// One search runs as it is; a batch on threads of its own, so that it can be interrupted.
+    fn run(
+        &self,
+        py: Python<'_>,
+        requests: &[Request<'_>],
+        threads: NonZeroUsize,
+        stop: &AtomicBool,
+    ) -> PyResult<Vec<Option<Result<Found>>>> {
+        let setup = Setup {
+            index: &self.index,
+            aliases: self.aliases.as_ref(),
+            default_operator: self.default_operator,
+            matching: self.matching,
+            fusion: self.fusion,
+            fuzzy: &self.fuzzy,
+        };
+        if let [request] = requests {
+            return errors::call_detached(py, || Ok(vec![Some(search(&setup, request))]));
+        }
+        errors::call_interruptible(py, stop, || {
+            Ok(search_many(&setup, requests, threads, stop))
+        })
+    }
+}
+
+/// A Found or an exception; a search that was never run raises, for the batch was stopped.
+fn answer(
+    py: Python<'_>,
+    found: Option<Result<Found>>,
+    embed: Duration,
+) -> PyResult<Bound<'_, PyAny>> {
+    match found {
+        Some(Ok(mut found)) => {
+            found.trace.timings.embed = embed;
+            Ok(Bound::new(py, PyFound(found))?.into_any())
+        }
+        Some(Err(error)) => {
+            let error = errors::to_py(error);
+            Ok(error.into_value(py).into_bound(py).into_any())
+        }
+        None => {
+            let stopped = py.import("concurrent.futures")?.getattr("CancelledError")?;
+            Err(PyErr::from_value(stopped.call0()?))
+        }
+    }
+}
+
+/// What the embedder made of one query.
+enum Embedded {
+    Absent,
+    Failed,
+    Vector(Vec<f32>),
+    Wrong(PyErr),
+}
+
+impl Embedded {
+    fn embedding(&self) -> Embedding<'_> {
+        match self {
+            Self::Absent => Embedding::Absent,
+            Self::Failed | Self::Wrong(_) => Embedding::Failed,
+            Self::Vector(vector) if vector.is_empty() => Embedding::Empty,
+            Self::Vector(vector) => Embedding::Vector(vector),
+        }
+    }
+
+    fn error(&self, py: Python<'_>) -> Option<PyErr> {
+        match self {
+            Self::Wrong(error) => Some(error.clone_ref(py)),
+            Self::Absent | Self::Failed | Self::Vector(_) => None,
+        }
+    }
+}
+
+fn embedded(vectors: &Bound<'_, PyAny>, queries: usize) -> PyResult<Vec<Embedded>> {
+    if vectors.is_none() {
+        return Ok((0..queries).map(|_| Embedded::Absent).collect());
+    }
+    if vectors.extract::<&str>().is_ok() {
+        return Ok((0..queries).map(|_| Embedded::Failed).collect());
+    }
+    let vectors = vector::each_vector(vectors, "the embeddings of the queries")?;
+    let vectors = vectors.into_iter().map(|vector| match vector {
+        Ok(vector) => Embedded::Vector(vector),
+        Err(error) => Embedded::Wrong(error),
+    });
+    Ok(vectors.collect())
+}
+
+/// The chunks of the fuzzy rung, from any iterable of what has an id and a path.
+fn chunks(object: &Bound<'_, PyAny>) -> PyResult<Vec<Chunk>> {
+    let argument = Argument {
+        name: "trigram_chunks",
+        code: ErrorCode::InvalidChunk,
+    };
+    let Ok(items) = object.try_iter() else {
+        return Err(argument.wrong("must be an iterable of Chunk", object));
+    };
+    items
+        .enumerate()
+        .map(|(place, item)| {
+            let item = item?;
+            if let Ok(chunk) = item.cast::<PyChunk>() {
+                return Ok(chunk.get().0.clone());
+            }
+            let source = Source::new(&format!("trigram_chunks[{place}]"), &item)?;
+            let hit = source.hit().clone();
+            Ok(Chunk {
+                id: hit.id,
+                path: hit.path,
+                title: hit.title,
+                summary: hit.summary,
+                content: hit.content,
+                metadata: hit.metadata,
+                ..Chunk::default()
+            })
+        })
+        .collect()
+}

@@ -1,0 +1,156 @@
+"""The retrievers for LangChain and LlamaIndex under their real base classes."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import inspect
+import io
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from langchain_core.documents import Document
+from langchain_core.runnables import RunnableLambda
+from llama_index.core.schema import MetadataMode, NodeWithScore, QueryBundle
+from pydantic import ValidationError
+
+import hedgerow as hr
+from hedgerow.integrations import langchain, llama_index
+
+GUIDE = (Path(__file__).parents[2] / "docs" / "frameworks.md").read_text(encoding="utf-8")
+
+
+class Counting:
+    """Counts two words, on either side of `await`."""
+
+    def embed(self, texts: Sequence[str]) -> list[list[float]]:
+        return [[float(text.count("hedgehog")), float(text.count("beech"))] for text in texts]
+
+
+class AsyncCounting:
+    async def embed(self, texts: Sequence[str]) -> list[list[float]]:
+        return Counting().embed(texts)
+
+
+CHUNKS = [
+    hr.Chunk(
+        "1", "garden.md", "The hedgehog sleeps.", title="Garden", embedding=[1.0, 0.0],
+        metadata={"year": 2026, "path": "of the chunk"},
+    ),
+    hr.Chunk("2", "kitchen.md", "Nuts of the beech.", summary="Food", embedding=[0.0, 1.0]),
+    hr.Chunk("3", "wood.md", "A beech and a hedgehog.", embedding=[1.0, 1.0]),
+]  # fmt: skip
+
+
+def searching(**given: Any) -> hr.Retriever:
+    index = hr.Index.in_memory()
+    index.upsert(CHUNKS)
+    return hr.Retriever(index, **given)
+
+
+def documents(**options: Any) -> list[Document]:
+    return langchain.HedgerowRetriever(retriever=searching(), **options).invoke("hedgehog")
+
+
+def nodes(**options: Any) -> list[NodeWithScore]:
+    return llama_index.HedgerowRetriever(searching(), **options).retrieve("hedgehog")
+
+
+def test_both_give_what_the_retriever_gives() -> None:
+    hits = searching().search("hedgehog").results
+    assert [(d.id, d.page_content, d.metadata["score"]) for d in documents()] == [
+        (hit.id, hit.content, hit.score) for hit in hits
+    ]
+    assert [(n.node.id_, n.node.get_content(), n.score) for n in nodes()] == [
+        (hit.id, hit.content, hit.score) for hit in hits
+    ]
+    assert len(hits) == 2
+
+
+def test_metadata() -> None:
+    [hit] = searching().search("sleeps")
+    [document] = langchain.HedgerowRetriever(retriever=searching()).invoke("sleeps")
+    [node] = llama_index.HedgerowRetriever(searching()).retrieve("sleeps")
+    assert document.metadata == node.node.metadata
+    assert document.metadata == {
+        "year": 2026,
+        "path": "garden.md",
+        "title": "Garden",
+        "id": "1",
+        "score": hit.score,
+        "bm25_rank": 0,
+    }
+    shown = node.node.get_content(MetadataMode.LLM)
+    assert "title: Garden" in shown
+    assert "year: 2026" in shown
+    assert "score" not in shown
+
+
+@pytest.mark.parametrize("search", [documents, nodes])
+def test_options(search: Any) -> None:
+    assert len(search(top_k=1)) == 1
+    assert len(search(filters={"path_prefix": "wood"})) == 1
+    assert len(search(filters=hr.Filters(path_prefix="wood"))) == 1
+    with pytest.raises(hr.InvalidInputError):
+        search(top_k=0)
+    with pytest.raises((TypeError, ValidationError)):
+        search(topk=1)
+
+
+def test_langchain_has_every_option_of_search_with_its_default() -> None:
+    parameters = inspect.signature(hr.Retriever.search).parameters
+    expected = {
+        name: parameter.default
+        for name, parameter in parameters.items()
+        if name not in {"self", "query"}
+    }
+    fields = langchain.HedgerowRetriever.model_fields
+    assert {name: fields[name].default for name in langchain._OPTIONS} == expected
+
+
+def test_langchain_takes_options_for_one_call() -> None:
+    retriever = langchain.HedgerowRetriever(retriever=searching(), top_k=2)
+    assert len(retriever.invoke("hedgehog", top_k=1)) == 1
+    assert len(asyncio.run(retriever.ainvoke("hedgehog", top_k=1))) == 1
+    assert [len(found) for found in retriever.batch(["hedgehog", "nuts"], top_k=1)] == [1, 1]
+    with pytest.raises(TypeError, match="topk"):
+        retriever.invoke("hedgehog", topk=1)
+
+
+def test_langchain_composes() -> None:
+    chain = langchain.HedgerowRetriever(retriever=searching()) | RunnableLambda(len)
+    assert chain.invoke("hedgehog") == 2
+
+
+@pytest.mark.parametrize("embedder", [Counting(), AsyncCounting()])
+def test_asynchronous_embedders(embedder: Any) -> None:
+    retriever = searching(embedder=embedder)
+    expected = asyncio.run(retriever.asearch("hedgehog beech")).results
+    found = asyncio.run(langchain.HedgerowRetriever(retriever=retriever).ainvoke("hedgehog beech"))
+    assert [document.id for document in found] == [hit.id for hit in expected]
+    assert all("vector_similarity" in document.metadata for document in found)
+    asked = llama_index.HedgerowRetriever(retriever).aretrieve(QueryBundle("hedgehog beech"))
+    assert [node.node_id for node in asyncio.run(asked)] == [hit.id for hit in expected]
+
+
+def test_a_failed_search_is_not_an_empty_one() -> None:
+    retriever = searching()
+    retriever.index.close()
+    with pytest.raises(hr.HedgerowError):
+        langchain.HedgerowRetriever(retriever=retriever).invoke("hedgehog")
+    with pytest.raises(hr.HedgerowError):
+        llama_index.HedgerowRetriever(retriever).retrieve("hedgehog")
+
+
+def test_the_guide_prints_what_it_shows() -> None:
+    blocks = re.findall(r"^```(python|text)\n(.*?)^```$", GUIDE, re.MULTILINE | re.DOTALL)
+    namespace: dict[str, Any] = {}
+    output = io.StringIO()
+    with contextlib.redirect_stdout(output):
+        for language, text in blocks:
+            if language == "python":
+                exec(compile(text, "docs/frameworks.md", "exec"), namespace)  # noqa: S102
+    assert output.getvalue() == "".join(text for language, text in blocks if language == "text")
