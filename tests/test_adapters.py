@@ -245,7 +245,8 @@ BLOCKS = re.findall(r"^```python\n(.*?)^```$", GUIDE, re.MULTILINE | re.DOTALL)
 def test_the_guide_has_every_adapter_and_every_extra() -> None:
     assert [name for name in ADAPTERS if name not in GUIDE] == []
     guides = GUIDE + "".join(
-        (ROOT / "docs" / name).read_text(encoding="utf-8") for name in ("frameworks.md", "cli.md")
+        (ROOT / "docs" / name).read_text(encoding="utf-8")
+        for name in ("frameworks.md", "cli.md", "mcp.md")
     )
     assert set(re.findall(r'pip install "hedgerow\[([\w-]+)\]"', guides)) == set(PACKAGES)
 

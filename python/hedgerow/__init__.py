@@ -7,6 +7,7 @@ Rust speed. Everything public is here; what it means is in the repository's `spe
 from __future__ import annotations
 
 import warnings
+from typing import TYPE_CHECKING, Any
 
 from ._engine import DEBUG_BUILD, __version__
 from .aliases import AliasTable
@@ -69,6 +70,9 @@ from .temporal import (
     resolved_hint_line,
 )
 
+if TYPE_CHECKING:
+    from .memory import MemoryRoot
+
 __all__ = [
     "EN_STOPWORDS",
     "NL_STOPWORDS",
@@ -87,6 +91,7 @@ __all__ = [
     "IndexStats",
     "Intent",
     "InvalidInputError",
+    "MemoryRoot",
     "MissingExtraError",
     "Node",
     "Pipeline",
@@ -136,6 +141,16 @@ __all__ = [
     "trigrams",
     "unanimity",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name != "MemoryRoot":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    # What only a root needs is slow to import.
+    from .memory import MemoryRoot  # noqa: PLC0415
+
+    return MemoryRoot
+
 
 if DEBUG_BUILD:
     warnings.warn(

@@ -24,6 +24,7 @@ _DefaultOperator = Literal["OR", "AND"]
 _Matching = Literal["spec", "extended"]
 _Vector = Buffer | Sequence[float]
 _Tokenizer = Literal["porter unicode61", "unicode61", "trigram"]
+_Ranking = Literal["auto", "memory", "fts5"]
 
 @final
 class Token:
@@ -179,10 +180,13 @@ class Index:
         dimensions: int | None = None,
         tokenizer: _Tokenizer = "porter unicode61",
         read_only: bool = False,
+        ranking: _Ranking = "auto",
     ) -> Index: ...
     @staticmethod
     def in_memory(
-        dimensions: int | None = None, tokenizer: _Tokenizer = "porter unicode61"
+        dimensions: int | None = None,
+        tokenizer: _Tokenizer = "porter unicode61",
+        ranking: _Ranking = "auto",
     ) -> Index: ...
     @property
     def path(self) -> Path | None: ...
@@ -234,6 +238,7 @@ class Index:
         dimensions: int | None,
         tokenizer: _Tokenizer,
         read_only: bool,
+        ranking: _Ranking,
     ) -> Index: ...
 
 _NodeType = Literal["episodic", "daily", "weekly", "monthly", "semantic"]

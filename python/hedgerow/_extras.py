@@ -11,6 +11,7 @@ PACKAGES = {
     "eval": ("ir_measures", "matplotlib", "numpy"),
     "langchain": ("langchain_core",),
     "llama-index": ("llama_index.core",),
+    "mcp": ("mcp",),
     "model2vec": ("model2vec",),
     "ollama": ("httpx", "tenacity"),
     "openai": ("httpx", "tenacity"),

@@ -74,7 +74,8 @@ class IndexStats:
     `schema_version` the version of its tables, `sqlite_version` the SQLite that reads it.
     `dimensions` and `embedder` say what the vectors are, None where that is not known; `vectors`
     counts the chunks that have one, and `vector_bytes` is the memory in which this handle keeps
-    them: 0 before they are first searched.
+    them: 0 before they are first searched. `ranking_bytes` is the memory with which it ranks by
+    BM25: 0 as long as FTS5 does.
     """
 
     chunks: int
@@ -87,6 +88,7 @@ class IndexStats:
     embedder: str | None
     vectors: int
     vector_bytes: int
+    ranking_bytes: int
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,15 +20,42 @@ if TYPE_CHECKING:
 
 __all__ = ["cli", "main"]
 
-_COMMANDS = ("index", "search", "reembed", "eval", "parse", "compile")
+_COMMANDS = {
+    "init": ("memory_setup", "init"),
+    "status": ("memory_setup", "status"),
+    "doctor": ("memory_setup", "doctor"),
+    "instructions": ("memory_setup", "instructions"),
+    "remember": ("memory_write", "remember"),
+    "recall": ("memory_recall", "recall"),
+    "wrapup": ("memory_write", "wrapup"),
+    "process": ("memory_write", "process"),
+    "run": ("run", "run"),
+    "mcp": ("mcp", "command"),
+    "index": ("index", "command"),
+    "search": ("search", "command"),
+    "reembed": ("reembed", "command"),
+    "eval": ("eval", "command"),
+    "parse": ("parse", "command"),
+    "compile": ("compile", "command"),
+}
+"""Each command with its module and its name there."""
+
+_OTHER_NAMES = {"agent-hint": "instructions"}
 
 _HELP = """\
-Search notes and documents with a small query language, from one SQLite file.
+Memory as Markdown files in a folder, and search in notes with a small query language.
+
+\b
+  hedgerow init --root memory
+  echo "No pellets." | hedgerow remember --type decision --title "Slugs"
+  hedgerow recall --topic "slugs"
 
 \b
   hedgerow index notes --db notes.db
   hedgerow search "winter feeding" --db notes.db
-  hedgerow search 'kube* NOT "old cluster"' --db notes.db --explain
+
+--root DIR is a memory root, --db FILE an index file. With neither, the nearest memory root is
+taken, from here upward: a folder with hedgerow.json, or whose folder `memory` has one.
 
 In a query, plain words are alternatives; "a phrase" stands together, hedg* is a beginning,
 and AND, OR and NOT in capitals join what is around them. `hedgerow COMMAND --help` says
@@ -43,12 +70,11 @@ class _LazyGroup(click.Group):
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
         return list(_COMMANDS)
 
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
-        if cmd_name not in _COMMANDS:
-            return None
-        module = importlib.import_module(f"hedgerow.cli.{cmd_name}")
-        command: click.Command = module.command
-        return command
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name in {"help", "version"}:
+            return click.Command(cmd_name, callback=lambda: _tell(ctx, cmd_name))
+        name = _OTHER_NAMES.get(cmd_name, cmd_name)
+        return load_command(name) if name in _COMMANDS else None
 
     def main(  # type: ignore[override]  # overloads, which this needs none of
         self,
@@ -64,6 +90,17 @@ class _LazyGroup(click.Group):
         return super().main(args, prog_name, standalone_mode=False, **extra)
 
 
+def load_command(name: str) -> click.Command:
+    """Import one command."""
+    module, attribute = _COMMANDS[name]
+    command: click.Command = getattr(importlib.import_module(f"hedgerow.cli.{module}"), attribute)
+    return command
+
+
+def _tell(context: click.Context, what: str) -> None:
+    click.echo(context.get_help() if what == "help" else __version__)
+
+
 @click.group(
     "hedgerow",
     cls=_LazyGroup,
@@ -71,7 +108,7 @@ class _LazyGroup(click.Group):
     help=_HELP,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-@click.version_option(__version__, "-V", "--version", message="%(prog)s %(version)s")
+@click.version_option(__version__, "-V", "-v", "--version", message="%(prog)s %(version)s")
 @click.pass_context
 def cli(context: click.Context) -> None:
     """Hold the commands together; alone, show the help."""

@@ -18,6 +18,13 @@ FAILED = 1
 USAGE = 2
 INTERRUPTED = 130
 
+_COMPLETE = "_HEDGEROW_COMPLETE"
+"""A shell sets it to ask for its script, or for what may come next."""
+
+
+class UnfinishedError(Exception):
+    """What was asked for was shown and not done, for want of an option."""
+
 
 class InterruptedRunError(Exception):
     """Ctrl-C, with a sentence that says what state things were left in."""
@@ -30,7 +37,12 @@ def run_group(
 ) -> NoReturn:
     """Run a command line and leave the process with its exit code."""
     arguments = list(sys.argv[1:] if args is None else args)
-    sys.exit(_run(group, arguments, prog_name or "hedgerow"))
+    name = prog_name or "hedgerow"
+    if _COMPLETE in os.environ:
+        from click.shell_completion import shell_complete  # noqa: PLC0415 - for shells only
+
+        sys.exit(shell_complete(group, {}, name, _COMPLETE, os.environ[_COMPLETE]))
+    sys.exit(_run(group, arguments, name))
 
 
 def _run(group: click.Group, arguments: list[str], prog_name: str) -> int:  # noqa: PLR0911 - one exit for each way to end
@@ -44,6 +56,9 @@ def _run(group: click.Group, arguments: list[str], prog_name: str) -> int:  # no
         return exit_.exit_code
     except click.UsageError as error:
         return _usage(error, as_json=as_json)
+    except UnfinishedError as error:
+        sys.stdout.flush()
+        return _report("not_applied", str(error), as_json=as_json, exit_code=USAGE)
     except HedgerowError as error:
         return _report(error.code, error.message, as_json=as_json)
     except click.ClickException as error:

@@ -15,6 +15,7 @@ from .models import embedder_of, embedder_option
 from .output import plural, visible, write_json
 from .params import TEXT, Tokenizer
 from .progress import progress_bar
+from .roots import RootCommand, root_option
 
 if TYPE_CHECKING:
     from hedgerow import Embedder
@@ -25,9 +26,12 @@ _SHOWN_OF_ONE_FILE = 3
 _DEFAULT_TOKENIZER: Tokenizer = "porter unicode61"
 
 
-@click.command("index", short_help="Read files and folders into an index.")
-@click.argument("paths", metavar="PATH...", nargs=-1, required=True, type=click.Path())
-@click.option("--db", required=True, metavar="FILE", type=TEXT, help="The index file; made if new.")
+@click.command(
+    "index", cls=RootCommand, short_help="Read files and folders, or a root, into an index."
+)
+@click.argument("paths", metavar="[PATH...]", nargs=-1, type=click.Path())
+@click.option("--db", metavar="FILE", type=TEXT, help="The index file; made if new.")
+@root_option
 @click.option(
     "--tokenizer",
     type=click.Choice(["porter unicode61", "unicode61", "trigram"]),
@@ -42,15 +46,20 @@ def command(  # noqa: PLR0913 - one argument for each option
     context: click.Context,
     *,
     paths: tuple[str, ...],
-    db: str,
+    db: str | None,
+    root: tuple[str, ...],
+    target_url: str | None,
+    remote_url: str | None,
     tokenizer: Tokenizer | None,
     embedder: str | None,
     strict: bool,
     as_json: bool,
 ) -> None:
-    """Read Markdown, text and JSON Lines under each PATH into the index --db.
+    """Read Markdown, text and JSON Lines under each PATH into the index --db; or the memory
+    root --root into its own, without PATH.
 
     \b
+      hedgerow index --root memory
       hedgerow index notes --db notes.db
       hedgerow index notes journal/2026.md --db notes.db --json
       hedgerow index notes --db notes.db --embedder ollama:nomic-embed-text
@@ -60,6 +69,29 @@ def command(  # noqa: PLR0913 - one argument for each option
     written, and what is gone from the files goes from the index. A file that cannot be read
     is named with the reason, and the rest goes on.
     """
+    if db is None:
+        if tokenizer is not None:
+            raise click.UsageError("--tokenizer goes with --db FILE.")
+        if embedder is not None:
+            raise click.UsageError(
+                "--embedder goes with --db FILE; a root names its own in hedgerow.json."
+            )
+        from .memory_recall import index_root  # noqa: PLC0415 - not needed by --help
+
+        done = index_root(
+            root=root,
+            target_url=target_url,
+            remote_url=remote_url,
+            has_paths=bool(paths),
+            as_json=as_json,
+        )
+        if strict and done.skips:
+            context.exit(FAILED)
+        return
+    if root:
+        raise click.UsageError("--db and --root exclude each other: an index file, or a root.")
+    if not paths:
+        raise click.UsageError("Missing argument 'PATH...': what to read into --db.")
     from hedgerow.ingest import IndexRun, discover  # noqa: PLC0415 - not needed by --help
 
     started = time.monotonic()

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from .highlight import snippet
 from .output import write_json
 from .params import (
     TEXT,
@@ -17,25 +16,24 @@ from .params import (
     language_options,
     ranking_options,
 )
-from .search_run import Asked, run
+from .roots import RootCommand, depth_option, limit_option, root_option
 
 if TYPE_CHECKING:
     from hedgerow import QueryExplanation
 
     from .search_run import Search
 
+_OF_A_ROOT = frozenset({"root", "target_url", "remote_url", "depth", "no_sync"})
+_OF_BOTH = frozenset({"text", "query", "limit", "as_json"})
 
-@click.command("search", short_help="Search an index.")
+
+@click.command("search", cls=RootCommand, short_help="Search an index, or a memory root.")
 @click.argument("text", type=TEXT, required=False)
 @click.option("--query", metavar="TEXT", type=TEXT, help="The same as TEXT.")
-@click.option("--db", required=True, metavar="FILE", type=TEXT, help="The index to search.")
-@click.option(
-    "--limit",
-    type=click.IntRange(min=1),
-    default=10,
-    show_default=True,
-    help="The most results to show.",
-)
+@click.option("--db", metavar="FILE", type=TEXT, help="The index to search.")
+@root_option
+@limit_option(10)
+@depth_option
 @click.option(
     "--filter",
     "given_filters",
@@ -53,19 +51,30 @@ if TYPE_CHECKING:
     help="Show what each word became, a table of where each score comes from, and the steps.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Write query, results and trace as JSON.")
+@click.pass_context
 def command(  # noqa: PLR0913 - one argument for each option
+    context: click.Context,
+    /,
     *,
     text: str | None,
     query: str | None,
+    db: str | None,
+    root: tuple[str, ...],
+    target_url: str | None,
+    remote_url: str | None,
+    limit: int,
+    depth: str,
+    no_sync: bool,
     given_filters: Any,
     alias: Any,
     explain: bool,
     as_json: bool,
     **options: Any,
 ) -> None:
-    """Search the index --db for TEXT, the best first.
+    """Search the index --db, or the memory root --root, for TEXT, the best first.
 
     \b
+      hedgerow search "slug control" --root memory --depth deep
       hedgerow search "winter feeding" --db notes.db
       hedgerow search '"hard pruning" NOT roses' --db notes.db --explain
       hedgerow search k8s --alias k8s=kubernetes,kube --db notes.db
@@ -81,8 +90,29 @@ def command(  # noqa: PLR0913 - one argument for each option
     """
     if (text is None) == (query is None):
         raise click.UsageError("Give what to search for once, as TEXT or as --query TEXT.")
+    wanted = text if text is not None else query or ""
+    _check_options(context, has_db=db is not None)
+    if db is None:
+        from .memory_recall import search_root  # noqa: PLC0415 - slow to import
+
+        search_root(
+            context,
+            root=root,
+            target_url=target_url,
+            remote_url=remote_url,
+            text=wanted,
+            limit=limit,
+            depth=depth,
+            sync=not no_sync,
+            as_json=as_json,
+        )
+        return
+    from .search_run import Asked, run  # noqa: PLC0415 - a root does without
+
     asked = Asked(
-        text=text if text is not None else query or "",
+        text=wanted,
+        db=db,
+        limit=limit,
         aliases=alias_table(alias),
         filters=filters_of(given_filters),
         **options,
@@ -96,6 +126,20 @@ def command(  # noqa: PLR0913 - one argument for each option
     from .search_text import show  # noqa: PLC0415 - brings rich, which --json does without
 
     show(search, explain=explain)
+
+
+def _check_options(context: click.Context, *, has_db: bool) -> None:
+    """Refuse options that the kind of index does not have."""
+    for param in context.command.params:
+        name = param.name or ""
+        source = context.get_parameter_source(name)
+        if name in _OF_BOTH or source is None or source.name != "COMMANDLINE":
+            continue
+        if has_db and name == "root":
+            raise click.UsageError("--db and --root exclude each other: an index file, or a root.")
+        if (name in _OF_A_ROOT) == has_db and name != "db":
+            kind = "--root DIR" if has_db else "--db FILE"
+            raise click.UsageError(f"{param.opts[0]} goes with {kind}.")
 
 
 def _as_json(search: Search, *, explain: bool) -> dict[str, Any]:
@@ -128,6 +172,8 @@ def _as_json(search: Search, *, explain: bool) -> dict[str, Any]:
 
 
 def _hit_as_json(search: Search, place: int, *, explain: bool) -> dict[str, Any]:
+    from .highlight import snippet  # noqa: PLC0415 - a root does without
+
     hit = search.hits[place]
     metadata = hit.metadata
     cut, _ = snippet(hit.content, hit.title, search.highlighter)

@@ -9,6 +9,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from .simple_yaml import simple_fields
+
 _LIMIT = 64 * 1024
 _OPENING = re.compile(r"---[ \t]*\Z")
 _CLOSING = re.compile(r"(?:---|\.\.\.)[ \t]*\Z")
@@ -83,6 +85,9 @@ def read_front_matter(lines: Sequence[str]) -> FrontMatter:  # noqa: PLR0911 - e
     if end is None:
         return FrontMatter()
     block = lines[1:end]
+    simple = simple_fields(block)
+    if simple:
+        return FrontMatter(simple, end + 1)
     try:
         value = _load("\n".join(block))
     except _InvalidYamlError as error:
@@ -124,20 +129,44 @@ def _load(text: str) -> Any:
 
 @functools.cache
 def _loader() -> Any:
-    """Make a loader of YAML 1.2 that makes plain data only, and ISO text of dates."""
+    """Make a loader of YAML 1.2 that makes plain data only, and ISO text of dates.
+
+    A number with an exponent stays the text it is: `1e3` is a name more often than a number.
+    """
     from ruamel.yaml import YAML  # noqa: PLC0415 - slow to import
     from ruamel.yaml.constructor import SafeConstructor  # noqa: PLC0415
 
     class Constructor(SafeConstructor):
-        """A safe constructor that makes no dates."""
+        """A safe constructor that makes no dates, no numbers of `1e3` and no half characters."""
 
     def iso_text(_constructor: Any, node: Any) -> str:
         return _iso_time(node.value)
 
+    def number(constructor: Any, node: Any) -> Any:
+        if "e" in node.value.lower():
+            return node.value
+        return constructor.construct_yaml_float(node)
+
+    def text(constructor: Any, node: Any) -> str:
+        return _whole_characters(constructor.construct_scalar(node))
+
+    Constructor.add_constructor("tag:yaml.org,2002:str", text)
     Constructor.add_constructor("tag:yaml.org,2002:timestamp", iso_text)
+    Constructor.add_constructor("tag:yaml.org,2002:float", number)
     loader = YAML(typ="safe", pure=True)
     loader.Constructor = Constructor
     return loader
+
+
+def _whole_characters(text: str) -> str:
+    r"""Join the pairs that JSON writes of one character, `\ud83e\udd94`; ValueError for half of one."""
+    if text.isascii() or not any("\ud800" <= character <= "\udfff" for character in text):
+        return text
+    try:
+        return text.encode("utf-16", "surrogatepass").decode("utf-16")
+    except UnicodeDecodeError:
+        message = "it has an escape of half a surrogate pair"
+    raise ValueError(message)
 
 
 def _iso_time(value: str) -> str:

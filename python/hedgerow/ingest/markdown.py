@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from .front_matter import FrontMatter, read_front_matter
 from .passages import Passage, PassageSplitter
 from .sentences import first_sentence, shorten
+from .simple_markdown import has_markup, simple_blocks
 from .source import (
     TITLE_SEPARATOR,
     Skip,
@@ -22,7 +23,7 @@ from .source import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from markdown_it import MarkdownIt
     from markdown_it.token import Token
@@ -60,16 +61,32 @@ def read_markdown(source: Source, skips: list[Skip]) -> Iterator[Chunk]:
     lines = read_text(source).split("\n")
     matter = read_front_matter(lines)
     if matter.problem:
-        reason = f"front matter is no valid YAML ({matter.problem}); used the lines that read"
-        skips.append(Skip(source.path, "bad_front_matter", reason, matter.problem_line))
+        skips.append(bad_front_matter(source, matter))
+    yield from markdown_chunks(source, lines, matter, matter.metadata)
+
+
+def bad_front_matter(source: Source, matter: FrontMatter) -> Skip:
+    """Say what is wrong with front matter of which only single lines could be read."""
+    reason = f"front matter is no valid YAML ({matter.problem}); used the lines that read"
+    return Skip(source.path, "bad_front_matter", reason, matter.problem_line)
+
+
+def markdown_chunks(
+    source: Source, lines: Sequence[str], matter: FrontMatter, metadata: Mapping[str, Any]
+) -> Iterator[Chunk]:
+    """Give the sections of a text whose front matter is read; `metadata` goes to every chunk.
+
+    Raises UnreadableSourceError when there is nothing to make a chunk of.
+    """
     # Blanked, not cut off: line numbers stay those of the file.
-    lines[: matter.body_start] = [""] * matter.body_start
+    lines = [*[""] * matter.body_start, *lines[matter.body_start :]]
     if not any(line.strip() for line in lines):
-        yield _card(source, matter)
+        yield _card(source, matter, metadata)
         return
     document = _Document(lines)
     splitter = PassageSplitter(lines, document.boundaries)
     stated = matter.text("summary", "description")
+    tags = matter.tags
     ordinal = 0
     for section in document.sections(matter.body_start):
         title = _title(section, matter, source)
@@ -83,13 +100,13 @@ def read_markdown(source: Source, skips: list[Skip]) -> Iterator[Chunk]:
                 passage,
                 title=title,
                 summary=summary,
-                tags=matter.tags,
-                metadata=matter.metadata,
+                tags=tags,
+                metadata=metadata,
             )
             ordinal += 1
 
 
-def _card(source: Source, matter: FrontMatter) -> Chunk:
+def _card(source: Source, matter: FrontMatter, metadata: Mapping[str, Any]) -> Chunk:
     """Make the chunk of a note that is all front matter: its title, summary and tags."""
     summary = matter.text("summary", "description")
     title = matter.text("title")
@@ -102,7 +119,7 @@ def _card(source: Source, matter: FrontMatter) -> Chunk:
         title=title or title_from_name(source.path),
         summary=summary,
         tags=matter.tags,
-        metadata=matter.metadata,
+        metadata=metadata,
     )
 
 
@@ -122,11 +139,21 @@ class _Document:
     def __init__(self, lines: Sequence[str]) -> None:
         self._lines = lines
         self._references: dict[str, Any] = {}
-        tokens = _block_parser().parse("\n".join(lines), self._references)
-        self._headings = list(self._find_headings(tokens))
-        self._paragraphs = list(_find_paragraphs(tokens))
+        blocks = simple_blocks(lines)
+        if blocks is not None:
+            self._headings = [
+                self._heading(block.level, block.text, block.start, block.end)
+                for block in blocks
+                if block.level
+            ]
+            self._paragraphs = [(block.start, block.text) for block in blocks if not block.level]
+            self.boundaries = {block.start: 0 for block in blocks}
+        else:
+            tokens = _block_parser().parse("\n".join(lines), self._references)
+            self._headings = list(self._find_headings(tokens))
+            self._paragraphs = list(_find_paragraphs(tokens))
+            self.boundaries = _find_boundaries(tokens)
         self._starts = [start for start, _ in self._paragraphs]
-        self.boundaries = _find_boundaries(tokens)
 
     def sections(self, start: int) -> Iterator[Section]:
         """Cut at the headings; an empty section is carried into its first subsection."""
@@ -163,11 +190,15 @@ class _Document:
     def _find_headings(self, tokens: Sequence[Token]) -> Iterator[Heading]:
         for token, inline in pairwise(tokens):
             if token.type == "heading_open" and token.level == 0 and token.map:
-                text = shorten(self._plain_text(inline.content), _LONGEST_HEADING)
-                yield Heading(int(token.tag[1]), text, token.map[0], token.map[1])
+                yield self._heading(int(token.tag[1]), inline.content, *token.map)
+
+    def _heading(self, level: int, source: str, start: int, end: int) -> Heading:
+        return Heading(level, shorten(self._plain_text(source), _LONGEST_HEADING), start, end)
 
     def _plain_text(self, source: str) -> str:
         """Take the mark-up off inline text; images, being no words, go with it."""
+        if not has_markup(source):
+            return " ".join(source[:_LONGEST_INLINE].split())
         inline = _inline_parser().parseInline(source[:_LONGEST_INLINE], self._references)
         parts = []
         for token in inline[0].children or ():

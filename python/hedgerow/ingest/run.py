@@ -13,7 +13,7 @@ from typing import Any
 
 from hedgerow import Chunk, Index, InvalidInputError
 
-from .discover import Discovery, is_within
+from .discovery import Discovery, is_within
 from .readers import read_chunks
 from .source import Skip, Source, UnreadableSourceError
 

@@ -69,10 +69,15 @@ def read_text(source: Source) -> str:
 
     Raises UnreadableSourceError for what is no text: too large, empty, binary, not UTF-8.
     """
-    text = decode(read_bytes(source)).replace("\r\n", "\n").replace("\r", "\n")
+    text = text_of(read_bytes(source))
     if not text.strip():
         raise UnreadableSourceError("empty", "the file is empty")
     return text
+
+
+def text_of(data: bytes) -> str:
+    """Decode a whole file, each line end a newline; UnreadableSourceError for what is no text."""
+    return decode(data).replace("\r\n", "\n").replace("\r", "\n")
 
 
 def read_bytes(source: Source) -> bytes:
@@ -104,6 +109,11 @@ def decode(data: bytes) -> str:
             f"the file is not UTF-8 (byte 0x{data[error.start]:02x} on line {line}); "
             "convert it to UTF-8",
         ) from error
+
+
+def printable(path: str) -> str:
+    r"""Give a file's name as text that can be shown: bytes that are no UTF-8 as `\xff`."""
+    return os.fsencode(path).decode("utf-8", "backslashreplace")
 
 
 def why_unreadable(error: OSError) -> str:

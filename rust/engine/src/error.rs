@@ -108,6 +108,8 @@ error_codes! {
         IndexClosed = "index_closed",
         /// The handle was made in the parent process.
         IndexForked = "index_forked",
+        /// The caller did not wait for the end.
+        Interrupted = "interrupted",
         /// A backup would overwrite a file.
         BackupExists = "backup_exists",
         /// The operating system refused to read or write.

@@ -11,6 +11,8 @@ use hedgerow_engine::{Error, ErrorCode, ErrorKind, Result};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
+use crate::interrupt;
+
 /// Call the engine; an error or a panic becomes an exception.
 ///
 /// A caught panic leaves nothing half-done that a later call could see: the engine's locks
@@ -19,12 +21,16 @@ pub fn call<T>(engine: impl FnOnce() -> Result<T>) -> PyResult<T> {
     guarded(engine).map_err(to_py)
 }
 
-/// [`call`] with the interpreter free for other threads.
+/// [`call`] with the interpreter free for other threads. Ctrl-C ends it soon.
 pub fn call_detached<T: Send>(
     py: Python<'_>,
     engine: impl FnOnce() -> Result<T> + Send,
 ) -> PyResult<T> {
-    py.detach(|| guarded(engine)).map_err(to_py)
+    let (result, interrupted) = py.detach(|| interrupt::watched(|| guarded(engine)));
+    if interrupted {
+        interrupt::handle(py)?;
+    }
+    result.map_err(to_py)
 }
 
 /// How long Ctrl-C may go unnoticed.

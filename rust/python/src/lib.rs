@@ -23,6 +23,7 @@ mod found;
 mod hit;
 mod index;
 mod intent;
+mod interrupt;
 mod node;
 mod pipeline;
 mod query;

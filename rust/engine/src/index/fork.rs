@@ -6,6 +6,7 @@
 //! handles close theirs before, and open them again when they are next used.
 
 use std::cell::RefCell;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard, Weak};
 
 use super::pool::Pool;
@@ -15,6 +16,8 @@ pub(super) type Shared = Arc<RwLock<Option<Pool>>>;
 
 /// Held shared by every operation, exclusively from just before a fork until just after it.
 static GATE: RwLock<()> = RwLock::new(());
+/// Whether a thread waits for the gate in order to fork.
+static DUE: AtomicBool = AtomicBool::new(false);
 /// Every handle of this process.
 static HANDLES: Mutex<Vec<Weak<RwLock<Option<Pool>>>>> = Mutex::new(Vec::new());
 
@@ -37,10 +40,17 @@ pub(super) fn register(handle: &Shared) {
     handles.push(Arc::downgrade(handle));
 }
 
+/// Whether a fork waits for what is under way; what can be done again later should make room.
+pub(super) fn is_due() -> bool {
+    DUE.load(Ordering::Relaxed)
+}
+
 /// To be called in the thread that forks, just before: wait for running operations, close the
 /// connections to files, and hold off other operations.
 pub fn before_fork() {
+    DUE.store(true, Ordering::Relaxed);
     let gate = GATE.write().unwrap_or_else(PoisonError::into_inner);
+    DUE.store(false, Ordering::Relaxed);
     let handles = HANDLES.lock().unwrap_or_else(PoisonError::into_inner);
     for handle in handles.iter().filter_map(Weak::upgrade) {
         let mut pool = handle.write().unwrap_or_else(PoisonError::into_inner);

@@ -8,11 +8,14 @@ use std::time::Duration;
 
 use rusqlite::{Connection, ErrorCode as SqliteCode, FileControl, OpenFlags, vtab::array};
 
-use super::filters;
+use super::{filters, ranking};
 use crate::error::{Error, ErrorCode, Result};
+use crate::interrupt;
 
 /// How long a connection waits for a lock that another process holds.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(30);
+/// After how many steps SQLite asks whether to go on.
+const STEPS: i32 = 1000;
 /// The largest database in memory: SQLite allocates it in one piece of less than 2 GiB.
 const MEMORY_LIMIT: i64 = 0x7fff_f000;
 
@@ -96,7 +99,7 @@ impl Location {
     fn try_connect(&self, flags: OpenFlags, read_only: bool) -> rusqlite::Result<Connection> {
         // A connection serves one thread at a time, so it needs no mutex of its own.
         let flags = flags | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_EXRESCODE;
-        let connection = match self {
+        let mut connection = match self {
             Self::File(path) => Connection::open_with_flags(path, flags)?,
             Self::Memory(number) => Connection::open_with_flags(
                 format!("file:/hedgerow-{number}?vfs=memdb"),
@@ -118,7 +121,10 @@ impl Location {
         }
         connection.set_prepared_statement_cache_capacity(32);
         array::load_module(&connection)?;
+        // Whoever waits for the call is asked every so many steps of SQLite's machine.
+        connection.progress_handler(STEPS, Some(interrupt::is_due))?;
         filters::register(&connection)?;
+        ranking::register(&connection)?;
         Ok(connection)
     }
 
@@ -182,6 +188,10 @@ impl Location {
             Some(SqliteCode::DatabaseBusy | SqliteCode::DatabaseLocked) => (
                 ErrorCode::IndexBusy,
                 format!("{self} was locked by another process for too long; try again"),
+            ),
+            Some(SqliteCode::OperationInterrupted) => (
+                ErrorCode::Interrupted,
+                format!("a call on {self} was interrupted and changed nothing; call again"),
             ),
             Some(SqliteCode::TooBig) => (
                 ErrorCode::InvalidChunk,

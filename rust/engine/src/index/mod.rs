@@ -16,6 +16,7 @@ mod paths;
 mod phrase;
 mod phrase_counts;
 mod pool;
+mod ranking;
 mod read;
 mod schema;
 mod search;
@@ -43,6 +44,7 @@ pub use filters::Filters;
 pub use fork::{after_fork, before_fork};
 pub use phrase::phrase_words;
 pub use phrase_counts::PhraseCounts;
+pub use ranking::Ranking;
 pub use read::{IndexStats, Page};
 pub use search::{Hit, MatchedChunks};
 pub use search_vector::NearestChunks;
@@ -54,6 +56,7 @@ use location::Location;
 use matrix::Matrix;
 use paths::Paths;
 use pool::Pool;
+use ranking::Ranker;
 use schema::MIGRATIONS;
 
 /// A handle on an index, for use from many threads at once.
@@ -69,6 +72,8 @@ pub struct Index {
     pool: fork::Shared,
     /// The vectors, from their first search on. Locked by those only who use the pool already.
     matrix: Mutex<Option<Arc<Matrix>>>,
+    /// What ranks in memory. It locks what it has likewise.
+    ranker: Ranker,
     /// Which chunks share a path, from the first search that groups by it on. Locked likewise;
     /// who needs both locks the vectors first.
     paths: Mutex<Option<Arc<Paths>>>,
@@ -97,22 +102,43 @@ impl Index {
     ///
     /// A file keeps the tokenizer it was made with; the default asks for none in particular.
     pub fn open(path: &Path, tokenizer: TokenizerKind, read_only: bool) -> Result<Self> {
+        Self::open_with(path, tokenizer, read_only, Ranking::default())
+    }
+
+    /// The same with a say in who ranks.
+    pub fn open_with(
+        path: &Path,
+        tokenizer: TokenizerKind,
+        read_only: bool,
+        ranking: Ranking,
+    ) -> Result<Self> {
         let location = Location::file(path, read_only)?;
-        Self::open_at(location, tokenizer, read_only)
+        Self::open_at(location, tokenizer, read_only, ranking)
     }
 
     /// Make an index in memory, gone with the handle.
     pub fn in_memory(tokenizer: TokenizerKind) -> Result<Self> {
-        Self::open_at(Location::memory(), tokenizer, false)
+        Self::in_memory_with(tokenizer, Ranking::default())
     }
 
-    fn open_at(location: Location, asked: TokenizerKind, read_only: bool) -> Result<Self> {
+    /// The same with a say in who ranks.
+    pub fn in_memory_with(tokenizer: TokenizerKind, ranking: Ranking) -> Result<Self> {
+        Self::open_at(Location::memory(), tokenizer, false, ranking)
+    }
+
+    fn open_at(
+        location: Location,
+        asked: TokenizerKind,
+        read_only: bool,
+        ranking: Ranking,
+    ) -> Result<Self> {
         let _gate = fork::enter();
         let mut connection = location.first_connection(read_only)?;
         let tokenizer = schema::prepare(&mut connection, &location, asked, read_only, MIGRATIONS)?;
         let pool = Pool::new(connection, read_only, location.path().is_none());
         let pool = Arc::new(RwLock::new(Some(pool)));
         fork::register(&pool);
+        let ranker = Ranker::new(ranking, tokenizer, location.clone(), Arc::clone(&pool));
         Ok(Self {
             process: process::id(),
             location,
@@ -120,6 +146,7 @@ impl Index {
             read_only,
             pool,
             matrix: Mutex::default(),
+            ranker,
             paths: Mutex::default(),
         })
     }
@@ -139,9 +166,15 @@ impl Index {
         self.read_only
     }
 
+    /// Who ranks by BM25.
+    pub fn ranking(&self) -> Ranking {
+        self.ranker.ranking()
+    }
+
     /// Close the connections once running operations are through; closing again does nothing.
     pub fn close(&self) -> Result<()> {
         self.check_process()?;
+        self.ranker.stop();
         let _gate = fork::enter();
         let pool = self
             .pool
@@ -153,6 +186,7 @@ impl Index {
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .take();
+        self.ranker.clear();
         self.paths
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
@@ -281,6 +315,7 @@ impl Index {
 
 impl Drop for Index {
     fn drop(&mut self) {
+        self.ranker.stop();
         // Closing inherited connections could undo what the parent process is doing: keep them.
         if process::id() != self.process {
             std::mem::forget(Arc::clone(&self.pool));

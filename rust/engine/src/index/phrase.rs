@@ -44,7 +44,7 @@ impl Index {
 pub fn phrase_words(text: &str) -> Result<Vec<String>> {
     let mut words = Vec::new();
     TokenizerKind::Unicode61.tokenize(text, |word| {
-        words.push(word.to_owned());
+        words.push(String::from_utf8_lossy(word).into_owned());
         true
     })?;
     Ok(words)

@@ -40,6 +40,8 @@ pub struct IndexStats {
     pub vectors: u64,
     /// The memory that this handle keeps the vectors in: none before they are first searched.
     pub vector_bytes: usize,
+    /// The memory that this handle ranks with: none before that is made.
+    pub ranking_bytes: usize,
 }
 
 impl Index {
@@ -118,10 +120,12 @@ impl Index {
                 embedder,
                 vectors: number("SELECT count(*) FROM embeddings WHERE length(vector) > 0")?,
                 vector_bytes: 0,
+                ranking_bytes: 0,
             })
         })?;
         Ok(IndexStats {
             vector_bytes: self.vector_bytes(),
+            ranking_bytes: self.ranker.bytes(),
             ..stats
         })
     }

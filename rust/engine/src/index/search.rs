@@ -1,15 +1,16 @@
 //! Searching the full-text index.
 
-use rusqlite::{CachedStatement, Connection, ToSql, ffi, params_from_iter};
+use rusqlite::{CachedStatement, Connection, Row, ToSql, ffi, params_from_iter};
 use serde_json::{Map, Value};
 
 use super::Index;
-use super::chunk::{COLUMNS, Chunk};
+use super::chunk::{Chunk, json};
 use super::filters::Filters;
 use super::phrase_counts::PhraseCounts;
+use super::ranking::Plan;
 use super::selection::Selection;
 use crate::error::{Error, ErrorCode, Result};
-use crate::query::{MatchOptions, Query, match_expression};
+use crate::query::{MatchExpression, MatchOptions, Query, match_expression};
 
 /// A chunk that a search found, with what put it where it is.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -108,18 +109,26 @@ impl Index {
             // A closed or inherited handle is an error whatever the query.
             return self.read(|_| Ok(MatchedChunks::default()));
         }
-        let text = expression.to_string();
+        let plan = Plan::of(&expression, self.tokenizer)?;
         let Selection { limit, filters, .. } = *selection;
         self.read_grouped(selection.group_by, |connection, paths| {
+            // Groups are made of all that match.
+            let most = paths.is_none().then_some(limit);
+            let (ranked, counts) = self.rank(connection, &plan, &expression, most, filters)?;
             let ranked = match paths {
-                None => rank(connection, &text, Some(limit), filters)?,
-                Some(paths) => paths.first_rows(rank(connection, &text, None, filters)?, limit),
+                None => ranked,
+                Some(paths) => paths.first_rows(ranked, limit),
             };
             let phrases = (selection.statistics && !ranked.is_empty())
-                .then(|| PhraseCounts::read(connection, &expression))
+                .then(|| match counts {
+                    Some(counts) => Ok(counts),
+                    None => PhraseCounts::read(connection, &expression),
+                })
                 .transpose()?;
-            let sql = format!("SELECT row, {COLUMNS} FROM knowledge_chunks WHERE row = ?");
-            let mut statement = connection.prepare_cached(&sql)?;
+            let mut statement = connection.prepare_cached(
+                "SELECT id, path, title, summary, content, metadata
+                   FROM knowledge_chunks WHERE row = ?",
+            )?;
             let hits = ranked
                 .into_iter()
                 .enumerate()
@@ -127,6 +136,25 @@ impl Index {
                 .collect::<rusqlite::Result<_>>()?;
             Ok(MatchedChunks { hits, phrases })
         })
+    }
+}
+
+impl Index {
+    /// The rows that match, best first, all of them without a limit; and how common the phrases
+    /// are, if that is known by the way.
+    fn rank(
+        &self,
+        connection: &Connection,
+        plan: &Plan,
+        expression: &MatchExpression,
+        limit: Option<usize>,
+        filters: &Filters,
+    ) -> rusqlite::Result<(Vec<Ranked>, Option<PhraseCounts>)> {
+        if let Some((ranked, counts)) = self.ranker.rank(connection, plan, limit, filters)? {
+            return Ok((ranked, Some(counts)));
+        }
+        let ranked = rank_by_fts5(connection, plan, expression, limit, filters)?;
+        Ok((ranked, None))
     }
 }
 
@@ -150,32 +178,38 @@ pub struct MatchedChunks {
 }
 
 /// A row and FTS5's score for it: negative, lower is better.
-type Ranked = (i64, f64);
+pub(super) type Ranked = (i64, f64);
 
-/// The rows that match, best first; all of them without a limit.
-fn rank(
+/// The same by FTS5.
+pub(super) fn rank_by_fts5(
     connection: &Connection,
-    expression: &str,
+    plan: &Plan,
+    expression: &MatchExpression,
     limit: Option<usize>,
     filters: &Filters,
 ) -> rusqlite::Result<Vec<Ranked>> {
+    let (expression, order) = plan.for_fts5(expression);
+    let expression = expression.to_string();
+    let order: Vec<u8> = order.into_iter().flat_map(u32::to_le_bytes).collect();
     let conditions = filters.conditions()?;
     // CROSS JOIN keeps FTS5 the outer loop: asked for single rows it would search once for each.
+    // NOT INDEXED: rows are looked up by number, not by path, of which filters may name many.
     let join = if filters.is_empty() {
         ""
     } else {
-        "CROSS JOIN knowledge_chunks AS chunk ON chunk.row = knowledge_fts.rowid"
+        "CROSS JOIN knowledge_chunks AS chunk NOT INDEXED ON chunk.row = knowledge_fts.rowid"
     };
-    // bm25() instead of the column `rank`, and no other column: that is the fast form.
+    // A function instead of the column `rank`, and no other column: that is the fast form.
     let sql = format!(
-        "SELECT knowledge_fts.rowid, bm25(knowledge_fts, 3.0, 10.0, 5.0, 4.0, 1.0) AS score
+        "SELECT knowledge_fts.rowid, hedgerow_bm25(knowledge_fts, ?) AS score
            FROM knowledge_fts {join}
           WHERE knowledge_fts MATCH ?{conditions}
           ORDER BY score, knowledge_fts.rowid LIMIT ?",
         conditions = conditions.sql()
     );
     let limit = limit.map_or(i64::MAX, |limit| i64::try_from(limit).unwrap_or(i64::MAX));
-    let values: Vec<&dyn ToSql> = std::iter::once(&expression as &dyn ToSql)
+    let values: Vec<&dyn ToSql> = [&order as &dyn ToSql, &expression]
+        .into_iter()
         .chain(conditions.values.iter().map(AsRef::as_ref))
         .chain([&limit as &dyn ToSql])
         .collect();
@@ -193,14 +227,23 @@ fn hydrate(
     place: usize,
     (row, score): Ranked,
 ) -> rusqlite::Result<Hit> {
-    let (_, chunk) = statement
-        .query_row([row], Chunk::with_row)
-        .map_err(|error| without_chunk("a row of the full-text index", error))?;
-    Ok(Hit {
-        score: -score,
-        bm25_rank: Some(place),
-        ..Hit::from(chunk)
-    })
+    // Only what a hit shows: reading texts is most of the time of a search.
+    let read = |found: &Row<'_>| {
+        Ok(Hit {
+            id: found.get(0)?,
+            path: found.get(1)?,
+            title: found.get(2)?,
+            summary: found.get(3)?,
+            content: found.get(4)?,
+            metadata: json(found, 5)?,
+            score: -score,
+            bm25_rank: Some(place),
+            ..Hit::default()
+        })
+    };
+    statement
+        .query_row([row], read)
+        .map_err(|error| without_chunk("a row of the full-text index", error))
 }
 
 /// Finding no chunk for what a search found means that the file is damaged.

@@ -1,5 +1,6 @@
 //! The expression SQLite runs, as a tree of the few shapes we ever emit (spec/compile.md).
 
+use std::borrow::Cow;
 use std::fmt::{self, Display, Formatter, Write};
 
 use super::ast::{Connective, Operator, Token, TokenKind};
@@ -31,6 +32,16 @@ impl Phrase {
         Self {
             text: token.text.clone(),
             prefix: token.kind == TokenKind::Prefix,
+        }
+    }
+
+    /// The text as FTS5 reads it: a NUL would end the expression, and the other control
+    /// characters separate words as a space does.
+    pub fn searched_text(&self) -> Cow<'_, str> {
+        if self.text.contains(char::is_control) {
+            Cow::Owned(self.text.replace(char::is_control, " "))
+        } else {
+            Cow::Borrowed(&self.text)
         }
     }
 }
@@ -111,14 +122,7 @@ impl MatchExpression {
 impl Display for Phrase {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         f.write_char('"')?;
-        for c in self.text.chars() {
-            match c {
-                '"' => f.write_str("\"\"")?,
-                // A NUL would end the expression; the others separate words as a space does.
-                c if c.is_control() => f.write_char(' ')?,
-                c => f.write_char(c)?,
-            }
-        }
+        f.write_str(&self.searched_text().replace('"', "\"\""))?;
         f.write_str(if self.prefix { "\" *" } else { "\"" })
     }
 }

@@ -118,14 +118,19 @@ pub(super) fn selection<'a>(setup: &Setup<'_>, request: &Request<'a>) -> Selecti
     }
 }
 
-/// An error that only this leg has; one of the caller, or of a handle that is gone, is passed on.
+/// An error that only this leg has; one of the caller, who may be gone, or of a handle that is,
+/// is passed on.
 fn of_the_leg(error: Error) -> Result<Error> {
     let code = error.code();
     let caller = matches!(
         code.kind(),
         ErrorKind::InvalidInput | ErrorKind::QueryTooLarge
     );
-    if caller || matches!(code, ErrorCode::IndexClosed | ErrorCode::IndexForked) {
+    let gone = matches!(
+        code,
+        ErrorCode::IndexClosed | ErrorCode::IndexForked | ErrorCode::Interrupted
+    );
+    if caller || gone {
         return Err(error);
     }
     Ok(error)

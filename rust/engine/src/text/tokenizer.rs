@@ -1,7 +1,7 @@
 //! FTS5's own tokenizers, called through its C interface, so that tokens are the index's.
 //!
-//! The one place in the engine with `unsafe` code: SQLite hands its tokenizers out as C
-//! function pointers (<https://sqlite.org/fts5.html#extending_fts5>).
+//! With `unsafe` code, as in `index/ranking/function.rs` and nowhere else in the engine: SQLite
+//! hands its tokenizers out as C function pointers (<https://sqlite.org/fts5.html#extending_fts5>).
 #![allow(unsafe_code)]
 
 use std::cell::RefCell;
@@ -69,8 +69,8 @@ impl TokenizerKind {
         Ok(found)
     }
 
-    /// Call `visit` with each token of `text` in order, until it returns false.
-    pub fn tokenize(self, text: &str, mut visit: impl FnMut(&str) -> bool) -> Result<()> {
+    /// Call `visit` with the bytes of each token of `text` in order, until it returns false.
+    pub fn tokenize(self, text: &str, mut visit: impl FnMut(&[u8]) -> bool) -> Result<()> {
         thread_local! {
             // unicode61 folds into a buffer of its own, so an instance serves one thread.
             static INSTANCES: RefCell<[Option<Tokenizer>; 3]> = const { RefCell::new([const { None }; 3]) };
@@ -93,7 +93,7 @@ struct Tokenizer {
     _connection: Connection,
 }
 
-type Visitor<'a> = &'a mut dyn FnMut(&str) -> bool;
+type Visitor<'a> = &'a mut dyn FnMut(&[u8]) -> bool;
 
 impl Tokenizer {
     fn create(kind: TokenizerKind) -> Result<Self> {
@@ -195,7 +195,7 @@ unsafe extern "C" fn on_token(
             std::slice::from_raw_parts(token.cast::<u8>(), length),
         )
     };
-    if visit(&String::from_utf8_lossy(bytes)) {
+    if visit(bytes) {
         ffi::SQLITE_OK
     } else {
         ffi::SQLITE_DONE
@@ -206,7 +206,7 @@ unsafe extern "C" fn on_token(
 ///
 /// # Safety
 /// The pointer is valid only while `connection` is open.
-unsafe fn fts5_api(connection: &Connection) -> Result<*mut ffi::fts5_api> {
+pub(crate) unsafe fn fts5_api(connection: &Connection) -> Result<*mut ffi::fts5_api> {
     let mut api: *mut ffi::fts5_api = ptr::null_mut();
     let mut statement: *mut ffi::sqlite3_stmt = ptr::null_mut();
     // SAFETY: the statement is finalised before `api`, which it writes through, goes away.
@@ -250,7 +250,7 @@ mod tests {
     fn tokens(kind: TokenizerKind, text: &str) -> Vec<String> {
         let mut found = Vec::new();
         kind.tokenize(text, |token| {
-            found.push(token.to_owned());
+            found.push(String::from_utf8(token.to_vec()).unwrap());
             true
         })
         .unwrap();

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from hedgerow import InvalidInputError
 
 from .readers import JSONL_SUFFIXES, MARKDOWN_SUFFIXES, TEXT_SUFFIXES
-from .source import Skip, Source, why_unreadable
+from .source import Skip, Source, printable, why_unreadable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -59,11 +59,6 @@ def discover(paths: Sequence[str]) -> Discovery:
     for path in paths:
         walk.visit(path)
     return walk.found
-
-
-def printable(path: str) -> str:
-    r"""Give a file's name as text that can be shown: bytes that are no UTF-8 as `\xff`."""
-    return os.fsencode(path).decode("utf-8", "backslashreplace")
 
 
 class _Walk:

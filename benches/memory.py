@@ -1,0 +1,89 @@
+"""How long a memory root of many notes takes: python benches/memory.py [NOTES].
+
+Each figure is the best of a few tries, so that a busy machine does not count.
+"""
+
+from __future__ import annotations
+
+import random
+import shutil
+import subprocess
+import sys
+import sysconfig
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import hedgerow as hr
+
+TYPES = ("note", "session", "finding", "decision", "preference", "page")
+SEED = 20260418
+
+
+def main() -> None:
+    """Make the notes, then time each step on them."""
+    count = int(sys.argv[1]) if len(sys.argv) > 1 else 10_000
+    with tempfile.TemporaryDirectory() as folder:
+        words = write_notes(Path(folder), count)
+        root = hr.MemoryRoot.open(folder)
+        query = " ".join(words[7:10])
+        report("start: hedgerow --version", command("--version"))
+        report("start: import hedgerow, MemoryRoot", python("import hedgerow; hedgerow.MemoryRoot"))
+        report(f"first sync of {count:,} notes", lambda: first_sync(root), tries=2)
+        report("sync of unchanged notes", root.sync)
+        report("index (sync and manifest)", root.index)
+        report("remember (write and index)", lambda: root.remember("Beer.", title="Slugs"))
+        report("recall, check for changes included", lambda: root.recall(query))
+        report("recall --no-sync", lambda: root.recall(query, sync=False))
+        recall = command("recall", "--root", folder, "--topic", query)
+        report("hedgerow recall, start included", recall)
+
+
+def write_notes(root: Path, count: int) -> list[str]:
+    """Write notes of some 120 words each; give the words."""
+    chance = random.Random(SEED)
+    letters = "abcdefghijklmnopqrstuvwxyz"
+    words = ["".join(chance.choices(letters, k=chance.randint(3, 9))) for _ in range(3000)]
+    for number in range(count):
+        kind = TYPES[number % len(TYPES)]
+        title = " ".join(chance.choices(words, k=4))
+        body = "\n\n".join(" ".join(chance.choices(words, k=40)) + "." for _ in range(3))
+        matter = f'---\ntype: "{kind}"\ntitle: "{title}"\ndate: 2026-01-{number % 28 + 1:02}\n---\n'
+        file = root / f"{kind}s" / f"2026-01-{number % 28 + 1:02}-n{number:05}.md"
+        file.parent.mkdir(exist_ok=True)
+        file.write_text(f"{matter}\n# {title}\n\n{body}\n")
+    return words
+
+
+def first_sync(root: hr.MemoryRoot) -> None:
+    """Sync without anything derived."""
+    root.close()
+    shutil.rmtree(root.path / ".hedgerow", ignore_errors=True)
+    root.sync()
+
+
+def command(*arguments: str) -> Callable[[], object]:
+    """Make a run of `hedgerow`."""
+    program = str(Path(sysconfig.get_path("scripts")) / "hedgerow")
+    return lambda: subprocess.run([program, *arguments], check=True, capture_output=True)  # noqa: S603
+
+
+def python(code: str) -> Callable[[], object]:
+    """Make a run of the interpreter."""
+    return lambda: subprocess.run([sys.executable, "-c", code], check=True)  # noqa: S603
+
+
+def report(what: str, call: Callable[[], object], tries: int = 7) -> None:
+    """Time a call and print the best and the median."""
+    taken = []
+    for _ in range(tries):
+        started = time.perf_counter()
+        call()
+        taken.append(time.perf_counter() - started)
+    best, median = min(taken), sorted(taken)[len(taken) // 2]
+    print(f"{what:40} {best * 1000:8.1f} ms best {median * 1000:8.1f} ms median", flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,39 @@
+"""`hedgerow mcp`: a memory root for agents that speak the Model Context Protocol."""
+
+from __future__ import annotations
+
+import click
+
+from hedgerow import HedgerowError, MissingExtraError
+from hedgerow._extras import imports_of
+
+from .roots import RootCommand, open_root, root_option
+
+
+@click.command("mcp", cls=RootCommand, short_help="Serve a memory root to agents, over stdio.")
+@root_option
+def command(*, root: tuple[str, ...], target_url: str | None, remote_url: str | None) -> None:
+    """Serve a memory root to an agent over standard input and output.
+
+    \b
+      hedgerow mcp
+      hedgerow mcp --root memory
+
+    The tools are memory_search, memory_recall, memory_remember and memory_status. An agent
+    starts this command by itself; docs/mcp.md shows how to tell it to. Needs the extra "mcp":
+    pip install "hedgerow[mcp]"
+    """
+    memory = open_root(root, target_url, remote_url)
+    try:
+        with imports_of("mcp", needed_by="hedgerow mcp"):
+            from hedgerow.mcp import build_server  # noqa: PLC0415 - slow to import
+    except ImportError as error:
+        if isinstance(error, HedgerowError):
+            raise
+        raise MissingExtraError(
+            f"hedgerow mcp needs another version of the package mcp ({error}); "
+            'run: pip install "hedgerow[mcp]"',
+            code="missing_extra",
+        ) from error
+    with memory:
+        build_server(memory).run()

@@ -1,0 +1,137 @@
+"""`hedgerow recall`, and `search` and `index` where they are about a memory root."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from .output import plural, visible, write_json
+from .params import TEXT
+from .roots import (
+    NO_ROOT,
+    RootCommand,
+    depth_option,
+    json_option,
+    limit_option,
+    open_root,
+    root_option,
+)
+
+if TYPE_CHECKING:
+    from hedgerow.memory.recall import Recall, Recalled
+    from hedgerow.memory.sync import SyncReport
+
+_RECIPE = "memory:"
+
+
+@click.command("recall", cls=RootCommand, short_help="Find what a memory root knows.")
+@root_option
+@click.option("--topic", metavar="TEXT", type=TEXT, help="What to recall.")
+@click.option("--query", metavar="TEXT", type=TEXT, help="The same, where there is no --topic.")
+@limit_option(5)
+@depth_option
+@json_option
+@click.pass_context
+def recall(  # noqa: PLR0913 - one argument for each option
+    context: click.Context,
+    *,
+    root: tuple[str, ...],
+    target_url: str | None,
+    remote_url: str | None,
+    topic: str | None,
+    query: str | None,
+    limit: int,
+    depth: str,
+    no_sync: bool,
+    as_json: bool,
+) -> None:
+    """Find what the memory root knows about a topic, the best first.
+
+    \b
+      hedgerow recall --topic "slug control"
+      hedgerow recall --query "when do we cut?" --limit 10 --depth deep --json
+
+    The index is brought up to date first. Finding nothing is no error.
+    """
+    wanted = topic or query
+    if not wanted:
+        raise click.UsageError("Give what to recall, as --topic TEXT or --query TEXT.")
+    memory = open_root(root, target_url, remote_url)
+    found = memory.recall(wanted, limit=limit, depth=depth, sync=not no_sync)
+    if as_json:
+        write_json(found.to_dict(mode_of(context, "recall")))
+        return
+    click.echo(f"Prior memory scan for: {visible(found.query)}\n")
+    show_results(found)
+
+
+def search_root(  # noqa: PLR0913 - one argument for each option
+    context: click.Context,
+    *,
+    root: tuple[str, ...],
+    target_url: str | None,
+    remote_url: str | None,
+    text: str,
+    limit: int,
+    depth: str,
+    sync: bool,
+    as_json: bool,
+) -> None:
+    """Search a memory root as `search` without an index file does."""
+    memory = open_root(root, target_url, remote_url, NO_ROOT)
+    found = memory.recall(text, limit=limit, depth=depth, sync=sync)
+    if as_json:
+        write_json(found.to_dict(mode_of(context, "search")))
+    else:
+        show_results(found)
+
+
+def index_root(
+    *,
+    root: tuple[str, ...],
+    target_url: str | None,
+    remote_url: str | None,
+    has_paths: bool,
+    as_json: bool,
+) -> SyncReport:
+    """Index a memory root as `index` without an index file does."""
+    memory = open_root(root, target_url, remote_url, NO_ROOT)
+    if has_paths:
+        raise click.UsageError(
+            f"The memory root {memory.path} is indexed whole: leave PATH out, or name an index "
+            "file with --db FILE."
+        )
+    report = memory.index()
+    if as_json:
+        write_json(report.to_dict())
+        return report
+    for skip in report.skips:
+        click.echo(f"Left out: {visible(str(skip))}", err=True)
+    click.echo(
+        f"Indexed {plural(report.documents, 'Markdown document')} in {visible(report.root)}: "
+        f"{report.added:,} added, {report.changed:,} changed, {report.removed:,} removed."
+    )
+    return report
+
+
+def mode_of(context: click.Context, name: str) -> str:
+    """Name the command in its result, as a recipe where it was run as one."""
+    is_recipe = (context.info_name or "").startswith(_RECIPE)
+    return f"{_RECIPE}{name}" if is_recipe else name
+
+
+def show_results(found: Recall) -> None:
+    """Print results, or that there are none."""
+    if not found.results:
+        click.echo("No memory matches found.")
+        return
+    blocks = (_block(place, one) for place, one in enumerate(found.results, start=1))
+    click.echo("\n\n".join(blocks))
+
+
+def _block(place: int, one: Recalled) -> str:
+    session = f" session={one.session_id}" if one.session_id else ""
+    where = f"{one.file}:{one.line_start}-{one.line_end}"
+    head = visible(f"{place}. {where}{session} score={one.score:.2f}")
+    return f"{head}\n   {visible(one.snippet)}"

@@ -1,0 +1,147 @@
+"""`hedgerow init`, `status`, `doctor` and `instructions`: setting a memory root up."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from .failures import FAILED
+from .output import visible, write_json
+from .roots import (
+    RootCommand,
+    find_root,
+    json_option,
+    named_root,
+    open_root,
+    refuse_remote,
+    root_option,
+)
+
+if TYPE_CHECKING:
+    from hedgerow.memory.doctor import Diagnosis
+
+
+@click.command("init", cls=RootCommand, short_help="Make a folder a memory root.")
+@root_option
+@click.option("--force", is_flag=True, help="Write the configuration afresh.")
+@json_option
+def init(
+    *,
+    root: tuple[str, ...],
+    target_url: str | None,
+    remote_url: str | None,
+    force: bool,
+    as_json: bool,
+) -> None:
+    """Make the folder --root a memory root.
+
+    \b
+      hedgerow init --root memory
+      hedgerow init --root memory --json
+
+    Writes hedgerow.json, the folders of memories and a line in .gitignore. What is there
+    stays. Commit all but .hedgerow/, which can be made again.
+    """
+    refuse_remote(target_url, remote_url)
+    from hedgerow.memory.locate import root_from_environment  # noqa: PLC0415 - slow to import
+
+    path = named_root(root) or root_from_environment()
+    if path is None:
+        raise click.UsageError("Missing option '--root': name the folder, as in --root memory.")
+    from hedgerow.memory import MemoryRoot  # noqa: PLC0415
+
+    done = MemoryRoot.initialize(path, force=force)
+    if as_json:
+        write_json(done.to_dict())
+        return
+    state = "written" if done.config_created else "existing"
+    click.echo(f"Memory root: {visible(done.root)}")
+    click.echo(f"Config: {done.config_file} (schema v{done.schema_version}, {state})")
+    click.echo(f"Folders: {', '.join(done.memory_dirs)}")
+    ignored = "added .hedgerow/" if done.gitignore_updated else "has .hedgerow/ already"
+    click.echo(f".gitignore: {ignored}")
+
+
+@click.command("status", cls=RootCommand, short_help="Say what a memory root is.")
+@root_option
+@json_option
+def status(
+    *, root: tuple[str, ...], target_url: str | None, remote_url: str | None, as_json: bool
+) -> None:
+    """Say which memory root is meant, and whether this hedgerow can work with it.
+
+    \b
+      hedgerow status
+      hedgerow status --root memory --json
+    """
+    found = open_root(root, target_url, remote_url).status()
+    if as_json:
+        write_json(found.to_dict())
+        return
+    click.echo(f"Memory root: {visible(found.root)}")
+    click.echo(f"Initialized: {'yes' if found.initialized else 'no'}")
+    if found.config_file:
+        click.echo(f"Config: {found.config_file} (schema v{found.schema_version})")
+    click.echo(f"Compatible: {'yes' if found.compatible else 'no'}")
+    click.echo(visible(found.message))
+
+
+@click.command("doctor", cls=RootCommand, short_help="Check that everything works.")
+@root_option
+@json_option
+@click.pass_context
+def doctor(
+    context: click.Context,
+    *,
+    root: tuple[str, ...],
+    target_url: str | None,  # noqa: ARG001 - doctor looks at this machine whatever the target
+    remote_url: str | None,  # noqa: ARG001
+    as_json: bool,
+) -> None:
+    """Check the engine, the memory root, permissions, the index and agent integrations.
+
+    \b
+      hedgerow doctor
+      hedgerow doctor --root memory --json
+
+    Looks at --root, else HEDGEROW_MEMORY_ROOT, else the nearest upward, else
+    ~/.hedgerow/memory. Exits with 1 when something is wrong; an index that is missing or
+    behind, and integrations that are not installed, are no more than warnings.
+    """
+    from hedgerow.memory.doctor import diagnose  # noqa: PLC0415 - slow to import
+    from hedgerow.memory.locate import default_root  # noqa: PLC0415
+
+    try:
+        path = find_root(root)
+    except click.UsageError:
+        if root:
+            raise
+        path = default_root()
+    found = diagnose(path)
+    if as_json:
+        write_json(found.to_dict())
+    else:
+        _show_diagnosis(found)
+    if not found.ok:
+        context.exit(FAILED)
+
+
+def _show_diagnosis(found: Diagnosis) -> None:
+    click.echo("hedgerow doctor: ok" if found.ok else "hedgerow doctor: attention needed")
+    for name, check in found.checks():
+        mark = "ok" if check.ok else "warning" if check.is_warning else "FAILED"
+        click.echo(f"{name}: {mark}: {visible(check.message)}")
+
+
+@click.command("instructions", short_help="Print a hint for agents.")
+def instructions() -> None:
+    """Print Markdown that tells an agent how to use a memory root; add it to its rules.
+
+    \b
+      hedgerow instructions
+      hedgerow instructions >> AGENTS.md
+    """
+    from hedgerow.memory.instructions import INSTRUCTIONS  # noqa: PLC0415
+
+    click.echo(INSTRUCTIONS, nl=False)

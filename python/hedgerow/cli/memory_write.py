@@ -1,0 +1,169 @@
+"""`hedgerow remember`, `wrapup` and `process`: writing into a memory root."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from hedgerow import InvalidInputError
+
+from .failures import UnfinishedError
+from .memory_recall import show_results
+from .output import visible, write_json
+from .params import TEXT
+from .roots import (
+    RootCommand,
+    json_option,
+    limit_option,
+    open_root,
+    read_stdin,
+    required_title,
+    root_option,
+    tag_option,
+)
+
+if TYPE_CHECKING:
+    from hedgerow.memory.process import Processed
+
+_TYPES = ("note", "session", "finding", "decision", "preference", "page")
+
+
+@click.command("remember", cls=RootCommand, short_help="Keep a text as a memory.")
+@root_option
+@click.option("--title", metavar="TEXT", type=TEXT, help="Its title.  [required]")
+@click.option(
+    "--type", "kind", type=click.Choice(_TYPES), default="note", show_default=True, help="Its kind."
+)
+@tag_option
+@json_option
+def remember(  # noqa: PLR0913 - one argument for each option
+    *,
+    root: tuple[str, ...],
+    target_url: str | None,
+    remote_url: str | None,
+    title: str | None,
+    kind: str,
+    tags: tuple[str, ...],
+    as_json: bool,
+) -> None:
+    """Write standard input as a new Markdown file, and index it.
+
+    \b
+      echo "No pellets." | hedgerow remember --type decision --title "Slugs"
+      hedgerow remember --title "Hedge plan" --tag hedge < plan.md
+    """
+    line = required_title(title)
+    memory = open_root(root, target_url, remote_url)
+    done = memory.remember(read_stdin(), title=line, type=kind, tags=tags)
+    if done.problem:
+        click.echo(f"Not indexed yet: {visible(done.problem)}. The next recall reads it.", err=True)
+    if as_json:
+        write_json(done.to_dict())
+    else:
+        click.echo(f"Remembered: {visible(done.file)}")
+
+
+@click.command("wrapup", cls=RootCommand, short_help="Keep what a session came to.")
+@root_option
+@click.option("--title", metavar="TEXT", type=TEXT, help="Its title.  [required]")
+@click.option("--topic", metavar="TEXT", type=TEXT, help="Recall this first, and note it.")
+@limit_option(5)
+@tag_option
+@json_option
+def wrapup(  # noqa: PLR0913 - one argument for each option
+    *,
+    root: tuple[str, ...],
+    target_url: str | None,
+    remote_url: str | None,
+    title: str | None,
+    topic: str | None,
+    limit: int,
+    tags: tuple[str, ...],
+    as_json: bool,
+) -> None:
+    """Write standard input as the wrapup of a session.
+
+    \b
+      hedgerow wrapup --title "Hedge planning" < wrapup.md
+      hedgerow wrapup --title "Hedges" --topic hedge --limit 3 < wrapup.md
+
+    It has four level-2 headings, in any order, each with text: Findings, Decisions,
+    Conflicts / Corrections, Open Questions.
+    """
+    line = required_title(title)
+    memory = open_root(root, target_url, remote_url)
+    done = memory.wrapup(read_stdin(), title=line, topic=topic or None, limit=limit, tags=tags)
+    if as_json:
+        write_json(done.to_dict())
+        return
+    if done.related is None:
+        click.echo("Related memory preflight skipped: --topic not provided.")
+    else:
+        click.echo(f"Related memory for: {visible(done.related.query)}\n")
+        show_results(done.related)
+        click.echo()
+    click.echo(f"Wrote session wrapup: {visible(done.file)}\n")
+    click.echo(visible(done.body))
+
+
+@click.command("process", cls=RootCommand, short_help="Look through memories, or make a page.")
+@root_option
+@click.option(
+    "--mode", required=True, type=click.Choice(["lint", "synthesize"]), help="What to do."
+)
+@click.option("--apply", is_flag=True, help="Do it; without, only what would be done is shown.")
+@click.option("--topic", metavar="TEXT", type=TEXT, help="Only memories about this.")
+@click.option(
+    "--since", metavar="WHEN", type=TEXT, help="Only memories since a date, or 30d, or 2w."
+)
+@click.option(
+    "--limit",
+    type=click.IntRange(min=1),
+    help="The most memories to look at.  [default: lint 100, synthesize 8]",
+)
+@json_option
+def process(  # noqa: PLR0913 - one argument for each option
+    *,
+    root: tuple[str, ...],
+    target_url: str | None,
+    remote_url: str | None,
+    mode: str,
+    apply: bool,
+    topic: str | None,
+    since: str | None,
+    limit: int | None,
+    as_json: bool,
+) -> None:
+    """Work over the memories of a root.
+
+    \b
+      hedgerow process --mode lint --apply
+      hedgerow process --mode synthesize --topic "hedge" --apply
+
+    lint writes a report of what deserves a look: pages without sources or out of date, double
+    titles, declared conflicts, open questions that seem answered. synthesize writes or updates
+    a page about --topic, made of lines that memories have.
+    """
+    memory = open_root(root, target_url, remote_url)
+    try:
+        done = memory.process(mode, apply=apply, topic=topic, since=since, limit=limit)
+    except InvalidInputError as error:
+        if error.code == "invalid_option":
+            raise click.UsageError(error.message) from error
+        raise
+    if as_json:
+        write_json(done.to_dict())
+    else:
+        _show_processed(done)
+    if not apply:
+        raise UnfinishedError("Nothing was written: this is what would be. To do it, add --apply.")
+
+
+def _show_processed(done: Processed) -> None:
+    click.echo(f"Mode: {done.mode}")
+    click.echo(f"Applied: {'yes' if done.applied else 'no'}")
+    for file in done.files:
+        click.echo(f"File: {visible(file)}")
+    for sentence in done.summary:
+        click.echo(f"- {visible(sentence)}")

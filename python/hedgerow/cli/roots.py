@@ -1,0 +1,182 @@
+"""What the commands of memory roots share: their options, which root they mean, what they read."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from hedgerow import HedgerowError, InvalidInputError, __version__
+
+from .params import TEXT
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from hedgerow.memory import MemoryRoot
+
+    F = TypeVar("F", bound=Callable[..., Any])
+
+NO_ROOT = (
+    "Missing option '--db' or '--root': there is no memory root here or in a folder above. Name "
+    "one with --root DIR or HEDGEROW_MEMORY_ROOT, make one with: hedgerow init --root DIR, or "
+    "name an index file with --db FILE."
+)
+NO_ROOT_FOR_MEMORY = (
+    "Missing option '--root': there is no memory root here or in a folder above. Name one with "
+    "--root DIR or HEDGEROW_MEMORY_ROOT, or make one with: hedgerow init --root DIR"
+)
+
+
+class RootCommand(click.Command):
+    """A command whose `--limit` may stand without its value; other options may not.
+
+    `--version` counts wherever it stands.
+    """
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Drop a `--limit` without a value, and name any other option that has none."""
+        if ctx.resilient_parsing:
+            # For a completion: the value is what is being typed.
+            return super().parse_args(ctx, args)
+        end = args.index("--") if "--" in args else len(args)
+        if "--version" in args[:end]:
+            click.echo(__version__)
+            ctx.exit()
+        kept = []
+        for place, argument in enumerate(args[:end]):
+            following = args[place + 1] if place + 1 < end else "--"
+            if self._takes_value(argument) and following.startswith("--"):
+                if argument == "--limit":
+                    continue
+                raise click.UsageError(f"{argument} requires a value.", ctx)
+            kept.append(argument)
+        return super().parse_args(ctx, kept + args[end:])
+
+    def _takes_value(self, argument: str) -> bool:
+        return any(
+            isinstance(param, click.Option) and argument in param.opts and not param.is_flag
+            for param in self.params
+        )
+
+
+def root_option(command: F) -> F:
+    """Add `--root`, of which the first counts, and the options of targets that are not yet."""
+    for name in ("--remote-url", "--target-url"):
+        command = click.option(name, hidden=True, type=TEXT)(command)
+    return click.option(
+        "--root",
+        metavar="DIR",
+        type=TEXT,
+        multiple=True,
+        help="The memory root.  [default: HEDGEROW_MEMORY_ROOT, else the nearest upward]",
+    )(command)
+
+
+def json_option(command: F) -> F:
+    """Add `--json`."""
+    return click.option("--json", "as_json", is_flag=True, help="Write the result as JSON.")(
+        command
+    )
+
+
+def limit_option(default: int) -> Callable[[F], F]:
+    """Add `--limit`; without a value it means its default."""
+    return click.option(
+        "--limit",
+        type=click.IntRange(min=1),
+        default=default,
+        show_default=True,
+        help="The most results to show.",
+    )
+
+
+def depth_option(command: F) -> F:
+    """Add `--depth` and `--no-sync`."""
+    depth = click.option(
+        "--depth",
+        type=click.Choice(["shallow", "normal", "deep"]),
+        default="normal",
+        show_default=True,
+        help="shallow prefers pages and decisions, deep lets sessions come up.",
+    )
+    stands = click.option(
+        "--no-sync", is_flag=True, help="Read the index as it stands, without looking at files."
+    )
+    return depth(stands(command))
+
+
+def tag_option(command: F) -> F:
+    """Add `--tag`, which may be repeated."""
+    return click.option(
+        "--tag", "tags", metavar="TAG", type=TEXT, multiple=True, help="May be repeated."
+    )(command)
+
+
+def refuse_remote(target_url: str | None, remote_url: str | None) -> None:
+    """Raise the error that says that memory elsewhere is not supported yet."""
+    for flag, url in (("--target-url", target_url), ("--remote-url", remote_url)):
+        if url is not None:
+            raise HedgerowError(
+                f"{flag} {url}: remote memory is recognised but not implemented yet; use a "
+                "folder on this machine with --root DIR",
+                code="not_implemented",
+            )
+
+
+def find_root(given: Sequence[str], missing: str = NO_ROOT_FOR_MEMORY) -> Path:
+    """Give the root that is meant: named, or in the environment, or the nearest upward."""
+    from hedgerow.memory.locate import nearest_root, root_from_environment  # noqa: PLC0415
+
+    named = named_root(given)
+    if named is not None:
+        return named
+    found = root_from_environment() or nearest_root(Path.cwd())
+    if found is None:
+        raise click.UsageError(missing)
+    return found
+
+
+def named_root(given: Sequence[str]) -> Path | None:
+    """Give the first `--root`; a blank one is an error."""
+    if not given:
+        return None
+    if not given[0].strip():
+        raise click.UsageError("--root must not be empty; give a folder.")
+    return Path(given[0].strip())
+
+
+def open_root(
+    given: Sequence[str],
+    target_url: str | None,
+    remote_url: str | None,
+    missing: str = NO_ROOT_FOR_MEMORY,
+) -> MemoryRoot:
+    """Open the root that is meant."""
+    refuse_remote(target_url, remote_url)
+    path = find_root(given, missing)
+    from hedgerow.memory import MemoryRoot  # noqa: PLC0415 - slow to import
+
+    return MemoryRoot.open(path)
+
+
+def required_title(title: str | None) -> str:
+    """Give the title; an empty one counts as none."""
+    if not title:
+        raise click.UsageError("Missing option '--title': give the memory a title.")
+    return title
+
+
+def read_stdin() -> str:
+    """Read all of standard input as UTF-8."""
+    if sys.stdin.isatty():
+        click.echo("Type the text, then Ctrl-D on a line of its own.", err=True)
+    try:
+        return sys.stdin.buffer.read().decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise InvalidInputError(
+            f"standard input is not UTF-8 (byte {error.start}); convert it",
+            code="invalid_note",
+        ) from error

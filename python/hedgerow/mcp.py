@@ -1,0 +1,164 @@
+"""A memory root as tools for agents: the Model Context Protocol (docs/mcp.md).
+
+Needs the extra "mcp"; imported by `hedgerow mcp` alone.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from mcp.server import MCPServer
+from mcp.server.mcpserver.exceptions import ToolError
+from mcp_types import ToolAnnotations
+from pydantic import Field
+from typing_extensions import NotRequired, TypedDict
+
+from ._engine import __version__
+from .errors import HedgerowError
+from .memory import MemoryRoot
+from .memory.instructions import INSTRUCTIONS
+
+__all__ = ["build_server"]
+
+_NAME = "hedgerow"
+
+Depth = Annotated[
+    Literal["shallow", "normal", "deep"],
+    Field(description="shallow: pages and decisions first; deep: raw sessions too"),
+]
+Limit = Annotated[int, Field(ge=1, le=100, description="The most results")]
+
+
+class Provenance(TypedDict):
+    """Where a memory stands: a file below the root, its lines from 1, its front matter."""
+
+    file: str
+    lineStart: int
+    lineEnd: int
+    sessionId: NotRequired[str]
+    session_id: NotRequired[str]
+    metadata: dict[str, Any]
+
+
+class Result(TypedDict):
+    """One memory that was found, at its best passage."""
+
+    id: str
+    score: float
+    snippet: str
+    sessionId: NotRequired[str]
+    session_id: NotRequired[str]
+    provenance: Provenance
+    scoreBreakdown: dict[str, Any]
+
+
+class Found(TypedDict):
+    """What was found, the best first; no results means that nothing is known."""
+
+    root: str
+    query: str
+    depth: str
+    results: list[Result]
+    mode: str
+
+
+class Written(TypedDict):
+    """A memory that was written: its file below the root, and whether it can be found yet."""
+
+    file: str
+    indexed: bool
+
+
+class Status(TypedDict):
+    """What the memory root is; the documents and the changes are those of the index."""
+
+    root: str
+    initialized: bool
+    compatible: bool
+    message: str
+    configFile: NotRequired[str]
+    schemaVersion: NotRequired[int]
+    documents: NotRequired[int]
+    stale: NotRequired[int]
+    retrieval: NotRequired[str]
+
+
+def build_server(root: MemoryRoot) -> MCPServer[Any]:
+    """Make the server for one root; `run()` serves it on standard input and output."""
+    server: MCPServer[Any] = MCPServer(
+        _NAME, version=__version__, instructions=INSTRUCTIONS, log_level="WARNING"
+    )
+    tools = _Tools(root)
+    reads = ToolAnnotations(read_only_hint=True, open_world_hint=False)
+    writes = ToolAnnotations(
+        read_only_hint=False, destructive_hint=False, idempotent_hint=False, open_world_hint=False
+    )
+    server.add_tool(tools.search, "memory_search", annotations=reads, structured_output=True)
+    server.add_tool(tools.recall, "memory_recall", annotations=reads, structured_output=True)
+    server.add_tool(tools.remember, "memory_remember", annotations=writes, structured_output=True)
+    server.add_tool(tools.status, "memory_status", annotations=reads, structured_output=True)
+    return server
+
+
+class _Tools:
+    """The tools of one root; their docstrings are what agents read."""
+
+    def __init__(self, root: MemoryRoot) -> None:
+        self._root = root
+
+    def search(
+        self,
+        query: Annotated[
+            str, Field(description='Words, "a phrase", hedg* or AND, OR, NOT in capitals')
+        ],
+        limit: Limit = 10,
+        depth: Depth = "normal",
+    ) -> Found:
+        """Search the project's memory for a question or words. Cite the files you use."""
+        return self._find(query, limit, depth, "search")
+
+    def recall(
+        self,
+        topic: Annotated[str, Field(description="What the task at hand is about")],
+        limit: Limit = 5,
+        depth: Depth = "normal",
+    ) -> Found:
+        """Recall what the project's memory knows about a topic, before working on it."""
+        return self._find(topic, limit, depth, "recall")
+
+    def remember(
+        self,
+        title: Annotated[str, Field(description="One line that says what it is about")],
+        text: Annotated[str, Field(description="Markdown, without front matter")],
+        type: Literal["note", "session", "finding", "decision", "preference", "page"] = "note",  # noqa: A002 - as in the file
+        tags: Annotated[list[str] | None, Field(description="Words to group by")] = None,
+    ) -> Written:
+        """Keep a text as a new memory: a decision, a finding, a preference. Never secrets."""
+        try:
+            done = self._root.remember(text, title=title, type=type, tags=tags or ())
+        except HedgerowError as error:
+            raise ToolError(error.message) from error
+        return {"file": done.file, "indexed": done.indexed}
+
+    def status(self) -> Status:
+        """Say which folder the memory is in, whether it is set up, and how much it holds."""
+        try:
+            found = self._root.status()
+            status: Any = found.to_dict()
+            if found.compatible:
+                state = self._root.index_state()
+                status["retrieval"] = self._root.retrieval
+                if state is not None:
+                    status |= {"documents": state.documents, "stale": state.stale}
+        except HedgerowError as error:
+            raise ToolError(error.message) from error
+        answer: Status = status
+        return answer
+
+    def _find(self, query: str, limit: int, depth: str, mode: str) -> Found:
+        try:
+            found: Any = self._root.recall(query, limit=limit, depth=depth).to_dict(mode)
+        except HedgerowError as error:
+            raise ToolError(error.message) from error
+        answer: Found = found
+        return answer

@@ -1,0 +1,257 @@
+"""`hedgerow.json`: what a memory root says of itself, and making one (spec/memory.md, "Setup")."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from hedgerow._engine import __version__
+from hedgerow.errors import HedgerowError, InvalidInputError
+
+from . import files, note
+from .names import CONFIG, DERIVED, DIRECTORIES, LEGACY_CONFIG, SCHEMA_VERSION
+
+_IGNORE_COMMENT = "# hedgerow derived state"
+
+
+@dataclass(frozen=True, slots=True)
+class Config:
+    """The configuration of a root; without a file all its defaults.
+
+    `problem` says why this hedgerow must leave the root alone, or is None, with `code` its
+    error code. `source_root` is the folder that is indexed, mostly the root itself, and
+    `embedder` names what makes vectors, as ADAPTER:MODEL.
+    """
+
+    root: Path
+    file: str | None
+    schema_version: Any
+    source_root: Path
+    embedder: str | None
+    problem: str | None = None
+    code: str = ""
+
+    def check(self) -> None:
+        """Raise HedgerowError when the root is not one that this hedgerow understands."""
+        if self.problem:
+            raise HedgerowError(self.problem, code=self.code)
+
+
+@dataclass(frozen=True, slots=True)
+class RootStatus:
+    """What `status` tells of a root; the two `None`s stand for "no configuration"."""
+
+    root: str
+    config_file: str | None
+    initialized: bool
+    schema_version: Any
+    compatible: bool
+    message: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give the documented JSON: without a configuration its two keys are left out."""
+        value: dict[str, Any] = {"root": self.root}
+        if self.config_file is not None:
+            value["configFile"] = self.config_file
+        value["initialized"] = self.initialized
+        if self.config_file is not None:
+            value["schemaVersion"] = self.schema_version
+        return {**value, "compatible": self.compatible, "message": self.message}
+
+
+@dataclass(frozen=True, slots=True)
+class Initialized:
+    """What `init` did."""
+
+    root: str
+    config_file: str
+    schema_version: int
+    config_created: bool
+    memory_dirs: tuple[str, ...]
+    gitignore_updated: bool
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give the documented JSON."""
+        return {
+            "root": self.root,
+            "configFile": self.config_file,
+            "schemaVersion": self.schema_version,
+            "configCreated": self.config_created,
+            "memoryDirs": list(self.memory_dirs),
+            "gitignoreUpdated": self.gitignore_updated,
+        }
+
+
+def existing_root(path: str | os.PathLike[str]) -> Path:
+    """Give the real path of a root; InvalidInputError when there is no such folder."""
+    given = Path(path)
+    problem = "no such folder"
+    try:
+        real = given.resolve(strict=True)
+        if real.is_dir():
+            return real
+        problem = "not a folder"
+    except (OSError, RuntimeError) as error:
+        problem = getattr(error, "strerror", None) or problem
+    raise InvalidInputError(
+        f"{given}: {problem}; check the spelling, or make a memory root with: "
+        f"hedgerow init --root {given}",
+        code="root_not_found",
+    )
+
+
+def read_config(root: Path) -> Config:
+    """Read the configuration of a root.
+
+    A schema that is too new or none is in `problem`; raises HedgerowError when the file cannot
+    be read, which leaves nothing to go by.
+    """
+    file = next((name for name in (CONFIG, LEGACY_CONFIG) if (root / name).is_file()), None)
+    if file is None:
+        return Config(root, None, None, root, None)
+    given = _read_json(root / file)
+    version = given.get("schemaVersion")
+    if isinstance(version, bool) or not isinstance(version, int) or version < 1:
+        problem = (
+            f"{root / file} has an invalid schemaVersion {json.dumps(version)}; it is a whole "
+            f"number from 1, and this hedgerow writes {SCHEMA_VERSION}"
+        )
+        return Config(root, file, version, root, None, problem, code="root_config_invalid")
+    if version > SCHEMA_VERSION:
+        problem = (
+            f"{root} has schema v{version}, and this hedgerow ({__version__}) only supports up "
+            f"to v{SCHEMA_VERSION}; update hedgerow. Nothing was changed"
+        )
+        return Config(root, file, version, root, None, problem, code="root_too_new")
+    embedder = _embedder(root / file, given.get("embedder"))
+    return Config(root, file, version, _source_root(root, file, given), embedder)
+
+
+def _read_json(file: Path) -> dict[str, Any]:
+    try:
+        value = json.loads(file.read_bytes())
+    except OSError as error:
+        raise _invalid(file, error.strerror or str(error)) from error
+    except (ValueError, RecursionError) as error:
+        raise _invalid(file, f"it is no JSON ({error})") from error
+    if not isinstance(value, dict):
+        raise _invalid(file, "it is no JSON object")
+    return value
+
+
+def _embedder(file: Path, given: Any) -> str | None:
+    """Give the name of an embedder, which may be written as one text or as its two parts."""
+    if isinstance(given, dict):
+        parts = given.get("adapter"), given.get("model")
+        if all(isinstance(part, str) and part for part in parts):
+            return ":".join(map(str, parts))
+    elif given is None or (isinstance(given, str) and given):
+        return given
+    raise _invalid(file, 'embedder must be {"adapter": ..., "model": ...} or "ADAPTER:MODEL"')
+
+
+def _source_root(root: Path, file: str, given: dict[str, Any]) -> Path:
+    relative = given.get("indexRoot", ".")
+    if not isinstance(relative, str):
+        raise _invalid(root / file, "indexRoot must be a string, a folder relative to the root")
+    folder = (root / relative).resolve()
+    if not folder.is_dir():
+        raise _invalid(root / file, f"indexRoot: there is no folder {folder}")
+    return folder
+
+
+def _invalid(file: Path, problem: str) -> HedgerowError:
+    return HedgerowError(
+        f"Failed to read {file}: {problem}; mend it, or write it afresh with: "
+        f"hedgerow init --force --root {file.parent}",
+        code="root_config_invalid",
+    )
+
+
+def read_status(root: Path) -> RootStatus:
+    """Say whether a root is set up, and whether this hedgerow can work with it."""
+    config = read_config(root)
+    if config.file is None:
+        message = (
+            "No hedgerow.json: a legacy/manual root. Everything works; "
+            f"`hedgerow init --root {root}` sets it up."
+        )
+        return RootStatus(str(root), None, False, None, True, message)
+    message = config.problem or f"This hedgerow supports schema v{config.schema_version}."
+    return RootStatus(
+        str(root), config.file, True, config.schema_version, config.problem is None, message
+    )
+
+
+def initialize(path: str | os.PathLike[str], *, force: bool = False) -> Initialized:
+    """Make a folder a memory root: its configuration, its six folders, its `.gitignore`.
+
+    A configuration that is there stays, unless `force` writes it afresh. A root of a newer
+    schema is refused and left as it was.
+    """
+    root = Path(path)
+    if root.exists():
+        root = existing_root(root)
+        config = _readable_config(root, force=force)
+        if config is not None and (config.code == "root_too_new" or not force):
+            config.check()
+    else:
+        config = None
+        with files.system_errors("make", root):
+            root.mkdir(parents=True)
+        root = root.resolve()
+    for folder in DIRECTORIES.values():
+        with files.system_errors("make", root / folder):
+            (root / folder).mkdir(exist_ok=True)
+    ignored = _ignore_derived(root / ".gitignore")
+    file = config.file if config is not None and config.file and not force else None
+    version = SCHEMA_VERSION if file is None or config is None else config.schema_version
+    if file is None:
+        files.replace(root / CONFIG, _fresh_config())
+    return Initialized(
+        root=str(root),
+        config_file=file or CONFIG,
+        schema_version=version,
+        config_created=file is None,
+        memory_dirs=tuple(DIRECTORIES.values()),
+        gitignore_updated=ignored,
+    )
+
+
+def _readable_config(root: Path, *, force: bool) -> Config | None:
+    """Read a configuration; one that cannot be read stands in the way of nothing with force."""
+    try:
+        return read_config(root)
+    except HedgerowError:
+        if force:
+            return None
+        raise
+
+
+def _fresh_config() -> str:
+    value = {
+        "schemaVersion": SCHEMA_VERSION,
+        "canonical": "markdown",
+        "derivedDir": DERIVED,
+        "memoryDirs": list(DIRECTORIES.values()),
+        "createdAt": note.iso_time(note.now()),
+        "createdBy": {"package": "hedgerow", "version": __version__},
+    }
+    return json.dumps(value, indent=2) + "\n"
+
+
+def _ignore_derived(file: Path) -> bool:
+    """Add the derived folder to `.gitignore` unless a line has it already."""
+    with files.system_errors("read", file):
+        # Bytes of another encoding come back as they were.
+        text = file.read_bytes().decode(errors="surrogateescape") if file.exists() else ""
+    if any(line.strip() in {DERIVED, f"{DERIVED}/"} for line in text.splitlines()):
+        return False
+    if text and not text.endswith("\n"):
+        text += "\n"
+    text += f"{_IGNORE_COMMENT}\n{DERIVED}/\n"
+    files.replace(file, text)
+    return True

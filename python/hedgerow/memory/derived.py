@@ -1,0 +1,88 @@
+"""The folder `.hedgerow` of a root: all that can be made again from the Markdown files."""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from hedgerow.errors import IndexFileError
+from hedgerow.index import Index
+
+from .config import Config
+from .names import DERIVED
+
+_OF_NO_USE = frozenset({"index_damaged", "not_an_index"})
+
+
+@dataclass(frozen=True, slots=True)
+class Derived:
+    """Where the derived files of a root are."""
+
+    root: Path
+    source_root: Path
+
+    @classmethod
+    def of(cls, config: Config) -> Derived:
+        """Give the derived files of a configured root."""
+        return cls(config.root, config.source_root)
+
+    @property
+    def folder(self) -> Path:
+        """The folder itself, which need not exist."""
+        return self.root / DERIVED
+
+    @property
+    def index(self) -> Path:
+        """The embedded index."""
+        return self.folder / "index.db"
+
+    @property
+    def ledger(self) -> Path:
+        """What the index has read."""
+        return self.folder / "ledger"
+
+    @property
+    def lock(self) -> Path:
+        """What a writer holds."""
+        return self.folder / "lock"
+
+    @property
+    def manifest(self) -> Path:
+        """The list of documents for other programs."""
+        return self.folder / "index.json"
+
+    @property
+    def reports(self) -> Path:
+        """The folder of the reports of lint."""
+        return self.folder / "reports"
+
+    @property
+    def scope(self) -> str:
+        """The indexed folder relative to the root."""
+        return os.path.relpath(self.source_root, self.root).replace(os.sep, "/")
+
+
+def open_to_write(derived: Derived) -> Index:
+    """Open the index, made anew where the file is damaged or something else."""
+    try:
+        return Index.open(derived.index)
+    except IndexFileError as error:
+        if not is_of_no_use(error):
+            raise
+        discard(derived)
+        return Index.open(derived.index)
+
+
+def is_of_no_use(error: IndexFileError) -> bool:
+    """Tell whether the file is past reading, so that a new one loses nothing."""
+    return error.code in _OF_NO_USE
+
+
+def discard(derived: Derived) -> None:
+    """Remove the index and its ledger; only who holds the lock may."""
+    for path in (derived.ledger, derived.index):
+        for suffix in ("", "-wal", "-shm"):
+            with suppress(FileNotFoundError):
+                path.with_name(path.name + suffix).unlink()

@@ -1,0 +1,146 @@
+"""Whether everything works, check by check (spec/memory.md, "Doctor")."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from hedgerow._engine import __version__
+from hedgerow.errors import HedgerowError
+from hedgerow.index import Chunk, Index
+
+from .config import RootStatus
+from .root import MemoryRoot
+
+_INTEGRATIONS = {
+    "codex": ".agents/skills/hedgerow-memory/SKILL.md",
+    "claude": ".claude/skills/hedgerow-memory/SKILL.md",
+    "pi": ".pi/agent/extensions/hedgerow-memory.ts",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One thing that was looked at; a warning makes nothing unhealthy. `facts` go into JSON."""
+
+    ok: bool
+    message: str
+    facts: dict[str, Any]
+    is_warning: bool = False
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give the documented JSON."""
+        return {**self.facts, "ok": self.ok, "message": self.message}
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnosis:
+    """What was looked at."""
+
+    engine: Check
+    memory_root: Check
+    index: Check
+    permissions: Check
+    integrations: dict[str, Check]
+
+    @property
+    def ok(self) -> bool:
+        """Whether the engine, the root and its permissions are as they should be."""
+        return self.engine.ok and self.memory_root.ok and self.permissions.ok
+
+    def checks(self) -> list[tuple[str, Check]]:
+        """Give the checks with their names, in the order of the report."""
+        return [
+            ("Engine", self.engine),
+            ("Memory root", self.memory_root),
+            ("Index", self.index),
+            ("Permissions", self.permissions),
+            *((f"Integration {name}", check) for name, check in self.integrations.items()),
+        ]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give the documented JSON."""
+        return {
+            "ok": self.ok,
+            "engine": self.engine.to_dict(),
+            "memoryRoot": self.memory_root.to_dict(),
+            "index": self.index.to_dict(),
+            "permissions": self.permissions.to_dict(),
+            "integrations": {name: check.to_dict() for name, check in self.integrations.items()},
+        }
+
+
+def diagnose(path: Path) -> Diagnosis:
+    """Look at everything; what is wrong is in the diagnosis, not raised."""
+    root: MemoryRoot | None = None
+    status: RootStatus | None = None
+    try:
+        root = MemoryRoot.open(path)
+        status = root.status()
+        message, ok = status.message, status.compatible
+    except HedgerowError as error:
+        message, ok = error.message, False
+    facts: dict[str, Any] = {"root": str(root.path if root else path)}
+    if status is not None:
+        facts |= {"initialized": status.initialized, "compatible": status.compatible}
+    usable = root if ok else None
+    return Diagnosis(
+        engine=_engine(),
+        memory_root=Check(ok, message, facts),
+        index=_index(usable),
+        permissions=_permissions(root.path if root else None),
+        integrations={name: _integration(name) for name in _INTEGRATIONS},
+    )
+
+
+def _engine() -> Check:
+    facts = {"version": __version__}
+    try:
+        with Index.in_memory() as index:
+            index.upsert([Chunk("a", "a.md", "hedgehog")])
+            works = len(index.search_bm25("hedgehog")) == 1
+    except HedgerowError as error:
+        return Check(ok=False, message=error.message, facts=facts)
+    message = f"hedgerow {__version__} stores and finds." if works else "it does not find."
+    return Check(works, message, facts)
+
+
+def _index(root: MemoryRoot | None) -> Check:
+    if root is None:
+        return Check(ok=False, message="Not looked at.", facts={}, is_warning=True)
+    try:
+        state = root.index_state()
+    except HedgerowError as error:
+        return Check(ok=False, message=error.message, facts={}, is_warning=True)
+    how = f"Retrieval: {root.retrieval}."
+    if state is None:
+        message = f"There is none yet; the first recall makes it. {how}"
+        return Check(ok=False, message=message, facts={}, is_warning=True)
+    stale = state.stale > 0
+    behind = f"{state.stale} files have changed since; the next recall reads them."
+    message = f"{behind if stale else 'Up to date.'} {how}"
+    facts = {"documents": state.documents, "stale": stale}
+    return Check(not stale, message, facts, is_warning=True)
+
+
+def _permissions(root: Path | None) -> Check:
+    if root is None:
+        return Check(ok=False, message="There is no folder to write to.", facts={})
+    lacking = [
+        name
+        for name, mode in (("read", os.R_OK), ("write", os.W_OK), ("enter", os.X_OK))
+        if not os.access(root, mode)
+    ]
+    if lacking:
+        message = f"You may not {', '.join(lacking)} {root}; change its mode or its owner."
+        return Check(ok=False, message=message, facts={})
+    return Check(ok=True, message="Files can be read and written.", facts={})
+
+
+def _integration(name: str) -> Check:
+    path = Path.home() / _INTEGRATIONS[name]
+    installed = path.is_file()
+    message = "Installed." if installed else "Not installed."
+    return Check(installed, message, {"path": str(path)}, is_warning=True)

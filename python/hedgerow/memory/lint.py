@@ -1,0 +1,136 @@
+"""What in a root deserves a look (spec/memory.md, "Lint"): findings, each by one rule."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from hedgerow.query import is_stopword
+
+from .documents import Document
+from .scope import Scope, mentions, searchable, time_of
+from .sections import first_heading, folded, level_two_sections
+from .words import topic_tokens
+
+RULES = {
+    "page-sources": "a page that does not say what it is made from",
+    "stale-page": "a page older than memories about its topic",
+    "duplicate-title": "findings or decisions of one title",
+    "declared-conflict": "a memory that says it conflicts with another",
+    "answered-question": "an open question that another memory seems to answer",
+}
+
+_SOURCE = re.compile(r"\[source: `[^`]+`\]")
+_WORD = re.compile(r"[^\W_]+")
+_BULLET = re.compile(r"\s*[-*+]\s+(.*\S)")
+_ANSWER = re.compile(r"\b(?:answer|answered|decided|decision|resolved|closed)\b")
+_ENOUGH = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing to look at: the rule, and a sentence with paths in backticks."""
+
+    rule: str
+    text: str
+
+    def __str__(self) -> str:
+        return f"[{self.rule}] {self.text}"
+
+
+def lint(documents: Sequence[Document], scope: Scope) -> list[Finding]:
+    """Give the findings for what is in scope, rule by rule, in path order."""
+    chosen = sorted(scope.of_interest(documents), key=lambda document: document.path)
+    pages = [document for document in chosen if document.is_page]
+    return [
+        *_pages_without_sources(pages),
+        *_stale_pages(pages, documents),
+        *_duplicate_titles(chosen),
+        *_declared_conflicts(chosen, documents),
+        *_answered_questions(chosen, documents),
+    ]
+
+
+def _pages_without_sources(pages: Sequence[Document]) -> Iterator[Finding]:
+    for page in pages:
+        names = {name for name, _ in level_two_sections(page.body)}
+        if "source memories" not in names and not _SOURCE.search(page.body):
+            yield Finding("page-sources", f"`{page.path}` does not say which memories it is from")
+
+
+def _stale_pages(pages: Sequence[Document], documents: Sequence[Document]) -> Iterator[Finding]:
+    others = [(document, time_of(document)) for document in documents if not document.is_page]
+    for page in pages:
+        topic = page.matter.text("topic", "title") or first_heading(page.body)
+        tokens = topic_tokens(topic)
+        written = time_of(page)
+        newer = sum(
+            1
+            for document, time in others
+            if time and (written is None or time > written) and mentions(document, tokens)
+        )
+        if tokens and newer:
+            count = "1 newer memory" if newer == 1 else f"{newer} newer memories"
+            yield Finding("stale-page", f"`{page.path}`: {count} about {topic}")
+
+
+def _duplicate_titles(chosen: Sequence[Document]) -> Iterator[Finding]:
+    by_title: dict[str, list[str]] = defaultdict(list)
+    for document in chosen:
+        if document.matter.fields.get("type") in ("finding", "decision"):
+            by_title[" ".join(_WORD.findall(document.title.casefold()))].append(document.path)
+    for title, paths in by_title.items():
+        if title and len(paths) > 1:
+            listed = ", ".join(f"`{path}`" for path in paths)
+            yield Finding("duplicate-title", f"{listed}: {title}")
+
+
+def _declared_conflicts(
+    chosen: Sequence[Document], documents: Sequence[Document]
+) -> Iterator[Finding]:
+    known = {document.path for document in documents}
+    for document in chosen:
+        declared = document.metadata.get("conflicts_with")
+        for target in declared if isinstance(declared, list) else [declared]:
+            if isinstance(target, str) and target:
+                state = "" if target in known else ", which is missing"
+                yield Finding(
+                    "declared-conflict", f"`{document.path}` conflicts with `{target}`{state}"
+                )
+
+
+def _answered_questions(
+    chosen: Sequence[Document], documents: Sequence[Document]
+) -> Iterator[Finding]:
+    answers = [
+        (document.path, text)
+        for document, text in ((document, searchable(document)) for document in documents)
+        if _ANSWER.search(text)
+    ]
+    for document in chosen:
+        for question in _open_questions(document):
+            tokens = [token for token in topic_tokens(question) if not is_stopword(token)]
+            needed = min(_ENOUGH, len(tokens))
+            for path, text in answers:
+                if path != document.path and needed <= sum(token in text for token in tokens):
+                    answered = f"`{document.path}` asks what `{path}` may answer: {question}"
+                    yield Finding("answered-question", answered)
+                    break
+
+
+def _open_questions(document: Document) -> Iterator[str]:
+    for name, text in level_two_sections(document.body):
+        if name == folded("Open Questions"):
+            bullets = (_BULLET.match(line) for line in text.split("\n"))
+            yield from (bullet[1] for bullet in bullets if bullet and re.search("[?？]", bullet[1]))  # noqa: RUF001
+
+
+def render_report(findings: Sequence[Finding], topic: str | None, time: str) -> str:
+    """Write the report as Markdown."""
+    title = f"# Memory lint report: {topic}" if topic else "# Memory lint report"
+    bullets = [f"- {finding}" for finding in findings] or ["- none"]
+    notes = [f"- {rule}: {meaning}" for rule, meaning in RULES.items()]
+    lines = [title, f"Generated at: {time}", "", "## Findings", "", *bullets, ""]
+    return "\n".join([*lines, "## Notes", "", *notes, ""])

@@ -1,0 +1,96 @@
+"""One memory as Markdown: its name, its front matter, its text (spec/memory.md, "Memories")."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Mapping
+from datetime import datetime, timezone
+from typing import Any
+
+from hedgerow._checks import checked_text
+from hedgerow.errors import InvalidInputError
+
+from .front_matter import render_front_matter
+from .names import DIRECTORIES
+
+_SLUG_LIMIT = 80
+_SLUG_BYTES = 180
+_NOT_IN_SLUG = re.compile(r"[^a-z0-9._-]+")
+_NOT_IN_UNICODE_SLUG = re.compile(r"[^\w.-]+")
+_CONTROL = re.compile("[\x00-\x1f\x7f-\x9f]+")
+_LINE_END = re.compile(r"\r\n?")
+
+
+def now() -> datetime:
+    """Give the time at which a memory is written, in UTC."""
+    return datetime.now(timezone.utc)
+
+
+def iso_time(time: datetime) -> str:
+    """Write a time in UTC with milliseconds: `2026-04-18T09:30:00.000Z`."""
+    return time.strftime("%Y-%m-%dT%H:%M:%S.") + f"{time.microsecond // 1000:03}Z"
+
+
+def slug(title: str, fallback: str) -> str:
+    """Make the part of a file's name that tells of its title, at most 80 characters.
+
+    Lower-case Latin letters and digits with `.`, `_` and `-`; of a title that has none of
+    these, its letters and digits in any script; of one without those too, `fallback`.
+    """
+    lowered = unicodedata.normalize("NFC", title).lower()
+    name = _cut(_NOT_IN_SLUG.sub("-", lowered))
+    if not any(character.isalnum() for character in name):
+        name = _cut(_NOT_IN_UNICODE_SLUG.sub("-", lowered))
+    return name if any(character.isalnum() for character in name) else fallback
+
+
+def _cut(name: str) -> str:
+    name = name.strip("-")[:_SLUG_LIMIT]
+    # Names of files are limited in bytes.
+    return name.encode()[:_SLUG_BYTES].decode(errors="ignore").strip("-")
+
+
+def checked_title(title: str, fallback: str) -> str:
+    """Give a title as one line without control characters; `fallback` for a blank one."""
+    line = " ".join(_CONTROL.sub(" ", checked_text(title, "title")).split())
+    return line or fallback
+
+
+def checked_body(body: str) -> str:
+    """Give a text trimmed, with newlines as line ends; InvalidInputError for a blank one."""
+    text = _LINE_END.sub("\n", checked_text(body, "text")).strip()
+    if not text:
+        raise InvalidInputError(
+            "there is nothing to remember: the text is blank; give it on standard input",
+            code="invalid_note",
+        )
+    if "\0" in text:
+        raise InvalidInputError(
+            "the text holds a NUL character, which Markdown does not; remove it",
+            code="invalid_note",
+        )
+    return text
+
+
+def checked_type(kind: str) -> str:
+    """Give a type of memory; InvalidInputError for any other word."""
+    if kind not in DIRECTORIES:
+        raise InvalidInputError(
+            f"type must be one of {', '.join(DIRECTORIES)}, not {kind!r}", code="invalid_option"
+        )
+    return kind
+
+
+def with_heading(title: str, body: str) -> str:
+    """Put the title above a text as its heading, unless it is there already."""
+    heading = f"# {title}"
+    first, _, rest = body.partition("\n")
+    if first.rstrip() == heading:
+        body = rest.strip("\n")
+    return f"{heading}\n\n{body}" if body else heading
+
+
+def render_note(fields: Mapping[str, Any], title: str, body: str) -> str:
+    """Write a whole file: front matter, the title as heading, the text."""
+    return f"{render_front_matter(fields)}\n{with_heading(title, body)}\n"

@@ -1,0 +1,129 @@
+"""The index of a root, open for reading, and its embedder: kept from one recall to the next."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from hedgerow.errors import HedgerowError, IndexFileError
+from hedgerow.index import Index
+
+from . import recall as recalling
+from .config import Config
+from .depth import DepthPolicy
+from .derived import Derived, is_of_no_use
+from .freshness import is_fresh
+from .recall import Recall
+
+if TYPE_CHECKING:
+    from hedgerow.embedders import Embedder
+
+_logger = logging.getLogger("hedgerow")
+
+
+class OpenedIndex:
+    """Searches the index of one root, which may be deleted and made anew at any time."""
+
+    def __init__(self, root: Path, policy: DepthPolicy) -> None:
+        self._root = root
+        self._policy = policy
+        self._opening = threading.RLock()
+        self._reader: Index | None = None
+        self._reader_file: tuple[int, int] | None = None
+        self._embedder: Embedder | None = None
+        self._embedder_name: str | None = None
+
+    def recall(self, config: Config, query: str, *, limit: int, depth: str, sync: bool) -> Recall:
+        """Search, after bringing the index up to date with `sync`; a damaged one is made anew."""
+        derived = Derived.of(config)
+        if sync and not is_fresh(derived):
+            from .sync import sync as bring_up_to_date  # noqa: PLC0415 - slow to import
+
+            bring_up_to_date(derived)
+        try:
+            return self._search(config, query, limit=limit, depth=depth, sync=sync)
+        except IndexFileError as error:
+            if not (sync and is_of_no_use(error)):
+                raise
+        from .sync import rebuild  # noqa: PLC0415 - slow to import
+
+        rebuild(derived)
+        return self._search(config, query, limit=limit, depth=depth, sync=sync)
+
+    def embed(self, config: Config) -> None:
+        """Embed what has no vector; nothing, without an embedder. Raises what that raises."""
+        embedder = self._model(config)
+        if embedder is not None:
+            from .vectors import embed  # noqa: PLC0415 - for some roots only
+
+            embed(Derived.of(config), embedder)
+
+    def close(self) -> None:
+        """Close the index and let go of the embedder; the next call opens them again."""
+        with self._opening:
+            if self._reader is not None:
+                self._reader.close()
+            self._reader = self._reader_file = None
+            close = getattr(self._embedder, "close", None)
+            if close is not None:
+                close()
+            self._embedder = self._embedder_name = None
+
+    def _search(self, config: Config, query: str, *, limit: int, depth: str, sync: bool) -> Recall:
+        derived = Derived.of(config)
+        embedder = self._model(config)
+        if sync and embedder is not None and not self._has_vectors(derived, embedder):
+            embedder = None
+        return recalling.recall(
+            self._index(derived),
+            embedder,
+            query,
+            root=str(self._root),
+            limit=limit,
+            depth=depth,
+            policy=self._policy,
+        )
+
+    def _has_vectors(self, derived: Derived, embedder: Embedder) -> bool:
+        """Embed what is missing; False, with a warning, when that failed."""
+        from .vectors import are_current, embed  # noqa: PLC0415 - for some roots only
+
+        if are_current(self._index(derived), embedder):
+            return True
+        try:
+            embed(derived, embedder)
+        except HedgerowError as error:
+            _logger.warning("%s is searched by keywords alone: %s", self._root, error.message)
+            return False
+        return True
+
+    def _index(self, derived: Derived) -> Index:
+        """Give the open index, opened again when its file was deleted and made anew."""
+        try:
+            status = derived.index.stat()
+        except FileNotFoundError as error:
+            raise IndexFileError(
+                f"{self._root} has no index yet; make it with: hedgerow index --root {self._root}",
+                code="index_not_found",
+            ) from error
+        identity = (status.st_dev, status.st_ino)
+        with self._opening:
+            if self._reader is None or self._reader_file != identity:
+                if self._reader is not None:
+                    self._reader.close()
+                self._reader = Index.open(derived.index, read_only=True)
+                self._reader_file = identity
+            return self._reader
+
+    def _model(self, config: Config) -> Embedder | None:
+        """Give the embedder that is configured, loaded when it is first needed."""
+        with self._opening:
+            if config.embedder != self._embedder_name:
+                from hedgerow.embedders import embedder_named  # noqa: PLC0415 - for some roots
+
+                name = config.embedder
+                self._embedder = None if name is None else embedder_named(name)
+                self._embedder_name = name
+            return self._embedder

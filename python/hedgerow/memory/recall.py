@@ -1,0 +1,204 @@
+"""Searching the index of a root, and putting what is found in order (spec/memory.md, "Recall")."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from hedgerow._checks import checked_count, checked_text
+from hedgerow.embedders import Embedder
+from hedgerow.errors import InvalidInputError
+from hedgerow.index import Hit, Index
+from hedgerow.retriever import Retriever
+
+from . import score
+from .depth import DepthPolicy
+from .names import bucket_of
+from .score import ScoreParts
+from .snippet import cut_snippet
+from .words import query_tokens
+
+_DEEPER = 10
+_AT_LEAST = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Recalled:
+    """One memory that was found, at its best passage.
+
+    `file` is below the indexed folder, with `/`; the lines count from 1, both inclusive.
+    `metadata` is the front matter of the file, `parts` what the score is made of.
+    """
+
+    id: str
+    score: float
+    snippet: str
+    file: str
+    line_start: int
+    line_end: int
+    session_id: str | None
+    metadata: Mapping[str, Any]
+    parts: ScoreParts
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give the documented JSON: a session's id under both its names, or not at all."""
+        session = {} if self.session_id is None else _both_names(self.session_id)
+        return {
+            "id": self.id,
+            "score": self.score,
+            "snippet": self.snippet,
+            **session,
+            "provenance": {
+                "file": self.file,
+                "lineStart": self.line_start,
+                "lineEnd": self.line_end,
+                **session,
+                "metadata": dict(self.metadata),
+            },
+            "scoreBreakdown": self.parts.to_dict(),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Recall:
+    """What a recall found, best first; iterates over its results."""
+
+    root: str
+    query: str
+    depth: str
+    results: tuple[Recalled, ...]
+
+    def __iter__(self) -> Iterator[Recalled]:
+        return iter(self.results)
+
+    def __len__(self) -> int:
+        return len(self.results)
+
+    def to_dict(self, mode: str = "recall") -> dict[str, Any]:
+        """Give the documented JSON."""
+        return {
+            "root": self.root,
+            "query": self.query,
+            "depth": self.depth,
+            "results": [result.to_dict() for result in self.results],
+            "mode": mode,
+        }
+
+
+class Found(NamedTuple):
+    """The best passages of files, best first, and how they were found: keywords or hybrid."""
+
+    hits: list[Hit]
+    how: str
+
+
+def checked_query(query: str) -> str:
+    """Give what to search for; InvalidInputError for nothing."""
+    if not checked_text(query, "query").strip():
+        raise InvalidInputError(
+            "there is nothing to search for: the query is blank", code="invalid_option"
+        )
+    return query
+
+
+def recall(  # noqa: PLR0913 - what a recall depends on, and nothing else
+    index: Index,
+    embedder: Embedder | None,
+    query: str,
+    *,
+    root: str,
+    limit: int,
+    depth: str,
+    policy: DepthPolicy,
+) -> Recall:
+    """Search the index and order what is found by all parts of the score."""
+    checked_count(limit, "limit")
+    found = search(index, embedder, query, max(_AT_LEAST, _DEEPER * limit))
+    best = max([1.0, *(hit.score for hit in found.hits)])
+    matters = [hit.metadata["front_matter"] for hit in found.hits]
+    temporal = score.temporal_relevance(query, [score.event_time_of(matter) for matter in matters])
+    tokens = query_tokens(query)
+    results = [
+        _recalled(hit, query, tokens, depth, policy, how=found.how, best=best, temporal=when)
+        for hit, when in zip(found.hits, temporal, strict=True)
+    ]
+    results.sort(key=lambda result: (-result.score, result.id))
+    return Recall(root, query, depth, tuple(results[:limit]))
+
+
+def search(index: Index, embedder: Embedder | None, query: str, limit: int) -> Found:
+    """Find the files of the best passages, each once.
+
+    A search that finds nothing stays one: no other words are tried in the place of those asked.
+    """
+    retriever = Retriever(index, embedder=embedder, matching="extended", fusion="score")
+    response = retriever.search(
+        query, top_k=limit, candidate_k=limit, group_by="path", skip_retry_ladder=True
+    )
+    trace = response.trace
+    hybrid = trace.embedder_used and not trace.fell_back_to_bm25
+    return Found(response.results, "hybrid" if hybrid else "keywords")
+
+
+def _recalled(  # noqa: PLR0913 - one argument for each thing a score is made of
+    hit: Hit,
+    query: str,
+    tokens: Sequence[str],
+    depth: str,
+    policy: DepthPolicy,
+    *,
+    how: str,
+    best: float,
+    temporal: float,
+) -> Recalled:
+    facts = hit.metadata
+    matter = facts["front_matter"]
+    session = session_id_of(matter)
+    snippet = cut_snippet(hit.content, tokens)
+    bucket = bucket_of(hit.path, matter)
+    start, end = facts["line_start"], facts["line_end"]
+    parts = ScoreParts(
+        retrieval=score.rounded(max(0.0, hit.score / best)),
+        exact_match=score.rounded(score.exact_match(query, snippet)),
+        metadata=score.rounded(score.metadata_match(query, matter)),
+        temporal=score.rounded(temporal),
+        strength=score.rounded(score.memory_strength(matter)),
+        provenance=score.rounded(
+            score.provenance_confidence(lines=0 < start <= end, session=session is not None)
+        ),
+        depth=score.rounded(policy(bucket, depth)),
+        retrieval_depth=depth,
+        driver=f"{how}:{bucket}",
+    )
+    return Recalled(
+        id=_id_of(hit.path, start, end, hit.content),
+        score=parts.total,
+        snippet=snippet,
+        file=hit.path,
+        line_start=start,
+        line_end=end,
+        session_id=session,
+        metadata=matter,
+        parts=parts,
+    )
+
+
+def session_id_of(metadata: Mapping[str, Any]) -> str | None:
+    """Give the session a memory comes from, under either of its names."""
+    for key in ("session_id", "sessionId"):
+        value = metadata.get(key)
+        if isinstance(value, str) and value.strip():
+            return value
+    return None
+
+
+def _id_of(path: str, start: int, end: int, content: str) -> str:
+    """Name a passage after all that it is, whatever the query."""
+    text = f"{path}\n{start}\n{end}\n{content}"
+    return "chunk-" + hashlib.sha256(text.encode()).hexdigest()
+
+
+def _both_names(session: str) -> dict[str, str]:
+    return {"sessionId": session, "session_id": session}

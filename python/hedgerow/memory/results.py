@@ -1,0 +1,52 @@
+"""What writing into a root gives back."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from .recall import Recall
+
+
+@dataclass(frozen=True, slots=True)
+class Remembered:
+    """A memory that was written: its path below the root, and whether the index has it.
+
+    When it has not, `problem` says why; the memory is safe, and the next recall reads it.
+    """
+
+    file: str
+    indexed: bool
+    problem: str | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give the documented JSON."""
+        return {"file": self.file, "indexed": self.indexed}
+
+
+@dataclass(frozen=True, slots=True)
+class WrappedUp:
+    """A wrapup that was written, with what was recalled about its topic first."""
+
+    file: str
+    title: str
+    topic: str | None
+    body: str
+    related: Recall | None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give the documented JSON."""
+        topic = {} if self.topic is None else {"recallTopic": self.topic}
+        if self.related is None:
+            related: dict[str, Any] = {"skipped": True, "reason": "no topic was given"}
+        else:
+            results = [result.to_dict() for result in self.related.results]
+            related = {"skipped": False, "query": self.related.query, "results": results}
+        return {
+            "file": self.file,
+            "title": self.title,
+            **topic,
+            "body": self.body,
+            "validation": {"valid": True, "missingSections": [], "emptySections": []},
+            "relatedMemory": related,
+        }

@@ -1,0 +1,228 @@
+"""`MemoryRoot`: a folder of Markdown memories, written, recalled and tidied."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING
+
+from hedgerow.errors import HedgerowError
+
+from . import config
+from .config import Initialized, RootStatus
+from .depth import DepthPolicy, checked_depth, depth_boost
+from .derived import Derived
+from .freshness import IndexState, index_state
+from .opened import OpenedIndex
+from .recall import Recall, checked_query
+from .results import Remembered, WrappedUp
+
+if TYPE_CHECKING:
+    from .process import Processed
+    from .sync import SyncReport
+
+__all__ = ["MemoryRoot", "Remembered", "WrappedUp"]
+
+
+class MemoryRoot:
+    """A folder whose Markdown files are memories (spec/memory.md).
+
+    The files are what counts: people read, edit and commit them. What is derived from them lies
+    in `.hedgerow/`, may be deleted at any time and is made again. Threads and processes may use
+    one root at the same time.
+
+    `depth_policy` replaces how kinds of memory are preferred. Paths in results are below the
+    root, with `/`. Raises HedgerowError with the codes of spec/errors.md.
+    """
+
+    def __init__(self, root: Path, *, depth_policy: DepthPolicy = depth_boost) -> None:
+        self._root = root
+        self._opened = OpenedIndex(root, depth_policy)
+
+    @classmethod
+    def open(
+        cls,
+        path: str | os.PathLike[str],
+        *,
+        depth_policy: DepthPolicy = depth_boost,
+    ) -> MemoryRoot:
+        """Open the root at `path`, set up or not; InvalidInputError when there is no folder."""
+        return cls(config.existing_root(path), depth_policy=depth_policy)
+
+    @classmethod
+    def init(cls, path: str | os.PathLike[str], *, force: bool = False) -> MemoryRoot:
+        """Set up a root: configuration, folders, `.gitignore`; then open it.
+
+        What is there stays; `force` writes the configuration afresh, but never over a newer
+        schema.
+        """
+        config.initialize(path, force=force)
+        return cls.open(path)
+
+    @staticmethod
+    def initialize(path: str | os.PathLike[str], *, force: bool = False) -> Initialized:
+        """Set up a root as `init` does, and say what was done."""
+        return config.initialize(path, force=force)
+
+    @property
+    def path(self) -> Path:
+        """The folder, absolute and without links."""
+        return self._root
+
+    def status(self) -> RootStatus:
+        """Say whether the root is set up, and whether this hedgerow can work with it."""
+        return config.read_status(self._root)
+
+    def sync(self) -> SyncReport:
+        """Bring the index up to date with the files, and its vectors where there is an embedder.
+
+        Only what changed is read. A file that cannot be read is named in the report. When the
+        embedder fails its error is raised; keywords then find everything all the same.
+        """
+        from .sync import sync  # noqa: PLC0415 - slow to import
+
+        found = self._config()
+        report = sync(Derived.of(found))
+        self._opened.embed(found)
+        return report
+
+    def index(self) -> SyncReport:
+        """Sync, and write the manifest `.hedgerow/index.json` for other programs."""
+        from .manifest import write_manifest  # noqa: PLC0415 - slow to import
+
+        report = self.sync()
+        write_manifest(self._derived())
+        return report
+
+    def remember(
+        self,
+        text: str,
+        *,
+        title: str,
+        type: str = "note",  # noqa: A002 - what it is called in the file
+        tags: Sequence[str] = (),
+    ) -> Remembered:
+        """Write a memory as a new file, then index it.
+
+        `type` is note, session, finding, decision, preference or page. A failing index loses no
+        memory: the file is there, and the result says what went wrong.
+        """
+        from .sync import sync_one  # noqa: PLC0415 - slow to import
+        from .writer import write_memory  # noqa: PLC0415
+
+        derived = self._derived()
+        file = write_memory(self._root, text, title=title, kind=type, tags=tags)
+        inside = os.path.relpath(self._root / file, derived.source_root).replace(os.sep, "/")
+        if inside.startswith("../"):
+            return Remembered(file, indexed=False, problem="it lies outside indexRoot")
+        try:
+            sync_one(derived, inside)
+        except HedgerowError as error:
+            return Remembered(file, indexed=False, problem=error.message)
+        return Remembered(file, indexed=True)
+
+    def recall(
+        self, query: str, *, limit: int = 5, depth: str = "normal", sync: bool = True
+    ) -> Recall:
+        """Find what the root knows about a text, the best first.
+
+        `depth` is shallow (condensed memory first), normal or deep (raw sessions too). Without
+        `sync` the index is read as it stands; IndexFileError when there is none.
+        """
+        wanted = checked_query(query)
+        checked = checked_depth(depth)
+        return self._opened.recall(self._config(), wanted, limit=limit, depth=checked, sync=sync)
+
+    def wrapup(
+        self,
+        text: str,
+        *,
+        title: str,
+        topic: str | None = None,
+        limit: int = 5,
+        tags: Sequence[str] = (),
+    ) -> WrappedUp:
+        """Write the wrapup of a session, with the four sections it must have.
+
+        With a `topic`, what is known about it is recalled first. Raises InvalidInputError that
+        names every section that is missing or empty; nothing is written then.
+        """
+        from . import note, writer  # noqa: PLC0415 - slow to import
+
+        self._derived()
+        body = writer.checked_wrapup(text)
+        related = None if topic is None else self.recall(topic, limit=limit)
+        file = writer.write_wrapup(self._root, body, title=title, topic=topic, tags=tags)
+        line = note.checked_title(title, "Session wrapup")
+        stored = note.with_heading(line, body)
+        return WrappedUp(file, line, topic, stored, related)
+
+    def process(
+        self,
+        mode: str,
+        *,
+        apply: bool = False,
+        topic: str | None = None,
+        since: str | None = None,
+        limit: int | None = None,
+    ) -> Processed:
+        """Look through the memories: `lint` reports, `synthesize` makes a page about a topic.
+
+        Without `apply` nothing is written, and the result says what would be. `since` is a date
+        or an age such as `30d` or `2w`.
+        """
+        from . import process, synthesize  # noqa: PLC0415 - slow to import
+        from .scope import Scope  # noqa: PLC0415
+
+        process.checked_mode(mode)
+        derived = self._derived()
+        scope = Scope.of(topic, since, process.LIMITS[mode] if limit is None else limit)
+        if mode == "lint":
+            return process.run_lint(derived, scope, apply=apply)
+        synthesize.checked_topic(scope)
+
+        def candidates(wanted: str, count: int) -> list[str]:
+            if not (apply or derived.index.exists()):
+                return []
+            return [one.file for one in self.recall(wanted, limit=count, depth="deep", sync=apply)]
+
+        return process.run_synthesize(derived, scope, candidates, apply=apply)
+
+    def index_state(self) -> IndexState | None:
+        """Say how many documents the index has and how many files differ; None without one."""
+        return index_state(self._derived())
+
+    @property
+    def retrieval(self) -> str:
+        """How memories are found: `keywords`, or `hybrid` with the embedder that is configured."""
+        name = self._config().embedder
+        return "keywords" if name is None else f"hybrid, with {name}"
+
+    def close(self) -> None:
+        """Close the index and let go of the embedder; the next call opens them again."""
+        self._opened.close()
+
+    def __enter__(self) -> MemoryRoot:  # noqa: PYI034 - not for subclasses
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        exception: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"MemoryRoot({str(self._root)!r})"
+
+    def _config(self) -> config.Config:
+        """Read the configuration, which may change at any time; HedgerowError if not for us."""
+        found = config.read_config(self._root)
+        found.check()
+        return found
+
+    def _derived(self) -> Derived:
+        return Derived.of(self._config())

@@ -1,0 +1,192 @@
+"""Making a page of what memories say about a topic (spec/memory.md, "Synthesize").
+
+It quotes and never concludes: no model takes part.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from hedgerow.errors import HedgerowError, InvalidInputError
+from hedgerow.ingest.sentences import shorten
+from hedgerow.ingest.source import (
+    Source,
+    UnreadableSourceError,
+    read_bytes,
+    title_from_name,
+)
+
+from . import files, note
+from .documents import Document, parse_document
+from .front_matter import render_front_matter, update_front_matter
+from .names import DIRECTORIES
+from .scope import Scope, newest_first
+from .words import topic_tokens
+
+BEGIN = "<!-- hedgerow:begin -->"
+END = "<!-- hedgerow:end -->"
+
+_LONGEST_LINE = 240
+_MOST_TAGS = 8
+_FENCE = re.compile(r"\s{0,3}(`{3,}|~{3,})")
+_BULLET = re.compile(r"\s*(?:[-*+]|\d+[.)])\s+(?:\[[ xX]\]\s+)?")
+_HEADING = re.compile(r"\s{0,3}#{1,6}(?:\s|\Z)")
+
+Candidates = Callable[[str, int], Sequence[str]]
+"""From a topic and a number to paths of memories that the index finds for it."""
+
+
+def checked_topic(scope: Scope) -> str:
+    """Give the topic of a page; InvalidInputError without one."""
+    if scope.topic is None:
+        raise InvalidInputError(
+            "a page needs a topic; give what it is to be about", code="invalid_option"
+        )
+    return scope.topic
+
+
+def page_path(topic: str) -> str:
+    """Give the path, below the root, of the page about a topic."""
+    return f"{DIRECTORIES['page']}/{note.slug(topic, 'page')}.md"
+
+
+def choose_sources(
+    documents: Sequence[Document], scope: Scope, candidates: Candidates
+) -> list[Document]:
+    """Give the memories a page is made from, the newest first.
+
+    Those that mention the whole topic come before those that the index finds. Raises
+    HedgerowError when there are none.
+    """
+    topic = checked_topic(scope)
+    memories = [document for document in documents if not document.is_page]
+    chosen = {document.path: document for document in scope.of_interest(memories)}
+    if len(chosen) < scope.limit:
+        by_path = {document.path: document for document in memories if scope.is_recent(document)}
+        for path in candidates(topic, max(2 * scope.limit, 12)):
+            if path in by_path and len(chosen) < scope.limit:
+                chosen.setdefault(path, by_path[path])
+    if not chosen:
+        raise HedgerowError(
+            f"No source memories found for {topic!r}; remember something about it first, or "
+            "choose another topic",
+            code="no_sources",
+        )
+    return newest_first(list(chosen.values()))
+
+
+def write_page(root: Path, topic: str, sources: Sequence[Document]) -> str:
+    """Write the page, or bring the generated part of it up to date; give its path."""
+    path = page_path(topic)
+    generated = f"{BEGIN}\n{_generated(sources)}\n{END}"
+    old = _existing(root / path, path)
+    time = note.iso_time(note.now())
+    if old is None:
+        text = f"{render_front_matter(_fields(topic, time))}\n# {topic}\n\n{generated}\n"
+    else:
+        text = _front_matter(old, topic, time) + _with_generated(old.body, topic, generated)
+    files.replace(root / path, text)
+    return path
+
+
+def _fields(topic: str, time: str) -> dict[str, Any]:
+    return {
+        "type": "page",
+        "title": topic,
+        "topic": topic,
+        "source": "hedgerow-process",
+        "created_at": time,
+        "updated_at": time,
+        "confidence": "agent-drafted",
+        "tags": topic_tokens(topic)[:_MOST_TAGS],
+    }
+
+
+def _existing(file: Path, path: str) -> Document | None:
+    if not file.exists():
+        return None
+    try:
+        return parse_document(path, read_bytes(Source(path, str(file))))
+    except UnreadableSourceError as error:
+        raise HedgerowError(
+            f"{path} is in the way: {error.reason}; move it elsewhere", code="root_io"
+        ) from error
+
+
+def _front_matter(old: Document, topic: str, time: str) -> str:
+    """Keep what the front matter says, but for the time; add what it does not say."""
+    fields = _fields(topic, time)
+    if not old.matter.body_start:
+        return render_front_matter(fields) + "\n"
+    missing = {key: value for key, value in fields.items() if key not in old.matter.fields}
+    block = "\n".join(old.lines[1 : old.matter.body_start - 1])
+    return f"---\n{update_front_matter(block, {**missing, 'updated_at': time})}---\n"
+
+
+def _with_generated(body: str, topic: str, generated: str) -> str:
+    """Put the generated part where the old one is, else under the heading and above the rest."""
+    begin = body.find(BEGIN)
+    end = body.find(END, begin)
+    if 0 <= begin < end:
+        return f"{body[:begin]}{generated}{body[end + len(END) :]}".rstrip("\n") + "\n"
+    head, _, rest = body.lstrip("\n").partition("\n")
+    if not head.startswith("# "):
+        head, rest = f"# {topic}", body
+    rest = rest.replace(BEGIN, "").replace(END, "").strip("\n")
+    below = f"\n\n{rest}" if rest.strip() else ""
+    return f"\n{head}\n\n{generated}{below}\n"
+
+
+def _generated(sources: Sequence[Document]) -> str:
+    lines = [
+        "What the memories below say, a line each, the newest first.",
+        "",
+        "## Current understanding",
+        "",
+        *(_bullet(document) for document in sources),
+        "",
+        "## Source memories",
+        "",
+        *(f"- `{document.path}` — {_title(document)} ({_type(document)})" for document in sources),
+        "",
+        "## Maintenance",
+        "",
+        "Text between the two comments is replaced by the next synthesis; text outside stays.",
+    ]
+    return "\n".join(lines)
+
+
+def _bullet(document: Document) -> str:
+    line = _first_line(document)
+    said = f": {line}" if line else ""
+    return f"- **{_title(document)}**{said} [source: `{document.path}`]"
+
+
+def _title(document: Document) -> str:
+    return _harmless(document.title or title_from_name(document.path))
+
+
+def _type(document: Document) -> str:
+    return _harmless(document.matter.text("type") or "memory")
+
+
+def _first_line(document: Document) -> str:
+    """Give the first line that says something: no heading, no fence, nothing inside one."""
+    fence = ""
+    for line in document.body.split("\n"):
+        mark = _FENCE.match(line)
+        if mark:
+            fence = "" if fence else mark[1]
+        elif not fence and line.strip() and not _HEADING.match(line):
+            text = " ".join(_BULLET.sub("", line, count=1).split())
+            if text:
+                return shorten(_harmless(text), _LONGEST_LINE)
+    return ""
+
+
+def _harmless(text: str) -> str:
+    """Keep a memory from opening a comment, such as our marks."""
+    return text.replace("<!--", "&lt;!--")

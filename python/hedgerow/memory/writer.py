@@ -1,0 +1,128 @@
+"""Writing memories (spec/memory.md, "Memories"): new files only, none is ever replaced."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from hedgerow._checks import checked_texts
+from hedgerow.errors import HedgerowError, InvalidInputError
+
+from . import files, note
+from .names import DIRECTORIES
+from .sections import folded, level_two_sections
+
+WRAPUP_SECTIONS = ("Findings", "Decisions", "Conflicts / Corrections", "Open Questions")
+
+_MOST_NAMES = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Validation:
+    """Which of the sections that a wrapup has are not there, or have no text."""
+
+    missing: tuple[str, ...] = ()
+    empty: tuple[str, ...] = ()
+
+    @property
+    def valid(self) -> bool:
+        """Whether every section is there and says something."""
+        return not (self.missing or self.empty)
+
+
+def write_memory(
+    root: Path, body: str, *, title: str, kind: str = "note", tags: Sequence[str] = ()
+) -> str:
+    """Write a memory that a user asks to keep; give its path below the root, with `/`.
+
+    Raises InvalidInputError for an unknown type or a blank text, before anything is written.
+    """
+    note.checked_type(kind)
+    text = note.checked_body(body)
+    line = note.checked_title(title, "Untitled memory")
+    time = note.now()
+    fields = {
+        "type": kind,
+        "title": line,
+        "source": "hedgerow-remember",
+        "created_at": note.iso_time(time),
+        "updated_at": note.iso_time(time),
+        "confidence": "user-reviewed",
+        "tags": checked_texts(tags, "tags"),
+    }
+    name = note.slug(line, "untitled")
+    return _write(root, DIRECTORIES[kind], name, time, note.render_note(fields, line, text))
+
+
+def write_wrapup(
+    root: Path, body: str, *, title: str, topic: str | None, tags: Sequence[str] = ()
+) -> str:
+    """Write the wrapup of a session, whose sections are checked; give its path below the root."""
+    line = note.checked_title(title, "Session wrapup")
+    time = note.now()
+    fields: dict[str, Any] = {
+        "type": "session",
+        "title": line,
+        "source": "hedgerow-wrapup",
+        "created_at": note.iso_time(time),
+        "updated_at": note.iso_time(time),
+        "confidence": "agent-drafted",
+        "review": "user-review-recommended",
+        "tags": checked_texts(tags, "tags"),
+    }
+    if topic is not None:
+        fields["recall_topic"] = topic
+    name = note.slug(line, "session-wrapup")
+    return _write(root, DIRECTORIES["session"], name, time, note.render_note(fields, line, body))
+
+
+def checked_wrapup(body: str) -> str:
+    """Give a wrapup's text trimmed; InvalidInputError that lists all sections it lacks."""
+    text = note.checked_body(body) if body.strip() else ""
+    validation = validate_wrapup(text)
+    problems = []
+    if validation.missing:
+        problems.append(f"Missing required sections: {_listed(validation.missing)}.")
+    if validation.empty:
+        problems.append(f"Sections without text: {_listed(validation.empty)}.")
+    if problems:
+        raise InvalidInputError(
+            f"{' '.join(problems)} Write each as a level-2 heading with text below it; "
+            '"None captured." will do. Nothing was written',
+            code="invalid_note",
+        )
+    return text
+
+
+def validate_wrapup(body: str) -> Validation:
+    """Look for the sections of a wrapup, in any order, in any case, among any others."""
+    found: dict[str, str] = {}
+    for name, text in level_two_sections(body):
+        found[name] = found.get(name, "") + text
+    names = {name: found.get(folded(name)) for name in WRAPUP_SECTIONS}
+    return Validation(
+        missing=tuple(name for name, text in names.items() if text is None),
+        empty=tuple(name for name, text in names.items() if text is not None and not text.strip()),
+    )
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(f"## {name}" for name in names)
+
+
+def _write(root: Path, folder: str, name: str, time: datetime, text: str) -> str:
+    """Write under the first name that is free; two processes never get the same one."""
+    base = f"{time:%Y-%m-%d}-{name}"
+    milliseconds = int(time.timestamp() * 1000)
+    numbered = (f"{base}-{milliseconds}-{count}" for count in range(1, _MOST_NAMES + 1))
+    for candidate in (base, *numbered):
+        relative = f"{folder}/{candidate}.md"
+        if files.write_new(root / relative, text):
+            return relative
+    raise HedgerowError(
+        f"{root / folder} has {_MOST_NAMES} files named {base}; give the memory another title",
+        code="root_io",
+    )

@@ -1,0 +1,327 @@
+//! Which chunks hold a phrase, and how much it counts in each.
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+use super::postings::{LONGEST_TOKEN, read_places, weight_at};
+use super::segment::{Bytes, Segment};
+use super::snapshot::Part;
+use crate::error::Result;
+use crate::query::Phrase;
+use crate::text::tokenizer::TokenizerKind;
+
+/// A phrase as its tokens.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(super) struct Tokens {
+    texts: Vec<Vec<u8>>,
+    /// Whether the last one only begins a word.
+    prefix: bool,
+}
+
+/// The chunks of a part that hold a phrase, ascending.
+#[derive(Debug)]
+pub(super) struct Holders<'p> {
+    pub chunks: Cow<'p, [u32]>,
+    pub weights: Weights<'p>,
+}
+
+/// What a phrase counts for in each of its holders.
+#[derive(Debug)]
+pub(super) enum Weights<'p> {
+    /// Those of postings from a place on.
+    Stored(&'p Bytes, usize),
+    Own(Vec<u32>),
+}
+
+impl Weights<'_> {
+    pub fn get(&self, place: usize) -> u32 {
+        match self {
+            Self::Stored(weights, first) => weights.get(first + place),
+            Self::Own(weights) => weights[place],
+        }
+    }
+}
+
+impl<'p> Holders<'p> {
+    fn own(pairs: impl IntoIterator<Item = (u32, u32)>) -> Self {
+        let (chunks, weights): (Vec<u32>, Vec<u32>) = pairs.into_iter().unzip();
+        Self {
+            chunks: Cow::Owned(chunks),
+            weights: Weights::Own(weights),
+        }
+    }
+
+    /// The chunks of a part that hold a phrase and are not gone.
+    pub fn find(part: &'p Part, phrase: &Tokens) -> Self {
+        let holders = Self::find_in(&part.segment, phrase);
+        if part.is_whole() {
+            return holders;
+        }
+        holders.only(|chunk| !part.is_gone(chunk))
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> u64 {
+        self.chunks.len() as u64
+    }
+
+    /// The holders that `keep` says so of.
+    pub fn only(&self, keep: impl Fn(u32) -> bool) -> Holders<'static> {
+        let kept = self
+            .chunks
+            .iter()
+            .zip(0..)
+            .filter(|(chunk, _)| keep(**chunk));
+        Holders::own(kept.map(|(chunk, place)| (*chunk, self.weights.get(place))))
+    }
+
+    /// Those of these chunks that are holders.
+    pub fn within(&self, chunks: &[u32]) -> Holders<'static> {
+        let mut at = 0;
+        Holders::own(chunks.iter().filter_map(|chunk| {
+            at = gallop(&self.chunks, at, *chunk);
+            let found = self.chunks.get(at) == Some(chunk);
+            found.then(|| (*chunk, self.weights.get(at)))
+        }))
+    }
+
+    fn find_in(segment: &'p Segment, phrase: &Tokens) -> Self {
+        let terms: Vec<Range<usize>> = phrase.terms(segment);
+        match terms.as_slice() {
+            [] => Self::own([]),
+            [terms] if terms.len() == 1 => Self::of_term(segment, terms.start),
+            [terms] => Self::of_any(segment, terms.clone()),
+            terms => Self::of_all(segment, terms),
+        }
+    }
+
+    fn of_term(segment: &'p Segment, term: usize) -> Self {
+        let postings = segment.postings(term);
+        Self {
+            weights: Weights::Stored(segment.weights(), postings.start),
+            chunks: Cow::Borrowed(&segment.chunks()[postings]),
+        }
+    }
+
+    /// The holders of any of the terms.
+    fn of_any(segment: &Segment, terms: Range<usize>) -> Self {
+        let postings = || terms.clone().flat_map(|term| segment.postings(term));
+        let count = terms
+            .clone()
+            .map(|term| segment.postings(term).len())
+            .sum::<usize>();
+        if count > segment.len() / 4 {
+            let mut weights = vec![0; segment.len()];
+            for posting in postings() {
+                weights[segment.chunks()[posting] as usize] += segment.weights().get(posting);
+            }
+            let weights = weights.into_iter().zip(0..);
+            let held = weights.filter(|(weight, _)| *weight > 0);
+            return Self::own(held.map(|(weight, chunk)| (chunk, weight)));
+        }
+        let found = postings();
+        let mut found: Vec<(u32, u32)> = found
+            .map(|posting| (segment.chunks()[posting], segment.weights().get(posting)))
+            .collect();
+        found.sort_unstable();
+        found.dedup_by(|(chunk, weight), kept| {
+            let same = *chunk == kept.0;
+            if same {
+                kept.1 += *weight;
+            }
+            same
+        });
+        Self::own(found)
+    }
+
+    /// The holders of the terms in a row, each of which may be any of a range.
+    fn of_all(segment: &Segment, terms: &[Range<usize>]) -> Self {
+        let mut columns: Vec<Occurrences<'_>> = terms
+            .iter()
+            .map(|terms| Occurrences::of(segment, terms))
+            .collect();
+        let shortest = columns
+            .iter()
+            .zip(0..)
+            .min_by_key(|(column, _)| column.chunks.len());
+        let Some(lead) = shortest.map(|(_, place)| place) else {
+            return Self::own([]);
+        };
+        let mut candidates = columns[lead].chunks.clone();
+        if let Cow::Owned(candidates) = &mut candidates {
+            candidates.dedup();
+        }
+        let mut matcher = Matcher::default();
+        Self::own(candidates.iter().filter_map(|chunk| {
+            let present = columns.iter_mut().all(|column| column.seek(*chunk));
+            let weight = if present { matcher.weigh(&columns) } else { 0 };
+            (weight > 0).then_some((*chunk, weight))
+        }))
+    }
+}
+
+impl Tokens {
+    pub fn of(phrase: &Phrase, tokenizer: TokenizerKind) -> Result<Self> {
+        let mut texts = Vec::new();
+        tokenizer.tokenize(&phrase.searched_text(), |token| {
+            texts.push(token[..token.len().min(LONGEST_TOKEN)].to_vec());
+            true
+        })?;
+        Ok(Self {
+            texts,
+            prefix: phrase.prefix,
+        })
+    }
+
+    /// How many tokens there are.
+    pub fn len(&self) -> usize {
+        self.texts.len()
+    }
+
+    /// Which terms each token is; none at all when one of them is no term.
+    fn terms(&self, segment: &Segment) -> Vec<Range<usize>> {
+        let mut found = Vec::with_capacity(self.texts.len());
+        for (text, place) in self.texts.iter().zip(1..) {
+            let start = segment.seek(text);
+            let end = if self.prefix && place == self.texts.len() {
+                end_of_prefix(segment, text)
+            } else if start < segment.terms() && segment.text(start) == text {
+                start + 1
+            } else {
+                start
+            };
+            if start >= end {
+                return Vec::new();
+            }
+            found.push(start..end);
+        }
+        found
+    }
+}
+
+/// The first term behind those that begin with `text`.
+fn end_of_prefix(segment: &Segment, text: &[u8]) -> usize {
+    let mut behind = text.to_vec();
+    while let Some(last) = behind.pop() {
+        if let Some(next) = last.checked_add(1) {
+            behind.push(next);
+            return segment.seek(&behind);
+        }
+    }
+    segment.terms()
+}
+
+/// Where one token of a phrase stands: a chunk, and one posting or several for it.
+struct Occurrences<'p> {
+    segment: &'p Segment,
+    chunks: Cow<'p, [u32]>,
+    /// The posting of each chunk.
+    postings: Postings,
+    /// How far the chunks are looked through.
+    at: usize,
+}
+
+/// Postings that follow each other from a place on, or any others.
+enum Postings {
+    From(usize),
+    Listed(Vec<usize>),
+}
+
+impl<'p> Occurrences<'p> {
+    fn of(segment: &'p Segment, terms: &Range<usize>) -> Self {
+        let (chunks, postings) = if terms.len() == 1 {
+            let postings = segment.postings(terms.start);
+            let first = postings.start;
+            (
+                Cow::Borrowed(&segment.chunks()[postings]),
+                Postings::From(first),
+            )
+        } else {
+            let all = terms.clone().flat_map(|term| segment.postings(term));
+            let mut pairs: Vec<(u32, usize)> = all
+                .map(|posting| (segment.chunks()[posting], posting))
+                .collect();
+            pairs.sort_unstable();
+            let (chunks, postings) = pairs.into_iter().unzip();
+            (Cow::Owned(chunks), Postings::Listed(postings))
+        };
+        Self {
+            segment,
+            chunks,
+            postings,
+            at: 0,
+        }
+    }
+
+    /// Go forward to a chunk; whether it is there.
+    fn seek(&mut self, chunk: u32) -> bool {
+        self.at = gallop(&self.chunks, self.at, chunk);
+        self.chunks.get(self.at) == Some(&chunk)
+    }
+
+    /// All places in the chunk gone forward to.
+    fn places(&self, scratch: &mut Vec<u64>, places: &mut Vec<u64>) {
+        let postings = match &self.postings {
+            Postings::From(first) => {
+                return read_places(self.segment.positions(first + self.at), places);
+            }
+            Postings::Listed(postings) => postings,
+        };
+        let chunk = self.chunks[self.at];
+        let here = self.chunks[self.at..]
+            .iter()
+            .take_while(|found| **found == chunk);
+        places.clear();
+        for (_, at) in here.zip(self.at..) {
+            read_places(self.segment.positions(postings[at]), scratch);
+            places.append(scratch);
+        }
+        places.sort_unstable();
+    }
+}
+
+/// The first place, from `at` on, whose chunk does not come before this one.
+pub(super) fn gallop(chunks: &[u32], at: usize, chunk: u32) -> usize {
+    let ahead = &chunks[at..];
+    let mut step = 1;
+    while ahead.get(step).is_some_and(|found| *found < chunk) {
+        step *= 2;
+    }
+    let near = &ahead[..ahead.len().min(step + 1)];
+    at + near.partition_point(|found| *found < chunk)
+}
+
+/// Finds the places at which tokens stand in a row.
+#[derive(Default)]
+struct Matcher {
+    /// Where the tokens so far do.
+    matched: Vec<u64>,
+    places: Vec<u64>,
+    scratch: Vec<u64>,
+}
+
+impl Matcher {
+    /// What the occurrences in the chunk count for together.
+    fn weigh(&mut self, columns: &[Occurrences<'_>]) -> u32 {
+        for (column, offset) in columns.iter().zip(0_u64..) {
+            column.places(&mut self.scratch, &mut self.places);
+            if offset == 0 {
+                std::mem::swap(&mut self.matched, &mut self.places);
+                continue;
+            }
+            let mut rest = self.places.as_slice();
+            self.matched.retain(|place| {
+                while let Some((first, behind)) = rest.split_first()
+                    && *first < place + offset
+                {
+                    rest = behind;
+                }
+                rest.first() == Some(&(place + offset))
+            });
+            if self.matched.is_empty() {
+                return 0;
+            }
+        }
+        self.matched.iter().copied().map(weight_at).sum()
+    }
+}

@@ -1,0 +1,284 @@
+//! The postings of some chunks, term by term, in a few flat arrays.
+
+use super::failure::Unfit;
+use super::postings::weigh;
+
+/// After how many postings the place of the next one's positions is noted.
+const BLOCK: usize = 128;
+/// In an array of bytes, what says that the number is too large for one and stands elsewhere.
+const LARGE: u8 = u8::MAX;
+
+/// For every term, in order, which chunks hold it, how much it counts in each, and where it stands.
+///
+/// A chunk is called by its place in `rows` and a term by its place in the order of terms. The
+/// postings of term `t` are those from `firsts[t]` to before `firsts[t + 1]`, by chunk.
+#[derive(Debug, Default)]
+pub(super) struct Segment {
+    /// The row of each chunk, ascending.
+    rows: Vec<i64>,
+    /// How many tokens each chunk has.
+    lengths: Vec<u32>,
+    /// The bytes of the terms, one after the other, and where each ends.
+    texts: Vec<u8>,
+    ends: Vec<u32>,
+    firsts: Vec<u32>,
+    /// The chunk of each posting.
+    chunks: Vec<u32>,
+    /// What the occurrences of each posting count for together.
+    weights: Bytes,
+    /// How long the position list of each posting is.
+    sizes: Bytes,
+    /// Where the position list of every 128th posting begins.
+    blocks: Vec<u32>,
+    positions: Vec<u8>,
+}
+
+/// Numbers of which nearly all fit into a byte.
+#[derive(Debug, Default)]
+pub(super) struct Bytes {
+    small: Vec<u8>,
+    /// Place and number of the others.
+    large: Vec<(u32, u32)>,
+}
+
+impl Bytes {
+    fn push(&mut self, place: u32, number: u32) {
+        match u8::try_from(number) {
+            Ok(number) if number < LARGE => self.small.push(number),
+            _ => {
+                self.small.push(LARGE);
+                self.large.push((place, number));
+            }
+        }
+    }
+
+    pub fn get(&self, place: usize) -> u32 {
+        match self.small[place] {
+            LARGE => self.get_large(place),
+            number => u32::from(number),
+        }
+    }
+
+    #[cold]
+    fn get_large(&self, place: usize) -> u32 {
+        let found = self
+            .large
+            .binary_search_by(|(at, _)| (*at as usize).cmp(&place));
+        found.map_or(u32::from(LARGE), |found| self.large[found].1)
+    }
+
+    /// The sum of the numbers from `start` to before `end`.
+    fn sum(&self, start: usize, end: usize) -> u32 {
+        let small: u32 = self.small[start..end].iter().copied().map(u32::from).sum();
+        let large = self.large.partition_point(|(at, _)| (*at as usize) < start);
+        let large = self.large[large..].iter();
+        let large = large.take_while(|(at, _)| (*at as usize) < end);
+        small
+            + large
+                .map(|(_, number)| number - u32::from(LARGE))
+                .sum::<u32>()
+    }
+
+    fn bytes(&self) -> usize {
+        self.small.capacity() + self.large.capacity() * size_of::<(u32, u32)>()
+    }
+}
+
+impl Segment {
+    /// How many chunks there are.
+    pub fn len(&self) -> usize {
+        self.rows.len()
+    }
+
+    /// The row of a chunk.
+    pub fn row(&self, chunk: u32) -> i64 {
+        self.rows[chunk as usize]
+    }
+
+    /// The chunk of a row.
+    pub fn chunk(&self, row: i64) -> Option<u32> {
+        let place = self.rows.binary_search(&row).ok()?;
+        u32::try_from(place).ok()
+    }
+
+    /// How many tokens each chunk has.
+    pub fn lengths(&self) -> &[u32] {
+        &self.lengths
+    }
+
+    /// How many different terms there are.
+    pub fn terms(&self) -> usize {
+        self.ends.len()
+    }
+
+    /// The bytes of a term.
+    pub fn text(&self, term: usize) -> &[u8] {
+        let start = term.checked_sub(1).map_or(0, |before| self.ends[before]);
+        &self.texts[start as usize..self.ends[term] as usize]
+    }
+
+    /// The first term that does not come before `text`.
+    pub fn seek(&self, text: &[u8]) -> usize {
+        let (mut low, mut high) = (0, self.terms());
+        while low < high {
+            let middle = usize::midpoint(low, high);
+            if self.text(middle) < text {
+                low = middle + 1;
+            } else {
+                high = middle;
+            }
+        }
+        low
+    }
+
+    /// The postings of a term.
+    pub fn postings(&self, term: usize) -> std::ops::Range<usize> {
+        self.firsts[term] as usize..self.firsts[term + 1] as usize
+    }
+
+    /// The chunk of each posting.
+    pub fn chunks(&self) -> &[u32] {
+        &self.chunks
+    }
+
+    /// What the occurrences of each posting count for together.
+    pub fn weights(&self) -> &Bytes {
+        &self.weights
+    }
+
+    /// Where a posting's term stands in its chunk, as FTS5 writes it.
+    pub fn positions(&self, posting: usize) -> &[u8] {
+        let block = posting / BLOCK;
+        let before = self.sizes.sum(block * BLOCK, posting);
+        let start = (self.blocks[block] + before) as usize;
+        &self.positions[start..start + self.sizes.get(posting) as usize]
+    }
+
+    /// How many bytes of memory it takes.
+    pub fn bytes(&self) -> usize {
+        self.rows.capacity() * size_of::<i64>()
+            + (self.lengths.capacity()
+                + self.ends.capacity()
+                + self.firsts.capacity()
+                + self.chunks.capacity()
+                + self.blocks.capacity())
+                * size_of::<u32>()
+            + self.texts.capacity()
+            + self.weights.bytes()
+            + self.sizes.bytes()
+            + self.positions.capacity()
+    }
+}
+
+/// Makes a segment: terms come in order, and the postings of each by chunk.
+pub(super) struct Builder {
+    segment: Segment,
+    /// How many tokens of each chunk came so far.
+    counted: Vec<u32>,
+}
+
+impl Builder {
+    /// A builder for chunks of these rows, ascending, and these numbers of tokens.
+    pub fn new(rows: Vec<i64>, lengths: Vec<u32>) -> Self {
+        Self {
+            counted: vec![0; lengths.len()],
+            segment: Segment {
+                rows,
+                lengths,
+                ..Segment::default()
+            },
+        }
+    }
+
+    /// Make room for about so many tokens.
+    pub fn reserve(&mut self, tokens: u64) {
+        // Growing step by step would copy everything several times; too much room is given back.
+        let tokens = usize::try_from(tokens).unwrap_or_default();
+        let segment = &mut self.segment;
+        segment.chunks.reserve(tokens);
+        segment.weights.small.reserve(tokens);
+        segment.sizes.small.reserve(tokens);
+        segment.positions.reserve(tokens.saturating_mul(3));
+    }
+
+    /// The chunk of a row, to be looked for from `near` on.
+    pub fn chunk(&self, row: i64, near: u32) -> Result<u32, Unfit> {
+        let rows = &self.segment.rows;
+        let near = near as usize;
+        // Rows mostly follow each other without a gap.
+        let guess = rows.first().and_then(|first| row.checked_sub(*first));
+        if let Some(guess) = guess.and_then(|guess| usize::try_from(guess).ok())
+            && rows.get(guess) == Some(&row)
+        {
+            return u32::try_from(guess).map_err(|_| Unfit);
+        }
+        let mut step = 1;
+        while rows.get(near + step).is_some_and(|found| *found < row) {
+            step *= 2;
+        }
+        let end = rows.len().min(near + step + 1);
+        let found = rows.get(near..end).ok_or(Unfit)?;
+        let place = found.binary_search(&row).map_err(|_| Unfit)?;
+        u32::try_from(near + place).map_err(|_| Unfit)
+    }
+
+    /// Begin a term; one that is given no postings is forgotten.
+    pub fn begin(&mut self, text: &[u8]) -> Result<(), Unfit> {
+        let segment = &mut self.segment;
+        let posting = u32::try_from(segment.chunks.len()).map_err(|_| Unfit)?;
+        if segment.firsts.last() == Some(&posting) {
+            segment.firsts.pop();
+            segment.ends.pop();
+            segment
+                .texts
+                .truncate(segment.ends.last().map_or(0, |end| *end as usize));
+        }
+        segment.firsts.push(posting);
+        segment.texts.extend_from_slice(text);
+        segment
+            .ends
+            .push(u32::try_from(segment.texts.len()).map_err(|_| Unfit)?);
+        Ok(())
+    }
+
+    /// Add a posting of the term.
+    pub fn push(&mut self, chunk: u32, positions: &[u8]) -> Result<(), Unfit> {
+        let (weight, count) = weigh(positions).ok_or(Unfit)?;
+        *self.counted.get_mut(chunk as usize).ok_or(Unfit)? += count;
+        let segment = &mut self.segment;
+        let posting = u32::try_from(segment.chunks.len()).map_err(|_| Unfit)?;
+        if (posting as usize).is_multiple_of(BLOCK) {
+            let start = u32::try_from(segment.positions.len()).map_err(|_| Unfit)?;
+            segment.blocks.push(start);
+        }
+        let size = u32::try_from(positions.len()).map_err(|_| Unfit)?;
+        u32::try_from(segment.positions.len() + positions.len()).map_err(|_| Unfit)?;
+        segment.chunks.push(chunk);
+        segment.weights.push(posting, weight);
+        segment.sizes.push(posting, size);
+        segment.positions.extend_from_slice(positions);
+        Ok(())
+    }
+
+    /// The segment, when every chunk was given as many tokens as it has.
+    pub fn finish(mut self) -> Result<Segment, Unfit> {
+        // Forgets the last term if it is empty, and notes where the postings end.
+        self.begin(&[])?;
+        let mut segment = self.segment;
+        segment.ends.pop();
+        if self.counted != segment.lengths {
+            return Err(Unfit);
+        }
+        segment.rows.shrink_to_fit();
+        segment.lengths.shrink_to_fit();
+        segment.texts.shrink_to_fit();
+        segment.ends.shrink_to_fit();
+        segment.firsts.shrink_to_fit();
+        segment.chunks.shrink_to_fit();
+        segment.weights.small.shrink_to_fit();
+        segment.sizes.small.shrink_to_fit();
+        segment.blocks.shrink_to_fit();
+        segment.positions.shrink_to_fit();
+        Ok(segment)
+    }
+}

@@ -1,0 +1,90 @@
+//! Stopping a call that takes long.
+//!
+//! Whoever calls may be asked every now and then whether to go on. What stops then fails with
+//! [`crate::ErrorCode::Interrupted`], and a write leaves nothing behind.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+type Check = Rc<dyn Fn() -> bool>;
+
+thread_local! {
+    /// Who is asked about the call that this thread is in.
+    static CHECK: RefCell<Option<Check>> = const { RefCell::new(None) };
+}
+
+/// Do `work`, unless `is_unwanted`, asked every now and then, says that nobody waits for it.
+pub fn watched<T>(is_unwanted: impl Fn() -> bool + 'static, work: impl FnOnce() -> T) -> T {
+    let _before = Before(CHECK.replace(Some(Rc::new(is_unwanted))));
+    work()
+}
+
+/// Puts back who was asked before.
+struct Before(Option<Check>);
+
+impl Drop for Before {
+    fn drop(&mut self) {
+        CHECK.set(self.0.take());
+    }
+}
+
+/// Whether nobody waits for the call that this thread is in.
+pub(crate) fn is_due() -> bool {
+    let check = CHECK.with_borrow(Clone::clone);
+    check.is_some_and(|is_unwanted| is_unwanted())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+
+    use super::*;
+    use crate::ErrorCode;
+    use crate::index::{Chunk, Filters, Index, Ranking};
+    use crate::query::{MatchOptions, parse};
+    use crate::text::tokenizer::TokenizerKind;
+
+    #[test]
+    fn the_innermost_watch_counts_and_none_is_left_behind() {
+        assert!(!is_due());
+        watched(
+            || true,
+            || {
+                watched(|| false, || assert!(!is_due()));
+                assert!(is_due());
+            },
+        );
+        assert!(!is_due());
+    }
+
+    #[test]
+    fn searches_and_writes_stop_and_leave_nothing_behind() {
+        let query = parse(&"oak elm ".repeat(2000)).unwrap();
+        let chunks: Vec<Chunk> = (0..2000)
+            .map(|n| Chunk {
+                id: n.to_string(),
+                content: "oak elm".to_owned(),
+                ..Chunk::default()
+            })
+            .collect();
+        let chunks: Vec<&Chunk> = chunks.iter().collect();
+        for ranking in Ranking::ALL {
+            let index = Index::in_memory_with(TokenizerKind::Porter, ranking).unwrap();
+            let error = watched(|| true, || index.upsert(&chunks)).unwrap_err();
+            assert_eq!(error.code(), ErrorCode::Interrupted, "{error}");
+            assert_eq!(index.len().unwrap(), 0);
+            index.upsert(&chunks).unwrap();
+            let search = || {
+                let filters = Filters::default();
+                index.search_bm25(&query, 10, &filters, &MatchOptions::default())
+            };
+            search().unwrap();
+            // At first nothing is to stop, so that it stops on the way.
+            let asked = Cell::new(0);
+            let after_some = move || asked.replace(asked.get() + 1) > 3;
+            let error = watched(after_some, search).unwrap_err();
+            assert_eq!(error.code(), ErrorCode::Interrupted, "{ranking:?}: {error}");
+            assert_eq!(search().unwrap().len(), 10);
+        }
+    }
+}

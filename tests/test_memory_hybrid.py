@@ -1,0 +1,118 @@
+"""A root whose configuration names an embedder is searched by meaning too."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+import hedgerow.embedders
+from hedgerow import HedgerowError, Index, InvalidInputError, MemoryRoot
+from memory_doubles import put
+
+ANIMALS = {"hedgehog": 0, "urchin": 0, "slug": 1, "snail": 1}
+
+
+class ToyEmbedder:
+    """Knows two kinds of animals, and counts what it embeds."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.embedded = 0
+        self.fails = False
+
+    def embed(self, texts: Sequence[str], /) -> list[list[float]]:
+        if self.fails:
+            raise HedgerowError("the model is away; try later", code="endpoint_unreachable")
+        self.embedded += len(texts)
+        return [
+            [
+                sum(animal in text.lower() for animal in ANIMALS if ANIMALS[animal] == kind)
+                for kind in (0, 1)
+            ]
+            + [0.1]
+            for text in texts
+        ]
+
+
+@pytest.fixture
+def models(monkeypatch: pytest.MonkeyPatch) -> dict[str, ToyEmbedder]:
+    made: dict[str, ToyEmbedder] = {}
+
+    def named(name: str) -> ToyEmbedder:
+        return made.setdefault(name, ToyEmbedder(name))
+
+    monkeypatch.setattr(hedgerow.embedders, "embedder_named", named)
+    return made
+
+
+@pytest.fixture
+def root(tmp_path: Path, models: dict[str, ToyEmbedder]) -> MemoryRoot:
+    assert models == {}
+    put(tmp_path, "a.md", "A hedgehog came by.")
+    put(tmp_path, "b.md", "Slugs ate the hostas.")
+    configure(tmp_path, {"adapter": "toy", "model": "one"})
+    return MemoryRoot.open(tmp_path)
+
+
+def configure(root: Path, embedder: object) -> None:
+    put(root, "hedgerow.json", json.dumps({"schemaVersion": 1, "embedder": embedder}))
+
+
+def test_finds_what_is_put_in_other_words(root: MemoryRoot) -> None:
+    best = root.recall("urchin").results[0]
+    assert (best.file, best.parts.driver) == ("a.md", "hybrid:a.md")
+    assert 0 <= best.parts.retrieval <= 1
+    assert root.retrieval == "hybrid, with toy:one"
+
+
+def test_only_what_is_new_is_embedded(root: MemoryRoot, models: dict[str, ToyEmbedder]) -> None:
+    root.sync()
+    assert models["toy:one"].embedded == 2
+    put(root.path, "c.md", "A snail.")
+    root.recall("urchin")
+    assert models["toy:one"].embedded == 4  # the new memory and the query
+    root.recall("urchin")
+    assert models["toy:one"].embedded == 5
+
+
+def test_an_embedder_may_come_later_and_change(
+    root: MemoryRoot, models: dict[str, ToyEmbedder]
+) -> None:
+    configure(root.path, None)
+    assert [one.file for one in root.recall("urchin")] == []
+    configure(root.path, "toy:two")
+    assert root.recall("urchin").results[0].file == "a.md"
+    configure(root.path, {"adapter": "toy", "model": "three"})
+    assert root.recall("urchin").results[0].file == "a.md"
+    root.close()
+    with Index.open(root.path / ".hedgerow/index.db", read_only=True) as index:
+        assert (index.stats().embedder, index.stats().vectors) == ("toy:three", 2)
+    assert models["toy:three"].embedded == 3
+
+
+def test_keywords_answer_when_it_fails_and_a_warning_says_so(
+    root: MemoryRoot, models: dict[str, ToyEmbedder], caplog: pytest.LogCaptureFixture
+) -> None:
+    root.recall("x")
+    models["toy:one"].fails = True
+    put(root.path, "c.md", "A snail.")
+    with caplog.at_level(logging.WARNING, "hedgerow"):
+        [one] = root.recall("snail")
+    assert (one.file, one.parts.driver) == ("c.md", "keywords:c.md")
+    assert "searched by keywords alone: the model is away" in caplog.text
+    with pytest.raises(HedgerowError, match="away") as raised:
+        root.sync()
+    assert raised.value.code == "endpoint_unreachable"
+    models["toy:one"].fails = False
+    assert root.recall("slugs").results[0].parts.driver.startswith("hybrid")
+
+
+def test_a_name_that_is_none_is_an_error(tmp_path: Path) -> None:
+    put(tmp_path, "a.md", "x")
+    configure(tmp_path, "toy:one")
+    with pytest.raises(InvalidInputError, match="ADAPTER:MODEL"):
+        MemoryRoot.open(tmp_path).recall("x")

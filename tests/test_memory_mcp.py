@@ -1,0 +1,159 @@
+"""`hedgerow mcp`, asked by the client of the official SDK."""
+
+from __future__ import annotations
+
+import sys
+import sysconfig
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import anyio
+import pytest
+from click.testing import CliRunner
+from mcp import Client
+from mcp.client.stdio import StdioServerParameters, stdio_client
+
+from hedgerow import MemoryRoot
+from hedgerow.cli import cli
+from hedgerow.mcp import build_server
+from memory_doubles import put
+
+HEDGEROW = str(Path(sysconfig.get_path("scripts")) / "hedgerow")
+
+Asking = Callable[[Client], Awaitable[Any]]
+
+
+@pytest.fixture
+def memory(tmp_path: Path) -> Path:
+    root = MemoryRoot.init(tmp_path / "memory").path
+    put(root, "decisions/a.md", "---\nsession_id: s-1\n---\n# Slugs\n\nNo pellets: beer.\n")
+    return root
+
+
+def ask(root: Path, asking: Asking) -> Any:
+    """Let a client ask the server in this process."""
+
+    async def connected() -> Any:
+        with MemoryRoot.open(root) as opened:
+            async with Client(build_server(opened)) as client:
+                return await asking(client)
+
+    return anyio.run(connected)
+
+
+def call(root: Path, tool: str, **arguments: Any) -> Any:
+    return ask(root, lambda client: client.call_tool(tool, arguments))
+
+
+def answer(root: Path, tool: str, **arguments: Any) -> dict[str, Any]:
+    result = call(root, tool, **arguments)
+    assert not result.is_error, result.content
+    found: dict[str, Any] = result.structured_content
+    return found
+
+
+def test_the_tools_say_what_they_take_and_give(memory: Path) -> None:
+    listed = ask(memory, lambda client: client.list_tools()).tools
+    tools = {tool.name: tool for tool in listed}
+    assert list(tools) == ["memory_search", "memory_recall", "memory_remember", "memory_status"]
+    assert all(tool.description and tool.output_schema for tool in listed)
+    recall = tools["memory_recall"].input_schema
+    assert recall["required"] == ["topic"]
+    assert recall["properties"]["depth"]["enum"] == ["shallow", "normal", "deep"]
+    assert recall["properties"]["limit"]["minimum"] == 1
+    assert tools["memory_remember"].annotations.destructive_hint is False
+    assert [tool.name for tool in listed if tool.annotations.read_only_hint] == [
+        "memory_search", "memory_recall", "memory_status",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("tool", "argument", "mode"),
+    [("memory_search", "query", "search"), ("memory_recall", "topic", "recall")],
+)
+def test_results_are_structured_and_say_where_they_are_from(
+    memory: Path, tool: str, argument: str, mode: str
+) -> None:
+    found = answer(memory, tool, **{argument: "slugs"}, depth="deep")
+    with MemoryRoot.open(memory) as root:
+        assert found == root.recall("slugs", depth="deep").to_dict(mode)
+    assert found["results"][0]["provenance"]["file"] == "decisions/a.md"
+    assert found["results"][0]["session_id"] == "s-1"
+    assert answer(memory, tool, **{argument: "zebra"})["results"] == []
+
+
+def test_what_is_remembered_is_found(memory: Path) -> None:
+    written = answer(
+        memory, "memory_remember", title="Moles", text="Leave them.", type="preference", tags=["x"]
+    )
+    assert written["indexed"] is True
+    assert 'tags: ["x"]' in (memory / written["file"]).read_text()
+    found = answer(memory, "memory_recall", topic="moles", limit=1)
+    assert found["results"][0]["provenance"]["file"] == written["file"]
+
+
+def test_status(memory: Path) -> None:
+    before = answer(memory, "memory_status")
+    assert (before["root"], before["initialized"], "documents" in before) == (
+        str(memory), True, False,
+    )  # fmt: skip
+    answer(memory, "memory_recall", topic="x")
+    after = answer(memory, "memory_status")
+    assert (after["documents"], after["stale"], after["retrieval"]) == (1, 0, "keywords")
+    put(memory, "hedgerow.json", '{"schemaVersion": 9}')
+    assert answer(memory, "memory_status")["compatible"] is False
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "message"),
+    [
+        ("memory_recall", {"topic": " "}, "the query is blank"),
+        ("memory_recall", {}, "topic"),
+        ("memory_recall", {"topic": "x", "depth": "Deep"}, "shallow"),
+        ("memory_search", {"query": "x", "limit": 0}, "limit"),
+        ("memory_remember", {"title": "T", "text": ""}, "the text is blank"),
+    ],
+)
+def test_an_error_names_the_fix(
+    memory: Path, tool: str, arguments: dict[str, Any], message: str
+) -> None:
+    result = call(memory, tool, **arguments)
+    assert result.is_error
+    assert message in result.content[0].text
+
+
+def test_over_standard_input_and_output(memory: Path) -> None:
+    """The command as an agent starts it: in a folder, without a word about the root."""
+    server = StdioServerParameters(command=HEDGEROW, args=["mcp"], cwd=memory.parent)
+
+    async def asking() -> Any:
+        async with Client(stdio_client(server)) as client:
+            assert client.server_info.name == "hedgerow"
+            await client.call_tool("memory_remember", {"title": "Moles", "text": "Leave them."})
+            return await client.call_tool("memory_recall", {"topic": "moles"})
+
+    found = anyio.run(asking).structured_content
+    assert found["root"] == str(memory)
+    assert found["results"][0]["provenance"]["file"].endswith("-moles.md")
+
+
+@pytest.mark.parametrize("version", [None, ModuleType("mcp")])
+def test_without_its_package_or_with_an_old_one_the_fix_is_named(
+    memory: Path, monkeypatch: pytest.MonkeyPatch, version: ModuleType | None
+) -> None:
+    for name in [*sys.modules]:
+        if name == "hedgerow.mcp" or name.partition(".")[0] == "mcp":
+            monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "mcp", version)
+    result = CliRunner().invoke(cli, ["mcp", "--root", str(memory)])
+    assert result.exit_code == 1
+    assert 'pip install "hedgerow[mcp]"' in result.stderr
+
+
+def test_the_guide_shows_every_tool_and_how_to_install() -> None:
+    guide = (Path(__file__).parents[1] / "docs" / "mcp.md").read_text(encoding="utf-8")
+    for name in ("memory_search", "memory_recall", "memory_remember", "memory_status"):
+        assert f"`{name}`" in guide
+    assert 'pip install "hedgerow[mcp]"' in guide

@@ -1,0 +1,196 @@
+"""Lint and synthesis: planned, then applied."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from hedgerow import HedgerowError, InvalidInputError, MemoryRoot
+from memory_doubles import put
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> MemoryRoot:
+    return MemoryRoot.open(tmp_path)
+
+
+def findings(root: MemoryRoot, **options: str) -> list[str]:
+    planned = root.process("lint", **options).summary[1:]
+    done = root.process("lint", apply=True, **options)
+    report = (root.path / done.files[0]).read_text()
+    listed = report.split("## Findings\n\n")[1].split("\n\n## Notes")[0].splitlines()
+    assert [line.removeprefix("- ") for line in listed if line != "- none"] == list(planned)
+    return list(planned)
+
+
+class TestLint:
+    def test_nothing_found(self, root: MemoryRoot) -> None:
+        done = root.process("lint", apply=True)
+        assert done.summary == ("0 findings.",)
+        report = (root.path / done.files[0]).read_text().splitlines()
+        assert report[0] == "# Memory lint report"
+        assert report[1].startswith("Generated at: 20")
+        assert "- none" in report
+
+    def test_a_page_names_its_sources(self, root: MemoryRoot) -> None:
+        put(root.path, "pages/a.md", "# A\n\n## source  MEMORIES\n- x\n")
+        put(root.path, "pages/b.md", "# B\n\nFact [source: `a.md`]\n")
+        put(root.path, "pages/d.md", "---\ntype: note\n---\n## Source memories\n- x\n")
+        put(root.path, "notes/c.md", "---\ntype: page\n---\n# C\n")
+        assert findings(root) == [
+            "[page-sources] `notes/c.md` does not say which memories it is from"
+        ]
+
+    def test_a_page_older_than_what_is_known(self, root: MemoryRoot) -> None:
+        page = (
+            "---\ntype: page\ntopic: slug beer\nupdated_at: 2026-06-01\n---\n## Source memories\n"
+        )
+        put(root.path, "pages/p.md", page)
+        put(root.path, "notes/a.md", "---\ndate: 2026-06-02\n---\nSlugs like beer.")
+        put(root.path, "notes/b.md", "---\ndate: 2026-05-02\n---\nSlugs like beer.")
+        put(root.path, "notes/c.md", "---\ndate: 2026-06-02\n---\nSlugs like hostas.")
+        assert findings(root) == ["[stale-page] `pages/p.md`: 1 newer memory about slug beer"]
+
+    def test_titles_in_any_script_are_compared(self, root: MemoryRoot) -> None:
+        for name, title in (
+            ("a", "生垣"),
+            ("b", "堆肥"),
+            ("c", "Ship Weekly!"),
+            ("d", "ship-weekly"),
+        ):
+            put(root.path, f"decisions/{name}.md", f"---\ntype: decision\ntitle: {title}\n---\nx")
+        assert findings(root) == [
+            "[duplicate-title] `decisions/c.md`, `decisions/d.md`: ship weekly"
+        ]
+
+    def test_declared_conflicts(self, root: MemoryRoot) -> None:
+        put(root.path, "findings/c.md", "---\nconflicts_with: [notes/d.md, notes/e.md]\n---\nx")
+        put(root.path, "notes/d.md", "x")
+        assert findings(root) == [
+            "[declared-conflict] `findings/c.md` conflicts with `notes/d.md`",
+            "[declared-conflict] `findings/c.md` conflicts with `notes/e.md`, which is missing",
+        ]
+
+    def test_an_open_question_that_was_answered(self, root: MemoryRoot) -> None:
+        question = "# Q\n\n## Open Questions\n- Should the price book stay in pages?\n- None.\n"
+        put(root.path, "sessions/q.md", question)
+        put(root.path, "notes/no.md", "price book stays in pages")
+        assert findings(root) == []
+        put(root.path, "notes/z.md", "---\ntype: decision\n---\nThe price book goes from pages.")
+        assert findings(root) == [
+            "[answered-question] `sessions/q.md` asks what `notes/z.md` may answer: "
+            "Should the price book stay in pages?"
+        ]
+
+    @pytest.mark.parametrize(("topic", "count"), [("AI", 1), ("生垣", 1), ("", 2), ("zebra", 0)])
+    def test_a_short_topic_is_a_topic(self, root: MemoryRoot, topic: str, count: int) -> None:
+        put(root.path, "findings/c.md", "---\nconflicts_with: x.md\n---\nAI 生垣")
+        put(root.path, "findings/d.md", "---\nconflicts_with: x.md\n---\nother")
+        assert len(findings(root, topic=topic)) == count
+
+    def test_since(self, root: MemoryRoot) -> None:
+        put(root.path, "findings/c.md", "---\nconflicts_with: x.md\n---\n")
+        put(root.path, "findings/d.md", "---\nconflicts_with: y.md\ndate: 2026-06-04\n---\n")
+        assert len(findings(root, since="2026-06-03")) == 1
+        assert findings(root, since="2026-06-05") == []
+        assert len(findings(root, since="9999w")) == 1
+
+    @pytest.mark.parametrize("since", ["soon", "3m", "2026-02-30"])
+    def test_a_since_that_is_none_is_refused(self, root: MemoryRoot, since: str) -> None:
+        with pytest.raises(InvalidInputError, match="30d or 2w") as raised:
+            root.process("lint", since=since)
+        assert raised.value.code == "invalid_option"
+
+
+def test_an_unknown_mode_is_refused(root: MemoryRoot) -> None:
+    with pytest.raises(InvalidInputError, match="lint, synthesize"):
+        root.process("compress")
+
+
+class TestSynthesize:
+    def page(self, root: MemoryRoot) -> str:
+        return (root.path / "pages/slug-control.md").read_text()
+
+    def synthesize(self, root: MemoryRoot) -> None:
+        root.process("synthesize", topic="slug control", apply=True)
+
+    def test_quotes_a_line_of_each_memory(self, root: MemoryRoot) -> None:
+        put(
+            root.path,
+            "notes/a.md",
+            "---\ntitle: Beer\n---\n# X\n\n```\nno\n```\n- slug *control* by beer\n",
+        )
+        self.synthesize(root)
+        assert "- **Beer**: slug *control* by beer [source: `notes/a.md`]\n" in self.page(root)
+        assert "## Source memories\n\n- `notes/a.md` — Beer (memory)\n" in self.page(root)
+        assert root.process("lint").summary == ("0 findings.",)
+
+    def test_needs_a_topic_and_something_about_it(self, root: MemoryRoot) -> None:
+        with pytest.raises(InvalidInputError, match="needs a topic"):
+            root.process("synthesize")
+        with pytest.raises(HedgerowError, match="No source memories") as raised:
+            root.process("synthesize", topic="zebra", apply=True)
+        assert raised.value.code == "no_sources"
+        assert not (root.path / "pages").exists()
+
+    def test_planning_writes_nothing(self, root: MemoryRoot) -> None:
+        put(root.path, "notes/a.md", "slug control")
+        done = root.process("synthesize", topic="slug control")
+        assert (done.applied, done.files) == (False, ("pages/slug-control.md",))
+        assert sorted(path.name for path in root.path.iterdir()) == ["notes"]
+
+    def test_what_the_index_finds_fills_the_page_up(self, root: MemoryRoot) -> None:
+        put(root.path, "notes/a.md", "slug control")
+        put(root.path, "notes/b.md", "Slugs again.")
+        put(root.path, "notes/c.md", "Nothing of the kind.")
+        put(root.path, "pages/other.md", "slug control")
+        self.synthesize(root)
+        assert "`notes/b.md`" in self.page(root)
+        assert "`notes/c.md`" not in self.page(root)
+        assert "pages/other.md" not in self.page(root)
+
+    def test_hand_edits_outside_the_marks_stay(self, root: MemoryRoot) -> None:
+        put(root.path, "notes/a.md", "slug control")
+        self.synthesize(root)
+        edited = (
+            self.page(root)
+            .replace("---\n\n# slug", "owner: me # mine\n---\n\n# Slugs: slug")
+            .replace("\n<!-- hedgerow:begin", "\nAbove.\n\n<!-- hedgerow:begin")
+        ) + "\nBelow.\n"
+        put(root.path, "pages/slug-control.md", edited)
+        put(root.path, "notes/b.md", "slug control, the second")
+        self.synthesize(root)
+        page = self.page(root)
+        assert "owner: me # mine\n" in page
+        assert "# Slugs: slug control\n\nAbove.\n" in page
+        assert page.endswith("-->\n\nBelow.\n")
+        assert "`notes/b.md`" in page
+        assert page.count("hedgerow:begin") == 1
+
+    def test_a_page_without_marks_is_kept_below(self, root: MemoryRoot) -> None:
+        put(root.path, "notes/a.md", "slug control")
+        put(
+            root.path, "pages/slug-control.md", "---\ncreated_at: 2020-01-01\n---\n# Mine\n\nOld.\n"
+        )
+        self.synthesize(root)
+        page = self.page(root)
+        assert "created_at: 2020-01-01\n" in page
+        assert "\n# Mine\n\n<!-- hedgerow:begin -->" in page
+        assert page.endswith("<!-- hedgerow:end -->\n\nOld.\n")
+        self.synthesize(root)
+        assert self.page(root).count("Old.") == 1
+
+    def test_a_memory_cannot_end_the_generated_part(self, root: MemoryRoot) -> None:
+        put(root.path, "notes/a.md", "slug control <!-- hedgerow:end --> x")
+        self.synthesize(root)
+        self.synthesize(root)
+        assert self.page(root).count("<!-- hedgerow:end -->") == 1
+
+    def test_front_matter_that_cannot_be_changed_is_named(self, root: MemoryRoot) -> None:
+        put(root.path, "notes/a.md", "slug control")
+        put(root.path, "pages/slug-control.md", "---\ntitle: a: b\n---\nOld.\n")
+        with pytest.raises(HedgerowError) as raised:
+            self.synthesize(root)
+        assert raised.value.code == "invalid_front_matter"
+        assert self.page(root).endswith("Old.\n")

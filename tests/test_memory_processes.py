@@ -1,0 +1,162 @@
+"""A root among processes: several at once, and such as are killed at any moment."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import re
+import signal
+import subprocess
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hedgerow import Index, MemoryRoot
+from memory_doubles import put
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
+
+KILLS = 25
+WRITTEN = re.compile(
+    r'---\ntype: "note"\ntitle: "[^"]*"\nsource: "hedgerow-remember"\n(?:\w+: .*\n){4}---\n\n'
+    r"# .*\n\nword\w+ (?:filler ){300}end\n\Z"
+)
+
+WORKER = """
+import sys
+from hedgerow import MemoryRoot
+root = MemoryRoot.open(sys.argv[1])
+name, count = sys.argv[2], int(sys.argv[3])
+print("ready", flush=True)
+for number in range(count):
+    word = f"word{number}{name}"
+    done = root.remember(f"{word} " + "filler " * 300 + "end", title=f"Memory {name} {number % 3}")
+    if not done.indexed:
+        raise SystemExit(f"not indexed: {done.problem}")
+    if done.file not in [one.file for one in root.recall(word, limit=50)]:
+        raise SystemExit(f"{done.file} was not found")
+    print(done.file, flush=True)
+"""
+
+
+def start(root: Path, name: str, count: int) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-c", WORKER, str(root), name, str(count)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "PYTHONWARNINGS": "error"},
+    )
+
+
+def test_two_processes_remember_and_recall_at_once(tmp_path: Path) -> None:
+    """The same titles on purpose: both want the same names."""
+    workers = [start(tmp_path, "same", 25) for _ in range(2)]
+    answers = [worker.communicate(timeout=120) for worker in workers]
+    assert [(worker.returncode, error) for worker, (_, error) in zip(workers, answers, strict=True)] == [
+        (0, ""), (0, ""),
+    ]  # fmt: skip
+    written = [line for out, _ in answers for line in out.splitlines() if line != "ready"]
+    assert len(set(written)) == len(written) == 50
+    check_whole(tmp_path, at_least=set(written))
+
+
+def test_a_first_index_by_two_processes_is_one(tmp_path: Path) -> None:
+    for number in range(300):
+        put(tmp_path, f"notes/n{number}.md", f"# Note {number}\n\nhawthorn {number}\n")
+    code = "import sys; from hedgerow import MemoryRoot as M; print(len(M.open(sys.argv[1]).recall('hawthorn', limit=400)))"
+    command = [sys.executable, "-c", code, str(tmp_path)]
+    running = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(3)]
+    assert [process.communicate(timeout=120)[0] for process in running] == ["300\n"] * 3
+    check_whole(tmp_path)
+
+
+def test_threads_share_a_root(tmp_path: Path) -> None:
+    with MemoryRoot.open(tmp_path) as root:
+
+        def work(name: int) -> list[str]:
+            written = []
+            for number in range(10):
+                word = f"word{name}x{number}"
+                written.append(root.remember(f"{word} end", title="Same").file)
+                assert written[-1] in [one.file for one in root.recall(word)]
+            return written
+
+        with ThreadPoolExecutor(4) as pool:
+            names = [name for written in pool.map(work, range(4)) for name in written]
+    assert len(set(names)) == 40
+    check_whole(tmp_path, at_least=set(names))
+
+
+def test_killed_at_any_moment_the_root_stays_whole(tmp_path: Path) -> None:
+    put(tmp_path, "notes/first.md", "# First\n\nhawthorn\n")
+    chance = random.Random(7)  # noqa: S311 - moments, not secrets
+    told: set[str] = set()
+    for turn in range(KILLS):
+        worker = start(tmp_path, f"turn{turn}", 10_000)
+        assert worker.stdout is not None
+        assert worker.stdout.readline() == "ready\n"
+        time.sleep(chance.uniform(0, 0.25))
+        worker.send_signal(signal.SIGKILL)
+        out, error = worker.communicate(timeout=60)
+        assert error == ""
+        told |= {line for line in out.split("\n")[:-1] if line}
+        if turn % 5 == 4:
+            change(tmp_path, turn)
+            check_whole(tmp_path, at_least=told)
+    assert told
+
+
+def test_a_first_index_that_is_killed_is_finished_by_the_next(tmp_path: Path) -> None:
+    for number in range(3000):
+        put(tmp_path, f"notes/n{number}.md", f"# Note {number}\n\nhawthorn {number}\n")
+    code = "from hedgerow.cli import main; main()"
+    command = [sys.executable, "-c", code, "index", "--root", str(tmp_path)]
+    for wait in (0.15, 0.3, 0.45, 0.6, 0.9):
+        process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
+        time.sleep(wait)
+        process.kill()
+        process.wait(timeout=60)
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL, timeout=120)
+    check_whole(tmp_path)
+    manifest: dict[str, Any] = json.loads((tmp_path / ".hedgerow/index.json").read_text())
+    assert len(manifest["documents"]) == 3000
+
+
+def change(root: Path, turn: int) -> None:
+    """Edit one of the files and remove another, as a person would between two commands."""
+    files = sorted((root / "notes").glob("*turn*.md"))
+    if len(files) > 2:
+        text = files[0].read_text()
+        files[0].write_text(re.sub(r"word\w+", f"word{turn}", text))
+        renamed = files[1].with_name(f"renamed-{turn}.md")
+        files[1].rename(renamed)
+
+
+def check_whole(folder: Path, at_least: set[str] = frozenset()) -> None:  # type: ignore[assignment]
+    """Every memory is whole, and the index has exactly what the files say."""
+    renamed = len(list(folder.rglob("renamed-*.md")))
+    missing = [name for name in at_least if not (folder / name).exists()]
+    assert len(missing) <= renamed
+    for file in folder.rglob("*turn*.md"):
+        assert WRITTEN.match(file.read_text()), file
+    root = MemoryRoot.open(folder)
+    root.sync()
+    again = root.sync()
+    assert (again.added, again.changed, again.removed, again.skips) == (0, 0, 0, [])
+    root.close()
+    on_disk = {str(file.relative_to(folder)) for file in folder.rglob("*.md")}
+    with Index.open(folder / ".hedgerow/index.db") as index:
+        assert index.check() == []
+        texts: dict[str, str] = {}
+        for chunk in index.chunks():
+            texts[chunk.path] = texts.get(chunk.path, "") + chunk.content
+    assert set(texts) == on_disk
+    for path, text in texts.items():
+        assert (folder / path).read_text().endswith(text[-20:] + "\n")
+    assert again.documents == len(on_disk)

@@ -1,0 +1,237 @@
+"""What a recall finds, in which order, and what each score is made of."""
+
+from __future__ import annotations
+
+import pickle
+from datetime import datetime, timezone
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hedgerow import InvalidInputError, MemoryRoot
+from hedgerow.memory import depth, score, snippet, times, words
+from memory_doubles import put
+
+RAVEN = "The silver raven rests."
+LONG = st.lists(st.text("abc d", max_size=30), max_size=60).map("\n".join)
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> MemoryRoot:
+    return MemoryRoot.open(tmp_path)
+
+
+class TestResults:
+    def test_tell_where_a_memory_stands(self, root: MemoryRoot) -> None:
+        put(
+            root.path,
+            "sessions/a.md",
+            "---\nsession_id: s-1\ntags: [x, 2]\ntitle: T\n---\n# Head\n\nsilver\n\n## Two\n\nraven\n",
+        )
+        [one] = root.recall("raven")
+        assert one.to_dict()["provenance"] == {
+            "file": "sessions/a.md",
+            "lineStart": 10,
+            "lineEnd": 12,
+            "sessionId": "s-1",
+            "session_id": "s-1",
+            "metadata": {"session_id": "s-1", "tags": ["x", "2"], "title": "T"},
+        }
+        assert one.snippet == "## Two raven"
+        assert one.id.startswith("chunk-")
+        assert len(one.id) == len("chunk-") + 64
+
+    def test_every_file_that_matches_is_there_once(self, root: MemoryRoot) -> None:
+        for number in range(30):
+            put(root.path, f"decisions/2026-01-{number:02}-raven.md", f"# R{number}\n\n{RAVEN}\n")
+        found = root.recall("raven", limit=100)
+        assert len({one.file for one in found}) == len(found) == 30
+        assert len({one.id for one in found}) == 30
+
+    def test_ids_do_not_depend_on_the_query(self, root: MemoryRoot) -> None:
+        put(root.path, "a.md", RAVEN)
+        assert root.recall("silver").results[0].id == root.recall("raven").results[0].id
+
+    def test_pickle_and_iterate(self, root: MemoryRoot) -> None:
+        put(root.path, "a.md", RAVEN)
+        found = root.recall("raven")
+        assert pickle.loads(pickle.dumps(found)) == found
+        assert list(found) == list(found.results)
+
+    def test_the_limit_cuts_the_order(self, root: MemoryRoot) -> None:
+        for number in range(9):
+            put(root.path, f"n{number}.md", RAVEN)
+        whole = root.recall("raven", limit=9).results
+        assert [root.recall("raven", limit=n).results for n in (1, 4)] == [whole[:1], whole[:4]]
+
+    @pytest.mark.parametrize("query", ["", "  \n"])
+    def test_a_blank_query_is_refused(self, root: MemoryRoot, query: str) -> None:
+        with pytest.raises(InvalidInputError) as raised:
+            root.recall(query)
+        assert raised.value.code == "invalid_option"
+
+    def test_a_query_may_have_operators(self, root: MemoryRoot) -> None:
+        put(root.path, "a.md", RAVEN)
+        put(root.path, "b.md", "A silver spoon.")
+        assert [one.file for one in root.recall("silver NOT raven")] == ["b.md"]
+
+    def test_short_names_are_found(self, root: MemoryRoot) -> None:
+        put(root.path, "a.md", "Ask about IL-10 and AI.")
+        assert len(root.recall("what is AI?")) == 1
+
+
+class TestDepth:
+    def test_moves_pages_up_and_sessions_down(self, root: MemoryRoot) -> None:
+        for folder in ("pages", "sessions", "notes"):
+            put(root.path, f"{folder}/x.md", RAVEN)
+        shallow = [one.file for one in root.recall("raven", depth="shallow")]
+        assert shallow == ["pages/x.md", "notes/x.md", "sessions/x.md"]
+        assert root.recall("raven", depth="deep").results[0].file == "sessions/x.md"
+
+    def test_a_stated_type_counts_before_the_folder(self, root: MemoryRoot) -> None:
+        put(root.path, "notes/x.md", f"---\ntype: Page\n---\n{RAVEN}")
+        [one] = root.recall("raven", depth="shallow")
+        assert (one.parts.depth, one.parts.driver) == (0.8, "keywords:page")
+
+    def test_the_policy_is_replaceable(self, tmp_path: Path) -> None:
+        put(tmp_path, "attic/x.md", RAVEN)
+        root = MemoryRoot.open(tmp_path, depth_policy=lambda bucket, _: float(bucket == "attic"))
+        assert root.recall("raven").results[0].parts.depth == 1.0
+
+    def test_an_unknown_depth_is_refused(self, root: MemoryRoot) -> None:
+        with pytest.raises(InvalidInputError, match="shallow, normal, deep") as raised:
+            root.recall("x", depth="Deep")
+        assert raised.value.code == "invalid_option"
+
+    @given(st.text(max_size=9), st.sampled_from(depth.DEPTHS))
+    def test_every_bucket_has_a_boost(self, bucket: str, how: str) -> None:
+        assert -1 < depth.depth_boost(bucket, how) < 1
+
+
+class TestScore:
+    def test_parts_are_those_of_the_specification(self, root: MemoryRoot) -> None:
+        put(
+            root.path,
+            "decisions/d.md",
+            "---\ntype: decision\ntitle: Raven\nconfidence: user-reviewed\nsession_id: s1\n---\n"
+            f"# D\n\n{RAVEN}\n",
+        )
+        [one] = root.recall("silver raven")
+        assert one.parts.to_dict() == {
+            "retrievalScore": 1.0,
+            "exactMatchBoost": 0.31,
+            "metadataBoost": 0.03,
+            "temporalRelevance": 0.0,
+            "memoryStrength": 0.1,
+            "provenanceConfidence": 0.07,
+            "depthPolicyBoost": 0.08,
+            "finalScore": 1.59,
+            "retrievalDepth": "normal",
+            "driver": "keywords:decision",
+        }
+        assert one.score == 1.59
+
+    @pytest.mark.parametrize(
+        ("metadata", "strength"),
+        [
+            ({}, 0.0),
+            ({"type": "fact"}, 0.05),
+            ({"question_type": "preference"}, 0.05),
+            ({"type": "note", "confidence": "agent-drafted"}, 0.02),
+            ({"confidence": 0.5}, 0.025),
+            ({"confidence": 7}, 0.05),
+            ({"confidence": -1}, 0.0),
+            ({"confidence": True}, 0.0),
+            ({"type": ["decision"]}, 0.0),
+        ],
+    )
+    def test_strength(self, metadata: dict[str, object], strength: float) -> None:
+        assert score.memory_strength(metadata) == pytest.approx(strength)
+
+    def test_boosts_have_a_ceiling(self) -> None:
+        long = "albatross bittern cormorant dunlin egret fulmar gannet"
+        assert score.exact_match(long, long) == 0.35
+        assert score.metadata_match(long, {"title": long, "tags": long.split()}) == 0.15
+
+
+class TestTime:
+    OLD, MID, NEW = (datetime(2026, 6, day, tzinfo=timezone.utc) for day in (1, 5, 11))
+
+    @pytest.mark.parametrize(
+        ("query", "relevance"),
+        [
+            ("ravens", [0, 0, 0]),
+            ("latest ravens", [0, 0.048, 0.12]),
+            ("Earliest ravens", [0.12, 0.072, 0]),
+            ("first and last", [0, 0, 0]),
+            ("ravens after 2026-06-02", [0, 0.084, 0.12]),
+            ("ravens before 2026-06-05", [0.12, 0, 0]),
+            ("after 2026-06-05 00:00", [0, 0, 0.12]),
+            ("latest before 2026-06-05T12:00Z", [0.12, 0.096, 0]),
+            ("after 2026-13-99 latest", [0, 0.048, 0.12]),
+        ],
+    )
+    def test_among_candidates(self, query: str, relevance: list[float]) -> None:
+        given = score.temporal_relevance(query, [self.OLD, self.MID, self.NEW])
+        assert given == pytest.approx(relevance)
+
+    def test_equal_and_unknown_times(self) -> None:
+        assert score.temporal_relevance("latest", [self.OLD, None, self.OLD]) == [0.05, 0, 0.05]
+        assert score.temporal_relevance("after 2026-01-01", [self.OLD]) == [pytest.approx(0.09)]
+        assert score.temporal_relevance("latest", [None]) == [0.0]
+
+    @pytest.mark.parametrize(
+        ("text", "iso"),
+        [
+            ("2026-04-18", "2026-04-18T00:00:00+00:00"),
+            ("2026-04-18T09:30:00.123Z", "2026-04-18T09:30:00.123000+00:00"),
+            (" 2026-04-18 09:30 ", "2026-04-18T09:30:00+00:00"),
+            ("2026-04-18T09:30:00+02:00", "2026-04-18T09:30:00+02:00"),
+            ("2026-04-18T09:30:00-0530", "2026-04-18T09:30:00-05:30"),
+            ("2026-02-30", None),
+            ("2026-04-18T25:00", None),
+            ("2026-04-18 and more", None),
+            ("18 April 2026", None),
+            (20260418, None),
+        ],
+    )
+    def test_is_read_strictly(self, text: object, iso: str | None) -> None:
+        time = times.parse_time(text)
+        assert (time.isoformat() if time else None) == iso
+
+    def test_an_event_is_the_first_time_that_exists(self) -> None:
+        metadata = {"date": "2026-02-30", "updated_at": "2026-06-05", "created_at": "2026-06-01"}
+        assert score.event_time_of(metadata) == self.MID
+
+
+class TestSnippet:
+    def test_a_short_passage_is_shown_whole_on_one_line(self) -> None:
+        assert snippet.cut_snippet("# A\n\n  two\tlines ", ["two"]) == "# A two lines"
+
+    def test_a_long_one_is_cut_to_where_the_words_are(self) -> None:
+        text = "word " * 300 + "the copper heron waits here " + "tail " * 300
+        cut = snippet.cut_snippet(text, ["copper", "heron"])
+        assert "copper heron" in cut
+        assert cut.startswith("…")
+        assert cut.endswith("…")
+
+    @given(LONG, st.lists(st.sampled_from(["a", "ab", "abc", "zz"]), max_size=3))
+    def test_it_is_never_too_long(self, text: str, tokens: list[str]) -> None:
+        cut = snippet.cut_snippet(text, tokens)
+        assert len(cut) <= snippet.LIMIT + 1
+        assert cut.strip("…").strip() in " ".join(text.split())
+
+
+@pytest.mark.parametrize(
+    ("query", "tokens"),
+    [
+        ("What did the Hedgehog eat?", ["hedgehog", "eat"]),
+        ("docs/releases/q2.md, hedges!", ["docs/releases/q2.md", "hedges"]),
+        ("a b cc cc", ["cc"]),
+        ("味噌汁 は", ["味噌汁"]),
+    ],
+)
+def test_tokens_of_a_query(query: str, tokens: list[str]) -> None:
+    assert words.query_tokens(query) == tokens

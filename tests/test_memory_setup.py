@@ -1,0 +1,188 @@
+"""Setting a root up, finding it, and refusing what is not for this hedgerow."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from hedgerow import HedgerowError, InvalidInputError, MemoryRoot
+from hedgerow.memory import locate
+from hedgerow.memory.doctor import diagnose
+from memory_doubles import put
+
+NEWER = '{"schemaVersion": 7}'
+DIRECTORIES = ["decisions", "findings", "notes", "pages", "preferences", "sessions"]
+
+
+class TestInit:
+    def test_makes_configuration_folders_and_ignore_file(self, tmp_path: Path) -> None:
+        root = MemoryRoot.init(tmp_path / "a" / "memory")
+        names = sorted(path.name for path in root.path.iterdir())
+        assert names == [".gitignore", *DIRECTORIES[:2], "hedgerow.json", *DIRECTORIES[2:]]
+        config = json.loads((root.path / "hedgerow.json").read_text())
+        assert list(config) == [
+            "schemaVersion", "canonical", "derivedDir", "memoryDirs", "createdAt", "createdBy",
+        ]  # fmt: skip
+
+    def test_twice_changes_nothing(self, tmp_path: Path) -> None:
+        MemoryRoot.init(tmp_path)
+        config = (tmp_path / "hedgerow.json").read_text().replace("}\n", ', "indexRoot": "."}\n')
+        (tmp_path / "hedgerow.json").write_text(config)
+        done = MemoryRoot.initialize(tmp_path)
+        assert (done.config_created, done.gitignore_updated) == (False, False)
+        assert (tmp_path / "hedgerow.json").read_text() == config
+
+    def test_force_writes_the_configuration_afresh(self, tmp_path: Path) -> None:
+        put(tmp_path, "hedgerow.json", '{"schemaVersion": 1, "indexRoot": ".."}')
+        assert MemoryRoot.initialize(tmp_path, force=True).config_created
+        assert "indexRoot" not in (tmp_path / "hedgerow.json").read_text()
+
+    @pytest.mark.parametrize(
+        "text", ["nope", "null", '{"schemaVersion": 0}', '{"schemaVersion": "1"}']
+    )
+    def test_force_mends_what_cannot_be_read(self, tmp_path: Path, text: str) -> None:
+        put(tmp_path, "hedgerow.json", text)
+        with pytest.raises(HedgerowError) as raised:
+            MemoryRoot.init(tmp_path)
+        assert raised.value.code == "root_config_invalid"
+        assert [path.name for path in tmp_path.iterdir()] == ["hedgerow.json"]
+        assert MemoryRoot.init(tmp_path, force=True).status().compatible
+
+    @pytest.mark.parametrize("force", [False, True])
+    @pytest.mark.parametrize("name", ["hedgerow.json", "jumpybrain.json"])
+    def test_a_newer_schema_is_never_touched(
+        self, tmp_path: Path, name: str, *, force: bool
+    ) -> None:
+        put(tmp_path, name, NEWER)
+        with pytest.raises(HedgerowError, match=r"schema v7.*only supports up to v1") as raised:
+            MemoryRoot.init(tmp_path, force=force)
+        assert raised.value.code == "root_too_new"
+        assert [path.name for path in tmp_path.iterdir()] == [name]
+
+    @pytest.mark.parametrize("line", [".hedgerow", "  .hedgerow/  "])
+    def test_an_ignore_file_that_knows_stays(self, tmp_path: Path, line: str) -> None:
+        put(tmp_path, ".gitignore", f"x\n{line}\n")
+        assert not MemoryRoot.initialize(tmp_path).gitignore_updated
+        assert (tmp_path / ".gitignore").read_text() == f"x\n{line}\n"
+
+
+class TestOpen:
+    def test_a_root_without_configuration_works(self, tmp_path: Path) -> None:
+        root = MemoryRoot.open(tmp_path)
+        assert root.status().compatible
+        assert not root.status().initialized
+        root.remember("Beer drowns slugs.", title="Slugs")
+        assert len(root.recall("slugs")) == 1
+
+    def test_an_old_name_of_the_configuration_is_honoured(self, tmp_path: Path) -> None:
+        put(tmp_path, "jumpybrain.json", '{"schemaVersion": 1, "indexRoot": "docs"}')
+        put(tmp_path, "docs/a.md", "slugs")
+        root = MemoryRoot.open(tmp_path)
+        assert root.status().config_file == "jumpybrain.json"
+        assert [one.file for one in root.recall("slugs")] == ["a.md"]
+
+    def test_a_link_is_followed(self, tmp_path: Path) -> None:
+        (tmp_path / "real").mkdir()
+        (tmp_path / "link").symlink_to("real")
+        assert MemoryRoot.open(tmp_path / "link").path == (tmp_path / "real").resolve()
+
+    @pytest.mark.parametrize("name", ["nowhere", "file.md"])
+    def test_what_is_no_folder_is_refused(self, tmp_path: Path, name: str) -> None:
+        put(tmp_path, "file.md", "")
+        with pytest.raises(InvalidInputError, match=f"{name}: .*hedgerow init --root") as raised:
+            MemoryRoot.open(tmp_path / name)
+        assert raised.value.code == "root_not_found"
+
+    def test_a_newer_schema_is_refused_by_all_but_status(self, tmp_path: Path) -> None:
+        put(tmp_path, "hedgerow.json", NEWER)
+        root = MemoryRoot.open(tmp_path)
+        assert not root.status().compatible
+        for call in (
+            root.sync,
+            root.index,
+            lambda: root.remember("x", title="T"),
+            lambda: root.recall("x"),
+            lambda: root.wrapup("x", title="T"),
+            lambda: root.process("lint"),
+        ):
+            with pytest.raises(HedgerowError) as raised:
+                call()
+            assert raised.value.code == "root_too_new"
+        assert [path.name for path in tmp_path.iterdir()] == ["hedgerow.json"]
+
+    @pytest.mark.parametrize(
+        "config",
+        [
+            '{"schemaVersion": 1, "indexRoot": 5}',
+            '{"schemaVersion": 1, "indexRoot": "none"}',
+            '{"schemaVersion": 1, "embedder": {"adapter": "ollama"}}',
+            "[]",
+            "{",
+        ],
+    )
+    def test_a_configuration_that_makes_no_sense_is_named(
+        self, tmp_path: Path, config: str
+    ) -> None:
+        put(tmp_path, "hedgerow.json", config)
+        with pytest.raises(HedgerowError, match=r"hedgerow\.json") as raised:
+            MemoryRoot.open(tmp_path).sync()
+        assert raised.value.code == "root_config_invalid"
+
+
+class TestNearest:
+    def test_the_folder_itself_comes_before_its_memory_and_before_those_above(
+        self, tmp_path: Path
+    ) -> None:
+        put(tmp_path, "p/memory/hedgerow.json", "{}")
+        put(tmp_path, "p/a/b/c.txt", "")
+        assert locate.nearest_root(tmp_path / "p/a/b") == tmp_path / "p/memory"
+        put(tmp_path, "p/jumpybrain.json", "{}")
+        assert locate.nearest_root(tmp_path / "p/a/b") == tmp_path / "p"
+        put(tmp_path, "p/a/memory/hedgerow.json", "{}")
+        assert locate.nearest_root(tmp_path / "p/a/b") == tmp_path / "p/a/memory"
+
+    def test_there_may_be_none(self, tmp_path: Path) -> None:
+        assert locate.nearest_root(tmp_path) is None
+
+
+class TestDoctor:
+    def test_of_a_healthy_root(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setenv("HOME", str(tmp_path / "home"))
+        skill = put(tmp_path, "home/.claude/skills/hedgerow-memory/SKILL.md", "x")
+        root = MemoryRoot.init(tmp_path / "memory")
+        found = diagnose(root.path).to_dict()
+        assert list(found) == [
+            "ok", "engine", "memoryRoot", "index", "permissions", "integrations",
+        ]  # fmt: skip
+        assert found["ok"] is found["engine"]["ok"] is found["permissions"]["ok"] is True
+        assert found["memoryRoot"]["root"] == str(root.path)
+        assert found["integrations"]["claude"]["path"] == str(skill)
+        installed = {name: one["ok"] for name, one in found["integrations"].items()}
+        assert installed == {"codex": False, "claude": True, "pi": False}
+
+    def test_an_index_that_is_missing_or_behind_is_a_warning(self, tmp_path: Path) -> None:
+        root = MemoryRoot.init(tmp_path)
+        assert not diagnose(tmp_path).index.ok
+        root.sync()
+        index = diagnose(tmp_path).to_dict()["index"]
+        assert (index["ok"], index["documents"], index["stale"]) == (True, 0, False)
+        put(tmp_path, "notes/a.md", "x")
+        found = diagnose(tmp_path)
+        assert (found.ok, found.index.ok, found.to_dict()["index"]["stale"]) == (True, False, True)
+
+    def test_says_how_memories_are_found(self, tmp_path: Path) -> None:
+        assert "Retrieval: keywords." in diagnose(tmp_path).index.message
+
+    @pytest.mark.parametrize("config", [NEWER, "{"])
+    def test_a_root_that_is_not_for_us_is_unhealthy(self, tmp_path: Path, config: str) -> None:
+        put(tmp_path, "hedgerow.json", config)
+        found = diagnose(tmp_path)
+        assert (found.ok, found.memory_root.ok) == (False, False)
+
+    def test_no_root_is_unhealthy(self, tmp_path: Path) -> None:
+        found = diagnose(tmp_path / "nowhere").to_dict()
+        assert (found["ok"], found["memoryRoot"]["ok"], found["permissions"]["ok"]) == (
+            False, False, False,
+        )  # fmt: skip
