@@ -18,6 +18,7 @@ BENCHES = Path(__file__).parents[1] / "benches"
     [
         ("query.py", ["1"], "compile_many, target='match'"),
         ("index.py", ["200"], "search, top 60, p50 ms"),
+        ("pipeline.py", ["300"], "match:word77 | limit:10"),
         ("memory.py", ["50"], "recall, check for changes included"),
     ],
 )

@@ -344,13 +344,14 @@ class TestWriting:
         assert 100 * 64 * 4 <= stats.vector_bytes < 100 * 64 * 4 * 2
 
 
-def test_a_file_of_version_1_is_given_vectors(tmp_path):
+def test_a_file_of_version_1_is_given_vectors_and_nodes(tmp_path):
     path = tmp_path / "index.db"
     with hr.Index.open(path) as index:
         index.upsert([chunk("a"), chunk("b")])
     run_sql(
         path,
         "DROP TABLE embeddings; DROP TABLE changes; DELETE FROM settings WHERE name <> 'tokenizer';"
+        "DROP TABLE nodes; DROP TABLE edges; DROP TABLE visits; DROP TABLE last_visits;"
         "PRAGMA user_version = 1",
     )
     with pytest.raises(hr.IndexFileError, match="open it once without read_only"):
@@ -361,8 +362,11 @@ def test_a_file_of_version_1_is_given_vectors(tmp_path):
         index.upsert([chunk("b", [1])])
         assert ids(index.search_vector([1])) == ["b"]
         assert ids(index.search_bm25("text")) == ["a", "b"]
-        assert index.stats().schema_version == 2
+        assert index.stats().schema_version == 3
         assert index.check() == []
+    with hr.Store.open(path) as store:
+        assert store.upsert([hr.Node("a")]) == 1
+        assert store.query("all").keys == ["a"]
 
 
 class TestSideBySide:

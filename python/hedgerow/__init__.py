@@ -18,10 +18,12 @@ from .errors import (
     IndexFileError,
     InvalidInputError,
     MissingExtraError,
+    PipelineError,
     QueryTooLargeError,
     RetrievalError,
 )
 from .index import Chunk, Filters, Hit, Index, IndexStats
+from .pipeline import Node, Pipeline, QueryResult, QueryStage, Store, parse_pipeline
 from .query import (
     EN_STOPWORDS,
     NL_STOPWORDS,
@@ -91,8 +93,13 @@ __all__ = [
     "InvalidInputError",
     "MemoryRoot",
     "MissingExtraError",
+    "Node",
+    "Pipeline",
+    "PipelineError",
     "Query",
     "QueryExplanation",
+    "QueryResult",
+    "QueryStage",
     "QueryTooLargeError",
     "RerankDocument",
     "RerankScore",
@@ -100,6 +107,7 @@ __all__ = [
     "Response",
     "RetrievalError",
     "Retriever",
+    "Store",
     "TemporalExpansion",
     "Token",
     "Trace",
@@ -118,6 +126,7 @@ __all__ = [
     "explain_query",
     "is_stopword",
     "normalise",
+    "parse_pipeline",
     "parse_query",
     "parse_question_date",
     "query_tokens",

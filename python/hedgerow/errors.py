@@ -6,6 +6,7 @@ can branch on the class or on the code and show the message, which names the fix
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -17,6 +18,7 @@ __all__ = [
     "IndexFileError",
     "InvalidInputError",
     "MissingExtraError",
+    "PipelineError",
     "QueryTooLargeError",
     "RetrievalError",
 ]
@@ -70,6 +72,43 @@ class RetrievalError(HedgerowError):
 
 class MissingExtraError(HedgerowError, ImportError):
     """An adapter needs a package that is not installed; the message has the line that installs it."""
+
+
+class PipelineError(HedgerowError):
+    """A pipeline cannot be read (spec/pipeline.md, "Errors"); no store was touched.
+
+    `kind` is one word of the closed list there, `stage` counts from 0, and `start` and `end` are
+    the characters that are wrong, from 0 and without `end`. `suggestion` is the word that was
+    meant, or None. The message shows the place.
+    """
+
+    def __init__(  # noqa: PLR0913 - it tells that much
+        self,
+        message: str,
+        *,
+        kind: str,
+        stage: int,
+        start: int,
+        end: int,
+        suggestion: str | None = None,
+    ) -> None:
+        super().__init__(message, code="invalid_pipeline")
+        self.kind = kind
+        self.stage = stage
+        self.start = start
+        self.end = end
+        self.suggestion = suggestion
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        rebuild = partial(
+            type(self),
+            kind=self.kind,
+            stage=self.stage,
+            start=self.start,
+            end=self.end,
+            suggestion=self.suggestion,
+        )
+        return (rebuild, (self.message,))
 
 
 class EngineError(HedgerowError):

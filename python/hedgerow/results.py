@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from ._engine import Hit, Trace
 
-__all__ = ["Attempt", "Hit", "IndexStats", "Response", "Trace"]
+__all__ = ["Attempt", "Hit", "IndexStats", "QueryStage", "Response", "Trace"]
 
 
 class Attempt(NamedTuple):
@@ -89,3 +89,19 @@ class IndexStats:
     vectors: int
     vector_bytes: int
     ranking_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class QueryStage:
+    """What one stage of a pipeline did (spec/pipeline.md, "Results").
+
+    `name` is the stage in its canonical form, `rows_in` and `rows_out` count the nodes before and
+    after it, `candidates` those it looked at. `ms` is how long it took, in milliseconds, and takes
+    no part in comparisons.
+    """
+
+    name: str
+    rows_in: int
+    rows_out: int
+    candidates: int
+    ms: float = field(compare=False)

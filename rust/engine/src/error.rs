@@ -74,6 +74,12 @@ error_codes! {
         DimensionMismatch = "dimension_mismatch",
         /// Vectors of another embedder than the index's.
         EmbedderMismatch = "embedder_mismatch",
+        /// A node that cannot be stored.
+        InvalidNode = "invalid_node",
+        /// A key that no node has.
+        UnknownNode = "unknown_node",
+        /// An edge that cannot be.
+        InvalidEdge = "invalid_edge",
         /// A handle that cannot be pickled.
         NotPicklable = "not_picklable",
     }

@@ -340,6 +340,15 @@ impl PyIndex {
 }
 
 impl PyIndex {
+    /// The index of a store, on the store's own handle.
+    pub fn of(index: Arc<Index>) -> Self {
+        Self {
+            index,
+            asked: TokenizerKind::default(),
+            dimensions: None,
+        }
+    }
+
     fn made(
         py: Python<'_>,
         dimensions: Option<Dimensions>,

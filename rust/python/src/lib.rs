@@ -24,10 +24,14 @@ mod hit;
 mod index;
 mod intent;
 mod interrupt;
+mod node;
+mod pipeline;
 mod query;
+mod query_result;
 mod ranking;
 mod searcher;
 mod source;
+mod store;
 mod text;
 mod trace;
 mod trigram_index;
@@ -58,6 +62,10 @@ fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<hit::PyHit>()?;
     module.add_class::<index::PyIndex>()?;
     module.add_class::<chunk_iterator::PyChunks>()?;
+    module.add_class::<node::PyNode>()?;
+    module.add_class::<store::PyStore>()?;
+    module.add_class::<pipeline::PyPipeline>()?;
+    module.add_class::<query_result::PyQueryResult>()?;
     module.add_class::<candidate::PyCandidate>()?;
     module.add_class::<intent::PyIntent>()?;
     module.add_class::<unanimity::PyUnanimity>()?;
@@ -79,6 +87,7 @@ fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
         wrap_pyfunction!(compile::compile_many, module)?,
         wrap_pyfunction!(explain::explain_query, module)?,
         wrap_pyfunction!(intent::detect_intent, module)?,
+        wrap_pyfunction!(pipeline::parse_pipeline, module)?,
         wrap_pyfunction!(unanimity::unanimity, module)?,
         wrap_pyfunction!(ranking::reciprocal_rank_fusion, module)?,
         wrap_pyfunction!(ranking::reweight, module)?,

@@ -7,7 +7,7 @@ use super::{Index, vector};
 use crate::error::Result;
 
 /// Each query finds the ids of chunks, or the numbers of rows, that something is wrong with.
-const DISAGREEMENTS: [(&str, &str); 6] = [
+const DISAGREEMENTS: [(&str, &str); 9] = [
     (
         "chunks are not in the full-text index",
         "SELECT id FROM knowledge_chunks
@@ -43,6 +43,20 @@ const DISAGREEMENTS: [(&str, &str); 6] = [
         "vectors have no chunk",
         "SELECT 'row ' || row FROM embeddings
           WHERE row NOT IN (SELECT row FROM knowledge_chunks)",
+    ),
+    (
+        "nodes have no chunk",
+        "SELECT key FROM nodes
+          WHERE NOT deleted AND key NOT IN (SELECT id FROM knowledge_chunks)",
+    ),
+    (
+        "edges lead to no node",
+        "SELECT source || ' to ' || target FROM edges
+          WHERE source NOT IN (SELECT id FROM nodes) OR target NOT IN (SELECT id FROM nodes)",
+    ),
+    (
+        "visits are of no node",
+        "SELECT 'visit ' || id FROM visits WHERE node NOT IN (SELECT id FROM nodes)",
     ),
 ];
 

@@ -13,7 +13,7 @@ pub(super) const CODES_AT_ONCE: usize = 64;
 
 /// Which vectors of a matrix are looked at.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Places<'a> {
+pub(crate) enum Places<'a> {
     /// The first so many: all there are.
     All(usize),
     /// These.
@@ -40,7 +40,7 @@ impl<'a> Places<'a> {
 }
 
 /// The sum of products of the query with each of these vectors.
-pub(super) fn dots(query: &[f32], values: &[f32], places: Places<'_>) -> Vec<f32> {
+pub(crate) fn dots(query: &[f32], values: &[f32], places: Places<'_>) -> Vec<f32> {
     #[cfg(target_arch = "x86_64")]
     {
         if is_x86_feature_detected!("avx512f") {

@@ -9,10 +9,11 @@ mod coarse;
 mod embed;
 mod filters;
 mod fork;
-mod kernels;
+pub(crate) mod kernels;
 mod location;
 mod matrix;
 mod paths;
+mod phrase;
 mod phrase_counts;
 mod pool;
 mod ranking;
@@ -21,12 +22,12 @@ mod schema;
 mod search;
 mod search_vector;
 mod selection;
-mod settings;
+pub(crate) mod settings;
 mod similarities;
 mod space;
 mod spread;
-mod vector;
-mod write;
+pub(crate) mod vector;
+pub(crate) mod write;
 
 use std::path::{Path, PathBuf};
 use std::process;
@@ -41,6 +42,7 @@ use crate::text::tokenizer::TokenizerKind;
 pub use chunk::Chunk;
 pub use filters::Filters;
 pub use fork::{after_fork, before_fork};
+pub use phrase::phrase_words;
 pub use phrase_counts::PhraseCounts;
 pub use ranking::Ranking;
 pub use read::{IndexStats, Page};
@@ -78,7 +80,7 @@ pub struct Index {
 }
 
 /// Why work on a connection stopped: SQLite did not do it, or we would not.
-enum Failure {
+pub(crate) enum Failure {
     Sqlite(rusqlite::Error),
     Refused(Error),
 }
@@ -193,7 +195,10 @@ impl Index {
     }
 
     /// Run `work` on a read connection, in one transaction: its statements see one state.
-    fn read<T>(&self, work: impl FnOnce(&Connection) -> rusqlite::Result<T>) -> Result<T> {
+    pub(crate) fn read<T>(
+        &self,
+        work: impl FnOnce(&Connection) -> rusqlite::Result<T>,
+    ) -> Result<T> {
         self.on_reader(|reader| {
             // Rolled back when dropped, which for reading is as good as a commit.
             let transaction = Transaction::new_unchecked(reader, TransactionBehavior::Deferred)?;
@@ -202,7 +207,7 @@ impl Index {
     }
 
     /// Run `work` on a read connection, outside a transaction.
-    fn on_reader<T, E: Into<Failure>>(
+    pub(crate) fn on_reader<T, E: Into<Failure>>(
         &self,
         work: impl FnOnce(&Connection) -> std::result::Result<T, E>,
     ) -> Result<T> {
@@ -233,7 +238,7 @@ impl Index {
     }
 
     /// The same for work that may refuse what it was given.
-    fn try_write<T>(
+    pub(crate) fn try_write<T>(
         &self,
         work: impl FnOnce(&Connection) -> std::result::Result<T, Failure>,
     ) -> Result<T> {

@@ -13,7 +13,7 @@ const APPLICATION_ID: i64 = 0x4847_5257;
 pub(super) type Migration = fn(&Connection, TokenizerKind) -> rusqlite::Result<()>;
 
 /// Every step: the first makes a new file, and a file of version n needs those from n on.
-pub(super) const MIGRATIONS: &[Migration] = &[create, add_vectors];
+pub(super) const MIGRATIONS: &[Migration] = &[create, add_vectors, add_nodes];
 
 /// The schema version this code writes.
 pub(super) fn schema_version() -> usize {
@@ -74,6 +74,50 @@ fn add_vectors(connection: &Connection, _: TokenizerKind) -> rusqlite::Result<()
              PRIMARY KEY (generation, row)
          ) STRICT, WITHOUT ROWID;
          INSERT INTO settings VALUES ('generation', '0');",
+    )
+}
+
+/// Nodes, edges and visits (spec/pipeline.md, "The tables"). What a live node says is the chunk of
+/// its key: `graph` keeps both in step. A node is never removed, so that its id stays its own.
+fn add_nodes(connection: &Connection, _: TokenizerKind) -> rusqlite::Result<()> {
+    connection.execute_batch(
+        "CREATE TABLE nodes (
+             id INTEGER PRIMARY KEY AUTOINCREMENT,
+             key TEXT NOT NULL UNIQUE,
+             type TEXT NOT NULL,
+             content_length INTEGER NOT NULL,
+             weight REAL NOT NULL,
+             category TEXT NOT NULL,
+             emotion REAL NOT NULL,
+             provenance TEXT NOT NULL,
+             created_at INTEGER NOT NULL,
+             updated_at INTEGER NOT NULL,
+             last_replayed INTEGER NOT NULL,
+             replay_interval INTEGER NOT NULL,
+             deleted INTEGER NOT NULL,
+             changed INTEGER NOT NULL
+         ) STRICT;
+         CREATE INDEX nodes_changed ON nodes (changed);
+         CREATE TABLE edges (
+             source INTEGER NOT NULL,
+             target INTEGER NOT NULL,
+             relation TEXT NOT NULL,
+             strength REAL NOT NULL,
+             PRIMARY KEY (source, target, relation)
+         ) STRICT, WITHOUT ROWID;
+         CREATE TABLE visits (
+             id INTEGER PRIMARY KEY,
+             node INTEGER NOT NULL,
+             agent TEXT NOT NULL,
+             at INTEGER NOT NULL,
+             outcome TEXT NOT NULL
+         ) STRICT;
+         CREATE TABLE last_visits (
+             agent TEXT NOT NULL,
+             node INTEGER NOT NULL,
+             at INTEGER NOT NULL,
+             PRIMARY KEY (agent, node)
+         ) STRICT, WITHOUT ROWID;",
     )
 }
 
@@ -253,9 +297,14 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let location = made(folder.path());
         let (_, _, tables) = state(&location);
-        let kept = prepare_with(&location, false, &[create, add_vectors, add_column]).unwrap();
+        let kept = prepare_with(
+            &location,
+            false,
+            &[create, add_vectors, add_nodes, add_column],
+        )
+        .unwrap();
         assert_eq!(kept, TokenizerKind::Unicode61);
-        assert_eq!(state(&location), (APPLICATION_ID, 3, tables));
+        assert_eq!(state(&location), (APPLICATION_ID, 4, tables));
         let content: String = location
             .connection(true)
             .unwrap()
@@ -286,7 +335,7 @@ mod tests {
         drop(connection);
         assert_eq!(state(&location).1, 1);
         let index = Index::open(&path, TokenizerKind::default(), false).unwrap();
-        assert_eq!(state(&location).1, 2);
+        assert_eq!(state(&location).1, 3);
         assert_eq!(index.check().unwrap(), [] as [&str; 0]);
         let stats = index.stats().unwrap();
         assert_eq!(
@@ -316,41 +365,58 @@ mod tests {
         let error = prepare_with(
             &location,
             false,
-            &[create, add_vectors, add_column, add_table],
+            &[create, add_vectors, add_nodes, add_column, add_table],
         )
         .unwrap_err();
         assert_eq!(error.code(), ErrorCode::EngineFault, "{error}");
         assert_eq!(state(&location), before);
-        assert!(prepare_with(&location, false, &[create, add_vectors, add_column]).is_ok());
+        assert!(
+            prepare_with(
+                &location,
+                false,
+                &[create, add_vectors, add_nodes, add_column]
+            )
+            .is_ok()
+        );
     }
 
     #[test]
     fn an_older_file_opened_read_only_is_not_touched() {
         let folder = tempfile::tempdir().unwrap();
         let location = made(folder.path());
-        let error = prepare_with(&location, true, &[create, add_vectors, add_column]).unwrap_err();
+        let error = prepare_with(
+            &location,
+            true,
+            &[create, add_vectors, add_nodes, add_column],
+        )
+        .unwrap_err();
         assert_eq!(error.code(), ErrorCode::IndexReadOnly);
         assert!(
             error.message().contains("once without read_only"),
             "{error}"
         );
-        assert_eq!(state(&location).1, 2);
+        assert_eq!(state(&location).1, 3);
     }
 
     #[test]
     fn a_newer_file_is_refused_untouched() {
         let folder = tempfile::tempdir().unwrap();
         let location = made(folder.path());
-        prepare_with(&location, false, &[create, add_vectors, add_column]).unwrap();
+        prepare_with(
+            &location,
+            false,
+            &[create, add_vectors, add_nodes, add_column],
+        )
+        .unwrap();
         let path = location.path().unwrap();
         let before = fs::read(path).unwrap();
         let error = Index::open(path, TokenizerKind::Porter, false)
             .err()
             .unwrap();
         assert_eq!(error.code(), ErrorCode::IndexTooNew);
-        assert!(error.message().contains("version 3"), "{error}");
+        assert!(error.message().contains("version 4"), "{error}");
         assert!(
-            error.message().contains("up to 2; upgrade hedgerow"),
+            error.message().contains("up to 3; upgrade hedgerow"),
             "{error}"
         );
         assert_eq!(fs::read(path).unwrap(), before);

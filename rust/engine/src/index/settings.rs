@@ -6,16 +6,21 @@ use rusqlite::types::Type;
 use rusqlite::{Connection, OptionalExtension};
 
 /// How many numbers a vector has; fixed by the first one stored.
-pub(super) const DIMENSIONS: &str = "dimensions";
+pub(crate) const DIMENSIONS: &str = "dimensions";
 /// What made the vectors, where it has a name.
-pub(super) const EMBEDDER: &str = "embedder";
+pub(crate) const EMBEDDER: &str = "embedder";
 /// How many transactions changed a chunk or a vector.
-pub(super) const GENERATION: &str = "generation";
+pub(crate) const GENERATION: &str = "generation";
 /// The generation after which every change is in the table `changes`.
-pub(super) const CHANGES_AFTER: &str = "changes_after";
+pub(crate) const CHANGES_AFTER: &str = "changes_after";
+
+/// How many transactions changed a node.
+pub(crate) const NODES_GENERATION: &str = "nodes_generation";
+/// How many transactions changed an edge, or which nodes there are to join.
+pub(crate) const EDGES_GENERATION: &str = "edges_generation";
 
 /// What a setting says; text that cannot be read as such means that the file is damaged.
-pub(super) fn get<T>(connection: &Connection, name: &str) -> rusqlite::Result<Option<T>>
+pub(crate) fn get<T>(connection: &Connection, name: &str) -> rusqlite::Result<Option<T>>
 where
     T: FromStr<Err: std::error::Error + Send + Sync + 'static>,
 {
@@ -32,7 +37,7 @@ where
 }
 
 /// Write a setting, or remove it.
-pub(super) fn set(
+pub(crate) fn set(
     connection: &Connection,
     name: &str,
     value: Option<&str>,

@@ -46,7 +46,7 @@ pub(super) fn to_blob(vector: &[f32]) -> Vec<u8> {
 }
 
 /// Add the numbers of a stored vector to `values`; false, and nothing added, when it is none.
-pub(super) fn read_blob(blob: &[u8], values: &mut Vec<f32>) -> bool {
+pub(crate) fn read_blob(blob: &[u8], values: &mut Vec<f32>) -> bool {
     let (numbers, rest) = blob.as_chunks::<4>();
     let whole = values.len();
     values.extend(numbers.iter().map(|bytes| f32::from_le_bytes(*bytes)));
@@ -58,7 +58,7 @@ pub(super) fn read_blob(blob: &[u8], values: &mut Vec<f32>) -> bool {
 }
 
 /// What a row of `embeddings` holds is not a vector of this index: the file is damaged.
-pub(super) fn damaged(row: i64) -> rusqlite::Error {
+pub(crate) fn damaged(row: i64) -> rusqlite::Error {
     rusqlite::Error::FromSqlConversionFailure(
         0,
         Type::Blob,

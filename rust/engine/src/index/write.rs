@@ -6,7 +6,7 @@ use rusqlite::{CachedStatement, Connection, OptionalExtension, params};
 
 use super::chunk::{COLUMNS, Chunk};
 use super::filters::{texts, to_json};
-use super::{Index, changes, vector};
+use super::{Failure, Index, changes, vector};
 use crate::error::Result;
 
 impl Index {
@@ -27,49 +27,39 @@ impl Index {
                 .check()
                 .map_err(|error| error.at(&format!("chunks[{place}]")))?;
         }
+        self.try_write(|connection| self.put_chunks(connection, chunks, "chunks", embedder))
+    }
+
+    /// Store checked chunks in the transaction of `connection`; `name` is what the caller calls
+    /// them.
+    pub(crate) fn put_chunks(
+        &self,
+        connection: &Connection,
+        chunks: &[&Chunk],
+        name: &str,
+        embedder: Option<&str>,
+    ) -> std::result::Result<usize, Failure> {
+        let given = chunks.iter().map(|chunk| chunk.embedding.as_deref());
+        self.admit(connection, given, embedder, |place| {
+            format!("{name}[{place}]: the embedding")
+        })?;
         let latest = last_of_each_id(chunks);
-        self.try_write(|connection| {
-            let given = chunks.iter().map(|chunk| chunk.embedding.as_deref());
-            self.admit(connection, given, embedder, |place| {
-                format!("chunks[{place}]: the embedding")
-            })?;
-            let mut statements = Statements::prepare(connection)?;
-            for chunk in &latest {
-                statements.upsert(chunk)?;
-            }
-            changes::record(connection, &statements.changed)?;
-            Ok(latest.len())
-        })
+        let mut statements = Statements::prepare(connection)?;
+        for chunk in &latest {
+            statements.upsert(chunk)?;
+        }
+        changes::record(connection, &statements.changed)?;
+        Ok(latest.len())
     }
 
     /// Remove the chunks of these ids; the answer is how many there were.
     pub fn delete<T: AsRef<str>>(&self, ids: &[T]) -> Result<usize> {
-        self.delete_where("id IN rarray(?)", texts(ids))
+        self.write(|connection| remove_chunks(connection, ids))
     }
 
     /// Remove every chunk of a path; the answer is how many there were.
     pub fn delete_path(&self, path: &str) -> Result<usize> {
-        self.delete_where("path = ?", path)
-    }
-
-    fn delete_where(&self, condition: &str, value: impl rusqlite::ToSql) -> Result<usize> {
-        self.write(|connection| {
-            let sql = format!("SELECT row, {COLUMNS} FROM knowledge_chunks WHERE {condition}");
-            let found: Vec<(i64, Chunk)> = connection
-                .prepare(&sql)?
-                .query_map([value], Chunk::with_row)?
-                .collect::<rusqlite::Result<_>>()?;
-            let mut statements = Statements::prepare(connection)?;
-            for (row, chunk) in &found {
-                index(&mut statements.forget, *row, chunk)?;
-                // Before the row itself, whose number may be given to another chunk.
-                statements.vectors.remove(*row)?;
-                statements.delete.execute([row])?;
-            }
-            let rows: Vec<i64> = found.iter().map(|(row, _)| *row).collect();
-            changes::record(connection, &rows)?;
-            Ok(found.len())
-        })
+        self.write(|connection| remove_where(connection, "path = ?", path))
     }
 
     /// Merge the full-text index into one piece, which makes searches faster.
@@ -79,6 +69,36 @@ impl Index {
                 .execute_batch("INSERT INTO knowledge_fts (knowledge_fts) VALUES ('optimize')")
         })
     }
+}
+
+/// Remove the chunks of these ids in the transaction of `connection`; how many there were.
+pub(crate) fn remove_chunks<T: AsRef<str>>(
+    connection: &Connection,
+    ids: &[T],
+) -> rusqlite::Result<usize> {
+    remove_where(connection, "id IN rarray(?)", texts(ids))
+}
+
+fn remove_where(
+    connection: &Connection,
+    condition: &str,
+    value: impl rusqlite::ToSql,
+) -> rusqlite::Result<usize> {
+    let sql = format!("SELECT row, {COLUMNS} FROM knowledge_chunks WHERE {condition}");
+    let found: Vec<(i64, Chunk)> = connection
+        .prepare(&sql)?
+        .query_map([value], Chunk::with_row)?
+        .collect::<rusqlite::Result<_>>()?;
+    let mut statements = Statements::prepare(connection)?;
+    for (row, chunk) in &found {
+        index(&mut statements.forget, *row, chunk)?;
+        // Before the row itself, whose number may be given to another chunk.
+        statements.vectors.remove(*row)?;
+        statements.delete.execute([row])?;
+    }
+    let rows: Vec<i64> = found.iter().map(|(row, _)| *row).collect();
+    changes::record(connection, &rows)?;
+    Ok(found.len())
 }
 
 /// The last chunk of each id, in the order in which the ids came first.

@@ -1,4 +1,5 @@
 //! Reading and running the cases of spec/fixtures.
+#![allow(dead_code, reason = "each file of tests uses its part")]
 
 use std::fs;
 use std::path::PathBuf;

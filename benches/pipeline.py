@@ -1,0 +1,128 @@
+"""The pipeline language over stores of made-up nodes: milliseconds a query, warm and cold.
+
+python benches/pipeline.py [NODES ...]
+"""
+
+from __future__ import annotations
+
+import random
+import sys
+import tempfile
+import timeit
+from pathlib import Path
+from time import perf_counter
+
+import hedgerow as hr
+
+NOW = 1_800_000_000
+DAY = 86_400
+TYPES = ["episodic", "daily", "weekly", "monthly", "semantic"]
+SHARES = [35, 5, 2, 1, 57]
+SELECTION = "all | type:episodic | not-visited:linker,7d | sort:priority | limit:20"
+BATCH = 20_000
+WIDTH = 80
+
+
+def make_nodes(count: int, dice: random.Random) -> list[hr.Node]:
+    """Nodes of every type, a third of them replayed before."""
+    return [
+        hr.Node(
+            f"{kind}/{number}",
+            type=kind,
+            content=f"word{dice.randrange(30_000)} word{dice.randrange(300)}",
+            weight=round(dice.random(), 3),
+            emotion=dice.randrange(11),
+            updated_at=NOW - dice.randrange(365 * DAY),
+            last_replayed=dice.choice([0, 0, NOW - dice.randrange(1, 60 * DAY)]),
+            replay_interval=dice.choice([1, 3, 7, 14, 30]),
+        )
+        for number, kind in enumerate(dice.choices(TYPES, SHARES, k=count))
+    ]
+
+
+def make_edges(keys: list[str], dice: random.Random) -> list[tuple[str, str, float]]:
+    """About four edges a node, of a few nodes very many; half of them lead to a node near by."""
+    edges = []
+    for place, key in enumerate(keys):
+        for _ in range(min(int(dice.paretovariate(1.5) * 4 / 3), len(keys) // 10)):
+            near = (place + dice.randrange(1, 50)) % len(keys)
+            other = keys[dice.choice([near, dice.randrange(len(keys))])]
+            if other != key:
+                edges.append((key, other, round(1 - dice.random() * 0.9, 3)))
+    return edges
+
+
+def fill(store: hr.Store, count: int) -> list[str]:
+    """Always the same nodes, edges and visits; returns the keys."""
+    dice = random.Random(7)
+    nodes = make_nodes(count, dice)
+    for start in range(0, count, BATCH):
+        store.upsert(nodes[start : start + BATCH])
+    keys = [node.key for node in nodes]
+    edges = make_edges(keys, dice)
+    for start in range(0, len(edges), BATCH):
+        store._link_many(edges[start : start + BATCH])  # noqa: SLF001
+    visits = [(key, NOW - dice.randrange(30 * DAY)) for key in keys if dice.random() < 1 / 3]
+    store._visit_many("linker", visits)  # noqa: SLF001
+    return keys
+
+
+def milliseconds(store: hr.Store, pipeline: str, repeat: int) -> list[float]:
+    """How long each of so many runs takes, shortest first."""
+    parsed = hr.parse_pipeline(pipeline)
+    run = lambda: store.query(parsed, now=NOW)  # noqa: E731
+    return sorted(seconds * 1e3 for seconds in timeit.repeat(run, number=1, repeat=repeat))
+
+
+def shortened(pipeline: str) -> str:
+    """A pipeline on a line: of a long one the beginning and the end."""
+    return pipeline if len(pipeline) < WIDTH else f"{pipeline[:36]} … {pipeline[-40:]}"
+
+
+def measure(count: int) -> None:
+    """Print a line for each pipeline over a store of so many nodes."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "store.db"
+        start = perf_counter()
+        with hr.Store.open(path) as store:
+            keys = fill(store, count)
+        print(f"{count} nodes, made in {perf_counter() - start:.1f} s")
+        store = hr.Store.open(path)
+        for name, pipeline in [("nodes", "all | count"), ("edges", "degree:>0 | count")]:
+            start = perf_counter()
+            store.query(pipeline, now=NOW)
+            print(f"  cold load of the {name:40} {(perf_counter() - start) * 1e3:10.1f} ms")
+        dice = random.Random(11)
+        seeds = {n: ",".join(dice.sample(keys, n)) for n in (1, 10, 100)}
+        pipelines = [
+            SELECTION,
+            "all | count",
+            "all | type:episodic | weight:>0.5 | age:<30d | count",
+            "all | key:episodic/*7 | count",
+            "all | sort:weight | limit:20",
+            "all | not-visited:linker,7d | sort:isolation*0.7+recency(linker)*0.3 | limit:5",
+            *(f"seed:{seeds[n]} | spread | limit:20" for n in seeds),
+            *(f"seed:{seeds[n]} | confluence | limit:20" for n in seeds),
+            "search:word7 word77,mode=bm25 | spread,max_hops=2,mix=0.3 | limit:10",
+            "match:word77 | limit:10",
+        ]
+        for pipeline in pipelines:
+            first, *_ = milliseconds(store, pipeline, 1)
+            times = milliseconds(store, pipeline, 30)
+            name = shortened(pipeline)
+            median, last = times[len(times) // 2], times[-1]
+            print(f"  {name:82} first {first:9.2f}  p50 {median:8.2f}  p97 {last:8.2f} ms")
+        store.close()
+
+
+def main() -> None:
+    """Parsing, then every size."""
+    calls = 20_000
+    parsing = min(timeit.repeat(lambda: hr.parse_pipeline(SELECTION), number=calls, repeat=5))
+    print(f"parse_pipeline: {parsing / calls * 1e6:.2f} us")
+    for count in [int(argument) for argument in sys.argv[1:]] or [13_000, 100_000]:
+        measure(count)
+
+
+if __name__ == "__main__":
+    main()

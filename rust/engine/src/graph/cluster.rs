@@ -1,0 +1,106 @@
+//! What the edges around a node say: clustering coefficients and connected components.
+
+use super::edges::Edges;
+
+/// For each place the share of its pairs of neighbours that are joined: `2e / (d (d - 1))`, and
+/// 0 below two neighbours.
+///
+/// Every triangle is found once, from its end with the fewest neighbours: a node that everything
+/// is joined to costs no more than its share.
+pub(super) fn coefficients(edges: &Edges) -> Vec<f64> {
+    let count = edges.len() as u32;
+    let rank = |place: u32| (edges.degree(place), place);
+    let later: Vec<Vec<u32>> = (0..count)
+        .map(|place| {
+            let neighbours = edges.neighbours(place).iter().copied();
+            neighbours
+                .filter(|other| rank(*other) > rank(place))
+                .collect()
+        })
+        .collect();
+    let mut triangles = vec![0_u64; count as usize];
+    // The place whose later neighbours are marked, at each of them.
+    let mut marks = vec![u32::MAX; count as usize];
+    for place in 0..count {
+        for other in &later[place as usize] {
+            marks[*other as usize] = place;
+        }
+        for other in &later[place as usize] {
+            for third in &later[*other as usize] {
+                if marks[*third as usize] == place {
+                    for corner in [place, *other, *third] {
+                        triangles[corner as usize] += 1;
+                    }
+                }
+            }
+        }
+    }
+    (0..count)
+        .map(|place| match edges.degree(place) {
+            0 | 1 => 0.0,
+            degree => {
+                let degree = degree as f64;
+                2.0 * triangles[place as usize] as f64 / (degree * (degree - 1.0))
+            }
+        })
+        .collect()
+}
+
+/// For each place the smallest place it is connected to.
+pub(super) fn components(edges: &Edges) -> Vec<u32> {
+    let count = edges.len() as u32;
+    let mut components = vec![u32::MAX; count as usize];
+    let mut queue = Vec::new();
+    for first in 0..count {
+        if components[first as usize] != u32::MAX {
+            continue;
+        }
+        components[first as usize] = first;
+        queue.push(first);
+        while let Some(place) = queue.pop() {
+            for other in edges.neighbours(place) {
+                if components[*other as usize] == u32::MAX {
+                    components[*other as usize] = first;
+                    queue.push(*other);
+                }
+            }
+        }
+    }
+    components
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn coefficients_agree_with_counting_pairs() {
+        // A wheel, a tail and a lonely node.
+        let list: Vec<(u32, u32, f64)> = (1..8)
+            .map(|n| (0, n, 1.0))
+            .chain((1..8).map(|n| (n, n % 7 + 1, 1.0)))
+            .chain([(7, 8, 1.0)])
+            .collect();
+        let edges = Edges::new(10, &list);
+        let counted = coefficients(&edges);
+        for place in 0..10 {
+            let around = edges.neighbours(place);
+            let pairs = around.iter().enumerate().flat_map(|(n, one)| {
+                let rest = &around[n + 1..];
+                rest.iter().map(move |other| (*one, *other))
+            });
+            let (mut joined, mut all) = (0.0, 0.0);
+            for (one, other) in pairs {
+                all += 1.0;
+                if edges.strength(one, other).is_some() {
+                    joined += 1.0;
+                }
+            }
+            let expected = if all > 0.0 { joined / all } else { 0.0 };
+            assert!(
+                (counted[place as usize] - expected).abs() < 1e-15,
+                "{place}"
+            );
+        }
+    }
+}

@@ -1,0 +1,164 @@
+//! Pairs that mean nearly the same and lie in different communities (spec/pipeline.md,
+//! "interference-pairs").
+
+use super::Store;
+use super::community::Communities;
+use super::nodes::Nodes;
+use super::ranking::Scored;
+use crate::error::Result;
+use crate::index::kernels::{self, Places};
+use crate::index::vector;
+
+/// Up to how many vectors every pair is compared.
+const ALL_PAIRS: usize = 2000;
+/// With more of them: how many of the nearest of each node.
+const NEAREST: usize = 10;
+
+/// Two nodes, the smaller key first, and the cosine of their vectors.
+pub type Pair = (u32, u32, f64);
+
+/// The nodes that have a vector, and their vectors.
+pub struct Vectors {
+    places: Vec<u32>,
+    /// Vector after vector, all of one length.
+    values: Vec<f32>,
+}
+
+impl Store {
+    /// The vectors of these nodes.
+    pub fn vectors(&self, nodes: &Nodes) -> Result<Vectors> {
+        self.index().read(|connection| {
+            let mut statement = connection.prepare_cached(
+                "SELECT nodes.id, embeddings.row, vector
+                   FROM nodes
+                   JOIN knowledge_chunks ON knowledge_chunks.id = nodes.key
+                   JOIN embeddings ON embeddings.row = knowledge_chunks.row
+                  WHERE NOT deleted AND length(vector) > 0 ORDER BY nodes.id",
+            )?;
+            let mut rows = statement.query([])?;
+            let (mut places, mut values) = (Vec::new(), Vec::new());
+            while let Some(row) = rows.next()? {
+                // A node that came after the others were read is not among them.
+                let place = nodes.place_of(row.get(0)?);
+                let Some(place) = place.filter(|place| nodes.live[*place as usize]) else {
+                    continue;
+                };
+                if !vector::read_blob(row.get_ref(2)?.as_blob()?, &mut values) {
+                    return Err(vector::damaged(row.get(1)?));
+                }
+                places.push(place);
+            }
+            Ok(Vectors { places, values })
+        })
+    }
+}
+
+impl Vectors {
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.places.len()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.places.is_empty()
+    }
+
+    /// The most similar pairs that are at least so similar, best first.
+    pub fn interfering(
+        &self,
+        nodes: &Nodes,
+        communities: &Communities,
+        min_similarity: f64,
+        max_pairs: usize,
+    ) -> Vec<Pair> {
+        let candidates = if self.places.len() <= ALL_PAIRS {
+            self.all_pairs()
+        } else {
+            self.nearest_pairs()
+        };
+        let mut pairs: Vec<Pair> = candidates
+            .into_iter()
+            .filter_map(|(left, right)| {
+                let places = (self.places[left], self.places[right]);
+                if communities.label(places.0) == communities.label(places.1) {
+                    return None;
+                }
+                let similarity = cosine(self.vector(left), self.vector(right));
+                if similarity < min_similarity {
+                    return None;
+                }
+                if nodes.by_key(places.0, places.1).is_lt() {
+                    Some((places.0, places.1, similarity))
+                } else {
+                    Some((places.1, places.0, similarity))
+                }
+            })
+            .collect();
+        let rounded = |similarity: f64| (similarity * 1e12).round();
+        pairs.sort_by(|left, right| {
+            rounded(right.2)
+                .total_cmp(&rounded(left.2))
+                .then_with(|| nodes.by_key(left.0, right.0))
+                .then_with(|| nodes.by_key(left.1, right.1))
+        });
+        pairs.truncate(max_pairs);
+        pairs
+    }
+
+    fn vector(&self, number: usize) -> &[f32] {
+        let length = self.values.len() / self.places.len();
+        &self.values[number * length..][..length]
+    }
+
+    fn all_pairs(&self) -> Vec<(usize, usize)> {
+        let count = self.places.len();
+        (0..count)
+            .flat_map(|left| (left + 1..count).map(move |right| (left, right)))
+            .collect()
+    }
+
+    /// Each node with its nearest, every pair once.
+    fn nearest_pairs(&self) -> Vec<(usize, usize)> {
+        let mut pairs = Vec::new();
+        let mut nearest: Vec<(f32, usize)> = Vec::new();
+        for left in 0..self.places.len() {
+            let all = Places::All(self.places.len());
+            let similarities = kernels::dots(self.vector(left), &self.values, all);
+            nearest.clear();
+            nearest.extend(similarities.into_iter().zip(0..));
+            nearest.swap_remove(left);
+            let by_similarity = |one: &(f32, usize), other: &(f32, usize)| {
+                other.0.total_cmp(&one.0).then(one.1.cmp(&other.1))
+            };
+            nearest.select_nth_unstable_by(NEAREST - 1, by_similarity);
+            let found = nearest.iter().take(NEAREST);
+            pairs.extend(found.map(|(_, right)| (left.min(*right), left.max(*right))));
+        }
+        pairs.sort_unstable();
+        pairs.dedup();
+        pairs
+    }
+}
+
+/// Both ends of each pair, with the similarity of their best.
+pub fn ends(nodes: &Nodes, pairs: &[Pair]) -> Vec<Scored> {
+    let mut ends: Vec<Scored> = pairs
+        .iter()
+        .flat_map(|(left, right, similarity)| [(*left, *similarity), (*right, *similarity)])
+        .collect();
+    ends.sort_by(|left, right| left.0.cmp(&right.0).then(right.1.total_cmp(&left.1)));
+    ends.dedup_by_key(|(place, _)| *place);
+    super::ranking::sort(nodes, &mut ends);
+    ends
+}
+
+/// Stored vectors are of length 1 to the precision of 32 bits; here it is made exact.
+fn cosine(left: &[f32], right: &[f32]) -> f64 {
+    let sum = |left: &[f32], right: &[f32]| -> f64 {
+        let products = left.iter().zip(right);
+        products.map(|(l, r)| f64::from(*l) * f64::from(*r)).sum()
+    };
+    let lengths = (sum(left, left) * sum(right, right)).sqrt();
+    sum(left, right) / lengths
+}

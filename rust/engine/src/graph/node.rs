@@ -1,0 +1,159 @@
+//! Nodes as they are stored, and the closed sets their fields are from.
+
+use crate::error::{Error, ErrorCode, Result};
+use crate::index::Chunk;
+
+/// How many characters a key may have.
+const KEY_LENGTH: usize = 512;
+
+macro_rules! words {
+    ($(#[$doc:meta])* $name:ident { $($(#[$case_doc:meta])* $case:ident = $word:literal,)* }) => {
+        $(#[$doc])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+        pub enum $name { $($(#[$case_doc])* $case,)* }
+
+        impl $name {
+            /// Every one, in the order of the specification.
+            pub const ALL: &'static [Self] = &[$(Self::$case,)*];
+
+            /// The word users see.
+            pub fn as_str(self) -> &'static str {
+                match self { $(Self::$case => $word,)* }
+            }
+
+            /// The one of that name.
+            pub fn from_name(name: &str) -> Option<Self> {
+                Self::ALL.iter().copied().find(|case| case.as_str() == name)
+            }
+        }
+    };
+}
+
+words! {
+    /// What kind of memory a node is.
+    NodeType {
+        /// Something that happened.
+        Episodic = "episodic",
+        /// What a day came to.
+        Daily = "daily",
+        /// What a week came to.
+        Weekly = "weekly",
+        /// What a month came to.
+        Monthly = "monthly",
+        /// Something that is so.
+        #[default]
+        Semantic = "semantic",
+    }
+}
+
+words! {
+    /// What a node is about.
+    Category {
+        /// Who one is.
+        Core = "core",
+        /// Anything.
+        #[default]
+        General = "general",
+        /// How things work.
+        Technical = "technical",
+        /// What was seen.
+        Observation = "observation",
+        /// What is to be done.
+        Task = "task",
+    }
+}
+
+words! {
+    /// How a visit ended.
+    Outcome {
+        /// The node was read.
+        #[default]
+        Processed = "processed",
+        /// The node was changed.
+        Modified = "modified",
+        /// The node was passed over.
+        Skipped = "skipped",
+        /// The visit does not count.
+        Failed = "failed",
+    }
+}
+
+/// One memory.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Node {
+    /// Its name, unique in a store.
+    pub key: String,
+    /// What kind of memory it is.
+    pub kind: NodeType,
+    /// What it says.
+    pub content: String,
+    /// How much it counts, from 0 to 1.
+    pub weight: f64,
+    /// What it is about.
+    pub category: Category,
+    /// How much it moved, from 0 to 10.
+    pub emotion: f64,
+    /// Where it comes from.
+    pub provenance: String,
+    /// When it was last changed, in Unix seconds; None, when it is stored.
+    pub updated_at: Option<i64>,
+    /// When it was made; None, when a new one was updated.
+    pub created_at: Option<i64>,
+    /// When it was last replayed; 0, never.
+    pub last_replayed: i64,
+    /// After how many days it is to be replayed, at least 1.
+    pub replay_interval: u32,
+    /// Its vector, as in a chunk.
+    pub embedding: Option<Vec<f32>>,
+}
+
+impl Default for Node {
+    fn default() -> Self {
+        Self {
+            key: String::new(),
+            kind: NodeType::default(),
+            content: String::new(),
+            weight: 0.7,
+            category: Category::default(),
+            emotion: 0.0,
+            provenance: "manual".to_owned(),
+            updated_at: None,
+            created_at: None,
+            last_replayed: 0,
+            replay_interval: 1,
+            embedding: None,
+        }
+    }
+}
+
+impl Node {
+    /// Refuse what cannot be stored.
+    pub fn check(&self) -> Result<()> {
+        let length = self.key.chars().count();
+        let problem = if length == 0 || length > KEY_LENGTH {
+            format!("the key has {length} characters; give it 1 to {KEY_LENGTH}")
+        } else if self.key.contains('\0') {
+            "the key holds a NUL character; remove it".to_owned()
+        } else if !(0.0..=1.0).contains(&self.weight) {
+            format!("the weight must be from 0 to 1, not {}", self.weight)
+        } else if !(0.0..=10.0).contains(&self.emotion) {
+            format!("the emotion must be from 0 to 10, not {}", self.emotion)
+        } else if self.replay_interval == 0 {
+            "the replay_interval must be at least 1 day, not 0".to_owned()
+        } else {
+            return Ok(());
+        };
+        Err(Error::new(ErrorCode::InvalidNode, problem))
+    }
+
+    /// What an index finds it by: key and content are searched, and both names are its key.
+    pub(super) fn chunk(&self) -> Chunk {
+        Chunk {
+            id: self.key.clone(),
+            path: self.key.clone(),
+            content: self.content.clone(),
+            embedding: self.embedding.clone(),
+            ..Chunk::default()
+        }
+    }
+}

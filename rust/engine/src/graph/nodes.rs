@@ -1,0 +1,282 @@
+//! Nodes in columns: one vector for each field, a node at the same place in all of them.
+
+use std::cmp::Ordering;
+use std::collections::HashMap;
+
+use rusqlite::types::{FromSqlError, Type};
+use rusqlite::{Connection, Row};
+
+use super::node::{Category, NodeType};
+
+const COLUMNS: &str = "id, key, type, content_length, weight, category, emotion, provenance, \
+                       created_at, updated_at, last_replayed, replay_interval, deleted";
+
+/// Every node, deleted ones too: a node keeps its place for good.
+#[derive(Debug, Clone, Default)]
+pub struct Nodes {
+    pub(super) generation: i64,
+    /// Ascending.
+    pub ids: Vec<i64>,
+    keys: Keys,
+    /// In characters.
+    pub key_lengths: Vec<u16>,
+    /// What kind of memory each is.
+    pub kinds: Vec<NodeType>,
+    /// What each is about.
+    pub categories: Vec<Category>,
+    /// From 0 to 1.
+    pub weights: Vec<f64>,
+    /// From 0 to 10.
+    pub emotions: Vec<f64>,
+    /// In characters.
+    pub content_lengths: Vec<u32>,
+    /// Where each comes from: a place in `sources`.
+    pub provenances: Vec<u32>,
+    sources: Sources,
+    /// In Unix seconds.
+    pub created: Vec<i64>,
+    /// In Unix seconds.
+    pub updated: Vec<i64>,
+    /// In Unix seconds; 0 for never.
+    pub replayed: Vec<i64>,
+    /// In days.
+    pub intervals: Vec<u32>,
+    /// Whether each is there, rather than deleted.
+    pub live: Vec<bool>,
+    /// The places of live nodes, by key.
+    pub order: Vec<u32>,
+    /// Where each live node stands in `order`.
+    pub ranks: Vec<u32>,
+}
+
+impl Nodes {
+    /// How many places there are, of deleted nodes too.
+    pub fn len(&self) -> usize {
+        self.ids.len()
+    }
+
+    /// Whether there is no place.
+    pub fn is_empty(&self) -> bool {
+        self.ids.is_empty()
+    }
+
+    /// The key at a place.
+    pub fn key(&self, place: u32) -> &str {
+        self.keys.get(place as usize)
+    }
+
+    /// The provenance at a place.
+    pub fn provenance(&self, place: u32) -> &str {
+        &self.sources.texts[self.provenances[place as usize] as usize]
+    }
+
+    /// Every provenance there is.
+    pub fn sources(&self) -> &[String] {
+        &self.sources.texts
+    }
+
+    /// The place of a live node.
+    pub fn find(&self, key: &str) -> Option<u32> {
+        let found = self
+            .order
+            .binary_search_by(|place| self.key(*place).cmp(key));
+        found.ok().map(|rank| self.order[rank])
+    }
+
+    /// The place of an id.
+    pub fn place_of(&self, id: i64) -> Option<u32> {
+        // Ids begin with 1 and none is left out, unless somebody else wrote the file.
+        if self.ids.last() == Some(&(self.ids.len() as i64)) {
+            return (1..=self.ids.len() as i64)
+                .contains(&id)
+                .then(|| (id - 1) as u32);
+        }
+        let place = self.ids.binary_search(&id).ok();
+        place.map(|place| place as u32)
+    }
+
+    /// By key.
+    pub fn by_key(&self, left: u32, right: u32) -> Ordering {
+        self.ranks[left as usize].cmp(&self.ranks[right as usize])
+    }
+
+    /// Read what changed since this generation.
+    pub(super) fn refresh(
+        &mut self,
+        connection: &Connection,
+        generation: i64,
+    ) -> rusqlite::Result<()> {
+        let all = self.ids.is_empty();
+        let sql = if all {
+            format!("SELECT {COLUMNS} FROM nodes ORDER BY id")
+        } else {
+            format!("SELECT {COLUMNS} FROM nodes WHERE changed > ? ORDER BY id")
+        };
+        let mut statement = connection.prepare_cached(&sql)?;
+        let mut rows = if all {
+            statement.query([])?
+        } else {
+            statement.query([self.generation])?
+        };
+        let (mut came, mut went) = (Vec::new(), false);
+        while let Some(row) = rows.next()? {
+            let (place, was_live) = self.put(row)?;
+            match (was_live, self.live[place as usize]) {
+                (false, true) => came.push(place),
+                (true, false) => went = true,
+                _ => {}
+            }
+        }
+        if all {
+            self.read_order(connection)?;
+        } else if went || !came.is_empty() {
+            self.merge_order(came);
+        }
+        self.generation = generation;
+        Ok(())
+    }
+
+    /// Take a row in; the answer is its place and whether a live node was there before.
+    fn put(&mut self, row: &Row<'_>) -> rusqlite::Result<(u32, bool)> {
+        let id = row.get(0)?;
+        if let Some(place) = self.place_of(id) {
+            let was_live = self.live[place as usize];
+            self.replace(place as usize, row)?;
+            return Ok((place, was_live));
+        }
+        let key = row.get_ref(1)?.as_str()?;
+        self.ids.push(id);
+        self.key_lengths.push(key.chars().count() as u16);
+        self.keys.push(key);
+        self.kinds.push(word(row, 2, NodeType::from_name)?);
+        self.content_lengths.push(row.get(3)?);
+        self.weights.push(row.get(4)?);
+        self.categories.push(word(row, 5, Category::from_name)?);
+        self.emotions.push(row.get(6)?);
+        let provenance = self.sources.intern(row.get_ref(7)?.as_str()?);
+        self.provenances.push(provenance);
+        self.created.push(row.get(8)?);
+        self.updated.push(row.get(9)?);
+        self.replayed.push(row.get(10)?);
+        self.intervals.push(row.get(11)?);
+        self.live.push(!row.get::<_, bool>(12)?);
+        Ok((self.ids.len() as u32 - 1, false))
+    }
+
+    /// All but id and key, which stay.
+    fn replace(&mut self, place: usize, row: &Row<'_>) -> rusqlite::Result<()> {
+        self.kinds[place] = word(row, 2, NodeType::from_name)?;
+        self.content_lengths[place] = row.get(3)?;
+        self.weights[place] = row.get(4)?;
+        self.categories[place] = word(row, 5, Category::from_name)?;
+        self.emotions[place] = row.get(6)?;
+        self.provenances[place] = self.sources.intern(row.get_ref(7)?.as_str()?);
+        self.created[place] = row.get(8)?;
+        self.updated[place] = row.get(9)?;
+        self.replayed[place] = row.get(10)?;
+        self.intervals[place] = row.get(11)?;
+        self.live[place] = !row.get::<_, bool>(12)?;
+        Ok(())
+    }
+
+    /// The order by key, which SQLite's index has.
+    fn read_order(&mut self, connection: &Connection) -> rusqlite::Result<()> {
+        let mut statement = connection.prepare_cached("SELECT id FROM nodes ORDER BY key")?;
+        let mut rows = statement.query([])?;
+        self.order = Vec::with_capacity(self.ids.len());
+        while let Some(row) = rows.next()? {
+            let place = self.place_of(row.get(0)?);
+            self.order
+                .extend(place.filter(|place| self.live[*place as usize]));
+        }
+        self.rank();
+        Ok(())
+    }
+
+    /// Take in the places that came, and leave out those that went.
+    fn merge_order(&mut self, mut came: Vec<u32>) {
+        came.sort_unstable_by(|left, right| self.key(*left).cmp(self.key(*right)));
+        let mut merged = Vec::with_capacity(self.order.len() + came.len());
+        let mut came = came.into_iter().peekable();
+        for place in &self.order {
+            if !self.live[*place as usize] {
+                continue;
+            }
+            let key = self.key(*place);
+            while let Some(new) = came.next_if(|new| self.key(*new) < key) {
+                merged.push(new);
+            }
+            merged.push(*place);
+        }
+        merged.extend(came);
+        self.order = merged;
+        self.rank();
+    }
+
+    fn rank(&mut self) {
+        self.ranks.clear();
+        self.ranks.resize(self.ids.len(), u32::MAX);
+        for (rank, place) in self.order.iter().enumerate() {
+            self.ranks[*place as usize] = rank as u32;
+        }
+    }
+}
+
+/// Keys, one after the other.
+#[derive(Debug, Clone, Default)]
+struct Keys {
+    text: String,
+    ends: Vec<usize>,
+}
+
+impl Keys {
+    fn push(&mut self, key: &str) {
+        self.text.push_str(key);
+        self.ends.push(self.text.len());
+    }
+
+    fn get(&self, place: usize) -> &str {
+        let start = match place {
+            0 => 0,
+            _ => self.ends[place - 1],
+        };
+        &self.text[start..self.ends[place]]
+    }
+}
+
+/// Provenances, each once: there are few.
+#[derive(Debug, Clone, Default)]
+struct Sources {
+    texts: Vec<String>,
+    places: HashMap<String, u32>,
+}
+
+impl Sources {
+    fn intern(&mut self, text: &str) -> u32 {
+        if let Some(place) = self.places.get(text) {
+            return *place;
+        }
+        let place = self.texts.len() as u32;
+        self.texts.push(text.to_owned());
+        self.places.insert(text.to_owned(), place);
+        place
+    }
+}
+
+/// A word of a closed set; another one means that somebody else wrote the file.
+fn word<T>(
+    row: &Row<'_>,
+    column: usize,
+    from_name: impl Fn(&str) -> Option<T>,
+) -> rusqlite::Result<T> {
+    let name = row.get_ref(column)?.as_str()?;
+    from_name(name).ok_or_else(|| {
+        rusqlite::Error::FromSqlConversionFailure(
+            column,
+            Type::Text,
+            Box::new(FromSqlError::Other(
+                format!("{name:?} is no word for a node").into(),
+            )),
+        )
+    })
+}

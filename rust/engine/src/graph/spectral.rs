@@ -1,0 +1,48 @@
+//! What is near the seeds by all paths at once (spec/pipeline.md, "spectral").
+
+use super::nodes::Nodes;
+use super::ranking::{Scored, Shape, by_place, finish};
+use super::spectrum::{Coordinates, distance};
+
+/// Rank by the distance of coordinates: `seed / (1 + distance)`, of the seed for which it is most.
+pub fn run(
+    nodes: &Nodes,
+    coordinates: &Coordinates,
+    seeds: &[Scored],
+    shape: &Shape,
+) -> Vec<Scored> {
+    let mut found = seeds.to_vec();
+    let seeds_by_place = by_place(seeds);
+    let embedded: Vec<(u32, f64, &[f64])> = seeds_by_place
+        .iter()
+        .filter_map(|(seed, score)| {
+            Some((
+                coordinates.component(*seed)?,
+                *score,
+                coordinates.of_place(*seed),
+            ))
+        })
+        .collect();
+    for place in 0..coordinates.len() as u32 {
+        let Some(component) = coordinates.component(place) else {
+            continue;
+        };
+        if !nodes.live[place as usize] {
+            continue;
+        }
+        let here = coordinates.of_place(place);
+        let near = embedded.iter().filter(|(of, _, _)| *of == component);
+        let best = near
+            .map(|(_, score, there)| score / (1.0 + distance(there, here)))
+            .fold(0.0, f64::max);
+        match seeds_by_place.binary_search_by_key(&place, |(seed, _)| *seed) {
+            Ok(_) => {
+                if let Some((_, score)) = found.iter_mut().find(|(seed, _)| *seed == place) {
+                    *score = score.max(best);
+                }
+            }
+            Err(_) => found.push((place, best)),
+        }
+    }
+    finish(nodes, seeds, found, shape, None)
+}

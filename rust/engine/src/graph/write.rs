@@ -1,0 +1,238 @@
+//! Writing nodes, edges and visits. Each call is one transaction.
+
+use rusqlite::{CachedStatement, Connection, OptionalExtension, params};
+
+use super::Store;
+use super::node::{Node, Outcome};
+use crate::error::{Error, ErrorCode, Result};
+use crate::index::settings::{self, EDGES_GENERATION, NODES_GENERATION};
+use crate::index::write::remove_chunks;
+use crate::index::{Chunk, Failure};
+
+/// What joins two nodes.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Edge {
+    /// The key it leads from.
+    pub source: String,
+    /// The key it leads to.
+    pub target: String,
+    /// What kind of edge it is: two nodes may be joined by one of each.
+    pub relation: String,
+    /// How strong it is: above 0, up to 1.
+    pub strength: f64,
+}
+
+/// An agent's visit to a node.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Visit {
+    /// Who.
+    pub agent: String,
+    /// Which node.
+    pub key: String,
+    /// When, in Unix seconds.
+    pub at: i64,
+    /// How it ended.
+    pub outcome: Outcome,
+}
+
+impl Store {
+    /// Store nodes, each replacing the one of its key; the answer is the number of distinct keys.
+    ///
+    /// A replaced node keeps its id, and where the new one does not say, when it was created and
+    /// its vector. A deleted one is there again. `now` stands for times that are not given.
+    pub fn upsert(&self, nodes: &[&Node], now: i64) -> Result<usize> {
+        for (place, node) in nodes.iter().enumerate() {
+            node.check()
+                .map_err(|error| error.at(&format!("nodes[{place}]")))?;
+        }
+        let chunks: Vec<Chunk> = nodes.iter().map(|node| node.chunk()).collect();
+        let chunks: Vec<&Chunk> = chunks.iter().collect();
+        self.index.try_write(|connection| {
+            let generation = next_generation(connection, NODES_GENERATION)?;
+            let mut statements = NodeStatements::prepare(connection, generation)?;
+            let mut revived = false;
+            for node in nodes {
+                revived |= statements.upsert(node, now)?;
+            }
+            if revived {
+                next_generation(connection, EDGES_GENERATION)?;
+            }
+            self.index.put_chunks(connection, &chunks, "nodes", None)
+        })
+    }
+
+    /// Mark the nodes of these keys as deleted; the answer is how many there were.
+    ///
+    /// Ids, edges and visits stay, and count again once a node is upserted; what it said is gone.
+    pub fn delete<T: AsRef<str>>(&self, keys: &[T]) -> Result<usize> {
+        self.index.try_write(|connection| {
+            let generation = next_generation(connection, NODES_GENERATION)?;
+            let mut mark = connection.prepare_cached(
+                "UPDATE nodes SET deleted = TRUE, changed = ? WHERE key = ? AND NOT deleted",
+            )?;
+            let mut gone = Vec::new();
+            for key in keys {
+                if mark.execute(params![generation, key.as_ref()])? > 0 {
+                    gone.push(key.as_ref());
+                }
+            }
+            if !gone.is_empty() {
+                next_generation(connection, EDGES_GENERATION)?;
+                remove_chunks(connection, &gone)?;
+            }
+            Ok(gone.len())
+        })
+    }
+
+    /// Join nodes, deleted ones too; an edge replaces the one of the same nodes and relation.
+    pub fn link(&self, edges: &[Edge]) -> Result<()> {
+        for edge in edges {
+            check_edge(edge)?;
+        }
+        self.index.try_write(|connection| {
+            let mut put =
+                connection.prepare_cached("INSERT OR REPLACE INTO edges VALUES (?, ?, ?, ?)")?;
+            for edge in edges {
+                let source = id_of(connection, &edge.source)?;
+                let target = id_of(connection, &edge.target)?;
+                put.execute(params![source, target, edge.relation, edge.strength])?;
+            }
+            Ok(next_generation(connection, EDGES_GENERATION).map(|_| ())?)
+        })
+    }
+
+    /// Remove an edge; the answer is whether there was one.
+    pub fn unlink(&self, source: &str, target: &str, relation: &str) -> Result<bool> {
+        self.index.try_write(|connection| {
+            let (source, target) = (id_of(connection, source)?, id_of(connection, target)?);
+            let removed = connection
+                .prepare_cached(
+                    "DELETE FROM edges WHERE source = ? AND target = ? AND relation = ?",
+                )?
+                .execute(params![source, target, relation])?;
+            if removed > 0 {
+                next_generation(connection, EDGES_GENERATION)?;
+            }
+            Ok(removed > 0)
+        })
+    }
+
+    /// Note visits. Nothing noted is ever changed; a failed visit counts for no filter.
+    pub fn visit(&self, visits: &[Visit]) -> Result<()> {
+        self.index.try_write(|connection| {
+            let mut insert = connection.prepare_cached(
+                "INSERT INTO visits (node, agent, at, outcome) VALUES (?, ?, ?, ?)",
+            )?;
+            let mut last = connection.prepare_cached(
+                "INSERT INTO last_visits VALUES (?, ?, ?)
+                     ON CONFLICT DO UPDATE SET at = max(at, excluded.at)",
+            )?;
+            for visit in visits {
+                let node = id_of(connection, &visit.key)?;
+                insert.execute(params![node, visit.agent, visit.at, visit.outcome.as_str()])?;
+                if visit.outcome != Outcome::Failed {
+                    last.execute(params![visit.agent, node, visit.at])?;
+                }
+            }
+            Ok(())
+        })
+    }
+}
+
+/// The statements of writing nodes.
+struct NodeStatements<'c> {
+    generation: i64,
+    find: CachedStatement<'c>,
+    insert: CachedStatement<'c>,
+    update: CachedStatement<'c>,
+}
+
+impl<'c> NodeStatements<'c> {
+    fn prepare(connection: &'c Connection, generation: i64) -> rusqlite::Result<Self> {
+        Ok(Self {
+            generation,
+            find: connection
+                .prepare_cached("SELECT created_at, deleted FROM nodes WHERE key = ?")?,
+            insert: connection.prepare_cached(
+                "INSERT INTO nodes (key, type, content_length, weight, category, emotion,
+                     provenance, created_at, updated_at, last_replayed, replay_interval, changed,
+                     deleted)
+                 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, FALSE)",
+            )?,
+            update: connection.prepare_cached(
+                "UPDATE nodes SET type = ?2, content_length = ?3, weight = ?4, category = ?5,
+                     emotion = ?6, provenance = ?7, created_at = ?8, updated_at = ?9,
+                     last_replayed = ?10, replay_interval = ?11, changed = ?12, deleted = FALSE
+                  WHERE key = ?1",
+            )?,
+        })
+    }
+
+    /// The answer is whether a deleted node is there again.
+    fn upsert(&mut self, node: &Node, now: i64) -> rusqlite::Result<bool> {
+        let old: Option<(i64, bool)> = self
+            .find
+            .query_row([&node.key], |row| Ok((row.get(0)?, row.get(1)?)))
+            .optional()?;
+        let updated_at = node.updated_at.unwrap_or(now);
+        let created_at = node
+            .created_at
+            .or(old.map(|(created_at, _)| created_at))
+            .unwrap_or(updated_at);
+        let statement = match old {
+            Some(_) => &mut self.update,
+            None => &mut self.insert,
+        };
+        statement.execute(params![
+            node.key,
+            node.kind.as_str(),
+            node.content.chars().count(),
+            node.weight,
+            node.category.as_str(),
+            node.emotion,
+            node.provenance,
+            created_at,
+            updated_at,
+            node.last_replayed,
+            node.replay_interval,
+            self.generation,
+        ])?;
+        Ok(old.is_some_and(|(_, deleted)| deleted))
+    }
+}
+
+/// Count one more transaction.
+fn next_generation(connection: &Connection, name: &str) -> rusqlite::Result<i64> {
+    let generation = settings::get::<i64>(connection, name)?.unwrap_or_default() + 1;
+    settings::set(connection, name, Some(&generation.to_string()))?;
+    Ok(generation)
+}
+
+fn check_edge(edge: &Edge) -> Result<()> {
+    let problem = if edge.source == edge.target {
+        format!("the node {:?} cannot be linked to itself", edge.source)
+    } else if !(edge.strength > 0.0 && edge.strength <= 1.0) {
+        format!(
+            "the strength must be above 0 and at most 1, not {}",
+            edge.strength
+        )
+    } else {
+        return Ok(());
+    };
+    Err(Error::new(ErrorCode::InvalidEdge, problem))
+}
+
+/// The id of a node, deleted or not.
+fn id_of(connection: &Connection, key: &str) -> std::result::Result<i64, Failure> {
+    let id = connection
+        .prepare_cached("SELECT id FROM nodes WHERE key = ?")?
+        .query_row([key], |row| row.get(0))
+        .optional()?;
+    id.ok_or_else(|| {
+        Error::new(
+            ErrorCode::UnknownNode,
+            format!("there is no node {key:?}; upsert it first"),
+        )
+        .into()
+    })
+}

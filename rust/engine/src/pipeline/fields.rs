@@ -1,0 +1,128 @@
+//! The values of nodes that are sorted by and shown.
+
+use std::sync::Arc;
+
+use super::ast::Value;
+use super::run::Run;
+use crate::graph::NEVER;
+use crate::graph::community::Communities;
+use crate::graph::measure;
+
+/// A value of every node, looked up once for the whole set.
+pub(super) enum Field<'r> {
+    Score,
+    Real(&'r [f64]),
+    Count(&'r [u32]),
+    Length(&'r [u16]),
+    Time(&'r [i64]),
+    Degree,
+    Clustering,
+    Isolation(Arc<Communities>),
+    Priority,
+    SpectralPriority(Vec<Option<f64>>),
+    Recency(&'r [i64]),
+}
+
+/// How much of an outlier a node has to be to count no more.
+const MOST_OUTLYING: f64 = 3.0;
+const OUTLIER_DIMENSIONS: usize = super::parse_algorithm::DIMENSIONS;
+
+impl<'s> Run<'s> {
+    /// What a value is of each node.
+    pub fn field(&mut self, value: &Value) -> Field<'s> {
+        let snapshot = self.snapshot;
+        let nodes = &snapshot.nodes;
+        match value {
+            Value::Score => Field::Score,
+            Value::Weight => Field::Real(&nodes.weights),
+            Value::Emotion => Field::Real(&nodes.emotions),
+            Value::Timestamp => Field::Time(&nodes.updated),
+            Value::Created => Field::Time(&nodes.created),
+            Value::ContentLen => Field::Count(&nodes.content_lengths),
+            Value::KeyLen => Field::Length(&nodes.key_lengths),
+            Value::Degree => Field::Degree,
+            Value::Clustering => Field::Clustering,
+            Value::Isolation => Field::Isolation(self.communities()),
+            Value::Priority => Field::Priority,
+            Value::SpectralPriority => {
+                let communities = self.communities();
+                let coordinates = self.coordinates(OUTLIER_DIMENSIONS);
+                Field::SpectralPriority(measure::outliers(&communities, &coordinates))
+            }
+            Value::Recency(agent) => Field::Recency(snapshot.visits(agent)),
+        }
+    }
+
+    /// The value of one node.
+    #[allow(
+        clippy::cast_precision_loss,
+        reason = "lengths and times are sorted as numbers"
+    )]
+    pub fn value(&self, field: &Field<'_>, place: u32, score: f64) -> f64 {
+        let edges = &self.snapshot.edges;
+        let nodes = &self.snapshot.nodes;
+        let at = place as usize;
+        match field {
+            Field::Score => score,
+            Field::Real(values) => values[at],
+            Field::Count(values) => f64::from(values[at]),
+            Field::Length(values) => f64::from(values[at]),
+            Field::Time(values) => values[at] as f64,
+            Field::Degree => edges.degree(place) as f64,
+            Field::Clustering => edges.clustering(place),
+            Field::Isolation(communities) => communities.isolation(place),
+            Field::Priority => {
+                measure::priority(nodes, place, 1.0 - edges.clustering(place), self.now)
+            }
+            Field::SpectralPriority(outliers) => {
+                let outlier = outliers.get(at).copied().flatten();
+                let displacement = match outlier {
+                    Some(outlier) => (outlier / MOST_OUTLYING).min(MOST_OUTLYING),
+                    None => 1.0 - edges.clustering(place),
+                };
+                measure::priority(nodes, place, displacement, self.now)
+            }
+            Field::Recency(visits) => {
+                measure::recency(visits.get(at).copied().unwrap_or(NEVER), self.now)
+            }
+        }
+    }
+}
+
+/// Bring the values of a set to one scale, so that they can be summed.
+pub(super) fn normalise(value: &Value, values: &mut [f64]) {
+    match value {
+        Value::Isolation | Value::Clustering | Value::Recency(_) => {}
+        Value::Weight => values
+            .iter_mut()
+            .for_each(|value| *value = value.clamp(0.0, 1.0)),
+        Value::Emotion => values.iter_mut().for_each(|value| *value /= 10.0),
+        Value::Timestamp | Value::Created => {
+            let least = values.iter().copied().fold(f64::INFINITY, f64::min);
+            let most = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+            let range = most - least;
+            for value in values {
+                *value = if range > 0.0 {
+                    (*value - least) / range
+                } else {
+                    0.0
+                };
+            }
+        }
+        Value::Degree
+        | Value::ContentLen
+        | Value::KeyLen
+        | Value::Priority
+        | Value::SpectralPriority
+        | Value::Score => {
+            let most = values.iter().copied().fold(0.0, f64::max);
+            for value in values {
+                *value = if most > 0.0 {
+                    value.max(0.0) / most
+                } else {
+                    0.0
+                };
+            }
+        }
+    }
+}

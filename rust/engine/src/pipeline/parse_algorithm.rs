@@ -1,0 +1,142 @@
+//! Reading algorithms.
+
+use super::ast::Algorithm;
+use super::problem::Problem;
+use super::text::Piece;
+use super::values::params;
+use crate::graph::confluence::Confluence;
+use crate::graph::geodesic::Geodesic;
+use crate::graph::manifold::Direction;
+use crate::graph::ranking::Shape;
+use crate::graph::spread::Spread;
+
+const SHAPE: [&str; 3] = ["seeds", "k", "mix"];
+/// How many edges activation may travel, and how many dimensions there may be.
+const MAX_HOPS: usize = 100;
+const MAX_PATH: usize = 1000;
+const MAX_DIMENSIONS: usize = 256;
+/// Of the coordinates, where nobody says.
+pub(super) const DIMENSIONS: usize = 20;
+/// How many results an algorithm on coordinates has, besides seeds, where nobody says.
+const LIMIT: usize = 20;
+
+pub(super) const DIRECTIONS: [(&str, Direction); 3] = [
+    ("both", Direction::Both),
+    ("fwd", Direction::Forward),
+    ("rev", Direction::Backward),
+];
+
+pub(super) fn algorithm(name: &str, items: &[Piece<'_>]) -> Result<Algorithm, Problem> {
+    let mut algorithm = default(name);
+    let own: &[&str] = match algorithm {
+        Algorithm::Spread(_) => &["max_hops", "edge_decay", "min_activation", "norm"],
+        Algorithm::Confluence(_) => &["max_hops", "edge_decay", "min_sources"],
+        Algorithm::Spectral { .. } => &["dims"],
+        Algorithm::Geodesic { .. } => &["dims", "max_path", "max_seeds"],
+        Algorithm::Manifold { .. } => &["dims", "dir"],
+    };
+    let known = [own, &SHAPE[..]].concat();
+    params(items, &known, |name, value| {
+        let coordinates = !matches!(algorithm, Algorithm::Spread(_) | Algorithm::Confluence(_));
+        match name {
+            "seeds" => {
+                shape(&mut algorithm).keep_seeds =
+                    value.choice(&[("keep", true), ("drop", false)])?;
+            }
+            "mix" => shape(&mut algorithm).mix = value.real(0.0..=1.0)?,
+            "k" => {
+                let limit = value.integer(usize::from(coordinates)..=usize::MAX)?;
+                shape(&mut algorithm).limit = Some(limit).filter(|limit| *limit > 0);
+            }
+            name => set(&mut algorithm, name, value)?,
+        }
+        Ok(())
+    })?;
+    Ok(algorithm)
+}
+
+/// An algorithm without parameters.
+pub(super) fn default(name: &str) -> Algorithm {
+    let shape = |limit| Shape {
+        keep_seeds: true,
+        limit,
+        mix: 1.0,
+    };
+    match name {
+        "spread" => Algorithm::Spread(Spread {
+            max_hops: 3,
+            edge_decay: 0.5,
+            min_activation: 0.005,
+            share: false,
+            shape: shape(None),
+        }),
+        "confluence" => Algorithm::Confluence(Confluence {
+            max_hops: 3,
+            edge_decay: 0.5,
+            min_sources: 2,
+            shape: shape(None),
+        }),
+        "spectral" => Algorithm::Spectral {
+            dimensions: DIMENSIONS,
+            shape: shape(Some(LIMIT)),
+        },
+        "geodesic" => Algorithm::Geodesic {
+            dimensions: DIMENSIONS,
+            geodesic: Geodesic {
+                max_path: 8,
+                max_seeds: 8,
+                shape: shape(Some(LIMIT)),
+            },
+        },
+        _ => Algorithm::Manifold {
+            dimensions: DIMENSIONS,
+            direction: Direction::Both,
+            shape: shape(Some(LIMIT)),
+        },
+    }
+}
+
+fn shape(algorithm: &mut Algorithm) -> &mut Shape {
+    match algorithm {
+        Algorithm::Spread(Spread { shape, .. })
+        | Algorithm::Confluence(Confluence { shape, .. })
+        | Algorithm::Spectral { shape, .. }
+        | Algorithm::Geodesic {
+            geodesic: Geodesic { shape, .. },
+            ..
+        }
+        | Algorithm::Manifold { shape, .. } => shape,
+    }
+}
+
+/// A parameter that not every algorithm has.
+fn set(algorithm: &mut Algorithm, name: &str, value: Piece<'_>) -> Result<(), Problem> {
+    match algorithm {
+        Algorithm::Spread(spread) => match name {
+            "max_hops" => spread.max_hops = value.integer(1..=MAX_HOPS)?,
+            "edge_decay" => spread.edge_decay = value.real(0.0..=1.0)?,
+            "min_activation" => spread.min_activation = value.real(0.0..=f64::MAX)?,
+            _ => spread.share = value.choice(&[("none", false), ("out", true)])?,
+        },
+        Algorithm::Confluence(confluence) => match name {
+            "max_hops" => confluence.max_hops = value.integer(1..=MAX_HOPS)?,
+            "edge_decay" => confluence.edge_decay = value.real(0.0..=1.0)?,
+            _ => confluence.min_sources = value.integer(1..=usize::MAX)?,
+        },
+        Algorithm::Geodesic { geodesic, .. } if name == "max_path" => {
+            geodesic.max_path = value.integer(1..=MAX_PATH)?;
+        }
+        Algorithm::Geodesic { geodesic, .. } if name == "max_seeds" => {
+            geodesic.max_seeds = value.integer(2..=usize::MAX)?;
+        }
+        Algorithm::Manifold { direction, .. } if name == "dir" => {
+            *direction = value.choice(&DIRECTIONS)?;
+        }
+        Algorithm::Spectral { dimensions, .. }
+        | Algorithm::Geodesic { dimensions, .. }
+        | Algorithm::Manifold { dimensions, .. } => {
+            *dimensions = value.integer(1..=MAX_DIMENSIONS)?;
+        }
+    }
+    Ok(())
+}

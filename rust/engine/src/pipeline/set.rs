@@ -1,0 +1,99 @@
+//! The set that goes from stage to stage: nodes in an order, each with a score.
+
+use crate::graph::interference::Pair;
+use crate::graph::nodes::Nodes;
+use crate::graph::ranking::Scored;
+
+/// A set of nodes.
+pub(super) struct Set {
+    /// Those of all live nodes, by key, each with the score 1; None once they are listed.
+    marks: Option<Vec<bool>>,
+    /// How many are marked.
+    marked: usize,
+    /// In this order.
+    list: Vec<Scored>,
+    /// The pairs that made the set, as far as both ends are in it.
+    pub pairs: Vec<Pair>,
+}
+
+impl Set {
+    /// Every live node.
+    pub fn all(nodes: &Nodes) -> Self {
+        Self {
+            marks: Some(nodes.live.clone()),
+            marked: nodes.order.len(),
+            list: Vec::new(),
+            pairs: Vec::new(),
+        }
+    }
+
+    pub fn listed(list: Vec<Scored>) -> Self {
+        Self {
+            marks: None,
+            marked: 0,
+            list,
+            pairs: Vec::new(),
+        }
+    }
+
+    pub fn len(&self) -> usize {
+        match &self.marks {
+            Some(_) => self.marked,
+            None => self.list.len(),
+        }
+    }
+
+    /// Keep what passes.
+    ///
+    /// Marked nodes are looked at in the order of places, which memory likes best.
+    pub fn retain(&mut self, passes: impl Fn(u32, f64) -> bool) {
+        match &mut self.marks {
+            Some(marks) => {
+                self.marked = 0;
+                for (place, mark) in (0..).zip(marks) {
+                    *mark = *mark && passes(place, 1.0);
+                    self.marked += usize::from(*mark);
+                }
+            }
+            None => self.list.retain(|(place, score)| passes(*place, *score)),
+        }
+        self.drop_pairs();
+    }
+
+    /// The nodes in their order.
+    pub fn list(&mut self, nodes: &Nodes) -> &mut Vec<Scored> {
+        let marked = self.marked;
+        self.list_marked(nodes, marked);
+        &mut self.list
+    }
+
+    /// The first of the set.
+    pub fn truncate(&mut self, nodes: &Nodes, limit: usize) {
+        self.list_marked(nodes, limit);
+        self.list.truncate(limit);
+        self.drop_pairs();
+    }
+
+    /// Turn the first marks into a list.
+    fn list_marked(&mut self, nodes: &Nodes, limit: usize) {
+        if let Some(marks) = self.marks.take() {
+            let marked = nodes.order.iter().filter(|place| marks[**place as usize]);
+            self.list.reserve_exact(limit.min(self.marked));
+            self.list
+                .extend(marked.take(limit).map(|place| (*place, 1.0)));
+        }
+    }
+
+    /// Forget the pairs that lost an end.
+    pub fn drop_pairs(&mut self) {
+        if self.pairs.is_empty() {
+            return;
+        }
+        // Only a list has pairs.
+        let mut places: Vec<u32> = self.list.iter().map(|(place, _)| *place).collect();
+        places.sort_unstable();
+        let is_member = |end: &u32| places.binary_search(end).is_ok();
+        self.pairs
+            .retain(|(left, right, _)| is_member(left) && is_member(right));
+    }
+}

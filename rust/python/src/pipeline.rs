@@ -1,0 +1,142 @@
+//! `Pipeline` and `parse_pipeline`.
+
+use hedgerow_engine::ErrorCode;
+use hedgerow_engine::pipeline::{Pipeline, Problem, parse};
+use pyo3::exceptions::PyTypeError;
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyString};
+
+use crate::errors;
+use crate::text::Text;
+use crate::value::Argument;
+
+/// A parsed pipeline (spec/pipeline.md). Immutable; made by `parse_pipeline`, taken by
+/// `Store.query`.
+#[pyclass(name = "Pipeline", module = "hedgerow", frozen, eq)]
+#[derive(Clone, PartialEq)]
+pub struct PyPipeline(pub Pipeline);
+
+#[pymethods]
+impl PyPipeline {
+    /// The canonical form, which parses to the same pipeline.
+    #[pyo3(name = "to_string")]
+    fn canonical(&self) -> String {
+        self.0.to_string()
+    }
+
+    fn __str__(&self) -> String {
+        self.0.to_string()
+    }
+
+    fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
+        let text = self.0.to_string();
+        Ok(format!(
+            "parse_pipeline({})",
+            text.into_pyobject(py)?.repr()?
+        ))
+    }
+
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, (String,))> {
+        let parse = slf.py().import("hedgerow")?.getattr("parse_pipeline")?;
+        Ok((parse, (slf.get().0.to_string(),)))
+    }
+}
+
+/// Parse a pipeline (spec/pipeline.md, "Grammar").
+///
+/// A sequence of texts is joined by " | ", and positions in errors are those of the joined text.
+/// `terms` are what it begins with, where it has no generator of its own.
+///
+/// Raises PipelineError with the kind, the stage and the characters that are wrong.
+#[pyfunction]
+#[pyo3(signature = (text_or_flags, *, terms=None))]
+pub fn parse_pipeline(
+    text_or_flags: PipelineText,
+    terms: Option<&Bound<'_, PyAny>>,
+) -> PyResult<PyPipeline> {
+    parsed(&text_or_flags.0, terms).map(PyPipeline)
+}
+
+/// A text, or texts that are joined.
+pub struct PipelineText(String);
+
+impl<'py> FromPyObject<'_, 'py> for PipelineText {
+    type Error = PyErr;
+
+    fn extract(object: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+        if let Ok(text) = object.cast::<PyString>() {
+            return Ok(Self(Text::named(&text, "the pipeline")?.to_owned()));
+        }
+        let Ok(items) = object.try_iter() else {
+            let given = object.get_type().name()?;
+            return Err(PyTypeError::new_err(format!(
+                "expected a str, a sequence of str or a Pipeline, not {given}"
+            )));
+        };
+        let texts = items
+            .map(|item| Ok(Text::named(item?.cast::<PyString>()?, "the pipeline")?.to_owned()))
+            .collect::<PyResult<Vec<String>>>()?;
+        Ok(Self(texts.join(" | ")))
+    }
+}
+
+/// A pipeline, or what is parsed to one.
+pub enum PipelineLike {
+    Parsed(Py<PyPipeline>),
+    Text(String),
+}
+
+impl<'py> FromPyObject<'_, 'py> for PipelineLike {
+    type Error = PyErr;
+
+    fn extract(object: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+        if let Ok(pipeline) = object.cast::<PyPipeline>() {
+            return Ok(Self::Parsed(pipeline.to_owned().unbind()));
+        }
+        PipelineText::extract(object).map(|text| Self::Text(text.0))
+    }
+}
+
+impl PipelineLike {
+    /// The pipeline, parsed if need be.
+    pub fn parsed(self, terms: Option<&Bound<'_, PyAny>>) -> PyResult<Pipeline> {
+        match self {
+            Self::Text(text) => parsed(&text, terms),
+            Self::Parsed(_) if terms.is_some() => Err(errors::error(
+                ErrorCode::IncompatibleOptions,
+                "terms are part of a parsed pipeline; give them to parse_pipeline",
+            )),
+            Self::Parsed(pipeline) => Ok(pipeline.get().0.clone()),
+        }
+    }
+}
+
+fn parsed(text: &str, terms: Option<&Bound<'_, PyAny>>) -> PyResult<Pipeline> {
+    let argument = Argument {
+        name: "terms",
+        code: ErrorCode::InvalidOption,
+    };
+    let terms = terms
+        .map(|terms| argument.texts_of_any(terms))
+        .transpose()?;
+    let terms = terms.unwrap_or_default();
+    errors::call(|| Ok(parse(text, &terms)))?.map_err(|problem| pipeline_error(&problem))
+}
+
+fn pipeline_error(problem: &Problem) -> PyErr {
+    Python::attach(|py| {
+        let instantiate = || -> PyResult<PyErr> {
+            let arguments = PyDict::new(py);
+            arguments.set_item("kind", problem.kind.as_str())?;
+            arguments.set_item("stage", problem.stage)?;
+            arguments.set_item("start", problem.start)?;
+            arguments.set_item("end", problem.end)?;
+            arguments.set_item("suggestion", problem.suggestion.as_deref())?;
+            let class = py.import("hedgerow.errors")?.getattr("PipelineError")?;
+            Ok(PyErr::from_value(
+                class.call((problem.message(),), Some(&arguments))?,
+            ))
+        };
+        instantiate().unwrap_or_else(|failure| failure)
+    })
+}

@@ -1,0 +1,311 @@
+//! `Store`: nodes, edges and visits in the file of an index.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use hedgerow_engine::ErrorCode;
+use hedgerow_engine::graph::{Edge, Node, Outcome, Store, Visit};
+use hedgerow_engine::pipeline::{self, Leg, Options, Pipeline, Ranked};
+use pyo3::prelude::*;
+use pyo3::types::PyTuple;
+
+use crate::errors;
+use crate::index::PyIndex;
+use crate::node::{self, PyNode};
+use crate::pipeline::PipelineLike;
+use crate::query_result::PyQueryResult;
+use crate::text::Text;
+use crate::value::Argument;
+
+/// Nodes, edges and visits, in the same SQLite file as an Index (spec/pipeline.md).
+///
+/// Made by `Store.open` or `Store.in_memory`. One handle serves many threads, as that of an
+/// Index does; it is a context manager, and pickles as long as it has a file.
+///
+/// Every method raises IndexFileError when the file cannot be read or written, and when the
+/// handle is closed or was opened by another process.
+#[pyclass(name = "Store", module = "hedgerow", frozen)]
+pub struct PyStore {
+    store: Store,
+    index: Py<PyIndex>,
+}
+
+#[pymethods]
+impl PyStore {
+    /// Open the file of a store or an index; it is made when there is none.
+    ///
+    /// Raises IndexFileError for a file that cannot be used.
+    #[staticmethod]
+    fn open(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
+        if path.as_os_str() == ":memory:" {
+            return Err(errors::error(
+                ErrorCode::InvalidOption,
+                "path must name a file, not \":memory:\"; use Store.in_memory()",
+            ));
+        }
+        let store = errors::call_detached(py, || Store::open(&path))?;
+        Self::of(py, store)
+    }
+
+    /// Make a store in memory, of at most 2 GiB; it is gone when it is closed.
+    #[staticmethod]
+    fn in_memory(py: Python<'_>) -> PyResult<Self> {
+        let store = errors::call_detached(py, Store::in_memory)?;
+        Self::of(py, store)
+    }
+
+    /// The index of the same file, which shares this handle: what nodes say is searched there.
+    ///
+    /// Each live node is a chunk with the key for id and path. Write nodes through the store.
+    #[getter]
+    fn index(&self, py: Python<'_>) -> Py<PyIndex> {
+        self.index.clone_ref(py)
+    }
+
+    /// Store nodes from any iterable, in one transaction: all of them, or none.
+    ///
+    /// A node replaces the one of the same key and keeps its id, its edges and visits; where the
+    /// new one does not say, also when it was created, and while the content stays the same its
+    /// vector. A deleted one is there again. Returns the number of distinct keys.
+    ///
+    /// Raises InvalidInputError, naming the place, for what is no Node and for an embedding of
+    /// another dimension.
+    fn upsert(&self, py: Python<'_>, nodes: &Bound<'_, PyAny>) -> PyResult<usize> {
+        let nodes = node::nodes(nodes)?;
+        let now = now();
+        errors::call_detached(py, || {
+            let nodes: Vec<&Node> = nodes
+                .iter()
+                .map(|node: &Py<PyNode>| &node.get().0)
+                .collect();
+            self.store.upsert(&nodes, now)
+        })
+    }
+
+    /// Mark the nodes of these keys as deleted; returns how many there were.
+    ///
+    /// Ids, edges and visits stay, but no query sees them until the node is upserted again.
+    fn delete(&self, py: Python<'_>, keys: &Bound<'_, PyAny>) -> PyResult<usize> {
+        let argument = Argument {
+            name: "keys",
+            code: ErrorCode::InvalidId,
+        };
+        let keys = argument.texts_of_any(keys)?;
+        errors::call_detached(py, || self.store.delete(&keys))
+    }
+
+    /// Join two nodes by an edge of a relation, replacing the one there is.
+    ///
+    /// `strength` is above 0, up to 1. Algorithms take edges for undirected and, of several
+    /// between two nodes, the strongest.
+    ///
+    /// Raises InvalidInputError for a key that never was, for a node and itself, and for another
+    /// strength.
+    #[pyo3(signature = (a, b, strength=None, rel=None), text_signature = "($self, a, b, strength=1.0, rel='link')")]
+    fn link(
+        &self,
+        py: Python<'_>,
+        a: Text,
+        b: Text,
+        strength: Option<&Bound<'_, PyAny>>,
+        rel: Option<Text>,
+    ) -> PyResult<()> {
+        let argument = Argument {
+            name: "strength",
+            code: ErrorCode::InvalidEdge,
+        };
+        let edge = Edge {
+            source: a.to_owned(),
+            target: b.to_owned(),
+            relation: relation(rel.as_ref()),
+            strength: strength.map_or(Ok(1.0), |strength| argument.number(strength))?,
+        };
+        errors::call_detached(py, || self.store.link(&[edge]))
+    }
+
+    /// Remove an edge; returns whether there was one.
+    ///
+    /// Raises InvalidInputError for a key that never was.
+    #[pyo3(signature = (a, b, rel=None), text_signature = "($self, a, b, rel='link')")]
+    fn unlink(&self, py: Python<'_>, a: Text, b: Text, rel: Option<Text>) -> PyResult<bool> {
+        let relation = relation(rel.as_ref());
+        errors::call_detached(py, || self.store.unlink(&a, &b, &relation))
+    }
+
+    /// Note that an agent visited a node at a time, in Unix seconds.
+    ///
+    /// `outcome` is "processed", "modified", "skipped" or "failed"; a failed visit is kept and
+    /// counts for no filter.
+    ///
+    /// Raises InvalidInputError for a key that never was and for another outcome.
+    #[pyo3(signature = (agent, key, at, outcome=None), text_signature = "($self, agent, key, at, outcome='processed')")]
+    fn visit(
+        &self,
+        py: Python<'_>,
+        agent: Text,
+        key: Text,
+        at: &Bound<'_, PyAny>,
+        outcome: Option<Text>,
+    ) -> PyResult<()> {
+        let outcome = match outcome {
+            None => Outcome::default(),
+            Some(name) => Outcome::from_name(&name).ok_or_else(|| {
+                let words: Vec<&str> = Outcome::ALL.iter().map(|o| o.as_str()).collect();
+                let message = format!(
+                    "outcome must be one of {}, not {:?}",
+                    words.join(", "),
+                    &*name
+                );
+                errors::error(ErrorCode::InvalidOption, message)
+            })?,
+        };
+        let visit = Visit {
+            agent: agent.to_owned(),
+            key: key.to_owned(),
+            at: node::seconds(at, time("at"))?,
+            outcome,
+        };
+        errors::call_detached(py, || self.store.visit(&[visit]))
+    }
+
+    /// Run a pipeline (spec/pipeline.md) and return a QueryResult.
+    ///
+    /// `pipeline` is a text, a sequence of texts that are joined by " | ", or a Pipeline; `terms`
+    /// are what it begins with, where it has no generator of its own. `now` is the time in Unix
+    /// seconds, the present one if None. `legs(query, leg)`, with the leg "bm25" or "semantic",
+    /// returns keys, best first, and takes the place of the store's own retrieval. With `explain`
+    /// the result says what each stage did.
+    ///
+    /// Raises PipelineError for a pipeline that cannot be read, before anything is.
+    #[pyo3(signature = (pipeline, *, now=None, terms=None, legs=None, explain=false))]
+    #[allow(clippy::too_many_arguments, reason = "keyword arguments in Python")]
+    fn query(
+        &self,
+        py: Python<'_>,
+        pipeline: PipelineLike,
+        now: Option<&Bound<'_, PyAny>>,
+        terms: Option<&Bound<'_, PyAny>>,
+        legs: Option<&Bound<'_, PyAny>>,
+        explain: bool,
+    ) -> PyResult<PyQueryResult> {
+        let pipeline = pipeline.parsed(terms)?;
+        let options = Options {
+            now: now.map_or_else(|| Ok(self::now()), |now| node::seconds(now, time("now")))?,
+            legs: legs.map(|legs| ranked(legs, &pipeline)).transpose()?,
+            explain,
+        };
+        let outcome =
+            errors::call_detached(py, || pipeline::run(&self.store, &pipeline, &options))?;
+        Ok(PyQueryResult(outcome))
+    }
+
+    /// Close the files once running calls are through; closing again does nothing.
+    fn close(&self, py: Python<'_>) -> PyResult<()> {
+        errors::call_detached(py, || self.store.index().close())
+    }
+
+    /// Join many nodes in one transaction: pairs of keys with a strength each.
+    fn _link_many(&self, py: Python<'_>, edges: Vec<(Text, Text, f64)>) -> PyResult<()> {
+        errors::call_detached(py, || {
+            let edges = edges.iter().map(|(source, target, strength)| Edge {
+                source: source.to_string(),
+                target: target.to_string(),
+                relation: relation(None),
+                strength: *strength,
+            });
+            self.store.link(&edges.collect::<Vec<_>>())
+        })
+    }
+
+    /// Note many visits of an agent in one transaction: keys with a time each.
+    fn _visit_many(&self, py: Python<'_>, agent: Text, visits: Vec<(Text, i64)>) -> PyResult<()> {
+        errors::call_detached(py, || {
+            let visits = visits.iter().map(|(key, at)| Visit {
+                agent: agent.to_string(),
+                key: key.to_string(),
+                at: *at,
+                outcome: Outcome::default(),
+            });
+            self.store.visit(&visits.collect::<Vec<_>>())
+        })
+    }
+
+    fn __enter__(slf: Bound<'_, Self>) -> Bound<'_, Self> {
+        slf
+    }
+
+    #[pyo3(signature = (*_exception))]
+    fn __exit__(&self, py: Python<'_>, _exception: &Bound<'_, PyTuple>) -> PyResult<()> {
+        self.close(py)
+    }
+
+    fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
+        Ok(match self.store.index().path() {
+            None => "Store.in_memory()".to_owned(),
+            Some(path) => format!(
+                "Store.open({})",
+                path.as_os_str().into_pyobject(py)?.repr()?
+            ),
+        })
+    }
+
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, (PathBuf,))> {
+        let Some(path) = slf.get().store.index().path() else {
+            return Err(errors::error(
+                ErrorCode::NotPicklable,
+                "a store in memory cannot be pickled; use Store.open with a file, or send a \
+                 backup of it",
+            ));
+        };
+        Ok((slf.get_type().getattr("open")?, (path.clone(),)))
+    }
+}
+
+impl PyStore {
+    fn of(py: Python<'_>, store: Store) -> PyResult<Self> {
+        let index = Py::new(py, PyIndex::of(Arc::clone(store.index())))?;
+        Ok(Self { store, index })
+    }
+}
+
+/// The relation of edges where nobody says.
+fn relation(given: Option<&Text>) -> String {
+    given.map_or_else(|| "link".to_owned(), |given| given.to_string())
+}
+
+fn time(name: &str) -> Argument<'_> {
+    Argument {
+        name,
+        code: ErrorCode::InvalidNumber,
+    }
+}
+
+/// The time, which the engine is told.
+fn now() -> i64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH);
+    since.map_or(0, |since| {
+        i64::try_from(since.as_secs()).unwrap_or(i64::MAX)
+    })
+}
+
+/// Ask the caller's legs for every search of a pipeline.
+fn ranked(legs: &Bound<'_, PyAny>, pipeline: &Pipeline) -> PyResult<Vec<Ranked>> {
+    let mut ranked: Vec<Ranked> = Vec::new();
+    for search in pipeline.searches() {
+        for leg in Leg::of(search.mode) {
+            let known = ranked
+                .iter()
+                .any(|(query, of, _)| (query, of) == (&search.query, leg));
+            if !known {
+                let found = legs.call1((search.query.as_str(), leg.as_str()))?;
+                let argument = Argument {
+                    name: "the keys of legs",
+                    code: ErrorCode::InvalidId,
+                };
+                ranked.push((search.query.clone(), *leg, argument.texts_of_any(&found)?));
+            }
+        }
+    }
+    Ok(ranked)
+}
