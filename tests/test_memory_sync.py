@@ -37,6 +37,16 @@ def found(root: MemoryRoot, query: str) -> list[str]:
     return sorted(one.file for one in root.recall(query, limit=50))
 
 
+class TestProgress:
+    def test_it_counts_the_files_to_read(self, root: MemoryRoot) -> None:
+        told: list[tuple[int, int]] = []
+        for number in range(130):
+            put(root.path, f"notes/n{number}.md", f"note {number}")
+        root.sync(progress=lambda *progress: told.append(progress))
+        # The two of before were read so soon after their writing that they may be read again.
+        assert told in ([(64, n), (128, n), (n, n)] for n in range(130, 133))
+
+
 class TestChanges:
     def test_nothing_changed(self, root: MemoryRoot) -> None:
         assert counts(root.sync()) == (2, 0, 0, 0)

@@ -8,6 +8,7 @@ import click
 
 from .output import plural, visible, write_json
 from .params import TEXT
+from .progress import progress_bar
 from .roots import (
     NO_ROOT,
     RootCommand,
@@ -102,7 +103,8 @@ def index_root(
             f"The memory root {memory.path} is indexed whole: leave PATH out, or name an index "
             "file with --db FILE."
         )
-    report = memory.index()
+    with progress_bar("Indexing") as progress:
+        report = memory.index(progress=progress)
     if as_json:
         write_json(report.to_dict())
         return report

@@ -19,6 +19,7 @@ from .recall import Recall
 
 if TYPE_CHECKING:
     from hedgerow.embedders import Embedder
+    from hedgerow.ingest.run import Progress
 
 _logger = logging.getLogger("hedgerow")
 
@@ -52,13 +53,13 @@ class OpenedIndex:
         rebuild(derived)
         return self._search(config, query, limit=limit, depth=depth, sync=sync)
 
-    def embed(self, config: Config) -> None:
+    def embed(self, config: Config, progress: Progress | None = None) -> None:
         """Embed what has no vector; nothing, without an embedder. Raises what that raises."""
         embedder = self._model(config)
         if embedder is not None:
             from .vectors import embed  # noqa: PLC0415 - for some roots only
 
-            embed(Derived.of(config), embedder)
+            embed(Derived.of(config), embedder, progress)
 
     def close(self) -> None:
         """Close the index and let go of the embedder; the next call opens them again."""

@@ -20,6 +20,8 @@ from .recall import Recall, checked_query
 from .results import Remembered, WrappedUp
 
 if TYPE_CHECKING:
+    from hedgerow.ingest.run import Progress
+
     from .process import Processed
     from .sync import SyncReport
 
@@ -75,24 +77,25 @@ class MemoryRoot:
         """Say whether the root is set up, and whether this hedgerow can work with it."""
         return config.read_status(self._root)
 
-    def sync(self) -> SyncReport:
+    def sync(self, *, progress: Progress | None = None) -> SyncReport:
         """Bring the index up to date with the files, and its vectors where there is an embedder.
 
-        Only what changed is read. A file that cannot be read is named in the report. When the
+        `progress(done, total)` is told of files as they are read, and then of chunks as they are
+        embedded. Only what changed is read. A file that cannot be read is named in the report. When the
         embedder fails its error is raised; keywords then find everything all the same.
         """
         from .sync import sync  # noqa: PLC0415 - slow to import
 
         found = self._config()
-        report = sync(Derived.of(found))
-        self._opened.embed(found)
+        report = sync(Derived.of(found), progress)
+        self._opened.embed(found, progress)
         return report
 
-    def index(self) -> SyncReport:
+    def index(self, *, progress: Progress | None = None) -> SyncReport:
         """Sync, and write the manifest `.hedgerow/index.json` for other programs."""
         from .manifest import write_manifest  # noqa: PLC0415 - slow to import
 
-        report = self.sync()
+        report = self.sync(progress=progress)
         write_manifest(self._derived())
         return report
 

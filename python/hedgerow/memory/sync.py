@@ -6,7 +6,7 @@ import os
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from hedgerow.errors import InvalidInputError
 from hedgerow.index import Chunk, Index
@@ -21,8 +21,14 @@ from .ledger import Entry, Ledger, digest_of, pending
 from .listing import Listing, list_files, signature
 from .lock import locked
 
+if TYPE_CHECKING:
+    from hedgerow.ingest.run import Progress
+
 _BATCH = 2000
 """Chunks that are written together, once whole files come to as many."""
+
+_STEP = 64
+"""Files from one step of a progress bar to the next."""
 
 _TICK = 100_000_000
 _COARSE_TICK = 2_000_000_000
@@ -56,8 +62,8 @@ class SyncReport:
         }
 
 
-def sync(derived: Derived) -> SyncReport:
-    """Read what changed and write the differences.
+def sync(derived: Derived, progress: Progress | None = None) -> SyncReport:
+    """Read what changed and write the differences; `progress(done, total)` counts files to read.
 
     A file that cannot be read is named in the report, and the rest goes on. Raises
     HedgerowError when the index cannot be written; what was written before stays.
@@ -68,7 +74,7 @@ def sync(derived: Derived) -> SyncReport:
         with open_to_write(derived) as index:
             # An index that was made anew has none of what a ledger tells.
             ledger = _trusted(derived, ledger, index)
-            run = _Run(derived, ledger, index)
+            run = _Run(derived, ledger, index, progress)
             run.update(listing)
             ledger.compact()
         _remove_leftovers(listing.leftovers)
@@ -125,11 +131,14 @@ class _Reading:
 class _Run:
     """One run of differences into an index, by a holder of the lock."""
 
-    def __init__(self, derived: Derived, ledger: Ledger, index: Index) -> None:
+    def __init__(
+        self, derived: Derived, ledger: Ledger, index: Index, progress: Progress | None = None
+    ) -> None:
         self.added = self.changed = self.removed = 0
         self._derived = derived
         self._ledger = ledger
         self._index = index
+        self._progress = progress
 
     def update(self, listing: Listing) -> None:
         """Read what changed, first; then drop what is gone."""
@@ -162,7 +171,9 @@ class _Run:
     def _batches(self, changed: dict[str, str]) -> Iterator[list[_Reading]]:
         batch: list[_Reading] = []
         size = 0
-        for path in sorted(changed):
+        for done, path in enumerate(sorted(changed), start=1):
+            if self._progress is not None and (done % _STEP == 0 or done == len(changed)):
+                self._progress(done, len(changed))
             reading = self._read(path, changed[path])
             if reading is None:
                 continue

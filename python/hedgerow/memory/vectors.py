@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hedgerow._embedding import embedder_name, embedding_missing, reembedding
+from hedgerow._embedding import Progress, embedder_name, embedding_missing, reembedding
 from hedgerow._engine import _unembedded_page
 from hedgerow._steps import run
 from hedgerow.embedders import Embedder
@@ -24,15 +24,17 @@ def are_current(index: Index, embedder: Embedder) -> bool:
     return not missing
 
 
-def embed(derived: Derived, embedder: Embedder) -> None:
+def embed(derived: Derived, embedder: Embedder, progress: Progress | None = None) -> None:
     """Embed what has no vector yet; everything, where the vectors are of another embedder.
+
+    `progress(done, total)` counts chunks.
 
     Raises what the embedder raises; what was embedded before stays.
     """
     with locked(derived.lock), open_to_write(derived) as index:
         try:
-            run(embedding_missing(index, embedder, None))
+            run(embedding_missing(index, embedder, progress))
         except InvalidInputError as error:
             if error.code not in _OF_ANOTHER:
                 raise
-            run(reembedding(index, embedder, None))
+            run(reembedding(index, embedder, progress))
