@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import signal
 import subprocess
 import sys
 import textwrap
@@ -132,7 +131,6 @@ def test_ctrl_c_ends_a_batch() -> None:
         [sys.executable, "-c", program], check=True, capture_output=True, text=True, timeout=60
     )
     assert done.stdout.split() == ["interrupted", "10"]
-    assert signal.SIGINT
 
 
 def test_a_cancelled_task_ends_its_batch() -> None:
