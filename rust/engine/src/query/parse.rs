@@ -250,8 +250,11 @@ fn is_short(word: &str) -> bool {
 
 /// `source` without the characters that bare words lose wherever they stand, in lower case.
 fn cleaned(source: &str) -> Cow<'_, str> {
+    if is_clean(source) {
+        return Cow::Borrowed(source);
+    }
     let source = source.trim_matches(is_stripped);
-    if source.bytes().all(is_clean) {
+    if is_clean(source) {
         return Cow::Borrowed(source);
     }
     let mut text = String::with_capacity(source.len());
@@ -259,13 +262,23 @@ fn cleaned(source: &str) -> Cow<'_, str> {
     Cow::Owned(lower(text))
 }
 
-/// Whether a word of such bytes alone is clean as it stands. Those outside ASCII are not looked
-/// into.
-fn is_clean(byte: u8) -> bool {
-    byte.is_ascii() && !byte.is_ascii_uppercase() && !is_stripped(byte.into())
+/// Whether a word is clean as it stands. What is outside ASCII is not looked into.
+fn is_clean(word: &str) -> bool {
+    word.bytes().all(|byte| CLEAN[usize::from(byte)])
 }
 
-fn is_stripped(c: char) -> bool {
+/// The bytes that clean words are made of.
+static CLEAN: [bool; 256] = {
+    let mut clean = [false; 256];
+    let mut byte = 0_u8;
+    while byte.is_ascii() {
+        clean[byte as usize] = !byte.is_ascii_uppercase() && !is_stripped(byte as char);
+        byte += 1;
+    }
+    clean
+};
+
+const fn is_stripped(c: char) -> bool {
     matches!(
         c,
         '*' | '('
