@@ -89,32 +89,42 @@ impl Store {
         for edge in edges {
             check_edge(edge)?;
         }
-        self.index.try_write(|connection| {
+        let (generation, ends) = self.index.try_write(|connection| {
             let mut put =
                 connection.prepare_cached("INSERT OR REPLACE INTO edges VALUES (?, ?, ?, ?)")?;
+            let mut ends = Vec::with_capacity(edges.len());
             for edge in edges {
                 let source = id_of(connection, &edge.source)?;
                 let target = id_of(connection, &edge.target)?;
                 put.execute(params![source, target, edge.relation, edge.strength])?;
+                ends.push((source, target));
             }
-            Ok(next_generation(connection, EDGES_GENERATION).map(|_| ())?)
-        })
+            Ok((next_generation(connection, EDGES_GENERATION)?, ends))
+        })?;
+        self.links.note(generation, ends);
+        Ok(())
     }
 
     /// Remove an edge; the answer is whether there was one.
     pub fn unlink(&self, source: &str, target: &str, relation: &str) -> Result<bool> {
-        self.index.try_write(|connection| {
+        let removed = self.index.try_write(|connection| {
             let (source, target) = (id_of(connection, source)?, id_of(connection, target)?);
             let removed = connection
                 .prepare_cached(
                     "DELETE FROM edges WHERE source = ? AND target = ? AND relation = ?",
                 )?
                 .execute(params![source, target, relation])?;
-            if removed > 0 {
-                next_generation(connection, EDGES_GENERATION)?;
+            if removed == 0 {
+                return Ok(None);
             }
-            Ok(removed > 0)
-        })
+            let generation = next_generation(connection, EDGES_GENERATION)?;
+            Ok(Some((generation, source, target)))
+        })?;
+        let Some((generation, source, target)) = removed else {
+            return Ok(false);
+        };
+        self.links.note(generation, vec![(source, target)]);
+        Ok(true)
     }
 
     /// Note visits. Nothing noted is ever changed; a failed visit counts for no filter.
