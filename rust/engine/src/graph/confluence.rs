@@ -43,12 +43,12 @@ impl Confluence {
             for hop in 0..=self.max_hops {
                 pace.step(front.len())?;
                 for place in &front {
-                    let place = *place as usize;
-                    sums[place] += worth;
-                    if sources[place] == 0 {
-                        reached.push(place as u32);
+                    let at = *place as usize;
+                    sums[at] += worth;
+                    if sources[at] == 0 {
+                        reached.push(*place);
                     }
-                    sources[place] += 1;
+                    sources[at] += 1;
                 }
                 if hop == self.max_hops {
                     break;

@@ -36,17 +36,17 @@ pub struct Edges {
 
 impl Edges {
     pub(super) fn load(table: &Table<'_>, nodes: &Nodes) -> rusqlite::Result<Self> {
-        let last = "SELECT coalesce(max(source), 0) FROM edges";
-        let last = table.connection.query_row(last, [], |row| row.get(0))?;
+        let largest = "SELECT coalesce(max(source), 0) FROM edges";
+        let largest = table.connection.query_row(largest, [], |row| row.get(0))?;
         let live = |id| {
             let place = nodes.place_of(id)?;
             nodes.live[place as usize].then_some(place)
         };
-        let lists = table.read(&load::pieces(last), |connection, (after, last)| {
+        let lists = table.read(&load::pieces(largest), |connection, (after, up_to)| {
             let mut statement = connection.prepare_cached(
                 "SELECT source, target, strength FROM edges WHERE source > ? AND source <= ?",
             )?;
-            let mut rows = statement.query([after, last])?;
+            let mut rows = statement.query([after, up_to])?;
             let mut list: Vec<Edge> = Vec::new();
             while let Some(row) = rows.next()? {
                 let ends = (live(row.get(0)?), live(row.get(1)?));
@@ -177,7 +177,9 @@ impl Edges {
             self.starts.resize(count, 0);
             self.degrees.resize(count, 0);
             self.components.take();
-            clustering.iter_mut().for_each(|known| known.grow(count));
+            if let Some(clustering) = &mut clustering {
+                clustering.grow(count);
+            }
         }
         for (one, other, strength) in changes {
             let was_joined = self.strength(*one, *other).is_some();
@@ -296,13 +298,11 @@ impl Edges {
 
 /// What was worked out before, or is now.
 fn known<T>(cell: &OnceLock<T>, make: impl FnOnce() -> Result<T>) -> Result<&T> {
-    match cell.get() {
-        Some(value) => Ok(value),
-        None => {
-            let value = make()?;
-            Ok(cell.get_or_init(|| value))
-        }
+    if let Some(value) = cell.get() {
+        return Ok(value);
     }
+    let value = make()?;
+    Ok(cell.get_or_init(|| value))
 }
 
 #[cfg(test)]

@@ -80,9 +80,9 @@ impl Links {
             }
         }
         // Copied when somebody still reads the older ones.
-        let changed = Arc::make_mut(&mut edges);
-        changed.change(nodes.len(), &changes);
-        changed.generation = generation;
+        let current = Arc::make_mut(&mut edges);
+        current.change(nodes.len(), &changes);
+        current.generation = generation;
         Ok(Some(edges))
     }
 }
