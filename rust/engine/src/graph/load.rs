@@ -12,7 +12,7 @@ use crate::index::{Index, settings};
 use crate::interrupt;
 
 /// Up to how many ids a table is read in one piece.
-const SMALL: i64 = 50_000;
+const SMALL: i64 = if cfg!(test) { 50 } else { 50_000 };
 /// In how many pieces a larger one is read.
 const PIECES: i64 = 16;
 /// More threads than this find nothing to do.
@@ -110,7 +110,86 @@ pub(super) fn pieces(last: i64) -> Vec<(i64, i64)> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::{Edge, Needs, Node, Store};
     use super::*;
+    use crate::index::settings::NODES_GENERATION;
+
+    fn node(number: i64) -> Node {
+        Node {
+            // Another order than that of ids.
+            key: format!("n{}", number * 7919 % 10_007),
+            provenance: format!("from {}", number * number % 11),
+            weight: number as f64 / 1000.0,
+            ..Node::default()
+        }
+    }
+
+    fn filled(store: &Store) -> Vec<Node> {
+        let nodes: Vec<Node> = (0..500).map(node).collect();
+        store.upsert(&nodes.iter().collect::<Vec<_>>(), 1).unwrap();
+        let edge = |(source, target): (&Node, &Node)| Edge {
+            source: source.key.clone(),
+            target: target.key.clone(),
+            relation: "link".to_owned(),
+            strength: 0.5,
+        };
+        let ring = nodes.iter().zip(nodes.iter().cycle().skip(1));
+        store.link(&ring.map(edge).collect::<Vec<_>>()).unwrap();
+        store.delete(&[&nodes[77].key]).unwrap();
+        nodes
+    }
+
+    #[test]
+    fn a_store_read_in_pieces_is_whole() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("store.db");
+        let nodes = filled(&Store::open(&path).unwrap());
+        let store = Store::open(&path).unwrap();
+        let needs = Needs {
+            edges: true,
+            agents: Vec::new(),
+        };
+        let snapshot = store.snapshot(&needs).unwrap();
+        let read = &snapshot.nodes;
+        assert_eq!((read.len(), read.order.len(), snapshot.edges.len()), (500, 499, 500));
+        assert!(read.order.is_sorted_by_key(|place| read.key(*place)));
+        for (place, node) in (0..).zip(&nodes) {
+            assert_eq!((read.key(place), read.provenance(place)), (&*node.key, &*node.provenance));
+            assert_eq!(read.weights[place as usize].to_bits(), node.weight.to_bits());
+            assert_eq!(read.find(&node.key), (place != 77).then_some(place));
+            let degree = match place {
+                76 | 78 => 1,
+                77 => 0,
+                _ => 2,
+            };
+            assert_eq!(snapshot.edges.degree(place), degree, "{place}");
+        }
+    }
+
+    #[test]
+    fn pieces_are_read_though_others_see_another_state_and_an_error_ends_all() {
+        let store = Store::in_memory().unwrap();
+        filled(&store);
+        let pieces: Vec<i64> = (0..40).collect();
+        for generation in [2, 99] {
+            let read = |fails: i64| {
+                store.index.on_reader(|connection| {
+                    let table = Table {
+                        index: &store.index,
+                        connection,
+                        generation: (NODES_GENERATION, generation),
+                    };
+                    table.read(&pieces, |connection, piece| match *piece {
+                        piece if piece == fails => Err(rusqlite::Error::QueryReturnedNoRows),
+                        piece => connection.query_row("SELECT ?", [piece], |row| row.get(0)),
+                    })
+                })
+            };
+            assert_eq!(read(-1).unwrap(), pieces);
+            let error = read(17).unwrap_err();
+            assert!(error.message().contains("Query returned no rows"), "{error}");
+        }
+    }
 
     #[test]
     fn pieces_have_every_id_once() {
