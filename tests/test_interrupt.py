@@ -94,7 +94,7 @@ store.close()
         "all | confluence,max_hops=9 | limit:3",
         "seed:n1 | spectral | limit:3",
         "interference-pairs",
-        "all | sort:spectral-priority | limit:3",
+        "all | sort:priority(spectral) | limit:3",
     ],
 )
 def test_ctrl_c_ends_work_on_the_graph(pipeline):

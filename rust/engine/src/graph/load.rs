@@ -151,11 +151,20 @@ mod tests {
         };
         let snapshot = store.snapshot(&needs).unwrap();
         let read = &snapshot.nodes;
-        assert_eq!((read.len(), read.order.len(), snapshot.edges.len()), (500, 499, 500));
+        assert_eq!(
+            (read.len(), read.order.len(), snapshot.edges.len()),
+            (500, 499, 500)
+        );
         assert!(read.order.is_sorted_by_key(|place| read.key(*place)));
         for (place, node) in (0..).zip(&nodes) {
-            assert_eq!((read.key(place), read.provenance(place)), (&*node.key, &*node.provenance));
-            assert_eq!(read.weights[place as usize].to_bits(), node.weight.to_bits());
+            assert_eq!(
+                (read.key(place), read.provenance(place)),
+                (&*node.key, &*node.provenance)
+            );
+            assert_eq!(
+                read.weights[place as usize].to_bits(),
+                node.weight.to_bits()
+            );
             assert_eq!(read.find(&node.key), (place != 77).then_some(place));
             let degree = match place {
                 76 | 78 => 1,
@@ -181,13 +190,18 @@ mod tests {
                     };
                     table.read(&pieces, |connection, piece| match *piece {
                         piece if piece == fails => Err(rusqlite::Error::QueryReturnedNoRows),
-                        piece => connection.query_row("SELECT ?", [piece], |row| row.get(0)),
+                        piece => {
+                            connection.query_row("SELECT ?", [piece], |row| row.get::<_, i64>(0))
+                        }
                     })
                 })
             };
             assert_eq!(read(-1).unwrap(), pieces);
             let error = read(17).unwrap_err();
-            assert!(error.message().contains("Query returned no rows"), "{error}");
+            assert!(
+                error.message().contains("Query returned no rows"),
+                "{error}"
+            );
         }
     }
 

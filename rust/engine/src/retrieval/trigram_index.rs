@@ -12,6 +12,8 @@ use crate::text::utf16;
 /// The least similarity that is a hit.
 pub const THRESHOLD: f64 = 0.3;
 
+/// Of how many entries it is asked at once whether any has enough in common with a token.
+const BLOCK: usize = 64;
 /// How many entries of a posting can be counted while one is searched for in it.
 const SEARCH_COST: usize = 64;
 
@@ -154,6 +156,10 @@ impl TrigramIndex {
         let Some(first) = (postings.len() + 1).checked_sub(least) else {
             return;
         };
+        let shorter: usize = postings[..first].iter().map(|posting| posting.len()).sum();
+        if shorter > common.len() {
+            return count_densely(&postings, least, common, touched);
+        }
         for entry in postings[..first].iter().copied().flatten() {
             let common = &mut common[*entry as usize];
             if *common == 0 {
@@ -188,6 +194,28 @@ impl TrigramIndex {
         // Rather one too few than one too many.
         let least = THRESHOLD * size.max(both) - 1e-6;
         (least.ceil() as usize).max(1)
+    }
+}
+
+/// [`TrigramIndex::count_common`] where most entries have some of the grams: those with fewer than
+/// `least` are not told.
+fn count_densely(postings: &[&[u32]], least: usize, common: &mut [u32], touched: &mut Vec<u32>) {
+    for entry in postings.iter().copied().flatten() {
+        common[*entry as usize] += 1;
+    }
+    let least = count(least);
+    for (first, block) in (0..).step_by(BLOCK).zip(common.chunks_mut(BLOCK)) {
+        if block.iter().fold(0, |most, common| most.max(*common)) < least {
+            block.fill(0);
+            continue;
+        }
+        for (entry, common) in (first..).zip(block) {
+            if *common < least {
+                *common = 0;
+            } else {
+                touched.push(entry);
+            }
+        }
     }
 }
 

@@ -18,73 +18,26 @@ use super::whitespace::is_whitespace;
 use crate::error::{Error, ErrorCode, Result};
 
 /// A JavaScript regular expression with the `i` flag, for text in lower case.
-pub struct Pattern {
-    whole: Regex,
-    /// What every match ends in, where that is one of a few words: they are found many times as
-    /// fast, and most texts have none.
-    ending: Option<Regex>,
-}
+pub struct Pattern(Regex);
 
 impl Pattern {
     /// The pattern that JavaScript writes `/source/i`.
     ///
     /// A construct that [`translate`] does not know is an error, never a guess.
     pub fn new(source: &str) -> Result<Self> {
-        let compile = |part: &str| {
-            RegexBuilder::new(&translate(part)?)
-                .unicode_mode(false)
-                .build()
-                .map_err(|error| fault(source, error))
-        };
-        Ok(Self {
-            whole: compile(source)?,
-            ending: ending(source).map(compile).transpose()?,
-        })
+        RegexBuilder::new(&translate(source)?)
+            .unicode_mode(false)
+            .build()
+            .map(Self)
+            .map_err(|error| fault(source, error))
     }
 
     /// Whether it matches anywhere in `text`, which is in lower case.
     pub fn is_match(&self, text: &str) -> Result<bool> {
-        let is_match = |regex: &Regex| {
-            let found = regex.is_match(text);
-            found.map_err(|error| fault(regex.as_str(), error))
-        };
-        match &self.ending {
-            Some(ending) if !is_match(ending)? => Ok(false),
-            _ => is_match(&self.whole),
-        }
+        self.0
+            .is_match(text)
+            .map_err(|error| fault(self.0.as_str(), error))
     }
-}
-
-/// The group of plain words that all matches of a source end in, after more than a boundary.
-fn ending(source: &str) -> Option<&str> {
-    let (before, group) = source.rsplit_once("(?:")?;
-    let words = group
-        .strip_suffix("\\b")
-        .unwrap_or(group)
-        .strip_suffix(')')?;
-    let is_plain = |c: char| c.is_ascii_lowercase() || " |".contains(c);
-    let is_group = words.chars().all(is_plain) && words.split('|').all(|word| !word.is_empty());
-    let says_more = !["", "\\b"].contains(&before) && !before.ends_with('\\');
-    let from = before.len();
-    (is_group && says_more && stands_before_all(before))
-        .then(|| &source[from..=from + "(?:".len() + words.len()])
-}
-
-/// Whether what follows this part of a source follows in all matches: it is in no group, and is no
-/// alternative.
-fn stands_before_all(part: &str) -> bool {
-    let mut depth = 0;
-    let mut characters = part.chars();
-    while let Some(c) = characters.next() {
-        match c {
-            '\\' => drop(characters.next()),
-            '(' => depth += 1,
-            ')' => depth -= 1,
-            '|' if depth == 0 => return false,
-            _ => {}
-        }
-    }
-    depth == 0
 }
 
 /// What `source` is written as for fancy-regex in ASCII mode.
@@ -139,49 +92,7 @@ fn fault(source: &str, error: impl Display) -> Error {
 
 #[cfg(test)]
 mod tests {
-    use proptest::prelude::*;
-
     use super::*;
-
-    #[test]
-    fn an_ending_is_what_all_matches_have() {
-        for (source, expected) in [
-            (
-                r"\b(?:i|we)\s+(?:picked up|got)\b",
-                Some("(?:picked up|got)"),
-            ),
-            (r"a(?:b|c)", Some("(?:b|c)")),
-            (r"(?:a|b)c(?:d)", Some("(?:d)")),
-            (r"\|a(?:b)", Some("(?:b)")),
-            (r"\b(?:a|b)\b", None),
-            (r"(?:a|b)", None),
-            (r"a|b(?:c)", None),
-            (r"(?:a|b(?:c)", None),
-            (r"a(?:b|c)?", None),
-            (r"a(?:b|)", None),
-            (r"a(?:b|c\b)", None),
-            (r"a(?:bs?|c)", None),
-            (r"a\(?:b)", None),
-            (r"a(?:b)c", None),
-        ] {
-            assert_eq!(ending(source), expected, "{source}");
-        }
-    }
-
-    proptest! {
-        #[test]
-        fn the_ending_changes_no_answer(
-            words in prop::collection::vec(prop::sample::select(vec![
-                "i", "we", "got", "took", "picked up", "oak", " ", " ", "\n", "\u{FEFF}", "_",
-            ]), 0..12)
-        ) {
-            let pattern = Pattern::new(r"\b(?:i|we)\s+(?:picked up|got|took)\b").unwrap();
-            prop_assert!(pattern.ending.is_some());
-            let text = words.concat();
-            let expected = pattern.whole.is_match(&text).unwrap();
-            prop_assert_eq!(pattern.is_match(&text).unwrap(), expected);
-        }
-    }
 
     #[test]
     fn words_are_ascii() {
