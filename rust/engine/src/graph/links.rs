@@ -12,13 +12,16 @@ const MOST: usize = 100_000;
 /// Up to which share of the edges, one in so many, may change in memory.
 const ONE_IN: usize = 100;
 
+/// The ids of both ends of edges.
+type Ends = Vec<(i64, i64)>;
+
 /// The edges that this handle changed, by the generation that each transaction made.
 #[derive(Default)]
-pub(super) struct Links(Mutex<Vec<(i64, Vec<(i64, i64)>)>>);
+pub(super) struct Links(Mutex<Vec<(i64, Ends)>>);
 
 impl Links {
-    /// Note the ids of the ends of what a transaction changed.
-    pub fn note(&self, generation: i64, ends: Vec<(i64, i64)>) {
+    /// Note what a transaction changed.
+    pub fn note(&self, generation: i64, ends: Ends) {
         let mut noted = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         noted.push((generation, ends));
         if noted.iter().map(|(_, ends)| ends.len()).sum::<usize>() > MOST {
@@ -27,7 +30,7 @@ impl Links {
     }
 
     /// What changed after one generation, up to another; None where somebody else did it.
-    fn between(&self, before: i64, now: i64) -> Option<Vec<(i64, i64)>> {
+    fn between(&self, before: i64, now: i64) -> Option<Ends> {
         let mut noted = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         noted.retain(|(generation, _)| *generation > before);
         noted.sort_unstable_by_key(|(generation, _)| *generation);
