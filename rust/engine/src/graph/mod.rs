@@ -29,6 +29,7 @@ mod snapshot;
 pub mod spectral;
 pub mod spectrum;
 pub mod spread;
+pub mod types;
 mod visits;
 pub mod write;
 
@@ -40,8 +41,9 @@ use crate::index::Index;
 use crate::retrieval::FuzzyChunks;
 use crate::text::tokenizer::TokenizerKind;
 
-pub use node::{Category, Node, NodeType, Outcome};
+pub use node::{Category, Node, Outcome};
 pub use snapshot::{Needs, Snapshot};
+pub use types::TYPES;
 pub use visits::NEVER;
 pub use write::{Edge, Visit};
 
@@ -50,6 +52,7 @@ pub struct Store {
     index: Arc<Index>,
     cache: Mutex<snapshot::Cache>,
     fuzzy: FuzzyChunks,
+    types: Mutex<Vec<String>>,
 }
 
 impl Store {
@@ -68,6 +71,7 @@ impl Store {
             index: Arc::new(index),
             cache: Mutex::default(),
             fuzzy: FuzzyChunks::own(),
+            types: Mutex::default(),
         }
     }
 
