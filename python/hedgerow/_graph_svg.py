@@ -19,6 +19,7 @@ MOST_DRAWN = 60
 _SIZE = 900
 _MARGIN = 90
 _LONGEST = 28
+_NEARLY_NOTHING = 1e-9
 # Colours that are told apart in print and by those who see red and green alike.
 _COLOURS = ("#4477aa", "#ee6677", "#228833", "#ccbb44", "#66ccee", "#aa3377", "#888888")
 _STYLE = """
@@ -78,22 +79,25 @@ def draw(part: Neighbourhood, facts: Mapping[str, tuple[str, float]]) -> str:
 
 
 def _places(part: Neighbourhood) -> dict[str, tuple[str, str]]:
-    """Lay the nodes out, the one in question in the middle; as text, rounded."""
+    """Lay the nodes out by their edges, over the whole drawing; as text, rounded."""
     graph: Any = nx.Graph()
     graph.add_nodes_from(part.hops)
     for (one, other), (strength, _) in _lines(part).items():
         graph.add_edge(one, other, weight=strength)
     start = nx.shell_layout(graph, _shells(part))
     spread = 2.2 / max(1, len(part.hops)) ** 0.5
-    placed = nx.spring_layout(
-        graph, k=spread, pos=start, fixed=[part.centre], iterations=200, seed=1
-    )
-    furthest = max((max(abs(x), abs(y)) for x, y in placed.values()), default=0.0) or 1.0
-    scale = (_SIZE / 2 - _MARGIN) / furthest
-    return {
-        key: (f"{_SIZE / 2 + x * scale:.1f}", f"{_SIZE / 2 + y * scale:.1f}")
-        for key, (x, y) in placed.items()
-    }
+    placed = nx.spring_layout(graph, k=spread, pos=start, iterations=200, seed=1)
+    across, down = (_spaced([float(place[axis]) for place in placed.values()]) for axis in (0, 1))
+    return dict(zip(placed, zip(across, down, strict=True), strict=True))
+
+
+def _spaced(numbers: list[float]) -> list[str]:
+    """Bring numbers between the margins, as text; equal ones to the middle."""
+    least, most = min(numbers), max(numbers)
+    room = _SIZE - 2 * _MARGIN
+    if most - least < _NEARLY_NOTHING:
+        return [f"{_SIZE / 2:.1f}"] * len(numbers)
+    return [f"{_MARGIN + room * (number - least) / (most - least):.1f}" for number in numbers]
 
 
 def _shells(part: Neighbourhood) -> list[list[str]]:

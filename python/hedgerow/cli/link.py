@@ -102,7 +102,7 @@ def visit(
     \b
       hedgerow visit linker findings/slugs.md compost
       hedgerow visit linker btree --at 2026-04-18T09:30Z --db memory.db
-      hedgerow query 'not-visited:linker,7d' --keys | xargs -d '\\n' hedgerow visit linker
+      hedgerow visit linker $(hedgerow query not-visited:linker,7d --keys)
 
     All of them are noted, or none. In a root, a KEY is a path, the name of a file or a title;
     visits are not in the files, and deleting `.hedgerow/` forgets them.

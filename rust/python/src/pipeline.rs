@@ -73,12 +73,7 @@ pub fn parse_pipeline(
 ) -> PyResult<PyPipeline> {
     let types = named_types(types)?;
     parsed(&text_or_flags.0, terms, |text, terms| {
-        errors::call(|| {
-            for name in &types {
-                hedgerow_engine::graph::types::check(name)?;
-            }
-            Ok(parse(text, terms, &types))
-        })
+        errors::call(|| Ok(parse(text, terms, &types)))
     })
     .map(PyPipeline)
 }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use hedgerow_engine::ErrorCode;
+use hedgerow_engine::graph::types::check;
 use hedgerow_engine::graph::{Edge, Node, Outcome, Store, TYPES, Visit};
 use hedgerow_engine::pipeline::{self, Leg, Options, Pipeline, Ranked};
 use pyo3::prelude::*;
@@ -325,7 +326,7 @@ fn edges(tuples: Vec<EdgeTuple>) -> Vec<Edge> {
     tuples.into_iter().map(edge).collect()
 }
 
-/// The names of types that are given, none without any.
+/// The names of types that are given, checked; none without any.
 pub fn named_types(types: Option<&Bound<'_, PyAny>>) -> PyResult<Vec<String>> {
     let argument = Argument {
         name: "types",
@@ -333,8 +334,10 @@ pub fn named_types(types: Option<&Bound<'_, PyAny>>) -> PyResult<Vec<String>> {
     };
     let types = types
         .map(|types| argument.texts_of_any(types))
-        .transpose()?;
-    Ok(types.unwrap_or_default())
+        .transpose()?
+        .unwrap_or_default();
+    errors::call(|| types.iter().try_for_each(|name| check(name)))?;
+    Ok(types)
 }
 
 /// How a visit ended.
