@@ -15,6 +15,7 @@ from hedgerow.pipeline import QueryResult, Store
 from .config import Config
 from .derived import Derived
 from .links import STATED, Link, Names
+from .node_state import StateCache
 from .node_sync import current_state, sync_nodes
 from .results import RootGraph
 
@@ -36,6 +37,7 @@ class NodeStore:
         self._opening = threading.Lock()
         self._store: Store | None = None
         self._file: tuple[int, int] | None = None
+        self._cache = StateCache()
 
     def query(  # noqa: PLR0913 - what a query depends on
         self,
@@ -80,14 +82,14 @@ class NodeStore:
         """Give what is known of the files, up to date with `sync`."""
         derived = Derived.of(config)
         if not sync:
-            state = current_state(derived)
+            state = current_state(derived, self._cache)
             if state is None:
                 raise IndexFileError(
                     f"{self._root} has no store yet; leave out --no-sync (sync=False) once",
                     code="index_not_found",
                 )
             return state
-        return sync_nodes(derived)
+        return sync_nodes(derived, self._cache)
 
     def _opened(self, derived: Derived) -> Store:
         """Give the open store, opened again when its file was deleted and made anew."""
@@ -104,12 +106,11 @@ class NodeStore:
 
 def key_of(state: NodeState, name: str) -> str:
     """Give the file that a path, a name or a title means, as in `[[name]]`."""
-    nodes = state.nodes()
-    titles = {path: record.title for path, record in nodes.items()}
+    titles = state.titles()
     found = Names(titles).find(Link(checked_text(name, "key"), "", STATED), "")
     if found is not None:
         return found
-    near = get_close_matches(name, nodes, 1)
+    near = get_close_matches(name, titles, 1)
     hint = f"did you mean {near[0]!r}?" if near else "`hedgerow query all` lists what there is"
     raise InvalidInputError(
         f"there is no memory {name!r} in this root; {hint}", code="unknown_node"
