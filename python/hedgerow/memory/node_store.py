@@ -20,6 +20,7 @@ from .node_sync import current_state, sync_nodes
 from .results import RootGraph
 
 if TYPE_CHECKING:
+    from hedgerow.ingest.run import Progress
     from hedgerow.pipeline import Pipeline
 
     from .node_state import NodeState
@@ -66,9 +67,9 @@ class NodeStore:
         _, unresolved = state.edges()
         return RootGraph(tuple(edges), tuple(unresolved), tuple(state.skips()))
 
-    def open(self, config: Config, *, sync: bool) -> Store:
+    def open(self, config: Config, *, sync: bool, progress: Progress | None = None) -> Store:
         """Give the open store, up to date with `sync`."""
-        self.state(config, sync=sync)
+        self.state(config, sync=sync, progress=progress)
         return self._opened(Derived.of(config))
 
     def close(self) -> None:
@@ -78,7 +79,7 @@ class NodeStore:
                 self._store.close()
             self._store = self._file = None
 
-    def state(self, config: Config, *, sync: bool) -> NodeState:
+    def state(self, config: Config, *, sync: bool, progress: Progress | None = None) -> NodeState:
         """Give what is known of the files, up to date with `sync`."""
         derived = Derived.of(config)
         if not sync:
@@ -89,7 +90,7 @@ class NodeStore:
                     code="index_not_found",
                 )
             return state
-        return sync_nodes(derived, self._cache)
+        return sync_nodes(derived, self._cache, progress)
 
     def _opened(self, derived: Derived) -> Store:
         """Give the open store, opened again when its file was deleted and made anew."""
