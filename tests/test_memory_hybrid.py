@@ -130,5 +130,7 @@ def test_pipelines_search_by_meaning_too(
     with caplog.at_level(logging.WARNING, "hedgerow"):
         result = root.query("search:hedgehog,mode=hybrid")
     assert result.keys == ["a.md"]
-    assert result.warnings == ["search: mode=hybrid has no embedder and searches by words alone"]
+    assert result.warnings == [
+        "search: mode=hybrid has no ranking by meaning and searches by words alone"
+    ]
     assert "the model is away" in caplog.text
