@@ -12,41 +12,41 @@ const MOST: usize = 100_000;
 /// Up to which share of the edges, one in so many, may change in memory.
 const ONE_IN: usize = 100;
 
-/// The ids of both ends of edges.
-type Ends = Vec<(i64, i64)>;
+/// The edges that one transaction changed.
+#[derive(Debug)]
+pub(super) struct Changed {
+    /// The generation of edges that it made.
+    pub generation: i64,
+    /// The ids of their ends.
+    pub ends: Vec<(i64, i64)>,
+}
 
-/// The edges that this handle changed, by the generation that each transaction made.
+/// The edges that this handle changed.
 #[derive(Default)]
-pub(super) struct Links(Mutex<Vec<(i64, Ends)>>);
+pub(super) struct Links(Mutex<Vec<Changed>>);
 
 impl Links {
-    /// Note what a transaction changed.
-    pub fn note(&self, generation: i64, ends: Ends) {
+    /// Remember what a transaction changed.
+    pub fn note(&self, changed: Changed) {
         let mut noted = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        noted.push((generation, ends));
-        if noted.iter().map(|(_, ends)| ends.len()).sum::<usize>() > MOST {
+        noted.push(changed);
+        if noted.iter().map(|one| one.ends.len()).sum::<usize>() > MOST {
             noted.clear();
         }
     }
 
     /// What changed after one generation, up to another; None where somebody else did it.
-    fn between(&self, before: i64, now: i64) -> Option<Ends> {
+    fn between(&self, before: i64, now: i64) -> Option<Vec<(i64, i64)>> {
         let mut noted = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        noted.retain(|(generation, _)| *generation > before);
-        noted.sort_unstable_by_key(|(generation, _)| *generation);
-        let known = noted
-            .iter()
-            .take_while(|(generation, _)| *generation <= now);
+        noted.retain(|one| one.generation > before);
+        noted.sort_unstable_by_key(|one| one.generation);
+        let known = noted.iter().take_while(|one| one.generation <= now);
         let known: Vec<_> = known.collect();
-        let all = known
-            .iter()
-            .map(|(generation, _)| *generation)
-            .eq(before + 1..=now);
+        let generations = known.iter().map(|one| one.generation);
+        let all = generations.eq(before + 1..=now);
         all.then(|| {
-            known
-                .into_iter()
-                .flat_map(|(_, ends)| ends.iter().copied())
-                .collect()
+            let ends = known.into_iter().flat_map(|one| &one.ends);
+            ends.copied().collect()
         })
     }
 

@@ -31,6 +31,7 @@ mod snapshot;
 pub mod spectral;
 pub mod spectrum;
 pub mod spread;
+pub mod types;
 mod visits;
 pub mod write;
 
@@ -42,8 +43,9 @@ use crate::index::Index;
 use crate::retrieval::FuzzyChunks;
 use crate::text::tokenizer::TokenizerKind;
 
-pub use node::{Category, Node, NodeType, Outcome};
+pub use node::{Category, Node, Outcome};
 pub use snapshot::{Needs, Snapshot};
+pub use types::TYPES;
 pub use visits::NEVER;
 pub use write::{Edge, Visit};
 
@@ -53,6 +55,7 @@ pub struct Store {
     cache: Mutex<snapshot::Cache>,
     links: links::Links,
     fuzzy: FuzzyChunks,
+    types: Mutex<Vec<String>>,
 }
 
 impl Store {
@@ -72,6 +75,7 @@ impl Store {
             cache: Mutex::default(),
             links: links::Links::default(),
             fuzzy: FuzzyChunks::own(),
+            types: Mutex::default(),
         }
     }
 

@@ -8,7 +8,7 @@ use rusqlite::types::{FromSqlError, Type};
 use rusqlite::{Connection, Row};
 
 use super::load::{self, Table};
-use super::node::{Category, NodeType};
+use super::node::Category;
 
 const COLUMNS: &str = "id, key, type, content_length, weight, category, emotion, provenance, \
                        created_at, updated_at, last_replayed, replay_interval, deleted";
@@ -22,8 +22,9 @@ pub struct Nodes {
     keys: Keys,
     /// In characters.
     pub key_lengths: Vec<u16>,
-    /// What kind of memory each is.
-    pub kinds: Vec<NodeType>,
+    /// What kind of memory each is: a place in `types`.
+    pub kinds: Vec<u32>,
+    types: Texts,
     /// What each is about.
     pub categories: Vec<Category>,
     /// From 0 to 1.
@@ -34,7 +35,7 @@ pub struct Nodes {
     pub content_lengths: Vec<u32>,
     /// Where each comes from: a place in `sources`.
     pub provenances: Vec<u32>,
-    sources: Sources,
+    sources: Texts,
     /// In Unix seconds.
     pub created: Vec<i64>,
     /// In Unix seconds.
@@ -70,6 +71,16 @@ impl Nodes {
     /// The provenance at a place.
     pub fn provenance(&self, place: u32) -> &str {
         &self.sources.texts[self.provenances[place as usize] as usize]
+    }
+
+    /// The type at a place.
+    pub fn kind(&self, place: u32) -> &str {
+        &self.types.texts[self.kinds[place as usize] as usize]
+    }
+
+    /// Every type that a node is or was of.
+    pub fn types(&self) -> &[String] {
+        &self.types.texts
     }
 
     /// Every provenance there is.
@@ -154,21 +165,16 @@ impl Nodes {
 
     /// Take in the nodes of the next ids.
     fn append(&mut self, next: Self) {
-        let sources: Vec<u32> = next
-            .sources
-            .texts
-            .iter()
-            .map(|text| self.sources.intern(text))
-            .collect();
-        let provenances = next
-            .provenances
-            .iter()
-            .map(|place| sources[*place as usize]);
-        self.provenances.extend(provenances);
+        let sources = self.sources.append(&next.sources);
+        let types = self.types.append(&next.types);
+        let provenances = next.provenances.iter();
+        self.provenances
+            .extend(provenances.map(|place| sources[*place as usize]));
+        let kinds = next.kinds.iter();
+        self.kinds.extend(kinds.map(|place| types[*place as usize]));
         self.keys.append(&next.keys);
         self.ids.extend(next.ids);
         self.key_lengths.extend(next.key_lengths);
-        self.kinds.extend(next.kinds);
         self.categories.extend(next.categories);
         self.weights.extend(next.weights);
         self.emotions.extend(next.emotions);
@@ -217,7 +223,8 @@ impl Nodes {
         self.ids.push(row.get(0)?);
         self.key_lengths.push(key.chars().count() as u16);
         self.keys.push(key);
-        self.kinds.push(word(row, 2, NodeType::from_name)?);
+        let kind = self.types.intern(row.get_ref(2)?.as_str()?);
+        self.kinds.push(kind);
         self.content_lengths.push(row.get(3)?);
         self.weights.push(row.get(4)?);
         self.categories.push(word(row, 5, Category::from_name)?);
@@ -234,7 +241,7 @@ impl Nodes {
 
     /// All but id and key, which stay.
     fn replace(&mut self, place: usize, row: &Row<'_>) -> rusqlite::Result<()> {
-        self.kinds[place] = word(row, 2, NodeType::from_name)?;
+        self.kinds[place] = self.types.intern(row.get_ref(2)?.as_str()?);
         self.content_lengths[place] = row.get(3)?;
         self.weights[place] = row.get(4)?;
         self.categories[place] = word(row, 5, Category::from_name)?;
@@ -318,14 +325,19 @@ impl Keys {
     }
 }
 
-/// Provenances, each once: there are few.
+/// Types or provenances, each once: there are few.
 #[derive(Debug, Clone, Default)]
-struct Sources {
+struct Texts {
     texts: Vec<String>,
     places: HashMap<String, u32>,
 }
 
-impl Sources {
+impl Texts {
+    /// Take in texts; the answer is the place of each here.
+    fn append(&mut self, next: &Self) -> Vec<u32> {
+        next.texts.iter().map(|text| self.intern(text)).collect()
+    }
+
     fn intern(&mut self, text: &str) -> u32 {
         // Most nodes are from where the first is from.
         if self.texts.first().is_some_and(|first| first == text) {
