@@ -1,0 +1,17 @@
+"""hedgerow beside its peers: python benches/compare.py [--sizes N ...] [--data DIR] ..."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+# Before numpy is imported: one thread for everybody, as in a service that answers many at once.
+for library in ("OMP", "OPENBLAS", "MKL", "VECLIB"):
+    os.environ.setdefault(f"{library}_{'MAXIMUM' if library == 'VECLIB' else 'NUM'}_THREADS", "1")
+# LanceDB warns of its own defaults at every search.
+os.environ.setdefault("LANCEDB_LOG", "error")
+
+from suite.command import main  # noqa: E402
+
+if __name__ == "__main__":
+    sys.exit(main())
