@@ -9,7 +9,7 @@ from pathlib import Path
 from matplotlib import rc_context
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import NullFormatter
+from matplotlib.ticker import FuncFormatter
 
 from .report import FLOORS, OURS, headline
 from .results import Row
@@ -62,8 +62,11 @@ def _peers(rows: Sequence[Row]) -> Figure:
         axes.set_title(f"{_LINES[row.key]}: hedgerow {took:.2g} ms", loc="left", fontsize=10)
         axes.set_xscale("log")
         axes.set_xlim(*limits)
+        axes.xaxis.set_major_formatter(FuncFormatter(lambda times, _: f"{times:g}"))
         _clear(axes)
-    places[-1, 0].set_xlabel(f"times as long as hedgerow takes, {rows[0].corpus} chunks, median")
+    places[-1, 0].set_xlabel(
+        f"times as long as hedgerow, whose line is at 1; medians at {rows[0].corpus} chunks"
+    )
     return figure
 
 
@@ -92,9 +95,9 @@ def _growth(rows: Sequence[Row]) -> Figure:
         axes.set_title(title, fontsize=10)
         axes.set_xscale("log")
         axes.set_yscale("log")
+        axes.yaxis.set_major_formatter(FuncFormatter(lambda times, _: f"{times:g}"))
         sizes = [row.chunks for row in of_kind]
         axes.set_xticks(sizes, [f"{size:,}" for size in sizes], fontsize=8)
-        axes.xaxis.set_minor_formatter(NullFormatter())
         axes.grid(visible=True, color=_INK, alpha=0.25)
         _clear(axes)
     panels[0].set_ylabel("median, ms")
@@ -125,6 +128,7 @@ def _ratio(ratio: float) -> str:
 def _clear(axes: Axes) -> None:
     axes.spines[["top", "right"]].set_visible(False)
     axes.tick_params(labelsize=8)
+    axes.minorticks_off()
 
 
 @contextmanager

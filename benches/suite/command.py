@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from .bench import Bench
+from .charts import draw
 from .corpus import Corpus, made_up, real
 from .machine import machine
 from .publish import publish
@@ -34,12 +35,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if asked.markdown:
         asked.markdown.write_text(f"{tables(rows, where)}\n", encoding="utf-8")
     if asked.charts:
-        from .charts import draw  # noqa: PLC0415 - takes a second, and is seldom asked for
-
         draw(rows, asked.charts)
     if asked.publish:
         print("written:", *publish(rows, where), file=sys.stderr)
-    print(*failures, sep="\n", end="", file=sys.stderr)
+    for failure in failures:
+        print(failure, file=sys.stderr)
     return 1 if failures else 0
 
 

@@ -20,7 +20,7 @@ def machine() -> dict[str, str]:
         "date": datetime.now(timezone.utc).date().isoformat(),
         "processor": f"{_processor()}, {os.cpu_count()} cores",
         "memory": _memory(),
-        "system": platform.platform(terse=True),
+        "system": f"{platform.system()} {platform.machine()}",
         "hedgerow": f"{hr.__version__}, SQLite {_sqlite()}",
         "Python": platform.python_version(),
         "peers": ", ".join(_peers()) or "none installed",
@@ -54,6 +54,5 @@ def _peers() -> Iterator[str]:
     """What the requirements name and is installed."""
     lines = REQUIREMENTS.read_text(encoding="utf-8").splitlines()
     asked = {line.split("==")[0] for line in lines if "==" in line}
-    for found in sorted(distributions(), key=lambda found: found.name):
-        if found.name in asked:
-            yield f"{found.name} {found.version}"
+    found = {one.name.lower(): one.version for one in distributions()}
+    return (f"{name} {found[name]}" for name in sorted(asked & found.keys()))

@@ -13,7 +13,7 @@ from suite.corpus import Corpus
 from . import TOP
 
 NEIGHBOURS = 32
-EFFORT = 128
+EFFORT = 256
 
 
 class Graph:
@@ -30,6 +30,7 @@ class Graph:
         faiss.omp_set_num_threads(2)
         dimensions = corpus.vectors.shape[1]
         self._index = faiss.IndexHNSWFlat(dimensions, NEIGHBOURS, faiss.METRIC_INNER_PRODUCT)
+        self._index.hnsw.efConstruction = EFFORT
         self._index.add(corpus.vectors)
         self._index.hnsw.efSearch = EFFORT
         faiss.omp_set_num_threads(1)
