@@ -1,5 +1,7 @@
 //! Made-up texts and vectors, always the same.
 
+use std::sync::LazyLock;
+
 use hedgerow_engine::index::{Chunk, Index, Ranking};
 use hedgerow_engine::text::tokenizer::TokenizerKind;
 
@@ -31,9 +33,14 @@ impl Dice {
     }
 
     /// So many words, the nth of the vocabulary 1/n as often as the first.
+    #[allow(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "30,000 at most"
+    )]
     pub fn words(&mut self, count: usize) -> String {
         let words: Vec<String> = (0..count)
-            .map(|_| format!("word{:.0}", VOCABULARY.powf(self.roll()).floor()))
+            .map(|_| format!("word{}", VOCABULARY.powf(self.roll()) as u32))
             .collect();
         words.join(" ")
     }
@@ -47,8 +54,10 @@ impl Dice {
     }
 }
 
-/// An index of so many chunks in memory, its rankings read.
-pub fn index(count: usize) -> Index {
+/// The index that is searched, in memory, made when it is first asked for.
+pub static INDEX: LazyLock<Index> = LazyLock::new(|| index(size()));
+
+fn index(count: usize) -> Index {
     let mut dice = Dice::new(7);
     let index = Index::in_memory_with(TokenizerKind::Porter, Ranking::Memory).unwrap();
     let chunks: Vec<Chunk> = (0..count)

@@ -10,7 +10,7 @@ use hedgerow_engine::retrieval::{
     reciprocal_rank_fusion, reweight, search,
 };
 
-use super::corpus::{Dice, index, size};
+use super::corpus::{Dice, INDEX, size};
 
 const TOP: usize = 60;
 const PREFERENCE: &str = "Which of them do I prefer and like best?";
@@ -20,7 +20,7 @@ pub fn benches(criterion: &mut Criterion) {
     whole(criterion);
 }
 
-/// So many hits, of which every other list has half.
+/// Hits whose names count from `first`, so that two lists may share some.
 fn hits(first: usize) -> Vec<Hit> {
     let mut dice = Dice::new(13);
     (first..first + TOP)
@@ -60,13 +60,12 @@ fn pieces(criterion: &mut Criterion) {
 
 /// Every stage, over an index in memory.
 fn whole(criterion: &mut Criterion) {
-    let index = index(size());
     let vector = Dice::new(11).vector();
     let filters = Filters::default();
     let mut group = criterion.benchmark_group(format!("search, {} chunks", size()));
     for fusion in [Fusion::Rrf, Fusion::Score] {
         let setup = Setup {
-            index: &index,
+            index: &INDEX,
             aliases: None,
             default_operator: Connective::Or,
             matching: Matching::Spec,

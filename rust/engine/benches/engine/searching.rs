@@ -6,7 +6,7 @@ use criterion::Criterion;
 use hedgerow_engine::index::Filters;
 use hedgerow_engine::query::{MatchOptions, parse};
 
-use super::corpus::{Dice, index, size};
+use super::corpus::{Dice, INDEX, size};
 
 const TOP: usize = 60;
 const QUERIES: [(&str, &str); 5] = [
@@ -18,19 +18,18 @@ const QUERIES: [(&str, &str); 5] = [
 ];
 
 pub fn benches(criterion: &mut Criterion) {
-    let index = index(size());
     let filters = Filters::default();
     let mut group = criterion.benchmark_group(format!("{} chunks", size()));
     for (name, text) in QUERIES {
         let query = parse(text).unwrap();
         let options = MatchOptions::default();
         group.bench_function(format!("bm25, {name}"), |bencher| {
-            bencher.iter(|| index.search_bm25(black_box(&query), TOP, &filters, &options));
+            bencher.iter(|| INDEX.search_bm25(black_box(&query), TOP, &filters, &options));
         });
     }
     let vector = Dice::new(11).vector();
     group.bench_function("vectors", |bencher| {
-        bencher.iter(|| index.search_vector(black_box(&vector), TOP, &filters));
+        bencher.iter(|| INDEX.search_vector(black_box(&vector), TOP, &filters));
     });
     group.finish();
 }
