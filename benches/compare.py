@@ -6,8 +6,9 @@ import os
 import sys
 
 # Before numpy is imported: one thread for everybody, as in a service that answers many at once.
-for library in ("OMP", "OPENBLAS", "MKL", "VECLIB"):
-    os.environ.setdefault(f"{library}_{'MAXIMUM' if library == 'VECLIB' else 'NUM'}_THREADS", "1")
+for library in ("MKL", "NUMBA", "OMP", "OPENBLAS"):
+    os.environ.setdefault(f"{library}_NUM_THREADS", "1")
+os.environ.setdefault("VECLIB_MAXIMUM_THREADS", "1")
 # LanceDB warns of its own defaults at every search.
 os.environ.setdefault("LANCEDB_LOG", "error")
 

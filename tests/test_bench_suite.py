@@ -42,10 +42,9 @@ def rows() -> list[Row]:
     ]
 
 
-def test_it_measures_every_line_of_the_table(tmp_path, monkeypatch, capsys):
+def test_it_measures_every_line_of_the_table(tmp_path, capsys):
     written = [tmp_path / name for name in ("figures.json", "tables.md")]
     options = ["--json", str(written[0]), "--markdown", str(written[1])]
-    monkeypatch.setattr(publish, "ROOT", tmp_path)
     status = command.main(
         ["--sizes", "1000", "--budget", "0.01", "--charts", str(tmp_path), *options]
     )

@@ -122,7 +122,7 @@ def _others(row: Row) -> list[str]:
 
 
 def _ratio(ratio: float) -> str:
-    return f"{ratio:,.0f}" if ratio >= 10 else f"{ratio:.2g}"  # noqa: PLR2004 - two digits
+    return f"{ratio:,.0f}" if ratio >= 10 else f"{ratio:.2g}"
 
 
 def _clear(axes: Axes) -> None:

@@ -93,7 +93,7 @@ def headline(rows: Sequence[Row]) -> list[Row]:
     """The rows of searching, of one corpus."""
     keys = ("bm25-OR", "bm25-phrase", "bm25-AND", "vector", "vector-batch", "hybrid", "single")
     sizes = sorted({row.chunks for row in rows if row.corpus.replace(",", "").isdigit()})
-    size = max((size for size in sizes if size <= 100_000), default=0)  # noqa: PLR2004
+    size = max((size for size in sizes if size <= 100_000), default=0)
     chosen = [row for row in rows if row.chunks == size and row.key in keys]
     if not chosen:
         raise SystemExit("nothing to publish: measure a made-up corpus of at most 100,000 chunks")
@@ -124,7 +124,7 @@ def as_json(rows: Sequence[Row], machine: Mapping[str, str]) -> str:
 
 
 def _times(ratio: float) -> str:
-    return f"{ratio:,.0f}x" if ratio >= 10 else f"{ratio:.2g}x"  # noqa: PLR2004 - two digits
+    return f"{ratio:,.0f}x" if ratio >= 10 else f"{ratio:.2g}x"
 
 
 def _verdict(target: Target) -> str:

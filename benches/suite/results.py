@@ -47,7 +47,7 @@ UNITS = {"us": 1e-6, "ms": 1e-3, "s": 1.0, "MB": 1e6}
 def shown(value: float, unit: str) -> str:
     """With three digits that say something."""
     scaled = value / UNITS[unit]
-    decimals = 0 if scaled >= 100 else 1 if scaled >= 10 else 2 if scaled >= 1 else 3  # noqa: PLR2004
+    decimals = 0 if scaled >= 100 else 1 if scaled >= 10 else 2 if scaled >= 1 else 3
     return f"{scaled:,.{decimals}f} {unit}"
 
 
@@ -70,10 +70,10 @@ def part_of(floor: str, limit: float, figures: Mapping[str, Times]) -> Target:
 
 def fraction(part: float) -> str:
     """1/15, or 1.2 times."""
-    if part >= 0.67:  # noqa: PLR2004 - as people say it
+    if part >= 0.67:
         return f"{part:.3g} times"
     over = 1 / part
-    return f"1/{over:.2g}" if over < 10 else f"1/{over:.0f}"  # noqa: PLR2004
+    return f"1/{over:.2g}" if over < 10 else f"1/{over:.0f}"
 
 
 def agreement(what: str, count: int, agrees: Callable[[int], bool]) -> str:

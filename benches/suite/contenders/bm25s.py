@@ -20,8 +20,8 @@ class Bm25s:
     NOTE = "one field, without stems or weights; its own BM25; words joined by OR alone"
 
     def __init__(self, corpus: Corpus, folder: Path, shared: Mapping[str, Any]) -> None:
-        import bm25s  # noqa: PLC0415 - may not be installed
-        import numba  # noqa: F401, PLC0415 - what it is fast with
+        import bm25s
+        import numba  # noqa: F401 - what it is fast with
 
         del folder, shared
         texts = [" ".join(text[1:]) for text in corpus.texts]

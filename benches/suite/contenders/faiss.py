@@ -21,7 +21,7 @@ class Flat:
     NOTE = "exact, float32; rows and scores alone"
 
     def __init__(self, corpus: Corpus, folder: Path, shared: Mapping[str, Any]) -> None:
-        import faiss  # noqa: PLC0415 - may not be installed
+        import faiss
 
         del folder, shared
         faiss.omp_set_num_threads(1)

@@ -24,7 +24,7 @@ class Graph:
     NOTE = f"approximate: {NEIGHBOURS} neighbours, effort {EFFORT}; rows and scores alone"
 
     def __init__(self, corpus: Corpus, folder: Path, shared: Mapping[str, Any]) -> None:
-        import faiss  # noqa: PLC0415 - may not be installed
+        import faiss
 
         del folder, shared
         faiss.omp_set_num_threads(2)

@@ -20,7 +20,7 @@ class Hnswlib:
     NOTE = f"approximate: {NEIGHBOURS} neighbours, effort {EFFORT}; rows and scores alone"
 
     def __init__(self, corpus: Corpus, folder: Path, shared: Mapping[str, Any]) -> None:
-        import hnswlib  # noqa: PLC0415 - may not be installed
+        import hnswlib
 
         del folder, shared
         count, dimensions = corpus.vectors.shape

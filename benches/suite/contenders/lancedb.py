@@ -20,10 +20,10 @@ class LanceDB:
     NOTE = "exact vectors, one text field; as many threads as it likes"
 
     def __init__(self, corpus: Corpus, folder: Path, shared: Mapping[str, Any]) -> None:
-        import lancedb  # noqa: PLC0415 - may not be installed
-        import pyarrow as pa  # noqa: PLC0415
-        from lancedb.index import FTS  # noqa: PLC0415
-        from lancedb.rerankers import RRFReranker  # noqa: PLC0415
+        import lancedb
+        import pyarrow as pa
+        from lancedb.index import FTS
+        from lancedb.rerankers import RRFReranker
 
         del shared
         dimensions = corpus.vectors.shape[1]

@@ -22,7 +22,7 @@ class Tantivy:
     NOTE = "5 fields with the same weights; its own BM25; scores and addresses alone; no prefixes"
 
     def __init__(self, corpus: Corpus, folder: Path, shared: Mapping[str, Any]) -> None:
-        import tantivy  # noqa: PLC0415 - may not be installed
+        import tantivy
 
         del shared
         self._document = tantivy.Document

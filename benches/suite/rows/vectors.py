@@ -37,7 +37,7 @@ def measure(bench: Bench) -> Iterator[Row]:
         for name, times in taken.items()
     }
     part = each["hedgerow"].p50 / single["hedgerow"].p50
-    aim = Target("at most 0.35 of one alone", fraction(part), part <= 0.35)  # noqa: PLR2004
+    aim = Target("at most 0.35 of one alone", fraction(part), part <= 0.35)
     yield bench.row(
         "vector-batch",
         f"vectors, top {TOP}, each of a batch of {_BATCH} on one thread",
