@@ -105,17 +105,21 @@ def _peers(row: Row) -> list[str]:
 
 
 def _faster(rows: Sequence[Row]) -> str:
-    """Who is faster, at what, and at what price."""
-    notes = {kind.NAME: kind.NOTE for kind in contenders()}
-    found = [
-        f"- {name}, {row.what}: {row.against_ours(name):.2f} of the time ({notes.get(name, '')})"
-        for row in rows
-        for name in _peers(row)
-        if row.against_ours(name) < 1
-    ]
+    """Who is faster, at what, and what else is different there."""
+    found: dict[str, list[str]] = {}
+    for row in rows:
+        for name in _peers(row):
+            if row.against_ours(name) < 1:
+                part = f"{row.what} ({row.against_ours(name):.2f} of the time)"
+                found.setdefault(name, []).append(part)
     if not found:
         return "In this run nobody was faster at any of these."
-    return "\n".join(["Faster than hedgerow:", "", *found])
+    notes = {kind.NAME: kind.NOTE for kind in contenders()}
+    listed = [
+        f"- {name}: {'; '.join(parts)}. How it differs: {notes[name]}."
+        for name, parts in found.items()
+    ]
+    return "\n".join(["Faster than hedgerow:", "", *listed])
 
 
 def as_json(rows: Sequence[Row], machine: Mapping[str, str]) -> str:
