@@ -3,7 +3,7 @@
 use std::hint::black_box;
 
 use criterion::Criterion;
-use hedgerow_engine::graph::{Edge, Node, NodeType, Store};
+use hedgerow_engine::graph::{Edge, Node, Store};
 use hedgerow_engine::pipeline::{Options, parse, run};
 
 use super::corpus::{Dice, size};
@@ -25,10 +25,10 @@ pub fn benches(criterion: &mut Criterion) {
     };
     let mut group = criterion.benchmark_group(format!("pipeline, {} nodes", size()));
     group.bench_function("parse", |bencher| {
-        bencher.iter(|| parse(black_box(PIPELINES[0]), &[]).unwrap());
+        bencher.iter(|| parse(black_box(PIPELINES[0]), &[], &[]).unwrap());
     });
     for text in PIPELINES {
-        let pipeline = parse(text, &[]).unwrap();
+        let pipeline = parse(text, &[], &[]).unwrap();
         group.bench_function(text, |bencher| {
             bencher.iter(|| run(&store, black_box(&pipeline), &options).unwrap());
         });
@@ -50,10 +50,11 @@ fn store(count: usize) -> Store {
         .map(|number| Node {
             key: format!("n{number}"),
             kind: if dice.roll() < 0.4 {
-                NodeType::Episodic
+                "episodic"
             } else {
-                NodeType::Semantic
-            },
+                "semantic"
+            }
+            .to_owned(),
             content: dice.words(10),
             weight: dice.roll(),
             updated_at: Some(NOW - (dice.roll() * 365.0 * DAY) as i64),
