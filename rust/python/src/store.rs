@@ -8,7 +8,7 @@ use hedgerow_engine::ErrorCode;
 use hedgerow_engine::graph::{Edge, Node, Outcome, Store, Visit};
 use hedgerow_engine::pipeline::{self, Leg, Options, Pipeline, Ranked};
 use pyo3::prelude::*;
-use pyo3::types::PyTuple;
+use pyo3::types::{PyDict, PyTuple};
 
 use crate::errors;
 use crate::index::PyIndex;
@@ -27,7 +27,7 @@ use crate::value::Argument;
 /// handle is closed or was opened by another process.
 #[pyclass(name = "Store", module = "hedgerow", frozen)]
 pub struct PyStore {
-    store: Store,
+    pub store: Store,
     index: Py<PyIndex>,
 }
 
@@ -93,6 +93,34 @@ impl PyStore {
         };
         let keys = argument.texts_of_any(keys)?;
         errors::call_detached(py, || self.store.delete(&keys))
+    }
+
+    /// The node of a key, with its embedding; None where there is none, or it was deleted.
+    fn get(&self, py: Python<'_>, key: Text) -> PyResult<Option<PyNode>> {
+        let node = errors::call_detached(py, || self.store.get(&key))?;
+        Ok(node.map(PyNode))
+    }
+
+    /// Whom the nodes of these keys are joined with: for each a list of keys and strengths.
+    ///
+    /// Edges lead both ways, and of several between two nodes the strongest counts. The
+    /// strongest comes first, of equals the smaller key. Keys of no node are left out.
+    fn neighbors<'py>(
+        &self,
+        py: Python<'py>,
+        keys: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyDict>> {
+        let argument = Argument {
+            name: "keys",
+            code: ErrorCode::InvalidId,
+        };
+        let keys = argument.texts_of_any(keys)?;
+        let found = errors::call_detached(py, || self.store.neighbours(&keys))?;
+        let dict = PyDict::new(py);
+        for (key, joined) in found {
+            dict.set_item(key, joined)?;
+        }
+        Ok(dict)
     }
 
     /// Join two nodes by an edge of a relation, replacing the one there is.
@@ -194,6 +222,7 @@ impl PyStore {
             now: now.map_or_else(|| Ok(self::now()), |now| node::seconds(now, time("now")))?,
             legs: legs.map(|legs| ranked(legs, &pipeline)).transpose()?,
             explain,
+            ..Options::default()
         };
         let outcome =
             errors::call_detached(py, || pipeline::run(&self.store, &pipeline, &options))?;

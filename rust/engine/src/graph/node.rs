@@ -29,6 +29,8 @@ macro_rules! words {
     };
 }
 
+pub(super) use words;
+
 words! {
     /// What kind of memory a node is.
     NodeType {

@@ -120,6 +120,11 @@ impl Nodes {
         };
         let (mut came, mut went) = (Vec::new(), false);
         while let Some(row) = rows.next()? {
+            if self.is_renamed(row)? {
+                // Keys stand one after the other. Names seldom change: begin anew.
+                *self = Self::default();
+                return self.refresh(connection, generation);
+            }
             let (place, was_live) = self.put(row)?;
             match (was_live, self.live[place as usize]) {
                 (false, true) => came.push(place),
@@ -134,6 +139,14 @@ impl Nodes {
         }
         self.generation = generation;
         Ok(())
+    }
+
+    /// Whether the node of a row was known by another key.
+    fn is_renamed(&self, row: &Row<'_>) -> rusqlite::Result<bool> {
+        Ok(match self.place_of(row.get(0)?) {
+            Some(place) => self.key(place) != row.get_ref(1)?.as_str()?,
+            None => false,
+        })
     }
 
     /// Take a row in; the answer is its place and whether a live node was there before.
@@ -264,7 +277,7 @@ impl Sources {
 }
 
 /// A word of a closed set; another one means that somebody else wrote the file.
-fn word<T>(
+pub(super) fn word<T>(
     row: &Row<'_>,
     column: usize,
     from_name: impl Fn(&str) -> Option<T>,

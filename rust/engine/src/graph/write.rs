@@ -45,43 +45,37 @@ impl Store {
             node.check()
                 .map_err(|error| error.at(&format!("nodes[{place}]")))?;
         }
+        self.index
+            .try_write(|connection| self.put_nodes(connection, nodes, now))
+    }
+
+    /// Store checked nodes in the transaction of `connection`.
+    pub(super) fn put_nodes(
+        &self,
+        connection: &Connection,
+        nodes: &[&Node],
+        now: i64,
+    ) -> std::result::Result<usize, Failure> {
         let chunks: Vec<Chunk> = nodes.iter().map(|node| node.chunk()).collect();
         let chunks: Vec<&Chunk> = chunks.iter().collect();
-        self.index.try_write(|connection| {
-            let generation = next_generation(connection, NODES_GENERATION)?;
-            let mut statements = NodeStatements::prepare(connection, generation)?;
-            let mut revived = false;
-            for node in nodes {
-                revived |= statements.upsert(node, now)?;
-            }
-            if revived {
-                next_generation(connection, EDGES_GENERATION)?;
-            }
-            self.index.put_chunks(connection, &chunks, "nodes", None)
-        })
+        let generation = next_generation(connection, NODES_GENERATION)?;
+        let mut statements = NodeStatements::prepare(connection, generation)?;
+        let mut revived = false;
+        for node in nodes {
+            revived |= statements.upsert(node, now)?;
+        }
+        if revived {
+            next_generation(connection, EDGES_GENERATION)?;
+        }
+        self.index.put_chunks(connection, &chunks, "nodes", None)
     }
 
     /// Mark the nodes of these keys as deleted; the answer is how many there were.
     ///
     /// Ids, edges and visits stay, and count again once a node is upserted; what it said is gone.
     pub fn delete<T: AsRef<str>>(&self, keys: &[T]) -> Result<usize> {
-        self.index.try_write(|connection| {
-            let generation = next_generation(connection, NODES_GENERATION)?;
-            let mut mark = connection.prepare_cached(
-                "UPDATE nodes SET deleted = TRUE, changed = ? WHERE key = ? AND NOT deleted",
-            )?;
-            let mut gone = Vec::new();
-            for key in keys {
-                if mark.execute(params![generation, key.as_ref()])? > 0 {
-                    gone.push(key.as_ref());
-                }
-            }
-            if !gone.is_empty() {
-                next_generation(connection, EDGES_GENERATION)?;
-                remove_chunks(connection, &gone)?;
-            }
-            Ok(gone.len())
-        })
+        self.index
+            .try_write(|connection| Ok(mark_deleted(connection, keys)?))
     }
 
     /// Join nodes, deleted ones too; an edge replaces the one of the same nodes and relation.
@@ -89,16 +83,8 @@ impl Store {
         for edge in edges {
             check_edge(edge)?;
         }
-        self.index.try_write(|connection| {
-            let mut put =
-                connection.prepare_cached("INSERT OR REPLACE INTO edges VALUES (?, ?, ?, ?)")?;
-            for edge in edges {
-                let source = id_of(connection, &edge.source)?;
-                let target = id_of(connection, &edge.target)?;
-                put.execute(params![source, target, edge.relation, edge.strength])?;
-            }
-            Ok(next_generation(connection, EDGES_GENERATION).map(|_| ())?)
-        })
+        self.index
+            .try_write(|connection| put_edges(connection, edges))
     }
 
     /// Remove an edge; the answer is whether there was one.
@@ -120,23 +106,78 @@ impl Store {
     /// Note visits. Nothing noted is ever changed; a failed visit counts for no filter.
     pub fn visit(&self, visits: &[Visit]) -> Result<()> {
         self.index.try_write(|connection| {
-            let mut insert = connection.prepare_cached(
-                "INSERT INTO visits (node, agent, at, outcome) VALUES (?, ?, ?, ?)",
-            )?;
-            let mut last = connection.prepare_cached(
-                "INSERT INTO last_visits VALUES (?, ?, ?)
-                     ON CONFLICT DO UPDATE SET at = max(at, excluded.at)",
-            )?;
             for visit in visits {
-                let node = id_of(connection, &visit.key)?;
-                insert.execute(params![node, visit.agent, visit.at, visit.outcome.as_str()])?;
-                if visit.outcome != Outcome::Failed {
-                    last.execute(params![visit.agent, node, visit.at])?;
-                }
+                note_visit(connection, id_of(connection, &visit.key)?, visit, None)?;
             }
             Ok(())
         })
     }
+}
+
+/// Mark the nodes of these keys as deleted in the transaction of `connection`; how many there were.
+pub(super) fn mark_deleted<T: AsRef<str>>(
+    connection: &Connection,
+    keys: &[T],
+) -> rusqlite::Result<usize> {
+    let generation = next_generation(connection, NODES_GENERATION)?;
+    let mut mark = connection.prepare_cached(
+        "UPDATE nodes SET deleted = TRUE, changed = ? WHERE key = ? AND NOT deleted",
+    )?;
+    let mut gone = Vec::new();
+    for key in keys {
+        if mark.execute(params![generation, key.as_ref()])? > 0 {
+            gone.push(key.as_ref());
+        }
+    }
+    if !gone.is_empty() {
+        next_generation(connection, EDGES_GENERATION)?;
+        remove_chunks(connection, &gone)?;
+    }
+    Ok(gone.len())
+}
+
+/// Store checked edges in the transaction of `connection`.
+pub(super) fn put_edges(
+    connection: &Connection,
+    edges: &[Edge],
+) -> std::result::Result<(), Failure> {
+    let mut put = connection.prepare_cached("INSERT OR REPLACE INTO edges VALUES (?, ?, ?, ?)")?;
+    for edge in edges {
+        let source = id_of(connection, &edge.source)?;
+        let target = id_of(connection, &edge.target)?;
+        put.execute(params![source, target, edge.relation, edge.strength])?;
+    }
+    next_generation(connection, EDGES_GENERATION)?;
+    Ok(())
+}
+
+/// Note a visit to the node of this id, whatever its key is by now, and of which run it was.
+pub(super) fn note_visit(
+    connection: &Connection,
+    node: i64,
+    visit: &Visit,
+    run: Option<i64>,
+) -> rusqlite::Result<()> {
+    connection
+        .prepare_cached(
+            "INSERT INTO visits (node, agent, at, outcome, run) VALUES (?, ?, ?, ?, ?)",
+        )?
+        .execute(params![
+            node,
+            visit.agent,
+            visit.at,
+            visit.outcome.as_str(),
+            run
+        ])?;
+    if visit.outcome != Outcome::Failed {
+        connection
+            .prepare_cached(
+                "INSERT INTO last_visits VALUES (?, ?, ?)
+                     ON CONFLICT DO UPDATE SET at = max(at, excluded.at)",
+            )?
+            .execute(params![visit.agent, node, visit.at])?;
+    }
+    Ok(())
 }
 
 /// The statements of writing nodes.
@@ -202,13 +243,13 @@ impl<'c> NodeStatements<'c> {
 }
 
 /// Count one more transaction.
-fn next_generation(connection: &Connection, name: &str) -> rusqlite::Result<i64> {
+pub(super) fn next_generation(connection: &Connection, name: &str) -> rusqlite::Result<i64> {
     let generation = settings::get::<i64>(connection, name)?.unwrap_or_default() + 1;
     settings::set(connection, name, Some(&generation.to_string()))?;
     Ok(generation)
 }
 
-fn check_edge(edge: &Edge) -> Result<()> {
+pub(super) fn check_edge(edge: &Edge) -> Result<()> {
     let problem = if edge.source == edge.target {
         format!("the node {:?} cannot be linked to itself", edge.source)
     } else if !(edge.strength > 0.0 && edge.strength <= 1.0) {
@@ -223,7 +264,7 @@ fn check_edge(edge: &Edge) -> Result<()> {
 }
 
 /// The id of a node, deleted or not.
-fn id_of(connection: &Connection, key: &str) -> std::result::Result<i64, Failure> {
+pub(super) fn id_of(connection: &Connection, key: &str) -> std::result::Result<i64, Failure> {
     let id = connection
         .prepare_cached("SELECT id FROM nodes WHERE key = ?")?
         .query_row([key], |row| row.get(0))
