@@ -34,6 +34,7 @@ _COMMANDS = {
     "index": ("index", "command"),
     "search": ("search", "command"),
     "reembed": ("reembed", "command"),
+    "query": ("query", "command"),
     "eval": ("eval", "command"),
     "parse": ("parse", "command"),
     "compile": ("compile", "command"),

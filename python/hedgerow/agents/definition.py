@@ -1,0 +1,41 @@
+"""An agent as its file defines it (spec/agents.md, "Definitions")."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from hedgerow.pipeline import Pipeline
+
+from .problems import DefinitionError, Problem
+
+__all__ = ["AgentDefinition", "DefinitionError", "Problem"]
+
+
+@dataclass(frozen=True, slots=True)
+class AgentDefinition:
+    """One agent: what it selects, what it asks, what it may do and when.
+
+    `template` is the text of the prompt with its placeholders. `actions` are the operations it
+    may ask for; without any it only reads. `period_s` is the seconds of `schedule`, None for
+    on-demand. `max_chars` and `node_chars` are characters. `file` is where it was read from and
+    `sha` the SHA-256 of that file and its template, in hexadecimal.
+    """
+
+    name: str
+    pipeline: Pipeline
+    template: str
+    model: str
+    file: Path
+    sha: str
+    enabled: bool = True
+    min_results: int = 1
+    placeholders: tuple[str, ...] = ()
+    max_chars: int = 60_000
+    node_chars: int = 4_000
+    actions: tuple[str, ...] = ()
+    schedule: str = "on-demand"
+    period_s: int | None = None
+    max_runs_per_period: int = 1
+    timeout_s: float = 120.0
+    max_actions: int = 50
