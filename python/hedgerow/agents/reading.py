@@ -285,13 +285,9 @@ def _pipeline(value: Any) -> Pipeline:
         message = error.message.partition("\n")[0]
         meant = f'; did you mean "{error.suggestion}"?'
         raise WrongValueError(message.removesuffix(meant), error.suggestion, error.start) from error
-    try:
-        # Only after a stage that gives no nodes may nothing stand.
-        parse_pipeline(f"{written} | limit:1")
-    except PipelineError as error:
-        if error.kind == "NotTerminal":
-            message = "an agent works on nodes, and this stage gives none; leave it out"
-            raise WrongValueError(message, index=error.start) from error
+    if pipeline.to_string().endswith("| count"):
+        message = "an agent works on nodes, and count gives a number; leave it out"
+        raise WrongValueError(message, index=written.rindex("count"))
     return pipeline
 
 
