@@ -6,7 +6,7 @@
 //! `d_i^-1/2 · u_k(i) / √λ_k` for each `k`. With all of them the square of a distance is the
 //! effective resistance between two nodes.
 
-use faer::{Mat, Side};
+use nalgebra::{DMatrix, SymmetricEigen};
 
 use super::edges::Edges;
 
@@ -184,19 +184,19 @@ impl Component {
 
     /// All of it but the zero.
     fn dense_spectrum(&self) -> Spectrum {
-        let mut laplacian = Mat::<f64>::identity(self.len(), self.len());
+        let mut laplacian = DMatrix::identity(self.len(), self.len());
         for place in 0..self.len() {
             for edge in self.starts[place]..self.starts[place + 1] {
                 laplacian[(place, self.targets[edge] as usize)] -= self.weights[edge];
             }
         }
-        let Ok(eigen) = laplacian.self_adjoint_eigen(Side::Lower) else {
+        let Some((values, vectors)) = eigen(laplacian) else {
             return Vec::new();
         };
-        let (values, vectors) = (eigen.S(), eigen.U());
-        (1..self.len())
-            .map(|k| (values[k], vectors.col(k).iter().copied().collect()))
-            .filter(|(value, _)| *value > 0.0)
+        let spectrum = values.iter().zip(vectors.column_iter()).skip(1);
+        spectrum
+            .filter(|(value, _)| **value > 0.0)
+            .map(|(value, vector)| (*value, vector.iter().copied().collect()))
             .collect()
     }
 
@@ -207,7 +207,7 @@ impl Component {
     /// the least eigenvalue of the block and rise steeply above it.
     fn partial_spectrum(&self, wanted: usize) -> Spectrum {
         let width = wanted + 1 + GUARDS;
-        let mut block = Mat::from_fn(self.len(), width, |row, column| {
+        let mut block = DMatrix::from_fn(self.len(), width, |row, column| {
             jitter((row * width + column) as u64)
         });
         let mut values = Vec::new();
@@ -223,30 +223,24 @@ impl Component {
         }
         // The first is the zero.
         (1..=wanted)
-            .map(|k| (1.0 - values[k], block.col(k).iter().copied().collect()))
+            .map(|k| (1.0 - values[k], block.column(k).iter().copied().collect()))
             .filter(|(value, _)| *value > 0.0)
             .collect()
     }
 
     /// Turn a block into approximate eigenvectors, best first (Rayleigh and Ritz); the answer is
     /// their eigenvalues, and by how much the first ones are wrong.
-    fn settle(&self, block: &mut Mat<f64>, wanted: usize) -> Option<(Vec<f64>, f64)> {
-        let base = block.qr().compute_thin_Q();
+    fn settle(&self, block: &mut DMatrix<f64>, wanted: usize) -> Option<(Vec<f64>, f64)> {
+        let base = std::mem::take(block).qr().q();
         let product = self.multiply(&base);
-        let eigen = (base.transpose() * &product)
-            .self_adjoint_eigen(Side::Lower)
-            .ok()?;
-        let turn = Mat::from_fn(base.ncols(), base.ncols(), |row, column| {
-            eigen.U()[(row, base.ncols() - 1 - column)]
-        });
-        let values: Vec<f64> = (0..base.ncols())
-            .rev()
-            .map(|column| eigen.S()[column])
-            .collect();
-        *block = &base * &turn;
+        // The best are the largest: the smallest of the opposite.
+        let (opposites, turn) = eigen(-base.tr_mul(&product))?;
+        let values: Vec<f64> = opposites.iter().map(|value| -value).collect();
+        *block = base * &turn;
         let product = product * turn;
         let residual = |column: usize| {
-            let parts = product.col(column).iter().zip(block.col(column).iter());
+            let parts = product.column(column);
+            let parts = parts.iter().zip(block.column(column));
             let squares = parts.map(|(product, x)| (product - values[column] * x).powi(2));
             squares.sum::<f64>().sqrt()
         };
@@ -255,7 +249,7 @@ impl Component {
     }
 
     /// The block, raised above its least eigenvalue.
-    fn filtered(&self, block: &Mat<f64>, values: &[f64]) -> Mat<f64> {
+    fn filtered(&self, block: &DMatrix<f64>, values: &[f64]) -> DMatrix<f64> {
         let least = values
             .last()
             .copied()
@@ -264,7 +258,7 @@ impl Component {
         let (middle, half) = ((least - 1.0) / 2.0, f64::midpoint(least, 1.0));
         let steepest = ((1.0 - middle) / half).acosh();
         let degree = (MAX_GROWTH / steepest).clamp(2.0, MAX_DEGREE) as usize;
-        let shifted = |x: &Mat<f64>, scale: f64| {
+        let shifted = |x: &DMatrix<f64>, scale: f64| {
             let mut product = self.multiply(x);
             for column in 0..x.ncols() {
                 for row in 0..x.nrows() {
@@ -284,10 +278,10 @@ impl Component {
     }
 
     /// `M x` for each column.
-    fn multiply(&self, x: &Mat<f64>) -> Mat<f64> {
-        let mut product = Mat::zeros(x.nrows(), x.ncols());
+    fn multiply(&self, x: &DMatrix<f64>) -> DMatrix<f64> {
+        let mut product = DMatrix::zeros(x.nrows(), x.ncols());
         for column in 0..x.ncols() {
-            let from: Vec<f64> = x.col(column).iter().copied().collect();
+            let from = x.column(column);
             for place in 0..from.len() {
                 let row = self.starts[place]..self.starts[place + 1];
                 let joined = self.targets[row.clone()].iter().zip(&self.weights[row]);
@@ -298,6 +292,15 @@ impl Component {
         }
         product
     }
+}
+
+/// The eigenvalues of a symmetric matrix, ascending, and an eigenvector in each column.
+fn eigen(matrix: DMatrix<f64>) -> Option<(Vec<f64>, DMatrix<f64>)> {
+    let eigen = SymmetricEigen::try_new(matrix, f64::EPSILON, 0)?;
+    let mut order: Vec<usize> = (0..eigen.eigenvalues.len()).collect();
+    order.sort_by(|one, other| eigen.eigenvalues[*one].total_cmp(&eigen.eigenvalues[*other]));
+    let values = order.iter().map(|place| eigen.eigenvalues[*place]);
+    Some((values.collect(), eigen.eigenvectors.select_columns(&order)))
 }
 
 /// A number from -1 to 1 that favours nothing, always the same for the same place.
