@@ -233,7 +233,7 @@ def write_action(action: Action) -> str:
     if isinstance(action, Note):
         return f"{name} {json.dumps(action.text, ensure_ascii=False)}"
     values = [getattr(action, parameter) for parameter in _PARAMETERS[name]]
-    words = [_quoted(value) if isinstance(value, str) else repr(value) for value in values]
+    words = [quoted(value) if isinstance(value, str) else repr(value) for value in values]
     lines = [" ".join([name, *words])]
     if isinstance(action, WriteNode):
         lines += [*_headers(action), ""]
@@ -246,12 +246,12 @@ def _headers(node: WriteNode) -> Iterator[str]:
     if node.confidence is not None:
         yield f"CONFIDENCE: {node.confidence}"
     if node.covers:
-        yield f"COVERS: {', '.join(map(_quoted, node.covers))}"
+        yield f"COVERS: {', '.join(map(quoted, node.covers))}"
     yield f"TYPE: {node.type}"
 
 
-def _quoted(key: str) -> str:
-    """The key, in quotes where it needs them."""
+def quoted(key: str) -> str:
+    """Write a key, in quotes where it needs them, as a reply may have it."""
     return key if _BARE.fullmatch(key) else json.dumps(key, ensure_ascii=False)
 
 
