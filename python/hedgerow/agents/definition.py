@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from os import PathLike
 from pathlib import Path
 
 from hedgerow.pipeline import Pipeline
 
 from .problems import DefinitionError, Problem
 
-__all__ = ["AgentDefinition", "DefinitionError", "Problem"]
+__all__ = ["AgentDefinition", "DefinitionError", "Problem", "load_definition"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,3 +40,16 @@ class AgentDefinition:
     max_runs_per_period: int = 1
     timeout_s: float = 120.0
     max_actions: int = 50
+
+
+def load_definition(path: str | PathLike[str]) -> AgentDefinition:
+    """Read an agent's file and the template it names.
+
+    Raises DefinitionError with everything that is wrong with them.
+    """
+    from .reading import read_definition  # noqa: PLC0415 - it makes what this module defines
+
+    reading = read_definition(Path(path))
+    if reading.definition is None:
+        raise DefinitionError(reading.problems)
+    return reading.definition

@@ -25,7 +25,7 @@ class Problem:
     suggestion: str | None = None
 
     def __str__(self) -> str:
-        meant = f"; did you mean {self.suggestion}?" if self.suggestion else ""
+        meant = f'; did you mean "{self.suggestion}"?' if self.suggestion else ""
         return f"{self.file}:{self.line}:{self.column}: {self.message}{meant}"
 
     def to_dict(self) -> dict[str, Any]:
