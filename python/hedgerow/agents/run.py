@@ -12,19 +12,19 @@ from typing import TYPE_CHECKING, Any
 from hedgerow import _engine
 from hedgerow.errors import HedgerowError
 
-from .asking import CALL_MARGIN_S, RunStopped, ask
-from .directives import parse_reply
+from .asking import RunStopped, ask
+from .actions import Refine, Rejected
+from .directives import Reply, parse_reply
 from .instructions import instructions
-from .models import ModelPermanent, ModelReply, ModelRequest
+from .models import ModelPermanent, ModelReply, ModelRequest, ModelTransient
 from .prompting import Desk
 from .template import render
 
 if TYPE_CHECKING:
     from hedgerow.pipeline import Store
 
-    from .actions import Action, Rejected
+    from .actions import Action
     from .definition import AgentDefinition
-    from .directives import Reply
     from .models import ModelClient
     from .runs import Standing
     from .template import Rendered
@@ -166,7 +166,7 @@ def run_once(  # noqa: PLR0913 - what a run depends on
     try:
         asked = _prepare(store, definition, keys, found.pairs, started)
         answer = ask(model, asked.request, stop)
-        reply = _read(answer, definition)
+        reply = _read(answer, definition, asked.desk)
         return _end(store, definition, run, keys, asked, answer, reply, clock())
     except RunStopped:
         _engine._end_run(store, run, now=clock(), status="stopped")
@@ -195,7 +195,7 @@ def dry_run(
     if model is None:
         return DryRun(name, keys, cut, system, prompt)
     answer = ask(model, asked.request, threading.Event())
-    reply = _read(answer, definition)
+    reply = _read(answer, definition, asked.desk)
     reasons = _engine._rehearse(store, name, reply.actions, list(asked.desk.shown.items()), now)
     actions = tuple(zip(reply.actions, reasons, strict=True))
     return DryRun(name, keys, cut, system, prompt, answer.text, actions, tuple(reply.rejected))
@@ -220,10 +220,25 @@ def _prepare(
     return _Asked(desk, rendered, request)
 
 
-def _read(answer: ModelReply, definition: AgentDefinition) -> Reply:
-    return parse_reply(
+def _read(answer: ModelReply, definition: AgentDefinition, desk: Desk) -> Reply:
+    """Read a reply; what would lose text that the model never saw is rejected."""
+    reply = parse_reply(
         answer.text, allowed=definition.actions, max_actions=definition.max_actions
     )
+    actions: list[Action] = []
+    rejected = list(reply.rejected)
+    for action in reply.actions:
+        whole = len(desk.shown.get(action.key, "")) if isinstance(action, Refine) else 0
+        if isinstance(action, Refine) and whole > definition.node_chars:
+            reason = (
+                f"the agent was shown {definition.node_chars} of the {whole} characters that "
+                f'"{action.key}" has; raise node_chars to have it refined'
+            )
+            text = _json(action.to_dict())
+            rejected.append(Rejected(action.line, text, reason, action.op))
+        else:
+            actions.append(action)
+    return Reply(tuple(actions), tuple(sorted(rejected, key=lambda one: one.line)))
 
 
 def _end(  # noqa: PLR0913 - all that a run came to
@@ -249,7 +264,7 @@ def _end(  # noqa: PLR0913 - all that a run came to
         tokens_out=answer.tokens_out or 0,
     )
     if reasons is None:
-        raise HedgerowError(_OVER, code="run_over")
+        raise ModelTransient(_OVER)
     return RunReport(
         definition.name,
         "ok",

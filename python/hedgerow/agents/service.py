@@ -64,10 +64,8 @@ class Agents:
 
     `model` answers their prompts; without one they can be looked at and rehearsed. `clock` gives
     Unix seconds. One thread at a time may use an instance; several instances, in one process or
-    many, keep out of each other's way.
-
-    Raises DefinitionError nowhere: `problems` says which files cannot be used, and the last
-    definition of such a file that could stays in use.
+    many, keep out of each other's way. Files that cannot be used are in `problems`; where an
+    earlier version could, that stays in use.
     """
 
     def __init__(
