@@ -18,7 +18,9 @@ from .actions import (
     Weight,
     WriteNode,
 )
-from .definition import AgentDefinition, DefinitionError, Problem
+from .definition import AgentDefinition, DefinitionError, Problem, load_definition
+from .directives import Reply, ReplyError, parse_reply, write_action
+from .library import AgentLibrary
 from .models import (
     FailingModel,
     ModelClient,
@@ -29,15 +31,19 @@ from .models import (
     ModelTransient,
     ScriptedModel,
 )
+from .openai_compatible import OpenAIModel
+from .template import Health, PromptData, PromptNode, Rendered, Topology, render
 
 __all__ = [
     "ACTIONS",
     "Action",
     "AgentDefinition",
+    "AgentLibrary",
     "Categorize",
     "DefinitionError",
     "Delete",
     "FailingModel",
+    "Health",
     "LinkAdd",
     "ModelClient",
     "ModelError",
@@ -46,11 +52,22 @@ __all__ = [
     "ModelRequest",
     "ModelTransient",
     "Note",
+    "OpenAIModel",
     "Problem",
+    "PromptData",
+    "PromptNode",
     "Refine",
     "Rejected",
     "Rename",
+    "Rendered",
+    "Reply",
+    "ReplyError",
     "ScriptedModel",
+    "Topology",
     "Weight",
     "WriteNode",
+    "load_definition",
+    "parse_reply",
+    "render",
+    "write_action",
 ]
