@@ -7,6 +7,7 @@ Rust speed. Everything public is here; what it means is in the repository's `spe
 from __future__ import annotations
 
 import warnings
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from ._engine import DEBUG_BUILD, __version__
@@ -71,6 +72,7 @@ from .temporal import (
 )
 
 if TYPE_CHECKING:
+    from . import agents as agents
     from .memory import MemoryRoot
 
 __all__ = [
@@ -144,6 +146,8 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
+    if name == "agents":
+        return import_module(".agents", __name__)
     if name != "MemoryRoot":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     # What only a root needs is slow to import.

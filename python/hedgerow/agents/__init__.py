@@ -1,6 +1,7 @@
 """Agents: definitions in TOML that select memories, ask a model and do what it says.
 
-See spec/agents.md. Definitions, templates, replies and model clients know nothing of a store.
+See spec/agents.md. `Agents` puts the definitions of a folder to work on a store. Definitions,
+templates, replies and model clients know nothing of one.
 """
 
 from __future__ import annotations
@@ -18,8 +19,10 @@ from .actions import (
     Weight,
     WriteNode,
 )
+from .daemon import serve, stopped_by_signals
 from .definition import AgentDefinition, DefinitionError, Problem, load_definition
 from .directives import Reply, ReplyError, parse_reply, write_action
+from .due import Verdict
 from .library import AgentLibrary
 from .models import (
     FailingModel,
@@ -32,16 +35,24 @@ from .models import (
     ScriptedModel,
 )
 from .openai_compatible import OpenAIModel
+from .run import DryRun, RunReport
+from .runs import ActionRecord, AgentRun, Standing
+from .service import Agents, AgentStatus, Tick
 from .template import Health, PromptData, PromptNode, Rendered, Topology, render
 
 __all__ = [
     "ACTIONS",
     "Action",
+    "ActionRecord",
     "AgentDefinition",
     "AgentLibrary",
+    "AgentRun",
+    "AgentStatus",
+    "Agents",
     "Categorize",
     "DefinitionError",
     "Delete",
+    "DryRun",
     "FailingModel",
     "Health",
     "LinkAdd",
@@ -62,12 +73,18 @@ __all__ = [
     "Rendered",
     "Reply",
     "ReplyError",
+    "RunReport",
     "ScriptedModel",
+    "Standing",
+    "Tick",
     "Topology",
+    "Verdict",
     "Weight",
     "WriteNode",
     "load_definition",
     "parse_reply",
     "render",
+    "serve",
+    "stopped_by_signals",
     "write_action",
 ]
