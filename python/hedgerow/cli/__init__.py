@@ -35,6 +35,7 @@ _COMMANDS = {
     "search": ("search", "command"),
     "reembed": ("reembed", "command"),
     "query": ("query", "command"),
+    "agents": ("agents", "agents"),
     "eval": ("eval", "command"),
     "parse": ("parse", "command"),
     "compile": ("compile", "command"),
