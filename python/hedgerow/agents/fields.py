@@ -21,7 +21,7 @@ _MOST = 1_000_000_000
 class WrongValueError(Exception):
     """A value cannot be used; `index` is the character of a text at which it is wrong."""
 
-    def __init__(self, message: str, suggestion: str | None = None, index: int = 0) -> None:
+    def __init__(self, message: str, suggestion: str | None = None, index: int | None = None) -> None:
         super().__init__(message)
         self.suggestion = suggestion
         self.index = index
@@ -47,7 +47,7 @@ class Source:
         """Note a problem at a value, or within it at the character that the error names."""
         place = self.positions.of(path)
         offset = 0 if place is None else place.value
-        if error.index and isinstance(value, str):
+        if error.index is not None and isinstance(value, str):
             offset = self.positions.in_text(offset, error.index)
         self.wrong_at(offset, str(error), error.suggestion)
 

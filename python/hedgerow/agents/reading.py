@@ -330,9 +330,10 @@ def _schedule(value: Any) -> tuple[str, int | None]:
 def _unknown(key: str, table: str) -> tuple[str, str | None]:
     """What to say of a key that is not known in this table."""
     where = f" in [{table}]" if table else ""
-    homes = [f"[{home}]" if home else "the top" for home, keys in _KEYS.items() if key in keys]
-    if homes:
-        return f"{key} stands{where or ' at the top'} and belongs in {homes[0]}", None
+    for home, keys in _KEYS.items():
+        if key in keys:
+            belongs = f"in [{home}]" if home else "at the top"
+            return f"{key} stands{where or ' at the top'} and belongs {belongs}", None
     return f"there is no key {shown(key)}{where}", nearest(key, _KEYS[table])
 
 
