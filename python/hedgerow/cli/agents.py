@@ -14,7 +14,7 @@ import click
 from hedgerow import InvalidInputError
 
 from .failures import FAILED
-from .output import write_json
+from .output import plural, write_json
 from .params import TEXT
 from .roots import json_option
 from .stores import db_option, open_store
@@ -181,7 +181,7 @@ def daemon(
     with _model(model_url, wanted=True) as model, _working(db, folder, model) as working:
         _show_problems(working)
         count = len(working.definitions)
-        click.echo(f"Watching {count} agents in {_folder(db, folder)}.", err=True)
+        click.echo(f"Watching {plural(count, 'agent')} in {_folder(db, folder)}.", err=True)
         with stopped_by_signals(working):
             serve(working, tick_s=tick, on_tick=lambda done: show_tick(done, as_json=as_json))
         click.echo("Stopped.", err=True)
