@@ -131,7 +131,9 @@ def check_whole(place: Path) -> None:
     ok = {run for (run,) in rows(connection, "SELECT id FROM agent_runs WHERE status = 'ok'")}
     others = rows(connection, "SELECT id, applied FROM agent_runs WHERE status <> 'ok'")
     assert all(applied == 0 for _, applied in others)
-    visits = rows(connection, "SELECT run, count(*), count(DISTINCT outcome) FROM visits GROUP BY run")
+    visits = rows(
+        connection, "SELECT run, count(*), count(DISTINCT outcome) FROM visits GROUP BY run"
+    )
     assert {run for run, _, _ in visits} <= ok
     assert {(count, outcomes) for _, count, outcomes in visits} <= {(3, 1)}
     done = rows(connection, "SELECT run, action, reason FROM agent_actions ORDER BY run, place")
@@ -145,7 +147,9 @@ def check_whole(place: Path) -> None:
     assert {key: nodes[key] for key in weights} == weights
     [(edges,)] = rows(connection, "SELECT count(*) FROM edges WHERE relation = 'derived'")
     assert edges == 3 * len(written)
-    stray = "SELECT count(*) FROM agent_claims WHERE run IN (SELECT id FROM agent_runs WHERE ended > 0)"
+    stray = (
+        "SELECT count(*) FROM agent_claims WHERE run IN (SELECT id FROM agent_runs WHERE ended > 0)"
+    )
     assert rows(connection, stray) == [(0,)]
     connection.close()
     with hr.Index.open(place / "memory.db") as index:

@@ -273,6 +273,7 @@ def test_a_refinement_of_what_was_not_seen_whole_is_rejected(folder):
     working = agents(store, folder, "REFINE long\nx\nEND_REFINE\nREFINE short\nx\nEND_REFINE")
     report = working.run("linker")
     assert [action.op for action in report.applied] == ["refine"]
+    assert [one.text for one in report.rejected] == ["REFINE long\nx\nEND_REFINE"]
     assert [one.reason for one in report.rejected] == [
         'the agent was shown 100 of the 200 characters that "long" has; raise node_chars to have '
         "it refined"
@@ -336,7 +337,7 @@ def test_a_model_that_hangs_is_given_up(folder, monkeypatch):
     path = put_agent(folder)
     path.write_text(path.read_text().replace("timeout_s = 120", "timeout_s = 1"))
     forever = threading.Event()
-    working = agents(garden("a"), folder, lambda _: forever.wait(30) and "" or "late")
+    working = agents(garden("a"), folder, lambda _: (forever.wait(30) and "") or "late")
     report = working.run("linker")
     forever.set()
     assert (report.status, report.error) == ("failed", "the model gave no answer within 1.05 s")

@@ -35,7 +35,7 @@ from .models import (
     ScriptedModel,
 )
 from .openai_compatible import OpenAIModel
-from .run import DryRun, RunReport
+from .reports import DryRun, RunReport
 from .runs import ActionRecord, AgentRun, Standing
 from .service import Agents, AgentStatus, Tick
 from .template import Health, PromptData, PromptNode, Rendered, Topology, render

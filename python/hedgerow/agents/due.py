@@ -19,6 +19,7 @@ PAUSED_AFTER = 5
 
 FIRST_BACKOFF = 60
 LONGEST_BACKOFF = 3600
+_MOST_DOUBLINGS = 6  # more than an hour
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,8 +55,8 @@ def backoff_until(standing: Standing) -> int | None:
     """Until when, in Unix seconds, an agent that failed waits; None when it did not fail."""
     if standing.failure is None or standing.failure.ended is None:
         return None
-    wait = FIRST_BACKOFF * 2 ** min(standing.failures - 1, PAUSED_AFTER + 1)
-    return standing.failure.ended + min(wait, LONGEST_BACKOFF)
+    doublings = min(standing.failures - 1, _MOST_DOUBLINGS)
+    return standing.failure.ended + min(FIRST_BACKOFF << doublings, LONGEST_BACKOFF)
 
 
 def pause_reason(standing: Standing) -> str | None:
@@ -76,22 +77,27 @@ def _held(definition: AgentDefinition, standing: Standing, now: int) -> Verdict 
         return Verdict("disabled", "its definition has enabled = false")
     if definition.period_s is None:
         return Verdict("on-demand", "it runs only when told to")
-    paused = pause_reason(standing)
-    if paused:
-        return Verdict("paused", paused)
+    failing = _held_by_failures(standing, now)
+    if failing:
+        return failing
     if standing.last is not None and standing.last.status == "started":
         return Verdict("running", f"run {standing.last.id} is under way")
-    until = backoff_until(standing)
-    if until is not None and now < until:
-        return Verdict("backoff", f"it failed, and waits until {_time(until)}")
     if standing.ok_runs >= definition.max_runs_per_period:
         return Verdict("budget", f"it ran {standing.ok_runs} times within its period")
     return None
 
 
-def _wanted(
-    definition: AgentDefinition, now: int, visits: Sequence[int | None]
-) -> Verdict:
+def _held_by_failures(standing: Standing, now: int) -> Verdict | None:
+    paused = pause_reason(standing)
+    if paused:
+        return Verdict("paused", paused)
+    until = backoff_until(standing)
+    if until is not None and now < until:
+        return Verdict("backoff", f"it failed, and waits until {_time(until)}")
+    return None
+
+
+def _wanted(definition: AgentDefinition, now: int, visits: Sequence[int | None]) -> Verdict:
     """Say whether there is enough for it to do."""
     period = definition.period_s or 0
     wanted = max(definition.min_results, 1)

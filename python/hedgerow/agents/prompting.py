@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from hedgerow import _engine
+from hedgerow._engine import _topology
 
 from .template import Health, PromptData, PromptNode, Topology
 
@@ -88,13 +88,13 @@ class Desk:
                 return
 
     def _topology(self) -> Topology:
-        nodes, edges, communities, _, isolation, cc = _engine._topology(self._store)
+        nodes, edges, communities, _, isolation, cc = _topology(self._store)
         return Topology(
             nodes=nodes, edges=edges, communities=communities, isolation=isolation, cc=cc
         )
 
     def _health(self) -> Health:
-        nodes, _, _, alone, _, _ = _engine._topology(self._store)
+        nodes, _, _, alone, _, _ = _topology(self._store)
         return Health(
             nodes=nodes,
             unlinked=self._count("degree:0"),

@@ -6,7 +6,7 @@ import json
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
-from hedgerow import _engine
+from hedgerow._engine import _agent_runs, _run_records, _standing
 
 if TYPE_CHECKING:
     from hedgerow.pipeline import Store
@@ -80,7 +80,7 @@ class Standing:
 def standing_of(store: Store, definition: AgentDefinition, now: int) -> Standing:
     """Read how an agent stands at a time, in Unix seconds."""
     period = definition.period_s or 0
-    found = _engine._standing(store, definition.name, definition.sha, now, now - period)
+    found = _standing(store, definition.name, definition.sha, now, now - period)
     return Standing(
         last=_run(found["last"]),
         ok_runs=found["ok_runs"],
@@ -91,12 +91,12 @@ def standing_of(store: Store, definition: AgentDefinition, now: int) -> Standing
 
 def runs_of(store: Store, agent: str, now: int, limit: int) -> list[AgentRun]:
     """Read the last runs of an agent, the latest first."""
-    return [AgentRun(**fields) for fields in _engine._agent_runs(store, agent, now, limit)]
+    return [AgentRun(**fields) for fields in _agent_runs(store, agent, now, limit)]
 
 
 def records_of(store: Store, run: int) -> list[ActionRecord]:
     """Read what became of the actions of a run, in the order of the reply."""
-    records = _engine._run_records(store, run)
+    records = _run_records(store, run)
     return [ActionRecord(line, _action(text), reason) for line, text, reason in records]
 
 

@@ -9,12 +9,13 @@ from dataclasses import dataclass, field
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
-from hedgerow import _engine
+from hedgerow._engine import _last_visits, _resume_agent, _unclaimed
 from hedgerow.errors import InvalidInputError
 
 from .due import Verdict, due
 from .library import AgentLibrary
-from .run import DryRun, RunReport, dry_run, run_once
+from .reports import DryRun, RunReport
+from .run import dry_run, run_once
 from .runs import ActionRecord, AgentRun, Standing, records_of, runs_of, standing_of
 
 if TYPE_CHECKING:
@@ -138,7 +139,7 @@ class Agents:
 
         Raises InvalidInputError for a name that no agent has.
         """
-        _engine._resume_agent(self._store, self._definition(name).name)
+        _resume_agent(self._store, self._definition(name).name)
 
     def history(self, name: str, limit: int = 20, now: int | None = None) -> list[AgentRun]:
         """Give the last runs of an agent, the latest first; also of one whose file is gone."""
@@ -177,8 +178,8 @@ class Agents:
         standing = standing_of(self._store, definition, now)
 
         def visits() -> list[int | None]:
-            found = _engine._unclaimed(self._store, definition.pipeline, now)
-            return _engine._last_visits(self._store, definition.name, found.keys)
+            found = _unclaimed(self._store, definition.pipeline, now)
+            return _last_visits(self._store, definition.name, found.keys)
 
         return AgentStatus(definition, due(definition, standing, now, visits), standing)
 

@@ -15,8 +15,16 @@ from rich.text import Text
 from .output import make_console, plural, visible
 
 if TYPE_CHECKING:
-    from hedgerow.agents import Action, AgentRun, AgentStatus, DryRun, Problem, Rejected
-    from hedgerow.agents import RunReport, Tick
+    from hedgerow.agents import (
+        Action,
+        AgentRun,
+        AgentStatus,
+        DryRun,
+        Problem,
+        Rejected,
+        RunReport,
+        Tick,
+    )
 
 
 def show_problems(problems: Sequence[Problem]) -> None:
