@@ -17,7 +17,7 @@ from .failures import FAILED
 from .output import plural, write_json
 from .params import TEXT
 from .roots import json_option
-from .stores import db_option, open_store
+from .stores import open_store
 
 if TYPE_CHECKING:
     from hedgerow.agents import Agents, ModelClient
@@ -55,6 +55,11 @@ def agents() -> None:
     """
 
 
+def _db_option(command: F) -> F:
+    """Add `--db`."""
+    return click.option("--db", metavar="FILE", type=TEXT, help="The file of a store.")(command)
+
+
 def _agents_option(command: F) -> F:
     """Add `--agents`."""
     return click.option(
@@ -78,7 +83,7 @@ def _model_option(command: F) -> F:
 
 
 @agents.command("list", short_help="List the agents, and whether they are due.")
-@db_option
+@_db_option
 @_agents_option
 @json_option
 def list_(*, db: str | None, folder: str | None, as_json: bool) -> None:
@@ -103,7 +108,7 @@ def list_(*, db: str | None, folder: str | None, as_json: bool) -> None:
 
 @agents.command("run", short_help="Run an agent now.")
 @click.argument("name", type=TEXT)
-@db_option
+@_db_option
 @_agents_option
 @_model_option
 @click.option("--dry-run", is_flag=True, help="Show the prompt, and store nothing.")
@@ -150,7 +155,7 @@ def run(  # noqa: PLR0913 - one argument for each option
 
 
 @agents.command("daemon", short_help="Run agents whenever they are due.")
-@db_option
+@_db_option
 @_agents_option
 @_model_option
 @click.option(
@@ -189,7 +194,7 @@ def daemon(
 
 @agents.command("resume", short_help="Have a paused agent run again.")
 @click.argument("name", type=TEXT)
-@db_option
+@_db_option
 @_agents_option
 @json_option
 def resume(*, name: str, db: str | None, folder: str | None, as_json: bool) -> None:
@@ -222,8 +227,8 @@ def _working(
             "--agents DIR",
             code="path_not_found",
         )
-    with open_store(db) as store:
-        yield Agents(store, place, model)
+    with open_store(db) as opened:
+        yield Agents(opened.store, place, model)
 
 
 def _folder(db: str | None, folder: str | None) -> Path:

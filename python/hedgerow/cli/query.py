@@ -10,18 +10,18 @@ from hedgerow import PipelineError, parse_pipeline
 
 from .output import write_json
 from .params import TEXT
-from .stores import db_option, open_store, present_time, time_option
+from .stores import open_store, store_options, time_option
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from hedgerow import Pipeline, QueryResult, Store
+    from hedgerow import Pipeline, QueryResult
 
 SHOWN = ("type", "weight", "timestamp")
 """What is shown of each node, where the pipeline does not say."""
 
 
-@click.command("query", short_help="Select nodes by a pipeline.")
+@click.command("query", short_help="Select memories by a pipeline.")
 @click.argument("words", metavar="[PIPELINE] [TERMS]...", type=TEXT, nargs=-1)
 @click.option(
     "-p",
@@ -32,7 +32,7 @@ SHOWN = ("type", "weight", "timestamp")
     multiple=True,
     help="A stage of the pipeline, in its place; may be repeated. All words are terms then.",
 )
-@db_option
+@store_options
 @time_option("--now", "What `age:`, `visited:` and priorities take for the present time")
 @click.option("--explain", is_flag=True, help="Show what each stage did.")
 @click.option("--keys", "only_keys", is_flag=True, help="Write the keys alone, one a line.")
@@ -41,33 +41,45 @@ def command(  # noqa: PLR0913 - one argument for each option
     *,
     words: Sequence[str],
     stages: Sequence[str],
-    db: str | None,
-    now: int | None,
+    now: int,
     explain: bool,
     only_keys: bool,
     as_json: bool,
+    **where: Any,
 ) -> None:
-    """Select the nodes of the store --db by a pipeline: stages with bars between.
+    """Select memories of a root, or nodes of the store --db, by a pipeline.
 
     \b
-      hedgerow query 'all | type:episodic | age:<30d | sort:priority' --db memory.db
-      hedgerow query 'search:"lock ordering" | spread,max_hops=2' --db memory.db
-      hedgerow query -p weight:>0.5 -p sort:timestamp -p limit:20 --db memory.db
+      hedgerow query 'all | type:decision | age:<30d | sort:priority | limit:20'
+      hedgerow query 'search:"lock ordering" | spread,max_hops=2' --root memory
+      hedgerow query -p 'weight:>0.5' -p sort:timestamp -p limit:20 --db memory.db
       hedgerow query 'spread | limit:10' btree lock --db memory.db
-      hedgerow query 'all | degree:0' --keys --db memory.db | xargs -n1 echo
+      hedgerow query 'all | degree:0' --keys | xargs -n1 echo
 
-    Put the pipeline in single quotes, for the shell knows | and < too. TERMS are what it
-    begins with where it has no generator: nodes that have them in their key, or else in what
-    they say. `count` gives a number, `select:type,weight` a table of these columns. All
-    stages are in spec/pipeline.md. Finding nothing is no error.
+    A pipeline is stages with bars between. Put it in single quotes, for the shell knows | and
+    < too. TERMS are what it begins with where it has no generator: nodes that have them in
+    their key, or else in what they say. `count` gives a number, `select:type,weight` a table
+    of these columns. All stages are in spec/pipeline.md. Finding nothing is no error.
     """
     text, terms = _asked(words, stages)
     if only_keys and (as_json or explain):
         raise click.UsageError("--keys writes keys alone; leave --json and --explain out.")
-    if db is None:
-        raise click.UsageError("Missing option '--db'.")
-    with open_store(db) as store:
-        run(store, text, terms, {"db": db}, now, explain=explain, keys=only_keys, as_json=as_json)
+    with open_store(**where) as opened:
+        pipeline = parse_pipeline(text, terms=terms, types=opened.store.types)
+        wanted, shown = _with_columns(pipeline, opened.store.types)
+        result = opened.query(pipeline if only_keys else wanted, now=now, explain=explain)
+        if as_json:
+            value = {"pipeline": str(pipeline), **opened.told, "now": now}
+            write_json(value | _as_json(result, shown=shown, explain=explain))
+            return
+        from .query_text import show, show_keys, show_notices  # noqa: PLC0415 - brings rich
+
+        show_notices(result)
+        if only_keys:
+            show_keys(result)
+            return
+        whole = opened.store.query("all | count").count or 0
+        show(result, now, whole=whole, shown=shown, explain=explain)
 
 
 def _asked(words: Sequence[str], stages: Sequence[str]) -> tuple[str, Sequence[str]]:
@@ -79,40 +91,10 @@ def _asked(words: Sequence[str], stages: Sequence[str]) -> tuple[str, Sequence[s
     return words[0], words[1:]
 
 
-def run(  # noqa: PLR0913 - one argument for each option
-    store: Store,
-    text: str,
-    terms: Sequence[str],
-    place: dict[str, str],
-    at: int | None,
-    *,
-    explain: bool,
-    keys: bool,
-    as_json: bool,
-) -> None:
-    """Run a pipeline and write what it comes to."""
-    pipeline = parse_pipeline(text, terms=terms)
-    at = present_time() if at is None else at
-    wanted, shown = (pipeline, False) if keys else _with_columns(pipeline)
-    result = store.query(wanted, now=at, explain=explain)
-    if as_json:
-        value = {"pipeline": str(pipeline), **place, "now": at}
-        write_json(value | _as_json(result, shown=shown, explain=explain))
-        return
-    from .query_text import show, show_keys, show_notices  # noqa: PLC0415 - brings rich
-
-    show_notices(result)
-    if keys:
-        show_keys(result)
-        return
-    whole = store.query("all | count").count or 0
-    show(result, at, whole=whole, shown=shown, explain=explain)
-
-
-def _with_columns(pipeline: Pipeline) -> tuple[Pipeline, bool]:
+def _with_columns(pipeline: Pipeline, types: Sequence[str]) -> tuple[Pipeline, bool]:
     """Add the columns that are shown, and say so; not to a pipeline that says what to show."""
     try:
-        return parse_pipeline(f"{pipeline} | select:{','.join(SHOWN)}"), True
+        return parse_pipeline(f"{pipeline} | select:{','.join(SHOWN)}", types=types), True
     except PipelineError:
         # It ends in `count` or `select`, or one stage more is one too many.
         return pipeline, False

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from hedgerow.errors import IndexFileError
 from hedgerow.index import Index
+from hedgerow.pipeline import Store
 
 from .config import Config
 from .names import DERIVED
@@ -42,6 +43,16 @@ class Derived:
     def ledger(self) -> Path:
         """What the index has read."""
         return self.folder / "ledger"
+
+    @property
+    def store(self) -> Path:
+        """The store whose nodes the files are."""
+        return self.folder / "store.db"
+
+    @property
+    def node_state(self) -> Path:
+        """What the store has read of each file."""
+        return self.folder / "nodes.json"
 
     @property
     def lock(self) -> Path:
@@ -80,9 +91,30 @@ def is_of_no_use(error: IndexFileError) -> bool:
     return error.code in _OF_NO_USE
 
 
+def open_store_to_write(derived: Derived) -> Store:
+    """Open the store, made anew where the file is damaged or something else."""
+    try:
+        return Store.open(derived.store)
+    except IndexFileError as error:
+        if not is_of_no_use(error):
+            raise
+        discard_store(derived)
+        return Store.open(derived.store)
+
+
 def discard(derived: Derived) -> None:
     """Remove the index and its ledger; only who holds the lock may."""
-    for path in (derived.ledger, derived.index):
+    _remove(derived.ledger, derived.index)
+
+
+def discard_store(derived: Derived) -> None:
+    """Remove the store and what is known of it; only who holds the lock may."""
+    _remove(derived.node_state, derived.store)
+
+
+def _remove(*paths: Path) -> None:
+    """Remove files, and what SQLite keeps beside them."""
+    for path in paths:
         for suffix in ("", "-wal", "-shm"):
             with suppress(FileNotFoundError):
                 path.with_name(path.name + suffix).unlink()

@@ -9,23 +9,27 @@ use pyo3::types::PyDict;
 use crate::errors;
 use crate::pipeline::PipelineLike;
 use crate::query_result::PyQueryResult;
-use crate::store::PyStore;
+use crate::store::{PyStore, ranked};
 
 /// An action with its line in the reply, from 1, and what is kept of it.
 type Acted<'py> = (Bound<'py, PyAny>, u32, String);
 
-/// Run a pipeline as if there were no nodes that are claimed at `now`.
+/// Run a pipeline as if there were no nodes that are claimed at `now`; `legs` as in Store.query.
 #[pyfunction]
+#[pyo3(signature = (store, pipeline, now, legs=None))]
 pub fn _unclaimed(
     py: Python<'_>,
     store: &PyStore,
     pipeline: PipelineLike,
     now: i64,
+    legs: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<PyQueryResult> {
-    let pipeline = pipeline.parsed(None)?;
+    let pipeline = store.parsed(py, pipeline, None)?;
+    let legs = legs.map(|legs| ranked(legs, &pipeline)).transpose()?;
     let outcome = errors::call_detached(py, || {
         let options = Options {
             now,
+            legs,
             without: store.store.claimed(now)?,
             ..Options::default()
         };

@@ -32,6 +32,7 @@ pub mod spectral;
 pub mod spectrum;
 pub mod spread;
 mod topology;
+pub mod types;
 mod visits;
 pub mod write;
 
@@ -43,10 +44,11 @@ use crate::index::Index;
 use crate::retrieval::FuzzyChunks;
 use crate::text::tokenizer::TokenizerKind;
 
-pub use node::{Category, Node, NodeType, Outcome};
+pub use node::{Category, Node, Outcome};
 pub use read::Neighbours;
 pub use snapshot::{Needs, Snapshot};
 pub use topology::Topology;
+pub use types::TYPES;
 pub use visits::NEVER;
 pub use write::{Edge, Visit};
 
@@ -55,6 +57,7 @@ pub struct Store {
     index: Arc<Index>,
     cache: Mutex<snapshot::Cache>,
     fuzzy: FuzzyChunks,
+    types: Mutex<Vec<String>>,
 }
 
 impl Store {
@@ -73,6 +76,7 @@ impl Store {
             index: Arc::new(index),
             cache: Mutex::default(),
             fuzzy: FuzzyChunks::own(),
+            types: Mutex::default(),
         }
     }
 

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use rusqlite::types::{FromSqlError, Type};
 use rusqlite::{Connection, Row};
 
-use super::node::{Category, NodeType};
+use super::node::Category;
 
 const COLUMNS: &str = "id, key, type, content_length, weight, category, emotion, provenance, \
                        created_at, updated_at, last_replayed, replay_interval, deleted";
@@ -20,8 +20,9 @@ pub struct Nodes {
     keys: Keys,
     /// In characters.
     pub key_lengths: Vec<u16>,
-    /// What kind of memory each is.
-    pub kinds: Vec<NodeType>,
+    /// What kind of memory each is: a place in `types`.
+    pub kinds: Vec<u32>,
+    types: Texts,
     /// What each is about.
     pub categories: Vec<Category>,
     /// From 0 to 1.
@@ -32,7 +33,7 @@ pub struct Nodes {
     pub content_lengths: Vec<u32>,
     /// Where each comes from: a place in `sources`.
     pub provenances: Vec<u32>,
-    sources: Sources,
+    sources: Texts,
     /// In Unix seconds.
     pub created: Vec<i64>,
     /// In Unix seconds.
@@ -68,6 +69,16 @@ impl Nodes {
     /// The provenance at a place.
     pub fn provenance(&self, place: u32) -> &str {
         &self.sources.texts[self.provenances[place as usize] as usize]
+    }
+
+    /// The type at a place.
+    pub fn kind(&self, place: u32) -> &str {
+        &self.types.texts[self.kinds[place as usize] as usize]
+    }
+
+    /// Every type that a node is or was of.
+    pub fn types(&self) -> &[String] {
+        &self.types.texts
     }
 
     /// Every provenance there is.
@@ -161,7 +172,8 @@ impl Nodes {
         self.ids.push(id);
         self.key_lengths.push(key.chars().count() as u16);
         self.keys.push(key);
-        self.kinds.push(word(row, 2, NodeType::from_name)?);
+        let kind = self.types.intern(row.get_ref(2)?.as_str()?);
+        self.kinds.push(kind);
         self.content_lengths.push(row.get(3)?);
         self.weights.push(row.get(4)?);
         self.categories.push(word(row, 5, Category::from_name)?);
@@ -178,7 +190,7 @@ impl Nodes {
 
     /// All but id and key, which stay.
     fn replace(&mut self, place: usize, row: &Row<'_>) -> rusqlite::Result<()> {
-        self.kinds[place] = word(row, 2, NodeType::from_name)?;
+        self.kinds[place] = self.types.intern(row.get_ref(2)?.as_str()?);
         self.content_lengths[place] = row.get(3)?;
         self.weights[place] = row.get(4)?;
         self.categories[place] = word(row, 5, Category::from_name)?;
@@ -257,14 +269,14 @@ impl Keys {
     }
 }
 
-/// Provenances, each once: there are few.
+/// Types or provenances, each once: there are few.
 #[derive(Debug, Clone, Default)]
-struct Sources {
+struct Texts {
     texts: Vec<String>,
     places: HashMap<String, u32>,
 }
 
-impl Sources {
+impl Texts {
     fn intern(&mut self, text: &str) -> u32 {
         if let Some(place) = self.places.get(text) {
             return *place;

@@ -6,7 +6,7 @@ use rusqlite::{Connection, OptionalExtension};
 
 use super::node::Node;
 use super::nodes::word;
-use super::{Category, Needs, NodeType, Store};
+use super::{Category, Needs, Store};
 use crate::error::Result;
 use crate::index::read::chunk_of;
 
@@ -56,7 +56,7 @@ pub(super) fn live_node(connection: &Connection, key: &str) -> rusqlite::Result<
         .query_row([key], |row| {
             Ok(Node {
                 key: key.to_owned(),
-                kind: word(row, 0, NodeType::from_name)?,
+                kind: row.get(0)?,
                 weight: row.get(1)?,
                 category: word(row, 2, Category::from_name)?,
                 emotion: row.get(3)?,

@@ -16,7 +16,11 @@ impl Run<'_> {
             set.retain(|place, score| passes(place as usize, score) != negated);
         };
         match filter {
-            Filter::Type(kinds) => keep(&|at, _| kinds.contains(&nodes.kinds[at])),
+            Filter::Type(kinds) => {
+                let wanted = nodes.types().iter().map(|kind| kinds.contains(kind));
+                let passing: Vec<bool> = wanted.collect();
+                keep(&|at, _| passing[nodes.kinds[at] as usize]);
+            }
             Filter::Category(categories) => {
                 keep(&|at, _| categories.contains(&nodes.categories[at]));
             }

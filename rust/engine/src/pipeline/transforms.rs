@@ -92,7 +92,7 @@ impl Run<'_> {
                 Column::Provenance => Cell::Text(nodes.provenance(place).to_owned()),
                 Column::Score => Cell::Real(score),
                 Column::Timestamp => Cell::Integer(nodes.updated[at]),
-                Column::Type => Cell::Text(nodes.kinds[at].as_str().to_owned()),
+                Column::Type => Cell::Text(nodes.kind(place).to_owned()),
                 Column::Weight => Cell::Real(nodes.weights[at]),
             }
         };

@@ -3,8 +3,9 @@
 use rusqlite::{Connection, OptionalExtension, params};
 
 use super::super::Store;
-use super::super::node::{Category, Node, NodeType};
+use super::super::node::{Category, Node};
 use super::super::read::live_node;
+use super::super::types::{self, TYPES};
 use super::super::write::{Edge, check_edge, mark_deleted, next_generation, put_edges};
 use super::claims::claimed_by_other;
 use crate::error::Error;
@@ -217,13 +218,14 @@ impl Application<'_> {
         kind: &str,
         confidence: Option<&str>,
     ) -> Done<Node> {
-        let Some(kind) = NodeType::from_name(kind) else {
-            return rejected(one_of(
-                "type",
-                NodeType::ALL.iter().map(|k| k.as_str()),
-                kind,
-            ));
-        };
+        let registered = types::read(self.connection)?;
+        let known: Vec<&str> = TYPES
+            .into_iter()
+            .chain(registered.iter().map(String::as_str))
+            .collect();
+        if !known.contains(&kind) {
+            return rejected(one_of("type", known.into_iter(), kind));
+        }
         let sure = confidence.unwrap_or("medium");
         let Some((_, weight)) = CONFIDENCES.iter().find(|(name, _)| *name == sure) else {
             let names = CONFIDENCES.iter().map(|(name, _)| *name);
@@ -231,7 +233,7 @@ impl Application<'_> {
         };
         let node = Node {
             key: key.to_owned(),
-            kind,
+            kind: kind.to_owned(),
             content: content.to_owned(),
             weight: *weight,
             provenance: self.provenance(),
@@ -403,7 +405,7 @@ fn covering(key: &str, covered: &str) -> Edge {
     }
 }
 
-fn one_of(what: &str, names: impl Iterator<Item = &'static str>, given: &str) -> String {
+fn one_of<'n>(what: &str, names: impl Iterator<Item = &'n str>, given: &str) -> String {
     let names: Vec<&str> = names.collect();
     format!(
         "the {what} must be one of {}, not {given:?}",
