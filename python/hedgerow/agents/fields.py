@@ -21,7 +21,9 @@ _MOST = 1_000_000_000
 class WrongValueError(Exception):
     """A value cannot be used; `index` is the character of a text at which it is wrong."""
 
-    def __init__(self, message: str, suggestion: str | None = None, index: int | None = None) -> None:
+    def __init__(
+        self, message: str, suggestion: str | None = None, index: int | None = None
+    ) -> None:
         super().__init__(message)
         self.suggestion = suggestion
         self.index = index
