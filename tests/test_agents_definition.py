@@ -116,6 +116,15 @@ def test_a_definition_has_what_its_file_says(write: Write) -> None:
     )
 
 
+def test_the_example_is_right_and_shown_as_it_is() -> None:
+    root = Path(__file__).parents[1]
+    definition = load_definition(root / "examples" / "agents" / "linker.toml")
+    document = (root / "docs" / "agents.md").read_text(encoding="utf-8")
+    _, shown = definition.file.read_text(encoding="utf-8").split("\n", 1)
+    assert f"```toml\n{shown}```" in document
+    assert definition.template.split("\n\nThese")[0] in document
+
+
 def test_what_is_left_out_has_its_default(write: Write) -> None:
     file = write(SHORT, "gardener.toml")
     assert load_definition(str(file)) == AgentDefinition(

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from hedgerow._engine import _topology
 
+from .placeholders import scan
 from .template import Health, PromptData, PromptNode, Topology
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ class Desk:
 
     def data(self, keys: Sequence[str], pairs: Sequence[tuple[str, str, float]]) -> PromptData:
         """Give what fills the prompt about these nodes; what the template does not name is left out."""
-        asked = {name.upper() for name in self._definition.placeholders}
+        asked = {use.name for use in scan(self._definition.template)[0]}
         joined = self._store.neighbors(keys)
         members = set(keys)
         return PromptData(
