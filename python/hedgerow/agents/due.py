@@ -83,7 +83,7 @@ def _held(definition: AgentDefinition, standing: Standing, now: int) -> Verdict 
     if standing.last is not None and standing.last.status == "started":
         return Verdict("running", f"run {standing.last.id} is under way")
     if standing.ok_runs >= definition.max_runs_per_period:
-        return Verdict("budget", f"it ran {standing.ok_runs} times within its period")
+        return Verdict("budget", "it ran as often as it may within its period")
     return None
 
 

@@ -62,7 +62,9 @@ def show_dry_run(rehearsed: DryRun) -> None:
         found = plural(len(rehearsed.nodes), "node")
         click.echo(f"{rehearsed.agent} would not run: its query finds {found}, too few.")
         return
-    click.echo(visible(f"--- system\n{rehearsed.system}\n\n--- prompt\n{rehearsed.prompt}"))
+    click.echo(
+        visible(f"--- system\n{rehearsed.system}\n\n--- prompt\n{rehearsed.prompt.rstrip()}")
+    )
     if rehearsed.cut:
         click.echo(f"\nNo room for {plural(len(rehearsed.cut), 'node')}, not visited.")
     if rehearsed.reply is None:
