@@ -15,7 +15,7 @@ import pytest
 GUIDE = (Path(__file__).parents[1] / "docs" / "agents.md").read_text(encoding="utf-8")
 BLOCK = re.compile(
     r"(?:^`(?P<file>\S+)`:\n\n)?^(?P<fence>```+)(?P<kind>\w+)\n(?P<text>.*?)^(?P=fence)$",
-    re.M | re.S,
+    re.MULTILINE | re.DOTALL,
 )
 
 

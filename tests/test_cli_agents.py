@@ -169,8 +169,10 @@ def test_check_is_one_of_the_commands(place):
 
 
 @contextmanager
-def daemon(place: Path, server: LocalServer, *options: str) -> Iterator[subprocess.Popen[str]]:
-    command = [sys.executable, "-c", "from hedgerow.cli import main; main()", "agents", "daemon"]
+def daemon(
+    place: Path, server: LocalServer, *options: str, name: str = "daemon"
+) -> Iterator[subprocess.Popen[str]]:
+    command = [sys.executable, "-c", "from hedgerow.cli import main; main()", "agents", name]
     process = subprocess.Popen(
         [*command, "--db", str(place / "memory.db"), "--model-url", server.url, *options],
         stdout=subprocess.PIPE,
@@ -248,4 +250,14 @@ def test_a_second_signal_ends_the_daemon_at_once(place, server: LocalServer):
         process.send_signal(signal.SIGINT)
         process.communicate(timeout=30)
     assert process.returncode == 130
+    assert runs(place) == ["stopped"]
+
+
+def test_a_run_by_hand_that_is_told_to_stop_leaves_nothing_claimed(place, server: LocalServer):
+    server.answer = lambda _: answer("LINK a b", wait=9.0)
+    with daemon(place, server, "linker", name="run") as process:
+        until(lambda: server.requests)
+        process.send_signal(signal.SIGTERM)
+        out, _ = process.communicate(timeout=30)
+    assert (process.returncode, out) == (130, "linker stopped\n")
     assert runs(place) == ["stopped"]

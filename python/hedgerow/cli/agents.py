@@ -13,7 +13,7 @@ import click
 
 from hedgerow import InvalidInputError
 
-from .failures import FAILED
+from .failures import FAILED, INTERRUPTED
 from .output import plural, write_json
 from .params import TEXT
 from .roots import json_option
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 F = TypeVar("F", bound=Callable[..., Any])
 
 _KEY_VARIABLE = "HEDGEROW_MODEL_KEY"
+_EXIT_CODES = {"failed": FAILED, "stopped": INTERRUPTED}
 
 
 class _Agents(click.Group):
@@ -132,8 +133,11 @@ def run(  # noqa: PLR0913 - one argument for each option
       hedgerow agents run linker --db memory.db --dry-run --model-url http://localhost:8000/v1
 
     --dry-run shows the prompt; with --model-url the model is asked too, and what would be
-    applied is shown. Exit code 1 when the run fails.
+    applied is shown. Exit code 1 when the run fails. Ctrl-C and SIGTERM end it as they end the
+    daemon.
     """
+    from hedgerow.agents import stopped_by_signals  # noqa: PLC0415 - slow to import
+
     from .agents_text import show_dry_run, show_report  # noqa: PLC0415 - slow to import
 
     with _model(model_url, wanted=not dry_run) as model, _working(db, folder, model) as working:
@@ -145,13 +149,14 @@ def run(  # noqa: PLR0913 - one argument for each option
             else:
                 show_dry_run(rehearsed)
             return
-        report = working.run(name)
+        with stopped_by_signals(working):
+            report = working.run(name)
         if as_json:
             write_json(report.to_dict())
         else:
             show_report(report)
-        if report.status == "failed":
-            context.exit(FAILED)
+        if report.status in _EXIT_CODES:
+            context.exit(_EXIT_CODES[report.status])
 
 
 @agents.command("daemon", short_help="Run agents whenever they are due.")
