@@ -79,6 +79,7 @@ def test_list_without_agents_and_with_problems(place):
     result = run(place, "list")
     assert result.stdout == f"No agents in {place / 'agents'}.\n"
     assert f"{place / 'agents' / 'linker.toml'}:1:" in result.stderr
+    assert "linker.toml:1:" in run(place, "run", "linker", code=1).stderr, "before the missing key"
 
 
 def test_run_asks_the_server_and_shows_what_was_done(place, server: LocalServer):
@@ -164,6 +165,7 @@ def test_check_is_one_of_the_commands(place):
     listed = CliRunner().invoke(cli, ["agents", "--help"]).stdout
     for name in ("check", "daemon", "list", "resume", "run"):
         assert f"\n  {name} " in listed
+    assert CliRunner().invoke(cli, ["agents"]).stdout == listed
     checked = CliRunner().invoke(cli, ["agents", "check", str(place / "agents")])
     assert checked.exit_code == 0
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -42,8 +42,11 @@ class _Agents(click.Group):
         return super().get_command(ctx, cmd_name)
 
 
-@click.group("agents", cls=_Agents, short_help="Run agents on a store.")
-def agents() -> None:
+@click.group(
+    "agents", cls=_Agents, invoke_without_command=True, short_help="Run agents on a store."
+)
+@click.pass_context
+def agents(context: click.Context) -> None:
     """Run agents on the nodes of a store: an agent is a file NAME.toml in a folder.
 
     \b
@@ -54,6 +57,8 @@ def agents() -> None:
 
     docs/agents.md shows how to write one; spec/agents.md has the rules.
     """
+    if context.invoked_subcommand is None:
+        click.echo(context.get_help())
 
 
 def _db_option(command: F) -> F:
@@ -97,7 +102,6 @@ def list_(*, db: str | None, folder: str | None, as_json: bool) -> None:
     Files with problems are named on stderr; `hedgerow agents check` has all about them.
     """
     with _working(db, folder) as working:
-        _show_problems(working)
         statuses = working.statuses()
         if as_json:
             write_json({"agents": [status.to_dict() for status in statuses]})
@@ -140,8 +144,7 @@ def run(  # noqa: PLR0913 - one argument for each option
 
     from .agents_text import show_dry_run, show_report  # noqa: PLC0415 - slow to import
 
-    with _model(model_url, wanted=not dry_run) as model, _working(db, folder, model) as working:
-        _show_problems(working)
+    with _working(db, folder, lambda: _model(model_url, wanted=not dry_run)) as working:
         if dry_run:
             rehearsed = working.dry_run(name)
             if as_json:
@@ -188,8 +191,7 @@ def daemon(
 
     from .agents_text import show_tick  # noqa: PLC0415 - slow to import
 
-    with _model(model_url, wanted=True) as model, _working(db, folder, model) as working:
-        _show_problems(working)
+    with _working(db, folder, lambda: _model(model_url, wanted=True)) as working:
         count = len(working.definitions)
         click.echo(f"Watching {plural(count, 'agent')} in {_folder(db, folder)}.", err=True)
         with stopped_by_signals(working):
@@ -218,10 +220,17 @@ def resume(*, name: str, db: str | None, folder: str | None, as_json: bool) -> N
 
 @contextmanager
 def _working(
-    db: str | None, folder: str | None, model: ModelClient | None = None
+    db: str | None,
+    folder: str | None,
+    model: Callable[[], AbstractContextManager[ModelClient | None]] = nullcontext,
 ) -> Iterator[Agents]:
-    """Put the agents of a folder to work on the store of a command."""
-    from hedgerow.agents import Agents  # noqa: PLC0415 - slow to import
+    """Put the agents of a folder to work on the store of a command; name problems on stderr.
+
+    The model is opened last, so that its missing key does not stand in the way of the rest.
+    """
+    from hedgerow.agents import AgentLibrary, Agents  # noqa: PLC0415 - slow to import
+
+    from .agents_text import show_problems  # noqa: PLC0415 - slow to import
 
     if db is None:
         raise click.UsageError("Missing option '--db'.")
@@ -233,7 +242,9 @@ def _working(
             code="path_not_found",
         )
     with open_store(db) as opened:
-        yield Agents(opened.store, place, model)
+        show_problems(AgentLibrary(place).reload())
+        with model() as client:
+            yield Agents(opened.store, place, client)
 
 
 def _folder(db: str | None, folder: str | None) -> Path:
@@ -253,9 +264,3 @@ def _model(url: str | None, *, wanted: bool) -> Iterator[ModelClient | None]:
     options: dict[str, Any] = {} if url is None else {"base_url": url}
     with OpenAIModel(api_key_variable=variable, **options) as model:
         yield model
-
-
-def _show_problems(working: Agents) -> None:
-    from .agents_text import show_problems  # noqa: PLC0415 - slow to import
-
-    show_problems(working.problems)
