@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 import hedgerow as hr
 from hedgerow.agents import AgentDefinition, DefinitionError, Problem, load_definition
 from hedgerow.agents.positions import Positions
-from hedgerow.agents.reading import tomllib
+from hedgerow.agents.reading import read_definition, tomllib
 from hedgerow.agents.schedule import period_of
 
 LINKER = """\
@@ -318,6 +318,11 @@ def test_a_file_that_is_no_toml(write: Write, text: str | bytes, problem: str) -
     assert shown(write(text)) == [f"linker.toml:{problem}"]
 
 
+@pytest.mark.parametrize("depth", [100, 200, 300, 400, 500, 1_000])
+def test_arrays_as_deep_as_they_can_be_read(write: Write, depth: int) -> None:
+    assert len(problems(write(f"a = {'[' * depth}{']' * depth}\n{SHORT}"))) == 1
+
+
 def test_a_number_too_long_to_read(write: Write) -> None:
     [problem] = problems(write("a = " + "9" * 5_000))
     assert problem.message.startswith("this is no TOML: Exceeds the limit (4300 digits)")
@@ -359,6 +364,24 @@ def test_a_problem_is_plain_data(write: Write) -> None:
     error = DefinitionError((problem,))
     again = pickle.loads(pickle.dumps(error))
     assert (again.problems, str(again), again.code) == ((problem,), str(error), error.code)
+
+
+@given(st.data())
+def test_any_text_is_a_definition_or_has_problems_within_it(data: st.DataObject) -> None:
+    text = LINKER
+    for _ in range(data.draw(st.integers(1, 4))):
+        start, end = sorted((data.draw(st.integers(0, len(text))), data.draw(st.integers(0, 500))))
+        part = data.draw(st.sampled_from(["", *'[]{}="\\\n#,-.é0a', '"""', "\0", text[start:end]]))
+        text = text[:start] + part + text[end:]
+    reading = read_definition(
+        Path("linker.toml"), lambda file: (text if file.suffix == ".toml" else TEMPLATE).encode()
+    )
+    assert (reading.definition is None) == bool(reading.problems)
+    lines = text.split("\n")
+    for problem in reading.problems:
+        if problem.file.suffix == ".toml":
+            assert problem.line <= len(lines)
+            assert problem.column <= len(lines[problem.line - 1]) + 1
 
 
 # Where things stand
