@@ -160,6 +160,27 @@ def test_a_template_that_is_gone_spoils_its_agent_until_it_is_back(
     assert library.definitions["linker"].template == "two"
 
 
+def test_a_file_that_could_not_be_read_is_read_when_it_can_be(
+    folder: Folder, library: AgentLibrary, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder.agent("linker.toml")
+
+    def refuse(path: Path) -> bytes:
+        raise PermissionError(13, "Permission denied", str(path))
+
+    problem = (
+        "linker.toml:1:1: cannot be read (Permission denied); check the file and its permissions"
+    )
+    with monkeypatch.context() as patched:
+        patched.setattr(Path, "read_bytes", refuse)
+        assert reloaded(library) == [problem]
+        assert reloaded(library) == []
+    assert library.definitions == {}
+    assert reloaded(library) == []
+    assert list(library.definitions) == ["linker"]
+    assert library.problems == ()
+
+
 def test_a_file_that_is_gone_takes_its_agent_with_it(folder: Folder, library: AgentLibrary) -> None:
     folder.agent("linker.toml")
     folder.agent("weaver.toml", pipeline="al")

@@ -78,6 +78,9 @@ def rejected(text: str, **options: Any) -> Rejected:
         ('[{"op": "weight", "key": "a", "value": 1}]', Weight("a", 1.0)),
         ('{"actions": [{"op": "note", "text": "a\nb"}]}', Note("a\nb")),
         ('{"actions": [{"op": "link-add", "a": "x", "b": "y", "strength": null}]}', LinkAdd("x", "y")),
+        ('So: {"actions": [{"op": "delete", "key": "a"}]} is all.', Delete("a")),
+        ('JSON { "actions" : [{"op": "delete", "key": "a"}]}', Delete("a")),
+        ('NOTE {"actions": []}', Note('{"actions": []}')),
         (
             '{"actions": [{"op": "write-node", "key": "a", "content": "\\r\\nb\\r\\nc", '
             '"covers": ["k", "k"]}]}',
@@ -224,6 +227,14 @@ def test_everything_is_read_in_its_order() -> None:
     assert reply.notes == ("f",)
 
 
+def test_json_may_begin_anywhere_and_end_lines_later() -> None:
+    reply = parse('So: {\n"actions": [\n{"op": "delete", "key": "a"}]} and\nDELETE b')
+    assert [(action, action.line) for action in reply.actions] == [
+        (Delete("a"), 3),
+        (Delete("b"), 4),
+    ]
+
+
 def test_a_block_that_is_not_closed_does_not_swallow_the_next() -> None:
     reply = parse("WRITE_NODE a\none\nREFINE b\ntwo\nEND_REFINE\nDELETE c")
     assert reply.actions == (Refine("b", "two"), Delete("c"))
@@ -265,6 +276,8 @@ def test_only_so_many() -> None:
          "(Expecting ':' delimiter: line 4 column 1 (char 36))"),
         ('{"action": []}', 'the reply is JSON without a list "actions"'),
         ('{"actions": {}}', 'the reply is JSON without a list "actions"'),
+        ('So: {"actions": [', "the reply is JSON that cannot be read (Expecting value: line 1 "
+         "column 18 (char 17))"),
         ("{}", 'the reply is JSON without a list "actions"'),
     ],
 )  # fmt: skip

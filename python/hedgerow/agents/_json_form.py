@@ -11,16 +11,24 @@ from ._nearest import nearest
 from ._text_form import Asked
 from .actions import ACTIONS, Rejected
 
-_START = re.compile(r'[ \t]*(?:\{[ \t]*(?:["}]|$)|\[[ \t]*(?:\{|$))')
+_START = re.compile(
+    r"""
+      ^[ \t]*(?: \{[ \t]*(?:["}]|$) | \[[ \t]*(?:\{|$) )
+    | \{\s*"actions"\s*:
+    """,
+    re.VERBOSE | re.MULTILINE,
+)
 _SPACE = re.compile(r"[ \t\n\r]*")
 
 # Models write line ends into strings as they are.
 _DECODER = json.JSONDecoder(strict=False)
 
 
-def starts_json(line: str) -> bool:
-    """Whether a line begins an object, or an array of objects."""
-    return _START.match(line) is not None
+def json_starts(text: str) -> list[int]:
+    """Where JSON may begin: lines that begin an object or an array of objects, and `{"actions":`
+    wherever it stands.
+    """
+    return [found.start() for found in _START.finditer(text)]
 
 
 def read_json(text: str, start: int) -> tuple[list[Asked | Rejected], int]:

@@ -82,11 +82,15 @@ class TextForm:
     """Reads directives and blocks from lines, beginning at any."""
 
     def __init__(self, lines: Sequence[str]) -> None:
-        self._lines = lines
+        self.lines = lines
+
+    def has_directive(self, index: int) -> bool:
+        """Whether a line begins with a directive, right or wrong."""
+        return _DIRECTIVE.fullmatch(self.lines[index]) is not None
 
     def read(self, index: int) -> tuple[Asked | Rejected | None, int]:
         """Read what begins at a line: what it is, None for plain text, and the line after it."""
-        line = self._lines[index]
+        line = self.lines[index]
         found = _DIRECTIVE.fullmatch(line)
         if found is None:
             return _not_a_directive(index + 1, line), index + 1
@@ -98,17 +102,17 @@ class TextForm:
 
     def _block(self, index: int, name: str, rest: str) -> tuple[Asked | Rejected, int]:
         end, reason = self._end_of_block(index + 1, name)
-        text = "\n".join(self._lines[index:end])
+        text = "\n".join(self.lines[index:end])
         if reason:
             return Rejected(index + 1, text, reason, OPS[name]), end
-        inside = self._lines[index + 1 : end - 1]
+        inside = self.lines[index + 1 : end - 1]
         return _asked(index + 1, text, name, lambda: _block_values(name, rest, inside)), end
 
     def _end_of_block(self, index: int, name: str) -> tuple[int, str]:
         """The line after the block, and why it is none, or nothing."""
         closer = _CLOSERS[name]
-        for end in range(index, len(self._lines)):
-            mark = _MARK.match(self._lines[end])
+        for end in range(index, len(self.lines)):
+            mark = _MARK.match(self.lines[end])
             if mark is None or mark[2]:
                 continue
             if mark[3] == closer:
@@ -117,7 +121,7 @@ class TextForm:
                 return end + 1, f"line {end + 1} has {mark[3]} where {closer} should be"
             if not mark[1]:
                 return end, f"{closer} is missing before {mark[4]} in line {end + 1}"
-        return len(self._lines), f"{closer} is missing; all after it was taken for its text"
+        return len(self.lines), f"{closer} is missing; all after it was taken for its text"
 
 
 def _asked(line: int, text: str, name: str, values: Any) -> Asked | Rejected:

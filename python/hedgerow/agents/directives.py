@@ -23,9 +23,10 @@ from typing import Any
 from hedgerow.errors import HedgerowError
 
 from ._action_values import WrongActionError, action_of
-from ._json_form import read_json, starts_json
+from ._json_form import json_starts, read_json
 from ._text_form import Asked, TextForm, write_action
 from .actions import Action, Note, Rejected
+from .positions import Lines
 
 __all__ = ["Reply", "ReplyError", "parse_reply", "write_action"]
 
@@ -94,20 +95,19 @@ def _readable(text: str) -> str:
 
 def _everything(text: str) -> Iterator[Asked | Rejected]:
     """All that is asked for, in order."""
-    lines = text.split("\n")
-    form = TextForm(lines)
-    index = offset = 0
-    while index < len(lines):
-        if starts_json(lines[index]):
-            found, end = _json(text, offset)
+    form = TextForm(text.split("\n"))
+    lines = Lines(text)
+    json_at = {lines.line_and_column(start)[0] - 1: start for start in reversed(json_starts(text))}
+    index = 0
+    while index < len(form.lines):
+        if index in json_at and not form.has_directive(index):
+            found, end = _json(text, json_at[index])
             yield from found
-            after = text.count("\n", 0, end) + 1
+            index = lines.line_and_column(end)[0]
         else:
-            asked, after = form.read(index)
+            asked, index = form.read(index)
             if asked is not None:
                 yield asked
-        offset += sum(len(line) + 1 for line in lines[index:after])
-        index = after
 
 
 def _json(text: str, start: int) -> tuple[list[Asked | Rejected], int]:

@@ -91,9 +91,12 @@ def _read(path: Path, known: _File | None) -> _File:
     stamps: dict[Path, _Stamp] = {}
 
     def read(file: Path) -> bytes:
-        # Before its content: what changes meanwhile is read again next time.
-        stamps[file] = _stamp(file)
-        return file.read_bytes()
+        # What changes meanwhile is read again next time, and so is what cannot be read.
+        before = _stamp(file)
+        stamps[file] = None
+        data = file.read_bytes()
+        stamps[file] = before
+        return data
 
     reading = read_definition(path, read)
     same = known is not None and (reading.sha, reading.problems) == (

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
+from collections.abc import Callable
 from typing import NamedTuple
 
 Path = tuple[str | int, ...]
@@ -151,25 +152,28 @@ class _Finder:
                 self._next += 1
 
     def _array(self, path: Path) -> None:
-        self._next += 1
-        index = 0
-        while not self._sees("]") and self._token() is not None:
-            if self._sees("\n", ","):
-                self._next += 1
-                continue
-            element = (*path, index)
-            self._places[element] = Place(self._offset(), self._offset())
-            self._value(element)
-            index += 1
-        self._next += 1
+        count = 0
+
+        def element() -> None:
+            nonlocal count
+            at = (*path, count)
+            self._places[at] = Place(self._offset(), self._offset())
+            self._value(at)
+            count += 1
+
+        self._inside("]", element)
 
     def _inline_table(self, path: Path) -> None:
+        self._inside("}", lambda: self._pair(path))
+
+    def _inside(self, closer: str, one: Callable[[], None]) -> None:
+        """Walk over what stands between brackets, a step at least each time."""
         self._next += 1
-        while not self._sees("}") and self._token() is not None:
-            if self._sees("\n", ","):
-                self._next += 1
-            else:
-                self._pair(path)
+        while not self._sees(closer) and self._token() is not None:
+            before = self._next
+            if not self._sees("\n", ","):
+                one()
+            self._next = max(self._next, before + 1)
         self._next += 1
 
 

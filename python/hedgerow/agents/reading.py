@@ -78,21 +78,22 @@ def read_definition(file: Path, read: Read = Path.read_bytes) -> Reading:
         # The line ends of Windows are no part of any value.
         source_text = data.decode("utf-8-sig").replace("\r\n", "\n")
         values = tomllib.loads(source_text)
+        source = Source(file, source_text)
     except UnicodeDecodeError as error:
         return _unusable(file, data, Problem(file, *_place_of(data, error), _NOT_UTF8))
     except (ValueError, RecursionError) as error:
         return _unusable(file, data, _syntax_problem(file, source_text, error))
-    return _Reader(file, data, source_text, read).reading(values)
+    return _Reader(source, data, read).reading(values)
 
 
 class _Reader:
     """Reads one file that is TOML."""
 
-    def __init__(self, file: Path, data: bytes, source_text: str, read: Read) -> None:
-        self._file = file
+    def __init__(self, source: Source, data: bytes, read: Read) -> None:
+        self._source = source
+        self._file = source.file
         self._read = read
-        self._source = Source(file, source_text)
-        self._files = [file]
+        self._files = [source.file]
         self._hash = sha256(data)
         self._template_problems: list[Problem] = []
 
