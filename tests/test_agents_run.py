@@ -395,6 +395,19 @@ def test_serving_waits_between_ticks_and_survives_a_store_that_fails(folder, cap
     assert caplog.text.count("the agents could do nothing, and try again later") == 2
 
 
+def test_serving_tells_the_logger_what_was_done(folder, caplog):
+    put_agent(folder, "good")
+    put_agent(folder, "poor")
+    working = agents(garden("ab"), folder, "WEIGHT a 1", ModelTransient("busy"))
+    (folder / "bad.toml").write_text("schema = 2")
+    with caplog.at_level(logging.INFO, "hedgerow"):
+        serve(working, sleep=lambda _: working.stop())
+    problem, *_, good, poor = (record.getMessage() for record in caplog.records)
+    assert problem.startswith(f"{folder / 'bad.toml'}:1:")
+    assert good == "the agent good: ok, 1 actions applied"
+    assert poor == "the agent poor failed: busy"
+
+
 def test_a_dry_run_stores_nothing(folder):
     put_agent(folder)
     store = garden("ab")

@@ -22,17 +22,31 @@ TICK_S = 60.0
 """How long to wait when no agent is due."""
 
 
+def log_tick(tick: Tick) -> None:
+    """Log what a tick did: problems and failures as warnings, what went well as information."""
+    for problem in tick.problems:
+        _LOG.warning("%s", problem)
+    report = tick.report
+    if report is None:
+        return
+    if report.status == "failed":
+        _LOG.warning("the agent %s failed: %s", report.agent, report.error)
+    else:
+        done = len(report.applied)
+        _LOG.info("the agent %s: %s, %d actions applied", report.agent, report.status, done)
+
+
 def serve(
     agents: Agents,
     *,
     tick_s: float = TICK_S,
     sleep: Callable[[float], object] | None = None,
-    on_tick: Callable[[Tick], None] = lambda _: None,
+    on_tick: Callable[[Tick], None] = log_tick,
 ) -> None:
     """Tick until `agents.stop()` is called: at once after a run, else every `tick_s` seconds.
 
-    `sleep(seconds)` waits between ticks; by default until then or until the stop. A tick that
-    fails, for the store is busy or a disk is full, is logged and tried again. A run that is under
+    `sleep(seconds)` waits between ticks; by default until then or until the stop. `on_tick` gets
+    each tick; by default it goes to the logger "hedgerow". A tick that fails, for the store is busy or a disk is full, is logged and tried again. A run that is under
     way when it is to stop may take a few seconds more, then it is given up.
     """
     wait = agents.stopped.wait if sleep is None else sleep

@@ -116,5 +116,5 @@ def _show_actions(
 def _last(run: AgentRun | None) -> str:
     if run is None:
         return "never"
-    at = datetime.fromtimestamp(run.started, timezone.utc).strftime("%Y-%m-%d %H:%M")
+    at = datetime.fromtimestamp(run.started, timezone.utc).strftime("%Y-%m-%d %H:%MZ")
     return f"{at} {run.status}"
