@@ -95,3 +95,8 @@ def definition(**fields: Any) -> AgentDefinition:
         "period_s": DAY,
     }
     return AgentDefinition(**(usual | fields))
+
+
+def states(working: Agents, now: int) -> dict[str, str]:
+    """The state of each agent at a time."""
+    return {status.definition.name: status.verdict.word for status in working.statuses(now)}

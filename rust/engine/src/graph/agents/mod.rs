@@ -4,6 +4,7 @@
 mod action;
 mod apply;
 mod claims;
+mod effects;
 mod runs;
 
 pub use action::Action;
