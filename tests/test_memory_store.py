@@ -220,7 +220,9 @@ class TestSync:
         assert keys(root) == ["a.md", "b.md", "d.md"]
         assert read == ["b.md", "d.md"]
 
-    def test_a_store_that_is_deleted_or_damaged_is_made_again(self, root: hr.MemoryRoot) -> None:
+    def test_a_store_that_is_deleted_or_damaged_is_made_again(
+        self, root: hr.MemoryRoot, caplog: pytest.LogCaptureFixture
+    ) -> None:
         put(root.path, "a.md", "[[b]]")
         put(root.path, "b.md", "x")
         assert len(edges(root)) == 1
@@ -231,7 +233,11 @@ class TestSync:
             file.unlink()
         (root.path / ".hedgerow" / "store.db").write_bytes(b"no database at all" * 99)
         put(root.path, "c.md", "x")
-        assert keys(root) == ["a.md", "b.md", "c.md"]
+        with caplog.at_level(logging.WARNING, "hedgerow"):
+            assert keys(root) == ["a.md", "b.md", "c.md"]
+        assert "made anew from the files without the visits it knew of, and kept as" in caplog.text
+        kept = root.path / ".hedgerow" / "store.db.damaged"
+        assert kept.read_bytes().startswith(b"no database at all")
         (root.path / ".hedgerow" / "nodes.json").write_text('{"version": 1, "files": {"a.md": 3}}')
         assert len(edges(root)) == 1
 
@@ -317,11 +323,13 @@ class TestSearch:
         result = root.query("search:hawthorn,mode=hybrid")
         assert result.keys == ["a.md"]
         assert result.warnings == [
-            "search: mode=hybrid has no embedder and searches by words alone"
+            "search: mode=hybrid has no ranking by meaning and searches by words alone"
         ]
         result = root.query("search:hawthorn,mode=semantic")
         assert result.keys == []
-        assert result.warnings == ["search: mode=semantic finds nothing without an embedder"]
+        assert result.warnings == [
+            "search: mode=semantic has no ranking by meaning and finds nothing"
+        ]
 
 
 class TestLink:

@@ -77,7 +77,7 @@ def _show_problems(console: Console, graph: RootGraph) -> None:
         _show_list(console, f"{plural(len(lines), 'link')} to no memory:", lines)
     if graph.skips:
         lines = [str(skip) for skip in graph.skips]
-        _show_list(console, f"{plural(len(lines), 'thing')} not as written:", lines)
+        _show_list(console, f"{plural(len(lines), 'problem')} in what was read:", lines)
 
 
 def _show_list(console: Console, heading: str, lines: Sequence[str]) -> None:

@@ -10,6 +10,7 @@ from hedgerow import PipelineError, parse_pipeline
 
 from .output import write_json
 from .params import TEXT
+from .roots import RootCommand
 from .stores import open_store, store_options, time_option
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ SHOWN = ("type", "weight", "timestamp")
 """What is shown of each node, where the pipeline does not say."""
 
 
-@click.command("query", short_help="Select memories by a pipeline.")
+@click.command("query", cls=RootCommand, short_help="Select memories by a pipeline.")
 @click.argument("words", metavar="[PIPELINE] [TERMS]...", type=TEXT, nargs=-1)
 @click.option(
     "-p",

@@ -15,6 +15,7 @@ import click
 from hedgerow import IndexFileError, Store, parse_question_date
 
 from .params import TEXT
+from .progress import progress_bar
 from .roots import NO_ROOT, open_root, root_option
 
 if TYPE_CHECKING:
@@ -88,7 +89,9 @@ def open_store(
     """Open the store that is meant, which must be there; without a name, the nearest root's."""
     if db is None:
         with open_root(root, target_url, remote_url, NO_ROOT) as memory:
-            yield OpenStore(memory.store(), memory, {"root": str(memory.path)})
+            with progress_bar("Reading") as progress:
+                store = memory.store(progress=progress)
+            yield OpenStore(store, memory, {"root": str(memory.path)})
         return
     if root:
         raise click.UsageError(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from contextlib import suppress
 from dataclasses import dataclass
@@ -13,6 +14,8 @@ from hedgerow.pipeline import Store
 
 from .config import Config
 from .names import DERIVED
+
+_logger = logging.getLogger("hedgerow")
 
 _OF_NO_USE = frozenset({"index_damaged", "not_an_index"})
 
@@ -92,24 +95,31 @@ def is_of_no_use(error: IndexFileError) -> bool:
 
 
 def open_store_to_write(derived: Derived) -> Store:
-    """Open the store, made anew where the file is damaged or something else."""
+    """Open the store, made anew where the file is damaged or something else.
+
+    It alone knows of visits, so what it was is kept beside it, and a warning says so.
+    """
     try:
         return Store.open(derived.store)
     except IndexFileError as error:
         if not is_of_no_use(error):
             raise
-        discard_store(derived)
+        kept = derived.store.with_name(f"{derived.store.name}.damaged")
+        _logger.warning(
+            "%s; it is made anew from the files without the visits it knew of, and kept as %s",
+            error.message,
+            kept,
+        )
+        _remove(derived.node_state)
+        for suffix in ("", "-wal", "-shm"):
+            with suppress(FileNotFoundError):
+                derived.store.with_name(derived.store.name + suffix).replace(f"{kept}{suffix}")
         return Store.open(derived.store)
 
 
 def discard(derived: Derived) -> None:
     """Remove the index and its ledger; only who holds the lock may."""
     _remove(derived.ledger, derived.index)
-
-
-def discard_store(derived: Derived) -> None:
-    """Remove the store and what is known of it; only who holds the lock may."""
-    _remove(derived.node_state, derived.store)
 
 
 def _remove(*paths: Path) -> None:

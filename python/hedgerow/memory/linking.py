@@ -112,4 +112,4 @@ def _leads_to(state: NodeState, a: str, b: str, relation: str) -> Callable[[Any]
 
 
 def _names(state: NodeState) -> Names:
-    return Names({path: record.title for path, record in state.nodes().items()})
+    return Names(state.titles())

@@ -7,7 +7,7 @@ the next sync reads every file.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -79,13 +79,25 @@ class NodeState:
         """Give the records of files that are nodes."""
         return {path: record for path, record in self.records.items() if record.digest}
 
-    def edges(self) -> tuple[dict[tuple[str, str, str], float], list[tuple[str, str]]]:
-        """Give the strength of each edge by (source, target, relation), and unresolved links."""
+    def titles(self) -> dict[str, str]:
+        """Give the title of each node by its path: what names of files are found by."""
+        return {path: record.title for path, record in self.records.items() if record.digest}
+
+    def edges(
+        self, sources: Collection[str] | None = None
+    ) -> tuple[dict[tuple[str, str, str], float], list[tuple[str, str]]]:
+        """Give the strength of each edge by (source, target, relation), and unresolved links.
+
+        With `sources`, those of these files alone.
+        """
         nodes = self.nodes()
-        names = Names({path: record.title for path, record in nodes.items()})
+        names = Names(self.titles())
         edges: dict[tuple[str, str, str], float] = {}
         unresolved = []
-        for path, record in sorted(nodes.items()):
+        for path in sorted(nodes if sources is None else nodes.keys() & set(sources)):
+            record = nodes[path]
+            if not record.links:
+                continue
             found, missing = resolved(record.links, path, names)
             edges |= {(path, to, relation): strength for (to, relation), strength in found.items()}
             unresolved += [(path, target) for target in dict.fromkeys(missing)]
@@ -94,6 +106,26 @@ class NodeState:
     def skips(self) -> list[Skip]:
         """Give what was reported of files, in path order."""
         return [skip for _, record in sorted(self.records.items()) for skip in record.skips]
+
+
+class StateCache:
+    """The state as it was last read, for as long as its file is the same."""
+
+    def __init__(self) -> None:
+        self._identity: tuple[Any, ...] = ()
+        self._state: NodeState | None = None
+
+    def load(self, file: Path, scope: str) -> NodeState | None:
+        """Give the state, as `NodeState.load` does; who changes it takes a copy."""
+        try:
+            status = file.stat()
+        except FileNotFoundError:
+            return None
+        identity = (str(file), scope, status.st_ino, status.st_mtime_ns, status.st_size)
+        if identity != self._identity:
+            self._state = NodeState.load(file, scope)
+            self._identity = identity
+        return self._state
 
 
 def _record(path: str, given: Any) -> Record:

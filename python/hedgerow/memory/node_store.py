@@ -15,10 +15,12 @@ from hedgerow.pipeline import QueryResult, Store
 from .config import Config
 from .derived import Derived
 from .links import STATED, Link, Names
+from .node_state import StateCache
 from .node_sync import current_state, sync_nodes
 from .results import RootGraph
 
 if TYPE_CHECKING:
+    from hedgerow.ingest.run import Progress
     from hedgerow.pipeline import Pipeline
 
     from .node_state import NodeState
@@ -36,6 +38,7 @@ class NodeStore:
         self._opening = threading.Lock()
         self._store: Store | None = None
         self._file: tuple[int, int] | None = None
+        self._cache = StateCache()
 
     def query(  # noqa: PLR0913 - what a query depends on
         self,
@@ -64,9 +67,9 @@ class NodeStore:
         _, unresolved = state.edges()
         return RootGraph(tuple(edges), tuple(unresolved), tuple(state.skips()))
 
-    def open(self, config: Config, *, sync: bool) -> Store:
+    def open(self, config: Config, *, sync: bool, progress: Progress | None = None) -> Store:
         """Give the open store, up to date with `sync`."""
-        self.state(config, sync=sync)
+        self.state(config, sync=sync, progress=progress)
         return self._opened(Derived.of(config))
 
     def close(self) -> None:
@@ -76,18 +79,18 @@ class NodeStore:
                 self._store.close()
             self._store = self._file = None
 
-    def state(self, config: Config, *, sync: bool) -> NodeState:
+    def state(self, config: Config, *, sync: bool, progress: Progress | None = None) -> NodeState:
         """Give what is known of the files, up to date with `sync`."""
         derived = Derived.of(config)
         if not sync:
-            state = current_state(derived)
+            state = current_state(derived, self._cache)
             if state is None:
                 raise IndexFileError(
                     f"{self._root} has no store yet; leave out --no-sync (sync=False) once",
                     code="index_not_found",
                 )
             return state
-        return sync_nodes(derived)
+        return sync_nodes(derived, self._cache, progress)
 
     def _opened(self, derived: Derived) -> Store:
         """Give the open store, opened again when its file was deleted and made anew."""
@@ -104,12 +107,11 @@ class NodeStore:
 
 def key_of(state: NodeState, name: str) -> str:
     """Give the file that a path, a name or a title means, as in `[[name]]`."""
-    nodes = state.nodes()
-    titles = {path: record.title for path, record in nodes.items()}
+    titles = state.titles()
     found = Names(titles).find(Link(checked_text(name, "key"), "", STATED), "")
     if found is not None:
         return found
-    near = get_close_matches(name, nodes, 1)
+    near = get_close_matches(name, titles, 1)
     hint = f"did you mean {near[0]!r}?" if near else "`hedgerow query all` lists what there is"
     raise InvalidInputError(
         f"there is no memory {name!r} in this root; {hint}", code="unknown_node"

@@ -20,7 +20,7 @@ from .ledger import digest_of
 from .links import links_in_fields, links_in_text
 from .listing import Listing, is_settled, list_files
 from .lock import locked
-from .node_state import NodeState, Record
+from .node_state import NodeState, Record, StateCache
 from .nodes import LONGEST_KEY, node_of
 
 if TYPE_CHECKING:
@@ -42,19 +42,19 @@ class _Reading:
     node: Node | None = None
 
 
-def sync_nodes(derived: Derived, progress: Progress | None = None) -> NodeState:
+def sync_nodes(derived: Derived, cache: StateCache, progress: Progress | None = None) -> NodeState:
     """Read what changed and write nodes and edges; give what is known of all files.
 
     Takes no lock where nothing changed. Raises HedgerowError when the store cannot be written;
     the next sync then reads every file.
     """
-    state = current_state(derived)
+    state = current_state(derived, cache)
     if state is not None and not _changes(state, list_files(derived.source_root)):
         return state
     with locked(derived.lock):
         listing = list_files(derived.source_root)
         with open_store_to_write(derived) as store:
-            state = current_state(derived)
+            state = current_state(derived, cache)
             if state is not None and store.query("all | count").count != len(state.nodes()):
                 state = None
             run = _Run(derived, store, state)
@@ -62,9 +62,9 @@ def sync_nodes(derived: Derived, progress: Progress | None = None) -> NodeState:
             return run.state
 
 
-def current_state(derived: Derived) -> NodeState | None:
+def current_state(derived: Derived, cache: StateCache) -> NodeState | None:
     """Give what is known of the files; None where there is no store, or it is uncertain."""
-    return NodeState.load(derived.node_state, derived.scope) if derived.store.exists() else None
+    return cache.load(derived.node_state, derived.scope) if derived.store.exists() else None
 
 
 def _changes(state: NodeState, listing: Listing) -> bool:
@@ -89,7 +89,10 @@ class _Run:
         self._strays = set(store.query("all").keys) if state is None else set[str]()
         self._under_way = state is None
         self._types: set[str] = set(store.types)
-        self.state = state or NodeState(derived.scope)
+        # Whose links are to be looked at anew; all, unless every name means what it meant.
+        self._changed: set[str] | None = None if state is None else set[str]()
+        self._titles = {} if state is None else state.titles()
+        self.state = NodeState(derived.scope, {} if state is None else dict(state.records))
 
     def update(self, listing: Listing, progress: Progress | None) -> None:
         """Read what changed, drop what is gone, and join what is linked."""
@@ -151,6 +154,8 @@ class _Run:
         ]
         if nodes or lost:
             self._begin()
+        if self._changed is not None:
+            self._changed |= {node.key for node in nodes}
         new = sorted({node.type for node in nodes} - self._types)
         if new:
             self._store._register(new)  # noqa: SLF001 - of the same package
@@ -187,10 +192,14 @@ class _Run:
 
     def _relink(self) -> None:
         """Make the edges those of the links, in one transaction."""
-        wanted, _ = self.state.edges()
+        if self._titles != self.state.titles():
+            self._changed = None
+        changed = self._changed
+        wanted, _ = self.state.edges(changed)
         there = {
             (source, target, relation): strength
             for source, target, relation, strength in self._store._edges()  # noqa: SLF001
+            if changed is None or source in changed
         }
         removed = [(*edge, there[edge]) for edge in there if edge not in wanted]
         added = [

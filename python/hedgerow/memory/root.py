@@ -256,13 +256,13 @@ class MemoryRoot:
         self._nodes.state(found, sync=True)
         return removed
 
-    def store(self, *, sync: bool = True) -> Store:
+    def store(self, *, sync: bool = True, progress: Progress | None = None) -> Store:
         """Give the open store whose nodes the files are, up to date with `sync`.
 
         Read it, and note visits there; nodes and edges are written through the files. It is
-        closed with the root.
+        closed with the root. `progress(done, total)` is told of files as they are read.
         """
-        return self._nodes.open(self._config(), sync=sync)
+        return self._nodes.open(self._config(), sync=sync, progress=progress)
 
     def resolve(self, name: str, *, sync: bool = True) -> str:
         """Give the path of the memory that a path, a name or a title means, as in `[[name]]`.

@@ -89,3 +89,42 @@ impl Store {
         *self.types.lock().unwrap_or_else(PoisonError::into_inner) = known;
     }
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+mod tests {
+    use super::*;
+    use crate::pipeline::{ProblemKind, parse_for};
+
+    #[test]
+    fn names_of_types() {
+        for good in ["a", "meeting-notes", "type_2", "straße", "会议"] {
+            assert_eq!(problem_of(good), None, "{good}");
+        }
+        for bad in [
+            "",
+            "A",
+            "two words",
+            "a.b",
+            "a,b",
+            "session",
+            &"x".repeat(65),
+        ] {
+            assert!(problem_of(bad).is_some(), "{bad:?}");
+        }
+    }
+
+    #[test]
+    fn registered_types_are_known_from_then_on_and_never_twice() {
+        let store = Store::in_memory().unwrap();
+        let parsed = || parse_for(&store, "type:bug,daily", &[]).unwrap();
+        assert_eq!(parsed().unwrap_err().kind, ProblemKind::UnknownValue);
+        store.register(&["bug", "daily", "bug"]).unwrap();
+        store.register(&["bug", "alarm"]).unwrap();
+        assert_eq!(store.read_types().unwrap(), ["alarm", "bug"]);
+        let pipeline = parsed().unwrap();
+        assert_eq!(pipeline.registered_types(), ["bug"]);
+        assert_eq!(pipeline.to_string(), "type:bug,daily");
+        assert!(store.register(&["Bug"]).is_err());
+    }
+}

@@ -100,8 +100,10 @@ impl Run<'_> {
     /// expects more than there are.
     fn warn_of_missing(&mut self, mode: Mode, found: usize) {
         let what = match (mode, found) {
-            (Mode::Hybrid, 1) => "mode=hybrid has no embedder and searches by words alone",
-            (Mode::Semantic, 0) => "mode=semantic finds nothing without an embedder",
+            (Mode::Hybrid, 1) => {
+                "mode=hybrid has no ranking by meaning and searches by words alone"
+            }
+            (Mode::Semantic, 0) => "mode=semantic has no ranking by meaning and finds nothing",
             _ => return,
         };
         self.warn(format!("search: {what}"));
