@@ -25,11 +25,11 @@ fn keys(list: &[&str]) -> Vec<String> {
     list.iter().map(ToString::to_string).collect()
 }
 
-fn begin(store: &Store, agent: &str, list: &[&str], last: Option<i64>) -> Option<i64> {
+fn begin(store: &Store, agent: &str, nodes: &[&str], last: Option<i64>) -> Option<i64> {
     let begun = store.begin_run(&Beginning {
         agent,
         definition: "sha",
-        keys: &keys(list),
+        keys: &keys(nodes),
         least: 1,
         last,
         now: NOW,
