@@ -235,6 +235,11 @@ def test_json_may_begin_anywhere_and_end_lines_later() -> None:
     ]
 
 
+def test_no_json_is_passed_over() -> None:
+    one, other = (json.dumps({"actions": [Delete(key).to_dict()]}) for key in "ab")
+    assert parse(f"{one} and {other}\n{one}{other}").actions == (Delete("a"), Delete("b")) * 2
+
+
 def test_a_block_that_is_not_closed_does_not_swallow_the_next() -> None:
     reply = parse("WRITE_NODE a\none\nREFINE b\ntwo\nEND_REFINE\nDELETE c")
     assert reply.actions == (Refine("b", "two"), Delete("c"))

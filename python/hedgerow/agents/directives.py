@@ -16,6 +16,7 @@ deliberately no way to ask for anything else.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -97,17 +98,27 @@ def _everything(text: str) -> Iterator[Asked | Rejected]:
     """All that is asked for, in order."""
     form = TextForm(text.split("\n"))
     lines = Lines(text)
-    json_at = {lines.line_and_column(start)[0] - 1: start for start in reversed(json_starts(text))}
+    starts = json_starts(text)
+
+    def json_behind(position: int) -> int | None:
+        """Where JSON begins at a place or behind it on its line."""
+        place = bisect_left(starts, position)
+        line = lines.line_and_column(position)[0]
+        same = place < len(starts) and lines.line_and_column(starts[place])[0] == line
+        return starts[place] if same else None
+
     index = 0
     while index < len(form.lines):
-        if index in json_at and not form.has_directive(index):
-            found, end = _json(text, json_at[index])
-            yield from found
-            index = lines.line_and_column(end)[0]
-        else:
+        start = None if form.has_directive(index) else json_behind(lines.start(index + 1))
+        if start is None:
             asked, index = form.read(index)
             if asked is not None:
                 yield asked
+        while start is not None:
+            found, end = _json(text, start)
+            yield from found
+            index = lines.line_and_column(end)[0]
+            start = json_behind(end)
 
 
 def _json(text: str, start: int) -> tuple[list[Asked | Rejected], int]:

@@ -50,6 +50,10 @@ class Lines:
         line = bisect_right(self._starts, offset)
         return line, offset - self._starts[line - 1] + 1
 
+    def start(self, line: int) -> int:
+        """Give the offset at which a line begins."""
+        return self._starts[line - 1]
+
 
 class Positions(Lines):
     """The places of a TOML text, by path."""

@@ -56,12 +56,10 @@ Read = Callable[[Path], bytes]
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What a file came to: a definition, or problems. `files` are those it depends on, there or
-    not; `name_at` is the line and the column of its name.
+    """What a file came to: a definition, or problems; `name_at` is the line and the column of its
+    name.
     """
 
-    file: Path
-    files: tuple[Path, ...]
     sha: str
     definition: AgentDefinition | None
     problems: tuple[Problem, ...]
@@ -73,16 +71,16 @@ def read_definition(file: Path, read: Read = Path.read_bytes) -> Reading:
     try:
         data = read(file)
     except OSError as error:
-        return _unusable(file, b"", Problem(file, 1, 1, _refusal(error)))
+        return _unusable(b"", Problem(file, 1, 1, _refusal(error)))
     try:
         # The line ends of Windows are no part of any value.
         source_text = data.decode("utf-8-sig").replace("\r\n", "\n")
         values = tomllib.loads(source_text)
         source = Source(file, source_text)
     except UnicodeDecodeError as error:
-        return _unusable(file, data, Problem(file, *_place_of(data, error), _NOT_UTF8))
+        return _unusable(data, Problem(file, *_place_of(data, error), _NOT_UTF8))
     except (ValueError, RecursionError) as error:
-        return _unusable(file, data, _syntax_problem(file, source_text, error))
+        return _unusable(data, _syntax_problem(file, source_text, error))
     return _Reader(source, data, read).reading(values)
 
 
@@ -93,7 +91,7 @@ class _Reader:
         self._source = source
         self._file = source.file
         self._read = read
-        self._files = [source.file]
+        self._template_file = source.file
         self._hash = sha256(data)
         self._template_problems: list[Problem] = []
 
@@ -118,8 +116,6 @@ class _Reader:
             definition = AgentDefinition(file=self._file, sha=sha, **taken)
         at = self._source.positions.of(("name",))
         return Reading(
-            self._file,
-            tuple(self._files),
             sha,
             definition,
             problems,
@@ -186,7 +182,7 @@ class _Reader:
 
     def _template_text(self, value: Any) -> str:
         file = self._file.parent / _inner_path(text("template")(value))
-        self._files.append(file)
+        self._template_file = file
         try:
             data = self._read(file)
         except FileNotFoundError as error:
@@ -217,7 +213,7 @@ class _Reader:
                 self._source.wrong_value(("prompt", "inline"), error, template)
             else:
                 at = Lines(template or "").line_and_column(found.offset)
-                problem = Problem(self._files[-1], *at, found.message, found.suggestion)
+                problem = Problem(self._template_file, *at, found.message, found.suggestion)
                 self._template_problems.append(problem)
 
     def _compare(self, listed: list[str], found: Sequence[Placeholder]) -> None:
@@ -361,8 +357,8 @@ def _syntax_problem(file: Path, source_text: str, error: Exception) -> Problem:
     return Problem(file, *at, f"this is no TOML: {_TOML_PLACE.sub('', str(error))}")
 
 
-def _unusable(file: Path, data: bytes, problem: Problem) -> Reading:
-    return Reading(file, (file,), sha256(data).hexdigest(), None, (problem,))
+def _unusable(data: bytes, problem: Problem) -> Reading:
+    return Reading(sha256(data).hexdigest(), None, (problem,))
 
 
 def _order(problem: Problem) -> tuple[int, int]:
