@@ -20,7 +20,7 @@ from .actions import (
     WriteNode,
 )
 from .daemon import serve, stopped_by_signals
-from .definition import AgentDefinition, DefinitionError, Problem, load_definition
+from .definition import AgentDefinition, Bounds, DefinitionError, Problem, load_definition
 from .directives import Reply, ReplyError, parse_reply, write_action
 from .due import Verdict
 from .library import AgentLibrary
@@ -49,6 +49,7 @@ __all__ = [
     "AgentRun",
     "AgentStatus",
     "Agents",
+    "Bounds",
     "Categorize",
     "DefinitionError",
     "Delete",

@@ -8,9 +8,10 @@ from pathlib import Path
 
 from hedgerow.pipeline import Pipeline
 
+from .actions import ACTIONS
 from .problems import DefinitionError, Problem
 
-__all__ = ["AgentDefinition", "DefinitionError", "Problem", "load_definition"]
+__all__ = ["AgentDefinition", "Bounds", "DefinitionError", "Problem", "load_definition"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,14 +43,26 @@ class AgentDefinition:
     max_actions: int = 50
 
 
-def load_definition(path: str | PathLike[str]) -> AgentDefinition:
-    """Read an agent's file and the template it names.
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """What a store allows its agents: the types registered there, and the actions it can do.
+
+    `place` is what the store is called where an action is refused.
+    """
+
+    types: tuple[str, ...] = ()
+    actions: tuple[str, ...] = ACTIONS
+    place: str = "a store"
+
+
+def load_definition(path: str | PathLike[str], bounds: Bounds = Bounds()) -> AgentDefinition:
+    """Read an agent's file and the template it names; `bounds` are those of its store.
 
     Raises DefinitionError with everything that is wrong with them.
     """
     from .reading import read_definition  # noqa: PLC0415 - it makes what this module defines
 
-    reading = read_definition(Path(path))
+    reading = read_definition(Path(path), bounds=bounds)
     if reading.definition is None:
         raise DefinitionError(reading.problems)
     return reading.definition

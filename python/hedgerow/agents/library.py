@@ -12,7 +12,7 @@ from os import PathLike
 from pathlib import Path
 from types import MappingProxyType
 
-from .definition import AgentDefinition, Problem
+from .definition import AgentDefinition, Bounds, Problem
 from .reading import Reading, read_definition
 
 __all__ = ["AgentLibrary"]
@@ -42,11 +42,16 @@ class _State:
 
 class AgentLibrary:
     """The definitions `*.toml` of one folder, none of the folders in it. Nothing is read before
-    `reload`.
+    `reload`. `bounds` are those of the store they work on.
     """
 
-    def __init__(self, folder: str | PathLike[str]) -> None:
+    def __init__(
+        self,
+        folder: str | PathLike[str],
+        bounds: Bounds = Bounds(),  # noqa: B008 - it is frozen
+    ) -> None:
         self.folder = Path(folder)
+        self._bounds = bounds
         self._state = _State({}, {}, ())
 
     @property
@@ -76,7 +81,7 @@ class AgentLibrary:
             problems = tuple(dict.fromkeys([problem, *before.problems]))
             self._state = _State(before.files, before.in_use, problems)
         else:
-            files = {path: _read(path, before.files.get(path)) for path in paths}
+            files = {path: _read(path, before.files.get(path), self._bounds) for path in paths}
             self._state = _accepted(files, before.in_use)
         return [problem for problem in self._state.problems if problem not in before.problems]
 
@@ -85,7 +90,7 @@ def _is_definition(path: Path) -> bool:
     return path.suffix == ".toml" and not path.name.startswith(".")
 
 
-def _read(path: Path, known: _File | None) -> _File:
+def _read(path: Path, known: _File | None, bounds: Bounds) -> _File:
     if known is not None and known.unchanged():
         return known
     stamps: dict[Path, _Stamp] = {}
@@ -98,7 +103,7 @@ def _read(path: Path, known: _File | None) -> _File:
         stamps[file] = before
         return data
 
-    reading = read_definition(path, read)
+    reading = read_definition(path, read, bounds)
     same = known is not None and (reading.sha, reading.problems) == (
         known.reading.sha,
         known.reading.problems,

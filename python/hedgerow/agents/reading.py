@@ -18,7 +18,7 @@ from hedgerow.pipeline import Pipeline, parse_pipeline
 
 from ._nearest import nearest
 from .actions import ACTIONS
-from .definition import AgentDefinition
+from .definition import AgentDefinition, Bounds
 from .fields import Source, Table, WrongValueError, count, flag, seconds, shown, text
 from .placeholders import Placeholder, TemplateMistake, mistake, named, scan
 from .positions import Lines
@@ -66,8 +66,12 @@ class Reading:
     name_at: tuple[int, int] = (1, 1)
 
 
-def read_definition(file: Path, read: Read = Path.read_bytes) -> Reading:
-    """Read one file, and the template it names, with `read`."""
+def read_definition(
+    file: Path,
+    read: Read = Path.read_bytes,
+    bounds: Bounds = Bounds(),  # noqa: B008 - it is frozen
+) -> Reading:
+    """Read one file, and the template it names, with `read`; `bounds` are those of its store."""
     try:
         data = read(file)
     except OSError as error:
@@ -81,13 +85,14 @@ def read_definition(file: Path, read: Read = Path.read_bytes) -> Reading:
         return _unusable(data, Problem(file, *_place_of(data, error), _NOT_UTF8))
     except (ValueError, RecursionError) as error:
         return _unusable(data, _syntax_problem(file, source_text, error))
-    return _Reader(source, data, read).reading(values)
+    return _Reader(source, data, read, bounds).reading(values)
 
 
 class _Reader:
     """Reads one file that is TOML."""
 
-    def __init__(self, source: Source, data: bytes, read: Read) -> None:
+    def __init__(self, source: Source, data: bytes, read: Read, bounds: Bounds) -> None:
+        self._bounds = bounds
         self._source = source
         self._file = source.file
         self._read = read
@@ -108,7 +113,7 @@ class _Reader:
         if prompt:
             taken |= self._prompt(prompt)
         if execution:
-            taken |= _execution(execution)
+            taken |= self._execution(execution)
         problems = (*sorted(self._source.problems, key=_order), *self._template_problems)
         sha = self._hash.hexdigest()
         definition = None
@@ -140,9 +145,49 @@ class _Reader:
     def _query(self, query: Table) -> dict[str, Any]:
         query.needs("pipeline", 'pipeline = "all | limit:20"')
         return {
-            "pipeline": query.take("pipeline", _pipeline, None),
+            "pipeline": query.take("pipeline", self._pipeline, None),
             "min_results": query.take("min_results", count("min_results"), 1),
         }
+
+    def _pipeline(self, value: Any) -> Pipeline:
+        written = text("pipeline")(value)
+        try:
+            pipeline = parse_pipeline(written, types=self._bounds.types)
+        except PipelineError as error:
+            message = error.message.partition("\n")[0]
+            meant = f'; did you mean "{error.suggestion}"?'
+            raise WrongValueError(
+                message.removesuffix(meant), error.suggestion, error.start
+            ) from error
+        if pipeline.to_string().endswith("| count"):
+            message = "an agent works on nodes, and count gives a number; leave it out"
+            raise WrongValueError(message, index=written.rindex("count"))
+        return pipeline
+
+    def _execution(self, execution: Table) -> dict[str, Any]:
+        execution.needs("model", 'model = "…", a name that the model client knows')
+        on_demand: tuple[str, int | None] = ("on-demand", None)
+        schedule, period = execution.take("schedule", _schedule, on_demand)
+        return {
+            "model": execution.take("model", text("model"), ""),
+            "actions": tuple(dict.fromkeys(execution.take_each("actions", self._action) or ())),
+            "schedule": schedule,
+            "period_s": period,
+            "max_runs_per_period": execution.take(
+                "max_runs_per_period", count("max_runs_per_period"), 1
+            ),
+            "timeout_s": execution.take("timeout_s", seconds("timeout_s", _LONGEST_TIMEOUT), 120.0),
+            "max_actions": execution.take("max_actions", count("max_actions"), 50),
+        }
+
+    def _action(self, op: str) -> str:
+        if op not in ACTIONS:
+            message = f"there is no action {shown(op)}; there are {', '.join(ACTIONS)}"
+            raise WrongValueError(message, nearest(op, ACTIONS))
+        if op not in self._bounds.actions:
+            known = ", ".join(self._bounds.actions)
+            raise WrongValueError(f"no agent of {self._bounds.place} can {op}; it can {known}")
+        return op
 
     def _prompt(self, prompt: Table) -> dict[str, Any]:
         max_chars = prompt.take("max_chars", count("max_chars"), 60_000)
@@ -230,23 +275,6 @@ class _Reader:
                 self._source.wrong_value(path, WrongValueError(message), listed)
 
 
-def _execution(execution: Table) -> dict[str, Any]:
-    execution.needs("model", 'model = "…", a name that the model client knows')
-    on_demand: tuple[str, int | None] = ("on-demand", None)
-    schedule, period = execution.take("schedule", _schedule, on_demand)
-    return {
-        "model": execution.take("model", text("model"), ""),
-        "actions": tuple(dict.fromkeys(execution.take_each("actions", _action) or ())),
-        "schedule": schedule,
-        "period_s": period,
-        "max_runs_per_period": execution.take(
-            "max_runs_per_period", count("max_runs_per_period"), 1
-        ),
-        "timeout_s": execution.take("timeout_s", seconds("timeout_s", _LONGEST_TIMEOUT), 120.0),
-        "max_actions": execution.take("max_actions", count("max_actions"), 50),
-    }
-
-
 def _schema(value: Any) -> int:
     number = isinstance(value, int) and not isinstance(value, bool)
     if number and value > _SCHEMA:
@@ -274,20 +302,6 @@ def _like_a_name(word: str) -> str | None:
     return name if _NAME.fullmatch(name) else None
 
 
-def _pipeline(value: Any) -> Pipeline:
-    written = text("pipeline")(value)
-    try:
-        pipeline = parse_pipeline(written)
-    except PipelineError as error:
-        message = error.message.partition("\n")[0]
-        meant = f'; did you mean "{error.suggestion}"?'
-        raise WrongValueError(message.removesuffix(meant), error.suggestion, error.start) from error
-    if pipeline.to_string().endswith("| count"):
-        message = "an agent works on nodes, and count gives a number; leave it out"
-        raise WrongValueError(message, index=written.rindex("count"))
-    return pipeline
-
-
 def _inner_path(name: str) -> str:
     """The path of a template, which may not leave the folder of its agent."""
     parts = PurePosixPath(name.replace("\\", "/")).parts
@@ -307,13 +321,6 @@ def _placeholder_label(written: str) -> str:
     if wrong:
         raise WrongValueError(*wrong)
     return name if key is None else f"{name}:{key}"
-
-
-def _action(op: str) -> str:
-    if op not in ACTIONS:
-        message = f"there is no action {shown(op)}; there are {', '.join(ACTIONS)}"
-        raise WrongValueError(message, nearest(op, ACTIONS))
-    return op
 
 
 def _schedule(value: Any) -> tuple[str, int | None]:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import logging
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from hedgerow._engine import _apply_run, _begin_run, _end_run, _rehearse, _unclaimed
+from hedgerow._engine import _begin_run, _end_run, _rehearse
 from hedgerow.errors import HedgerowError
 
 from .actions import Refine, Rejected
@@ -17,6 +16,7 @@ from .asking import RunStopped, ask
 from .directives import Reply, parse_reply, write_action
 from .instructions import instructions
 from .models import ModelPermanent, ModelReply, ModelRequest, ModelTransient
+from .places import Harvest
 from .prompting import Desk
 from .reports import DryRun, RunReport
 from .template import render
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from .actions import Action
     from .definition import AgentDefinition
     from .models import ModelClient
+    from .places import Place
     from .runs import Standing
 
 __all__ = ["CLAIM_MARGIN_S", "dry_run", "run_once"]
@@ -43,7 +44,7 @@ _OVER = (
 
 
 def run_once(  # noqa: PLR0913 - what a run depends on
-    store: Store,
+    place: Place,
     definition: AgentDefinition,
     model: ModelClient,
     standing: Standing,
@@ -57,13 +58,13 @@ def run_once(  # noqa: PLR0913 - what a run depends on
     when the store cannot be written; the run then counts as failed once its time is up.
     """
     started = clock()
-    found = _unclaimed(store, definition.pipeline, started)
-    run = _begin(store, definition, found, standing, started)
+    found = place.select(definition.pipeline, started)
+    run = _begin(place, definition, found, standing, started)
     if run is None:
         why = _why_idle(len(found.keys), _least(definition))
         return RunReport(definition.name, "idle", error=why)
     try:
-        question = _Question.about(store, definition, run.keys, found.pairs, started)
+        question = _Question.about(place.store(), definition, run.keys, found.pairs, started)
         answer = ask(model, question.request, stop)
         return run.end(question, answer, question.read(answer), clock())
     except RunStopped:
@@ -77,13 +78,14 @@ def run_once(  # noqa: PLR0913 - what a run depends on
 
 
 def dry_run(
-    store: Store, definition: AgentDefinition, model: ModelClient | None, *, now: int
+    place: Place, definition: AgentDefinition, model: ModelClient | None, *, now: int
 ) -> DryRun:
     """Say what a run would ask, and with a model what it would do; nothing is stored.
 
     Raises what the model raises, and ReplyError for a reply that cannot be read.
     """
-    found = _unclaimed(store, definition.pipeline, now)
+    found = place.select(definition.pipeline, now)
+    store = place.store()
     name, keys = definition.name, tuple(found.keys)
     if len(keys) < _least(definition):
         return DryRun(name, keys)
@@ -159,7 +161,7 @@ class _Question:
 class _Run:
     """A run that has begun: its number, and the nodes it has claimed."""
 
-    store: Store
+    place: Place
     definition: AgentDefinition
     number: int
     keys: tuple[str, ...]
@@ -167,17 +169,18 @@ class _Run:
     def end(self, question: _Question, answer: ModelReply, reply: Reply, now: int) -> RunReport:
         """Apply it, in one transaction."""
         cut = set(question.cut)
-        reasons = _apply_run(
-            self.store,
+        harvest = Harvest(
             self.number,
-            now=now,
-            actions=[(action, action.line, _json(action.to_dict())) for action in reply.actions],
-            rejected=[(one.line, _json(one.text), one.reason) for one in reply.rejected],
-            visited=[key for key in self.keys if key not in cut],
-            shown=list(question.shown.items()),
-            tokens_in=answer.tokens_in or 0,
-            tokens_out=answer.tokens_out or 0,
+            self.definition.name,
+            now,
+            reply.actions,
+            reply.rejected,
+            tuple(key for key in self.keys if key not in cut),
+            question.shown,
+            answer.tokens_in or 0,
+            answer.tokens_out or 0,
         )
+        reasons = self.place.apply(harvest)
         if reasons is None:
             raise ModelTransient(_OVER)
         return RunReport(
@@ -201,23 +204,30 @@ class _Run:
             name = self.definition.name
             _LOG.warning("run %d of the agent %s failed", self.number, name, exc_info=error)
         permanent = isinstance(error, ModelPermanent)
-        _end_run(self.store, self.number, now=now, status="failed", error=what, permanent=permanent)
+        _end_run(
+            self.place.store(),
+            self.number,
+            now=now,
+            status="failed",
+            error=what,
+            permanent=permanent,
+        )
         return RunReport(self.definition.name, "failed", self.number, self.keys, error=what)
 
     def stop(self, now: int) -> RunReport:
         """Note that it was given up."""
-        _end_run(self.store, self.number, now=now, status="stopped")
+        _end_run(self.place.store(), self.number, now=now, status="stopped")
         return RunReport(self.definition.name, "stopped", self.number, self.keys)
 
 
 def _begin(
-    store: Store, definition: AgentDefinition, found: QueryResult, standing: Standing, now: int
+    place: Place, definition: AgentDefinition, found: QueryResult, standing: Standing, now: int
 ) -> _Run | None:
     least = _least(definition)
     if len(found.keys) < least:
         return None
     begun = _begin_run(
-        store,
+        place.store(),
         definition.name,
         definition.sha,
         found.keys,
@@ -226,7 +236,7 @@ def _begin(
         now=now,
         expires=now + int(definition.timeout_s) + CLAIM_MARGIN_S,
     )
-    return None if begun is None else _Run(store, definition, begun[0], tuple(begun[1]))
+    return None if begun is None else _Run(place, definition, begun[0], tuple(begun[1]))
 
 
 def _least(definition: AgentDefinition) -> int:
@@ -237,7 +247,3 @@ def _why_idle(found: int, least: int) -> str:
     if found < least:
         return f"its query finds {found} nodes that are free, and it wants {least}"
     return "another process runs it, or has claimed its nodes"
-
-
-def _json(value: object) -> str:
-    return json.dumps(value, ensure_ascii=False)

@@ -7,22 +7,24 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from os import PathLike
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hedgerow._engine import _last_visits, _resume_agent, _unclaimed
+from hedgerow._engine import _last_visits, _resume_agent
 from hedgerow.errors import InvalidInputError
+from hedgerow.pipeline import Store
 
 from .due import Verdict, due
 from .library import AgentLibrary
+from .places import StorePlace
 from .reports import DryRun, RunReport
 from .run import dry_run, run_once
 from .runs import ActionRecord, AgentRun, Standing, records_of, runs_of, standing_of
 
 if TYPE_CHECKING:
-    from hedgerow.pipeline import Store
-
     from .definition import AgentDefinition, Problem
     from .models import ModelClient
+    from .places import Place
 
 __all__ = ["AgentStatus", "Agents", "Tick"]
 
@@ -71,18 +73,23 @@ class Agents:
 
     def __init__(
         self,
-        store: Store,
+        store: Store | Place,
         folder: str | PathLike[str],
         model: ModelClient | None = None,
         *,
         clock: Callable[[], float] = time.time,
     ) -> None:
-        self._store = store
-        self._library = AgentLibrary(folder)
+        self._place = StorePlace(store) if isinstance(store, Store) else store
+        self._library = AgentLibrary(folder, self._place.bounds())
         self._model = model
         self._clock = clock
         self._stop = threading.Event()
         self.reload()
+
+    @property
+    def folder(self) -> Path:
+        """The folder of the definitions."""
+        return self._library.folder
 
     @property
     def definitions(self) -> dict[str, AgentDefinition]:
@@ -111,7 +118,7 @@ class Agents:
         """
         definition = self._definition(name)
         at = self._time(now)
-        return self._run(definition, standing_of(self._store, definition, at), at)
+        return self._run(definition, standing_of(self._place.store(), definition, at), at)
 
     def dry_run(self, name: str, now: int | None = None) -> DryRun:
         """Say what a run of an agent would ask and, with a model, do; nothing is stored.
@@ -119,7 +126,7 @@ class Agents:
         Raises InvalidInputError for a name that no agent has, and what the model raises.
         """
         definition = self._definition(name)
-        return dry_run(self._store, definition, self._model, now=self._time(now))
+        return dry_run(self._place, definition, self._model, now=self._time(now))
 
     def tick(self, now: int | None = None) -> Tick:
         """Read what changed in the folder, and run the agent that waited longest, if any is due."""
@@ -139,15 +146,15 @@ class Agents:
 
         Raises InvalidInputError for a name that no agent has.
         """
-        _resume_agent(self._store, self._definition(name).name)
+        _resume_agent(self._place.store(), self._definition(name).name)
 
     def history(self, name: str, limit: int = 20, now: int | None = None) -> list[AgentRun]:
         """Give the last runs of an agent, the latest first; also of one whose file is gone."""
-        return runs_of(self._store, name, self._time(now), limit)
+        return runs_of(self._place.store(), name, self._time(now), limit)
 
     def records(self, run: int) -> list[ActionRecord]:
         """Give what became of each action of a run, in the order of the model's reply."""
-        return records_of(self._store, run)
+        return records_of(self._place.store(), run)
 
     def stop(self) -> None:
         """Have a run that is under way given up soon, and no other begin. Callable from anywhere."""
@@ -165,7 +172,7 @@ class Agents:
             )
         begin = self._clock()
         return run_once(
-            self._store,
+            self._place,
             definition,
             self._model,
             standing,
@@ -175,11 +182,11 @@ class Agents:
         )
 
     def _status(self, definition: AgentDefinition, now: int) -> AgentStatus:
-        standing = standing_of(self._store, definition, now)
+        standing = standing_of(self._place.store(), definition, now)
 
         def visits() -> list[int | None]:
-            found = _unclaimed(self._store, definition.pipeline, now)
-            return _last_visits(self._store, definition.name, found.keys)
+            found = self._place.select(definition.pipeline, now)
+            return _last_visits(self._place.store(), definition.name, found.keys)
 
         return AgentStatus(definition, due(definition, standing, now, visits), standing)
 

@@ -17,10 +17,12 @@ from .failures import FAILED, INTERRUPTED
 from .output import plural, write_json
 from .params import TEXT
 from .roots import json_option
-from .stores import open_store
+from .stores import open_store, store_options
 
 if TYPE_CHECKING:
     from hedgerow.agents import Agents, ModelClient
+
+    from .stores import OpenStore
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -61,11 +63,6 @@ def agents(context: click.Context) -> None:
         click.echo(context.get_help())
 
 
-def _db_option(command: F) -> F:
-    """Add `--db`."""
-    return click.option("--db", metavar="FILE", type=TEXT, help="The file of a store.")(command)
-
-
 def _agents_option(command: F) -> F:
     """Add `--agents`."""
     return click.option(
@@ -73,7 +70,7 @@ def _agents_option(command: F) -> F:
         "folder",
         metavar="DIR",
         type=TEXT,
-        help="The folder of the agents.  [default: agents, beside the store]",
+        help="The folder of the agents.  [default: agents, beside the store or in the root]",
     )(command)
 
 
@@ -89,10 +86,10 @@ def _model_option(command: F) -> F:
 
 
 @agents.command("list", short_help="List the agents, and whether they are due.")
-@_db_option
+@store_options
 @_agents_option
 @json_option
-def list_(*, db: str | None, folder: str | None, as_json: bool) -> None:
+def list_(*, folder: str | None, as_json: bool, **where: Any) -> None:
     """List the agents with their schedules, whether they are due and why not, and their last run.
 
     \b
@@ -101,19 +98,19 @@ def list_(*, db: str | None, folder: str | None, as_json: bool) -> None:
 
     Files with problems are named on stderr; `hedgerow agents check` has all about them.
     """
-    with _working(db, folder) as working:
+    with _working(where, folder) as working:
         statuses = working.statuses()
         if as_json:
             write_json({"agents": [status.to_dict() for status in statuses]})
             return
         from .agents_text import show_statuses  # noqa: PLC0415 - slow to import
 
-        show_statuses(statuses, _folder(db, folder))
+        show_statuses(statuses, working.folder)
 
 
 @agents.command("run", short_help="Run an agent now.")
 @click.argument("name", type=TEXT)
-@_db_option
+@store_options
 @_agents_option
 @_model_option
 @click.option("--dry-run", is_flag=True, help="Show the prompt, and store nothing.")
@@ -121,13 +118,14 @@ def list_(*, db: str | None, folder: str | None, as_json: bool) -> None:
 @click.pass_context
 def run(  # noqa: PLR0913 - one argument for each option
     context: click.Context,
+    /,
     *,
     name: str,
-    db: str | None,
     folder: str | None,
     model_url: str | None,
     dry_run: bool,
     as_json: bool,
+    **where: Any,
 ) -> None:
     """Run the agent NAME now, whether it is due or not.
 
@@ -144,7 +142,7 @@ def run(  # noqa: PLR0913 - one argument for each option
 
     from .agents_text import show_dry_run, show_report  # noqa: PLC0415 - slow to import
 
-    with _working(db, folder, lambda: _model(model_url, wanted=not dry_run)) as working:
+    with _working(where, folder, lambda: _model(model_url, wanted=not dry_run)) as working:
         if dry_run:
             rehearsed = working.dry_run(name)
             if as_json:
@@ -163,7 +161,7 @@ def run(  # noqa: PLR0913 - one argument for each option
 
 
 @agents.command("daemon", short_help="Run agents whenever they are due.")
-@_db_option
+@store_options
 @_agents_option
 @_model_option
 @click.option(
@@ -176,7 +174,7 @@ def run(  # noqa: PLR0913 - one argument for each option
 )
 @click.option("--json", "as_json", is_flag=True, help="Write each run as one line of JSON.")
 def daemon(
-    *, db: str | None, folder: str | None, model_url: str | None, tick: float, as_json: bool
+    *, folder: str | None, model_url: str | None, tick: float, as_json: bool, **where: Any
 ) -> None:
     """Run agents whenever they are due, until SIGTERM or Ctrl-C.
 
@@ -191,9 +189,9 @@ def daemon(
 
     from .agents_text import show_tick  # noqa: PLC0415 - slow to import
 
-    with _working(db, folder, lambda: _model(model_url, wanted=True)) as working:
+    with _working(where, folder, lambda: _model(model_url, wanted=True)) as working:
         count = len(working.definitions)
-        click.echo(f"Watching {plural(count, 'agent')} in {_folder(db, folder)}.", err=True)
+        click.echo(f"Watching {plural(count, 'agent')} in {working.folder}.", err=True)
         with stopped_by_signals(working):
             serve(working, tick_s=tick, on_tick=lambda done: show_tick(done, as_json=as_json))
         click.echo("Stopped.", err=True)
@@ -201,16 +199,16 @@ def daemon(
 
 @agents.command("resume", short_help="Have a paused agent run again.")
 @click.argument("name", type=TEXT)
-@_db_option
+@store_options
 @_agents_option
 @json_option
-def resume(*, name: str, db: str | None, folder: str | None, as_json: bool) -> None:
+def resume(*, name: str, folder: str | None, as_json: bool, **where: Any) -> None:
     """Have the failures of the agent NAME count no more, so that it runs again when it is due.
 
     \b
       hedgerow agents resume linker --db memory.db
     """
-    with _working(db, folder) as working:
+    with _working(where, folder) as working:
         working.resume(name)
         if as_json:
             write_json({"agent": name, "resumed": True})
@@ -220,7 +218,7 @@ def resume(*, name: str, db: str | None, folder: str | None, as_json: bool) -> N
 
 @contextmanager
 def _working(
-    db: str | None,
+    where: dict[str, Any],
     folder: str | None,
     model: Callable[[], AbstractContextManager[ModelClient | None]] = nullcontext,
 ) -> Iterator[Agents]:
@@ -228,28 +226,35 @@ def _working(
 
     The model is opened last, so that its missing key does not stand in the way of the rest.
     """
-    from hedgerow.agents import AgentLibrary, Agents  # noqa: PLC0415 - slow to import
-
     from .agents_text import show_problems  # noqa: PLC0415 - slow to import
 
-    if db is None:
-        raise click.UsageError("Missing option '--db'.")
-    place = _folder(db, folder)
-    if not place.is_dir():
-        raise InvalidInputError(
-            f"there is no folder {place}; make it, or name the one that has the agents with "
-            "--agents DIR",
-            code="path_not_found",
-        )
-    with open_store(db) as opened:
-        show_problems(AgentLibrary(place).reload())
+    with open_store(**where) as opened:
+        place = _folder(opened, folder)
+        if not place.is_dir():
+            raise InvalidInputError(
+                f"there is no folder {place}; make it, or name the one that has the agents with "
+                "--agents DIR",
+                code="path_not_found",
+            )
+        show_problems(_agents_of(opened, place, None).problems)
         with model() as client:
-            yield Agents(opened.store, place, client)
+            yield _agents_of(opened, place, client)
 
 
-def _folder(db: str | None, folder: str | None) -> Path:
-    """Give the folder of the agents: named, or beside the store."""
-    return Path(folder) if folder is not None else Path(db or "").parent / "agents"
+def _agents_of(opened: OpenStore, folder: Path, model: ModelClient | None) -> Agents:
+    from hedgerow.agents import Agents  # noqa: PLC0415 - slow to import
+
+    if opened.root is not None:
+        return opened.root.agents(model, folder)
+    return Agents(opened.store, folder, model)
+
+
+def _folder(opened: OpenStore, folder: str | None) -> Path:
+    """Give the folder of the agents: named, in the root, or beside the store."""
+    if folder is not None:
+        return Path(folder)
+    home = Path(opened.name).parent if opened.root is None else opened.root.path
+    return home / "agents"
 
 
 @contextmanager

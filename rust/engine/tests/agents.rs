@@ -151,7 +151,7 @@ proptest! {
         actions in prop::collection::vec(action(), 0..12)
     ) {
         let store = store();
-        let said = store.rehearse("one", &actions, &[], NOW).unwrap();
+        let said = store.rehearse("one", None, &actions, &[], NOW).unwrap();
         prop_assert_eq!(unclaimed(&store, "all", NOW), ["a", "b", "c"]);
         let run = begin(&store, "one", &["a"], None).unwrap();
         let reasons = apply(&store, run, &actions).unwrap();

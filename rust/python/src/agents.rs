@@ -141,8 +141,9 @@ pub fn _apply_run(
     })
 }
 
-/// Why each action of an agent would be rejected now; nothing is written.
+/// Why each action of an agent would be rejected now, within a run or not; nothing is written.
 #[pyfunction]
+#[pyo3(signature = (store, agent, actions, shown, now, run=None))]
 pub fn _rehearse(
     py: Python<'_>,
     store: &PyStore,
@@ -150,9 +151,12 @@ pub fn _rehearse(
     actions: Vec<Bound<'_, PyAny>>,
     shown: Vec<(String, String)>,
     now: i64,
+    run: Option<i64>,
 ) -> PyResult<Vec<Option<String>>> {
     let actions: Vec<Action> = actions.iter().map(action_of).collect::<PyResult<_>>()?;
-    errors::call_detached(py, || store.store.rehearse(&agent, &actions, &shown, now))
+    errors::call_detached(py, || {
+        store.store.rehearse(&agent, run, &actions, &shown, now)
+    })
 }
 
 /// The last runs of an agent, the latest first, each as the fields of an AgentRun.

@@ -67,11 +67,12 @@ impl Store {
         })
     }
 
-    /// What would become of actions of an agent now; nothing is written. `shown` is as for
-    /// [`Store::apply`].
+    /// What would become of actions of an agent now; nothing is written. `run` is the one that
+    /// has claimed their nodes, if any; `shown` is as for [`Store::apply`].
     pub fn rehearse(
         &self,
         agent: &str,
+        run: Option<i64>,
         actions: &[Action],
         shown: &[(String, String)],
         now: i64,
@@ -81,7 +82,7 @@ impl Store {
                 store: self,
                 connection,
                 agent,
-                run: NO_RUN,
+                run: run.unwrap_or(NO_RUN),
                 now,
                 shown,
                 touched: Vec::new(),
