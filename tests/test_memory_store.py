@@ -386,6 +386,12 @@ class TestLink:
         assert message in caught.value.message
         assert (root.path / "a.md").read_text() == "x"
 
+    def test_a_relation_is_text(self, root: hr.MemoryRoot) -> None:
+        put(root.path, "a.md", "x")
+        put(root.path, "b.md", "x")
+        with pytest.raises(TypeError, match="rel must be a str, not int"):
+            root.link("a", "b", rel=5)  # type: ignore[arg-type]
+
     def test_a_link_in_the_text_is_removed_by_hand(self, root: hr.MemoryRoot) -> None:
         put(root.path, "a.md", "[[b]]")
         put(root.path, "b.md", "x")

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
+from hedgerow._checks import checked_text
 from hedgerow.errors import HedgerowError, InvalidInputError
 
 from . import edit
@@ -92,7 +93,7 @@ def unlink(derived: Derived, state: NodeState, a: str, b: str, *, relation: str)
 def _check(a: str, b: str, relation: str) -> None:
     if a == b:
         raise InvalidInputError(f"the memory {a!r} cannot be linked to itself", code="invalid_edge")
-    if not _RELATION.match(relation) or relation in OWN_FIELDS:
+    if not _RELATION.match(checked_text(relation, "rel")) or relation in OWN_FIELDS:
         raise InvalidInputError(
             f"the relation must be a key of front matter that has no other meaning, as in "
             f"{', '.join(RELATIONS)}; not {relation!r}",

@@ -21,6 +21,8 @@ pub mod confluence;
 pub mod edges;
 pub mod geodesic;
 pub mod interference;
+mod links;
+mod load;
 pub mod manifold;
 pub mod measure;
 pub mod node;
@@ -56,6 +58,7 @@ pub use write::{Edge, Visit};
 pub struct Store {
     index: Arc<Index>,
     cache: Mutex<snapshot::Cache>,
+    links: links::Links,
     fuzzy: FuzzyChunks,
     types: Mutex<Vec<String>>,
 }
@@ -75,6 +78,7 @@ impl Store {
         Self {
             index: Arc::new(index),
             cache: Mutex::default(),
+            links: links::Links::default(),
             fuzzy: FuzzyChunks::own(),
             types: Mutex::default(),
         }

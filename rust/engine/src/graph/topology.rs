@@ -28,7 +28,9 @@ impl Store {
             ..Needs::default()
         })?;
         let (nodes, edges) = (&snapshot.nodes, &snapshot.edges);
-        let (communities, _) = snapshot.communities();
+        let (communities, _) = snapshot.communities()?;
+        let clustering = edges.clustering()?;
+        let cc = |place: &u32| clustering.get(*place as usize).copied().unwrap_or(0.0);
         let live: Vec<u32> = (0..nodes.len() as u32)
             .filter(|place| nodes.live[*place as usize])
             .collect();
@@ -43,10 +45,7 @@ impl Store {
             communities: groups.len(),
             alone: groups.iter().filter(|group| group.len() == 1).count(),
             isolation: mean(isolation.sum(), groups.len()),
-            clustering: mean(
-                live.iter().map(|place| edges.clustering(*place)).sum(),
-                live.len(),
-            ),
+            clustering: mean(live.iter().map(cc).sum(), live.len()),
         })
     }
 }

@@ -3,6 +3,7 @@
 use rusqlite::{CachedStatement, Connection, OptionalExtension, params};
 
 use super::Store;
+use super::links::Changed;
 use super::node::{Node, Outcome};
 use super::types::{self, TYPES};
 use crate::error::{Error, ErrorCode, Result};
@@ -85,8 +86,11 @@ impl Store {
         for edge in edges {
             check_edge(edge)?;
         }
-        self.index
-            .try_write(|connection| put_edges(connection, edges))
+        let changed = self
+            .index
+            .try_write(|connection| put_edges(connection, edges))?;
+        self.links.note(changed);
+        Ok(())
     }
 
     /// Remove edges and put others, in one transaction; strengths of what is removed do not count.
@@ -94,16 +98,22 @@ impl Store {
         for edge in added {
             check_edge(edge)?;
         }
-        self.index.try_write(|connection| {
+        let changed = self.index.try_write(|connection| {
+            let mut gone = Vec::with_capacity(removed.len());
             let mut remove = connection.prepare_cached(
                 "DELETE FROM edges WHERE source = ? AND target = ? AND relation = ?",
             )?;
             for edge in removed {
                 let ends = ids_of(connection, edge)?;
                 remove.execute(params![ends.0, ends.1, edge.relation])?;
+                gone.push(ends);
             }
-            put_edges(connection, added)
-        })
+            let mut changed = put_edges(connection, added)?;
+            changed.ends.extend(gone);
+            Ok(changed)
+        })?;
+        self.links.note(changed);
+        Ok(())
     }
 
     /// Every edge between live nodes, by the keys of its ends and its relation.
@@ -129,18 +139,26 @@ impl Store {
 
     /// Remove an edge; the answer is whether there was one.
     pub fn unlink(&self, source: &str, target: &str, relation: &str) -> Result<bool> {
-        self.index.try_write(|connection| {
+        let removed = self.index.try_write(|connection| {
             let (source, target) = (id_of(connection, source)?, id_of(connection, target)?);
             let removed = connection
                 .prepare_cached(
                     "DELETE FROM edges WHERE source = ? AND target = ? AND relation = ?",
                 )?
                 .execute(params![source, target, relation])?;
-            if removed > 0 {
-                next_generation(connection, EDGES_GENERATION)?;
+            if removed == 0 {
+                return Ok(None);
             }
-            Ok(removed > 0)
-        })
+            Ok(Some(Changed {
+                generation: next_generation(connection, EDGES_GENERATION)?,
+                ends: vec![(source, target)],
+            }))
+        })?;
+        let is_gone = removed.is_some();
+        if let Some(changed) = removed {
+            self.links.note(changed);
+        }
+        Ok(is_gone)
     }
 
     /// Note visits. Nothing noted is ever changed; a failed visit counts for no filter.
@@ -320,14 +338,16 @@ pub(super) fn check_edge(edge: &Edge) -> Result<()> {
 pub(super) fn put_edges(
     connection: &Connection,
     edges: &[Edge],
-) -> std::result::Result<(), Failure> {
+) -> std::result::Result<Changed, Failure> {
     let mut put = connection.prepare_cached("INSERT OR REPLACE INTO edges VALUES (?, ?, ?, ?)")?;
+    let mut ends = Vec::with_capacity(edges.len());
     for edge in edges {
         let (source, target) = ids_of(connection, edge)?;
         put.execute(params![source, target, edge.relation, edge.strength])?;
+        ends.push((source, target));
     }
-    next_generation(connection, EDGES_GENERATION)?;
-    Ok(())
+    let generation = next_generation(connection, EDGES_GENERATION)?;
+    Ok(Changed { generation, ends })
 }
 
 fn ids_of(connection: &Connection, edge: &Edge) -> std::result::Result<(i64, i64), Failure> {
