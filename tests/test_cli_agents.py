@@ -151,9 +151,9 @@ def test_wrong_use_is_said(place, arguments, code, message):
     assert message in run(place, *arguments, code=code).stderr
 
 
-def test_the_store_must_be_there(tmp_path):
-    with CliRunner().isolated_filesystem(tmp_path):
-        result = CliRunner().invoke(cli, ["agents", "list"])
+def test_the_store_must_be_there(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    result = CliRunner().invoke(cli, ["agents", "list"])
     assert (result.exit_code, "Missing option '--db' or '--root'" in result.stderr) == (2, True)
     put_agent(tmp_path / "agents")
     result = CliRunner().invoke(cli, ["agents", "list", "--db", str(tmp_path / "none.db")])
