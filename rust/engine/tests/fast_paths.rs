@@ -69,7 +69,10 @@ proptest! {
     #[test]
     fn a_bare_text_is_filtered_word_by_word(text in text()) {
         let query = parse(&text).unwrap();
-        prop_assume!(!query.has_operators);
+        // One in five or so; to assume that there is none would be given up after as many.
+        if query.has_operators {
+            return Ok(());
+        }
         let tokens: Vec<String> = query.tokens.into_iter().map(|token| token.text).collect();
         prop_assert_eq!(tokens, terms(&text));
     }
