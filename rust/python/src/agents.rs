@@ -40,7 +40,11 @@ pub fn _unclaimed(
 
 /// Begin a run: its number and nodes, or None when it is not to be.
 #[pyfunction]
-#[allow(clippy::too_many_arguments, reason = "keyword arguments in Python")]
+#[allow(
+    clippy::similar_names,
+    clippy::too_many_arguments,
+    reason = "keyword arguments in Python"
+)]
 #[pyo3(signature = (store, agent, definition, keys, *, least, last, now, expires))]
 pub fn _begin_run(
     py: Python<'_>,
