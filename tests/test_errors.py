@@ -32,12 +32,16 @@ def specified_codes() -> dict[str, str]:
 
 
 def python_codes() -> set[str]:
-    """Every `code="…"` that the Python package raises."""
+    """Every `code="…"` that the Python package raises, or that an error has by default."""
     found = set()
     for file in (ROOT / "python" / "hedgerow").rglob("*.py"):
         for node in ast.walk(ast.parse(file.read_text())):
             match node:
                 case ast.keyword(arg="code", value=ast.Constant(value=code)):
+                    found.add(code)
+                case ast.arguments(
+                    kwonlyargs=[ast.arg(arg="code")], kw_defaults=[ast.Constant(value=code)]
+                ):
                     found.add(code)
     return found
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 import hedgerow as hr
+from hedgerow import agents
 
 ROOT = Path(__file__).parents[1]
 STUB = (ROOT / "python" / "hedgerow" / "_engine.pyi").read_text(encoding="utf-8")
@@ -49,4 +50,16 @@ def test_it_has_types(name: str) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_it_is_documented(name: str) -> None:
+    assert re.search(rf"\b{name}\b", DOCUMENTS), f"{name} is in neither README.md nor spec/*.md"
+
+
+@pytest.mark.parametrize("name", agents.__all__)
+def test_a_name_of_agents_has_a_docstring_and_a_place_in_the_documents(name: str) -> None:
+    value = getattr(agents, name)
+    if inspect.isclass(value):
+        public = [member for key, member in vars(value).items() if not key.startswith("_")]
+        members = [one for one in public if callable(one) or isinstance(one, property)]
+        assert [one for one in [value, *members] if not (inspect.getdoc(one) or "").strip()] == []
+    elif callable(value):
+        assert (inspect.getdoc(value) or "").strip()
     assert re.search(rf"\b{name}\b", DOCUMENTS), f"{name} is in neither README.md nor spec/*.md"

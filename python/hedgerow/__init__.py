@@ -13,6 +13,7 @@ from . import _engine, _fork  # noqa: F401  # forks are heeded from the start
 from ._engine import __version__
 
 if TYPE_CHECKING:
+    from . import agents as agents
     from .aliases import AliasTable
     from .embedders import AsyncEmbedder, Embedder
     from .errors import (
@@ -149,6 +150,7 @@ __all__ = [
 _HOMES = {
     name: module
     for module, names in {
+        "agents": "",
         "aliases": "AliasTable",
         "embedders": "AsyncEmbedder Embedder",
         "errors": "EngineError HedgerowError IndexFileError InvalidInputError MissingExtraError "

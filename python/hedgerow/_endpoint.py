@@ -12,10 +12,10 @@ import json
 import os
 from collections.abc import Generator, Mapping
 from email.utils import parsedate_to_datetime
-from functools import cache
+from functools import cache, partial
 from http import HTTPStatus
 from ssl import SSLContext
-from time import time
+from time import monotonic, time
 from typing import Any, NamedTuple
 from urllib.parse import SplitResult, urlsplit, urlunsplit
 
@@ -38,6 +38,8 @@ FIRST_WAIT = 0.5
 
 LONGEST_WAIT = 30.0
 """No wait is longer; a server that asks for more gets no other try."""
+
+_SHORTEST_TIMEOUT = 0.001
 
 _LONGEST_DETAIL = 300
 
@@ -62,6 +64,7 @@ class _Outcome(NamedTuple):
     again: bool = False
     asked_wait: float | None = None
     tries: int = 1
+    status: int | None = None
 
 
 class _Endpoint:
@@ -91,23 +94,26 @@ class _Endpoint:
             "verify": _certificates(),
         }
 
-    def _policy(self) -> dict[str, Any]:
+    def _policy(self, within: float | None = None) -> dict[str, Any]:
         return {
             "retry": retry_if_result(lambda outcome: outcome.again),
-            "stop": self._is_over,
+            "stop": partial(self._is_over, within=within),
             "wait": _Wait(),
             "retry_error_callback": _last_outcome,
         }
 
-    def _is_over(self, state: RetryCallState) -> bool:
+    def _is_over(self, state: RetryCallState, within: float | None) -> bool:
         asked = _outcome(state).asked_wait
         too_long = asked is not None and asked > LONGEST_WAIT
-        return too_long or state.attempt_number > self._retries
+        next_try = (state.seconds_since_start or 0.0) + state.upcoming_sleep
+        too_late = within is not None and next_try >= within
+        return too_long or too_late or state.attempt_number > self._retries
 
-    def _broken(self, error: httpx.HTTPError) -> _Outcome:
+    def _broken(self, error: httpx.HTTPError, within: float | None = None) -> _Outcome:
         """No answer. A slow server is not asked again: that takes as long and adds to its load."""
         if isinstance(error, httpx.TimeoutException):
-            problem = f"did not answer within {self._timeout:g} s; raise timeout, or send less"
+            limit = self._timeout if within is None else within
+            problem = f"did not answer within {limit:g} s; raise timeout, or send less"
             return _Outcome(problem=problem, code="endpoint_unreachable")
         again = isinstance(error, (httpx.NetworkError, httpx.RemoteProtocolError))
         reason = self._key.hidden_in(f"{type(error).__name__}: {error}".removesuffix(": "))
@@ -129,6 +135,7 @@ class _Endpoint:
             code="endpoint_refused",
             again=again,
             asked_wait=asked,
+            status=status,
         )
 
     def _refusal(self, response: httpx.Response, asked: float | None) -> str:
@@ -146,7 +153,10 @@ class _Endpoint:
         if not outcome.problem:
             return outcome.value
         tries = f" (tried {outcome.tries} times)" if outcome.tries > 1 else ""
-        raise HedgerowError(f"{self.shown} {outcome.problem}{tries}", code=outcome.code)
+        raise self._error(f"{self.shown} {outcome.problem}{tries}", outcome)
+
+    def _error(self, message: str, outcome: _Outcome) -> HedgerowError:
+        return HedgerowError(message, code=outcome.code)
 
     def _check_open(self) -> None:
         if self._closed:
@@ -165,24 +175,31 @@ class Endpoint(_Endpoint):
         super().__init__(*args, **options)
         self._connect()
 
-    def post(self, payload: Mapping[str, Any]) -> Any:
-        """Post the payload and return the answer's JSON; raises HedgerowError, which names the URL."""
+    def post(self, payload: Mapping[str, Any], *, within: float | None = None) -> Any:
+        """Post the payload and return the answer's JSON; raises HedgerowError, which names the URL.
+
+        `within` is the time for all tries, in seconds; without it each may take the timeout.
+        """
         self._check_open()
         content = json.dumps(payload).encode()
-        return self._value(Retrying(**self._policy())(self._try, content))
+        end = None if within is None else monotonic() + within
+        return self._value(Retrying(**self._policy(within))(self._try, content, within, end))
 
     def close(self) -> None:
         """Close the connections; further posts fail."""
         self._closed = True
         self._client.close()
 
-    def _try(self, content: bytes) -> _Outcome:
+    def _try(self, content: bytes, within: float | None, end: float | None) -> _Outcome:
         if self._process != os.getpid():
             self._connect()
+        timeout = self._timeout if end is None else max(end - monotonic(), _SHORTEST_TIMEOUT)
         try:
-            response = self._client.post(self._url, content=content, headers=_HEADERS)
+            response = self._client.post(
+                self._url, content=content, headers=_HEADERS, timeout=timeout
+            )
         except httpx.HTTPError as error:
-            return self._broken(error)
+            return self._broken(error, within)
         return self._answered(response)
 
     def _connect(self) -> None:

@@ -38,6 +38,7 @@ _COMMANDS = {
     "index": ("index", "command"),
     "search": ("search", "command"),
     "reembed": ("reembed", "command"),
+    "agents": ("agents", "agents"),
     "eval": ("eval", "command"),
     "parse": ("parse", "command"),
     "compile": ("compile", "command"),

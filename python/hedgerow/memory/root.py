@@ -15,12 +15,13 @@ from .config import Initialized, RootStatus
 from .depth import DepthPolicy, checked_depth, depth_boost
 from .derived import Derived
 from .freshness import IndexState, index_state
-from .node_store import NodeStore, VisitOutcome, key_of
+from .node_store import Legs, NodeStore, VisitOutcome, key_of
 from .opened import OpenedIndex
 from .recall import Recall, checked_query
 from .results import Remembered, RootGraph, WrappedUp
 
 if TYPE_CHECKING:
+    from hedgerow.agents import Agents, ModelClient
     from hedgerow.ingest.run import Progress
     from hedgerow.pipeline import Pipeline, QueryResult, Store
 
@@ -213,14 +214,24 @@ class MemoryRoot:
 
         Raises PipelineError for a pipeline that cannot be read.
         """
-        found = self._config()
-
-        def legs(query: str, leg: str) -> list[str] | None:
-            return self._opened.leg(found, query, leg, sync=sync)
-
+        legs = self._legs(sync=sync)
         return self._nodes.query(
-            found, pipeline, now=now, terms=terms, legs=legs, explain=explain, sync=sync
+            self._config(), pipeline, now=now, terms=terms, legs=legs, explain=explain, sync=sync
         )
+
+    def agents(
+        self, model: ModelClient | None = None, folder: str | os.PathLike[str] | None = None
+    ) -> Agents:
+        """Put agents to work on the memories (spec/memory.md, "Agents").
+
+        `folder` has their definitions, by default `agents` in the root; `model` answers their
+        prompts. Close the root when they are done.
+        """
+        from hedgerow.agents import Agents  # noqa: PLC0415 - slow to import
+
+        from .agents import RootPlace  # noqa: PLC0415 - slow to import
+
+        return Agents(RootPlace(self), self._root / "agents" if folder is None else folder, model)
 
     def link(self, a: str, b: str, strength: float = 1.0, rel: str = "related") -> str:
         """Link memory `a` to `b` in the front matter of `a`; returns the path of the changed file.
@@ -310,6 +321,11 @@ class MemoryRoot:
 
     def __repr__(self) -> str:
         return f"MemoryRoot({str(self._root)!r})"
+
+    def _legs(self, *, sync: bool = True) -> Legs:
+        """Give what `search` and `rank` find in a pipeline: what a recall would."""
+        found = self._config()
+        return lambda query, leg: self._opened.leg(found, query, leg, sync=sync)
 
     def _config(self) -> config.Config:
         """Read the configuration, which may change at any time; HedgerowError if not for us."""

@@ -150,7 +150,7 @@ fn answer(case: &Value) -> Value {
     let options = Options {
         now: case["now"].as_i64().unwrap(),
         legs: legs(case, &pipeline),
-        explain: false,
+        ..Options::default()
     };
     let found = run(&store(case), &pipeline, &options).unwrap();
     if let Some(count) = found.count {

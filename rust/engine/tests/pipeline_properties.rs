@@ -224,8 +224,7 @@ fn store() -> Store {
 fn outcome(store: &Store, text: &str) -> Outcome {
     let options = Options {
         now: NOW,
-        legs: None,
-        explain: false,
+        ..Options::default()
     };
     run(store, &parse(text, &[], &[]).unwrap(), &options).unwrap()
 }
@@ -316,7 +315,7 @@ proptest! {
             prop_assert_eq!(&other, &found);
         }
         // Explained, no stage knows what the next will cut.
-        let options = Options { now: NOW, legs: None, explain: true };
+        let options = Options { now: NOW, explain: true, ..Options::default() };
         let explained = run(&store, &parse(&text, &[], &[]).unwrap(), &options).unwrap();
         prop_assert_eq!(&explained.keys, &found.keys);
         prop_assert_eq!(explained.stages.len(), text.split('|').count() - quoted_bars(&text));

@@ -10,6 +10,7 @@
     reason = "doc comments here are Python docstrings"
 )]
 
+mod agents;
 mod aliases;
 mod candidate;
 mod chunk;
@@ -102,6 +103,17 @@ fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
         wrap_pyfunction!(embed::_unembedded_page, module)?,
         wrap_pyfunction!(embed::_set_embeddings, module)?,
         wrap_pyfunction!(embed::_check_embedder, module)?,
+        wrap_pyfunction!(agents::_unclaimed, module)?,
+        wrap_pyfunction!(agents::_begin_run, module)?,
+        wrap_pyfunction!(agents::_end_run, module)?,
+        wrap_pyfunction!(agents::_apply_run, module)?,
+        wrap_pyfunction!(agents::_rehearse, module)?,
+        wrap_pyfunction!(agents::_agent_runs, module)?,
+        wrap_pyfunction!(agents::_run_records, module)?,
+        wrap_pyfunction!(agents::_standing, module)?,
+        wrap_pyfunction!(agents::_last_visits, module)?,
+        wrap_pyfunction!(agents::_resume_agent, module)?,
+        wrap_pyfunction!(agents::_topology, module)?,
         wrap_pyfunction!(index::_before_fork, module)?,
         wrap_pyfunction!(index::_after_fork, module)?,
         wrap_pyfunction!(errors::_panic, module)?,

@@ -9,7 +9,7 @@ use hedgerow_engine::graph::types::check;
 use hedgerow_engine::graph::{Edge, Node, Outcome, Store, TYPES, Visit};
 use hedgerow_engine::pipeline::{self, Leg, Options, Pipeline, Ranked};
 use pyo3::prelude::*;
-use pyo3::types::PyTuple;
+use pyo3::types::{PyDict, PyTuple};
 
 use crate::errors;
 use crate::index::PyIndex;
@@ -28,7 +28,7 @@ use crate::value::Argument;
 /// handle is closed or was opened by another process.
 #[pyclass(name = "Store", module = "hedgerow", frozen)]
 pub struct PyStore {
-    store: Store,
+    pub store: Store,
     index: Py<PyIndex>,
 }
 
@@ -119,6 +119,34 @@ impl PyStore {
         errors::call_detached(py, || self.store.delete(&keys))
     }
 
+    /// The node of a key, with its embedding; None where there is none, or it was deleted.
+    fn get(&self, py: Python<'_>, key: Text) -> PyResult<Option<PyNode>> {
+        let node = errors::call_detached(py, || self.store.get(&key))?;
+        Ok(node.map(PyNode))
+    }
+
+    /// Whom the nodes of these keys are joined with: for each a list of keys and strengths.
+    ///
+    /// Edges lead both ways, and of several between two nodes the strongest counts. The
+    /// strongest comes first, of equals the smaller key. Keys of no node are left out.
+    fn neighbors<'py>(
+        &self,
+        py: Python<'py>,
+        keys: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyDict>> {
+        let argument = Argument {
+            name: "keys",
+            code: ErrorCode::InvalidId,
+        };
+        let keys = argument.texts_of_any(keys)?;
+        let found = errors::call_detached(py, || self.store.neighbours(&keys))?;
+        let dict = PyDict::new(py);
+        for (key, joined) in found {
+            dict.set_item(key, joined)?;
+        }
+        Ok(dict)
+    }
+
     /// Join two nodes by an edge of a relation, replacing the one there is.
     ///
     /// `strength` is above 0, up to 1. Algorithms take edges for undirected and, of several
@@ -201,13 +229,12 @@ impl PyStore {
         legs: Option<&Bound<'_, PyAny>>,
         explain: bool,
     ) -> PyResult<PyQueryResult> {
-        let pipeline = pipeline.parsed(terms, |text, terms| {
-            errors::call_detached(py, || pipeline::parse_for(&self.store, text, terms))
-        })?;
+        let pipeline = self.parsed(py, pipeline, terms)?;
         let options = Options {
             now: now.map_or_else(|| Ok(self::now()), |now| node::seconds(now, time("now")))?,
             legs: legs.map(|legs| ranked(legs, &pipeline)).transpose()?,
             explain,
+            ..Options::default()
         };
         let outcome =
             errors::call_detached(py, || pipeline::run(&self.store, &pipeline, &options))?;
@@ -312,6 +339,18 @@ impl PyStore {
         let index = Py::new(py, PyIndex::of(Arc::clone(store.index())))?;
         Ok(Self { store, index })
     }
+
+    /// The pipeline that is meant, with the types that nodes of this store may be of.
+    pub fn parsed(
+        &self,
+        py: Python<'_>,
+        pipeline: PipelineLike,
+        terms: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Pipeline> {
+        pipeline.parsed(terms, |text, terms| {
+            errors::call_detached(py, || pipeline::parse_for(&self.store, text, terms))
+        })
+    }
 }
 
 type EdgeTuple = (Text, Text, Text, f64);
@@ -377,7 +416,7 @@ fn now() -> i64 {
 }
 
 /// Ask the caller's legs for every search of a pipeline.
-fn ranked(legs: &Bound<'_, PyAny>, pipeline: &Pipeline) -> PyResult<Vec<Ranked>> {
+pub fn ranked(legs: &Bound<'_, PyAny>, pipeline: &Pipeline) -> PyResult<Vec<Ranked>> {
     let mut ranked: Vec<Ranked> = Vec::new();
     for search in pipeline.searches() {
         for leg in Leg::of(search.mode) {

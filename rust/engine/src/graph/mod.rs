@@ -13,6 +13,7 @@
     reason = "places are kept in 32 bits, and counts and times take part in sums"
 )]
 
+pub mod agents;
 mod build;
 pub mod cluster;
 pub mod community;
@@ -27,10 +28,12 @@ pub mod measure;
 pub mod node;
 pub mod nodes;
 pub mod ranking;
+mod read;
 mod snapshot;
 pub mod spectral;
 pub mod spectrum;
 pub mod spread;
+mod topology;
 pub mod types;
 mod visits;
 pub mod write;
@@ -44,7 +47,9 @@ use crate::retrieval::FuzzyChunks;
 use crate::text::tokenizer::TokenizerKind;
 
 pub use node::{Category, Node, Outcome};
+pub use read::Neighbours;
 pub use snapshot::{Needs, Snapshot};
+pub use topology::Topology;
 pub use types::TYPES;
 pub use visits::NEVER;
 pub use write::{Edge, Visit};

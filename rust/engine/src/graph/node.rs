@@ -30,6 +30,8 @@ macro_rules! words {
     };
 }
 
+pub(super) use words;
+
 words! {
     /// What a node is about.
     Category {

@@ -117,8 +117,9 @@ impl Nodes {
     pub(super) fn refresh(&mut self, table: &Table<'_>) -> rusqlite::Result<()> {
         if self.is_empty() {
             self.read_all(table)?;
-        } else {
-            self.read_changes(table.connection)?;
+        } else if !self.read_changes(table.connection)? {
+            *self = Self::default();
+            self.read_all(table)?;
         }
         self.generation = table.generation.1;
         Ok(())
@@ -186,12 +187,17 @@ impl Nodes {
         self.live.extend(next.live);
     }
 
-    fn read_changes(&mut self, connection: &Connection) -> rusqlite::Result<()> {
+    /// The answer is whether all could be taken in: a node that has another key cannot, since
+    /// keys stand one after the other.
+    fn read_changes(&mut self, connection: &Connection) -> rusqlite::Result<bool> {
         let sql = format!("SELECT {COLUMNS} FROM nodes WHERE changed > ? ORDER BY id");
         let mut statement = connection.prepare_cached(&sql)?;
         let mut rows = statement.query([self.generation])?;
         let (mut came, mut went) = (Vec::new(), false);
         while let Some(row) = rows.next()? {
+            if self.is_renamed(row)? {
+                return Ok(false);
+            }
             let (place, was_live) = self.put(row)?;
             match (was_live, self.live[place as usize]) {
                 (false, true) => came.push(place),
@@ -202,7 +208,15 @@ impl Nodes {
         if went || !came.is_empty() {
             self.merge_order(came);
         }
-        Ok(())
+        Ok(true)
+    }
+
+    /// Whether the node of a row was known by another key.
+    fn is_renamed(&self, row: &Row<'_>) -> rusqlite::Result<bool> {
+        Ok(match self.place_of(row.get(0)?) {
+            Some(place) => self.key(place) != row.get_ref(1)?.as_str()?,
+            None => false,
+        })
     }
 
     /// Take a row in; the answer is its place and whether a live node was there before.
@@ -354,7 +368,7 @@ impl Texts {
 }
 
 /// A word of a closed set; another one means that somebody else wrote the file.
-fn word<T>(
+pub(super) fn word<T>(
     row: &Row<'_>,
     column: usize,
     from_name: impl Fn(&str) -> Option<T>,

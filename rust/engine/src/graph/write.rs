@@ -47,44 +47,38 @@ impl Store {
             node.check()
                 .map_err(|error| error.at(&format!("nodes[{place}]")))?;
         }
+        self.index
+            .try_write(|connection| self.put_nodes(connection, nodes, now))
+    }
+
+    /// Store checked nodes in the transaction of `connection`.
+    pub(super) fn put_nodes(
+        &self,
+        connection: &Connection,
+        nodes: &[&Node],
+        now: i64,
+    ) -> std::result::Result<usize, Failure> {
         let chunks: Vec<Chunk> = nodes.iter().map(|node| node.chunk()).collect();
         let chunks: Vec<&Chunk> = chunks.iter().collect();
-        self.index.try_write(|connection| {
-            check_types(connection, nodes)?;
-            let generation = next_generation(connection, NODES_GENERATION)?;
-            let mut statements = NodeStatements::prepare(connection, generation)?;
-            let mut revived = false;
-            for node in nodes {
-                revived |= statements.upsert(node, now)?;
-            }
-            if revived {
-                next_generation(connection, EDGES_GENERATION)?;
-            }
-            self.index.put_chunks(connection, &chunks, "nodes", None)
-        })
+        check_types(connection, nodes)?;
+        let generation = next_generation(connection, NODES_GENERATION)?;
+        let mut statements = NodeStatements::prepare(connection, generation)?;
+        let mut revived = false;
+        for node in nodes {
+            revived |= statements.upsert(node, now)?;
+        }
+        if revived {
+            next_generation(connection, EDGES_GENERATION)?;
+        }
+        self.index.put_chunks(connection, &chunks, "nodes", None)
     }
 
     /// Mark the nodes of these keys as deleted; the answer is how many there were.
     ///
     /// Ids, edges and visits stay, and count again once a node is upserted; what it said is gone.
     pub fn delete<T: AsRef<str>>(&self, keys: &[T]) -> Result<usize> {
-        self.index.try_write(|connection| {
-            let generation = next_generation(connection, NODES_GENERATION)?;
-            let mut mark = connection.prepare_cached(
-                "UPDATE nodes SET deleted = TRUE, changed = ? WHERE key = ? AND NOT deleted",
-            )?;
-            let mut gone = Vec::new();
-            for key in keys {
-                if mark.execute(params![generation, key.as_ref()])? > 0 {
-                    gone.push(key.as_ref());
-                }
-            }
-            if !gone.is_empty() {
-                next_generation(connection, EDGES_GENERATION)?;
-                remove_chunks(connection, &gone)?;
-            }
-            Ok(gone.len())
-        })
+        self.index
+            .try_write(|connection| Ok(mark_deleted(connection, keys)?))
     }
 
     /// Join nodes, deleted ones too; an edge replaces the one of the same nodes and relation.
@@ -170,23 +164,63 @@ impl Store {
     /// Note visits. Nothing noted is ever changed; a failed visit counts for no filter.
     pub fn visit(&self, visits: &[Visit]) -> Result<()> {
         self.index.try_write(|connection| {
-            let mut insert = connection.prepare_cached(
-                "INSERT INTO visits (node, agent, at, outcome) VALUES (?, ?, ?, ?)",
-            )?;
-            let mut last = connection.prepare_cached(
-                "INSERT INTO last_visits VALUES (?, ?, ?)
-                     ON CONFLICT DO UPDATE SET at = max(at, excluded.at)",
-            )?;
             for visit in visits {
-                let node = id_of(connection, &visit.key)?;
-                insert.execute(params![node, visit.agent, visit.at, visit.outcome.as_str()])?;
-                if visit.outcome != Outcome::Failed {
-                    last.execute(params![visit.agent, node, visit.at])?;
-                }
+                note_visit(connection, id_of(connection, &visit.key)?, visit, None)?;
             }
             Ok(())
         })
     }
+}
+
+/// Mark the nodes of these keys as deleted in the transaction of `connection`; how many there were.
+pub(super) fn mark_deleted<T: AsRef<str>>(
+    connection: &Connection,
+    keys: &[T],
+) -> rusqlite::Result<usize> {
+    let generation = next_generation(connection, NODES_GENERATION)?;
+    let mut mark = connection.prepare_cached(
+        "UPDATE nodes SET deleted = TRUE, changed = ? WHERE key = ? AND NOT deleted",
+    )?;
+    let mut gone = Vec::new();
+    for key in keys {
+        if mark.execute(params![generation, key.as_ref()])? > 0 {
+            gone.push(key.as_ref());
+        }
+    }
+    if !gone.is_empty() {
+        next_generation(connection, EDGES_GENERATION)?;
+        remove_chunks(connection, &gone)?;
+    }
+    Ok(gone.len())
+}
+
+/// Note a visit to the node of this id, whatever its key is by now, and of which run it was.
+pub(super) fn note_visit(
+    connection: &Connection,
+    node: i64,
+    visit: &Visit,
+    run: Option<i64>,
+) -> rusqlite::Result<()> {
+    connection
+        .prepare_cached(
+            "INSERT INTO visits (node, agent, at, outcome, run) VALUES (?, ?, ?, ?, ?)",
+        )?
+        .execute(params![
+            node,
+            visit.agent,
+            visit.at,
+            visit.outcome.as_str(),
+            run
+        ])?;
+    if visit.outcome != Outcome::Failed {
+        connection
+            .prepare_cached(
+                "INSERT INTO last_visits VALUES (?, ?, ?)
+                     ON CONFLICT DO UPDATE SET at = max(at, excluded.at)",
+            )?
+            .execute(params![visit.agent, node, visit.at])?;
+    }
+    Ok(())
 }
 
 /// The statements of writing nodes.
@@ -252,7 +286,7 @@ impl<'c> NodeStatements<'c> {
 }
 
 /// Count one more transaction.
-fn next_generation(connection: &Connection, name: &str) -> rusqlite::Result<i64> {
+pub(super) fn next_generation(connection: &Connection, name: &str) -> rusqlite::Result<i64> {
     let generation = settings::get::<i64>(connection, name)?.unwrap_or_default() + 1;
     settings::set(connection, name, Some(&generation.to_string()))?;
     Ok(generation)
@@ -286,7 +320,7 @@ fn check_types(connection: &Connection, nodes: &[&Node]) -> std::result::Result<
     Ok(())
 }
 
-fn check_edge(edge: &Edge) -> Result<()> {
+pub(super) fn check_edge(edge: &Edge) -> Result<()> {
     let problem = if edge.source == edge.target {
         format!("the node {:?} cannot be linked to itself", edge.source)
     } else if !(edge.strength > 0.0 && edge.strength <= 1.0) {
@@ -300,8 +334,11 @@ fn check_edge(edge: &Edge) -> Result<()> {
     Err(Error::new(ErrorCode::InvalidEdge, problem))
 }
 
-/// Write edges, each replacing the one of the same nodes and relation.
-fn put_edges(connection: &Connection, edges: &[Edge]) -> std::result::Result<Changed, Failure> {
+/// Store checked edges in the transaction of `connection`, each replacing the one there is.
+pub(super) fn put_edges(
+    connection: &Connection,
+    edges: &[Edge],
+) -> std::result::Result<Changed, Failure> {
     let mut put = connection.prepare_cached("INSERT OR REPLACE INTO edges VALUES (?, ?, ?, ?)")?;
     let mut ends = Vec::with_capacity(edges.len());
     for edge in edges {
@@ -321,7 +358,7 @@ fn ids_of(connection: &Connection, edge: &Edge) -> std::result::Result<(i64, i64
 }
 
 /// The id of a node, deleted or not.
-fn id_of(connection: &Connection, key: &str) -> std::result::Result<i64, Failure> {
+pub(super) fn id_of(connection: &Connection, key: &str) -> std::result::Result<i64, Failure> {
     let id = connection
         .prepare_cached("SELECT id FROM nodes WHERE key = ?")?
         .query_row([key], |row| row.get(0))

@@ -17,7 +17,7 @@ mod phrase;
 mod phrase_counts;
 mod pool;
 mod ranking;
-mod read;
+pub(crate) mod read;
 mod schema;
 mod search;
 mod search_vector;
@@ -254,6 +254,19 @@ impl Index {
             let value = work(&transaction)?;
             transaction.commit()?;
             Ok::<_, Failure>(value)
+        })
+    }
+
+    /// Run `work` in a write transaction of which nothing is kept.
+    pub(crate) fn try_out<T>(
+        &self,
+        work: impl FnOnce(&Connection) -> std::result::Result<T, Failure>,
+    ) -> Result<T> {
+        self.on_writer(|connection| {
+            // Rolled back when dropped.
+            let transaction =
+                Transaction::new_unchecked(connection, TransactionBehavior::Immediate)?;
+            work(&transaction)
         })
     }
 

@@ -1,6 +1,6 @@
 //! Reading chunks as they were stored.
 
-use rusqlite::OptionalExtension;
+use rusqlite::{Connection, OptionalExtension};
 
 use super::chunk::{COLUMNS, Chunk, VECTOR};
 use super::space::Space;
@@ -47,14 +47,7 @@ pub struct IndexStats {
 impl Index {
     /// The chunk of an id.
     pub fn get(&self, id: &str) -> Result<Option<Chunk>> {
-        self.read(|connection| {
-            let sql = format!("SELECT row, {COLUMNS}, {VECTOR} FROM knowledge_chunks WHERE id = ?");
-            let found = connection
-                .prepare_cached(&sql)?
-                .query_row([id], Chunk::with_vector)
-                .optional()?;
-            Ok(found.map(|(_, chunk)| chunk))
-        })
+        self.read(|connection| chunk_of(connection, id))
     }
 
     /// Up to `limit` chunks whose row comes after `after`; begin with 0.
@@ -129,4 +122,14 @@ impl Index {
             ..stats
         })
     }
+}
+
+/// The chunk of an id in the transaction of `connection`.
+pub(crate) fn chunk_of(connection: &Connection, id: &str) -> rusqlite::Result<Option<Chunk>> {
+    let sql = format!("SELECT row, {COLUMNS}, {VECTOR} FROM knowledge_chunks WHERE id = ?");
+    let found = connection
+        .prepare_cached(&sql)?
+        .query_row([id], Chunk::with_vector)
+        .optional()?;
+    Ok(found.map(|(_, chunk)| chunk))
 }

@@ -13,7 +13,7 @@ const APPLICATION_ID: i64 = 0x4847_5257;
 pub(super) type Migration = fn(&Connection, TokenizerKind) -> rusqlite::Result<()>;
 
 /// Every step: the first makes a new file, and a file of version n needs those from n on.
-pub(super) const MIGRATIONS: &[Migration] = &[create, add_vectors, add_nodes];
+pub(super) const MIGRATIONS: &[Migration] = &[create, add_vectors, add_nodes, add_agents];
 
 /// The schema version this code writes.
 pub(super) fn schema_version() -> usize {
@@ -118,6 +118,48 @@ fn add_nodes(connection: &Connection, _: TokenizerKind) -> rusqlite::Result<()> 
              at INTEGER NOT NULL,
              PRIMARY KEY (agent, node)
          ) STRICT, WITHOUT ROWID;",
+    )
+}
+
+/// What agents did and are doing (spec/agents.md, "The tables").
+fn add_agents(connection: &Connection, _: TokenizerKind) -> rusqlite::Result<()> {
+    connection.execute_batch(
+        "CREATE TABLE agent_runs (
+             id INTEGER PRIMARY KEY AUTOINCREMENT,
+             agent TEXT NOT NULL,
+             definition TEXT NOT NULL,
+             started INTEGER NOT NULL,
+             expires INTEGER NOT NULL,
+             ended INTEGER,
+             status TEXT NOT NULL,
+             permanent INTEGER NOT NULL DEFAULT FALSE,
+             nodes INTEGER NOT NULL,
+             applied INTEGER NOT NULL DEFAULT 0,
+             rejected INTEGER NOT NULL DEFAULT 0,
+             error TEXT,
+             tokens_in INTEGER NOT NULL DEFAULT 0,
+             tokens_out INTEGER NOT NULL DEFAULT 0
+         ) STRICT;
+         CREATE INDEX agent_runs_agent ON agent_runs (agent, id);
+         CREATE TABLE agent_actions (
+             run INTEGER NOT NULL,
+             place INTEGER NOT NULL,
+             line INTEGER NOT NULL,
+             action TEXT NOT NULL,
+             reason TEXT,
+             PRIMARY KEY (run, place)
+         ) STRICT, WITHOUT ROWID;
+         CREATE TABLE agent_claims (
+             node INTEGER PRIMARY KEY,
+             agent TEXT NOT NULL,
+             run INTEGER NOT NULL,
+             expires INTEGER NOT NULL
+         ) STRICT;
+         CREATE TABLE agent_resumes (
+             agent TEXT PRIMARY KEY,
+             run INTEGER NOT NULL
+         ) STRICT, WITHOUT ROWID;
+         ALTER TABLE visits ADD COLUMN run INTEGER;",
     )
 }
 
@@ -300,11 +342,11 @@ mod tests {
         let kept = prepare_with(
             &location,
             false,
-            &[create, add_vectors, add_nodes, add_column],
+            &[create, add_vectors, add_nodes, add_agents, add_column],
         )
         .unwrap();
         assert_eq!(kept, TokenizerKind::Unicode61);
-        assert_eq!(state(&location), (APPLICATION_ID, 4, tables));
+        assert_eq!(state(&location), (APPLICATION_ID, 5, tables));
         let content: String = location
             .connection(true)
             .unwrap()
@@ -335,7 +377,7 @@ mod tests {
         drop(connection);
         assert_eq!(state(&location).1, 1);
         let index = Index::open(&path, TokenizerKind::default(), false).unwrap();
-        assert_eq!(state(&location).1, 3);
+        assert_eq!(state(&location).1, 4);
         assert_eq!(index.check().unwrap(), [] as [&str; 0]);
         let stats = index.stats().unwrap();
         assert_eq!(
@@ -365,7 +407,14 @@ mod tests {
         let error = prepare_with(
             &location,
             false,
-            &[create, add_vectors, add_nodes, add_column, add_table],
+            &[
+                create,
+                add_vectors,
+                add_nodes,
+                add_agents,
+                add_column,
+                add_table,
+            ],
         )
         .unwrap_err();
         assert_eq!(error.code(), ErrorCode::EngineFault, "{error}");
@@ -374,7 +423,7 @@ mod tests {
             prepare_with(
                 &location,
                 false,
-                &[create, add_vectors, add_nodes, add_column]
+                &[create, add_vectors, add_nodes, add_agents, add_column]
             )
             .is_ok()
         );
@@ -387,7 +436,7 @@ mod tests {
         let error = prepare_with(
             &location,
             true,
-            &[create, add_vectors, add_nodes, add_column],
+            &[create, add_vectors, add_nodes, add_agents, add_column],
         )
         .unwrap_err();
         assert_eq!(error.code(), ErrorCode::IndexReadOnly);
@@ -395,7 +444,7 @@ mod tests {
             error.message().contains("once without read_only"),
             "{error}"
         );
-        assert_eq!(state(&location).1, 3);
+        assert_eq!(state(&location).1, 4);
     }
 
     #[test]
@@ -405,7 +454,7 @@ mod tests {
         prepare_with(
             &location,
             false,
-            &[create, add_vectors, add_nodes, add_column],
+            &[create, add_vectors, add_nodes, add_agents, add_column],
         )
         .unwrap();
         let path = location.path().unwrap();
@@ -414,9 +463,9 @@ mod tests {
             .err()
             .unwrap();
         assert_eq!(error.code(), ErrorCode::IndexTooNew);
-        assert!(error.message().contains("version 4"), "{error}");
+        assert!(error.message().contains("version 5"), "{error}");
         assert!(
-            error.message().contains("up to 3; upgrade hedgerow"),
+            error.message().contains("up to 4; upgrade hedgerow"),
             "{error}"
         );
         assert_eq!(fs::read(path).unwrap(), before);

@@ -22,6 +22,8 @@ pub struct Options {
     pub legs: Option<Vec<Ranked>>,
     /// Whether to say what each stage did.
     pub explain: bool,
+    /// The ids of nodes that no stage lets through, ascending.
+    pub without: Vec<i64>,
 }
 
 /// What a run came to.
@@ -103,10 +105,21 @@ pub fn run(store: &Store, pipeline: &Pipeline, options: &Options) -> Result<Outc
         let start = Instant::now();
         let wanted = match pipeline.stages.get(number + 1) {
             // Who wants to know what each stage did has it do all of it.
-            Some(Stage::Transform(Transform::Limit(limit))) if !options.explain => Some(*limit),
+            // So does who leaves out some of it.
+            Some(Stage::Transform(Transform::Limit(limit)))
+                if !options.explain && options.without.is_empty() =>
+            {
+                Some(*limit)
+            }
             _ => None,
         };
         let candidates = run.step(&mut set, stage, rows_in, wanted)?;
+        if !options.without.is_empty() && stage.brings_nodes() {
+            set.retain(|place, _| {
+                let id = snapshot.nodes.ids[place as usize];
+                options.without.binary_search(&id).is_err()
+            });
+        }
         if options.explain {
             run.outcome.stages.push(Report {
                 name: stage.to_string(),
@@ -119,6 +132,13 @@ pub fn run(store: &Store, pipeline: &Pipeline, options: &Options) -> Result<Outc
         rows_in = set.len();
     }
     Ok(run.finish(set))
+}
+
+impl Stage {
+    /// Whether nodes may come that were not in the set.
+    fn brings_nodes(&self) -> bool {
+        matches!(self, Self::Generator(_) | Self::Algorithm(_))
+    }
 }
 
 impl Run<'_> {

@@ -1,0 +1,267 @@
+"""The text form of actions: directives, one a line, and blocks (spec/agents.md, "Replies")."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ._action_values import WrongActionError
+from ._nearest import nearest
+from .actions import (
+    Action,
+    Note,
+    Refine,
+    Rejected,
+    WriteNode,
+)
+
+OPS = {
+    "LINK": "link-add",
+    "WEIGHT": "weight",
+    "CATEGORIZE": "categorize",
+    "WRITE_NODE": "write-node",
+    "REFINE": "refine",
+    "DELETE": "delete",
+    "RENAME": "rename",
+    "NOTE": "note",
+}
+"""The action that each directive asks for."""
+
+_NAMES_OF = {op: name for name, op in OPS.items()}
+_CLOSERS = {"WRITE_NODE": "END_NODE", "REFINE": "END_REFINE"}
+
+_PARAMETERS = {
+    "LINK": ("a", "b", "strength"),
+    "WEIGHT": ("key", "value"),
+    "CATEGORIZE": ("key", "category"),
+    "WRITE_NODE": ("key",),
+    "REFINE": ("key",),
+    "DELETE": ("key",),
+    "RENAME": ("key", "new_key"),
+}
+"""What follows each directive; the strength of a link may be left out."""
+
+_USAGE = {
+    "LINK": "two keys, and a strength or nothing",
+    "WEIGHT": "a key and a number",
+    "CATEGORIZE": "a key and a category",
+    "WRITE_NODE": "one key",
+    "REFINE": "one key",
+    "DELETE": "one key",
+    "RENAME": "the old key and the new one",
+}
+
+_NAMES = "|".join(OPS)
+_DIRECTIVE = re.compile(rf"({_NAMES})(?:\s+(.*))?\s*")
+_MISPLACED = re.compile(rf"[\s>*+\-`_#\d.)]*({_NAMES})(?=[\s:*`]|$)")
+_UPPER = re.compile(r"([A-Z][A-Z0-9_]{2,})(?=\s|$)")
+# Within a block. A backslash before it makes such a line part of the body.
+_MARK = re.compile(r"(\s*)(\\*)(?:(END_NODE|END_REFINE)\s*$|(WRITE_NODE|REFINE)(?=\s|$))")
+_HEADER = re.compile(r"(CONFIDENCE|COVERS|TYPE)\s*:(.*)")
+_LISTED = re.compile(r'\s*(?:"((?:[^"\\]|\\.)*)"|([^\s",][^\s,]*))\s*(?:,|$)')
+_WORD = re.compile(r'\s*(?:"((?:[^"\\]|\\.)*)"(?=\s|$)|([^\s"]\S*))')
+_NUMBERS = ("strength", "value")
+_NUMBER = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]{1,3})?")
+_BARE = re.compile(r'[^\s",\\]+')
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """Something a reply asks for, before its values are checked."""
+
+    line: int
+    text: str
+    op: str
+    values: dict[str, Any]
+
+
+class TextForm:
+    """Reads directives and blocks from lines, beginning at any."""
+
+    def __init__(self, lines: Sequence[str]) -> None:
+        self.lines = lines
+
+    def has_directive(self, index: int) -> bool:
+        """Whether a line begins with a directive, right or wrong."""
+        return _DIRECTIVE.fullmatch(self.lines[index]) is not None
+
+    def read(self, index: int) -> tuple[Asked | Rejected | None, int]:
+        """Read what begins at a line: what it is, None for plain text, and the line after it."""
+        line = self.lines[index]
+        found = _DIRECTIVE.fullmatch(line)
+        if found is None:
+            return _not_a_directive(index + 1, line), index + 1
+        if found[1] in _CLOSERS:
+            return self._block(index, found[1], found[2] or "")
+        return _asked(
+            index + 1, line, found[1], lambda: _values(found[1], found[2] or "")
+        ), index + 1
+
+    def _block(self, index: int, name: str, rest: str) -> tuple[Asked | Rejected, int]:
+        end, reason = self._end_of_block(index + 1, name)
+        text = "\n".join(self.lines[index:end])
+        if reason:
+            return Rejected(index + 1, text, reason, OPS[name]), end
+        inside = self.lines[index + 1 : end - 1]
+        return _asked(index + 1, text, name, lambda: _block_values(name, rest, inside)), end
+
+    def _end_of_block(self, index: int, name: str) -> tuple[int, str]:
+        """The line after the block, and why it is none, or nothing."""
+        closer = _CLOSERS[name]
+        for end in range(index, len(self.lines)):
+            mark = _MARK.match(self.lines[end])
+            if mark is None or mark[2]:
+                continue
+            if mark[3] == closer:
+                return end + 1, ""
+            if mark[3]:
+                return end + 1, f"line {end + 1} has {mark[3]} where {closer} should be"
+            if not mark[1]:
+                return end, f"{closer} is missing before {mark[4]} in line {end + 1}"
+        return len(self.lines), f"{closer} is missing; all after it was taken for its text"
+
+
+def _asked(line: int, text: str, name: str, values: Any) -> Asked | Rejected:
+    try:
+        return Asked(line, text, OPS[name], values())
+    except WrongActionError as error:
+        return Rejected(line, text, str(error), OPS[name])
+
+
+def _not_a_directive(line: int, text: str) -> Rejected | None:
+    """What only looks like one; None for plain text."""
+    misplaced = _MISPLACED.match(text)
+    if misplaced:
+        reason = f"{misplaced[1]} must begin its line, with a space after it"
+        return Rejected(line, text, reason, OPS[misplaced[1]])
+    upper = _UPPER.match(text)
+    if upper is None:
+        return None
+    name = upper[1]
+    if name in _CLOSERS.values():
+        return Rejected(line, text, f"{name} closes nothing")
+    near = nearest(name, OPS)
+    meant = f'; did you mean "{near}"?' if near else f"; there are {', '.join(OPS)}"
+    return Rejected(line, text, f'there is no directive "{name}"{meant}')
+
+
+def _values(name: str, rest: str) -> dict[str, Any]:
+    if name == "NOTE":
+        return {"text": _note(rest)}
+    words = _words(rest, name)
+    parameters = _PARAMETERS[name]
+    least = len(parameters) - (name == "LINK")
+    if not least <= len(words) <= len(parameters):
+        raise WrongActionError(f"{name} takes {_USAGE[name]}; keys with spaces stand in quotes")
+    return {
+        parameter: _number(word) if parameter in _NUMBERS else word
+        for parameter, word in zip(parameters, words, strict=False)
+    }
+
+
+def _note(rest: str) -> str:
+    """The text of a note: one quoted text, or all that stands there."""
+    quoted = _WORD.fullmatch(rest)
+    return rest if quoted is None or quoted[1] is None else _unquoted(quoted[1])
+
+
+def _block_values(name: str, rest: str, inside: Sequence[str]) -> dict[str, Any]:
+    values = _values(name, rest)
+    start = 0
+    while name == "WRITE_NODE" and start < len(inside):
+        header = _HEADER.fullmatch(inside[start])
+        if header is None:
+            break
+        field = header[1].lower()
+        if field in values:
+            raise WrongActionError(f"{header[1]} stands there twice")
+        values[field] = _keys(header[2]) if field == "covers" else header[2].strip()
+        start += 1
+    values["content"] = "\n".join(_without_backslash(line) for line in inside[start:])
+    return values
+
+
+def _words(rest: str, name: str) -> list[str]:
+    """The words of a line, without their quotes."""
+    words = []
+    position = 0
+    rest = rest.rstrip()
+    while position < len(rest):
+        word = _WORD.match(rest, position)
+        if word is None:
+            raise WrongActionError(f"{name} has a quote that is not closed, or text behind one")
+        words.append(word[2] if word[1] is None else _unquoted(word[1]))
+        position = word.end()
+    return words
+
+
+def _keys(listed: str) -> list[str]:
+    """Keys with commas between."""
+    keys = []
+    position = 0
+    listed = listed.strip()
+    while position < len(listed):
+        key = _LISTED.match(listed, position)
+        if key is None:
+            raise WrongActionError("COVERS takes keys with commas between; quote keys with spaces")
+        keys.append(key[2] if key[1] is None else _unquoted(key[1]))
+        position = key.end()
+    return keys
+
+
+def _unquoted(inner: str) -> str:
+    try:
+        text: str = json.loads(f'"{inner}"', strict=False)
+    except ValueError:
+        raise WrongActionError(r"in quotes write \" for a quote and \\ for a backslash") from None
+    return text
+
+
+def _number(word: str) -> float:
+    if not _NUMBER.fullmatch(word):
+        raise WrongActionError(f'"{word}" is no number')
+    return float(word)
+
+
+def _without_backslash(line: str) -> str:
+    mark = _MARK.match(line)
+    return line.replace("\\", "", 1) if mark and mark[2] else line
+
+
+def write_action(action: Action) -> str:
+    """Write an action as its directive; reading it gives the same action."""
+    name = _NAMES_OF[action.op]
+    if isinstance(action, Note):
+        return f"{name} {json.dumps(action.text, ensure_ascii=False)}"
+    values = [getattr(action, parameter) for parameter in _PARAMETERS[name]]
+    words = [quoted(value) if isinstance(value, str) else repr(value) for value in values]
+    lines = [" ".join([name, *words])]
+    if isinstance(action, WriteNode):
+        lines += [*_headers(action), ""]
+    if isinstance(action, (WriteNode, Refine)):
+        lines += [*map(_with_backslash, action.content.split("\n")), _CLOSERS[name]]
+    return "\n".join(lines)
+
+
+def _headers(node: WriteNode) -> Iterator[str]:
+    if node.confidence is not None:
+        yield f"CONFIDENCE: {node.confidence}"
+    if node.covers:
+        yield f"COVERS: {', '.join(map(quoted, node.covers))}"
+    yield f"TYPE: {node.type}"
+
+
+def quoted(key: str) -> str:
+    """Write a key, in quotes where it needs them, as a reply may have it."""
+    return key if _BARE.fullmatch(key) else json.dumps(key, ensure_ascii=False)
+
+
+def _with_backslash(line: str) -> str:
+    mark = _MARK.match(line)
+    if mark is None:
+        return line
+    indent = len(mark[1])
+    return f"{line[:indent]}\\{line[indent:]}"

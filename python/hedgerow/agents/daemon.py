@@ -1,0 +1,84 @@
+"""Ticking until told to stop (spec/agents.md, "The daemon")."""
+
+from __future__ import annotations
+
+import logging
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from hedgerow.errors import HedgerowError
+
+if TYPE_CHECKING:
+    from .service import Agents, Tick
+
+__all__ = ["TICK_S", "serve", "stopped_by_signals"]
+
+_LOG = logging.getLogger("hedgerow")
+
+TICK_S = 60.0
+"""How long to wait when no agent is due."""
+
+
+def log_tick(tick: Tick) -> None:
+    """Log what a tick did: problems and failures as warnings, what went well as information."""
+    for problem in tick.problems:
+        _LOG.warning("%s", problem)
+    report = tick.report
+    if report is None:
+        return
+    if report.status == "failed":
+        _LOG.warning("the agent %s failed: %s", report.agent, report.error)
+    else:
+        done = len(report.applied)
+        _LOG.info("the agent %s: %s, %d actions applied", report.agent, report.status, done)
+
+
+def serve(
+    agents: Agents,
+    *,
+    tick_s: float = TICK_S,
+    sleep: Callable[[float], object] | None = None,
+    on_tick: Callable[[Tick], None] = log_tick,
+) -> None:
+    """Tick until `agents.stop()` is called: at once after a run, else every `tick_s` seconds.
+
+    `sleep(seconds)` waits between ticks; by default until then or until the stop. `on_tick` gets
+    each tick; by default it goes to the logger "hedgerow". A tick that fails, for the store is busy or a disk is full, is logged and tried again. A run that is under
+    way when it is to stop may take a few seconds more, then it is given up.
+    """
+    wait = agents.stopped.wait if sleep is None else sleep
+    while not agents.stopped.is_set():
+        try:
+            tick = agents.tick()
+        except HedgerowError as error:
+            _LOG.warning("the agents could do nothing, and try again later: %s", error)
+            wait(tick_s)
+            continue
+        on_tick(tick)
+        if tick.report is None:
+            wait(tick_s)
+
+
+@contextmanager
+def stopped_by_signals(agents: Agents) -> Iterator[None]:
+    """Have SIGTERM and SIGINT stop the agents, on the main thread; a second one ends at once."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    signals = (signal.SIGTERM, signal.SIGINT)
+
+    def stop(number: int, _frame: object) -> None:
+        if agents.stopped.is_set():
+            raise KeyboardInterrupt
+        _LOG.info("stopping: %s", signal.Signals(number).name)
+        agents.stop()
+
+    before = {one: signal.signal(one, stop) for one in signals}
+    try:
+        yield
+    finally:
+        for one, handler in before.items():
+            signal.signal(one, handler)

@@ -1,0 +1,112 @@
+"""When an agent is due (spec/agents.md, "When an agent is due"): pure functions of what is known."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timezone
+from typing import TYPE_CHECKING
+
+from .runs import Standing
+
+if TYPE_CHECKING:
+    from .definition import AgentDefinition
+
+__all__ = ["PAUSED_AFTER", "Verdict", "backoff_until", "due", "pause_reason"]
+
+PAUSED_AFTER = 5
+"""After so many failures in a row an agent is paused."""
+
+FIRST_BACKOFF = 60
+LONGEST_BACKOFF = 3600
+_MOST_DOUBLINGS = 6  # more than an hour
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """Whether an agent is due, and the reason: one word, and a sentence for people.
+
+    Words: due, disabled, on-demand, paused, running, backoff, budget, few, visited.
+    """
+
+    word: str
+    sentence: str
+
+    @property
+    def due(self) -> bool:
+        """Whether it is due."""
+        return self.word == "due"
+
+
+def due(
+    definition: AgentDefinition,
+    standing: Standing,
+    now: int,
+    visits: Callable[[], Sequence[int | None]],
+) -> Verdict:
+    """Say whether an agent is due at a time, in Unix seconds.
+
+    `visits` is asked last: for each node of the agent's query, when it last visited it.
+    """
+    return _held(definition, standing, now) or _wanted(definition, now, visits())
+
+
+def backoff_until(standing: Standing) -> int | None:
+    """Until when, in Unix seconds, an agent that failed waits; None when it did not fail."""
+    if standing.failure is None or standing.failure.ended is None:
+        return None
+    doublings = min(standing.failures - 1, _MOST_DOUBLINGS)
+    return standing.failure.ended + min(FIRST_BACKOFF << doublings, LONGEST_BACKOFF)
+
+
+def pause_reason(standing: Standing) -> str | None:
+    """Why an agent is paused until its file changes or it is resumed; None when it is not."""
+    failure = standing.failure
+    if failure is None:
+        return None
+    if failure.permanent:
+        return f"its last run failed for good: {failure.error}"
+    if standing.failures >= PAUSED_AFTER:
+        return f"it failed {standing.failures} times in a row: {failure.error}"
+    return None
+
+
+def _held(definition: AgentDefinition, standing: Standing, now: int) -> Verdict | None:
+    """Give what keeps an agent from running whatever its nodes are."""
+    if not definition.enabled:
+        return Verdict("disabled", "its definition has enabled = false")
+    if definition.period_s is None:
+        return Verdict("on-demand", "it runs only when told to")
+    failing = _held_by_failures(standing, now)
+    if failing:
+        return failing
+    if standing.last is not None and standing.last.status == "started":
+        return Verdict("running", f"run {standing.last.id} is under way")
+    if standing.ok_runs >= definition.max_runs_per_period:
+        return Verdict("budget", "it ran as often as it may within its period")
+    return None
+
+
+def _held_by_failures(standing: Standing, now: int) -> Verdict | None:
+    paused = pause_reason(standing)
+    if paused:
+        return Verdict("paused", paused)
+    until = backoff_until(standing)
+    if until is not None and now < until:
+        return Verdict("backoff", f"it failed, and waits until {_time(until)}")
+    return None
+
+
+def _wanted(definition: AgentDefinition, now: int, visits: Sequence[int | None]) -> Verdict:
+    """Say whether there is enough for it to do."""
+    period = definition.period_s or 0
+    wanted = max(definition.min_results, 1)
+    if len(visits) < wanted:
+        return Verdict("few", f"its query finds {len(visits)} nodes, and it wants {wanted}")
+    if all(at is not None and now - at < period for at in visits):
+        return Verdict("visited", "it visited all that its query finds within its period")
+    return Verdict("due", "it is due")
+
+
+def _time(at: int) -> str:
+    return datetime.fromtimestamp(at, timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -1,0 +1,151 @@
+"""The agents of a folder, read again when they change (spec/agents.md, "A folder of agents").
+
+Only `reload` looks at files. Whoever needs agents that do not change under it takes a copy of
+`definitions`, or leaves `reload` alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+from types import MappingProxyType
+
+from .definition import AgentDefinition, Bounds, Problem
+from .reading import Reading, read_definition
+
+__all__ = ["AgentLibrary"]
+
+_Stamp = tuple[int, int] | None
+
+
+@dataclass(frozen=True, slots=True)
+class _File:
+    """A file as it was last read: with the stamps of all that it depends on."""
+
+    reading: Reading
+    stamps: Mapping[Path, _Stamp]
+
+    def unchanged(self) -> bool:
+        return all(_stamp(path) == stamp for path, stamp in self.stamps.items())
+
+
+@dataclass(frozen=True, slots=True)
+class _State:
+    """What a reload came to; it takes the place of the last one in one step."""
+
+    files: Mapping[Path, _File]
+    in_use: Mapping[Path, AgentDefinition]
+    problems: tuple[Problem, ...]
+
+
+class AgentLibrary:
+    """The definitions `*.toml` of one folder, none of the folders in it. Nothing is read before
+    `reload`. `bounds` are those of the store they work on.
+    """
+
+    def __init__(
+        self,
+        folder: str | PathLike[str],
+        bounds: Bounds = Bounds(),  # noqa: B008 - it is frozen
+    ) -> None:
+        self.folder = Path(folder)
+        self._bounds = bounds
+        self._state = _State({}, {}, ())
+
+    @property
+    def definitions(self) -> Mapping[str, AgentDefinition]:
+        """The agents by name; of a file that was spoilt the last definition that was right."""
+        return MappingProxyType({found.name: found for found in self._state.in_use.values()})
+
+    @property
+    def problems(self) -> tuple[Problem, ...]:
+        """All that is wrong with the files as they are, by file and place."""
+        return self._state.problems
+
+    def reload(self) -> list[Problem]:
+        """Read what changed, and give the problems that were not there before.
+
+        A file counts as changed by its time and size and by those of its template, and then by
+        what is in them. A folder that cannot be listed is a problem, and leaves all as it was.
+        """
+        before = self._state
+        try:
+            paths = sorted(path for path in self.folder.iterdir() if _is_definition(path))
+        except OSError as error:
+            what = (
+                f"the folder cannot be read ({error.strerror or error}); make it, or name another"
+            )
+            problem = Problem(self.folder, 1, 1, what)
+            problems = tuple(dict.fromkeys([problem, *before.problems]))
+            self._state = _State(before.files, before.in_use, problems)
+        else:
+            files = {path: _read(path, before.files.get(path), self._bounds) for path in paths}
+            self._state = _accepted(files, before.in_use)
+        return [problem for problem in self._state.problems if problem not in before.problems]
+
+
+def _is_definition(path: Path) -> bool:
+    return path.suffix == ".toml" and not path.name.startswith(".")
+
+
+def _read(path: Path, known: _File | None, bounds: Bounds) -> _File:
+    if known is not None and known.unchanged():
+        return known
+    stamps: dict[Path, _Stamp] = {}
+
+    def read(file: Path) -> bytes:
+        # What changes meanwhile is read again next time, and so is what cannot be read.
+        before = _stamp(file)
+        stamps[file] = None
+        data = file.read_bytes()
+        stamps[file] = before
+        return data
+
+    reading = read_definition(path, read, bounds)
+    same = known is not None and (reading.sha, reading.problems) == (
+        known.reading.sha,
+        known.reading.problems,
+    )
+    return _File(known.reading if known and same else reading, stamps)
+
+
+def _stamp(path: Path) -> _Stamp:
+    """When a file was last written, in nanoseconds, and its size; None when it is not there."""
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_mtime_ns, found.st_size
+
+
+def _accepted(files: Mapping[Path, _File], before: Mapping[Path, AgentDefinition]) -> _State:
+    """Decide which definition of each file is in use: no two may have one name.
+
+    A file that has a name keeps it against one that wants it; of others the first by its path
+    gets it.
+    """
+
+    def wants_a_name(path: Path) -> bool:
+        wanted = files[path].reading.definition
+        return wanted is not None and (path not in before or before[path].name != wanted.name)
+
+    in_use: dict[Path, AgentDefinition] = {}
+    owners: dict[str, Path] = {}
+    problems: dict[Path, tuple[Problem, ...]] = {}
+    for path in sorted(files, key=lambda path: (wants_a_name(path), path)):
+        reading = files[path].reading
+        problems[path] = reading.problems
+        wanted = reading.definition
+        if wanted is not None and wanted.name in owners:
+            owner = owners[wanted.name].name
+            message = f'the name "{wanted.name}" is that of {owner} too; change one of them'
+            problems[path] = (Problem(path, *reading.name_at, message),)
+            wanted = None
+        chosen = wanted or before.get(path)
+        if chosen is not None and chosen.name not in owners:
+            in_use[path] = chosen
+            owners[chosen.name] = path
+    listed = tuple(problem for path in files for problem in problems[path])
+    return _State(files, dict(sorted(in_use.items())), listed)

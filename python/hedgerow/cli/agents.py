@@ -1,0 +1,271 @@
+"""`hedgerow agents`: agents that a folder defines, at work on a store."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from hedgerow import InvalidInputError
+
+from .failures import FAILED, INTERRUPTED
+from .output import plural, write_json
+from .params import TEXT
+from .roots import json_option
+from .stores import open_store, store_options
+
+if TYPE_CHECKING:
+    from hedgerow.agents import Agents, ModelClient
+
+    from .stores import OpenStore
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+_KEY_VARIABLE = "HEDGEROW_MODEL_KEY"
+_EXIT_CODES = {"failed": FAILED, "stopped": INTERRUPTED}
+
+
+class _Agents(click.Group):
+    """The group; `check` needs no store, and stands in a file of its own."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return sorted([*super().list_commands(ctx), "check"])
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name == "check":
+            module = import_module("hedgerow.cli.agents_check")
+            check: click.Command = module.check
+            return check
+        return super().get_command(ctx, cmd_name)
+
+
+@click.group(
+    "agents", cls=_Agents, invoke_without_command=True, short_help="Run agents on a store."
+)
+@click.pass_context
+def agents(context: click.Context) -> None:
+    """Run agents on the nodes of a store: an agent is a file NAME.toml in a folder.
+
+    \b
+      hedgerow agents check agents
+      hedgerow agents list --db memory.db
+      hedgerow agents run linker --db memory.db --dry-run
+      hedgerow agents daemon --db memory.db --model-url http://localhost:8000/v1
+
+    docs/agents.md shows how to write one; spec/agents.md has the rules.
+    """
+    if context.invoked_subcommand is None:
+        click.echo(context.get_help())
+
+
+def _agents_option(command: F) -> F:
+    """Add `--agents`."""
+    return click.option(
+        "--agents",
+        "folder",
+        metavar="DIR",
+        type=TEXT,
+        help="The folder of the agents.  [default: agents, beside the store or in the root]",
+    )(command)
+
+
+def _model_option(command: F) -> F:
+    """Add `--model-url`."""
+    return click.option(
+        "--model-url",
+        metavar="URL",
+        envvar="HEDGEROW_MODEL_URL",
+        help="A server with OpenAI's /chat/completions, as in http://localhost:8000/v1; its key "
+        f"is in {_KEY_VARIABLE}.  [default: HEDGEROW_MODEL_URL, else OpenAI with OPENAI_API_KEY]",
+    )(command)
+
+
+@agents.command("list", short_help="List the agents, and whether they are due.")
+@store_options
+@_agents_option
+@json_option
+def list_(*, folder: str | None, as_json: bool, **where: Any) -> None:
+    """List the agents with their schedules, whether they are due and why not, and their last run.
+
+    \b
+      hedgerow agents list --db memory.db
+      hedgerow agents list --db memory.db --json
+
+    Files with problems are named on stderr; `hedgerow agents check` has all about them.
+    """
+    with _working(where, folder) as working:
+        statuses = working.statuses()
+        if as_json:
+            write_json({"agents": [status.to_dict() for status in statuses]})
+            return
+        from .agents_text import show_statuses  # noqa: PLC0415 - slow to import
+
+        show_statuses(statuses, working.folder)
+
+
+@agents.command("run", short_help="Run an agent now.")
+@click.argument("name", type=TEXT)
+@store_options
+@_agents_option
+@_model_option
+@click.option("--dry-run", is_flag=True, help="Show the prompt, and store nothing.")
+@json_option
+@click.pass_context
+def run(  # noqa: PLR0913 - one argument for each option
+    context: click.Context,
+    /,
+    *,
+    name: str,
+    folder: str | None,
+    model_url: str | None,
+    dry_run: bool,
+    as_json: bool,
+    **where: Any,
+) -> None:
+    """Run the agent NAME now, whether it is due or not.
+
+    \b
+      hedgerow agents run linker --db memory.db
+      hedgerow agents run linker --db memory.db --dry-run
+      hedgerow agents run linker --db memory.db --dry-run --model-url http://localhost:8000/v1
+
+    --dry-run shows the prompt; with --model-url the model is asked too, and what would be
+    applied is shown. Exit code 1 when the run fails. Ctrl-C and SIGTERM end it as they end the
+    daemon.
+    """
+    from hedgerow.agents import stopped_by_signals  # noqa: PLC0415 - slow to import
+
+    from .agents_text import show_dry_run, show_report  # noqa: PLC0415 - slow to import
+
+    with _working(where, folder, lambda: _model(model_url, wanted=not dry_run)) as working:
+        if dry_run:
+            rehearsed = working.dry_run(name)
+            if as_json:
+                write_json(rehearsed.to_dict())
+            else:
+                show_dry_run(rehearsed)
+            return
+        with stopped_by_signals(working):
+            report = working.run(name)
+        if as_json:
+            write_json(report.to_dict())
+        else:
+            show_report(report)
+        if report.status in _EXIT_CODES:
+            context.exit(_EXIT_CODES[report.status])
+
+
+@agents.command("daemon", short_help="Run agents whenever they are due.")
+@store_options
+@_agents_option
+@_model_option
+@click.option(
+    "--tick",
+    metavar="SECONDS",
+    type=click.FloatRange(min=0.1),
+    default=60.0,
+    show_default=True,
+    help="How often to look for an agent that is due.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Write each run as one line of JSON.")
+def daemon(
+    *, folder: str | None, model_url: str | None, tick: float, as_json: bool, **where: Any
+) -> None:
+    """Run agents whenever they are due, until SIGTERM or Ctrl-C.
+
+    \b
+      hedgerow agents daemon --db memory.db
+      hedgerow agents daemon --db memory.db --tick 10 --json
+
+    Files of agents are read again when they change. Told to stop, it waits up to 5 seconds for
+    a model that is answering, then gives that run up, which counts for nothing.
+    """
+    from hedgerow.agents import serve, stopped_by_signals  # noqa: PLC0415 - slow to import
+
+    from .agents_text import show_tick  # noqa: PLC0415 - slow to import
+
+    with _working(where, folder, lambda: _model(model_url, wanted=True)) as working:
+        count = len(working.definitions)
+        click.echo(f"Watching {plural(count, 'agent')} in {working.folder}.", err=True)
+        with stopped_by_signals(working):
+            serve(working, tick_s=tick, on_tick=lambda done: show_tick(done, as_json=as_json))
+        click.echo("Stopped.", err=True)
+
+
+@agents.command("resume", short_help="Have a paused agent run again.")
+@click.argument("name", type=TEXT)
+@store_options
+@_agents_option
+@json_option
+def resume(*, name: str, folder: str | None, as_json: bool, **where: Any) -> None:
+    """Have the failures of the agent NAME count no more, so that it runs again when it is due.
+
+    \b
+      hedgerow agents resume linker --db memory.db
+    """
+    with _working(where, folder) as working:
+        working.resume(name)
+        if as_json:
+            write_json({"agent": name, "resumed": True})
+        else:
+            click.echo(f"{name} runs again when it is due.")
+
+
+@contextmanager
+def _working(
+    where: dict[str, Any],
+    folder: str | None,
+    model: Callable[[], AbstractContextManager[ModelClient | None]] = nullcontext,
+) -> Iterator[Agents]:
+    """Put the agents of a folder to work on the store of a command; name problems on stderr.
+
+    The model is opened last, so that its missing key does not stand in the way of the rest.
+    """
+    from .agents_text import show_problems  # noqa: PLC0415 - slow to import
+
+    with open_store(**where) as opened:
+        place = _folder(opened, folder)
+        if not place.is_dir():
+            raise InvalidInputError(
+                f"there is no folder {place}; make it, or name the one that has the agents with "
+                "--agents DIR",
+                code="path_not_found",
+            )
+        show_problems(_agents_of(opened, place, None).problems)
+        with model() as client:
+            yield _agents_of(opened, place, client)
+
+
+def _agents_of(opened: OpenStore, folder: Path, model: ModelClient | None) -> Agents:
+    from hedgerow.agents import Agents  # noqa: PLC0415 - slow to import
+
+    if opened.root is not None:
+        return opened.root.agents(model, folder)
+    return Agents(opened.store, folder, model)
+
+
+def _folder(opened: OpenStore, folder: str | None) -> Path:
+    """Give the folder of the agents: named, in the root, or beside the store."""
+    if folder is not None:
+        return Path(folder)
+    home = Path(opened.name).parent if opened.root is None else opened.root.path
+    return home / "agents"
+
+
+@contextmanager
+def _model(url: str | None, *, wanted: bool) -> Iterator[ModelClient | None]:
+    """Give the model at a URL; without one OpenAI's where a model is wanted, else none."""
+    if url is None and not wanted:
+        yield None
+        return
+    from hedgerow.agents import OpenAIModel  # noqa: PLC0415 - slow to import
+
+    variable = _KEY_VARIABLE if os.environ.get(_KEY_VARIABLE) else None
+    options: dict[str, Any] = {} if url is None else {"base_url": url}
+    with OpenAIModel(api_key_variable=variable, **options) as model:
+        yield model

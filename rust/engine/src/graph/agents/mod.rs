@@ -1,0 +1,12 @@
+//! What agents do to a store (spec/agents.md): the runs they make, the nodes they claim for a
+//! run, and the actions that end it, all in one transaction.
+
+mod action;
+mod apply;
+mod claims;
+mod effects;
+mod runs;
+
+pub use action::Action;
+pub use apply::{Applied, Reasons};
+pub use runs::{Beginning, Begun, Record, Run, RunStatus, Standing};

@@ -1,0 +1,307 @@
+//! What runs of agents do to a store; `hedgerow.agents` calls it.
+
+use hedgerow_engine::ErrorCode;
+use hedgerow_engine::graph::agents::{Action, Applied, Beginning, Record, Run, RunStatus};
+use hedgerow_engine::pipeline::{self, Options};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+use crate::errors;
+use crate::pipeline::PipelineLike;
+use crate::query_result::PyQueryResult;
+use crate::store::{PyStore, ranked};
+
+/// An action with its line in the reply, from 1, and what is kept of it.
+type Acted<'py> = (Bound<'py, PyAny>, u32, String);
+
+/// Run a pipeline as if there were no nodes that are claimed at `now`; `legs` as in Store.query.
+#[pyfunction]
+#[pyo3(signature = (store, pipeline, now, legs=None))]
+pub fn _unclaimed(
+    py: Python<'_>,
+    store: &PyStore,
+    pipeline: PipelineLike,
+    now: i64,
+    legs: Option<&Bound<'_, PyAny>>,
+) -> PyResult<PyQueryResult> {
+    let pipeline = store.parsed(py, pipeline, None)?;
+    let legs = legs.map(|legs| ranked(legs, &pipeline)).transpose()?;
+    let outcome = errors::call_detached(py, || {
+        let options = Options {
+            now,
+            legs,
+            without: store.store.claimed(now)?,
+            ..Options::default()
+        };
+        pipeline::run(&store.store, &pipeline, &options)
+    })?;
+    Ok(PyQueryResult(outcome))
+}
+
+/// Begin a run: its number and nodes, or None when it is not to be.
+#[pyfunction]
+#[allow(
+    clippy::similar_names,
+    clippy::too_many_arguments,
+    reason = "keyword arguments in Python"
+)]
+#[pyo3(signature = (store, agent, definition, keys, *, least, last, now, expires))]
+pub fn _begin_run(
+    py: Python<'_>,
+    store: &PyStore,
+    agent: String,
+    definition: String,
+    keys: Vec<String>,
+    least: usize,
+    last: Option<i64>,
+    now: i64,
+    expires: i64,
+) -> PyResult<Option<(i64, Vec<String>)>> {
+    let begun = errors::call_detached(py, || {
+        store.store.begin_run(&Beginning {
+            agent: &agent,
+            definition: &definition,
+            keys: &keys,
+            least,
+            last,
+            now,
+            expires,
+        })
+    })?;
+    Ok(begun.map(|begun| (begun.run, begun.keys)))
+}
+
+/// End a run of which nothing is stored: it "failed", or was "stopped".
+#[pyfunction]
+#[pyo3(signature = (store, run, *, now, status, error=None, permanent=false))]
+pub fn _end_run(
+    py: Python<'_>,
+    store: &PyStore,
+    run: i64,
+    now: i64,
+    status: &str,
+    error: Option<String>,
+    permanent: bool,
+) -> PyResult<bool> {
+    let status = RunStatus::from_name(status).ok_or_else(|| {
+        let message = format!("a run ends \"failed\" or \"stopped\", not {status:?}");
+        errors::error(ErrorCode::InvalidOption, message)
+    })?;
+    errors::call_detached(py, || {
+        let error = error.as_deref();
+        store.store.end_run(run, now, status, error, permanent)
+    })
+}
+
+/// Apply a run: for each action why it was rejected; None in all when the run is over already.
+#[pyfunction]
+#[allow(clippy::too_many_arguments, reason = "keyword arguments in Python")]
+#[pyo3(signature = (store, run, *, now, actions, rejected, visited, shown, tokens_in, tokens_out))]
+pub fn _apply_run(
+    py: Python<'_>,
+    store: &PyStore,
+    run: i64,
+    now: i64,
+    actions: Vec<Acted<'_>>,
+    rejected: Vec<(u32, String, String)>,
+    visited: Vec<String>,
+    shown: Vec<(String, String)>,
+    tokens_in: u64,
+    tokens_out: u64,
+) -> PyResult<Option<Vec<Option<String>>>> {
+    let actions = actions
+        .into_iter()
+        .map(|(object, line, action)| {
+            let reason = None;
+            Ok((
+                action_of(&object)?,
+                Record {
+                    line,
+                    action,
+                    reason,
+                },
+            ))
+        })
+        .collect::<PyResult<Vec<_>>>()?;
+    let rejected: Vec<Record> = rejected
+        .into_iter()
+        .map(|(line, action, reason)| Record {
+            line,
+            action,
+            reason: Some(reason),
+        })
+        .collect();
+    errors::call_detached(py, || {
+        store.store.apply(&Applied {
+            run,
+            now,
+            actions: &actions,
+            rejected: &rejected,
+            visited: &visited,
+            shown: &shown,
+            tokens_in,
+            tokens_out,
+        })
+    })
+}
+
+/// Why each action of an agent would be rejected now, within a run or not; nothing is written.
+#[pyfunction]
+#[pyo3(signature = (store, agent, actions, shown, now, run=None))]
+pub fn _rehearse(
+    py: Python<'_>,
+    store: &PyStore,
+    agent: String,
+    actions: Vec<Bound<'_, PyAny>>,
+    shown: Vec<(String, String)>,
+    now: i64,
+    run: Option<i64>,
+) -> PyResult<Vec<Option<String>>> {
+    let actions: Vec<Action> = actions.iter().map(action_of).collect::<PyResult<_>>()?;
+    errors::call_detached(py, || {
+        store.store.rehearse(&agent, run, &actions, &shown, now)
+    })
+}
+
+/// The last runs of an agent, the latest first, each as the fields of an AgentRun.
+#[pyfunction]
+pub fn _agent_runs<'py>(
+    py: Python<'py>,
+    store: &PyStore,
+    agent: String,
+    now: i64,
+    limit: u32,
+) -> PyResult<Vec<Bound<'py, PyDict>>> {
+    let runs = errors::call_detached(py, || store.store.runs(&agent, now, limit))?;
+    runs.iter().map(|run| fields(py, run)).collect()
+}
+
+/// What became of the actions of a run: line, action and reason.
+#[pyfunction]
+pub fn _run_records(
+    py: Python<'_>,
+    store: &PyStore,
+    run: i64,
+) -> PyResult<Vec<(u32, String, Option<String>)>> {
+    let records = errors::call_detached(py, || store.store.records(run))?;
+    let records = records.into_iter();
+    Ok(records
+        .map(|record| (record.line, record.action, record.reason))
+        .collect())
+}
+
+/// How an agent stands: its last run, ok runs since a time, failures in a row, the last of them.
+#[pyfunction]
+pub fn _standing<'py>(
+    py: Python<'py>,
+    store: &PyStore,
+    agent: String,
+    definition: String,
+    now: i64,
+    since: i64,
+) -> PyResult<Bound<'py, PyDict>> {
+    let standing =
+        errors::call_detached(py, || store.store.standing(&agent, &definition, now, since))?;
+    let run = |run: Option<&Run>| run.map(|run| fields(py, run)).transpose();
+    let dict = PyDict::new(py);
+    dict.set_item("last", run(standing.last.as_ref())?)?;
+    dict.set_item("ok_runs", standing.ok_runs)?;
+    dict.set_item("failures", standing.failures)?;
+    dict.set_item("failure", run(standing.failure.as_ref())?)?;
+    Ok(dict)
+}
+
+/// When an agent last visited each of these nodes.
+#[pyfunction]
+pub fn _last_visits(
+    py: Python<'_>,
+    store: &PyStore,
+    agent: String,
+    keys: Vec<String>,
+) -> PyResult<Vec<Option<i64>>> {
+    errors::call_detached(py, || store.store.last_visits(&agent, &keys))
+}
+
+/// Have the failures of an agent so far count no more.
+#[pyfunction]
+pub fn _resume_agent(py: Python<'_>, store: &PyStore, agent: String) -> PyResult<()> {
+    errors::call_detached(py, || store.store.resume(&agent))
+}
+
+/// Nodes, edges, communities, communities of one, mean isolation, mean cc.
+#[pyfunction]
+pub fn _topology(
+    py: Python<'_>,
+    store: &PyStore,
+) -> PyResult<(usize, usize, usize, usize, f64, f64)> {
+    let found = errors::call_detached(py, || store.store.topology())?;
+    Ok((
+        found.nodes,
+        found.edges,
+        found.communities,
+        found.alone,
+        found.isolation,
+        found.clustering,
+    ))
+}
+
+fn fields<'py>(py: Python<'py>, run: &Run) -> PyResult<Bound<'py, PyDict>> {
+    let dict = PyDict::new(py);
+    dict.set_item("id", run.id)?;
+    dict.set_item("agent", &run.agent)?;
+    dict.set_item("definition", &run.definition)?;
+    dict.set_item("started", run.started)?;
+    dict.set_item("expires", run.expires)?;
+    dict.set_item("ended", run.ended)?;
+    dict.set_item("status", run.status.as_str())?;
+    dict.set_item("permanent", run.permanent)?;
+    dict.set_item("nodes", run.nodes)?;
+    dict.set_item("applied", run.applied)?;
+    dict.set_item("rejected", run.rejected)?;
+    dict.set_item("error", run.error.as_deref())?;
+    dict.set_item("tokens_in", run.tokens_in)?;
+    dict.set_item("tokens_out", run.tokens_out)?;
+    Ok(dict)
+}
+
+/// An action of `hedgerow.agents`, by its operation.
+fn action_of(object: &Bound<'_, PyAny>) -> PyResult<Action> {
+    let text = |name: &str| object.getattr(name)?.extract::<String>();
+    let number = |name: &str| object.getattr(name)?.extract::<f64>();
+    Ok(match text("op")?.as_str() {
+        "link-add" => Action::LinkAdd {
+            a: text("a")?,
+            b: text("b")?,
+            strength: number("strength")?,
+        },
+        "weight" => Action::Weight {
+            key: text("key")?,
+            value: number("value")?,
+        },
+        "categorize" => Action::Categorize {
+            key: text("key")?,
+            category: text("category")?,
+        },
+        "write-node" => Action::WriteNode {
+            key: text("key")?,
+            content: text("content")?,
+            kind: text("type")?,
+            confidence: object.getattr("confidence")?.extract()?,
+            covers: object.getattr("covers")?.extract()?,
+        },
+        "refine" => Action::Refine {
+            key: text("key")?,
+            content: text("content")?,
+        },
+        "delete" => Action::Delete { key: text("key")? },
+        "rename" => Action::Rename {
+            key: text("key")?,
+            new_key: text("new_key")?,
+        },
+        "note" => Action::Note,
+        other => {
+            let message = format!("there is no action {other:?}");
+            return Err(errors::error(ErrorCode::InvalidOption, message));
+        }
+    })
+}

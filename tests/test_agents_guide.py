@@ -1,0 +1,71 @@
+"""docs/agents.md is true: its files are written, its code and commands are run, in its order."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+GUIDE = (Path(__file__).parents[1] / "docs" / "agents.md").read_text(encoding="utf-8")
+BLOCK = re.compile(
+    r"(?:^`(?P<file>\S+)`:\n\n)?^(?P<fence>```+)(?P<kind>\w+)\n(?P<text>.*?)^(?P=fence)$",
+    re.MULTILINE | re.DOTALL,
+)
+
+
+def run_python(code: str, namespace: dict[str, object]) -> str:
+    output = io.StringIO()
+    with contextlib.redirect_stdout(output):
+        exec(compile(code, "docs/agents.md", "exec"), namespace)  # noqa: S102
+    return output.getvalue()
+
+
+def run_console(block: str) -> str:
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    printed = ""
+    for command in re.findall(r"^\$ (.*)", block, re.MULTILINE):
+        done = subprocess.run(
+            ["sh", "-c", command],
+            env={**os.environ, "PATH": path, "NO_COLOR": "1", "COLUMNS": "100"},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            encoding="utf-8",
+            check=False,
+        )
+        printed += f"$ {command}\n{done.stdout}"
+    return without_times(printed)
+
+
+def without_times(text: str) -> str:
+    return re.sub(r"20\d\d-\d\d-\d\d \d\d:\d\d", "2026-04-18 09:30", text)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="the console blocks are for a POSIX shell")
+def test_the_guide(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("HEDGEROW_MODEL_URL", raising=False)
+    namespace: dict[str, object] = {}
+    printed = ""
+    kinds = set()
+    for block in BLOCK.finditer(GUIDE):
+        kind, text = block["kind"], block["text"]
+        kinds.add(kind)
+        if block["file"]:
+            file = tmp_path / block["file"]
+            file.parent.mkdir(exist_ok=True)
+            file.write_text(text, encoding="utf-8")
+        elif kind == "python":
+            printed = run_python(text, namespace)
+        elif kind == "text":
+            assert printed == text
+        elif kind == "console":
+            assert run_console(text) == without_times(text)
+    namespace["store"].close()  # type: ignore[attr-defined]
+    assert kinds == {"python", "text", "console", "sh", "toml", "markdown"}

@@ -1,0 +1,156 @@
+"""Agents among processes: several at once, and such as are killed between any two steps."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import hedgerow as hr
+from agents_doubles import NOON, agents, put_agent
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
+
+KILLS = 25
+KEYS = [f"node-{number:02}" for number in range(12)]
+
+WORKER = """
+import itertools, sys, time
+import hedgerow as hr
+from hedgerow.agents import Agents, ModelReply
+path, folder, name, now = sys.argv[1], sys.argv[2], sys.argv[3], int(sys.argv[4])
+class Model:
+    def complete(self, request):
+        begin = time.monotonic_ns()
+        keys = [line[5:] for line in request.prompt.splitlines() if line.startswith("key: ")]
+        time.sleep(0.002)
+        lines = [f"WEIGHT {key} 0.{count % 9}" for key in keys]
+        lines += [f"WRITE_NODE sum-{name}-{now}-{count}", "COVERS: " + ", ".join(keys), "sum", "END_NODE"]
+        print(name, begin, time.monotonic_ns(), *keys, flush=True)
+        return ModelReply("\\n".join(lines))
+with hr.Store.open(path) as store:
+    agents = Agents(store, folder, Model(), clock=lambda: now)
+    print("ready", flush=True)
+    for count in itertools.count():
+        if count == int(sys.argv[5]):
+            break
+        report = agents.run(name)
+        if report.status == "failed":
+            raise SystemExit(report.error)
+"""
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Path:
+    with hr.Store.open(tmp_path / "memory.db") as store:
+        store.upsert([hr.Node(key, content="oak") for key in KEYS])
+    for name in ("one", "two"):
+        put_agent(
+            tmp_path / "agents", name, pipeline=f"key:node-* | sort:recency({name}) | limit:3"
+        )
+    return tmp_path
+
+
+def start(place: Path, name: str, now: int, runs: int = -1) -> subprocess.Popen[str]:
+    path, folder = str(place / "memory.db"), str(place / "agents")
+    return subprocess.Popen(
+        [sys.executable, "-c", WORKER, path, folder, name, str(now), str(runs)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "PYTHONWARNINGS": "error"},
+    )
+
+
+def test_two_processes_never_work_on_the_same_nodes(place):
+    workers = [start(place, name, NOON, 80) for name in ("one", "two")]
+    answers = [worker.communicate(timeout=120) for worker in workers]
+    assert [(worker.returncode, error) for worker, (_, error) in zip(workers, answers, strict=True)] == [
+        (0, ""), (0, ""),
+    ]  # fmt: skip
+    spans = []
+    for out, _ in answers:
+        for line in out.splitlines()[1:]:
+            _, begin, end, *keys = line.split()
+            spans.append((int(begin), int(end), set(keys)))
+    assert len(spans) > 80
+    spans.sort(key=lambda span: span[0])
+    for place_, (_, end, keys) in enumerate(spans):
+        for other_begin, _, others in spans[place_ + 1 :]:
+            if other_begin >= end:
+                break
+            assert not keys & others
+    check_whole(place)
+
+
+def test_two_processes_of_one_agent_take_turns(place):
+    workers = [start(place, "one", NOON, 40) for _ in range(2)]
+    for worker in workers:
+        _, error = worker.communicate(timeout=120)
+        assert (worker.returncode, error) == (0, "")
+    check_whole(place)
+
+
+def test_killed_between_any_two_steps_there_is_all_of_a_run_or_nothing(place):
+    chance = random.Random(7)  # noqa: S311 - moments, not secrets
+    for turn in range(KILLS):
+        worker = start(place, "one", NOON + turn * 1000)
+        assert worker.stdout is not None
+        assert worker.stdout.readline() == "ready\n"
+        time.sleep(chance.uniform(0, 0.15))
+        worker.send_signal(signal.SIGKILL)
+        _, error = worker.communicate(timeout=60)
+        assert error == ""
+        if turn % 5 == 4:
+            check_whole(place)
+    now = NOON + KILLS * 1000
+    with hr.Store.open(place / "memory.db") as store:
+        again = agents(store, place / "agents", "ok", now=now)
+        ended = {run.status for run in again.history("one", 10_000)}
+        assert ended == {"ok", "failed"}, "of those that were killed the time is up"
+        assert again.run("one").status == "ok", "and nothing is claimed for ever"
+    check_whole(place)
+
+
+def rows(connection: sqlite3.Connection, sql: str) -> list[tuple[Any, ...]]:
+    return connection.execute(sql).fetchall()
+
+
+def check_whole(place: Path) -> None:
+    """Of a run that ended ok there is everything, of any other nothing."""
+    connection = sqlite3.connect(place / "memory.db")
+    ok = {run for (run,) in rows(connection, "SELECT id FROM agent_runs WHERE status = 'ok'")}
+    others = rows(connection, "SELECT id, applied FROM agent_runs WHERE status <> 'ok'")
+    assert all(applied == 0 for _, applied in others)
+    visits = rows(
+        connection, "SELECT run, count(*), count(DISTINCT outcome) FROM visits GROUP BY run"
+    )
+    assert {run for run, _, _ in visits} <= ok
+    assert {(count, outcomes) for _, count, outcomes in visits} <= {(3, 1)}
+    done = rows(connection, "SELECT run, action, reason FROM agent_actions ORDER BY run, place")
+    assert {run for run, _, _ in done} <= ok
+    assert {reason for _, _, reason in done} <= {None}
+    asked = [json.loads(action) for _, action, _ in done]
+    written = {action["key"] for action in asked if action["op"] == "write-node"}
+    weights = {action["key"]: action["value"] for action in asked if action["op"] == "weight"}
+    nodes = dict(rows(connection, "SELECT key, weight FROM nodes"))
+    assert {key for key in nodes if key.startswith("sum-")} == written
+    assert {key: nodes[key] for key in weights} == weights
+    [(edges,)] = rows(connection, "SELECT count(*) FROM edges WHERE relation = 'derived'")
+    assert edges == 3 * len(written)
+    stray = (
+        "SELECT count(*) FROM agent_claims WHERE run IN (SELECT id FROM agent_runs WHERE ended > 0)"
+    )
+    assert rows(connection, stray) == [(0,)]
+    connection.close()
+    with hr.Index.open(place / "memory.db") as index:
+        assert index.check() == []

@@ -1,0 +1,94 @@
+"""`hedgerow agents check`: every problem of every file, and exit codes."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from hedgerow import InvalidInputError
+from hedgerow.cli.agents_check import check
+
+GOOD = '[query]\npipeline = "all"\n[prompt]\ninline = "Look."\n[execution]\nmodel = "sonnet"\n'
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "agents").mkdir()
+    return tmp_path / "agents"
+
+
+def run(*args: str) -> Result:
+    return CliRunner().invoke(check, list(args))
+
+
+def test_nothing_is_wrong(folder: Path) -> None:
+    (folder / "linker.toml").write_text(GOOD)
+    (folder / "weaver.toml").write_text(GOOD)
+    result = run()
+    assert (result.exit_code, result.stdout) == (0, "2 agents in agents: nothing is wrong.\n")
+    result = run("agents", "--json")
+    assert result.exit_code == 0
+    assert json.loads(result.stdout) == {
+        "folder": "agents",
+        "agents": ["linker", "weaver"],
+        "problems": [],
+    }
+
+
+def test_every_problem_of_every_file(folder: Path) -> None:
+    (folder / "linker.toml").write_text(GOOD)
+    (folder / "a.toml").write_text(GOOD.replace('"all"', '"al"') + 'schedule = "dayly"\n')
+    (folder / "b.toml").write_text(GOOD.replace('inline = "Look."', 'template = "b.md"'))
+    (folder / "b.md").write_text("{{NODS}} \x1b[2J")
+    (folder / "c.toml").write_text(f'name = "linker"\n{GOOD}')
+    result = run(str(folder))
+    assert result.exit_code == 1
+    lines = result.stdout.replace(f"{folder}/", "").splitlines()
+    assert lines == [
+        'a.toml:2:13: there is no stage "al"; did you mean "all"?',
+        'a.toml:7:12: "dayly" is no schedule; write on-demand, hourly, daily, weekly, monthly, or '
+        '"every 6h" with any duration; did you mean "daily"?',
+        'b.md:1:1: there is no placeholder "NODS"; there are NODES, EPISODES, TARGETS, NEIGHBORS, '
+        'TOPOLOGY, PAIRS, HEALTH, COUNT, NOW, AGENT_NAME, NODE:key; did you mean "NODES"?',
+        'linker.toml:1:1: the name "linker" is that of c.toml too; change one of them',
+        "4 problems; 1 agent can be used.",
+    ]
+    result = run("agents", "--json")
+    assert result.exit_code == 1
+    found = json.loads(result.stdout)
+    assert found["agents"] == ["linker"]
+    assert found["problems"][0] == {
+        "file": "agents/a.toml",
+        "line": 2,
+        "column": 13,
+        "message": 'there is no stage "al"',
+        "suggestion": "all",
+    }
+
+
+def test_an_empty_folder_is_no_failure() -> None:
+    result = run()
+    assert (result.exit_code, result.stdout) == (
+        0,
+        "No agents in agents: an agent is a file NAME.toml there.\n",
+    )
+
+
+def test_what_is_shown_cannot_act_on_the_terminal(folder: Path) -> None:
+    (folder / "a.toml").write_text('"\\u001b[2J" = 1\n' + GOOD)
+    result = run()
+    assert result.exit_code == 1
+    assert "\x1b" not in result.stdout
+
+
+def test_no_folder_is_a_failure() -> None:
+    result = run("elsewhere")
+    assert isinstance(result.exception, InvalidInputError)
+    assert (result.exception.code, str(result.exception)) == (
+        "path_not_found",
+        "there is no folder elsewhere; name the one that has the agents",
+    )
