@@ -528,6 +528,7 @@ class SearchOptions:
         cls,
         mode: str,
         candidate_k: int,
+        wanted: int,
         reranks: bool | None,
         skip_retry_ladder: bool,
         filters: Filters | _FiltersMapping | None,

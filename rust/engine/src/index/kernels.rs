@@ -29,6 +29,18 @@ impl<'a> Places<'a> {
         }
     }
 
+    /// At most `size` at once, each time with the row that they count from.
+    pub fn parts(self, size: usize) -> impl Iterator<Item = (usize, Places<'a>)> {
+        let count = self.len();
+        (0..count).step_by(size).map(move |from| {
+            let end = count.min(from + size);
+            match self {
+                Self::All(_) => (from, Self::All(end - from)),
+                Self::These(places) => (0, Self::These(&places[from..end])),
+            }
+        })
+    }
+
     /// Each of them.
     pub fn iter(self) -> impl Iterator<Item = usize> + 'a {
         let (all, these): (usize, &[usize]) = match self {
@@ -55,40 +67,55 @@ pub(crate) fn dots(query: &[f32], values: &[f32], places: Places<'_>) -> Vec<f32
     dots_plain(query, values, places)
 }
 
-/// The sum of products of the query with each of these rows of codes, each as long as the query.
-pub(super) fn code_dots(query: &[i8], codes: &[u8], places: Places<'_>) -> Vec<i32> {
-    debug_assert_eq!(query.len() % CODES_AT_ONCE, 0);
+/// The sums of products of each query with each of these rows of codes: all of the first query,
+/// then all of the second. Queries and rows are equally long.
+///
+/// To be called with as many rows as the processor keeps close by: every query reads them again.
+pub(super) fn code_dots(queries: &[&[i8]], codes: &[u8], places: Places<'_>, sums: &mut Vec<i32>) {
+    debug_assert!(queries.iter().all(|query| query.len() % CODES_AT_ONCE == 0));
+    sums.clear();
     #[cfg(target_arch = "x86_64")]
     {
         if is_x86_feature_detected!("avx512bw") && is_x86_feature_detected!("avx512vnni") {
             // SAFETY: the processor has it.
-            return unsafe { x86_64::code_dots_vnni(query, codes, places) };
+            return unsafe { x86_64::code_dots_vnni(queries, codes, places, sums) };
         }
         if is_x86_feature_detected!("avx2") {
             // SAFETY: the processor has it.
-            return unsafe { x86_64::code_dots_avx2(query, codes, places) };
+            return unsafe { x86_64::code_dots_avx2(queries, codes, places, sums) };
         }
     }
-    code_dots_plain(query, codes, places)
+    code_dots_plain(queries, codes, places, sums);
 }
 
 #[inline(always)]
 fn dots_plain(query: &[f32], values: &[f32], places: Places<'_>) -> Vec<f32> {
-    each(values, query.len(), places, |vector| dot(query, vector))
+    let mut sums = Vec::with_capacity(places.len());
+    each(values, query.len(), places, &mut sums, |vector| {
+        dot(query, vector)
+    });
+    sums
 }
 
 #[inline(always)]
-fn code_dots_plain(query: &[i8], codes: &[u8], places: Places<'_>) -> Vec<i32> {
-    each(codes, query.len(), places, |row| {
-        let products = row.iter().zip(query);
-        products.map(|(c, q)| i32::from(*c) * i32::from(*q)).sum()
-    })
+fn code_dots_plain(queries: &[&[i8]], codes: &[u8], places: Places<'_>, sums: &mut Vec<i32>) {
+    for query in queries {
+        each(codes, query.len(), places, sums, |row| {
+            let products = row.iter().zip(*query);
+            products.map(|(c, q)| i32::from(*c) * i32::from(*q)).sum()
+        });
+    }
 }
 
-/// What `of` makes of each of these rows; a place without a row is a fault of ours.
+/// Add what `of` makes of each of these rows; a place without a row is a fault of ours.
 #[inline(always)]
-fn each<T, R>(rows: &[T], length: usize, places: Places<'_>, of: impl Fn(&[T]) -> R) -> Vec<R> {
-    let mut results = Vec::with_capacity(places.len());
+fn each<T, R>(
+    rows: &[T],
+    length: usize,
+    places: Places<'_>,
+    results: &mut Vec<R>,
+    of: impl Fn(&[T]) -> R,
+) {
     match places {
         Places::All(count) => {
             results.extend(rows.chunks_exact(length.max(1)).take(count).map(of));
@@ -98,7 +125,6 @@ fn each<T, R>(rows: &[T], length: usize, places: Places<'_>, of: impl Fn(&[T]) -
             results.extend(places.iter().map(|place| of(row(place))));
         }
     }
-    results
 }
 
 /// The sum of products of two vectors, added in lanes.
@@ -120,11 +146,16 @@ pub(super) fn dot(left: &[f32], right: &[f32]) -> f32 {
 #[cfg(target_arch = "x86_64")]
 mod x86_64 {
     use std::arch::x86_64::{
-        __m512i, _mm512_add_epi32, _mm512_dpbusd_epi32, _mm512_loadu_si512,
-        _mm512_reduce_add_epi32, _mm512_setzero_si512,
+        __m128i, __m512i, _mm_add_epi32, _mm_storeu_si128, _mm256_add_epi32,
+        _mm256_castsi256_si128, _mm256_extracti128_si256, _mm512_add_epi32, _mm512_castsi512_si256,
+        _mm512_dpbusd_epi32, _mm512_extracti64x4_epi64, _mm512_loadu_si512, _mm512_setzero_si512,
+        _mm512_unpackhi_epi32, _mm512_unpackhi_epi64, _mm512_unpacklo_epi32, _mm512_unpacklo_epi64,
     };
 
-    use super::{CODES_AT_ONCE, Places, code_dots_plain, dots_plain, each};
+    use super::{CODES_AT_ONCE, Places, code_dots_plain, dots_plain};
+
+    /// As many pairs of a row and a query as are multiplied side by side.
+    const PAIRS: usize = 4;
 
     #[target_feature(enable = "avx512f")]
     pub fn dots_avx512(query: &[f32], values: &[f32], places: Places<'_>) -> Vec<f32> {
@@ -137,30 +168,103 @@ mod x86_64 {
     }
 
     #[target_feature(enable = "avx2")]
-    pub fn code_dots_avx2(query: &[i8], codes: &[u8], places: Places<'_>) -> Vec<i32> {
-        code_dots_plain(query, codes, places)
+    pub fn code_dots_avx2(
+        queries: &[&[i8]],
+        codes: &[u8],
+        places: Places<'_>,
+        sums: &mut Vec<i32>,
+    ) {
+        code_dots_plain(queries, codes, places, sums);
     }
 
-    /// With the instruction that multiplies 64 bytes and adds them up by fours.
+    /// With the instruction that multiplies 64 bytes and adds them up by fours: four queries with
+    /// one row, which is then read once, or one query with four rows.
     #[target_feature(enable = "avx512f,avx512bw,avx512vnni")]
-    pub fn code_dots_vnni(query: &[i8], codes: &[u8], places: Places<'_>) -> Vec<i32> {
-        let (query_parts, _) = query.as_chunks::<CODES_AT_ONCE>();
-        let query_parts: Vec<__m512i> = query_parts
+    pub fn code_dots_vnni(
+        queries: &[&[i8]],
+        codes: &[u8],
+        places: Places<'_>,
+        sums: &mut Vec<i32>,
+    ) {
+        let count = places.len();
+        sums.resize(queries.len() * count, 0);
+        if count == 0 {
+            return;
+        }
+        let length = queries.first().map_or(0, |query| query.len());
+        let row = |nth: usize| {
+            let place = match places {
+                Places::All(_) => nth,
+                Places::These(places) => places[nth],
+            };
+            codes[place * length..][..length].as_chunks().0
+        };
+        let (fours, rest) = queries.as_chunks::<PAIRS>();
+        let (sums_of_fours, sums_of_rest) = sums.split_at_mut(fours.len() * PAIRS * count);
+        for (queries, sums) in fours
             .iter()
-            // SAFETY: a part is as long as what is loaded.
-            .map(|part| unsafe { _mm512_loadu_si512(part.as_ptr().cast()) })
-            .collect();
-        each(codes, query.len(), places, |row| {
-            let (parts, _) = row.as_chunks::<CODES_AT_ONCE>();
-            // Two sums: one product need not wait for the other.
-            let mut sums = [_mm512_setzero_si512(); 2];
-            for (number, (part, query)) in parts.iter().zip(&query_parts).enumerate() {
-                // SAFETY: a part is as long as what is loaded.
-                let part = unsafe { _mm512_loadu_si512(part.as_ptr().cast()) };
-                sums[number % 2] = _mm512_dpbusd_epi32(sums[number % 2], part, *query);
+            .zip(sums_of_fours.chunks_exact_mut(PAIRS * count))
+        {
+            let queries = queries.map(|query| query.as_chunks().0);
+            for nth in 0..count {
+                let found = dots_of_pairs([row(nth); PAIRS], queries);
+                for (query, sum) in found.into_iter().enumerate() {
+                    sums[query * count + nth] = sum;
+                }
             }
-            _mm512_reduce_add_epi32(_mm512_add_epi32(sums[0], sums[1]))
-        })
+        }
+        for (query, sums) in rest.iter().zip(sums_of_rest.chunks_exact_mut(count)) {
+            for (number, sums) in sums.chunks_mut(PAIRS).enumerate() {
+                // Where fewer are left the last one is taken again.
+                let nth = |pair: usize| number * PAIRS + pair.min(sums.len() - 1);
+                let rows = [row(nth(0)), row(nth(1)), row(nth(2)), row(nth(3))];
+                let found = dots_of_pairs(rows, [query.as_chunks().0; PAIRS]);
+                sums.copy_from_slice(&found[..sums.len()]);
+            }
+        }
+    }
+
+    #[target_feature(enable = "avx512f,avx512bw,avx512vnni")]
+    #[inline]
+    fn dots_of_pairs(
+        rows: [&[[u8; CODES_AT_ONCE]]; PAIRS],
+        queries: [&[[i8; CODES_AT_ONCE]]; PAIRS],
+    ) -> [i32; PAIRS] {
+        let parts = rows[0].len();
+        let (rows, queries) = (rows.map(|row| &row[..parts]), queries.map(|q| &q[..parts]));
+        let mut sums = [_mm512_setzero_si512(); PAIRS];
+        for part in 0..parts {
+            for (pair, sum) in sums.iter_mut().enumerate() {
+                // SAFETY: a part is as long as what is loaded.
+                let row = unsafe { _mm512_loadu_si512(rows[pair][part].as_ptr().cast()) };
+                // SAFETY: likewise.
+                let query = unsafe { _mm512_loadu_si512(queries[pair][part].as_ptr().cast()) };
+                *sum = _mm512_dpbusd_epi32(*sum, row, query);
+            }
+        }
+        let mut found = [0; PAIRS];
+        // SAFETY: four numbers of 32 bits are stored, and there is room for them.
+        unsafe { _mm_storeu_si128(found.as_mut_ptr().cast(), added_up(sums)) };
+        found
+    }
+
+    /// The sum over the lanes of each.
+    #[target_feature(enable = "avx512f")]
+    #[inline]
+    fn added_up([a, b, c, d]: [__m512i; PAIRS]) -> __m128i {
+        let ab = _mm512_add_epi32(_mm512_unpacklo_epi32(a, b), _mm512_unpackhi_epi32(a, b));
+        let cd = _mm512_add_epi32(_mm512_unpacklo_epi32(c, d), _mm512_unpackhi_epi32(c, d));
+        let (low, high) = (_mm512_unpacklo_epi64(ab, cd), _mm512_unpackhi_epi64(ab, cd));
+        // From here on each lane of 128 bits holds a, b, c and d.
+        let lanes = _mm512_add_epi32(low, high);
+        let halves = _mm256_add_epi32(
+            _mm512_castsi512_si256(lanes),
+            _mm512_extracti64x4_epi64::<1>(lanes),
+        );
+        _mm_add_epi32(
+            _mm256_castsi256_si128(halves),
+            _mm256_extracti128_si256::<1>(halves),
+        )
     }
 }
 
@@ -197,30 +301,49 @@ mod tests {
 
     #[test]
     fn products_of_bytes_are_exact() {
-        for parts in 1..9 {
+        for (parts, count) in (1..9).zip([1, 2, 3, 4, 5, 7, 8, 9]) {
             let length = parts * CODES_AT_ONCE;
             let codes: Vec<u8> = noise(length * 50)
                 .chain(std::iter::repeat_n(255, length))
                 .collect();
-            for extreme in [i8::MIN, i8::MAX] {
-                let query: Vec<i8> = noise(length - 1)
-                    .map(u8::cast_signed)
-                    .chain([extreme])
-                    .collect();
-                for places in [Places::All(51), Places::These(&[50, 7, 0])] {
-                    let expected = code_dots_plain(&query, &codes, places);
-                    assert_eq!(code_dots(&query, &codes, places), expected);
-                    let exact: Vec<i64> = places
-                        .iter()
-                        .map(|place| {
-                            let row = &codes[place * length..][..length];
-                            let products = row.iter().zip(&query);
-                            products.map(|(c, q)| i64::from(*c) * i64::from(*q)).sum()
-                        })
-                        .collect();
-                    let expected: Vec<i64> = expected.into_iter().map(i64::from).collect();
-                    assert_eq!(expected, exact);
-                }
+            let query = |number: usize| -> Vec<i8> {
+                let extreme = [i8::MIN, i8::MAX][number % 2];
+                let others = noise(length * count).skip(number * length).take(length - 1);
+                others.map(u8::cast_signed).chain([extreme]).collect()
+            };
+            let queries: Vec<Vec<i8>> = (0..count).map(query).collect();
+            let queries: Vec<&[i8]> = queries.iter().map(Vec::as_slice).collect();
+            for places in [Places::All(51), Places::These(&[50, 7, 0]), Places::All(0)] {
+                let (mut sums, mut plain) = (vec![9], Vec::new());
+                code_dots(&queries, &codes, places, &mut sums);
+                code_dots_plain(&queries, &codes, places, &mut plain);
+                assert_eq!(sums, plain);
+                let exact = queries.iter().flat_map(|query| {
+                    places.iter().map(|place| -> i64 {
+                        let row = &codes[place * length..][..length];
+                        let products = row.iter().zip(*query);
+                        products.map(|(c, q)| i64::from(*c) * i64::from(*q)).sum()
+                    })
+                });
+                let sums: Vec<i64> = sums.into_iter().map(i64::from).collect();
+                assert_eq!(sums, exact.collect::<Vec<_>>());
+            }
+        }
+    }
+
+    #[test]
+    fn parts_are_all_in_order() {
+        for places in [
+            Places::All(10),
+            Places::These(&[3, 1, 2, 9, 0]),
+            Places::All(0),
+        ] {
+            for size in [1, 3, 5, 64] {
+                let parts = places.parts(size).flat_map(|(from, part)| {
+                    assert!(part.len() <= size);
+                    part.iter().map(move |place| from + place)
+                });
+                assert_eq!(parts.collect::<Vec<_>>(), places.iter().collect::<Vec<_>>());
             }
         }
     }
