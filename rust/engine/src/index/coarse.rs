@@ -185,30 +185,26 @@ impl<'a> Scan<'a> {
 
     /// Take in a block, given the sums of products of its codes.
     fn add(&mut self, block: &Block<'_>, sums: &[i32]) {
-        let mut bounds = [Bound {
-            middle: 0.0,
-            off: 0.0,
-        }; ROWS_AT_ONCE];
-        let rows = sums.iter().zip(block.steps.iter().zip(&block.errors));
-        let mut highest = f32::NEG_INFINITY;
-        for (bound, (sum, (step, error))) in bounds.iter_mut().zip(rows) {
-            *bound = self.query.bound(*sum, *step, *error);
-            // Not `max`, which looks for what is not a number and takes longer.
-            highest = if bound.highest() > highest {
-                bound.highest()
-            } else {
-                highest
-            };
+        let query = self.query;
+        let rows = sums.iter().zip(&block.steps).zip(&block.errors);
+        let mut highest = [f32::NEG_INFINITY; ROWS_AT_ONCE];
+        for (highest, ((sum, step), error)) in highest.iter_mut().zip(rows.clone()) {
+            *highest = query.bound(*sum, *step, *error).highest();
         }
+        let threshold = self.certain.threshold();
+        let near = highest
+            .iter()
+            .fold(0, |near, highest| near | u32::from(*highest >= threshold));
         // Most blocks hold nothing near, and are through here.
-        if highest < self.certain.threshold() {
+        if near == 0 {
             return;
         }
-        for (nth, bound) in bounds[..sums.len()].iter().enumerate() {
-            if bound.highest() >= self.certain.threshold() {
+        for ((nth, highest), ((sum, step), error)) in highest.iter().enumerate().zip(rows) {
+            if *highest >= self.certain.threshold() {
                 let place = block.place(nth);
-                self.certain.offer((place, bound.lowest()));
-                self.possible.push((place, bound.highest()));
+                let lowest = query.bound(*sum, *step, *error).lowest();
+                self.certain.offer((place, lowest));
+                self.possible.push((place, *highest));
             }
         }
     }

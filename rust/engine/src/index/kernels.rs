@@ -146,16 +146,19 @@ pub(super) fn dot(left: &[f32], right: &[f32]) -> f32 {
 #[cfg(target_arch = "x86_64")]
 mod x86_64 {
     use std::arch::x86_64::{
-        __m128i, __m512i, _mm_add_epi32, _mm_storeu_si128, _mm256_add_epi32,
-        _mm256_castsi256_si128, _mm256_extracti128_si256, _mm512_add_epi32, _mm512_castsi512_si256,
-        _mm512_dpbusd_epi32, _mm512_extracti64x4_epi64, _mm512_loadu_si512, _mm512_setzero_si512,
-        _mm512_unpackhi_epi32, _mm512_unpackhi_epi64, _mm512_unpacklo_epi32, _mm512_unpacklo_epi64,
+        __m128i, __m512i, _MM_HINT_T0, _mm_add_epi32, _mm_prefetch, _mm_storeu_si128,
+        _mm256_add_epi32, _mm256_castsi256_si128, _mm256_extracti128_si256, _mm512_add_epi32,
+        _mm512_castsi512_si256, _mm512_dpbusd_epi32, _mm512_extracti64x4_epi64, _mm512_loadu_si512,
+        _mm512_setzero_si512, _mm512_unpackhi_epi32, _mm512_unpackhi_epi64, _mm512_unpacklo_epi32,
+        _mm512_unpacklo_epi64,
     };
 
     use super::{CODES_AT_ONCE, Places, code_dots_plain, dots_plain};
 
     /// As many pairs of a row and a query as are multiplied side by side.
     const PAIRS: usize = 4;
+    /// How far ahead of the row at hand memory is asked for another.
+    const BYTES_AHEAD: usize = 8192;
 
     #[target_feature(enable = "avx512f")]
     pub fn dots_avx512(query: &[f32], values: &[f32], places: Places<'_>) -> Vec<f32> {
@@ -179,6 +182,9 @@ mod x86_64 {
 
     /// With the instruction that multiplies 64 bytes and adds them up by fours: four queries with
     /// one row, which is then read once, or one query with four rows.
+    ///
+    /// Loops, and no closures but what is inlined always: a closure is compiled for the processor
+    /// of this function, so what is not cannot take it in.
     #[target_feature(enable = "avx512f,avx512bw,avx512vnni")]
     pub fn code_dots_vnni(
         queries: &[&[i8]],
@@ -188,64 +194,109 @@ mod x86_64 {
     ) {
         let count = places.len();
         sums.resize(queries.len() * count, 0);
-        if count == 0 {
-            return;
-        }
-        let length = queries.first().map_or(0, |query| query.len());
-        let row = |nth: usize| {
-            let place = match places {
-                Places::All(_) => nth,
-                Places::These(places) => places[nth],
-            };
-            codes[place * length..][..length].as_chunks().0
-        };
+        let mut sums = sums.as_mut_slice();
         let (fours, rest) = queries.as_chunks::<PAIRS>();
-        let (sums_of_fours, sums_of_rest) = sums.split_at_mut(fours.len() * PAIRS * count);
-        for (queries, sums) in fours
-            .iter()
-            .zip(sums_of_fours.chunks_exact_mut(PAIRS * count))
-        {
-            let queries = queries.map(|query| query.as_chunks().0);
+        for (number, [a, b, c, d]) in fours.iter().enumerate() {
+            let (of_four, behind) = sums.split_at_mut(PAIRS * count);
+            sums = behind;
+            let queries = [parts(a), parts(b), parts(c), parts(d)];
             for nth in 0..count {
-                let found = dots_of_pairs([row(nth); PAIRS], queries);
+                if number == 0 {
+                    fetch_ahead(codes, a.len(), places, nth);
+                }
+                let row = parts(row(codes, a.len(), places, nth));
+                let found = dots_of_pairs([row; PAIRS], queries);
                 for (query, sum) in found.into_iter().enumerate() {
-                    sums[query * count + nth] = sum;
+                    of_four[query * count + nth] = sum;
                 }
             }
         }
-        for (query, sums) in rest.iter().zip(sums_of_rest.chunks_exact_mut(count)) {
-            for (number, sums) in sums.chunks_mut(PAIRS).enumerate() {
-                // Where fewer are left the last one is taken again.
-                let nth = |pair: usize| number * PAIRS + pair.min(sums.len() - 1);
-                let rows = [row(nth(0)), row(nth(1)), row(nth(2)), row(nth(3))];
-                let found = dots_of_pairs(rows, [query.as_chunks().0; PAIRS]);
+        for (nth_query, query) in rest.iter().enumerate() {
+            let (of_one, behind) = sums.split_at_mut(count);
+            sums = behind;
+            for (number, sums) in of_one.chunks_mut(PAIRS).enumerate() {
+                let mut rows = [[].as_slice(); PAIRS];
+                for (pair, row_of_pair) in rows.iter_mut().enumerate() {
+                    // Where fewer are left the last one is taken again.
+                    let nth = number * PAIRS + pair.min(sums.len() - 1);
+                    if fours.is_empty() && nth_query == 0 {
+                        fetch_ahead(codes, query.len(), places, nth);
+                    }
+                    *row_of_pair = parts(row(codes, query.len(), places, nth));
+                }
+                let found = dots_of_pairs(rows, [parts(query); PAIRS]);
                 sums.copy_from_slice(&found[..sums.len()]);
             }
+        }
+    }
+
+    #[inline(always)]
+    fn parts<T>(codes: &[T]) -> &[[T; CODES_AT_ONCE]] {
+        codes.as_chunks().0
+    }
+
+    /// The codes of the nth of these places.
+    #[inline(always)]
+    fn row<'a>(codes: &'a [u8], length: usize, places: Places<'_>, nth: usize) -> &'a [u8] {
+        let place = match places {
+            Places::All(_) => nth,
+            Places::These(places) => places[nth],
+        };
+        &codes[place * length..][..length]
+    }
+
+    /// Have memory send a later row while this one is worked on: a scan waits for little else.
+    #[inline(always)]
+    fn fetch_ahead(codes: &[u8], length: usize, places: Places<'_>, nth: usize) {
+        let later = nth + (BYTES_AHEAD / length.max(1)).max(1);
+        let place = match places {
+            Places::All(_) => later,
+            Places::These(places) => places.get(later).copied().unwrap_or_default(),
+        };
+        // What is asked for need not be there: nothing is read, and no fault is raised.
+        let row = codes.as_ptr().wrapping_add(place * length);
+        for part in (0..length).step_by(CODES_AT_ONCE) {
+            // SAFETY: any address may be asked for.
+            unsafe { _mm_prefetch::<_MM_HINT_T0>(row.wrapping_add(part).cast()) };
         }
     }
 
     #[target_feature(enable = "avx512f,avx512bw,avx512vnni")]
     #[inline]
     fn dots_of_pairs(
-        rows: [&[[u8; CODES_AT_ONCE]]; PAIRS],
-        queries: [&[[i8; CODES_AT_ONCE]]; PAIRS],
+        [row_a, row_b, row_c, row_d]: [&[[u8; CODES_AT_ONCE]]; PAIRS],
+        [a, b, c, d]: [&[[i8; CODES_AT_ONCE]]; PAIRS],
     ) -> [i32; PAIRS] {
-        let parts = rows[0].len();
-        let (rows, queries) = (rows.map(|row| &row[..parts]), queries.map(|q| &q[..parts]));
         let mut sums = [_mm512_setzero_si512(); PAIRS];
-        for part in 0..parts {
-            for (pair, sum) in sums.iter_mut().enumerate() {
-                // SAFETY: a part is as long as what is loaded.
-                let row = unsafe { _mm512_loadu_si512(rows[pair][part].as_ptr().cast()) };
-                // SAFETY: likewise.
-                let query = unsafe { _mm512_loadu_si512(queries[pair][part].as_ptr().cast()) };
-                *sum = _mm512_dpbusd_epi32(*sum, row, query);
-            }
+        let rows = row_a.iter().zip(row_b).zip(row_c).zip(row_d);
+        let queries = a.iter().zip(b).zip(c).zip(d);
+        for ((((row_a, row_b), row_c), row_d), (((a, b), c), d)) in rows.zip(queries) {
+            sums[0] = add_products(sums[0], row_a, a);
+            sums[1] = add_products(sums[1], row_b, b);
+            sums[2] = add_products(sums[2], row_c, c);
+            sums[3] = add_products(sums[3], row_d, d);
         }
         let mut found = [0; PAIRS];
         // SAFETY: four numbers of 32 bits are stored, and there is room for them.
         unsafe { _mm_storeu_si128(found.as_mut_ptr().cast(), added_up(sums)) };
         found
+    }
+
+    #[target_feature(enable = "avx512f,avx512bw,avx512vnni")]
+    #[inline]
+    fn add_products(
+        sum: __m512i,
+        row: &[u8; CODES_AT_ONCE],
+        query: &[i8; CODES_AT_ONCE],
+    ) -> __m512i {
+        // SAFETY: both are as long as what is loaded.
+        let (row, query) = unsafe {
+            (
+                _mm512_loadu_si512(row.as_ptr().cast()),
+                _mm512_loadu_si512(query.as_ptr().cast()),
+            )
+        };
+        _mm512_dpbusd_epi32(sum, row, query)
     }
 
     /// The sum over the lanes of each.
