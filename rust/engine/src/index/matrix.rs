@@ -164,6 +164,29 @@ impl Matrix {
             + self.places.capacity() * size_of::<(i64, usize)>()
     }
 
+    /// Of which generation of the index it is.
+    pub fn generation(&self) -> i64 {
+        self.generation
+    }
+
+    /// How many numbers a vector has.
+    pub fn dimensions(&self) -> usize {
+        self.dimensions
+    }
+
+    /// The rows that have a vector, in their order.
+    pub fn sorted_rows(&self) -> Vec<i64> {
+        let mut rows = self.rows.clone();
+        rows.sort_unstable();
+        rows
+    }
+
+    /// The vector of a row.
+    pub fn vector(&self, row: i64) -> Option<&[f32]> {
+        let start = self.place(row)? * self.dimensions;
+        self.values.get(start..start + self.dimensions)
+    }
+
     /// How many vectors there are.
     pub fn len(&self) -> usize {
         self.rows.len()
@@ -297,6 +320,22 @@ impl Best {
     pub fn finish(mut self) -> Vec<Scored> {
         self.cut();
         self.kept
+    }
+}
+
+#[cfg(test)]
+impl Matrix {
+    /// These vectors, all equally long.
+    pub fn of(generation: i64, vectors: impl Iterator<Item = (i64, Vec<f32>)>) -> Self {
+        let mut matrix = Self {
+            generation,
+            ..Self::default()
+        };
+        for (row, vector) in vectors {
+            matrix.dimensions = vector.len();
+            matrix.put(row, &super::vector::to_blob(&vector)).unwrap();
+        }
+        matrix
     }
 }
 

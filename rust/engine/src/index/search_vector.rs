@@ -70,8 +70,9 @@ impl Index {
     /// The best `limit` chunks by cosine, best first; equal ones by path, then by id, both in
     /// UTF-16 order.
     ///
-    /// Every vector that passes the filters is compared, so the best are the best. A query that
-    /// is empty or all zeros has no direction and finds nothing.
+    /// Every vector that passes the filters is compared, so the best are the best, unless the
+    /// handle was opened for approximate search. A query that is empty or all zeros has no
+    /// direction and finds nothing.
     pub fn search_vector(
         &self,
         query: &[f32],
@@ -98,7 +99,7 @@ impl Index {
     /// How many bytes of memory the vectors take now: none before they are first searched.
     pub fn vector_bytes(&self) -> usize {
         let cached = self.matrix.lock().unwrap_or_else(PoisonError::into_inner);
-        cached.as_ref().map_or(0, |matrix| matrix.bytes())
+        cached.as_ref().map_or(0, |matrix| matrix.bytes()) + self.approximate.bytes()
     }
 }
 
@@ -163,11 +164,12 @@ impl Search<'_> {
             let of_paths = |direction: &&[f32]| self.paths(direction, places);
             return directions.iter().map(of_paths).collect();
         }
-        let limit = self.selection.limit;
+        let nearest = || self.nearest(directions, places);
         let found = if self.selection.statistics {
-            nearest_and_spread(self.matrix, directions, places, limit)
+            let limit = self.selection.limit;
+            nearest_and_spread(self.matrix, directions, places, limit, nearest)
         } else {
-            let nearest = self.matrix.nearest(directions, limit, places).into_iter();
+            let nearest = nearest().into_iter();
             nearest
                 .map(|nearest| (nearest, Spread::default()))
                 .collect()
@@ -184,6 +186,17 @@ impl Search<'_> {
             .zip(directions)
             .map(of_direction)
             .collect()
+    }
+
+    /// The nearest of these places, approximately if that was asked and all may be found.
+    fn nearest(&self, directions: &[&[f32]], places: Places<'_>) -> Vec<Vec<Scored>> {
+        let limit = self.selection.limit;
+        let approximate = &self.session.index.approximate;
+        let near = match places {
+            Places::All(_) => approximate.nearest(self.matrix, directions, limit),
+            Places::These(_) => None,
+        };
+        near.unwrap_or_else(|| self.matrix.nearest(directions, limit, places))
     }
 
     /// The best row of each path, and what score fusion asks of paths.

@@ -9,13 +9,14 @@ use super::search_vector::NEAREST;
 use super::session::Session;
 use super::spread::{Spread, Sums, sample};
 
-/// For each direction the nearest of these vectors, as [`Matrix::nearest`] finds them, and how
-/// similar all are.
+/// For each direction the nearest of these vectors, and how similar all are. `nearest` finds them
+/// where it is not known by the way.
 pub(super) fn nearest_and_spread(
     matrix: &Matrix,
     directions: &[&[f32]],
     places: Places<'_>,
     limit: usize,
+    nearest: impl FnOnce() -> Vec<Vec<Scored>>,
 ) -> Vec<(Vec<Scored>, Spread)> {
     let Some(sampled) = sample(places.len()) else {
         let mut found: Vec<(Best, Sums)> = (directions.iter())
@@ -37,8 +38,8 @@ pub(super) fn nearest_and_spread(
         let scored = matrix.similarities(direction, &sampled);
         Spread::of(scored.into_iter().map(|(_, similarity)| similarity))
     };
-    let nearest = matrix.nearest(directions, limit, places).into_iter();
-    nearest.zip(directions.iter().map(spread)).collect()
+    let spreads = directions.iter().map(spread);
+    nearest().into_iter().zip(spreads).collect()
 }
 
 /// How similar each path is: as similar as the best of its chunks.

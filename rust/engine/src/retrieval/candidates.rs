@@ -60,15 +60,13 @@ impl<'a> Candidates<'a> {
             });
         }
         let others = nearest.rows.iter().enumerate().zip(is_new);
-        let others = others.filter_map(|((rank, found), is_new)| {
-            is_new.then(|| Candidate {
-                source: Source::Row(found.row),
-                partner: None,
-                keywords: None,
-                meaning: Some(by_meaning(Some(rank), found.score)),
-            })
-        });
-        documents.extend(others);
+        let others = others.filter(|(_, is_new)| *is_new);
+        documents.extend(others.map(|((rank, found), _)| Candidate {
+            source: Source::Row(found.row),
+            partner: None,
+            keywords: None,
+            meaning: Some(by_meaning(Some(rank), found.score)),
+        }));
         Self {
             documents,
             greatest: matches.greatest,
