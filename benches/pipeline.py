@@ -74,6 +74,14 @@ def milliseconds(store: hr.Store, pipeline: str, repeat: int) -> list[float]:
     return sorted(seconds * 1e3 for seconds in timeit.repeat(run, number=1, repeat=repeat))
 
 
+def linked(store: hr.Store, one: str, other: str, pipeline: hr.Pipeline) -> float:
+    """How many milliseconds it takes to link two nodes and run a pipeline after it."""
+    start = perf_counter()
+    store.link(one, other)
+    store.query(pipeline, now=NOW)
+    return (perf_counter() - start) * 1e3
+
+
 def shortened(pipeline: str) -> str:
     """A pipeline on a line: of a long one the beginning and the end."""
     return pipeline if len(pipeline) < WIDTH else f"{pipeline[:36]} … {pipeline[-40:]}"
@@ -112,6 +120,10 @@ def measure(count: int) -> None:
             name = shortened(pipeline)
             median, last = times[len(times) // 2], times[-1]
             print(f"  {name:82} first {first:9.2f}  p50 {median:8.2f}  p97 {last:8.2f} ms")
+        spread = hr.parse_pipeline(f"seed:{seeds[10]} | spread | limit:20")
+        times = sorted(linked(store, *dice.sample(keys, 2), spread) for _ in range(30))
+        name = "a link, and a spread from 10 seeds that sees it"
+        print(f"  {name:97} p50 {times[15]:8.2f}  p97 {times[-1]:8.2f} ms")
         store.close()
 
 

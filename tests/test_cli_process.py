@@ -230,3 +230,58 @@ def test_the_example_script_runs(tmp_path: Path) -> None:
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.count("\n$ hedgerow ") == 7
     assert (tmp_path / ".try" / "notes.db").is_file()
+
+
+class TestNodes:
+    @pytest.fixture
+    def root(self, tmp_path: Path) -> Path:
+        assert run("init", "--root", str(tmp_path / "memory")).returncode == 0
+        for number in range(8):
+            file = tmp_path / "memory" / "notes" / f"n{number}.md"
+            file.write_text(f"# Note {number}\n\nSee [[n{number + 1}]].\n")
+        return tmp_path / "memory"
+
+    def test_a_pipeline_goes_through_pipes(self, root: Path) -> None:
+        command = f"'{HEDGEROW}' query 'all | sort:key desc' --keys --root '{root}'"
+        shell = f"{command} | head -n 2 && {command} | xargs '{HEDGEROW}' visit x --root '{root}'"
+        done = subprocess.run(
+            ["sh", "-c", shell], capture_output=True, text=True, env=environment(), check=False
+        )
+        assert (done.returncode, done.stderr) == (0, "")
+        assert done.stdout == "notes/n7.md\nnotes/n6.md\nNoted 8 visits of x.\n"
+
+    def test_a_pipeline_that_cannot_be_read_is_exit_code_2(self, root: Path) -> None:
+        done = run("query", "all | limt:1", "--root", str(root))
+        assert (done.returncode, done.stdout) == (2, "")
+        assert done.stderr.splitlines() == [
+            'Error: there is no stage "limt"; did you mean "limit"?',
+            "  all | limt:1",
+            "        ^^^^",
+        ]
+
+    def test_an_option_does_not_take_the_next_for_its_value(self) -> None:
+        done = run("query", "all", "--root", "--json")
+        assert done.returncode == 2
+        assert "--root requires a value." in done.stderr
+
+    def test_many_processes_link_one_file_and_none_is_lost(self, root: Path) -> None:
+        writers = [
+            subprocess.Popen(
+                [HEDGEROW, "link", "n0", f"n{number}", "--root", str(root)],
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                text=True,
+                env=environment(),
+            )
+            for number in range(2, 8)
+        ]
+        for writer in writers:
+            _, problem = writer.communicate(timeout=120)
+            assert (writer.returncode, problem) == (0, "")
+        keys = run(
+            "query", "neighbors:notes/n0.md | sort:key", "--keys", "--root", str(root)
+        ).stdout
+        assert keys.split() == [f"notes/n{number}.md" for number in range(1, 8)]
+        text = (root / "notes" / "n0.md").read_text()
+        assert text.startswith('---\nrelated: ["[[notes/n')
+        assert text.endswith("\n---\n# Note 0\n\nSee [[n1]].\n")

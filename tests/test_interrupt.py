@@ -62,3 +62,43 @@ def test_ctrl_c_ends_a_call(ranking, call, handler):
     done = subprocess.run(command, check=True, capture_output=True, text=True, timeout=60)
     expected = ["KeyboardInterrupt"] if handler == "raises" else ["1500", "interrupted"]
     assert done.stdout.split() == expected
+
+
+GRAPH = """
+import os, signal, sys, threading
+import hedgerow as hr
+
+COUNT = 30_000
+store = hr.Store.in_memory()
+vector = [[(n * k) % 101 / 101 + 0.01 for k in range(1, 9)] for n in range(COUNT)]
+store.upsert(hr.Node(f"n{n}", embedding=vector[n]) for n in range(COUNT))
+around = [(f"n{n}", f"n{(n * step + 1) % COUNT}", 0.5) for step in (1, 7, 31, 77) for n in range(COUNT)]
+store._link_many([edge for edge in around if edge[0] != edge[1]])
+store.query("degree:>0 | count")
+pressed = threading.Timer(0.5, lambda: os.kill(os.getpid(), signal.SIGINT))
+pressed.start()
+try:
+    while True:
+        store.query(sys.argv[1])
+except KeyboardInterrupt:
+    print("KeyboardInterrupt")
+print(store.query("all | count").count)
+store.close()
+"""
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGALRM"), reason="signals are sent as on Unix")
+@pytest.mark.parametrize(
+    "pipeline",
+    [
+        "all | confluence,max_hops=9 | limit:3",
+        "seed:n1 | spectral | limit:3",
+        "interference-pairs",
+        "all | sort:priority(spectral) | limit:3",
+    ],
+)
+def test_ctrl_c_ends_work_on_the_graph(pipeline):
+    """Each takes long by itself, or is done again and again."""
+    command = [sys.executable, "-c", GRAPH, pipeline]
+    done = subprocess.run(command, check=True, capture_output=True, text=True, timeout=60)
+    assert done.stdout.split() == ["KeyboardInterrupt", "30000"]

@@ -10,11 +10,29 @@ import pytest
 
 PACKAGE = Path(__file__).parents[1] / "python" / "hedgerow"
 MEMORY = "hedgerow.memory"
-CANONICAL = ["names", "note", "front_matter", "sections", "documents", "listing", "files", "times"]
+CANONICAL = [
+    "names",
+    "note",
+    "front_matter",
+    "sections",
+    "documents",
+    "listing",
+    "files",
+    "times",
+    "edit",
+    "links",
+]
 SETUP = ["config", "locate"]
 RETRIEVAL = ["derived", "freshness", "manifest", "opened", "recall", "root", "sync", "vectors"]
+STORE = ["linking", "node_state", "node_store", "node_sync", "nodes"]
 POLICY = ["depth", "score", "snippet", "words"]
-OUTSIDE = {"hedgerow.index", "hedgerow.retriever", "hedgerow.cli", "hedgerow.mcp"}
+OUTSIDE = {
+    "hedgerow.index",
+    "hedgerow.pipeline",
+    "hedgerow.retriever",
+    "hedgerow.cli",
+    "hedgerow.mcp",
+}
 
 
 def module_of(file: Path) -> str:
@@ -79,9 +97,11 @@ def test_the_policies_know_no_index(name: str) -> None:
     assert not reach(f"{MEMORY}.{name}") & (in_memory(RETRIEVAL) | OUTSIDE)
 
 
-@pytest.mark.parametrize("name", ["recall", "sync", "freshness", "ledger", "manifest"])
+@pytest.mark.parametrize(
+    "name", ["recall", "sync", "freshness", "ledger", "manifest", "node_sync", "node_state"]
+)
 def test_retrieval_does_not_write_memories(name: str) -> None:
-    assert f"{MEMORY}.writer" not in reach(f"{MEMORY}.{name}")
+    assert not in_memory(["writer", "edit"]) & reach(f"{MEMORY}.{name}")
 
 
 @pytest.mark.parametrize("name", sorted(name for name in MODULES if name.startswith(MEMORY)))
@@ -89,7 +109,9 @@ def test_nothing_in_a_root_knows_the_command_line(name: str) -> None:
     assert not [found for found in reach(name) if found.startswith("hedgerow.cli")]
 
 
-@pytest.mark.parametrize("name", ["roots", "run", "memory_setup", "memory_write", "memory_recall"])
+@pytest.mark.parametrize(
+    "name", ["roots", "run", "memory_setup", "memory_write", "memory_recall", "stores", "graph"]
+)
 def test_the_command_line_leaves_the_index_to_the_root(name: str) -> None:
     direct = set(imports_of(f"hedgerow.cli.{name}"))
     allowed = in_memory(["locate", "doctor", "instructions"]) | {MEMORY}
@@ -98,7 +120,7 @@ def test_the_command_line_leaves_the_index_to_the_root(name: str) -> None:
 
 
 def test_every_module_has_its_place() -> None:
-    placed = in_memory([*CANONICAL, *SETUP, *RETRIEVAL, *POLICY, "writer"])
+    placed = in_memory([*CANONICAL, *SETUP, *RETRIEVAL, *STORE, *POLICY, "writer"])
     others = in_memory(
         [
             "ledger",

@@ -116,3 +116,21 @@ def test_a_name_that_is_none_is_an_error(tmp_path: Path) -> None:
     configure(tmp_path, "toy:one")
     with pytest.raises(InvalidInputError, match="ADAPTER:MODEL"):
         MemoryRoot.open(tmp_path).recall("x")
+
+
+def test_pipelines_search_by_meaning_too(
+    root: MemoryRoot, models: dict[str, ToyEmbedder], caplog: pytest.LogCaptureFixture
+) -> None:
+    result = root.query("search:urchin,k=1")
+    assert (result.keys, result.warnings) == (["a.md"], [])
+    assert root.query("search:snail,mode=semantic | limit:1").keys == ["b.md"]
+    assert root.query("search:snail,mode=bm25").keys == []
+    assert root.query("all | rank:snail,mode=hybrid").keys == ["b.md", "a.md"]
+    models["toy:one"].fails = True
+    with caplog.at_level(logging.WARNING, "hedgerow"):
+        result = root.query("search:hedgehog,mode=hybrid")
+    assert result.keys == ["a.md"]
+    assert result.warnings == [
+        "search: mode=hybrid has no ranking by meaning and searches by words alone"
+    ]
+    assert "the model is away" in caplog.text

@@ -70,7 +70,11 @@ def test_a_node_keeps_what_it_is_given():
         ({"updated_at": 1.5}, "updated_at must be an int of Unix seconds, not float"),
         (
             {"type": "session"},
-            'type must be one of episodic, daily, weekly, monthly, semantic, not "session"',
+            'a "session" is of the type "episodic"; give that',
+        ),
+        (
+            {"type": "Two Words"},
+            'the type "Two Words" is no name; a type has 1 to 64 small letters, digits, - and _',
         ),
         (
             {"category": "x"},
@@ -219,9 +223,80 @@ def test_damage_is_found(tmp_path):
             '1 visits are of no node: "visit 1"',
         ]
     connection = sqlite3.connect(path)
-    connection.execute("UPDATE nodes SET type = 'novel'")
+    connection.execute("UPDATE nodes SET category = 'novel'")
     connection.commit()
     connection.close()
     with hr.Store.open(path) as store, pytest.raises(hr.IndexFileError) as raised:
         store.query("all")
     assert raised.value.code == "index_damaged"
+
+
+class TestRegisteredTypes:
+    def test_they_are_kept_in_the_file(self, tmp_path):
+        path = tmp_path / "memory.db"
+        with hr.Store.open(path, types=["decision", "daily", "decision"]) as store:
+            assert store.types == ["episodic", "daily", "weekly", "monthly", "semantic", "decision"]
+            store.upsert([hr.Node("a", type="decision"), hr.Node("b")])
+        with hr.Store.open(path, types=["bug"]) as store:
+            assert store.types[5:] == ["bug", "decision"]
+            assert keys(store, "type:decision") == ["a"]
+            assert keys(store, "!type:decision,bug") == ["b"]
+            assert store.query("all | select:type").rows == [["decision"], ["semantic"]]
+
+    def test_another_handle_learns_of_them(self, tmp_path):
+        path = tmp_path / "memory.db"
+        with hr.Store.open(path) as first, hr.Store.open(path) as second:
+            with pytest.raises(hr.PipelineError, match='there is no type "decison"'):
+                first.query("type:decison")
+            second._register(["decision"])
+            second.upsert([hr.Node("a", type="decision")])
+            assert keys(first, "type:decision") == ["a"]
+            with pytest.raises(hr.PipelineError, match='did you mean "decision"') as caught:
+                first.query("type:decison")
+            assert caught.value.suggestion == "decision"
+
+    def test_a_node_of_another_type_is_refused(self):
+        store = hr.Store.in_memory(types=["bug"])
+        with pytest.raises(hr.InvalidInputError) as caught:
+            store.upsert([hr.Node("a"), hr.Node("b", type="novel")])
+        assert caught.value.code == "invalid_node"
+        assert caught.value.message == (
+            "nodes[1]: type must be one of episodic, daily, weekly, monthly, semantic, bug, not "
+            '"novel"; or open the store with types=["novel"]'
+        )
+        assert keys(store) == []
+
+    @pytest.mark.parametrize(
+        ("types", "message"),
+        [
+            (["a b"], 'the type "a b" is no name'),
+            ([""], 'the type "" is no name'),
+            (["x" * 65], "a type has 1 to 64 small letters"),
+            (["session"], 'a "session" is of the type "episodic"'),
+            ("bug", "types is one str; give a list of strings"),
+            ([1], r"types\[0\] must be str"),
+        ],
+    )
+    def test_what_is_no_name_of_a_type_is_refused(self, tmp_path, types, message):
+        with pytest.raises(hr.InvalidInputError, match=message):
+            hr.Store.open(tmp_path / "memory.db", types=types)
+        assert not (tmp_path / "memory.db").exists()
+        with pytest.raises(hr.InvalidInputError, match=message):
+            hr.Store.in_memory(types=types)
+        with pytest.raises(hr.InvalidInputError, match=message):
+            hr.parse_pipeline("all", types=types)
+
+    def test_a_pipeline_that_names_one_prints_and_pickles(self):
+        pipeline = hr.parse_pipeline("type:bug,session", types=["bug", "fix"])
+        assert str(pipeline) == "type:bug,episodic"
+        assert repr(pipeline) == "parse_pipeline('type:bug,episodic', types=['bug'])"
+        assert pickle.loads(pickle.dumps(pipeline)) == pipeline
+        with pytest.raises(hr.PipelineError, match='there is no type "bug"'):
+            hr.parse_pipeline("type:bug")
+
+
+def test_legs_may_lack_one():
+    store = hr.Store.in_memory()
+    store.upsert([hr.Node("a")])
+    result = store.query("search:x", legs=lambda _, leg: ["a"] if leg == "bm25" else None)
+    assert (result.keys, result.warnings) == (["a"], [])

@@ -6,72 +6,73 @@ Rust speed. Everything public is here; what it means is in the repository's `spe
 
 from __future__ import annotations
 
-import warnings
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from ._engine import DEBUG_BUILD, __version__
-from .aliases import AliasTable
-from .embedders import AsyncEmbedder, Embedder
-from .errors import (
-    EngineError,
-    HedgerowError,
-    IndexFileError,
-    InvalidInputError,
-    MissingExtraError,
-    PipelineError,
-    QueryTooLargeError,
-    RetrievalError,
-)
-from .index import Chunk, Filters, Hit, Index, IndexStats
-from .pipeline import Node, Pipeline, QueryResult, QueryStage, Store, parse_pipeline
-from .query import (
-    EN_STOPWORDS,
-    NL_STOPWORDS,
-    ExplainedWord,
-    Query,
-    QueryExplanation,
-    Token,
-    compile_fts,
-    compile_many,
-    compile_match,
-    expand_aliases,
-    explain_query,
-    is_stopword,
-    normalise,
-    parse_query,
-)
-from .rerankers import RerankDocument, Reranker, RerankScore
-from .results import Response, Trace
-from .retrieval import (
-    Candidate,
-    Intent,
-    TrigramHit,
-    TrigramIndex,
-    Unanimity,
-    detect_intent,
-    query_tokens,
-    reciprocal_rank_fusion,
-    rerank_text,
-    reweight,
-    sanitise_query,
-    slug_text,
-    strongest_term,
-    trigrams,
-    unanimity,
-)
-from .retriever import Retriever
-from .temporal import (
-    TemporalExpansion,
-    augment_query,
-    date_search_tokens,
-    expand_temporal,
-    parse_question_date,
-    reader_today,
-    resolved_hint_line,
-)
+from . import _engine, _fork  # noqa: F401  # forks are heeded from the start
+from ._engine import __version__
 
 if TYPE_CHECKING:
+    from .aliases import AliasTable
+    from .embedders import AsyncEmbedder, Embedder
+    from .errors import (
+        EngineError,
+        HedgerowError,
+        IndexFileError,
+        InvalidInputError,
+        MissingExtraError,
+        PipelineError,
+        QueryTooLargeError,
+        RetrievalError,
+    )
+    from .index import Chunk, Filters, Hit, Index, IndexStats
     from .memory import MemoryRoot
+    from .pipeline import Node, Pipeline, QueryResult, QueryStage, Store, parse_pipeline
+    from .query import (
+        EN_STOPWORDS,
+        NL_STOPWORDS,
+        ExplainedWord,
+        Query,
+        QueryExplanation,
+        Token,
+        compile_fts,
+        compile_many,
+        compile_match,
+        expand_aliases,
+        explain_query,
+        is_stopword,
+        normalise,
+        parse_query,
+    )
+    from .rerankers import RerankDocument, Reranker, RerankScore
+    from .results import Response, Trace
+    from .retrieval import (
+        Candidate,
+        Intent,
+        TrigramHit,
+        TrigramIndex,
+        Unanimity,
+        detect_intent,
+        query_tokens,
+        reciprocal_rank_fusion,
+        rerank_text,
+        reweight,
+        sanitise_query,
+        slug_text,
+        strongest_term,
+        trigrams,
+        unanimity,
+    )
+    from .retriever import Retriever
+    from .temporal import (
+        TemporalExpansion,
+        augment_query,
+        date_search_tokens,
+        expand_temporal,
+        parse_question_date,
+        reader_today,
+        resolved_hint_line,
+    )
 
 __all__ = [
     "EN_STOPWORDS",
@@ -143,16 +144,52 @@ __all__ = [
 ]
 
 
+# Where each name is from. A module is imported when one of its names is first asked for: all of
+# them together are slow to import, and no program needs all.
+_HOMES = {
+    name: module
+    for module, names in {
+        "aliases": "AliasTable",
+        "embedders": "AsyncEmbedder Embedder",
+        "errors": "EngineError HedgerowError IndexFileError InvalidInputError MissingExtraError "
+        "PipelineError QueryTooLargeError RetrievalError",
+        "index": "Chunk Filters Hit Index IndexStats",
+        "memory": "MemoryRoot",
+        "pipeline": "Node Pipeline QueryResult QueryStage Store parse_pipeline",
+        "query": "EN_STOPWORDS NL_STOPWORDS ExplainedWord Query QueryExplanation Token compile_fts "
+        "compile_many compile_match expand_aliases explain_query is_stopword normalise "
+        "parse_query",
+        "rerankers": "RerankDocument RerankScore Reranker",
+        "results": "Response Trace",
+        "retrieval": "Candidate Intent TrigramHit TrigramIndex Unanimity detect_intent "
+        "query_tokens reciprocal_rank_fusion rerank_text reweight sanitise_query slug_text "
+        "strongest_term trigrams unanimity",
+        "retriever": "Retriever",
+        "temporal": "TemporalExpansion augment_query date_search_tokens expand_temporal "
+        "parse_question_date reader_today resolved_hint_line",
+    }.items()
+    for name in [module, *names.split()]
+}
+
+
 def __getattr__(name: str) -> Any:
-    if name != "MemoryRoot":
+    home = _HOMES.get(name)
+    if home is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    # What only a root needs is slow to import.
-    from .memory import MemoryRoot  # noqa: PLC0415
+    module = import_module(f".{home}", __name__)
+    value = module if name == home else getattr(module, name)
+    # The next time Python finds it without asking here.
+    globals()[name] = value
+    return value
 
-    return MemoryRoot
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_HOMES})
 
 
-if DEBUG_BUILD:
+if _engine.DEBUG_BUILD:
+    import warnings
+
     warnings.warn(
         "hedgerow's engine was built without optimisation and is slow; "
         "build it with `pip install .` or `maturin develop --release`",

@@ -245,16 +245,16 @@ class Index:
         vectors: _Vectors,
     ) -> Index: ...
 
-_NodeType = Literal["episodic", "daily", "weekly", "monthly", "semantic"]
 _Category = Literal["core", "general", "technical", "observation", "task"]
 _Leg = Literal["bm25", "semantic"]
+_Outcome = Literal["processed", "modified", "skipped", "failed"]
 
 @final
 class Node:
     def __new__(
         cls,
         key: str,
-        type: _NodeType = "semantic",
+        type: str = "semantic",
         content: str = "",
         weight: _Real = 0.7,
         category: _Category = "general",
@@ -269,7 +269,7 @@ class Node:
     @property
     def key(self) -> str: ...
     @property
-    def type(self) -> _NodeType: ...
+    def type(self) -> str: ...
     @property
     def content(self) -> str: ...
     @property
@@ -333,9 +333,11 @@ class QueryResult:
 @final
 class Store:
     @staticmethod
-    def open(path: str | PathLike[str]) -> Store: ...
+    def open(path: str | PathLike[str], *, types: Iterable[str] | None = ()) -> Store: ...
     @staticmethod
-    def in_memory() -> Store: ...
+    def in_memory(*, types: Iterable[str] | None = ()) -> Store: ...
+    @property
+    def types(self) -> list[str]: ...
     @property
     def index(self) -> Index: ...
     def upsert(self, nodes: Iterable[Node]) -> int: ...
@@ -347,7 +349,7 @@ class Store:
         agent: str,
         key: str,
         at: int,
-        outcome: Literal["processed", "modified", "skipped", "failed"] = "processed",
+        outcome: _Outcome = "processed",
     ) -> None: ...
     def query(
         self,
@@ -355,12 +357,21 @@ class Store:
         *,
         now: int | None = None,
         terms: Iterable[str] | None = None,
-        legs: Callable[[str, _Leg], Iterable[str]] | None = None,
+        legs: Callable[[str, _Leg], Iterable[str] | None] | None = None,
         explain: bool = False,
     ) -> QueryResult: ...
     def close(self) -> None: ...
     def _link_many(self, edges: Sequence[tuple[str, str, float]]) -> None: ...
-    def _visit_many(self, agent: str, visits: Sequence[tuple[str, int]]) -> None: ...
+    def _register(self, types: Iterable[str]) -> None: ...
+    def _relink(
+        self,
+        removed: Sequence[tuple[str, str, str, float]],
+        added: Sequence[tuple[str, str, str, float]],
+    ) -> None: ...
+    def _edges(self) -> list[tuple[str, str, str, float]]: ...
+    def _visit_many(
+        self, agent: str, visits: Sequence[tuple[str, int]], outcome: _Outcome = "processed"
+    ) -> None: ...
     def __enter__(self) -> Store: ...
     def __exit__(
         self,
@@ -372,7 +383,10 @@ class Store:
     def __reduce__(self) -> tuple[Any, ...]: ...
 
 def parse_pipeline(
-    text_or_flags: str | Iterable[str], *, terms: Iterable[str] | None = None
+    text_or_flags: str | Iterable[str],
+    *,
+    terms: Iterable[str] | None = None,
+    types: Iterable[str] | None = (),
 ) -> Pipeline: ...
 
 @final

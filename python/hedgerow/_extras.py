@@ -9,6 +9,7 @@ from .errors import MissingExtraError
 
 PACKAGES = {
     "eval": ("ir_measures", "matplotlib", "numpy"),
+    "graph": ("networkx", "numpy"),
     "langchain": ("langchain_core",),
     "llama-index": ("llama_index.core",),
     "mcp": ("mcp",),

@@ -17,7 +17,6 @@ from .embedders import AsyncEmbedder, Embedder
 from .errors import HedgerowError, RetrievalError
 from .rerankers import AsyncReranker, RerankDocument, Reranker, RerankScore
 from .results import Response
-from .temporal import augment_query, expand_temporal
 
 _log = logging.getLogger("hedgerow")
 
@@ -116,6 +115,9 @@ def _dated(query: str, date: str | None) -> tuple[str, list[str]] | None:
     """The query with its dates, and these; None where it has none."""
     if date is None:
         return None
+    # What most searches have no date for is slow to import.
+    from .temporal import augment_query, expand_temporal  # noqa: PLC0415
+
     hints = list(expand_temporal(query, date).date_hints)
     return (augment_query(query, date), hints) if hints else None
 

@@ -31,6 +31,10 @@ _COMMANDS = {
     "process": ("memory_write", "process"),
     "run": ("run", "run"),
     "mcp": ("mcp", "command"),
+    "query": ("query", "command"),
+    "link": ("link", "link"),
+    "visit": ("link", "visit"),
+    "graph": ("graph", "command"),
     "index": ("index", "command"),
     "search": ("search", "command"),
     "reembed": ("reembed", "command"),
@@ -49,6 +53,7 @@ Memory as Markdown files in a folder, and search in notes with a small query lan
   hedgerow init --root memory
   echo "No pellets." | hedgerow remember --type decision --title "Slugs"
   hedgerow recall --topic "slugs"
+  hedgerow query 'all | type:decision | age:<30d | sort:priority'
 
 \b
   hedgerow index notes --db notes.db

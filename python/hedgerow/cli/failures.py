@@ -5,14 +5,14 @@ from __future__ import annotations
 import json
 import os
 import sys
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
-from hedgerow import HedgerowError
+from hedgerow import HedgerowError, PipelineError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
 FAILED = 1
 USAGE = 2
@@ -60,7 +60,7 @@ def _run(group: click.Group, arguments: list[str], prog_name: str) -> int:  # no
         sys.stdout.flush()
         return _report("not_applied", str(error), as_json=as_json, exit_code=USAGE)
     except HedgerowError as error:
-        return _report(error.code, error.message, as_json=as_json)
+        return _failed(error, as_json=as_json)
     except click.ClickException as error:
         return _report("failed", error.format_message(), as_json=as_json)
     except InterruptedRunError as error:
@@ -89,9 +89,30 @@ def _usage(error: click.UsageError, *, as_json: bool) -> int:
     return USAGE
 
 
-def _report(code: str, message: str, *, as_json: bool, exit_code: int = FAILED) -> int:
+def _failed(error: HedgerowError, *, as_json: bool) -> int:
+    """Report an error of ours; a pipeline that cannot be read is wrong usage, and shows where."""
+    if not isinstance(error, PipelineError):
+        return _report(error.code, error.message, as_json=as_json)
+    place = {
+        "kind": error.kind,
+        "stage": error.stage,
+        "start": error.start,
+        "end": error.end,
+        "suggestion": error.suggestion,
+    }
+    return _report(error.code, error.message, as_json=as_json, exit_code=USAGE, told=place)
+
+
+def _report(
+    code: str,
+    message: str,
+    *,
+    as_json: bool,
+    exit_code: int = FAILED,
+    told: Mapping[str, Any] | None = None,
+) -> int:
     if as_json:
-        error = {"error": {"code": code, "message": message}}
+        error = {"error": {"code": code, "message": message, **(told or {})}}
         _to_stderr(json.dumps(error, ensure_ascii=False))
     else:
         _to_stderr(f"Error: {message}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from contextlib import suppress
 from dataclasses import dataclass
@@ -9,9 +10,12 @@ from pathlib import Path
 
 from hedgerow.errors import IndexFileError
 from hedgerow.index import Index
+from hedgerow.pipeline import Store
 
 from .config import Config
 from .names import DERIVED
+
+_logger = logging.getLogger("hedgerow")
 
 _OF_NO_USE = frozenset({"index_damaged", "not_an_index"})
 
@@ -42,6 +46,16 @@ class Derived:
     def ledger(self) -> Path:
         """What the index has read."""
         return self.folder / "ledger"
+
+    @property
+    def store(self) -> Path:
+        """The store whose nodes the files are."""
+        return self.folder / "store.db"
+
+    @property
+    def node_state(self) -> Path:
+        """What the store has read of each file."""
+        return self.folder / "nodes.json"
 
     @property
     def lock(self) -> Path:
@@ -80,9 +94,37 @@ def is_of_no_use(error: IndexFileError) -> bool:
     return error.code in _OF_NO_USE
 
 
+def open_store_to_write(derived: Derived) -> Store:
+    """Open the store, made anew where the file is damaged or something else.
+
+    It alone knows of visits, so what it was is kept beside it, and a warning says so.
+    """
+    try:
+        return Store.open(derived.store)
+    except IndexFileError as error:
+        if not is_of_no_use(error):
+            raise
+        kept = derived.store.with_name(f"{derived.store.name}.damaged")
+        _logger.warning(
+            "%s; it is made anew from the files without the visits it knew of, and kept as %s",
+            error.message,
+            kept,
+        )
+        _remove(derived.node_state)
+        for suffix in ("", "-wal", "-shm"):
+            with suppress(FileNotFoundError):
+                derived.store.with_name(derived.store.name + suffix).replace(f"{kept}{suffix}")
+        return Store.open(derived.store)
+
+
 def discard(derived: Derived) -> None:
     """Remove the index and its ledger; only who holds the lock may."""
-    for path in (derived.ledger, derived.index):
+    _remove(derived.ledger, derived.index)
+
+
+def _remove(*paths: Path) -> None:
+    """Remove files, and what SQLite keeps beside them."""
+    for path in paths:
         for suffix in ("", "-wal", "-shm"):
             with suppress(FileNotFoundError):
                 path.with_name(path.name + suffix).unlink()

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from hedgerow.errors import HedgerowError
@@ -38,10 +38,10 @@ def render_front_matter(fields: Mapping[str, Any]) -> str:
     return "".join([_FENCE, "\n", *lines, _FENCE, "\n"])
 
 
-def update_front_matter(block: str, changes: Mapping[str, Any]) -> str:
+def update_front_matter(block: str, changes: Mapping[str, Any], newline: str = "\n") -> str:
     """Set keys of the YAML between the fences; all other characters stay.
 
-    New keys come last. Raises HedgerowError, with the code `invalid_front_matter`, when the
+    New keys come last, each line with `newline` at its end. Raises HedgerowError, with the code `invalid_front_matter`, when the
     block is no YAML mapping.
     """
     missing: dict[str, Any] = {}
@@ -54,8 +54,47 @@ def update_front_matter(block: str, changes: Mapping[str, Any]) -> str:
         lead = "" if block[start - 1].isspace() else " "
         block = f"{block[:start]}{lead}{yaml_value(value)}{block[end:]}"
     if block and not block.endswith("\n"):
-        block += "\n"
-    return block + "".join(f"{key}: {yaml_value(value)}\n" for key, value in missing.items())
+        block += newline
+    lines = (f"{key}: {yaml_value(value)}{newline}" for key, value in missing.items())
+    return block + "".join(lines)
+
+
+def append_item(block: str, key: str, items: Sequence[Any], item: Any, newline: str = "\n") -> str:
+    """Add an item to the list `items` of a key, as one line more or between its brackets.
+
+    A value that is no list yet, or an empty one, is written anew. Raises as
+    `update_front_matter` does.
+    """
+    node = _list_node(block, key)
+    if node is None:
+        return update_front_matter(block, {key: [*items, item]}, newline)
+    end = _end_of(node.value[-1])
+    if node.flow_style:
+        return f"{block[:end]}, {yaml_value(item)}{block[end:]}"
+    end = block.find("\n", end) + 1
+    if not end:
+        block += newline
+        end = len(block)
+    indent = " " * node.start_mark.column
+    return f"{block[:end]}{indent}- {yaml_value(item)}{newline}{block[end:]}"
+
+
+def remove_items(
+    block: str, key: str, places: Sequence[int], kept: Sequence[Any], newline: str = "\n"
+) -> str:
+    """Take the items at `places`, from 0, out of the list of a key, so that `kept` are left.
+
+    Of a list of one item a line the lines go; any other is written anew.
+    """
+    node = _list_node(block, key)
+    if node is None or node.flow_style or not kept:
+        return update_front_matter(block, {key: list(kept)}, newline)
+    for place in sorted(places, reverse=True):
+        item = node.value[place]
+        start = block.rfind("\n", 0, item.start_mark.index) + 1
+        end = block.find("\n", _end_of(item)) + 1
+        block = block[:start] + (block[end:] if end else "")
+    return block
 
 
 def metadata_of(matter: FrontMatter) -> dict[str, Any]:
@@ -99,6 +138,44 @@ def _as_text(item: Any) -> str:
 
 def _value_span(block: str, key: str) -> tuple[int, int] | None:
     """Find where the value of a top-level key stands in the text; None without the key."""
+    found = _key_and_value(block, key)
+    if found is None:
+        return None
+    name, value = found
+    start, end = value.start_mark.index, value.end_mark.index
+    colon = block.index(":", name.end_mark.index) + 1
+    if start == end:
+        # No value: what follows its colon may be the next key.
+        start = end = colon
+    elif "\n" in block[colon:start]:
+        # Written anew, it stands on the line of its key.
+        if block[colon:start].strip():
+            raise _invalid(f"there is more than a value under {key}")
+        start = colon
+    # A block ends where the next key begins; its last line end stays.
+    return start, start + len(block[start:end].rstrip())
+
+
+def _list_node(block: str, key: str) -> Any:
+    """Give the YAML node of a list that holds something; None for any other value."""
+    from ruamel.yaml.nodes import SequenceNode  # noqa: PLC0415 - slow to import
+
+    found = _key_and_value(block, key)
+    is_list = found is not None and isinstance(found[1], SequenceNode) and found[1].value
+    return found[1] if found and is_list else None
+
+
+def _end_of(node: Any) -> int:
+    """Find where the text of a node ends: that of a block ends with its last part."""
+    while isinstance(node.value, list) and node.value and not node.flow_style:
+        last = node.value[-1]
+        node = last[1] if isinstance(last, tuple) else last
+    end: int = node.end_mark.index
+    return end
+
+
+def _key_and_value(block: str, key: str) -> tuple[Any, Any] | None:
+    """Give the YAML nodes of a top-level key and its value; None without the key."""
     from ruamel.yaml import YAML  # noqa: PLC0415 - slow to import
     from ruamel.yaml.error import YAMLError  # noqa: PLC0415
     from ruamel.yaml.nodes import MappingNode  # noqa: PLC0415
@@ -112,15 +189,7 @@ def _value_span(block: str, key: str) -> tuple[int, int] | None:
         return None
     if not isinstance(root, MappingNode) or root.flow_style:
         raise _invalid("it is not one `key: value` a line")
-    for name, value in root.value:
-        if name.value == key:
-            start, end = value.start_mark.index, value.end_mark.index
-            if start == end:
-                # No value: what follows its colon may be the next key.
-                start = end = block.index(":", name.end_mark.index) + 1
-            # A block ends where the next key begins; its last line end stays.
-            return start, start + len(block[start:end].rstrip())
-    return None
+    return next(((name, value) for name, value in root.value if name.value == key), None)
 
 
 def _invalid(problem: str) -> HedgerowError:

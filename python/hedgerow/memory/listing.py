@@ -28,6 +28,9 @@ PASSED_BY = frozenset(
 """Folders that hold no memories, at any depth."""
 
 _SUFFIX = ".md"
+_TICK = 100_000_000
+_COARSE_TICK = 2_000_000_000
+_SECOND = 1_000_000_000
 
 
 @dataclass(slots=True)
@@ -101,3 +104,14 @@ def _is_plain(path: str) -> bool:
 def signature(status: os.stat_result) -> str:
     """Sum up what changes with a file's content; the change time cannot be set by a program."""
     return f"{status.st_size}.{status.st_mtime_ns}.{status.st_ctime_ns}.{status.st_ino}"
+
+
+def is_settled(signature: str, read_at: int) -> bool:
+    """Tell whether a change after this moment must show in the signature.
+
+    Clocks of file systems tick: a change in the tick of the one before leaves no trace.
+    """
+    _, modified, changed, _ = (int(part) for part in signature.split("."))
+    last = modified if os.name == "nt" else changed
+    tick = _TICK if last % _SECOND else _COARSE_TICK
+    return last + tick <= read_at

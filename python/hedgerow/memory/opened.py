@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import logging
 import threading
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from hedgerow.errors import HedgerowError, IndexFileError
 from hedgerow.index import Index
@@ -20,6 +21,8 @@ from .recall import Recall
 if TYPE_CHECKING:
     from hedgerow.embedders import Embedder
     from hedgerow.ingest.run import Progress
+
+T = TypeVar("T")
 
 _logger = logging.getLogger("hedgerow")
 
@@ -38,20 +41,42 @@ class OpenedIndex:
 
     def recall(self, config: Config, query: str, *, limit: int, depth: str, sync: bool) -> Recall:
         """Search, after bringing the index up to date with `sync`; a damaged one is made anew."""
+
+        def search() -> Recall:
+            return self._search(config, query, limit=limit, depth=depth, sync=sync)
+
+        return self._current(config, search, sync=sync)
+
+    def leg(self, config: Config, query: str, leg: str, *, sync: bool) -> list[str] | None:
+        """Rank the files by keywords (`bm25`) or by meaning (`semantic`), the best first.
+
+        None where the root has no embedder, or where it fails, which is logged.
+        """
+
+        def search() -> list[str] | None:
+            embedder = None if leg == "bm25" else self._ready_model(config, sync=sync)
+            if leg != "bm25" and embedder is None:
+                return None
+            return recalling.ranked(self._index(Derived.of(config)), embedder, query)
+
+        return self._current(config, search, sync=sync)
+
+    def _current(self, config: Config, search: Callable[[], T], *, sync: bool) -> T:
+        """Search, after bringing the index up to date with `sync`; a damaged one is made anew."""
         derived = Derived.of(config)
         if sync and not is_fresh(derived):
             from .sync import sync as bring_up_to_date  # noqa: PLC0415 - slow to import
 
             bring_up_to_date(derived)
         try:
-            return self._search(config, query, limit=limit, depth=depth, sync=sync)
+            return search()
         except IndexFileError as error:
             if not (sync and is_of_no_use(error)):
                 raise
         from .sync import rebuild  # noqa: PLC0415 - slow to import
 
         rebuild(derived)
-        return self._search(config, query, limit=limit, depth=depth, sync=sync)
+        return search()
 
     def embed(self, config: Config, progress: Progress | None = None) -> None:
         """Embed what has no vector; nothing, without an embedder. Raises what that raises."""
@@ -73,19 +98,22 @@ class OpenedIndex:
             self._embedder = self._embedder_name = None
 
     def _search(self, config: Config, query: str, *, limit: int, depth: str, sync: bool) -> Recall:
-        derived = Derived.of(config)
-        embedder = self._model(config)
-        if sync and embedder is not None and not self._has_vectors(derived, embedder):
-            embedder = None
         return recalling.recall(
-            self._index(derived),
-            embedder,
+            self._index(Derived.of(config)),
+            self._ready_model(config, sync=sync),
             query,
             root=str(self._root),
             limit=limit,
             depth=depth,
             policy=self._policy,
         )
+
+    def _ready_model(self, config: Config, *, sync: bool) -> Embedder | None:
+        """Give the embedder, with `sync` after it has embedded what is new; None without one."""
+        embedder = self._model(config)
+        if sync and embedder is not None and not self._has_vectors(Derived.of(config), embedder):
+            return None
+        return embedder
 
     def _has_vectors(self, derived: Derived, embedder: Embedder) -> bool:
         """Embed what is missing; False, with a warning, when that failed."""

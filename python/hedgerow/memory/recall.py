@@ -22,6 +22,7 @@ from .words import query_tokens
 
 _DEEPER = 10
 _AT_LEAST = 200
+_RANKED = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,6 +141,26 @@ def search(index: Index, embedder: Embedder | None, query: str, limit: int) -> F
     trace = response.trace
     hybrid = trace.embedder_used and not trace.fell_back_to_bm25
     return Found(response.results, "hybrid" if hybrid else "keywords")
+
+
+def ranked(index: Index, embedder: Embedder | None, query: str) -> list[str] | None:
+    """Give the files of the best passages by one way alone: by meaning with an embedder, else by
+    keywords.
+
+    None when the embedder fails, which is logged.
+    """
+    retriever = Retriever(index, embedder=embedder, matching="extended")
+    response = retriever.search(
+        query,
+        mode="bm25" if embedder is None else "semantic",
+        top_k=_RANKED,
+        candidate_k=_RANKED,
+        group_by="path",
+        skip_retry_ladder=True,
+    )
+    if embedder is not None and response.trace.fell_back_to_bm25:
+        return None
+    return [hit.path for hit in response.results]
 
 
 def _recalled(  # noqa: PLR0913 - one argument for each thing a score is made of

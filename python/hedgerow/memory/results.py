@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from hedgerow.ingest.source import Skip
+
 from .recall import Recall
 
 
@@ -50,3 +52,16 @@ class WrappedUp:
             "validation": {"valid": True, "missingSections": [], "emptySections": []},
             "relatedMemory": related,
         }
+
+
+@dataclass(frozen=True, slots=True)
+class RootGraph:
+    """What joins the memories of a root.
+
+    `edges` are (source, target, relation, strength) in that order, `unresolved` links that lead
+    to no memory, as (file, what it names), and `skips` what could not be used as it is written.
+    """
+
+    edges: tuple[tuple[str, str, str, float], ...]
+    unresolved: tuple[tuple[str, str], ...]
+    skips: tuple[Skip, ...]

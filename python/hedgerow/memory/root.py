@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING
@@ -15,17 +15,19 @@ from .config import Initialized, RootStatus
 from .depth import DepthPolicy, checked_depth, depth_boost
 from .derived import Derived
 from .freshness import IndexState, index_state
+from .node_store import NodeStore, VisitOutcome, key_of
 from .opened import OpenedIndex
 from .recall import Recall, checked_query
-from .results import Remembered, WrappedUp
+from .results import Remembered, RootGraph, WrappedUp
 
 if TYPE_CHECKING:
     from hedgerow.ingest.run import Progress
+    from hedgerow.pipeline import Pipeline, QueryResult, Store
 
     from .process import Processed
     from .sync import SyncReport
 
-__all__ = ["MemoryRoot", "Remembered", "WrappedUp"]
+__all__ = ["MemoryRoot", "Remembered", "RootGraph", "WrappedUp"]
 
 
 class MemoryRoot:
@@ -42,6 +44,7 @@ class MemoryRoot:
     def __init__(self, root: Path, *, depth_policy: DepthPolicy = depth_boost) -> None:
         self._root = root
         self._opened = OpenedIndex(root, depth_policy)
+        self._nodes = NodeStore(root)
 
     @classmethod
     def open(
@@ -193,6 +196,92 @@ class MemoryRoot:
 
         return process.run_synthesize(derived, scope, candidates, apply=apply)
 
+    def query(
+        self,
+        pipeline: str | Iterable[str] | Pipeline,
+        *,
+        now: int | None = None,
+        terms: Iterable[str] | None = None,
+        explain: bool = False,
+        sync: bool = True,
+    ) -> QueryResult:
+        """Select memories by a pipeline (spec/pipeline.md): the files are the nodes of a store.
+
+        Their keys are their paths below the indexed folder, as in a recall. `search` and `rank`
+        find what a recall would. The other arguments are those of `Store.query`. Without `sync`
+        store and index are read as they stand; IndexFileError when there are none.
+
+        Raises PipelineError for a pipeline that cannot be read.
+        """
+        found = self._config()
+
+        def legs(query: str, leg: str) -> list[str] | None:
+            return self._opened.leg(found, query, leg, sync=sync)
+
+        return self._nodes.query(
+            found, pipeline, now=now, terms=terms, legs=legs, explain=explain, sync=sync
+        )
+
+    def link(self, a: str, b: str, strength: float = 1.0, rel: str = "related") -> str:
+        """Link memory `a` to `b` in the front matter of `a`; returns the path of the changed file.
+
+        Both are paths, names or titles, as in `[[name]]`. `rel` is the key of the front matter,
+        and one that `spec/memory.md` lists; `strength` is above 0, up to 1. A link of the same
+        relation is replaced. All else in the file stays as it is.
+
+        Raises InvalidInputError for what is no memory of the root, and HedgerowError for front
+        matter that has to be edited by hand; nothing is written then.
+        """
+        from .linking import link  # noqa: PLC0415 - slow to import
+
+        found = self._config()
+        state = self._nodes.state(found, sync=True)
+        ends = key_of(state, a), key_of(state, b)
+        file = link(Derived.of(found), state, *ends, strength=strength, relation=rel)
+        self._nodes.state(found, sync=True)
+        return file
+
+    def unlink(self, a: str, b: str, rel: str = "related") -> bool:
+        """Remove the links of a relation from `a` to `b` in the front matter of `a`.
+
+        Returns whether there were any. Raises as `link` does; a link in the text is removed by
+        hand.
+        """
+        from .linking import unlink  # noqa: PLC0415 - slow to import
+
+        found = self._config()
+        state = self._nodes.state(found, sync=True)
+        ends = key_of(state, a), key_of(state, b)
+        removed = unlink(Derived.of(found), state, *ends, relation=rel)
+        self._nodes.state(found, sync=True)
+        return removed
+
+    def store(self, *, sync: bool = True, progress: Progress | None = None) -> Store:
+        """Give the open store whose nodes the files are, up to date with `sync`.
+
+        Read it, and note visits there; nodes and edges are written through the files. It is
+        closed with the root. `progress(done, total)` is told of files as they are read.
+        """
+        return self._nodes.open(self._config(), sync=sync, progress=progress)
+
+    def resolve(self, name: str, *, sync: bool = True) -> str:
+        """Give the path of the memory that a path, a name or a title means, as in `[[name]]`.
+
+        Raises InvalidInputError, with the code `unknown_node`, where there is none.
+        """
+        return key_of(self._nodes.state(self._config(), sync=sync), name)
+
+    def visit(self, agent: str, key: str, at: int, outcome: VisitOutcome = "processed") -> None:
+        """Note that an agent visited a memory at a time, as `Store.visit` does.
+
+        Visits are in the store alone: deleting `.hedgerow/` forgets them.
+        """
+        self._nodes.visit(self._config(), agent, key, at, outcome)
+
+    def graph(self, *, sync: bool = True) -> RootGraph:
+        """Give the links between memories, and those that lead nowhere."""
+        return self._nodes.graph(self._config(), sync=sync)
+
     def index_state(self) -> IndexState | None:
         """Say how many documents the index has and how many files differ; None without one."""
         return index_state(self._derived())
@@ -204,8 +293,9 @@ class MemoryRoot:
         return "keywords" if name is None else f"hybrid, with {name}"
 
     def close(self) -> None:
-        """Close the index and let go of the embedder; the next call opens them again."""
+        """Close index and store, and let go of the embedder; the next call opens them again."""
         self._opened.close()
+        self._nodes.close()
 
     def __enter__(self) -> MemoryRoot:  # noqa: PYI034 - not for subclasses
         return self

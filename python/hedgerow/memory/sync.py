@@ -18,7 +18,7 @@ from .derived import Derived, discard, open_to_write
 from .files import system_errors
 from .freshness import differences
 from .ledger import Entry, Ledger, digest_of, pending
-from .listing import Listing, list_files, signature
+from .listing import Listing, is_settled, list_files, signature
 from .lock import locked
 
 if TYPE_CHECKING:
@@ -30,9 +30,6 @@ _BATCH = 2000
 _STEP = 64
 """Files from one step of a progress bar to the next."""
 
-_TICK = 100_000_000
-_COARSE_TICK = 2_000_000_000
-_SECOND = 1_000_000_000
 _OLD = 600.0
 
 
@@ -189,7 +186,7 @@ class _Run:
         """Read one file; None when it has gone meanwhile, which the next run will see."""
         before = self._ledger.entry(path)
         source = Source(path, str(self._derived.source_root / path))
-        settled = _is_settled(signature, time.time_ns())
+        settled = is_settled(signature, time.time_ns())
         try:
             data = read_bytes(source)
         except UnreadableSourceError as error:
@@ -263,17 +260,6 @@ def _before(reading: _Reading) -> int:
 
 def _most(reading: _Reading) -> int:
     return max(_before(reading), reading.entry.chunks)
-
-
-def _is_settled(signature: str, read_at: int) -> bool:
-    """Tell whether a change after this moment must show in the signature.
-
-    Clocks of file systems tick: a change in the tick of the one before leaves no trace.
-    """
-    _, modified, changed, _ = (int(part) for part in signature.split("."))
-    last = modified if os.name == "nt" else changed
-    tick = _TICK if last % _SECOND else _COARSE_TICK
-    return last + tick <= read_at
 
 
 def _report(derived: Derived, ledger: Ledger, listing: Listing, run: _Run) -> SyncReport:

@@ -6,6 +6,8 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
+use crate::error::{Error, ErrorCode, Result};
+
 type Check = Rc<dyn Fn() -> bool>;
 
 thread_local! {
@@ -34,12 +36,41 @@ pub(crate) fn is_due() -> bool {
     check.is_some_and(|is_unwanted| is_unwanted())
 }
 
+/// Fail when nobody waits for the call that this thread is in.
+pub(crate) fn check() -> Result<()> {
+    if is_due() {
+        let sentence = "a call was interrupted and changed nothing; call again";
+        return Err(Error::new(ErrorCode::Interrupted, sentence));
+    }
+    Ok(())
+}
+
+/// How many steps of a long loop lie between two looks at whether somebody waits for it.
+const STRIDE: usize = 1 << 16;
+
+/// [`check`] for a long loop, which is told of every step.
+#[derive(Debug, Default)]
+pub(crate) struct Pace {
+    steps: usize,
+}
+
+impl Pace {
+    /// Go on by so many steps, unless nobody waits for them.
+    pub fn step(&mut self, steps: usize) -> Result<()> {
+        self.steps += steps;
+        if self.steps < STRIDE {
+            return Ok(());
+        }
+        self.steps = 0;
+        check()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::cell::Cell;
 
     use super::*;
-    use crate::ErrorCode;
     use crate::index::{Chunk, Filters, Index, Ranking};
     use crate::query::{MatchOptions, parse};
     use crate::text::tokenizer::TokenizerKind;
@@ -55,6 +86,26 @@ mod tests {
             },
         );
         assert!(!is_due());
+    }
+
+    #[test]
+    fn a_loop_is_asked_for_at_its_pace() {
+        let asked = Rc::new(Cell::new(0));
+        let counted = Rc::clone(&asked);
+        let is_unwanted = move || counted.replace(counted.get() + 1) > 0;
+        watched(is_unwanted, || {
+            let mut pace = Pace::default();
+            for _ in 1..2 * STRIDE {
+                pace.step(1).unwrap();
+            }
+            assert_eq!(asked.get(), 1);
+            let error = pace.step(1).unwrap_err();
+            assert_eq!(error.code(), ErrorCode::Interrupted);
+            assert_eq!(
+                error.message(),
+                "a call was interrupted and changed nothing; call again"
+            );
+        });
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! What holds for every pipeline: texts parse or have one problem, and stages keep their promises.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-use hedgerow_engine::graph::{Edge, Node, NodeType, Store, Visit};
+use hedgerow_engine::graph::{Edge, Node, Store, TYPES, Visit};
 use hedgerow_engine::pipeline::{Options, Outcome, Pipeline, parse, run};
 use proptest::prelude::*;
 use proptest::sample::select;
@@ -181,7 +181,7 @@ fn store() -> Store {
     let nodes: Vec<Node> = (0..30_u8)
         .map(|n| Node {
             key: format!("n{n}"),
-            kind: NodeType::ALL[usize::from(n % 5)],
+            kind: TYPES[usize::from(n % 5)].to_owned(),
             content: format!("word w{} w{}", n % 3, n % 7),
             weight: f64::from(n % 11) / 10.0,
             emotion: f64::from(n % 10),
@@ -227,7 +227,7 @@ fn outcome(store: &Store, text: &str) -> Outcome {
         legs: None,
         explain: false,
     };
-    run(store, &parse(text, &[]).unwrap(), &options).unwrap()
+    run(store, &parse(text, &[], &[]).unwrap(), &options).unwrap()
 }
 
 fn quoted_bars(text: &str) -> usize {
@@ -235,10 +235,10 @@ fn quoted_bars(text: &str) -> usize {
 }
 
 fn check_reading(text: &str) -> Result<(), TestCaseError> {
-    match parse(text, &[]) {
+    match parse(text, &[], &[]) {
         Ok(pipeline) => {
             let printed = pipeline.to_string();
-            prop_assert_eq!(parse(&printed, &[]), Ok(pipeline), "{}", printed);
+            prop_assert_eq!(parse(&printed, &[], &[]), Ok(pipeline), "{}", printed);
         }
         Err(problem) => {
             prop_assert!(problem.start <= problem.end);
@@ -262,9 +262,9 @@ proptest! {
 
     #[test]
     fn what_is_printed_parses_to_the_same(text in pipeline()) {
-        let parsed: Pipeline = parse(&text, &[]).unwrap();
+        let parsed: Pipeline = parse(&text, &[], &[]).unwrap();
         let printed = parsed.to_string();
-        let again = parse(&printed, &[]).unwrap();
+        let again = parse(&printed, &[], &[]).unwrap();
         prop_assert_eq!(&again, &parsed);
         prop_assert_eq!(again.to_string(), printed);
     }
@@ -317,7 +317,7 @@ proptest! {
         }
         // Explained, no stage knows what the next will cut.
         let options = Options { now: NOW, legs: None, explain: true };
-        let explained = run(&store, &parse(&text, &[]).unwrap(), &options).unwrap();
+        let explained = run(&store, &parse(&text, &[], &[]).unwrap(), &options).unwrap();
         prop_assert_eq!(&explained.keys, &found.keys);
         prop_assert_eq!(explained.stages.len(), text.split('|').count() - quoted_bars(&text));
     }

@@ -23,7 +23,10 @@ pub fn compile_fts(
     errors::call(|| {
         let connective = connective(default_operator)?;
         let aliases = aliases.as_ref().map(Aliases::table);
-        query_or_text.with(|query| query::compile_fts(query, aliases, connective))
+        match &query_or_text {
+            QueryOrText::Query(query) => query::compile_fts(&query.get().0, aliases, connective),
+            QueryOrText::Text(text) => query::compile_fts_text(text, aliases, connective),
+        }
     })
 }
 
@@ -106,10 +109,10 @@ impl Target {
         default_operator: Connective,
         matching: Matching,
     ) -> Result<String> {
-        let query = parse(text)?;
         match self {
-            Self::Fts => query::compile_fts(&query, aliases, default_operator),
+            Self::Fts => query::compile_fts_text(text, aliases, default_operator),
             Self::Match => {
+                let query = parse(text)?;
                 let options = MatchOptions {
                     aliases,
                     default_operator,

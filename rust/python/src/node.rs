@@ -1,7 +1,7 @@
 //! `Node`: a memory, as a store keeps it.
 
 use hedgerow_engine::ErrorCode;
-use hedgerow_engine::graph::{Category, Node, NodeType};
+use hedgerow_engine::graph::{Category, Node};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyInt, PyType};
 
@@ -12,7 +12,7 @@ use crate::vector;
 /// One memory (spec/pipeline.md, "Nodes").
 ///
 /// `key` names it in a store, 1 to 512 characters. `type` is "episodic", "daily", "weekly",
-/// "monthly" or "semantic"; `category` "core", "general", "technical", "observation" or "task".
+/// "monthly" or "semantic", or one that is registered in the store; `category` "core", "general", "technical", "observation" or "task".
 /// `weight` is from 0 to 1, `emotion` from 0 to 10; `provenance` is any text. `updated_at`,
 /// `created_at` and `last_replayed` are Unix seconds: None for when it is stored, 0 for never
 /// replayed; `replay_interval` is days, at least 1. `embedding` is as in a Chunk. Immutable.
@@ -24,7 +24,7 @@ pub struct PyNode(pub Node);
 
 type NodeArguments<'py> = (
     String,
-    &'static str,
+    String,
     String,
     f64,
     &'static str,
@@ -64,8 +64,7 @@ impl PyNode {
             ..Node::default()
         };
         if let Some(name) = r#type {
-            let words: Vec<&str> = NodeType::ALL.iter().map(|kind| kind.as_str()).collect();
-            node.kind = word(name, "type", NodeType::from_name, &words)?;
+            node.kind = field("type").text(name)?;
         }
         if let Some(name) = category {
             let words: Vec<&str> = Category::ALL.iter().map(|c| c.as_str()).collect();
@@ -110,8 +109,8 @@ impl PyNode {
 
     /// What kind of memory it is.
     #[getter]
-    fn r#type(&self) -> &'static str {
-        self.0.kind.as_str()
+    fn r#type(&self) -> &str {
+        &self.0.kind
     }
 
     /// What it says.
@@ -194,7 +193,7 @@ impl PyNode {
         let node = slf.get();
         let arguments = (
             node.0.key.clone(),
-            node.r#type(),
+            node.0.kind.clone(),
             node.0.content.clone(),
             node.0.weight,
             node.category(),

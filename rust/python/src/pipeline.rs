@@ -7,6 +7,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString};
 
 use crate::errors;
+use crate::store::named_types;
 use crate::text::Text;
 use crate::value::Argument;
 
@@ -29,32 +30,52 @@ impl PyPipeline {
     }
 
     fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
-        let text = self.0.to_string();
-        Ok(format!(
-            "parse_pipeline({})",
-            text.into_pyobject(py)?.repr()?
-        ))
+        let text = self.0.to_string().into_pyobject(py)?.repr()?;
+        Ok(match self.0.registered_types() {
+            types if types.is_empty() => format!("parse_pipeline({text})"),
+            types => format!(
+                "parse_pipeline({text}, types={})",
+                types.into_pyobject(py)?.repr()?
+            ),
+        })
     }
 
     fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, (String,))> {
-        let parse = slf.py().import("hedgerow")?.getattr("parse_pipeline")?;
-        Ok((parse, (slf.get().0.to_string(),)))
+        let py = slf.py();
+        let pipeline = &slf.get().0;
+        let parse = py.import("hedgerow")?.getattr("parse_pipeline")?;
+        let types = PyDict::new(py);
+        types.set_item("types", pipeline.registered_types())?;
+        let partial = py.import("functools")?.getattr("partial")?;
+        Ok((
+            partial.call((parse,), Some(&types))?,
+            (pipeline.to_string(),),
+        ))
     }
 }
 
 /// Parse a pipeline (spec/pipeline.md, "Grammar").
 ///
 /// A sequence of texts is joined by " | ", and positions in errors are those of the joined text.
-/// `terms` are what it begins with, where it has no generator of its own.
+/// `terms` are what it begins with, where it has no generator of its own. `types` are those that
+/// nodes may be of beside the five of every store.
 ///
 /// Raises PipelineError with the kind, the stage and the characters that are wrong.
 #[pyfunction]
-#[pyo3(signature = (text_or_flags, *, terms=None))]
+#[pyo3(
+    signature = (text_or_flags, *, terms=None, types=None),
+    text_signature = "(text_or_flags, *, terms=None, types=())"
+)]
 pub fn parse_pipeline(
     text_or_flags: PipelineText,
     terms: Option<&Bound<'_, PyAny>>,
+    types: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<PyPipeline> {
-    parsed(&text_or_flags.0, terms).map(PyPipeline)
+    let types = named_types(types)?;
+    parsed(&text_or_flags.0, terms, |text, terms| {
+        errors::call(|| Ok(parse(text, terms, &types)))
+    })
+    .map(PyPipeline)
 }
 
 /// A text, or texts that are joined.
@@ -99,9 +120,13 @@ impl<'py> FromPyObject<'_, 'py> for PipelineLike {
 
 impl PipelineLike {
     /// The pipeline, parsed if need be.
-    pub fn parsed(self, terms: Option<&Bound<'_, PyAny>>) -> PyResult<Pipeline> {
+    pub fn parsed(
+        self,
+        terms: Option<&Bound<'_, PyAny>>,
+        parse: impl FnOnce(&str, &[String]) -> PyResult<Result<Pipeline, Problem>>,
+    ) -> PyResult<Pipeline> {
         match self {
-            Self::Text(text) => parsed(&text, terms),
+            Self::Text(text) => parsed(&text, terms, parse),
             Self::Parsed(_) if terms.is_some() => Err(errors::error(
                 ErrorCode::IncompatibleOptions,
                 "terms are part of a parsed pipeline; give them to parse_pipeline",
@@ -111,7 +136,11 @@ impl PipelineLike {
     }
 }
 
-fn parsed(text: &str, terms: Option<&Bound<'_, PyAny>>) -> PyResult<Pipeline> {
+fn parsed(
+    text: &str,
+    terms: Option<&Bound<'_, PyAny>>,
+    parse: impl FnOnce(&str, &[String]) -> PyResult<Result<Pipeline, Problem>>,
+) -> PyResult<Pipeline> {
     let argument = Argument {
         name: "terms",
         code: ErrorCode::InvalidOption,
@@ -120,7 +149,7 @@ fn parsed(text: &str, terms: Option<&Bound<'_, PyAny>>) -> PyResult<Pipeline> {
         .map(|terms| argument.texts_of_any(terms))
         .transpose()?;
     let terms = terms.unwrap_or_default();
-    errors::call(|| Ok(parse(text, &terms)))?.map_err(|problem| pipeline_error(&problem))
+    parse(text, &terms)?.map_err(|problem| pipeline_error(&problem))
 }
 
 fn pipeline_error(problem: &Problem) -> PyErr {

@@ -206,11 +206,11 @@ impl<'py> FromPyObject<'_, 'py> for QueryOrText {
     type Error = PyErr;
 
     fn extract(object: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
-        if let Ok(query) = object.cast::<PyQuery>() {
-            return Ok(Self::Query(query.to_owned().unbind()));
-        }
         if object.is_instance_of::<PyString>() {
             return object.extract().map(Self::Text);
+        }
+        if let Ok(query) = object.cast::<PyQuery>() {
+            return Ok(Self::Query(query.to_owned().unbind()));
         }
         let given = object.get_type().name()?;
         Err(PyTypeError::new_err(format!(
@@ -241,7 +241,7 @@ pub fn _check_query(text: Text) -> PyResult<()> {
 /// Compose to NFC, drop zero-width characters, collapse white space (spec/normalise.md).
 #[pyfunction]
 pub fn normalise(text: Text) -> PyResult<String> {
-    errors::call(|| Ok(text::normalise::normalise(&text)))
+    errors::call(|| Ok(text::normalise::normalise(&text).into_owned()))
 }
 
 /// Parse a query text (spec/query.md, "Grammar"). Every text parses.

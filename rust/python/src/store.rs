@@ -5,7 +5,8 @@ use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use hedgerow_engine::ErrorCode;
-use hedgerow_engine::graph::{Edge, Node, Outcome, Store, Visit};
+use hedgerow_engine::graph::types::check;
+use hedgerow_engine::graph::{Edge, Node, Outcome, Store, TYPES, Visit};
 use hedgerow_engine::pipeline::{self, Leg, Options, Pipeline, Ranked};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
@@ -35,24 +36,47 @@ pub struct PyStore {
 impl PyStore {
     /// Open the file of a store or an index; it is made when there is none.
     ///
-    /// Raises IndexFileError for a file that cannot be used.
+    /// `types` are registered in the file for good: nodes may be of them too.
+    ///
+    /// Raises IndexFileError for a file that cannot be used, InvalidInputError for what cannot
+    /// be the name of a type.
     #[staticmethod]
-    fn open(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
+    #[pyo3(signature = (path, *, types=None), text_signature = "(path, *, types=())")]
+    fn open(py: Python<'_>, path: PathBuf, types: Option<&Bound<'_, PyAny>>) -> PyResult<Self> {
+        let types = named_types(types)?;
         if path.as_os_str() == ":memory:" {
             return Err(errors::error(
                 ErrorCode::InvalidOption,
                 "path must name a file, not \":memory:\"; use Store.in_memory()",
             ));
         }
-        let store = errors::call_detached(py, || Store::open(&path))?;
+        let store = errors::call_detached(py, || {
+            let store = Store::open(&path)?;
+            store.register(&types)?;
+            Ok(store)
+        })?;
         Self::of(py, store)
     }
 
     /// Make a store in memory, of at most 2 GiB; it is gone when it is closed.
     #[staticmethod]
-    fn in_memory(py: Python<'_>) -> PyResult<Self> {
-        let store = errors::call_detached(py, Store::in_memory)?;
+    #[pyo3(signature = (*, types=None), text_signature = "(*, types=())")]
+    fn in_memory(py: Python<'_>, types: Option<&Bound<'_, PyAny>>) -> PyResult<Self> {
+        let types = named_types(types)?;
+        let store = errors::call_detached(py, || {
+            let store = Store::in_memory()?;
+            store.register(&types)?;
+            Ok(store)
+        })?;
         Self::of(py, store)
+    }
+
+    /// The types that nodes of this store may be of, a new list: five, then those registered.
+    #[getter]
+    fn types(&self, py: Python<'_>) -> PyResult<Vec<String>> {
+        let registered = errors::call_detached(py, || self.store.read_types())?;
+        let own = TYPES.into_iter().map(str::to_owned);
+        Ok(own.chain(registered).collect())
     }
 
     /// The index of the same file, which shares this handle: what nodes say is searched there.
@@ -148,23 +172,11 @@ impl PyStore {
         at: &Bound<'_, PyAny>,
         outcome: Option<Text>,
     ) -> PyResult<()> {
-        let outcome = match outcome {
-            None => Outcome::default(),
-            Some(name) => Outcome::from_name(&name).ok_or_else(|| {
-                let words: Vec<&str> = Outcome::ALL.iter().map(|o| o.as_str()).collect();
-                let message = format!(
-                    "outcome must be one of {}, not {:?}",
-                    words.join(", "),
-                    &*name
-                );
-                errors::error(ErrorCode::InvalidOption, message)
-            })?,
-        };
         let visit = Visit {
             agent: agent.to_owned(),
             key: key.to_owned(),
             at: node::seconds(at, time("at"))?,
-            outcome,
+            outcome: outcome_of(outcome.as_ref())?,
         };
         errors::call_detached(py, || self.store.visit(&[visit]))
     }
@@ -174,8 +186,8 @@ impl PyStore {
     /// `pipeline` is a text, a sequence of texts that are joined by " | ", or a Pipeline; `terms`
     /// are what it begins with, where it has no generator of its own. `now` is the time in Unix
     /// seconds, the present one if None. `legs(query, leg)`, with the leg "bm25" or "semantic",
-    /// returns keys, best first, and takes the place of the store's own retrieval. With `explain`
-    /// the result says what each stage did.
+    /// returns keys, best first, or None where it has no such leg, and takes the place of the
+    /// store's own retrieval. With `explain` the result says what each stage did.
     ///
     /// Raises PipelineError for a pipeline that cannot be read, before anything is.
     #[pyo3(signature = (pipeline, *, now=None, terms=None, legs=None, explain=false))]
@@ -189,7 +201,9 @@ impl PyStore {
         legs: Option<&Bound<'_, PyAny>>,
         explain: bool,
     ) -> PyResult<PyQueryResult> {
-        let pipeline = pipeline.parsed(terms)?;
+        let pipeline = pipeline.parsed(terms, |text, terms| {
+            errors::call_detached(py, || pipeline::parse_for(&self.store, text, terms))
+        })?;
         let options = Options {
             now: now.map_or_else(|| Ok(self::now()), |now| node::seconds(now, time("now")))?,
             legs: legs.map(|legs| ranked(legs, &pipeline)).transpose()?,
@@ -218,14 +232,45 @@ impl PyStore {
         })
     }
 
+    /// Register more types.
+    fn _register(&self, py: Python<'_>, types: &Bound<'_, PyAny>) -> PyResult<()> {
+        let types = named_types(Some(types))?;
+        errors::call_detached(py, || self.store.register(&types))
+    }
+
+    /// Remove edges, of which strengths do not count, and put others, in one transaction.
+    fn _relink(
+        &self,
+        py: Python<'_>,
+        removed: Vec<EdgeTuple>,
+        added: Vec<EdgeTuple>,
+    ) -> PyResult<()> {
+        errors::call_detached(py, || self.store.relink(&edges(removed), &edges(added)))
+    }
+
+    /// Every edge between live nodes: source, target, relation and strength, in that order.
+    fn _edges(&self, py: Python<'_>) -> PyResult<Vec<(String, String, String, f64)>> {
+        let edges = errors::call_detached(py, || self.store.edges())?;
+        let tuple = |edge: Edge| (edge.source, edge.target, edge.relation, edge.strength);
+        Ok(edges.into_iter().map(tuple).collect())
+    }
+
     /// Note many visits of an agent in one transaction: keys with a time each.
-    fn _visit_many(&self, py: Python<'_>, agent: Text, visits: Vec<(Text, i64)>) -> PyResult<()> {
+    #[pyo3(signature = (agent, visits, outcome=None), text_signature = "($self, agent, visits, outcome='processed')")]
+    fn _visit_many(
+        &self,
+        py: Python<'_>,
+        agent: Text,
+        visits: Vec<(Text, i64)>,
+        outcome: Option<Text>,
+    ) -> PyResult<()> {
+        let outcome = outcome_of(outcome.as_ref())?;
         errors::call_detached(py, || {
             let visits = visits.iter().map(|(key, at)| Visit {
                 agent: agent.to_string(),
                 key: key.to_string(),
                 at: *at,
-                outcome: Outcome::default(),
+                outcome,
             });
             self.store.visit(&visits.collect::<Vec<_>>())
         })
@@ -269,6 +314,48 @@ impl PyStore {
     }
 }
 
+type EdgeTuple = (Text, Text, Text, f64);
+
+fn edges(tuples: Vec<EdgeTuple>) -> Vec<Edge> {
+    let edge = |(source, target, relation, strength): EdgeTuple| Edge {
+        source: source.to_string(),
+        target: target.to_string(),
+        relation: relation.to_string(),
+        strength,
+    };
+    tuples.into_iter().map(edge).collect()
+}
+
+/// The names of types that are given, checked; none without any.
+pub fn named_types(types: Option<&Bound<'_, PyAny>>) -> PyResult<Vec<String>> {
+    let argument = Argument {
+        name: "types",
+        code: ErrorCode::InvalidOption,
+    };
+    let types = types
+        .map(|types| argument.texts_of_any(types))
+        .transpose()?
+        .unwrap_or_default();
+    errors::call(|| types.iter().try_for_each(|name| check(name)))?;
+    Ok(types)
+}
+
+/// How a visit ended.
+fn outcome_of(name: Option<&Text>) -> PyResult<Outcome> {
+    let Some(name) = name else {
+        return Ok(Outcome::default());
+    };
+    Outcome::from_name(name).ok_or_else(|| {
+        let words: Vec<&str> = Outcome::ALL.iter().map(|o| o.as_str()).collect();
+        let message = format!(
+            "outcome must be one of {}, not {:?}",
+            words.join(", "),
+            &**name
+        );
+        errors::error(ErrorCode::InvalidOption, message)
+    })
+}
+
 /// The relation of edges where nobody says.
 fn relation(given: Option<&Text>) -> String {
     given.map_or_else(|| "link".to_owned(), |given| given.to_string())
@@ -299,6 +386,9 @@ fn ranked(legs: &Bound<'_, PyAny>, pipeline: &Pipeline) -> PyResult<Vec<Ranked>>
                 .any(|(query, of, _)| (query, of) == (&search.query, leg));
             if !known {
                 let found = legs.call1((search.query.as_str(), leg.as_str()))?;
+                if found.is_none() {
+                    continue;
+                }
                 let argument = Argument {
                     name: "the keys of legs",
                     code: ErrorCode::InvalidId,

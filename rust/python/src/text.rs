@@ -1,5 +1,6 @@
 //! Python strings as the engine takes them.
 
+use std::fmt::Display;
 use std::ops::Deref;
 
 use hedgerow_engine::ErrorCode;
@@ -31,7 +32,7 @@ impl<'py> FromPyObject<'_, 'py> for Text {
 
 impl Text {
     /// The text, called `name` should it not be valid Unicode.
-    pub fn named(string: &Bound<'_, PyString>, name: &str) -> PyResult<Self> {
+    pub fn named(string: &Bound<'_, PyString>, name: impl Display) -> PyResult<Self> {
         PyBackedStr::try_from(string.to_owned())
             .map(Self)
             .map_err(|error| lone_surrogate(string.py(), error, name))
@@ -51,7 +52,7 @@ impl<'py> FromPyObject<'_, 'py> for Texts {
             ));
         }
         let text = |(place, text): (usize, PyResult<Bound<'py, PyAny>>)| {
-            Text::named(text?.cast::<PyString>()?, &format!("texts[{place}]"))
+            Text::named(text?.cast::<PyString>()?, format_args!("texts[{place}]"))
         };
         object
             .try_iter()?
@@ -63,7 +64,7 @@ impl<'py> FromPyObject<'_, 'py> for Texts {
 }
 
 /// Python's encoding error, said in terms of what the caller passed.
-fn lone_surrogate(py: Python<'_>, error: PyErr, name: &str) -> PyErr {
+fn lone_surrogate(py: Python<'_>, error: PyErr, name: impl Display) -> PyErr {
     if !error.is_instance_of::<PyUnicodeEncodeError>(py) {
         return error;
     }

@@ -177,7 +177,7 @@ fn json_mapping(
                 "has a key that is {given}; JSON keys are str"
             )));
         };
-        let key = Text::named(key, &format!("a key of {place}"))?;
+        let key = Text::named(key, format_args!("a key of {place}"))?;
         let value = json(&value, Place::Key(&place, &key), code, depth + 1)?;
         map.insert(key.to_owned(), value);
     }
@@ -198,11 +198,7 @@ fn json(
         return Ok(Value::Bool(value.is_true()));
     }
     if let Ok(string) = object.cast::<PyString>() {
-        let text = match string.to_str() {
-            Ok(text) => text.to_owned(),
-            Err(_) => Text::named(string, &place.to_string())?.to_owned(),
-        };
-        return Ok(Value::String(text));
+        return Ok(Value::String(Text::named(string, place)?.to_owned()));
     }
     if object.is_instance_of::<PyInt>() {
         return object

@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
 use super::edges::Edges;
+use crate::error::Result;
 
 /// Up to how many nodes a query waits for what is new.
 pub(super) const SMALL: usize = 5000;
@@ -38,40 +39,41 @@ impl<T: Send + Sync + 'static> Build<T> {
         self: &Arc<Self>,
         edges: &Arc<Edges>,
         wait: bool,
-        make: impl Fn(&Edges) -> T + Send + 'static,
-    ) -> (Arc<T>, bool) {
+        make: impl Fn(&Edges) -> Result<T> + Send + 'static,
+    ) -> Result<(Arc<T>, bool)> {
         let mut state = self.lock();
         match &state.last {
             Some((generation, last)) if *generation == edges.generation => {
-                return (Arc::clone(last), false);
+                return Ok((Arc::clone(last), false));
             }
             Some((_, last)) if !wait => {
                 let last = Arc::clone(last);
                 if !state.running {
                     state.running = self.start(edges, make);
                 }
-                return (last, true);
+                return Ok((last, true));
             }
             _ => {}
         }
         // Under the lock, so that nobody else works it out too.
-        let value = Arc::new(make(edges));
+        let value = Arc::new(make(edges)?);
         state.last = Some((edges.generation, Arc::clone(&value)));
-        (value, false)
+        Ok((value, false))
     }
 
     /// Work it out on a thread of its own; the answer is whether one could be had.
     fn start(
         self: &Arc<Self>,
         edges: &Arc<Edges>,
-        make: impl Fn(&Edges) -> T + Send + 'static,
+        make: impl Fn(&Edges) -> Result<T> + Send + 'static,
     ) -> bool {
         let (build, edges) = (Arc::clone(self), Arc::clone(edges));
         let work = move || {
             let value = catch_unwind(AssertUnwindSafe(|| make(&edges)));
             let mut state = build.lock();
             state.running = false;
-            if let Ok(value) = value {
+            // Nobody interrupts a thread of its own; what failed is tried again by the next query.
+            if let Ok(Ok(value)) = value {
                 state.last = Some((edges.generation, Arc::new(value)));
             }
         };
@@ -98,25 +100,40 @@ mod tests {
     #[test]
     fn a_large_graph_has_its_last_result_until_the_next_is_there() {
         let build = Arc::new(Build::default());
-        let make = |edges: &Edges| edges.generation;
-        assert_eq!(build.of(&edges(1), false, make), (Arc::new(1), false));
-        assert_eq!(build.of(&edges(2), false, make), (Arc::new(1), true));
-        while build.of(&edges(2), false, make).1 {
+        let make = |edges: &Edges| Ok(edges.generation);
+        assert_eq!(
+            build.of(&edges(1), false, make).unwrap(),
+            (Arc::new(1), false)
+        );
+        assert_eq!(
+            build.of(&edges(2), false, make).unwrap(),
+            (Arc::new(1), true)
+        );
+        while build.of(&edges(2), false, make).unwrap().1 {
             thread::sleep(Duration::from_millis(1));
         }
-        assert_eq!(build.of(&edges(2), false, make), (Arc::new(2), false));
-        assert_eq!(build.of(&edges(3), true, make), (Arc::new(3), false));
+        assert_eq!(
+            build.of(&edges(2), false, make).unwrap(),
+            (Arc::new(2), false)
+        );
+        assert_eq!(
+            build.of(&edges(3), true, make).unwrap(),
+            (Arc::new(3), false)
+        );
     }
 
     #[test]
     fn a_failure_beside_the_query_is_tried_again() {
         let build = Arc::new(Build::default());
-        build.of(&edges(1), true, |_| 1);
-        let fails = |_: &Edges| -> i32 { panic!("on purpose") };
-        assert_eq!(build.of(&edges(2), false, fails), (Arc::new(1), true));
-        while build.of(&edges(2), false, |_| 2).1 {
+        build.of(&edges(1), true, |_| Ok(1)).unwrap();
+        let fails = |_: &Edges| -> Result<i32> { panic!("on purpose") };
+        assert_eq!(
+            build.of(&edges(2), false, fails).unwrap(),
+            (Arc::new(1), true)
+        );
+        while build.of(&edges(2), false, |_| Ok(2)).unwrap().1 {
             thread::sleep(Duration::from_millis(1));
         }
-        assert_eq!(*build.of(&edges(2), false, |_| 3).0, 2);
+        assert_eq!(*build.of(&edges(2), false, |_| Ok(3)).unwrap().0, 2);
     }
 }

@@ -1,14 +1,68 @@
 //! What the edges around a node say: clustering coefficients and connected components.
 
 use super::edges::Edges;
+use crate::error::Result;
+use crate::interrupt::Pace;
 
-/// For each place the share of its pairs of neighbours that are joined: `2e / (d (d - 1))`, and
-/// 0 below two neighbours.
+/// How much of the neighbours of each place are joined themselves.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Clustering {
+    /// How many triangles each place is a corner of.
+    triangles: Vec<u64>,
+    /// The share of its pairs of neighbours that are joined: `2e / (d (d - 1))`, and 0 below two
+    /// neighbours.
+    pub coefficients: Vec<f64>,
+}
+
+impl Clustering {
+    pub fn of(edges: &Edges) -> Result<Self> {
+        let triangles = triangles(edges)?;
+        let coefficients = (0..).zip(&triangles);
+        let coefficients = coefficients
+            .map(|(place, triangles)| coefficient(*triangles, edges.degree(place)))
+            .collect();
+        Ok(Self {
+            triangles,
+            coefficients,
+        })
+    }
+
+    /// There are so many places now.
+    pub fn grow(&mut self, count: usize) {
+        self.triangles.resize(count, 0);
+        self.coefficients.resize(count, 0.0);
+    }
+
+    /// Two places that share these neighbours were joined, or were parted.
+    pub fn update(&mut self, edges: &Edges, ends: [u32; 2], shared: &[u32], joined: bool) {
+        let at_ends = ends.iter().map(|end| (*end, shared.len() as u64));
+        for (corner, count) in at_ends.chain(shared.iter().map(|corner| (*corner, 1))) {
+            let triangles = &mut self.triangles[corner as usize];
+            *triangles = if joined {
+                *triangles + count
+            } else {
+                *triangles - count
+            };
+            self.coefficients[corner as usize] = coefficient(*triangles, edges.degree(corner));
+        }
+    }
+}
+
+fn coefficient(triangles: u64, degree: usize) -> f64 {
+    if degree < 2 {
+        return 0.0;
+    }
+    let degree = degree as f64;
+    2.0 * triangles as f64 / (degree * (degree - 1.0))
+}
+
+/// How many triangles each place is a corner of.
 ///
 /// Every triangle is found once, from its end with the fewest neighbours: a node that everything
 /// is joined to costs no more than its share.
-pub(super) fn coefficients(edges: &Edges) -> Vec<f64> {
+fn triangles(edges: &Edges) -> Result<Vec<u64>> {
     let count = edges.len() as u32;
+    let mut pace = Pace::default();
     let rank = |place: u32| (edges.degree(place), place);
     let later: Vec<Vec<u32>> = (0..count)
         .map(|place| {
@@ -26,6 +80,7 @@ pub(super) fn coefficients(edges: &Edges) -> Vec<f64> {
             marks[*other as usize] = place;
         }
         for other in &later[place as usize] {
+            pace.step(1 + later[*other as usize].len())?;
             for third in &later[*other as usize] {
                 if marks[*third as usize] == place {
                     for corner in [place, *other, *third] {
@@ -35,22 +90,15 @@ pub(super) fn coefficients(edges: &Edges) -> Vec<f64> {
             }
         }
     }
-    (0..count)
-        .map(|place| match edges.degree(place) {
-            0 | 1 => 0.0,
-            degree => {
-                let degree = degree as f64;
-                2.0 * triangles[place as usize] as f64 / (degree * (degree - 1.0))
-            }
-        })
-        .collect()
+    Ok(triangles)
 }
 
 /// For each place the smallest place it is connected to.
-pub(super) fn components(edges: &Edges) -> Vec<u32> {
+pub(super) fn components(edges: &Edges) -> Result<Vec<u32>> {
     let count = edges.len() as u32;
     let mut components = vec![u32::MAX; count as usize];
     let mut queue = Vec::new();
+    let mut pace = Pace::default();
     for first in 0..count {
         if components[first as usize] != u32::MAX {
             continue;
@@ -58,6 +106,7 @@ pub(super) fn components(edges: &Edges) -> Vec<u32> {
         components[first as usize] = first;
         queue.push(first);
         while let Some(place) = queue.pop() {
+            pace.step(1 + edges.degree(place))?;
             for other in edges.neighbours(place) {
                 if components[*other as usize] == u32::MAX {
                     components[*other as usize] = first;
@@ -66,7 +115,7 @@ pub(super) fn components(edges: &Edges) -> Vec<u32> {
             }
         }
     }
-    components
+    Ok(components)
 }
 
 #[cfg(test)]
@@ -82,7 +131,7 @@ mod tests {
             .chain([(7, 8, 1.0)])
             .collect();
         let edges = Edges::new(10, &list);
-        let counted = coefficients(&edges);
+        let counted = Clustering::of(&edges).unwrap().coefficients;
         for place in 0..10 {
             let around = edges.neighbours(place);
             let pairs = around.iter().enumerate().flat_map(|(n, one)| {

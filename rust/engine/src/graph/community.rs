@@ -1,6 +1,8 @@
 //! Communities by label propagation, and how much each keeps to itself.
 
 use super::edges::Edges;
+use crate::error::Result;
+use crate::interrupt::Pace;
 
 /// After so many sweeps the labels are taken as they are.
 const MAX_SWEEPS: usize = 100;
@@ -17,10 +19,10 @@ pub struct Communities {
 }
 
 impl Communities {
-    pub(super) fn of(edges: &Edges) -> Self {
-        let labels = smallest_members(propagate(edges));
+    pub(super) fn of(edges: &Edges) -> Result<Self> {
+        let labels = smallest_members(propagate(edges)?);
         let isolations = isolations(edges, &labels);
-        Self { labels, isolations }
+        Ok(Self { labels, isolations })
     }
 
     /// The smallest place of a place's community. A node that came since is one of its own.
@@ -40,18 +42,20 @@ impl Communities {
 ///
 /// A place is looked at again only when a neighbour's label changed, since otherwise it would
 /// stay as it is.
-fn propagate(edges: &Edges) -> Vec<u32> {
+fn propagate(edges: &Edges) -> Result<Vec<u32>> {
     let count = edges.len();
     let mut labels: Vec<u32> = (0..count as u32).collect();
     let mut votes = vec![0.0_f64; count];
     let mut named = Vec::new();
     let mut open = vec![true; count];
+    let mut pace = Pace::default();
     for _ in 0..MAX_SWEEPS {
         let mut changed = false;
         for place in 0..count as u32 {
             if !std::mem::replace(&mut open[place as usize], false) {
                 continue;
             }
+            pace.step(1 + edges.degree(place))?;
             for (other, strength) in edges.joined(place) {
                 let label = labels[other as usize];
                 if votes[label as usize] == 0.0 {
@@ -75,7 +79,7 @@ fn propagate(edges: &Edges) -> Vec<u32> {
             break;
         }
     }
-    labels
+    Ok(labels)
 }
 
 fn elect(own: u32, named: &[u32], votes: &[f64]) -> u32 {
@@ -135,7 +139,7 @@ mod tests {
                 (4, 6, 0.7),
             ],
         );
-        let communities = Communities::of(&edges);
+        let communities = Communities::of(&edges).unwrap();
         assert_eq!(communities.labels, [0, 0, 0, 0, 4, 4, 4, 7]);
         assert!((communities.isolation(3) - 5.8 / 6.2).abs() < 1e-12);
         assert!((communities.isolation(6) - 5.2 / 5.6).abs() < 1e-12);

@@ -3,6 +3,8 @@
 use super::edges::Edges;
 use super::nodes::Nodes;
 use super::ranking::{Scored, Shape, Wanted, by_place, finish};
+use crate::error::Result;
+use crate::interrupt::Pace;
 
 /// How far the ways go.
 #[derive(Debug, Clone, PartialEq)]
@@ -25,26 +27,28 @@ impl Confluence {
         edges: &Edges,
         seeds: &[Scored],
         wanted: Wanted,
-    ) -> Vec<Scored> {
+    ) -> Result<Vec<Scored>> {
         let mut sums = vec![0.0_f64; nodes.len()];
         let mut sources = vec![0_u32; nodes.len()];
         // The last search that came by, from 1.
         let mut seen = vec![0_u32; nodes.len()];
         let mut reached = Vec::new();
         let (mut front, mut next) = (Vec::new(), Vec::new());
+        let mut pace = Pace::default();
         for (search, (seed, score)) in (1..).zip(by_place(seeds)) {
             seen[seed as usize] = search;
             front.clear();
             front.push(seed);
             let mut worth = score;
             for hop in 0..=self.max_hops {
+                pace.step(front.len())?;
                 for place in &front {
-                    let place = *place as usize;
-                    sums[place] += worth;
-                    if sources[place] == 0 {
-                        reached.push(place as u32);
+                    let at = *place as usize;
+                    sums[at] += worth;
+                    if sources[at] == 0 {
+                        reached.push(*place);
                     }
-                    sources[place] += 1;
+                    sources[at] += 1;
                 }
                 if hop == self.max_hops {
                     break;
@@ -65,6 +69,6 @@ impl Confluence {
             .into_iter()
             .filter(|place| sources[*place as usize] as usize >= enough);
         let found = found.map(|place| (place, sums[place as usize]));
-        finish(nodes, seeds, found.collect(), &self.shape, wanted)
+        Ok(finish(nodes, seeds, found.collect(), &self.shape, wanted))
     }
 }

@@ -3,83 +3,140 @@
 //! The graph is undirected and simple: an edge counts for both its ends, of several between two
 //! nodes the strongest counts, and those of deleted nodes count not at all.
 
+use std::ops::Range;
 use std::sync::OnceLock;
+use std::thread;
 
-use rusqlite::Connection;
-
-use super::cluster;
+use super::cluster::{self, Clustering};
+use super::load::{self, Table};
 use super::nodes::Nodes;
+use crate::error::Result;
+
+/// Two places and the strength between them.
+pub type Edge = (u32, u32, f64);
+
+/// Up to how many edges the rows are made on one thread.
+const SMALL: usize = 200_000;
 
 /// Every edge between live nodes, from both its ends.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct Edges {
     pub(super) generation: i64,
-    /// Where the neighbours of each place begin; one more, where the last end.
+    /// Where the neighbours of each place begin.
     starts: Vec<usize>,
+    /// How many each place has.
+    degrees: Vec<u32>,
     targets: Vec<u32>,
     strengths: Vec<f64>,
-    clustering: OnceLock<Vec<f64>>,
+    /// How many of the targets are of no row any more.
+    left: usize,
+    clustering: OnceLock<Clustering>,
     components: OnceLock<Vec<u32>>,
 }
 
 impl Edges {
-    pub(super) fn load(
-        connection: &Connection,
-        generation: i64,
-        nodes: &Nodes,
-    ) -> rusqlite::Result<Self> {
-        let mut statement =
-            connection.prepare_cached("SELECT source, target, strength FROM edges")?;
-        let mut rows = statement.query([])?;
-        let mut list = Vec::new();
+    pub(super) fn load(table: &Table<'_>, nodes: &Nodes) -> rusqlite::Result<Self> {
+        let largest = "SELECT coalesce(max(source), 0) FROM edges";
+        let largest = table.connection.query_row(largest, [], |row| row.get(0))?;
         let live = |id| {
             let place = nodes.place_of(id)?;
             nodes.live[place as usize].then_some(place)
         };
-        while let Some(row) = rows.next()? {
-            let ends = (live(row.get(0)?), live(row.get(1)?));
-            if let (Some(source), Some(target)) = ends
-                && source != target
-            {
-                list.push((source, target, row.get(2)?));
+        let lists = table.read(&load::pieces(largest), |connection, (after, up_to)| {
+            let mut statement = connection.prepare_cached(
+                "SELECT source, target, strength FROM edges WHERE source > ? AND source <= ?",
+            )?;
+            let mut rows = statement.query([after, up_to])?;
+            let mut list: Vec<Edge> = Vec::new();
+            while let Some(row) = rows.next()? {
+                let ends = (live(row.get(0)?), live(row.get(1)?));
+                if let (Some(source), Some(target)) = ends
+                    && source != target
+                {
+                    list.push((source, target, row.get(2)?));
+                }
             }
-        }
+            Ok(list)
+        })?;
+        let lists: Vec<&[Edge]> = lists.iter().map(Vec::as_slice).collect();
         Ok(Self {
-            generation,
-            ..Self::new(nodes.len(), &list)
+            generation: table.generation.1,
+            ..Self::of(nodes.len(), &lists)
         })
     }
 
     /// The graph of `count` places with these edges.
-    pub fn new(count: usize, list: &[(u32, u32, f64)]) -> Self {
-        let mut starts = vec![0; count + 1];
-        for (source, target, _) in list {
-            starts[*source as usize + 1] += 1;
-            starts[*target as usize + 1] += 1;
+    pub fn new(count: usize, list: &[Edge]) -> Self {
+        Self::of(count, &[list])
+    }
+
+    fn of(count: usize, lists: &[&[Edge]]) -> Self {
+        let edges: usize = lists.iter().map(|list| list.len()).sum();
+        let threads = if edges > SMALL { load::threads() } else { 1 };
+        let share = count.div_ceil(threads).max(1);
+        let mut shares: Vec<Range<usize>> = (0..count)
+            .step_by(share)
+            .map(|start| start..count.min(start + share))
+            .collect();
+        let mut edges = Self::default();
+        let Some(first) = (!shares.is_empty()).then(|| shares.remove(0)) else {
+            return edges;
+        };
+        thread::scope(|scope| {
+            let others: Vec<_> = shares
+                .into_iter()
+                .map(|places| scope.spawn(move || Self::rows(places, lists)))
+                .collect();
+            edges = Self::rows(first, lists);
+            for other in others {
+                match other.join() {
+                    Ok(rows) => edges.append(&rows),
+                    // The panic goes on to whoever called, as it would on one thread.
+                    Err(panic) => std::panic::resume_unwind(panic),
+                }
+            }
+        });
+        edges
+    }
+
+    /// The rows of some places.
+    fn rows(places: Range<usize>, lists: &[&[Edge]]) -> Self {
+        let ends = || {
+            let edges = lists.iter().copied().flatten();
+            edges.flat_map(|(source, target, strength)| {
+                [(*source, *target, *strength), (*target, *source, *strength)]
+            })
+        };
+        let inside = |place: u32| {
+            let inside = places.contains(&(place as usize));
+            inside.then(|| place as usize - places.start)
+        };
+        let mut starts = vec![0; places.len() + 1];
+        for place in ends().filter_map(|(from, _, _)| inside(from)) {
+            starts[place + 1] += 1;
         }
-        for place in 0..count {
+        for place in 0..places.len() {
             starts[place + 1] += starts[place];
         }
-        let mut rows = vec![(0, 0.0); 2 * list.len()];
-        let mut ends = starts.clone();
-        for (source, target, strength) in list {
-            for (from, to) in [(*source, *target), (*target, *source)] {
-                let end = &mut ends[from as usize];
-                rows[*end] = (to, *strength);
-                *end += 1;
+        let mut parallel = vec![(0, 0.0); starts[places.len()]];
+        let mut filled = starts.clone();
+        for (from, to, strength) in ends() {
+            if let Some(place) = inside(from) {
+                parallel[filled[place]] = (to, strength);
+                filled[place] += 1;
             }
         }
-        let mut edges = Self {
-            starts: Vec::with_capacity(count + 1),
-            targets: Vec::with_capacity(rows.len()),
-            strengths: Vec::with_capacity(rows.len()),
+        let mut rows = Self {
+            starts: Vec::with_capacity(places.len()),
+            degrees: Vec::with_capacity(places.len()),
+            targets: Vec::with_capacity(parallel.len()),
+            strengths: Vec::with_capacity(parallel.len()),
             ..Self::default()
         };
-        for place in 0..count {
-            edges.push_row(&mut rows[starts[place]..starts[place + 1]]);
+        for place in 0..places.len() {
+            rows.push_row(&mut parallel[starts[place]..starts[place + 1]]);
         }
-        edges.starts.push(edges.targets.len());
-        edges
+        rows
     }
 
     fn push_row(&mut self, row: &mut [(u32, f64)]) {
@@ -99,11 +156,94 @@ impl Edges {
                 }
             }
         }
+        self.degrees.push((self.targets.len() - start) as u32);
+    }
+
+    /// Take the rows of the next places in.
+    fn append(&mut self, rows: &Self) {
+        let before = self.targets.len();
+        self.starts
+            .extend(rows.starts.iter().map(|start| before + start));
+        self.degrees.extend_from_slice(&rows.degrees);
+        self.targets.extend_from_slice(&rows.targets);
+        self.strengths.extend_from_slice(&rows.strengths);
+    }
+
+    /// Change the strength between pairs of places, None for no edge, in a graph that has `count`
+    /// places now.
+    pub(super) fn change(&mut self, count: usize, changes: &[(u32, u32, Option<f64>)]) {
+        let mut clustering = self.clustering.take();
+        if count > self.len() {
+            self.starts.resize(count, 0);
+            self.degrees.resize(count, 0);
+            self.components.take();
+            if let Some(clustering) = &mut clustering {
+                clustering.grow(count);
+            }
+        }
+        for (one, other, strength) in changes {
+            let was_joined = self.strength(*one, *other).is_some();
+            self.put(*one, *other, *strength);
+            self.put(*other, *one, *strength);
+            if was_joined != strength.is_some() {
+                self.components.take();
+                if let Some(clustering) = &mut clustering {
+                    let shared = self.shared(*one, *other);
+                    clustering.update(self, [*one, *other], &shared, strength.is_some());
+                }
+            }
+        }
+        if let Some(clustering) = clustering {
+            self.clustering = OnceLock::from(clustering);
+        }
+    }
+
+    /// Change one end of an edge. A row that grows is written anew behind the others.
+    fn put(&mut self, from: u32, to: u32, strength: Option<f64>) {
+        let row = self.row(from);
+        match (self.targets[row.clone()].binary_search(&to), strength) {
+            (Ok(at), Some(strength)) => self.strengths[row.start + at] = strength,
+            (Ok(at), None) => {
+                let rest = row.start + at + 1..row.end;
+                self.targets.copy_within(rest.clone(), row.start + at);
+                self.strengths.copy_within(rest, row.start + at);
+                self.degrees[from as usize] -= 1;
+                self.left += 1;
+            }
+            (Err(at), Some(strength)) => {
+                let start = self.targets.len();
+                self.targets.extend_from_within(row.clone());
+                self.targets.insert(start + at, to);
+                self.strengths.extend_from_within(row.clone());
+                self.strengths.insert(start + at, strength);
+                self.starts[from as usize] = start;
+                self.degrees[from as usize] += 1;
+                self.left += row.len();
+            }
+            (Err(_), None) => {}
+        }
+    }
+
+    /// The neighbours that two places have in common.
+    fn shared(&self, one: u32, other: u32) -> Vec<u32> {
+        let (few, many) = (self.neighbours(one), self.neighbours(other));
+        let (few, many) = if few.len() > many.len() {
+            (many, few)
+        } else {
+            (few, many)
+        };
+        let shared = few.iter().filter(|place| many.binary_search(place).is_ok());
+        shared.copied().collect()
+    }
+
+    /// How many targets there are, and how many of them are of no row any more.
+    pub(super) fn size(&self) -> (usize, usize) {
+        (self.targets.len(), self.left)
     }
 
     /// How many places there are; nodes that came since have no edges.
     pub fn len(&self) -> usize {
-        self.starts.len().saturating_sub(1)
+        self.starts.len()
     }
 
     /// Whether there is no place.
@@ -125,7 +265,9 @@ impl Edges {
 
     /// How many neighbours a place has.
     pub fn degree(&self, place: u32) -> usize {
-        self.row(place).len()
+        self.degrees
+            .get(place as usize)
+            .map_or(0, |degree| *degree as usize)
     }
 
     /// The strength of the edge between two places.
@@ -135,28 +277,40 @@ impl Edges {
         Some(self.strengths[row][found])
     }
 
-    /// How much of each place's neighbours are joined themselves (`cluster.rs`).
-    pub fn clustering(&self, place: u32) -> f64 {
-        let values = self.clustering.get_or_init(|| cluster::coefficients(self));
-        values.get(place as usize).copied().unwrap_or(0.0)
+    /// For each place how much of its neighbours are joined themselves (`cluster.rs`); 0 for
+    /// nodes that came since.
+    pub fn clustering(&self) -> Result<&[f64]> {
+        let clustering = known(&self.clustering, || Clustering::of(self))?;
+        Ok(&clustering.coefficients)
     }
 
     /// The smallest place that each place is connected to.
-    pub fn components(&self) -> &[u32] {
-        self.components.get_or_init(|| cluster::components(self))
+    pub fn components(&self) -> Result<&[u32]> {
+        let components = known(&self.components, || cluster::components(self))?;
+        Ok(components)
     }
 
-    fn row(&self, place: u32) -> std::ops::Range<usize> {
-        let place = place as usize;
-        match (self.starts.get(place), self.starts.get(place + 1)) {
-            (Some(start), Some(end)) => *start..*end,
-            _ => 0..0,
-        }
+    fn row(&self, place: u32) -> Range<usize> {
+        let start = self.starts.get(place as usize).copied().unwrap_or(0);
+        start..start + self.degree(place)
     }
+}
+
+/// What was worked out before, or is now.
+fn known<T>(cell: &OnceLock<T>, make: impl FnOnce() -> Result<T>) -> Result<&T> {
+    if let Some(value) = cell.get() {
+        return Ok(value);
+    }
+    let value = make()?;
+    Ok(cell.get_or_init(|| value))
 }
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
+    use proptest::prelude::*;
+
     use super::*;
 
     #[test]
@@ -169,6 +323,75 @@ mod tests {
             (edges.degree(0), edges.degree(3), edges.degree(9)),
             (2, 0, 0)
         );
-        assert_eq!(edges.components(), [0, 0, 0, 3]);
+        assert_eq!(edges.components().unwrap(), [0, 0, 0, 3]);
+    }
+
+    /// All that can be asked of a graph.
+    fn said(edges: &Edges) -> Vec<(Vec<(u32, f64)>, f64, u32)> {
+        let (clustering, components) = (edges.clustering().unwrap(), edges.components().unwrap());
+        (0..edges.len())
+            .map(|place| {
+                let joined = edges.joined(place as u32).collect();
+                (joined, clustering[place], components[place])
+            })
+            .collect()
+    }
+
+    #[test]
+    fn a_large_graph_is_the_one_that_its_halves_make() {
+        let list: Vec<Edge> = (0..SMALL as u32 + 1)
+            .map(|n| {
+                (
+                    n.wrapping_mul(2_654_435_761) % 30_011,
+                    n * 7 % 30_011,
+                    f64::from(n % 9),
+                )
+            })
+            .collect();
+        let list: Vec<Edge> = list
+            .into_iter()
+            .filter(|(one, other, _)| one != other)
+            .collect();
+        let (left, right) = list.split_at(1000);
+        let edges = Edges::of(30_011, &[left, right]);
+        let rows = Edges::rows(0..30_011, &[&list]);
+        assert_eq!(said(&edges), said(&rows));
+    }
+
+    proptest! {
+        #[test]
+        fn a_changed_graph_is_the_one_made_anew(
+            list in prop::collection::vec((0_u32..9, 0_u32..9, 1_u32..4), 0..30),
+            changes in prop::collection::vec((0_u32..12, 0_u32..12, prop::option::of(1_u32..4)), 0..20),
+            looks: bool,
+        ) {
+            let key = |one: u32, other: u32| (one.min(other), one.max(other));
+            let mut pairs: BTreeMap<(u32, u32), f64> = list
+                .iter()
+                .filter(|(one, other, _)| one != other)
+                .map(|(one, other, strength)| (key(*one, *other), f64::from(*strength)))
+                .collect();
+            let made = |count, pairs: &BTreeMap<(u32, u32), f64>| {
+                let list: Vec<Edge> = pairs.iter().map(|((a, b), s)| (*a, *b, *s)).collect();
+                Edges::new(count, &list)
+            };
+            let mut edges = made(9, &pairs);
+            if looks {
+                said(&edges);
+            }
+            let changes: Vec<(u32, u32, Option<f64>)> = changes
+                .into_iter()
+                .filter(|(one, other, _)| one != other)
+                .map(|(one, other, strength)| (one, other, strength.map(f64::from)))
+                .collect();
+            edges.change(12, &changes);
+            for (one, other, strength) in changes {
+                match strength {
+                    Some(strength) => pairs.insert(key(one, other), strength),
+                    None => pairs.remove(&key(one, other)),
+                };
+            }
+            prop_assert_eq!(said(&edges), said(&made(12, &pairs)));
+        }
     }
 }

@@ -4,6 +4,8 @@ use super::edges::Edges;
 use super::nodes::Nodes;
 use super::ranking::{Scored, Shape, Wanted, finish, sort};
 use super::spectrum::{Coordinates, cosine_of_step};
+use crate::error::Result;
+use crate::interrupt;
 
 /// Cosines this close are equal.
 const EQUAL: f64 = 1e-9;
@@ -28,7 +30,7 @@ impl Geodesic {
         coordinates: &Coordinates,
         seeds: &[Scored],
         wanted: Wanted,
-    ) -> Vec<Scored> {
+    ) -> Result<Vec<Scored>> {
         let mut best = seeds.to_vec();
         sort(nodes, &mut best);
         best.truncate(self.max_seeds);
@@ -40,6 +42,7 @@ impl Geodesic {
                 if from == to || component.is_none() || component != coordinates.component(*to) {
                     continue;
                 }
+                interrupt::check()?;
                 let walk = self.walk(nodes, edges, coordinates, *from, *to);
                 for place in walk.unwrap_or_default() {
                     sums[place as usize] += 0.5 * from_score * to_score;
@@ -57,7 +60,7 @@ impl Geodesic {
             .into_iter()
             .filter(|place| sums[*place as usize] > 0.0);
         found.extend(others.map(|place| (place, sums[place as usize])));
-        finish(nodes, seeds, found, &self.shape, wanted)
+        Ok(finish(nodes, seeds, found, &self.shape, wanted))
     }
 
     /// The nodes between two others, always on to the neighbour that lies most in the direction

@@ -8,6 +8,7 @@ use super::ranking::Scored;
 use crate::error::Result;
 use crate::index::kernels::{self, Places};
 use crate::index::vector;
+use crate::interrupt::Pace;
 
 /// Up to how many vectors every pair is compared.
 const ALL_PAIRS: usize = 2000;
@@ -71,11 +72,11 @@ impl Vectors {
         communities: &Communities,
         min_similarity: f64,
         max_pairs: usize,
-    ) -> Vec<Pair> {
+    ) -> Result<Vec<Pair>> {
         let candidates = if self.places.len() <= ALL_PAIRS {
             self.all_pairs()
         } else {
-            self.nearest_pairs()
+            self.nearest_pairs()?
         };
         let mut pairs: Vec<Pair> = candidates
             .into_iter()
@@ -103,7 +104,7 @@ impl Vectors {
                 .then_with(|| nodes.by_key(left.1, right.1))
         });
         pairs.truncate(max_pairs);
-        pairs
+        Ok(pairs)
     }
 
     fn vector(&self, number: usize) -> &[f32] {
@@ -119,10 +120,12 @@ impl Vectors {
     }
 
     /// Each node with its nearest, every pair once.
-    fn nearest_pairs(&self) -> Vec<(usize, usize)> {
+    fn nearest_pairs(&self) -> Result<Vec<(usize, usize)>> {
         let mut pairs = Vec::new();
         let mut nearest: Vec<(f32, usize)> = Vec::new();
+        let mut pace = Pace::default();
         for left in 0..self.places.len() {
+            pace.step(self.values.len())?;
             let all = Places::All(self.places.len());
             let similarities = kernels::dots(self.vector(left), &self.values, all);
             nearest.clear();
@@ -137,7 +140,7 @@ impl Vectors {
         }
         pairs.sort_unstable();
         pairs.dedup();
-        pairs
+        Ok(pairs)
     }
 }
 

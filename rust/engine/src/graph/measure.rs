@@ -13,6 +13,11 @@ const NEVER_REPLAYED: f64 = 3.0;
 /// From how many members on a community has a middle to be far from.
 const FEWEST_MEMBERS: usize = 3;
 
+/// How little the neighbours of a place are joined themselves.
+pub fn displacement(clustering: &[f64], place: u32) -> f64 {
+    1.0 - clustering.get(place as usize).copied().unwrap_or(0.0)
+}
+
 /// What is due to be replayed: displacement, times overdue, times how much it moved.
 pub fn priority(nodes: &Nodes, place: u32, displacement: f64, now: i64) -> f64 {
     let place = place as usize;

@@ -20,6 +20,8 @@ pub mod confluence;
 pub mod edges;
 pub mod geodesic;
 pub mod interference;
+mod links;
+mod load;
 pub mod manifold;
 pub mod measure;
 pub mod node;
@@ -29,6 +31,7 @@ mod snapshot;
 pub mod spectral;
 pub mod spectrum;
 pub mod spread;
+pub mod types;
 mod visits;
 pub mod write;
 
@@ -40,8 +43,9 @@ use crate::index::Index;
 use crate::retrieval::FuzzyChunks;
 use crate::text::tokenizer::TokenizerKind;
 
-pub use node::{Category, Node, NodeType, Outcome};
+pub use node::{Category, Node, Outcome};
 pub use snapshot::{Needs, Snapshot};
+pub use types::TYPES;
 pub use visits::NEVER;
 pub use write::{Edge, Visit};
 
@@ -49,7 +53,9 @@ pub use write::{Edge, Visit};
 pub struct Store {
     index: Arc<Index>,
     cache: Mutex<snapshot::Cache>,
+    links: links::Links,
     fuzzy: FuzzyChunks,
+    types: Mutex<Vec<String>>,
 }
 
 impl Store {
@@ -67,7 +73,9 @@ impl Store {
         Self {
             index: Arc::new(index),
             cache: Mutex::default(),
+            links: links::Links::default(),
             fuzzy: FuzzyChunks::own(),
+            types: Mutex::default(),
         }
     }
 

@@ -1,5 +1,6 @@
 //! Nodes as they are stored, and the closed sets their fields are from.
 
+use super::types;
 use crate::error::{Error, ErrorCode, Result};
 use crate::index::Chunk;
 
@@ -27,23 +28,6 @@ macro_rules! words {
             }
         }
     };
-}
-
-words! {
-    /// What kind of memory a node is.
-    NodeType {
-        /// Something that happened.
-        Episodic = "episodic",
-        /// What a day came to.
-        Daily = "daily",
-        /// What a week came to.
-        Weekly = "weekly",
-        /// What a month came to.
-        Monthly = "monthly",
-        /// Something that is so.
-        #[default]
-        Semantic = "semantic",
-    }
 }
 
 words! {
@@ -83,8 +67,8 @@ words! {
 pub struct Node {
     /// Its name, unique in a store.
     pub key: String,
-    /// What kind of memory it is.
-    pub kind: NodeType,
+    /// What kind of memory it is: one of `TYPES`, or a type that is registered.
+    pub kind: String,
     /// What it says.
     pub content: String,
     /// How much it counts, from 0 to 1.
@@ -111,7 +95,7 @@ impl Default for Node {
     fn default() -> Self {
         Self {
             key: String::new(),
-            kind: NodeType::default(),
+            kind: "semantic".to_owned(),
             content: String::new(),
             weight: 0.7,
             category: Category::default(),
@@ -140,6 +124,8 @@ impl Node {
             format!("the emotion must be from 0 to 10, not {}", self.emotion)
         } else if self.replay_interval == 0 {
             "the replay_interval must be at least 1 day, not 0".to_owned()
+        } else if let Some(problem) = types::problem_of(&self.kind) {
+            problem
         } else {
             return Ok(());
         };

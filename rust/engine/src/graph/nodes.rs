@@ -2,11 +2,13 @@
 
 use std::cmp::Ordering;
 use std::collections::HashMap;
+use std::iter;
 
 use rusqlite::types::{FromSqlError, Type};
 use rusqlite::{Connection, Row};
 
-use super::node::{Category, NodeType};
+use super::load::{self, Table};
+use super::node::Category;
 
 const COLUMNS: &str = "id, key, type, content_length, weight, category, emotion, provenance, \
                        created_at, updated_at, last_replayed, replay_interval, deleted";
@@ -20,8 +22,9 @@ pub struct Nodes {
     keys: Keys,
     /// In characters.
     pub key_lengths: Vec<u16>,
-    /// What kind of memory each is.
-    pub kinds: Vec<NodeType>,
+    /// What kind of memory each is: a place in `types`.
+    pub kinds: Vec<u32>,
+    types: Texts,
     /// What each is about.
     pub categories: Vec<Category>,
     /// From 0 to 1.
@@ -32,7 +35,7 @@ pub struct Nodes {
     pub content_lengths: Vec<u32>,
     /// Where each comes from: a place in `sources`.
     pub provenances: Vec<u32>,
-    sources: Sources,
+    sources: Texts,
     /// In Unix seconds.
     pub created: Vec<i64>,
     /// In Unix seconds.
@@ -70,6 +73,16 @@ impl Nodes {
         &self.sources.texts[self.provenances[place as usize] as usize]
     }
 
+    /// The type at a place.
+    pub fn kind(&self, place: u32) -> &str {
+        &self.types.texts[self.kinds[place as usize] as usize]
+    }
+
+    /// Every type that a node is or was of.
+    pub fn types(&self) -> &[String] {
+        &self.types.texts
+    }
+
     /// Every provenance there is.
     pub fn sources(&self) -> &[String] {
         &self.sources.texts
@@ -101,23 +114,79 @@ impl Nodes {
     }
 
     /// Read what changed since this generation.
-    pub(super) fn refresh(
-        &mut self,
-        connection: &Connection,
-        generation: i64,
-    ) -> rusqlite::Result<()> {
-        let all = self.ids.is_empty();
-        let sql = if all {
-            format!("SELECT {COLUMNS} FROM nodes ORDER BY id")
+    pub(super) fn refresh(&mut self, table: &Table<'_>) -> rusqlite::Result<()> {
+        if self.is_empty() {
+            self.read_all(table)?;
         } else {
-            format!("SELECT {COLUMNS} FROM nodes WHERE changed > ? ORDER BY id")
-        };
+            self.read_changes(table.connection)?;
+        }
+        self.generation = table.generation.1;
+        Ok(())
+    }
+
+    fn read_all(&mut self, table: &Table<'_>) -> rusqlite::Result<()> {
+        let last = "SELECT coalesce(max(id), 0) FROM nodes";
+        let last = table.connection.query_row(last, [], |row| row.get(0))?;
+        // The longest piece comes first.
+        let pieces: Vec<Option<(i64, i64)>> = iter::once(None)
+            .chain(load::pieces(last).into_iter().map(Some))
+            .collect();
+        let parts = table.read(&pieces, |connection, piece| match piece {
+            None => read_order(connection).map(Part::Order),
+            Some((after, last)) => Self::read_rows(connection, *after, *last).map(Part::Rows),
+        })?;
+        let mut order = Vec::new();
+        for part in parts {
+            match part {
+                Part::Order(ids) => order = ids,
+                Part::Rows(rows) => self.append(rows),
+            }
+        }
+        let places = order.into_iter().filter_map(|id| self.place_of(id));
+        self.order = places.filter(|place| self.live[*place as usize]).collect();
+        self.rank();
+        Ok(())
+    }
+
+    /// The nodes with ids above one, up to another, in no order by key yet.
+    fn read_rows(connection: &Connection, after: i64, last: i64) -> rusqlite::Result<Self> {
+        let sql = format!("SELECT {COLUMNS} FROM nodes WHERE id > ? AND id <= ? ORDER BY id");
         let mut statement = connection.prepare_cached(&sql)?;
-        let mut rows = if all {
-            statement.query([])?
-        } else {
-            statement.query([self.generation])?
-        };
+        let mut rows = statement.query([after, last])?;
+        let mut nodes = Self::default();
+        while let Some(row) = rows.next()? {
+            nodes.push(row)?;
+        }
+        Ok(nodes)
+    }
+
+    /// Take in the nodes of the next ids.
+    fn append(&mut self, next: Self) {
+        let sources = self.sources.append(&next.sources);
+        let types = self.types.append(&next.types);
+        let provenances = next.provenances.iter();
+        self.provenances
+            .extend(provenances.map(|place| sources[*place as usize]));
+        let kinds = next.kinds.iter();
+        self.kinds.extend(kinds.map(|place| types[*place as usize]));
+        self.keys.append(&next.keys);
+        self.ids.extend(next.ids);
+        self.key_lengths.extend(next.key_lengths);
+        self.categories.extend(next.categories);
+        self.weights.extend(next.weights);
+        self.emotions.extend(next.emotions);
+        self.content_lengths.extend(next.content_lengths);
+        self.created.extend(next.created);
+        self.updated.extend(next.updated);
+        self.replayed.extend(next.replayed);
+        self.intervals.extend(next.intervals);
+        self.live.extend(next.live);
+    }
+
+    fn read_changes(&mut self, connection: &Connection) -> rusqlite::Result<()> {
+        let sql = format!("SELECT {COLUMNS} FROM nodes WHERE changed > ? ORDER BY id");
+        let mut statement = connection.prepare_cached(&sql)?;
+        let mut rows = statement.query([self.generation])?;
         let (mut came, mut went) = (Vec::new(), false);
         while let Some(row) = rows.next()? {
             let (place, was_live) = self.put(row)?;
@@ -127,12 +196,9 @@ impl Nodes {
                 _ => {}
             }
         }
-        if all {
-            self.read_order(connection)?;
-        } else if went || !came.is_empty() {
+        if went || !came.is_empty() {
             self.merge_order(came);
         }
-        self.generation = generation;
         Ok(())
     }
 
@@ -144,11 +210,18 @@ impl Nodes {
             self.replace(place as usize, row)?;
             return Ok((place, was_live));
         }
+        self.push(row)?;
+        Ok((self.ids.len() as u32 - 1, false))
+    }
+
+    /// Take a row in behind the others.
+    fn push(&mut self, row: &Row<'_>) -> rusqlite::Result<()> {
         let key = row.get_ref(1)?.as_str()?;
-        self.ids.push(id);
+        self.ids.push(row.get(0)?);
         self.key_lengths.push(key.chars().count() as u16);
         self.keys.push(key);
-        self.kinds.push(word(row, 2, NodeType::from_name)?);
+        let kind = self.types.intern(row.get_ref(2)?.as_str()?);
+        self.kinds.push(kind);
         self.content_lengths.push(row.get(3)?);
         self.weights.push(row.get(4)?);
         self.categories.push(word(row, 5, Category::from_name)?);
@@ -160,12 +233,12 @@ impl Nodes {
         self.replayed.push(row.get(10)?);
         self.intervals.push(row.get(11)?);
         self.live.push(!row.get::<_, bool>(12)?);
-        Ok((self.ids.len() as u32 - 1, false))
+        Ok(())
     }
 
     /// All but id and key, which stay.
     fn replace(&mut self, place: usize, row: &Row<'_>) -> rusqlite::Result<()> {
-        self.kinds[place] = word(row, 2, NodeType::from_name)?;
+        self.kinds[place] = self.types.intern(row.get_ref(2)?.as_str()?);
         self.content_lengths[place] = row.get(3)?;
         self.weights[place] = row.get(4)?;
         self.categories[place] = word(row, 5, Category::from_name)?;
@@ -176,20 +249,6 @@ impl Nodes {
         self.replayed[place] = row.get(10)?;
         self.intervals[place] = row.get(11)?;
         self.live[place] = !row.get::<_, bool>(12)?;
-        Ok(())
-    }
-
-    /// The order by key, which SQLite's index has.
-    fn read_order(&mut self, connection: &Connection) -> rusqlite::Result<()> {
-        let mut statement = connection.prepare_cached("SELECT id FROM nodes ORDER BY key")?;
-        let mut rows = statement.query([])?;
-        self.order = Vec::with_capacity(self.ids.len());
-        while let Some(row) = rows.next()? {
-            let place = self.place_of(row.get(0)?);
-            self.order
-                .extend(place.filter(|place| self.live[*place as usize]));
-        }
-        self.rank();
         Ok(())
     }
 
@@ -222,6 +281,19 @@ impl Nodes {
     }
 }
 
+/// What a piece of the table is read as.
+enum Part {
+    /// Every id, in the order of keys.
+    Order(Vec<i64>),
+    Rows(Nodes),
+}
+
+/// Every id in the order of keys, which SQLite's index has.
+fn read_order(connection: &Connection) -> rusqlite::Result<Vec<i64>> {
+    let mut statement = connection.prepare_cached("SELECT id FROM nodes ORDER BY key")?;
+    statement.query_map([], |row| row.get(0))?.collect()
+}
+
 /// Keys, one after the other.
 #[derive(Debug, Clone, Default)]
 struct Keys {
@@ -235,6 +307,12 @@ impl Keys {
         self.ends.push(self.text.len());
     }
 
+    fn append(&mut self, next: &Self) {
+        let before = self.text.len();
+        self.text.push_str(&next.text);
+        self.ends.extend(next.ends.iter().map(|end| before + end));
+    }
+
     fn get(&self, place: usize) -> &str {
         let start = match place {
             0 => 0,
@@ -244,15 +322,24 @@ impl Keys {
     }
 }
 
-/// Provenances, each once: there are few.
+/// Types or provenances, each once: there are few.
 #[derive(Debug, Clone, Default)]
-struct Sources {
+struct Texts {
     texts: Vec<String>,
     places: HashMap<String, u32>,
 }
 
-impl Sources {
+impl Texts {
+    /// Take in texts; the answer is the place of each here.
+    fn append(&mut self, next: &Self) -> Vec<u32> {
+        next.texts.iter().map(|text| self.intern(text)).collect()
+    }
+
     fn intern(&mut self, text: &str) -> u32 {
+        // Most nodes are from where the first is from.
+        if self.texts.first().is_some_and(|first| first == text) {
+            return 0;
+        }
         if let Some(place) = self.places.get(text) {
             return *place;
         }

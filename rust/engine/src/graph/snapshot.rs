@@ -9,6 +9,7 @@ use super::Store;
 use super::build::{Build, SMALL};
 use super::community::Communities;
 use super::edges::Edges;
+use super::load::Table;
 use super::nodes::Nodes;
 use super::spectrum::Coordinates;
 use super::visits::Visits;
@@ -59,16 +60,33 @@ impl Store {
             // older state than the one before, and none reads what another is reading already.
             let mut cache = self.cache.lock().unwrap_or_else(PoisonError::into_inner);
             let transaction = Transaction::new_unchecked(reader, TransactionBehavior::Deferred)?;
-            cache.read(&transaction, needs)
+            cache.read(self, &transaction, needs)
         })
+    }
+
+    fn table<'s>(
+        &'s self,
+        connection: &'s Connection,
+        generation: (&'static str, i64),
+    ) -> Table<'s> {
+        Table {
+            index: &self.index,
+            connection,
+            generation,
+        }
     }
 }
 
 impl Cache {
-    fn read(&mut self, connection: &Connection, needs: &Needs) -> rusqlite::Result<Snapshot> {
-        let nodes = self.nodes(connection)?;
+    fn read(
+        &mut self,
+        store: &Store,
+        connection: &Connection,
+        needs: &Needs,
+    ) -> rusqlite::Result<Snapshot> {
+        let nodes = self.nodes(store, connection)?;
         let edges = if needs.edges {
-            self.edges(connection, &nodes)?
+            self.edges(store, connection, &nodes)?
         } else {
             Arc::default()
         };
@@ -92,23 +110,37 @@ impl Cache {
         })
     }
 
-    fn nodes(&mut self, connection: &Connection) -> rusqlite::Result<Arc<Nodes>> {
+    fn nodes(&mut self, store: &Store, connection: &Connection) -> rusqlite::Result<Arc<Nodes>> {
         let generation = settings::get(connection, NODES_GENERATION)?.unwrap_or_default();
         // Taken out, since they are not whole when reading fails on the way.
         let mut nodes = self.nodes.take().unwrap_or_default();
         if nodes.generation != generation {
+            let table = store.table(connection, (NODES_GENERATION, generation));
             // Copied when another query still reads the older ones.
-            Arc::make_mut(&mut nodes).refresh(connection, generation)?;
+            Arc::make_mut(&mut nodes).refresh(&table)?;
         }
         self.nodes = Some(Arc::clone(&nodes));
         Ok(nodes)
     }
 
-    fn edges(&mut self, connection: &Connection, nodes: &Nodes) -> rusqlite::Result<Arc<Edges>> {
+    fn edges(
+        &mut self,
+        store: &Store,
+        connection: &Connection,
+        nodes: &Nodes,
+    ) -> rusqlite::Result<Arc<Edges>> {
         let generation = settings::get(connection, EDGES_GENERATION)?.unwrap_or_default();
-        let edges = match self.edges.take() {
-            Some(edges) if edges.generation == generation => edges,
-            _ => Arc::new(Edges::load(connection, generation, nodes)?),
+        let known = match self.edges.take() {
+            Some(edges) if edges.generation == generation => Some(edges),
+            Some(edges) => store.links.bring_up(edges, connection, generation, nodes)?,
+            None => None,
+        };
+        let edges = match known {
+            Some(edges) => edges,
+            None => {
+                let table = store.table(connection, (EDGES_GENERATION, generation));
+                Arc::new(Edges::load(&table, nodes)?)
+            }
         };
         self.edges = Some(Arc::clone(&edges));
         Ok(edges)
@@ -123,14 +155,14 @@ impl Snapshot {
     }
 
     /// The communities, and whether they are of earlier edges.
-    pub fn communities(&self) -> (Arc<Communities>, bool) {
+    pub fn communities(&self) -> Result<(Arc<Communities>, bool)> {
         self.builds
             .communities
             .of(&self.edges, self.is_small(), Communities::of)
     }
 
     /// Coordinates of so many dimensions, and whether they are of earlier edges.
-    pub fn coordinates(&self, dimensions: usize) -> (Arc<Coordinates>, bool) {
+    pub fn coordinates(&self, dimensions: usize) -> Result<(Arc<Coordinates>, bool)> {
         let build = {
             let mut builds = self
                 .builds

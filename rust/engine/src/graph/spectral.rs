@@ -3,6 +3,8 @@
 use super::nodes::Nodes;
 use super::ranking::{Scored, Shape, by_place, finish};
 use super::spectrum::{Coordinates, distance};
+use crate::error::Result;
+use crate::interrupt::Pace;
 
 /// Rank by the distance of coordinates: `seed / (1 + distance)`, of the seed for which it is most.
 pub fn run(
@@ -10,7 +12,7 @@ pub fn run(
     coordinates: &Coordinates,
     seeds: &[Scored],
     shape: &Shape,
-) -> Vec<Scored> {
+) -> Result<Vec<Scored>> {
     let mut found = seeds.to_vec();
     let seeds_by_place = by_place(seeds);
     let embedded: Vec<(u32, f64, &[f64])> = seeds_by_place
@@ -23,7 +25,9 @@ pub fn run(
             ))
         })
         .collect();
+    let mut pace = Pace::default();
     for place in 0..coordinates.len() as u32 {
+        pace.step(1 + embedded.len())?;
         let Some(component) = coordinates.component(place) else {
             continue;
         };
@@ -44,5 +48,5 @@ pub fn run(
             Err(_) => found.push((place, best)),
         }
     }
-    finish(nodes, seeds, found, shape, None)
+    Ok(finish(nodes, seeds, found, shape, None))
 }

@@ -9,6 +9,8 @@
 use nalgebra::{DMatrix, SymmetricEigen};
 
 use super::edges::Edges;
+use crate::error::Result;
+use crate::interrupt::{self, Pace};
 
 /// Up to how many nodes of a component all eigenvectors are worked out.
 const DENSE: usize = 600;
@@ -37,8 +39,8 @@ pub struct Coordinates {
 }
 
 impl Coordinates {
-    pub(super) fn of(edges: &Edges, dimensions: usize) -> Self {
-        let components = edges.components().to_vec();
+    pub(super) fn of(edges: &Edges, dimensions: usize) -> Result<Self> {
+        let components = edges.components()?.to_vec();
         let mut members: Vec<u32> = (0..edges.len() as u32).collect();
         members.sort_by_key(|place| components[*place as usize]);
         let mut rows: Vec<Vec<f64>> = vec![Vec::new(); edges.len()];
@@ -46,7 +48,7 @@ impl Coordinates {
         for members in members.chunk_by(|left, right| component(left) == component(right)) {
             if members.len() > 1 {
                 let graph = Component::of(edges, members);
-                for (place, row) in members.iter().zip(graph.embed(dimensions)) {
+                for (place, row) in members.iter().zip(graph.embed(dimensions)?) {
                     rows[*place as usize] = row;
                 }
             }
@@ -57,11 +59,11 @@ impl Coordinates {
             values.extend(row);
             starts.push(values.len());
         }
-        Self {
+        Ok(Self {
             components,
             starts,
             values,
-        }
+        })
     }
 
     /// How many places there are.
@@ -164,14 +166,15 @@ impl Component {
     }
 
     /// The coordinates of each node.
-    fn embed(&self, dimensions: usize) -> Vec<Vec<f64>> {
+    fn embed(&self, dimensions: usize) -> Result<Vec<Vec<f64>>> {
+        interrupt::check()?;
         let spectrum = if self.len() <= DENSE {
             self.dense_spectrum()
         } else {
-            self.partial_spectrum(dimensions + EXTRA + 1)
+            self.partial_spectrum(dimensions + EXTRA + 1)?
         };
         let kept = kept(&spectrum, dimensions);
-        (0..self.len())
+        let rows = (0..self.len())
             .map(|place| {
                 let spectrum = spectrum[..kept].iter();
                 let value = |(value, vector): &(f64, Vec<f64>)| {
@@ -179,7 +182,8 @@ impl Component {
                 };
                 spectrum.map(value).collect()
             })
-            .collect()
+            .collect();
+        Ok(rows)
     }
 
     /// All of it but the zero.
@@ -205,36 +209,39 @@ impl Component {
     /// These belong to the largest of `M = D^-1/2 W D^-1/2`, whose eigenvalues are from -1 to 1. A
     /// block of vectors is turned to them by Chebyshev polynomials of `M`, which stay small below
     /// the least eigenvalue of the block and rise steeply above it.
-    fn partial_spectrum(&self, wanted: usize) -> Spectrum {
+    fn partial_spectrum(&self, wanted: usize) -> Result<Spectrum> {
         let width = wanted + 1 + GUARDS;
         let mut block = DMatrix::from_fn(self.len(), width, |row, column| {
             jitter((row * width + column) as u64)
         });
         let mut values = Vec::new();
         for _ in 0..MAX_ROUNDS {
-            let Some((ritz, residual)) = self.settle(&mut block, wanted + 1) else {
-                return Vec::new();
+            let Some((ritz, residual)) = self.settle(&mut block, wanted + 1)? else {
+                return Ok(Vec::new());
             };
             values = ritz;
             if residual <= TOLERANCE {
                 break;
             }
-            block = self.filtered(&block, &values);
+            block = self.filtered(&block, &values)?;
         }
         // The first is the zero.
-        (1..=wanted)
+        let spectrum = (1..=wanted)
             .map(|k| (1.0 - values[k], block.column(k).iter().copied().collect()))
             .filter(|(value, _)| *value > 0.0)
-            .collect()
+            .collect();
+        Ok(spectrum)
     }
 
     /// Turn a block into approximate eigenvectors, best first (Rayleigh and Ritz); the answer is
     /// their eigenvalues, and by how much the first ones are wrong.
-    fn settle(&self, block: &mut DMatrix<f64>, wanted: usize) -> Option<(Vec<f64>, f64)> {
+    fn settle(&self, block: &mut DMatrix<f64>, wanted: usize) -> Result<Option<(Vec<f64>, f64)>> {
         let base = std::mem::take(block).qr().q();
-        let product = self.multiply(&base);
+        let product = self.multiply(&base)?;
         // The best are the largest: the smallest of the opposite.
-        let (opposites, turn) = eigen(-base.tr_mul(&product))?;
+        let Some((opposites, turn)) = eigen(-base.tr_mul(&product)) else {
+            return Ok(None);
+        };
         let values: Vec<f64> = opposites.iter().map(|value| -value).collect();
         *block = base * &turn;
         let product = product * turn;
@@ -245,11 +252,11 @@ impl Component {
             squares.sum::<f64>().sqrt()
         };
         let worst = (0..wanted).map(residual).fold(0.0, f64::max);
-        Some((values, worst))
+        Ok(Some((values, worst)))
     }
 
     /// The block, raised above its least eigenvalue.
-    fn filtered(&self, block: &DMatrix<f64>, values: &[f64]) -> DMatrix<f64> {
+    fn filtered(&self, block: &DMatrix<f64>, values: &[f64]) -> Result<DMatrix<f64>> {
         let least = values
             .last()
             .copied()
@@ -259,28 +266,30 @@ impl Component {
         let steepest = ((1.0 - middle) / half).acosh();
         let degree = (MAX_GROWTH / steepest).clamp(2.0, MAX_DEGREE) as usize;
         let shifted = |x: &DMatrix<f64>, scale: f64| {
-            let mut product = self.multiply(x);
+            let mut product = self.multiply(x)?;
             for column in 0..x.ncols() {
                 for row in 0..x.nrows() {
                     let value = product[(row, column)] - middle * x[(row, column)];
                     product[(row, column)] = scale * value / half;
                 }
             }
-            product
+            Ok(product)
         };
         let mut before = block.clone();
-        let mut now = shifted(block, 1.0);
+        let mut now = shifted(block, 1.0)?;
         for _ in 1..degree {
-            let next = shifted(&now, 2.0) - &before;
+            let next = shifted(&now, 2.0)? - &before;
             before = std::mem::replace(&mut now, next);
         }
-        now
+        Ok(now)
     }
 
     /// `M x` for each column.
-    fn multiply(&self, x: &DMatrix<f64>) -> DMatrix<f64> {
+    fn multiply(&self, x: &DMatrix<f64>) -> Result<DMatrix<f64>> {
+        let mut pace = Pace::default();
         let mut product = DMatrix::zeros(x.nrows(), x.ncols());
         for column in 0..x.ncols() {
+            pace.step(self.targets.len())?;
             let from = x.column(column);
             for place in 0..from.len() {
                 let row = self.starts[place]..self.starts[place + 1];
@@ -290,7 +299,7 @@ impl Component {
                     .sum();
             }
         }
-        product
+        Ok(product)
     }
 }
 
@@ -348,7 +357,7 @@ mod tests {
         let places: Vec<u32> = (0..edges.len() as u32).collect();
         let component = Component::of(&edges, &places);
         let dense = component.dense_spectrum();
-        let partial = component.partial_spectrum(29);
+        let partial = component.partial_spectrum(29).unwrap();
         assert_eq!(partial.len(), 29);
         for (dense, partial) in dense.iter().zip(&partial) {
             assert!(
@@ -376,7 +385,7 @@ mod tests {
     fn distances_of_all_dimensions_are_effective_resistances() {
         // A path: resistances add up.
         let edges = Edges::new(4, &[(0, 1, 1.0), (1, 2, 0.5), (2, 3, 0.25)]);
-        let coordinates = Coordinates::of(&edges, 20);
+        let coordinates = Coordinates::of(&edges, 20).unwrap();
         let resistance =
             |one, other| distance(coordinates.of_place(one), coordinates.of_place(other)).powi(2);
         assert!((resistance(0, 1) - 1.0).abs() < 1e-9);

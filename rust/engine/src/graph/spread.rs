@@ -4,6 +4,8 @@
 use super::edges::Edges;
 use super::nodes::Nodes;
 use super::ranking::{Scored, Shape, Wanted, by_place, finish};
+use crate::error::Result;
+use crate::interrupt;
 
 /// How activation spreads.
 #[derive(Debug, Clone, PartialEq)]
@@ -28,13 +30,14 @@ impl Spread {
         edges: &Edges,
         seeds: &[Scored],
         wanted: Wanted,
-    ) -> Vec<Scored> {
+    ) -> Result<Vec<Scored>> {
         let mut front = by_place(seeds);
         // Zeroed memory is only paid for where it is touched.
         let mut total = vec![0.0_f64; nodes.len()];
         let mut arrived = vec![0.0_f64; nodes.len()];
         let mut reached: Vec<u32> = Vec::new();
         for hop in 0..=self.max_hops {
+            interrupt::check()?;
             for (place, activation) in &front {
                 let total = &mut total[*place as usize];
                 if *total == 0.0 {
@@ -54,7 +57,7 @@ impl Spread {
             let weight = nodes.weights[place as usize];
             (place, weight * total[place as usize])
         });
-        finish(nodes, seeds, found.collect(), &self.shape, wanted)
+        Ok(finish(nodes, seeds, found.collect(), &self.shape, wanted))
     }
 
     /// What arrives after one more edge, in no order. `arrived` is left all zeros.

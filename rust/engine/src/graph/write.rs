@@ -3,7 +3,9 @@
 use rusqlite::{CachedStatement, Connection, OptionalExtension, params};
 
 use super::Store;
+use super::links::Changed;
 use super::node::{Node, Outcome};
+use super::types::{self, TYPES};
 use crate::error::{Error, ErrorCode, Result};
 use crate::index::settings::{self, EDGES_GENERATION, NODES_GENERATION};
 use crate::index::write::remove_chunks;
@@ -48,6 +50,7 @@ impl Store {
         let chunks: Vec<Chunk> = nodes.iter().map(|node| node.chunk()).collect();
         let chunks: Vec<&Chunk> = chunks.iter().collect();
         self.index.try_write(|connection| {
+            check_types(connection, nodes)?;
             let generation = next_generation(connection, NODES_GENERATION)?;
             let mut statements = NodeStatements::prepare(connection, generation)?;
             let mut revived = false;
@@ -89,32 +92,79 @@ impl Store {
         for edge in edges {
             check_edge(edge)?;
         }
-        self.index.try_write(|connection| {
-            let mut put =
-                connection.prepare_cached("INSERT OR REPLACE INTO edges VALUES (?, ?, ?, ?)")?;
-            for edge in edges {
-                let source = id_of(connection, &edge.source)?;
-                let target = id_of(connection, &edge.target)?;
-                put.execute(params![source, target, edge.relation, edge.strength])?;
+        let changed = self
+            .index
+            .try_write(|connection| put_edges(connection, edges))?;
+        self.links.note(changed);
+        Ok(())
+    }
+
+    /// Remove edges and put others, in one transaction; strengths of what is removed do not count.
+    pub fn relink(&self, removed: &[Edge], added: &[Edge]) -> Result<()> {
+        for edge in added {
+            check_edge(edge)?;
+        }
+        let changed = self.index.try_write(|connection| {
+            let mut gone = Vec::with_capacity(removed.len());
+            let mut remove = connection.prepare_cached(
+                "DELETE FROM edges WHERE source = ? AND target = ? AND relation = ?",
+            )?;
+            for edge in removed {
+                let ends = ids_of(connection, edge)?;
+                remove.execute(params![ends.0, ends.1, edge.relation])?;
+                gone.push(ends);
             }
-            Ok(next_generation(connection, EDGES_GENERATION).map(|_| ())?)
+            let mut changed = put_edges(connection, added)?;
+            changed.ends.extend(gone);
+            Ok(changed)
+        })?;
+        self.links.note(changed);
+        Ok(())
+    }
+
+    /// Every edge between live nodes, by the keys of its ends and its relation.
+    pub fn edges(&self) -> Result<Vec<Edge>> {
+        self.index.on_reader(|connection| {
+            let mut statement = connection.prepare_cached(
+                "SELECT source.key, target.key, relation, strength FROM edges
+                     JOIN nodes source ON source.id = source AND NOT source.deleted
+                     JOIN nodes target ON target.id = target AND NOT target.deleted
+                     ORDER BY 1, 2, 3",
+            )?;
+            let edges = statement.query_map([], |row| {
+                Ok(Edge {
+                    source: row.get(0)?,
+                    target: row.get(1)?,
+                    relation: row.get(2)?,
+                    strength: row.get(3)?,
+                })
+            })?;
+            edges.collect::<rusqlite::Result<Vec<_>>>()
         })
     }
 
     /// Remove an edge; the answer is whether there was one.
     pub fn unlink(&self, source: &str, target: &str, relation: &str) -> Result<bool> {
-        self.index.try_write(|connection| {
+        let removed = self.index.try_write(|connection| {
             let (source, target) = (id_of(connection, source)?, id_of(connection, target)?);
             let removed = connection
                 .prepare_cached(
                     "DELETE FROM edges WHERE source = ? AND target = ? AND relation = ?",
                 )?
                 .execute(params![source, target, relation])?;
-            if removed > 0 {
-                next_generation(connection, EDGES_GENERATION)?;
+            if removed == 0 {
+                return Ok(None);
             }
-            Ok(removed > 0)
-        })
+            Ok(Some(Changed {
+                generation: next_generation(connection, EDGES_GENERATION)?,
+                ends: vec![(source, target)],
+            }))
+        })?;
+        let is_gone = removed.is_some();
+        if let Some(changed) = removed {
+            self.links.note(changed);
+        }
+        Ok(is_gone)
     }
 
     /// Note visits. Nothing noted is ever changed; a failed visit counts for no filter.
@@ -185,7 +235,7 @@ impl<'c> NodeStatements<'c> {
         };
         statement.execute(params![
             node.key,
-            node.kind.as_str(),
+            node.kind,
             node.content.chars().count(),
             node.weight,
             node.category.as_str(),
@@ -208,6 +258,34 @@ fn next_generation(connection: &Connection, name: &str) -> rusqlite::Result<i64>
     Ok(generation)
 }
 
+/// Refuse nodes of types that nobody registered.
+fn check_types(connection: &Connection, nodes: &[&Node]) -> std::result::Result<(), Failure> {
+    let mut registered = None;
+    for (place, node) in nodes.iter().enumerate() {
+        if TYPES.contains(&node.kind.as_str()) {
+            continue;
+        }
+        let registered = match &mut registered {
+            Some(registered) => registered,
+            none => none.insert(types::read(connection)?),
+        };
+        if !registered.contains(&node.kind) {
+            let kind = &node.kind;
+            let known: Vec<&str> = TYPES
+                .into_iter()
+                .chain(registered.iter().map(String::as_str))
+                .collect();
+            let problem = format!(
+                "type must be one of {}, not {kind:?}; or open the store with types=[{kind:?}]",
+                known.join(", ")
+            );
+            let error = Error::new(ErrorCode::InvalidNode, problem);
+            return Err(error.at(&format!("nodes[{place}]")).into());
+        }
+    }
+    Ok(())
+}
+
 fn check_edge(edge: &Edge) -> Result<()> {
     let problem = if edge.source == edge.target {
         format!("the node {:?} cannot be linked to itself", edge.source)
@@ -220,6 +298,26 @@ fn check_edge(edge: &Edge) -> Result<()> {
         return Ok(());
     };
     Err(Error::new(ErrorCode::InvalidEdge, problem))
+}
+
+/// Write edges, each replacing the one of the same nodes and relation.
+fn put_edges(connection: &Connection, edges: &[Edge]) -> std::result::Result<Changed, Failure> {
+    let mut put = connection.prepare_cached("INSERT OR REPLACE INTO edges VALUES (?, ?, ?, ?)")?;
+    let mut ends = Vec::with_capacity(edges.len());
+    for edge in edges {
+        let (source, target) = ids_of(connection, edge)?;
+        put.execute(params![source, target, edge.relation, edge.strength])?;
+        ends.push((source, target));
+    }
+    let generation = next_generation(connection, EDGES_GENERATION)?;
+    Ok(Changed { generation, ends })
+}
+
+fn ids_of(connection: &Connection, edge: &Edge) -> std::result::Result<(i64, i64), Failure> {
+    Ok((
+        id_of(connection, &edge.source)?,
+        id_of(connection, &edge.target)?,
+    ))
 }
 
 /// The id of a node, deleted or not.

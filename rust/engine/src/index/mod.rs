@@ -254,6 +254,12 @@ impl Index {
         })
     }
 
+    /// One more read connection, for a thread that helps a call: one that is on a reader already,
+    /// and so holds off closing and forking, until the thread is through.
+    pub(crate) fn another_reader(&self) -> Result<Connection> {
+        self.location.connection(true)
+    }
+
     /// Run `work` on a read connection that was never used before.
     fn on_new_reader<T>(&self, work: impl FnOnce(&Connection) -> rusqlite::Result<T>) -> Result<T> {
         self.with_pool(|pool| {

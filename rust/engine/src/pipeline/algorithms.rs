@@ -3,39 +3,40 @@
 use super::ast::Algorithm;
 use super::run::Run;
 use super::set::Set;
+use crate::error::Result;
 use crate::graph::ranking::{Wanted, normalised};
 use crate::graph::{manifold, spectral};
 
 impl Run<'_> {
     /// Explore the graph from a set; where a limit follows at once, it says how much is wanted.
-    pub fn explore(&mut self, set: &mut Set, algorithm: &Algorithm, wanted: Wanted) {
+    pub fn explore(&mut self, set: &mut Set, algorithm: &Algorithm, wanted: Wanted) -> Result<()> {
         let snapshot = self.snapshot;
         let (nodes, edges) = (&snapshot.nodes, &snapshot.edges);
         let seeds = normalised(set.list(nodes));
         if seeds.is_empty() {
             *set = Set::listed(Vec::new());
-            return;
+            return Ok(());
         }
         let found = match algorithm {
-            Algorithm::Spread(spread) => spread.run(nodes, edges, &seeds, wanted),
-            Algorithm::Confluence(confluence) => confluence.run(nodes, edges, &seeds, wanted),
+            Algorithm::Spread(spread) => spread.run(nodes, edges, &seeds, wanted)?,
+            Algorithm::Confluence(confluence) => confluence.run(nodes, edges, &seeds, wanted)?,
             Algorithm::Spectral { dimensions, shape } => {
-                let coordinates = self.coordinates(*dimensions);
-                spectral::run(nodes, &coordinates, &seeds, shape)
+                let coordinates = self.coordinates(*dimensions)?;
+                spectral::run(nodes, &coordinates, &seeds, shape)?
             }
             Algorithm::Geodesic {
                 dimensions,
                 geodesic,
             } => {
-                let coordinates = self.coordinates(*dimensions);
-                geodesic.run(nodes, edges, &coordinates, &seeds, wanted)
+                let coordinates = self.coordinates(*dimensions)?;
+                geodesic.run(nodes, edges, &coordinates, &seeds, wanted)?
             }
             Algorithm::Manifold {
                 dimensions,
                 direction,
                 shape,
             } => {
-                let coordinates = self.coordinates(*dimensions);
+                let coordinates = self.coordinates(*dimensions)?;
                 let found = manifold::run(nodes, &coordinates, &seeds, *direction, shape);
                 found.unwrap_or_else(|| {
                     let what = "manifold: a line takes two seeds that are joined; the seeds stay";
@@ -48,5 +49,6 @@ impl Run<'_> {
         *set = Set::listed(found);
         set.pairs = pairs;
         set.drop_pairs();
+        Ok(())
     }
 }

@@ -5,7 +5,7 @@ use crate::graph::geodesic::Geodesic;
 use crate::graph::manifold::Direction;
 use crate::graph::ranking::Shape;
 use crate::graph::spread::Spread;
-use crate::graph::{Category, NodeType};
+use crate::graph::{Category, TYPES};
 use crate::retrieval::Mode;
 
 use super::glob::Glob;
@@ -74,7 +74,7 @@ pub struct Search {
 #[derive(Debug, Clone, PartialEq)]
 pub enum Filter {
     /// One of these types.
-    Type(Vec<NodeType>),
+    Type(Vec<String>),
     /// One of these categories.
     Category(Vec<Category>),
     /// A key like this.
@@ -282,6 +282,26 @@ impl Pipeline {
             | Stage::Transform(Transform::Rank(search)) => Some(search),
             _ => None,
         })
+    }
+}
+
+impl Pipeline {
+    /// The types it names that not every store has, each once.
+    pub fn registered_types(&self) -> Vec<&str> {
+        let mut types: Vec<&str> = Vec::new();
+        for stage in &self.stages {
+            if let Stage::Filter {
+                filter: Filter::Type(kinds),
+                ..
+            } = stage
+            {
+                let own = kinds.iter().map(String::as_str);
+                types.extend(own.filter(|kind| !TYPES.contains(kind)));
+            }
+        }
+        types.sort_unstable();
+        types.dedup();
+        types
     }
 }
 

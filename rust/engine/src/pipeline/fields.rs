@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::ast::Value;
 use super::run::Run;
+use crate::error::Result;
 use crate::graph::NEVER;
 use crate::graph::community::Communities;
 use crate::graph::measure;
@@ -16,10 +17,10 @@ pub(super) enum Field<'r> {
     Length(&'r [u16]),
     Time(&'r [i64]),
     Degree,
-    Clustering,
+    Clustering(&'r [f64]),
     Isolation(Arc<Communities>),
-    Priority,
-    SpectralPriority(Vec<Option<f64>>),
+    Priority(&'r [f64]),
+    SpectralPriority(Vec<Option<f64>>, &'r [f64]),
     Recency(&'r [i64]),
 }
 
@@ -29,10 +30,10 @@ const OUTLIER_DIMENSIONS: usize = super::parse_algorithm::DIMENSIONS;
 
 impl<'s> Run<'s> {
     /// What a value is of each node.
-    pub fn field(&mut self, value: &Value) -> Field<'s> {
+    pub fn field(&mut self, value: &Value) -> Result<Field<'s>> {
         let snapshot = self.snapshot;
         let nodes = &snapshot.nodes;
-        match value {
+        Ok(match value {
             Value::Score => Field::Score,
             Value::Weight => Field::Real(&nodes.weights),
             Value::Emotion => Field::Real(&nodes.emotions),
@@ -41,16 +42,17 @@ impl<'s> Run<'s> {
             Value::ContentLen => Field::Count(&nodes.content_lengths),
             Value::KeyLen => Field::Length(&nodes.key_lengths),
             Value::Degree => Field::Degree,
-            Value::Clustering => Field::Clustering,
-            Value::Isolation => Field::Isolation(self.communities()),
-            Value::Priority => Field::Priority,
+            Value::Clustering => Field::Clustering(snapshot.edges.clustering()?),
+            Value::Isolation => Field::Isolation(self.communities()?),
+            Value::Priority => Field::Priority(snapshot.edges.clustering()?),
             Value::SpectralPriority => {
-                let communities = self.communities();
-                let coordinates = self.coordinates(OUTLIER_DIMENSIONS);
-                Field::SpectralPriority(measure::outliers(&communities, &coordinates))
+                let communities = self.communities()?;
+                let coordinates = self.coordinates(OUTLIER_DIMENSIONS)?;
+                let outliers = measure::outliers(&communities, &coordinates);
+                Field::SpectralPriority(outliers, snapshot.edges.clustering()?)
             }
             Value::Recency(agent) => Field::Recency(snapshot.visits(agent)),
-        }
+        })
     }
 
     /// The value of one node.
@@ -69,16 +71,19 @@ impl<'s> Run<'s> {
             Field::Length(values) => f64::from(values[at]),
             Field::Time(values) => values[at] as f64,
             Field::Degree => edges.degree(place) as f64,
-            Field::Clustering => edges.clustering(place),
+            Field::Clustering(clustering) => clustering.get(at).copied().unwrap_or(0.0),
             Field::Isolation(communities) => communities.isolation(place),
-            Field::Priority => {
-                measure::priority(nodes, place, 1.0 - edges.clustering(place), self.now)
-            }
-            Field::SpectralPriority(outliers) => {
+            Field::Priority(clustering) => measure::priority(
+                nodes,
+                place,
+                measure::displacement(clustering, place),
+                self.now,
+            ),
+            Field::SpectralPriority(outliers, clustering) => {
                 let outlier = outliers.get(at).copied().flatten();
                 let displacement = match outlier {
                     Some(outlier) => (outlier / MOST_OUTLYING).min(MOST_OUTLYING),
-                    None => 1.0 - edges.clustering(place),
+                    None => measure::displacement(clustering, place),
                 };
                 measure::priority(nodes, place, displacement, self.now)
             }

@@ -4,19 +4,24 @@ use super::ast::{Filter, NumberField};
 use super::glob::Glob;
 use super::run::Run;
 use super::set::Set;
+use crate::error::Result;
 use crate::graph::NEVER;
 use crate::graph::measure::since;
 
 impl Run<'_> {
     /// Keep what passes, or what does not.
-    pub fn filter(&mut self, set: &mut Set, filter: &Filter, negated: bool) {
+    pub fn filter(&mut self, set: &mut Set, filter: &Filter, negated: bool) -> Result<()> {
         let snapshot = self.snapshot;
         let (nodes, now) = (&snapshot.nodes, self.now);
         let mut keep = |passes: &dyn Fn(usize, f64) -> bool| {
             set.retain(|place, score| passes(place as usize, score) != negated);
         };
         match filter {
-            Filter::Type(kinds) => keep(&|at, _| kinds.contains(&nodes.kinds[at])),
+            Filter::Type(kinds) => {
+                let wanted = nodes.types().iter().map(|kind| kinds.contains(kind));
+                let passing: Vec<bool> = wanted.collect();
+                keep(&|at, _| passing[nodes.kinds[at] as usize]);
+            }
             Filter::Category(categories) => {
                 keep(&|at, _| categories.contains(&nodes.categories[at]));
             }
@@ -27,12 +32,13 @@ impl Run<'_> {
             }
             Filter::Community(id) => {
                 let wanted = nodes.place_of(*id);
-                self.in_community(set, wanted, negated, &format!("no community {id}"));
+                self.in_community(set, wanted, negated, &format!("no community {id}"))?;
             }
             Filter::CommunityOf(key) => {
                 let member = nodes.find(key);
-                let wanted = member.map(|member| self.communities().label(member));
-                self.in_community(set, wanted, negated, &format!("no node {key:?}"));
+                let communities = self.communities()?;
+                let wanted = member.map(|member| communities.label(member));
+                self.in_community(set, wanted, negated, &format!("no node {key:?}"))?;
             }
             Filter::Number(field, comparison, number) => match field {
                 NumberField::Weight => keep(&|at, _| comparison.holds(nodes.weights[at], *number)),
@@ -69,11 +75,18 @@ impl Run<'_> {
                 keep(&|at, _| !visited(visits, at, *within, now));
             }
         }
+        Ok(())
     }
 
     /// Keep the members of a community, which is known by its smallest place.
-    fn in_community(&mut self, set: &mut Set, wanted: Option<u32>, negated: bool, missing: &str) {
-        let communities = self.communities();
+    fn in_community(
+        &mut self,
+        set: &mut Set,
+        wanted: Option<u32>,
+        negated: bool,
+        missing: &str,
+    ) -> Result<()> {
+        let communities = self.communities()?;
         let nodes = &self.snapshot.nodes;
         let known = wanted
             .filter(|place| communities.label(*place) == *place && nodes.live[*place as usize]);
@@ -81,6 +94,7 @@ impl Run<'_> {
             self.warn(format!("community: there is {missing}"));
         }
         set.retain(|place, _| (known == Some(communities.label(place))) != negated);
+        Ok(())
     }
 }
 

@@ -65,8 +65,8 @@ impl Run<'_> {
         if vectors.is_empty() {
             self.warn("interference-pairs: no node has a vector".to_owned());
         }
-        let communities = self.communities();
-        let pairs = vectors.interfering(nodes, &communities, min_similarity, max_pairs);
+        let communities = self.communities()?;
+        let pairs = vectors.interfering(nodes, &communities, min_similarity, max_pairs)?;
         let mut set = Set::listed(interference::ends(nodes, &pairs));
         set.pairs = pairs;
         Ok((set, vectors.len()))

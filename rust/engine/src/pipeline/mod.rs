@@ -27,7 +27,7 @@ mod transforms;
 mod values;
 
 pub use ast::Pipeline;
-pub use parse::parse;
+pub use parse::{parse, parse_for};
 pub use problem::{Problem, ProblemKind};
 pub use run::{Options, Outcome, Report, run};
 pub use search::{Leg, Ranked};

@@ -36,6 +36,7 @@ use super::ast::{Generator, Pipeline, Stage, Transform};
 use super::problem::{Problem, ProblemKind};
 use super::text::{Piece, hyphened, is_space};
 use super::{parse_algorithm, parse_filter, parse_generator, parse_transform};
+use crate::graph::Store;
 
 /// How many bytes a text may have.
 const MAX_BYTES: usize = 4096;
@@ -91,8 +92,9 @@ const STAGES: [(&str, Kind); 31] = [
     ("select", Kind::SpacedTransform),
 ];
 
-/// Parse a text; `terms`, where there are any, are what it begins with.
-pub fn parse(text: &str, terms: &[String]) -> Result<Pipeline, Problem> {
+/// Parse a text; `terms`, where there are any, are what it begins with. `types` are those that
+/// nodes may be of beside the ones of every store.
+pub fn parse(text: &str, terms: &[String], types: &[String]) -> Result<Pipeline, Problem> {
     let whole = Piece::whole(text);
     if text.len() > MAX_BYTES {
         let sentence = format!(
@@ -121,10 +123,32 @@ pub fn parse(text: &str, terms: &[String]) -> Result<Pipeline, Problem> {
     let pieces: Vec<Piece<'_>> = pieces.into_iter().map(Piece::trimmed).collect();
     let stages = pieces
         .iter()
-        .map(|piece| stage(*piece))
+        .map(|piece| stage(*piece, types))
         .collect::<Result<Vec<Stage>, Problem>>()?;
     check_places(&pieces, &stages)?;
     begin(pieces.first().copied().unwrap_or(whole), stages, terms)
+}
+
+/// Parse a text for a store, which may know more types; the file is read only when it names one
+/// that the store did not know.
+pub fn parse_for(
+    store: &Store,
+    text: &str,
+    terms: &[String],
+) -> crate::Result<Result<Pipeline, Problem>> {
+    let known = store.known_types();
+    let parsed = parse(text, terms, &known);
+    match &parsed {
+        Err(problem) if problem.kind == ProblemKind::UnknownValue => {
+            let types = store.read_types()?;
+            Ok(if types == known {
+                parsed
+            } else {
+                parse(text, terms, &types)
+            })
+        }
+        _ => Ok(parsed),
+    }
 }
 
 /// A generator comes first or not at all, and what shows a set comes last.
@@ -175,7 +199,7 @@ fn begin(first: Piece<'_>, mut stages: Vec<Stage>, terms: &[String]) -> Result<P
     Ok(Pipeline { stages, implicit })
 }
 
-fn stage(piece: Piece<'_>) -> Result<Stage, Problem> {
+fn stage(piece: Piece<'_>, types: &[String]) -> Result<Stage, Problem> {
     if piece.is_empty() {
         let sentence = "there is no stage here";
         return Err(piece.problem(ProblemKind::EmptyStage, sentence));
@@ -204,7 +228,7 @@ fn stage(piece: Piece<'_>) -> Result<Stage, Problem> {
         Kind::BareTransform => parse_transform::count(&bare(rest)?).map(Stage::Transform),
         Kind::Generator => parse_generator::generator(name, value(rest)?).map(Stage::Generator),
         Kind::Filter => {
-            let filter = parse_filter::filter(name, value(rest)?)?;
+            let filter = parse_filter::filter(name, value(rest)?, types)?;
             Ok(Stage::Filter { negated, filter })
         }
         Kind::Transform => parse_transform::rank(value(rest)?).map(Stage::Transform),

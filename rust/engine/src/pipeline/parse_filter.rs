@@ -4,23 +4,21 @@ use super::ast::{Filter, NumberField};
 use super::glob::Glob;
 use super::problem::{Problem, ProblemKind};
 use super::text::{Piece, hyphened};
-use crate::graph::{Category, NodeType};
+use crate::graph::{Category, TYPES};
 
 /// A filter without its negation.
-pub(super) fn filter(name: &str, value: Piece<'_>) -> Result<Filter, Problem> {
+pub(super) fn filter(name: &str, value: Piece<'_>, types: &[String]) -> Result<Filter, Problem> {
     let items = value.split(false, |c| c == ',');
     match name {
         "type" => {
-            words(&items, "type", NodeType::ALL, NodeType::as_str, node_type).map(Filter::Type)
+            let registered = types.iter().map(String::as_str);
+            let known: Vec<&str> = TYPES.into_iter().chain(registered).collect();
+            words(&items, "type", &known, |name| node_type(name, &known)).map(Filter::Type)
         }
-        "category" => words(
-            &items,
-            "category",
-            Category::ALL,
-            Category::as_str,
-            Category::from_name,
-        )
-        .map(Filter::Category),
+        "category" => {
+            let known: Vec<&str> = Category::ALL.iter().map(|known| known.as_str()).collect();
+            words(&items, "category", &known, Category::from_name).map(Filter::Category)
+        }
         "visited" | "not-visited" => {
             let (agent, within) = visit(&items)?;
             Ok(match name {
@@ -63,17 +61,16 @@ fn of_one_value(name: &str, value: Piece<'_>) -> Result<Filter, Problem> {
 }
 
 /// Words of a closed set.
-fn words<T: Copy>(
+fn words<T>(
     items: &[Piece<'_>],
     what: &str,
-    all: &[T],
-    as_str: fn(T) -> &'static str,
-    from_name: fn(&str) -> Option<T>,
+    known: &[&str],
+    from_name: impl Fn(&str) -> Option<T>,
 ) -> Result<Vec<T>, Problem> {
     let word = |item: &Piece<'_>| {
         let string = item.string()?;
         from_name(&string).ok_or_else(|| {
-            let known = all.iter().map(|word| as_str(*word));
+            let known = known.iter().copied();
             item.unknown(ProblemKind::UnknownValue, what, &hyphened(&string), known)
         })
     };
@@ -81,11 +78,9 @@ fn words<T: Copy>(
 }
 
 /// A session is what an episode was called before.
-fn node_type(name: &str) -> Option<NodeType> {
-    match name {
-        "session" => Some(NodeType::Episodic),
-        name => NodeType::from_name(name),
-    }
+fn node_type(name: &str, known: &[&str]) -> Option<String> {
+    let name = if name == "session" { "episodic" } else { name };
+    known.contains(&name).then(|| name.to_owned())
 }
 
 fn glob(value: Piece<'_>) -> Result<Glob, Problem> {

@@ -90,7 +90,7 @@ impl Search {
 impl Filter {
     fn print(&self, f: &mut Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Type(kinds) => list(f, kinds.iter().map(|kind| kind.as_str())),
+            Self::Type(kinds) => list(f, kinds.iter().map(String::as_str)),
             Self::Category(categories) => {
                 list(f, categories.iter().map(|category| category.as_str()))
             }

@@ -135,10 +135,10 @@ impl Run<'_> {
         let mut candidates = rows_in;
         match stage {
             Stage::Generator(generator) => (*set, candidates) = self.generate(generator)?,
-            Stage::Filter { negated, filter } => self.filter(set, filter, *negated),
-            Stage::Algorithm(algorithm) => self.explore(set, algorithm, wanted),
+            Stage::Filter { negated, filter } => self.filter(set, filter, *negated)?,
+            Stage::Algorithm(algorithm) => self.explore(set, algorithm, wanted)?,
             Stage::Transform(transform) => match transform {
-                Transform::Sort(sort) => self.sort(set, sort, wanted),
+                Transform::Sort(sort) => self.sort(set, sort, wanted)?,
                 Transform::Limit(limit) => set.truncate(nodes, *limit),
                 Transform::Rank(search) => {
                     let (found, seen) = self.searched(search, Some(set.list(nodes)))?;
@@ -150,7 +150,7 @@ impl Run<'_> {
                 }
                 Transform::Count => self.outcome.count = Some(set.len()),
                 Transform::Select(columns) => {
-                    self.outcome.rows = Some(self.select(set, columns));
+                    self.outcome.rows = Some(self.select(set, columns)?);
                     let names = columns.iter().map(|column| column.as_str().to_owned());
                     self.outcome.columns = Some(names.collect());
                 }
@@ -179,15 +179,15 @@ impl Run<'_> {
         self.outcome.warnings.push(what);
     }
 
-    pub fn communities(&mut self) -> Arc<Communities> {
-        let (communities, stale) = self.snapshot.communities();
+    pub fn communities(&mut self) -> Result<Arc<Communities>> {
+        let (communities, stale) = self.snapshot.communities()?;
         self.outcome.stale |= stale;
-        communities
+        Ok(communities)
     }
 
-    pub fn coordinates(&mut self, dimensions: usize) -> Arc<Coordinates> {
-        let (coordinates, stale) = self.snapshot.coordinates(dimensions);
+    pub fn coordinates(&mut self, dimensions: usize) -> Result<Arc<Coordinates>> {
+        let (coordinates, stale) = self.snapshot.coordinates(dimensions)?;
         self.outcome.stale |= stale;
-        coordinates
+        Ok(coordinates)
     }
 }

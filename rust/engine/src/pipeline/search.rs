@@ -56,7 +56,11 @@ impl Run<'_> {
             places
         });
         let legs = match self.legs {
-            Some(legs) => given(legs, wanted),
+            Some(legs) => {
+                let found = given(legs, wanted);
+                self.warn_of_missing(wanted.mode, found.len());
+                found
+            }
             None => vec![self.found(wanted, among.as_deref())?],
         };
         let mut fused: Vec<Scored> = Vec::new();
@@ -90,6 +94,19 @@ impl Run<'_> {
         sort(nodes, &mut fused);
         fused.truncate(wanted.limit);
         Ok((fused, candidates))
+    }
+
+    /// Say which legs the caller was asked for by name and does not have. Of `auto` nobody
+    /// expects more than there are.
+    fn warn_of_missing(&mut self, mode: Mode, found: usize) {
+        let what = match (mode, found) {
+            (Mode::Hybrid, 1) => {
+                "mode=hybrid has no ranking by meaning and searches by words alone"
+            }
+            (Mode::Semantic, 0) => "mode=semantic has no ranking by meaning and finds nothing",
+            _ => return,
+        };
+        self.warn(format!("search: {what}"));
     }
 
     /// What the store finds itself: by words, since it has nothing that makes vectors of texts.

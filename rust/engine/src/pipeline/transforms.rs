@@ -6,6 +6,7 @@ use super::ast::{Column, Sort, SortBy};
 use super::fields::{Field, normalise};
 use super::run::Run;
 use super::set::Set;
+use crate::error::Result;
 use crate::graph::measure;
 use crate::graph::ranking::{Scored, Wanted};
 
@@ -23,7 +24,7 @@ pub enum Cell {
 impl Run<'_> {
     /// Order a set; equal values stay in the order they were in. Where a limit follows at once,
     /// no more than that has to be in order.
-    pub fn sort(&mut self, set: &mut Set, sort: &Sort, limit: Wanted) {
+    pub fn sort(&mut self, set: &mut Set, sort: &Sort, limit: Wanted) -> Result<()> {
         let snapshot = self.snapshot;
         let nodes = &snapshot.nodes;
         let keys: Vec<f64> = match &sort.by {
@@ -34,13 +35,13 @@ impl Run<'_> {
                     .collect()
             }
             SortBy::Value(value) => {
-                let field = self.field(value);
+                let field = self.field(value)?;
                 self.values(set.list(nodes), &field)
             }
             SortBy::Sum(terms) => {
                 let mut sums = vec![0.0; set.len()];
                 for (weight, value) in terms {
-                    let field = self.field(value);
+                    let field = self.field(value)?;
                     let mut values = self.values(set.list(nodes), &field);
                     normalise(value, &mut values);
                     for (sum, value) in sums.iter_mut().zip(values) {
@@ -52,6 +53,7 @@ impl Run<'_> {
         };
         let list = set.list(nodes);
         *list = ordered(list, &keys, sort.ascending, limit);
+        Ok(())
     }
 
     fn values(&self, list: &[Scored], field: &Field<'_>) -> Vec<f64> {
@@ -61,16 +63,21 @@ impl Run<'_> {
     }
 
     /// A row for each node.
-    pub fn select(&mut self, set: &mut Set, columns: &[Column]) -> Vec<Vec<Cell>> {
+    pub fn select(&mut self, set: &mut Set, columns: &[Column]) -> Result<Vec<Vec<Cell>>> {
         let snapshot = self.snapshot;
         let (nodes, edges, now) = (&snapshot.nodes, &snapshot.edges, self.now);
         let grouped = columns
             .iter()
             .any(|column| matches!(column, Column::Community | Column::Isolation));
         let communities = if grouped {
-            self.communities()
+            self.communities()?
         } else {
             Arc::default()
+        };
+        let clustering = if columns.contains(&Column::Priority) {
+            edges.clustering()?
+        } else {
+            &[]
         };
         let cell = |column: &Column, place: u32, score: f64| {
             let at = place as usize;
@@ -86,20 +93,20 @@ impl Run<'_> {
                 Column::Isolation => Cell::Real(communities.isolation(place)),
                 Column::Key => Cell::Text(nodes.key(place).to_owned()),
                 Column::Priority => {
-                    let displacement = 1.0 - edges.clustering(place);
+                    let displacement = measure::displacement(clustering, place);
                     Cell::Real(measure::priority(nodes, place, displacement, now))
                 }
                 Column::Provenance => Cell::Text(nodes.provenance(place).to_owned()),
                 Column::Score => Cell::Real(score),
                 Column::Timestamp => Cell::Integer(nodes.updated[at]),
-                Column::Type => Cell::Text(nodes.kinds[at].as_str().to_owned()),
+                Column::Type => Cell::Text(nodes.kind(place).to_owned()),
                 Column::Weight => Cell::Real(nodes.weights[at]),
             }
         };
-        set.list(nodes)
-            .iter()
+        let rows = set.list(nodes).iter();
+        Ok(rows
             .map(|(place, score)| columns.iter().map(|c| cell(c, *place, *score)).collect())
-            .collect()
+            .collect())
     }
 }
 

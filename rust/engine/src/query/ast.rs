@@ -1,5 +1,7 @@
 //! What a query means: tokens, each with the operator before it.
 
+use std::borrow::Cow;
+
 /// How a token was written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum TokenKind {
@@ -71,15 +73,26 @@ pub enum Connective {
     And,
 }
 
-/// One searchable unit of a query.
+/// One searchable unit of a query, with its own text or one borrowed from the query's.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct Token {
+pub struct Token<T = String> {
     /// How it was written.
     pub kind: TokenKind,
     /// Its text: cleaned and in lower case.
-    pub text: String,
+    pub text: T,
     /// The operator written before it.
     pub operator: Option<Operator>,
+}
+
+impl Token<Cow<'_, str>> {
+    /// The token with a text of its own.
+    pub fn into_owned(self) -> Token {
+        Token {
+            kind: self.kind,
+            text: self.text.into_owned(),
+            operator: self.operator,
+        }
+    }
 }
 
 /// A parsed query, before or after alias expansion.

@@ -1,11 +1,16 @@
 //! The two compiled forms of a query (spec/compile.md).
 
+use std::ops::Deref;
+
 use super::alias::{self, AliasTable, already_expanded};
 use super::ast::{Connective, Operator, Query, Token, TokenKind};
 use super::expression::{MatchExpression, Phrase};
 use super::extended;
+use super::limits;
+use super::parse::{parse, scan};
 use crate::error::{Error, ErrorCode, Result};
 use crate::text::category::letter_digit_runs;
+use crate::text::normalise::normalise;
 use crate::text::tokenizer::TokenizerKind;
 
 /// How a query's words are matched.
@@ -49,22 +54,49 @@ pub fn compile_fts(
         }
         None => query,
     };
-    let mut out = String::with_capacity(query.raw.len() + 4 * query.tokens.len());
-    for (place, token) in query.tokens.iter().enumerate() {
-        if place > 0 {
-            out.push_str(connective(token, default_operator));
-        }
-        match token.kind {
-            TokenKind::Term => out.push_str(&token.text),
-            TokenKind::Phrase => out.extend(["\"", &token.text, "\""]),
-            TokenKind::Prefix => out.extend([&token.text, "*"]),
-        }
-    }
-    Ok(out)
+    Ok(normative(&query.raw, query.tokens.iter(), default_operator))
 }
 
-fn connective(token: &Token, default_operator: Connective) -> &'static str {
-    match (token.operator, default_operator) {
+/// [`compile_fts`] of a text, without copies of its words where there are no aliases.
+pub fn compile_fts_text(
+    text: &str,
+    aliases: Option<&AliasTable>,
+    default_operator: Connective,
+) -> Result<String> {
+    if aliases.is_some() {
+        return compile_fts(&parse(text)?, aliases, default_operator);
+    }
+    limits::check_text(text)?;
+    let raw = normalise(text);
+    let scan = scan(&raw);
+    limits::check_tokens(scan.tokens().count())?;
+    Ok(normative(&raw, scan.tokens(), default_operator))
+}
+
+/// The tokens of the text `raw` in a row.
+fn normative<'t, T: Deref<Target = str> + 't>(
+    raw: &str,
+    tokens: impl Iterator<Item = &'t Token<T>>,
+    default_operator: Connective,
+) -> String {
+    // Most words have a space already where " OR " will stand.
+    let mut out = String::with_capacity(2 * raw.len());
+    for (place, token) in tokens.enumerate() {
+        if place > 0 {
+            out.push_str(connective(token.operator, default_operator));
+        }
+        let (before, after) = match token.kind {
+            TokenKind::Term => ("", ""),
+            TokenKind::Phrase => ("\"", "\""),
+            TokenKind::Prefix => ("", "*"),
+        };
+        out.extend([before, &token.text, after]);
+    }
+    out
+}
+
+fn connective(operator: Option<Operator>, default_operator: Connective) -> &'static str {
+    match (operator, default_operator) {
         (Some(Operator::Not), _) => " AND NOT ",
         (Some(Operator::Or), _) | (None, Connective::Or) => " OR ",
         (Some(Operator::And), _) | (None, Connective::And) => " AND ",

@@ -72,7 +72,7 @@ fn scanned_words(query: &Query, options: &MatchOptions<'_>) -> Vec<ExplainedWord
             Fate::Dropped(reason) => dropped_word(source, &reason, options.aliases),
             Fate::Kept(token) => {
                 first_token = false;
-                kept_word(source, &token, options)
+                kept_word(source, &token.into_owned(), options)
             }
         }
     };
@@ -142,21 +142,25 @@ fn operator_word(
     }
 }
 
-fn dropped_word(source: String, reason: &Reason, aliases: Option<&AliasTable>) -> ExplainedWord {
+fn dropped_word(
+    source: String,
+    reason: &Reason<'_>,
+    aliases: Option<&AliasTable>,
+) -> ExplainedWord {
     let (text, reason, detail) = match reason {
         Reason::OnlyPunctuation => ("", "only_punctuation", "only punctuation".to_owned()),
         Reason::EmptyPhrase => ("", "empty_phrase", "a phrase without text".to_owned()),
         Reason::TooShort(text) => (
-            text.as_str(),
+            &**text,
             "too_short",
             "too short: at most 2 UTF-16 units".to_owned(),
         ),
         Reason::Filler(text) => (
-            text.as_str(),
+            &**text,
             "filler",
             "operators count in upper case only".to_owned(),
         ),
-        Reason::StopWord(text) => (text.as_str(), "stop_word", stop_word_detail(text)),
+        Reason::StopWord(text) => (&**text, "stop_word", stop_word_detail(text)),
     };
     let detail = if aliases.is_some_and(|aliases| aliases.has_key(text)) {
         format!("dropped before aliases: {detail}")

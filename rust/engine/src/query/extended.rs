@@ -41,6 +41,7 @@ fn with_operators(query: &Query, aliases: Option<&AliasTable>) -> Result<MatchEx
     let mut groups = Vec::new();
     for word in scan(&query.raw).words {
         if let Fate::Kept(token) = word.fate {
+            let token = token.into_owned();
             groups.push((token.operator, stand_in(word.source, &token, aliases)));
         }
     }

@@ -12,7 +12,9 @@ pub mod stopwords;
 
 pub use alias::AliasTable;
 pub use ast::{Connective, Operator, Query, Token, TokenKind};
-pub use compile::{MatchOptions, Matching, compile_fts, compile_match, match_expression};
+pub use compile::{
+    MatchOptions, Matching, compile_fts, compile_fts_text, compile_match, match_expression,
+};
 pub use explain::{Explanation, explain};
 pub use expression::{MatchExpression, Phrase};
 pub use parse::parse;

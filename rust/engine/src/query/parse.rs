@@ -11,6 +11,8 @@
 //! Not supported on purpose: parentheses, column filters, NEAR and boosts. Their characters
 //! are stripped like any other punctuation. Parsing cannot fail: every text means something.
 
+use std::borrow::Cow;
+
 use super::ast::{Operator, Query, Token, TokenKind};
 use super::limits;
 use super::stopwords::is_stopword;
@@ -22,18 +24,15 @@ pub fn parse(text: &str) -> Result<Query> {
     limits::check_text(text)?;
     let raw = normalise(text);
     let scan = scan(&raw);
+    limits::check_tokens(scan.tokens().count())?;
     let has_operators = scan.has_operators;
-    let tokens: Vec<Token> = scan
-        .words
-        .into_iter()
-        .filter_map(|word| match word.fate {
-            Fate::Kept(token) => Some(token),
-            _ => None,
-        })
-        .collect();
-    limits::check_tokens(tokens.len())?;
+    let tokens = scan.words.into_iter().filter_map(|word| match word.fate {
+        Fate::Kept(token) => Some(token.into_owned()),
+        _ => None,
+    });
+    let tokens = tokens.collect();
     Ok(Query {
-        raw,
+        raw: raw.into_owned(),
         tokens,
         has_operators,
         groups: None,
@@ -49,24 +48,34 @@ pub struct Scan<'a> {
     pub has_operators: bool,
 }
 
+impl<'a> Scan<'a> {
+    /// The tokens of the query.
+    pub fn tokens(&self) -> impl Iterator<Item = &Token<Cow<'a, str>>> {
+        self.words.iter().filter_map(|word| match &word.fate {
+            Fate::Kept(token) => Some(token),
+            _ => None,
+        })
+    }
+}
+
 /// One word, phrase or operator of the text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Word<'a> {
     /// As it stands in the normalised text, a phrase without its quotes.
     pub source: &'a str,
     /// What became of it.
-    pub fate: Fate,
+    pub fate: Fate<'a>,
 }
 
 /// What the parser made of a word.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Fate {
+pub enum Fate<'a> {
     /// It is a token of the query.
-    Kept(Token),
+    Kept(Token<Cow<'a, str>>),
     /// It is an operator.
     Operator(Operator, OperatorFate),
     /// It is left out.
-    Dropped(Reason),
+    Dropped(Reason<'a>),
 }
 
 /// What an operator came to.
@@ -84,46 +93,52 @@ pub enum OperatorFate {
 
 /// Why a word is left out.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Reason {
+pub enum Reason<'a> {
     /// Only characters of the strip set.
     OnlyPunctuation,
     /// A phrase without text.
     EmptyPhrase,
     /// At most two UTF-16 units, in a bare query. Holds the cleaned text.
-    TooShort(String),
+    TooShort(Cow<'a, str>),
     /// A stop word, in a bare query. Holds the cleaned text.
-    StopWord(String),
+    StopWord(Cow<'a, str>),
     /// A lower-case `and`, `or` or `not`, in a bare query. Holds the cleaned text.
-    Filler(String),
+    Filler(Cow<'a, str>),
 }
 
 /// Read a normalised text word by word.
 pub fn scan(raw: &str) -> Scan<'_> {
     let mut scanner = Scanner {
-        words: Vec::new(),
+        words: Vec::with_capacity(raw.len() / LETTERS_A_WORD + 1),
         pending: None,
         has_operators: false,
     };
     let mut rest = raw;
-    while let Some(first) = rest.chars().next() {
-        if first == '"' {
-            let after = &rest[1..];
-            let end = after.find('"').unwrap_or(after.len());
-            scanner.phrase(&after[..end]);
-            rest = after.get(end + 1..).unwrap_or_default();
-        } else if whitespace::is_whitespace(first) {
-            rest = &rest[first.len_utf8()..];
-        } else {
-            let end = rest.find(is_word_end).unwrap_or(rest.len());
-            scanner.bare_word(&rest[..end]);
-            rest = &rest[end..];
+    while let Some(first) = rest.bytes().next() {
+        match first {
+            b'"' => {
+                let after = &rest[1..];
+                let end = after.find('"').unwrap_or(after.len());
+                scanner.phrase(&after[..end]);
+                rest = after.get(end + 1..).unwrap_or_default();
+            }
+            b' ' => rest = &rest[1..],
+            _ => {
+                let end = rest.bytes().position(is_word_end).unwrap_or(rest.len());
+                scanner.bare_word(&rest[..end]);
+                rest = &rest[end..];
+            }
         }
     }
     scanner.finish()
 }
 
-fn is_word_end(c: char) -> bool {
-    c == '"' || whitespace::is_whitespace(c)
+/// What a word takes in most texts, with the space after it.
+const LETTERS_A_WORD: usize = 5;
+
+/// The one white space there is in a normalised text is the space.
+fn is_word_end(byte: u8) -> bool {
+    matches!(byte, b'"' | b' ')
 }
 
 struct Scanner<'a> {
@@ -144,7 +159,8 @@ impl<'a> Scanner<'a> {
                 fate: Fate::Dropped(Reason::EmptyPhrase),
             });
         } else {
-            self.keep(source, TokenKind::Phrase, lower(text.to_owned()));
+            let text = Cow::Owned(lower(text.to_owned()));
+            self.keep(source, TokenKind::Phrase, text);
         }
     }
 
@@ -158,7 +174,7 @@ impl<'a> Scanner<'a> {
             self.words.push(Word { source, fate });
             return;
         }
-        let text = strip(source);
+        let text = cleaned(source);
         if text.is_empty() {
             self.settle(OperatorFate::Cleared);
             self.words.push(Word {
@@ -172,10 +188,10 @@ impl<'a> Scanner<'a> {
         } else {
             TokenKind::Term
         };
-        self.keep(source, kind, lower(text));
+        self.keep(source, kind, text);
     }
 
-    fn keep(&mut self, source: &'a str, kind: TokenKind, text: String) {
+    fn keep(&mut self, source: &'a str, kind: TokenKind, text: Cow<'a, str>) {
         let operator = self.settle(OperatorFate::Attached);
         self.words.push(Word {
             source,
@@ -214,9 +230,9 @@ impl Word<'_> {
             return;
         };
         let text = &mut token.text;
-        let reason = if matches!(text.as_str(), "and" | "or" | "not") {
+        let reason = if matches!(&**text, "and" | "or" | "not") {
             Reason::Filler
-        } else if utf16::len(text) <= 2 {
+        } else if is_short(text) {
             Reason::TooShort
         } else if is_stopword(text) {
             Reason::StopWord
@@ -227,16 +243,42 @@ impl Word<'_> {
     }
 }
 
-/// `source` without the characters that bare words lose wherever they stand.
-fn strip(source: &str) -> String {
-    let mut text = String::with_capacity(source.len());
-    for run in source.split(is_stripped) {
-        text.push_str(run);
-    }
-    text
+/// Whether a word has at most two UTF-16 units, of which none takes more than three bytes here.
+fn is_short(word: &str) -> bool {
+    word.len() <= 6 && utf16::len(word) <= 2
 }
 
-fn is_stripped(c: char) -> bool {
+/// `source` without the characters that bare words lose wherever they stand, in lower case.
+fn cleaned(source: &str) -> Cow<'_, str> {
+    if is_clean(source) {
+        return Cow::Borrowed(source);
+    }
+    let source = source.trim_matches(is_stripped);
+    if is_clean(source) {
+        return Cow::Borrowed(source);
+    }
+    let mut text = String::with_capacity(source.len());
+    text.extend(source.split(is_stripped));
+    Cow::Owned(lower(text))
+}
+
+/// Whether a word is clean as it stands. What is outside ASCII is not looked into.
+fn is_clean(word: &str) -> bool {
+    word.bytes().all(|byte| CLEAN[usize::from(byte)])
+}
+
+/// The bytes that clean words are made of.
+static CLEAN: [bool; 256] = {
+    let mut clean = [false; 256];
+    let mut byte = 0_u8;
+    while byte.is_ascii() {
+        clean[byte as usize] = !byte.is_ascii_uppercase() && !is_stripped(byte as char);
+        byte += 1;
+    }
+    clean
+};
+
+const fn is_stripped(c: char) -> bool {
     matches!(
         c,
         '*' | '('

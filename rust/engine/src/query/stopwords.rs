@@ -307,22 +307,30 @@ pub struct WordList {
     words: &'static [&'static str],
     /// Where the words that begin with each byte start, and where the last ones end.
     starts: [usize; 257],
+    /// How long the words that begin with each byte are: a bit for each length.
+    lengths: [u64; 256],
 }
 
 impl WordList {
     const fn new(words: &'static [&'static str]) -> Self {
         let mut starts = [0; 257];
+        let mut lengths = [0; 256];
         let mut place = 0;
         let mut byte = 0;
         while byte < 256 {
             starts[byte] = place;
             while place < words.len() && words[place].as_bytes()[0] as usize == byte {
+                lengths[byte] |= 1 << words[place].len();
                 place += 1;
             }
             byte += 1;
         }
         starts[256] = place;
-        Self { words, starts }
+        Self {
+            words,
+            starts,
+            lengths,
+        }
     }
 
     /// Whether the list holds `word`.
@@ -331,6 +339,10 @@ impl WordList {
             return false;
         };
         let first = usize::from(first);
+        // Most words end here.
+        if word.len() >= 64 || self.lengths[first] & (1 << word.len()) == 0 {
+            return false;
+        }
         self.words[self.starts[first]..self.starts[first + 1]].contains(&word)
     }
 

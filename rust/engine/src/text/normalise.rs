@@ -1,5 +1,7 @@
 //! Normalisation of query text (spec/normalise.md).
 
+use std::borrow::Cow;
+
 use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfc_quick};
 
 use super::whitespace::collapse_into;
@@ -8,14 +10,31 @@ use super::whitespace::collapse_into;
 ///
 /// The result need not be NFC: removing a zero-width character can bring a base and its mark
 /// together, and the specification does not normalise again.
-pub fn normalise(raw: &str) -> String {
+pub fn normalise(raw: &str) -> Cow<'_, str> {
+    if is_normal(raw) {
+        return Cow::Borrowed(raw);
+    }
     let mut out = String::with_capacity(raw.len());
     if raw.is_ascii() || is_nfc_quick(raw.chars()) == IsNormalized::Yes {
         collapse_into(&mut out, raw.chars().filter(|&c| !is_zero_width(c)));
     } else {
         collapse_into(&mut out, raw.nfc().filter(|&c| !is_zero_width(c)));
     }
-    out
+    Cow::Owned(out)
+}
+
+/// Whether `raw` is ASCII whose only white space is single spaces between words: most texts are.
+fn is_normal(raw: &str) -> bool {
+    let bytes = raw.as_bytes();
+    let pairs = bytes.iter().zip(bytes.iter().skip(1));
+    // Without an early end both loops work on many bytes at once.
+    let is_plain = |byte: &u8| byte.is_ascii() & !matches!(byte, b'\t'..=b'\r');
+    bytes.iter().fold(true, |all, byte| all & is_plain(byte))
+        && !pairs.fold(false, |any, (left, right)| {
+            any | ((*left == b' ') & (*right == b' '))
+        })
+        && !raw.starts_with(' ')
+        && !raw.ends_with(' ')
 }
 
 /// U+200B–U+200D and the byte order mark.
@@ -25,7 +44,7 @@ fn is_zero_width(c: char) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::normalise;
+    use super::*;
 
     #[test]
     fn composes_strips_and_collapses() {
@@ -38,6 +57,23 @@ mod tests {
             ("a\u{85}b", "a\u{85}b"),
         ] {
             assert_eq!(normalise(raw), expected, "{raw:?}");
+        }
+    }
+
+    #[test]
+    fn a_text_that_is_normal_already_is_not_copied() {
+        for (raw, borrowed) in [
+            ("a b", true),
+            ("a\u{1F}b", true),
+            ("a  b", false),
+            ("a b ", false),
+            ("a\tb", false),
+        ] {
+            assert_eq!(
+                matches!(normalise(raw), Cow::Borrowed(_)),
+                borrowed,
+                "{raw:?}"
+            );
         }
     }
 

@@ -1,0 +1,156 @@
+"""The graph of a store in figures, and the part of it around a node (spec/pipeline.md)."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from .errors import InvalidInputError
+from .pipeline import Store
+
+MOST = 10
+"""How many communities, and how many of the most linked nodes, are told."""
+
+Edge = tuple[str, str, str, float]
+"""Source, target, relation, strength."""
+
+
+class Community(NamedTuple):
+    """Nodes that belong together: the best linked of them, how many, and how much apart they are."""
+
+    id: int
+    node: str
+    nodes: int
+    isolation: float
+
+
+@dataclass(frozen=True, slots=True)
+class GraphFigures:
+    """What there is in a graph; edges are counted as the algorithms see them, without direction.
+
+    `components` are the sizes of parts of two nodes and more, the largest first, and
+    `communities` and `most_linked` the first of the largest; `grouped` counts all communities of
+    two nodes and more.
+    """
+
+    nodes: int
+    edges: int
+    types: Mapping[str, int]
+    relations: Mapping[str, int]
+    alone: int
+    mean_degree: float
+    components: Sequence[int]
+    grouped: int
+    communities: Sequence[Community]
+    most_linked: Sequence[tuple[str, int]]
+    stale: bool
+
+
+def figures_of(store: Store) -> GraphFigures:
+    """Count what there is in a store."""
+    result = store.query("all | select:key,type,degree,community,isolation")
+    rows: list[list[Any]] = result.rows or []
+    degrees = {row[0]: row[2] for row in rows}
+    edges = store._edges()  # noqa: SLF001 - of the same package
+    groups: dict[int, list[str]] = {}
+    isolation = {}
+    for key, _, _, community, apart in rows:
+        groups.setdefault(community, []).append(key)
+        isolation[community] = apart
+    communities = [
+        Community(number, _most_linked(keys, degrees)[0], len(keys), isolation[number])
+        for number, keys in groups.items()
+        if len(keys) > 1
+    ]
+    communities.sort(key=lambda one: (-one.nodes, one.node))
+    linked = [key for key in _most_linked(degrees, degrees) if degrees[key]]
+    return GraphFigures(
+        nodes=len(rows),
+        edges=sum(degrees.values()) // 2,
+        types=_counted(row[1] for row in rows),
+        relations=_counted(relation for _, _, relation, _ in edges),
+        alone=sum(not degree for degree in degrees.values()),
+        mean_degree=sum(degrees.values()) / len(rows) if rows else 0.0,
+        components=_components(edges),
+        grouped=len(communities),
+        communities=communities[:MOST],
+        most_linked=[(key, degrees[key]) for key in linked[:MOST]],
+        stale=result.stale,
+    )
+
+
+def _most_linked(keys: Iterable[str], degrees: Mapping[str, int]) -> list[str]:
+    return sorted(keys, key=lambda key: (-degrees[key], key))
+
+
+def _counted(words: Iterable[str]) -> dict[str, int]:
+    """Count words, the most frequent first, then by the alphabet."""
+    counts = Counter(words)
+    return {word: counts[word] for word in sorted(counts, key=lambda word: (-counts[word], word))}
+
+
+def _components(edges: Iterable[Edge]) -> list[int]:
+    """Give the sizes of the connected parts, the largest first."""
+    above: dict[str, str] = {}
+
+    def top(key: str) -> str:
+        while above.setdefault(key, key) != key:
+            above[key] = above[above[key]]
+            key = above[key]
+        return key
+
+    for source, target, _, _ in edges:
+        above[top(source)] = top(target)
+    return sorted(Counter(map(top, list(above))).values(), reverse=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Neighbourhood:
+    """The part of a graph around a node: hops from it by key, nearest first, and the edges between.
+
+    `left_out` counts nodes that are as near and not among them.
+    """
+
+    centre: str
+    hops: Mapping[str, int]
+    edges: Sequence[Edge]
+    left_out: int
+
+
+def neighbourhood_of(store: Store, key: str, *, hops: int, most: int) -> Neighbourhood:
+    """Give what is at most so many hops from a node, at most so many nodes.
+
+    The most strongly joined of a hop come first. Raises InvalidInputError for an unknown key.
+    """
+    edges = store._edges()  # noqa: SLF001
+    near: dict[str, dict[str, float]] = {}
+    for source, target, _, strength in edges:
+        for one, other in ((source, target), (target, source)):
+            strongest = near.setdefault(one, {})
+            strongest[other] = max(strength, strongest.get(other, 0.0))
+    if key not in near and not _is_node(store, key):
+        raise InvalidInputError(
+            f"there is no node {key!r}; `hedgerow query all --keys` lists what there is",
+            code="unknown_node",
+        )
+    found = {key: 0}
+    front, left_out = [key], 0
+    for hop in range(1, hops + 1):
+        reached: dict[str, float] = {}
+        for one in front:
+            for other, strength in near.get(one, {}).items():
+                if other not in found:
+                    reached[other] = max(strength, reached.get(other, 0.0))
+        ordered = sorted(reached, key=lambda other: (-reached[other], other))
+        front = ordered[: max(0, most - len(found))]
+        left_out += len(ordered) - len(front)
+        found |= dict.fromkeys(front, hop)
+    inside = [edge for edge in edges if edge[0] in found and edge[1] in found]
+    return Neighbourhood(key, found, inside, left_out)
+
+
+def _is_node(store: Store, key: str) -> bool:
+    quoted = key.replace("\\", "\\\\").replace('"', '\\"')
+    return bool(key) and bool(store.query(f'seed:"{quoted}"').keys)

@@ -1,0 +1,122 @@
+"""`hedgerow graph`: what joins the nodes of a store."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from hedgerow._graph import figures_of, neighbourhood_of
+
+from .output import write_json
+from .params import TEXT
+from .roots import RootCommand, json_option
+from .stores import OpenStore, open_store, store_options
+
+if TYPE_CHECKING:
+    from hedgerow._graph import Neighbourhood
+
+_LISTED = 1000
+
+
+@click.command("graph", cls=RootCommand, short_help="Show how memories are linked, or draw it.")
+@click.argument("key", type=TEXT, required=False)
+@click.option("--svg", metavar="FILE", type=TEXT, help="Draw what is around KEY.")
+@click.option(
+    "--hops",
+    type=click.IntRange(1, 10),
+    help="How far from KEY.  [default: 1; with --svg 2]",
+)
+@store_options
+@json_option
+def command(
+    *, key: str | None, svg: str | None, hops: int | None, as_json: bool, **where: Any
+) -> None:
+    """Count nodes, links and communities; with KEY, show what a memory is linked to.
+
+    \b
+      hedgerow graph
+      hedgerow graph findings/slugs.md --hops 2
+      hedgerow graph slugs --svg slugs.svg --root memory
+      hedgerow graph --db memory.db --json
+
+    In a root, KEY is a path, the name of a file or a title, and links that lead to no memory
+    are told. The drawing needs: pip install "hedgerow[graph]".
+    """
+    if key is None and (svg or hops):
+        raise click.UsageError("Give a KEY: --svg and --hops are for what is around one.")
+    if svg and Path(svg).suffix.lower() != ".svg":
+        raise click.UsageError(f"--svg writes SVG; give a file that ends in .svg, not {svg}.")
+    with open_store(**where) as opened:
+        if key is None:
+            _show_figures(opened, as_json=as_json)
+            return
+        name = opened.key(key)
+        if svg is not None:
+            _draw(opened, name, svg, hops or 2, as_json=as_json)
+            return
+        part = neighbourhood_of(opened.store, name, hops=hops or 1, most=_LISTED)
+        _show_part(opened, part, as_json=as_json)
+
+
+def _show_figures(opened: OpenStore, *, as_json: bool) -> None:
+    figures = figures_of(opened.store)
+    graph = None if opened.root is None else opened.root.graph()
+    if as_json:
+        value = {
+            **opened.told,
+            "nodes": figures.nodes,
+            "edges": figures.edges,
+            "types": figures.types,
+            "relations": figures.relations,
+            "alone": figures.alone,
+            "meanDegree": round(figures.mean_degree, 4),
+            "components": figures.components,
+            "communities": [community._asdict() for community in figures.communities],
+            "mostLinked": [{"key": key, "degree": n} for key, n in figures.most_linked],
+            "stale": figures.stale,
+        }
+        if graph is not None:
+            value["unresolved"] = [{"file": file, "link": to} for file, to in graph.unresolved]
+            value["skipped"] = [
+                {"path": skip.path, "line": skip.line, "code": skip.code, "reason": skip.reason}
+                for skip in graph.skips
+            ]
+        write_json(value)
+        return
+    from .graph_text import show_figures  # noqa: PLC0415 - brings rich, which --json does without
+
+    show_figures(opened.name, figures, graph)
+
+
+def _show_part(opened: OpenStore, part: Neighbourhood, *, as_json: bool) -> None:
+    missing = [] if opened.root is None else opened.root.graph().unresolved
+    unresolved = [to for file, to in missing if file == part.centre]
+    if as_json:
+        edges = [
+            {"source": source, "target": target, "rel": relation, "strength": strength}
+            for source, target, relation, strength in part.edges
+        ]
+        told = {"key": part.centre, "nodes": dict(part.hops), "edges": edges}
+        write_json({**opened.told, **told, "unresolved": unresolved, "leftOut": part.left_out})
+        return
+    from .graph_text import show_part  # noqa: PLC0415 - brings rich
+
+    show_part(part, unresolved)
+
+
+def _draw(opened: OpenStore, key: str, file: str, hops: int, *, as_json: bool) -> None:
+    from hedgerow._graph_svg import MOST_DRAWN, draw  # noqa: PLC0415 - needs an extra
+
+    part = neighbourhood_of(opened.store, key, hops=hops, most=MOST_DRAWN)
+    rows = opened.store.query("all | select:key,type,weight").rows or []
+    facts = {str(row[0]): (str(row[1]), float(row[2])) for row in rows}
+    Path(file).write_text(draw(part, facts), encoding="utf-8", newline="\n")
+    if as_json:
+        told = {"key": key, "svg": file, "nodes": len(part.hops), "leftOut": part.left_out}
+        write_json({**opened.told, **told})
+        return
+    from .graph_text import show_drawn  # noqa: PLC0415 - brings rich
+
+    show_drawn(part, file)

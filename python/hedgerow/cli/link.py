@@ -1,0 +1,119 @@
+"""`hedgerow link` and `hedgerow visit`: what joins nodes, and who was there."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from .output import plural, visible, write_json
+from .params import TEXT
+from .roots import RootCommand, json_option
+from .stores import OpenStore, open_store, store_options, time_option
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+@click.command("link", cls=RootCommand, short_help="Join two memories, or part them.")
+@click.argument("a", type=TEXT)
+@click.argument("b", type=TEXT)
+@click.option(
+    "--strength",
+    type=click.FloatRange(0, 1, min_open=True),
+    default=1.0,
+    show_default=True,
+    help="How strong the link is, above 0.",
+)
+@click.option(
+    "--rel", metavar="NAME", type=TEXT, help="The relation.  [default: related; with --db: link]"
+)
+@click.option("--remove", is_flag=True, help="Remove the link of this relation.")
+@store_options
+@json_option
+def link(  # noqa: PLR0913 - one argument for each option
+    *,
+    a: str,
+    b: str,
+    strength: float,
+    rel: str | None,
+    remove: bool,
+    as_json: bool,
+    **where: Any,
+) -> None:
+    """Join A to B: in a root by a line in the front matter of A, with --db by an edge.
+
+    \b
+      hedgerow link findings/slugs.md decisions/2025-02-no-pellets.md
+      hedgerow link slugs "No pellets" --rel supersedes --strength 0.8
+      hedgerow link slugs compost --remove
+      hedgerow link btree lock --strength 0.5 --db memory.db
+
+    In a root, A and B are paths, names of files, or titles, as in [[name]], and nothing else
+    in the file of A changes. A link of the same relation is replaced.
+    """
+    with open_store(**where) as opened:
+        relation = rel or ("link" if opened.root is None else "related")
+        ends = opened.key(a), opened.key(b)
+        changed = (
+            _remove(opened, *ends, relation)
+            if remove
+            else _put(opened, *ends, strength, rel=relation)
+        )
+        told = {"a": ends[0], "b": ends[1], "rel": relation}
+        if as_json:
+            act = {"removed": changed} if remove else {"strength": strength}
+            write_json({**opened.told, **told, **act})
+            return
+        names = f"{visible(ends[0])} to {visible(ends[1])} ({visible(relation)})"
+        if remove:
+            click.echo(f"Unlinked {names}." if changed else f"There was no link {names}.")
+            return
+        click.echo(f"Linked {names}, strength {strength:g}.")
+
+
+def _put(opened: OpenStore, a: str, b: str, strength: float, *, rel: str) -> bool:
+    (opened.root or opened.store).link(a, b, strength, rel)
+    return True
+
+
+def _remove(opened: OpenStore, a: str, b: str, rel: str) -> bool:
+    return (opened.root or opened.store).unlink(a, b, rel)
+
+
+@click.command("visit", cls=RootCommand, short_help="Note that an agent visited memories.")
+@click.argument("agent", type=TEXT)
+@click.argument("keys", metavar="KEY...", type=TEXT, nargs=-1, required=True)
+@time_option("--at", "When it was there")
+@click.option(
+    "--outcome",
+    type=click.Choice(["processed", "modified", "skipped", "failed"]),
+    default="processed",
+    show_default=True,
+    help="How it went; a failed visit counts for no filter.",
+)
+@store_options
+@json_option
+def visit(
+    *, agent: str, keys: Sequence[str], at: int, outcome: Any, as_json: bool, **where: Any
+) -> None:
+    """Note that AGENT visited each KEY, for `visited:`, `not-visited:` and `recency`.
+
+    \b
+      hedgerow visit linker findings/slugs.md compost
+      hedgerow visit linker btree --at 2026-04-18T09:30Z --db memory.db
+      hedgerow visit linker $(hedgerow query not-visited:linker,7d --keys)
+
+    All of them are noted, or none. In a root, a KEY is a path, the name of a file or a title;
+    visits are not in the files, and deleting `.hedgerow/` forgets them.
+    """
+    if not agent.strip():
+        raise click.UsageError("AGENT must not be empty; give the name of an agent.")
+    with open_store(**where) as opened:
+        visited = [opened.key(key) for key in keys]
+        opened.store._visit_many(agent, [(key, at) for key in visited], outcome)  # noqa: SLF001
+        if as_json:
+            told = {"agent": agent, "at": at, "outcome": outcome, "keys": visited}
+            write_json({**opened.told, **told})
+            return
+        click.echo(f"Noted {plural(len(visited), 'visit')} of {visible(agent)}.")

@@ -1,0 +1,129 @@
+"""`hedgerow query`: the nodes that a pipeline selects."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from hedgerow import PipelineError, parse_pipeline
+
+from .output import write_json
+from .params import TEXT
+from .roots import RootCommand
+from .stores import open_store, store_options, time_option
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from hedgerow import Pipeline, QueryResult
+
+SHOWN = ("type", "weight", "timestamp")
+"""What is shown of each node, where the pipeline does not say."""
+
+
+@click.command("query", cls=RootCommand, short_help="Select memories by a pipeline.")
+@click.argument("words", metavar="[PIPELINE] [TERMS]...", type=TEXT, nargs=-1)
+@click.option(
+    "-p",
+    "--stage",
+    "stages",
+    metavar="STAGE",
+    type=TEXT,
+    multiple=True,
+    help="A stage of the pipeline, in its place; may be repeated. All words are terms then.",
+)
+@store_options
+@time_option("--now", "What `age:`, `visited:` and priorities take for the present time")
+@click.option("--explain", is_flag=True, help="Show what each stage did.")
+@click.option("--keys", "only_keys", is_flag=True, help="Write the keys alone, one a line.")
+@click.option("--json", "as_json", is_flag=True, help="Write the result as JSON.")
+def command(  # noqa: PLR0913 - one argument for each option
+    *,
+    words: Sequence[str],
+    stages: Sequence[str],
+    now: int,
+    explain: bool,
+    only_keys: bool,
+    as_json: bool,
+    **where: Any,
+) -> None:
+    """Select memories of a root, or nodes of the store --db, by a pipeline.
+
+    \b
+      hedgerow query 'all | type:decision | age:<30d | sort:priority | limit:20'
+      hedgerow query 'search:"lock ordering" | spread,max_hops=2' --root memory
+      hedgerow query -p 'weight:>0.5' -p sort:timestamp -p limit:20 --db memory.db
+      hedgerow query 'spread | limit:10' btree lock --db memory.db
+      hedgerow query 'all | degree:0' --keys | xargs -n1 echo
+
+    A pipeline is stages with bars between. Put it in single quotes, for the shell knows | and
+    < too. TERMS are what it begins with where it has no generator: nodes that have them in
+    their key, or else in what they say. `count` gives a number, `select:type,weight` a table
+    of these columns. All stages are in spec/pipeline.md. Finding nothing is no error.
+    """
+    text, terms = _asked(words, stages)
+    if only_keys and (as_json or explain):
+        raise click.UsageError("--keys writes keys alone; leave --json and --explain out.")
+    with open_store(**where) as opened:
+        pipeline = parse_pipeline(text, terms=terms, types=opened.store.types)
+        wanted, shown = _with_columns(pipeline, opened.store.types)
+        result = opened.query(pipeline if only_keys else wanted, now=now, explain=explain)
+        if as_json:
+            value = {"pipeline": str(pipeline), **opened.told, "now": now}
+            write_json(value | _as_json(result, shown=shown, explain=explain))
+            return
+        from .query_text import show, show_keys, show_notices  # noqa: PLC0415 - brings rich
+
+        show_notices(result)
+        if only_keys:
+            show_keys(result)
+            return
+        whole = opened.store.query("all | count").count or 0
+        show(result, now, whole=whole, shown=shown, explain=explain)
+
+
+def _asked(words: Sequence[str], stages: Sequence[str]) -> tuple[str, Sequence[str]]:
+    """Give the pipeline and the terms."""
+    if stages:
+        return " | ".join(stages), words
+    if not words:
+        raise click.UsageError("Give a pipeline, as in 'all | limit:10', or its stages with -p.")
+    return words[0], words[1:]
+
+
+def _with_columns(pipeline: Pipeline, types: Sequence[str]) -> tuple[Pipeline, bool]:
+    """Add the columns that are shown, and say so; not to a pipeline that says what to show."""
+    try:
+        return parse_pipeline(f"{pipeline} | select:{','.join(SHOWN)}", types=types), True
+    except PipelineError:
+        # It ends in `count` or `select`, or one stage more is one too many.
+        return pipeline, False
+
+
+def _as_json(result: QueryResult, *, shown: bool, explain: bool) -> dict[str, Any]:
+    if result.count is not None:
+        value: dict[str, Any] = {"count": result.count}
+    else:
+        columns, rows = result.columns or [], result.rows or [[] for _ in result.keys]
+        value = {
+            "count": len(result),
+            "results": [
+                {"key": key, "score": score, **dict(zip(columns, row, strict=True))}
+                for key, score, row in zip(result.keys, result.scores, rows, strict=True)
+            ],
+        }
+    value |= {"pairs": result.pairs, "warnings": result.warnings, "stale": result.stale}
+    if explain:
+        stages = result.stages[:-1] if shown else result.stages
+        value["stages"] = [
+            {
+                "name": stage.name,
+                "rows_in": stage.rows_in,
+                "rows_out": stage.rows_out,
+                "candidates": stage.candidates,
+                "ms": round(stage.ms, 3),
+            }
+            for stage in stages
+        ]
+    return value

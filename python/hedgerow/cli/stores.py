@@ -1,0 +1,124 @@
+"""What the commands on nodes share: which store they mean, and the time it is to them."""
+
+from __future__ import annotations
+
+import os
+import re
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from hedgerow import IndexFileError, Store, parse_question_date
+
+from .params import TEXT
+from .progress import progress_bar
+from .roots import NO_ROOT, open_root, root_option
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from hedgerow import MemoryRoot, QueryResult
+
+    F = TypeVar("F", bound=Callable[..., Any])
+
+_SECONDS = re.compile(r"-?\d{1,12}\Z")
+
+
+@dataclass(frozen=True, slots=True)
+class OpenStore:
+    """The store that is meant: that of a file, or that of a memory root.
+
+    `told` says which in JSON, and `name` to a person. With `sync` a root is brought up to date.
+    """
+
+    store: Store
+    root: MemoryRoot | None
+    told: dict[str, str]
+
+    @property
+    def name(self) -> str:
+        """The file or the folder."""
+        return next(iter(self.told.values()))
+
+    def query(
+        self,
+        pipeline: Any,
+        *,
+        now: int,
+        terms: Sequence[str] | None = None,
+        explain: bool = False,
+    ) -> QueryResult:
+        """Run a pipeline; in a root `search` finds what a recall would."""
+        if self.root is None:
+            return self.store.query(pipeline, now=now, terms=terms, explain=explain)
+        return self.root.query(pipeline, now=now, terms=terms, explain=explain)
+
+    def key(self, name: str) -> str:
+        """Give the key that a name means: in a root also the name or title of a file."""
+        return name if self.root is None else self.root.resolve(name)
+
+
+def store_options(command: F) -> F:
+    """Add `--db` and `--root`, which a command hands on to `open_store`."""
+    db = click.option("--db", metavar="FILE", type=TEXT, help="The file of a store.")
+    return db(root_option(command))
+
+
+def time_option(name: str, what: str) -> Callable[[F], F]:
+    """Add an option that takes a time and gives Unix seconds, the present ones without it."""
+    return click.option(
+        name,
+        metavar="TIME",
+        type=TEXT,
+        callback=_seconds,
+        help=f"{what}: 2026-04-18, 2026-04-18T09:30Z, or Unix seconds.  [default: now]",
+    )
+
+
+@contextmanager
+def open_store(
+    db: str | None,
+    root: Sequence[str] = (),
+    target_url: str | None = None,
+    remote_url: str | None = None,
+) -> Iterator[OpenStore]:
+    """Open the store that is meant, which must be there; without a name, the nearest root's."""
+    if db is None:
+        with open_root(root, target_url, remote_url, NO_ROOT) as memory:
+            with progress_bar("Reading") as progress:
+                store = memory.store(progress=progress)
+            yield OpenStore(store, memory, {"root": str(memory.path)})
+        return
+    if root:
+        raise click.UsageError(
+            "--db and --root exclude each other: the file of a store, or a root."
+        )
+    if not os.path.lexists(db):
+        raise IndexFileError(
+            f"there is no store at {db}; make one in Python with hedgerow.Store.open, or name a "
+            "memory root with --root DIR",
+            code="index_not_found",
+        )
+    with Store.open(db) as store:
+        yield OpenStore(store, None, {"db": db})
+
+
+def _seconds(context: click.Context, param: click.Parameter, given: str | None) -> int:
+    if given is None:
+        return int(time.time())
+    text = given.strip()
+    if _SECONDS.match(text):
+        return int(text)
+    found = parse_question_date(text)
+    if found is None:
+        raise click.BadParameter(
+            f"{given!r} is no time; write a date as in 2026-04-18, a date and time as in "
+            "2026-04-18T09:30Z, or Unix seconds",
+            context,
+            param,
+        )
+    return int(found.timestamp())

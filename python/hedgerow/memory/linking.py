@@ -1,0 +1,116 @@
+"""Links that are written into front matter, and taken out of it (spec/memory.md, "Edits")."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+from hedgerow._checks import checked_text
+from hedgerow.errors import HedgerowError, InvalidInputError
+
+from . import edit
+from .derived import Derived
+from .links import RELATIONS, STATED, Names, links_in_fields
+from .lock import locked
+from .node_state import NodeState
+
+OWN_FIELDS = frozenset(
+    [
+        "type",
+        "title",
+        "tags",
+        "summary",
+        "description",
+        "source",
+        "provenance",
+        "created_at",
+        "updated_at",
+        "date",
+        "confidence",
+        "review",
+        "weight",
+        "category",
+        "emotion",
+        "last_replayed",
+        "replay_interval",
+        "topic",
+        "recall_topic",
+        "link",
+    ]
+)
+"""Fields that mean something else, so that no relation can have their name."""
+
+_RELATION = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,63}\Z")
+_IN_BRACKETS = re.compile(r"[^\[\]|#]+\.md\Z")
+
+
+def link(  # noqa: PLR0913 - what a link is made of
+    derived: Derived, state: NodeState, a: str, b: str, *, strength: float, relation: str
+) -> str:
+    """Write a link from `a` to `b` into the front matter of `a`; give its path."""
+    _check(a, b, relation)
+    is_number = isinstance(strength, int | float) and not isinstance(strength, bool)
+    if not is_number or not 0 < strength <= 1:
+        raise InvalidInputError(
+            f"the strength must be above 0 and at most 1, not {strength!r}", code="invalid_edge"
+        )
+    name = f"[[{b[:-3]}]]" if _IN_BRACKETS.match(b) else b
+    if relation not in RELATIONS and not name.startswith("[["):
+        raise InvalidInputError(
+            f"the name of {b!r} cannot stand in [[ ]]; use one of the relations "
+            f"{', '.join(RELATIONS)}",
+            code="invalid_edge",
+        )
+    item: Any = name if strength == STATED else {"to": name, "strength": float(strength)}
+    leads = _leads_to(state, a, b, relation)
+    with locked(derived.lock):
+        edit.change_items(
+            derived.source_root / a,
+            relation,
+            add=[item],
+            drop=lambda old: old != item and leads(old),
+        )
+    return a
+
+
+def unlink(derived: Derived, state: NodeState, a: str, b: str, *, relation: str) -> bool:
+    """Take the links of a relation to `b` out of the front matter of `a`; tell if there were any."""
+    _check(a, b, relation)
+    leads = _leads_to(state, a, b, relation)
+    with locked(derived.lock):
+        removed = edit.change_items(derived.source_root / a, relation, drop=leads)
+    names = _names(state)
+    in_text = [one for one in state.records[a].links if one.relation == "link"]
+    if not removed and any(names.find(one, a) == b for one in in_text):
+        raise HedgerowError(
+            f"the link from {a} to {b} stands in the text of {a}; remove it there",
+            code="invalid_edge",
+        )
+    return removed
+
+
+def _check(a: str, b: str, relation: str) -> None:
+    if a == b:
+        raise InvalidInputError(f"the memory {a!r} cannot be linked to itself", code="invalid_edge")
+    if not _RELATION.match(checked_text(relation, "rel")) or relation in OWN_FIELDS:
+        raise InvalidInputError(
+            f"the relation must be a key of front matter that has no other meaning, as in "
+            f"{', '.join(RELATIONS)}; not {relation!r}",
+            code="invalid_edge",
+        )
+
+
+def _leads_to(state: NodeState, a: str, b: str, relation: str) -> Callable[[Any], bool]:
+    """Give what tells whether an item of a relation of `a` is a link to `b`."""
+    names = _names(state)
+
+    def leads(item: Any) -> bool:
+        links, _ = links_in_fields({relation: [item]})
+        return any(names.find(one, a) == b for one in links)
+
+    return leads
+
+
+def _names(state: NodeState) -> Names:
+    return Names(state.titles())

@@ -1,0 +1,201 @@
+"""What a memory links to, and which file a link means (spec/memory.md, "Links").
+
+Links stand in the text, as `[[name]]` or as Markdown links to a file, and in the front matter.
+"""
+
+from __future__ import annotations
+
+import functools
+import posixpath
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+from urllib.parse import unquote
+
+from .sections import folded
+
+if TYPE_CHECKING:
+    from markdown_it import MarkdownIt
+    from markdown_it.token import Token
+
+RELATIONS = ("related", "links", "supersedes", "derived_from", "conflicts_with")
+"""Keys of front matter whose values are paths or names; under other keys only `[[name]]` links."""
+
+IN_TEXT = 0.7
+STATED = 1.0
+"""How strong a link is that stands in the text, and one in the front matter."""
+
+_MAY_LINK = re.compile(r"\[\[|\]\(|\]\[|\]:")
+_WIKILINK = re.compile(r"\[\[([^\[\]|#\n]*)(?:#[^\[\]|\n]*)?(?:\|[^\[\]\n]*)?\]\]")
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:|//")
+_NO_TEXT = "\0"
+
+
+class Link(NamedTuple):
+    """One link as it is written; `is_path` says that it counts from the folder of its file."""
+
+    target: str
+    relation: str
+    strength: float
+    is_path: bool = False
+
+
+def links_in_text(text: str) -> list[Link]:
+    """Give the links of a Markdown text, in order; those in code and comments are none."""
+    if not _MAY_LINK.search(text):
+        return []
+    links: list[Link] = []
+    for block in _parser().parse(text):
+        if block.type == "inline":
+            links.extend(_links_of(block.children or ()))
+    return links
+
+
+def _links_of(tokens: Iterable[Token]) -> Iterator[Link]:
+    written = []
+    for token in tokens:
+        if token.type == "link_open":
+            target = _local_file(str(token.attrs.get("href", "")))
+            if target:
+                yield Link(target, "link", IN_TEXT, is_path=True)
+        # An escaped bar stands for itself in a table; other escapes make no link.
+        is_text = token.type == "text" or (token.type == "text_special" and token.content == "|")
+        written.append(token.content if is_text else _NO_TEXT * (token.nesting == 0))
+    for name in wikilinks("".join(written)):
+        yield Link(name, "link", IN_TEXT)
+
+
+def wikilinks(text: str) -> list[str]:
+    """Give what the `[[name#heading|alias]]` of a text name; one to a heading alone names nothing."""
+    names = (found[1].strip() for found in _WIKILINK.finditer(text))
+    return [name for name in names if name and _NO_TEXT not in name]
+
+
+def _local_file(href: str) -> str | None:
+    """Give the Markdown file that a link leads to, decoded; None for any other."""
+    if _SCHEME.match(href):
+        return None
+    path = unquote(re.split("[?#]", href, maxsplit=1)[0])
+    return path if path.lower().endswith(".md") else None
+
+
+@functools.cache
+def _parser() -> MarkdownIt:
+    from markdown_it import MarkdownIt  # noqa: PLC0415 - slow to import
+
+    # Unjoined, an escaped bracket can be told from a bracket.
+    return MarkdownIt("commonmark").disable("text_join")
+
+
+def links_in_fields(fields: Mapping[str, Any]) -> tuple[list[Link], list[str]]:
+    """Give the links of front matter, and what is wrong with some."""
+    links: list[Link] = []
+    problems: list[str] = []
+    for key, value in fields.items():
+        for item in _items(value):
+            strength = STATED
+            if isinstance(item, Mapping) and (key in RELATIONS or "to" in item):
+                item, strength, problem = _weighted(item)  # noqa: PLW2901
+                if problem:
+                    problems.append(f"{key}: {problem}")
+            if not isinstance(item, str):
+                continue
+            names = wikilinks(item)
+            if not names and key in RELATIONS and item.strip() and not _SCHEME.match(item):
+                names = [item.strip()]
+            links.extend(Link(name, key, strength) for name in names)
+    return links, problems
+
+
+def _items(value: Any) -> Iterator[Any]:
+    """Give the items of a value; YAML reads an unquoted `[[name]]` as a list in a list."""
+    if not isinstance(value, list):
+        yield value
+        return
+    for item in value:
+        if isinstance(item, list) and len(item) == 1 and isinstance(item[0], str):
+            yield f"[[{item[0]}]]"
+        else:
+            yield item
+
+
+def _weighted(item: Mapping[Any, Any]) -> tuple[Any, float, str]:
+    """Give the target and the strength of `{to: NAME, strength: S}`, and what is wrong."""
+    strength = item.get("strength", STATED)
+    is_number = isinstance(strength, int | float) and not isinstance(strength, bool)
+    if not isinstance(item.get("to"), str):
+        return None, STATED, "a link with a strength is written {to: NAME, strength: 0.5}"
+    if not is_number or not 0 < strength <= 1:
+        problem = f"strength must be above 0 and at most 1, not {strength!r}; {STATED} is used"
+        return item["to"], STATED, problem
+    return item["to"], float(strength), ""
+
+
+class Names:
+    """Which file each name means: made of the titles of all files by their paths."""
+
+    def __init__(self, titles: Mapping[str, str]) -> None:
+        self._paths = frozenset(titles)
+        self._by_name: dict[str, list[str]] = {}
+        self._by_title: dict[str, list[str]] = {}
+        for path in sorted(titles):
+            self._by_name.setdefault(_stem(posixpath.basename(path)), []).append(path)
+            if titles[path]:
+                self._by_title.setdefault(folded(titles[path]), []).append(path)
+
+    def find(self, link: Link, source: str) -> str | None:
+        """Give the file that a link in the file `source` means; None when there is none.
+
+        A path, from the folder of the file or the root; else a name of a file, perhaps with
+        folders before it; else a title. Of several the nearest folder counts, then the alphabet.
+        """
+        folder = posixpath.dirname(source)
+        if link.target.startswith("/"):
+            candidates = [link.target.lstrip("/")]
+        else:
+            candidates = [posixpath.join(folder, link.target)]
+            if not link.is_path:
+                candidates.insert(0, link.target)
+        for path in map(posixpath.normpath, candidates):
+            for whole in (path, f"{path}.md"):
+                if whole in self._paths:
+                    return whole
+        if link.is_path:
+            return None
+        named = self._by_name.get(_stem(posixpath.basename(link.target)), [])
+        ending = f"/{_stem(link.target.lstrip('/'))}"
+        found = [path for path in named if f"/{_stem(path)}".endswith(ending)]
+        found = found or self._by_title.get(folded(link.target), [])
+        return min(found, key=lambda path: (_steps(folder, path), path)) if found else None
+
+
+def _stem(path: str) -> str:
+    return path.casefold().removesuffix(".md")
+
+
+def _steps(folder: str, path: str) -> int:
+    """Count the folders up and down from one folder to that of a file."""
+    here = folder.split("/") if folder else []
+    there = path.split("/")[:-1]
+    common = 0
+    for one, other in zip(here, there, strict=False):
+        if one != other:
+            break
+        common += 1
+    return len(here) + len(there) - 2 * common
+
+
+def resolved(
+    links: Sequence[Link], source: str, names: Names
+) -> tuple[dict[tuple[str, str], float], list[str]]:
+    """Give the strongest link to each file by (path, relation), and the targets without a file."""
+    edges: dict[tuple[str, str], float] = {}
+    missing = []
+    for link in links:
+        path = names.find(link, source)
+        if path is None:
+            missing.append(link.target)
+        elif path != source:
+            edge = (path, link.relation)
+            edges[edge] = max(link.strength, edges.get(edge, 0.0))
+    return edges, missing

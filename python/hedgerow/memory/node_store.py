@@ -1,0 +1,118 @@
+"""The store of a root, open: its files as nodes, queried and visited (spec/memory.md, "The store")."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable
+from difflib import get_close_matches
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from hedgerow._checks import checked_text
+from hedgerow.errors import IndexFileError, InvalidInputError
+from hedgerow.pipeline import QueryResult, Store
+
+from .config import Config
+from .derived import Derived
+from .links import STATED, Link, Names
+from .node_state import StateCache
+from .node_sync import current_state, sync_nodes
+from .results import RootGraph
+
+if TYPE_CHECKING:
+    from hedgerow.ingest.run import Progress
+    from hedgerow.pipeline import Pipeline
+
+    from .node_state import NodeState
+
+Leg = Literal["bm25", "semantic"]
+Legs = Callable[[str, Leg], list[str] | None]
+VisitOutcome = Literal["processed", "modified", "skipped", "failed"]
+
+
+class NodeStore:
+    """The store of one root, which may be deleted and made anew at any time."""
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+        self._opening = threading.Lock()
+        self._store: Store | None = None
+        self._file: tuple[int, int] | None = None
+        self._cache = StateCache()
+
+    def query(  # noqa: PLR0913 - what a query depends on
+        self,
+        config: Config,
+        pipeline: str | Iterable[str] | Pipeline,
+        *,
+        now: int | None,
+        terms: Iterable[str] | None,
+        legs: Legs,
+        explain: bool,
+        sync: bool,
+    ) -> QueryResult:
+        """Run a pipeline, after bringing the store up to date with `sync`."""
+        store = self.open(config, sync=sync)
+        return store.query(pipeline, now=now, terms=terms, legs=legs, explain=explain)
+
+    def visit(self, config: Config, agent: str, key: str, at: int, outcome: VisitOutcome) -> None:
+        """Note a visit, which is kept in the store alone."""
+        state = self.state(config, sync=True)
+        self._opened(Derived.of(config)).visit(agent, key_of(state, key), at, outcome)
+
+    def graph(self, config: Config, *, sync: bool) -> RootGraph:
+        """Give all edges, and the links that lead nowhere."""
+        state = self.state(config, sync=sync)
+        edges = self._opened(Derived.of(config))._edges()  # noqa: SLF001 - of the same package
+        _, unresolved = state.edges()
+        return RootGraph(tuple(edges), tuple(unresolved), tuple(state.skips()))
+
+    def open(self, config: Config, *, sync: bool, progress: Progress | None = None) -> Store:
+        """Give the open store, up to date with `sync`."""
+        self.state(config, sync=sync, progress=progress)
+        return self._opened(Derived.of(config))
+
+    def close(self) -> None:
+        """Close the store; the next call opens it again."""
+        with self._opening:
+            if self._store is not None:
+                self._store.close()
+            self._store = self._file = None
+
+    def state(self, config: Config, *, sync: bool, progress: Progress | None = None) -> NodeState:
+        """Give what is known of the files, up to date with `sync`."""
+        derived = Derived.of(config)
+        if not sync:
+            state = current_state(derived, self._cache)
+            if state is None:
+                raise IndexFileError(
+                    f"{self._root} has no store yet; leave out --no-sync (sync=False) once",
+                    code="index_not_found",
+                )
+            return state
+        return sync_nodes(derived, self._cache, progress)
+
+    def _opened(self, derived: Derived) -> Store:
+        """Give the open store, opened again when its file was deleted and made anew."""
+        status = derived.store.stat()
+        identity = (status.st_dev, status.st_ino)
+        with self._opening:
+            if self._store is None or self._file != identity:
+                if self._store is not None:
+                    self._store.close()
+                self._store = Store.open(derived.store)
+                self._file = identity
+            return self._store
+
+
+def key_of(state: NodeState, name: str) -> str:
+    """Give the file that a path, a name or a title means, as in `[[name]]`."""
+    titles = state.titles()
+    found = Names(titles).find(Link(checked_text(name, "key"), "", STATED), "")
+    if found is not None:
+        return found
+    near = get_close_matches(name, titles, 1)
+    hint = f"did you mean {near[0]!r}?" if near else "`hedgerow query all` lists what there is"
+    raise InvalidInputError(
+        f"there is no memory {name!r} in this root; {hint}", code="unknown_node"
+    )

@@ -1,0 +1,187 @@
+"""`hedgerow query` on the file of a store: what it prints, and how it is wrong to use it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+import hedgerow as hr
+from hedgerow.cli import cli
+
+DAY = 86_400
+NOW = 1_800_000_000
+
+
+def run(*args: str) -> Result:
+    result = CliRunner().invoke(cli, list(args))
+    assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
+    return result
+
+
+def ok(*args: str) -> str:
+    result = run(*args)
+    assert (result.exit_code, result.stderr) == (0, ""), result.stderr
+    return result.stdout
+
+
+def failed(exit_code: int, *args: str) -> str:
+    result = run(*args)
+    assert (result.exit_code, result.stdout) == (exit_code, "")
+    return result.stderr
+
+
+def lines(text: str) -> list[str]:
+    return [line.rstrip() for line in text.splitlines()]
+
+
+@pytest.fixture
+def db(tmp_path: Path) -> str:
+    """A store of three nodes: btree - lock - lock/order."""
+    file = str(tmp_path / "memory.db")
+    with hr.Store.open(file) as store:
+        store.upsert(
+            [
+                hr.Node("btree", content="keeps hot nodes pinned", updated_at=NOW - 3 * DAY),
+                hr.Node("lock", type="episodic", weight=0.25, updated_at=NOW - 90),
+                hr.Node("lock/order", content="always in order", updated_at=NOW + 2 * DAY),
+            ]
+        )
+        store.link("btree", "lock", 0.8)
+        store.link("lock", "lock/order", 0.5)
+    return file
+
+
+def query(db: str, *args: str) -> Any:
+    return json.loads(ok("query", *args, "--db", db, "--now", str(NOW), "--json"))
+
+
+def test_a_table_shows_key_score_type_weight_and_age(db: str) -> None:
+    assert lines(ok("query", "all", "--db", db, "--now", str(NOW))) == [
+        "key          score  type      weight  age",
+        "btree       1.0000  semantic     0.7   3d",
+        "lock        1.0000  episodic    0.25   1m",
+        "lock/order  1.0000  semantic     0.7  -2d",
+        "3 nodes.",
+    ]
+
+
+def test_count_is_a_number_and_select_a_table_of_its_columns(db: str) -> None:
+    assert ok("query", "all | type:episodic | count", "--db", db) == "1\n"
+    text = ok("query", "all | limit:1 | select:degree,key,timestamp,provenance", "--db", db)
+    assert lines(text) == [
+        "degree  key    timestamp         provenance",
+        "     1  btree  2027-01-12 08:00  manual",
+        "1 node.",
+    ]
+
+
+def test_finding_nothing_is_said_and_no_error(db: str) -> None:
+    assert ok("query", "all | weight:>0.9", "--db", db) == "No nodes, of 3.\n"
+    assert ok("query", "all | weight:>0.9", "--db", db, "--keys") == ""
+
+
+def test_keys_alone_are_for_pipes(db: str) -> None:
+    assert ok("query", "all | sort:key desc", "--db", db, "--keys") == "lock/order\nlock\nbtree\n"
+
+
+def test_stages_and_terms(db: str) -> None:
+    by_stages = query(db, "-p", "spread", "-p", "limit:2", "lock")
+    assert by_stages == query(db, "spread | limit:2", "lock")
+    assert by_stages["pipeline"] == "match:lock | spread | limit:2"
+    assert [one["key"] for one in by_stages["results"]] == ["lock/order", "btree"]
+
+
+def test_json_has_all_there_is(db: str) -> None:
+    value = query(db, "all | type:episodic | limit:1", "--explain")
+    stages = value.pop("stages")
+    assert value == {
+        "pipeline": "all | type:episodic | limit:1",
+        "db": db,
+        "now": NOW,
+        "count": 1,
+        "results": [
+            {
+                "key": "lock",
+                "score": 1.0,
+                "type": "episodic",
+                "weight": 0.25,
+                "timestamp": NOW - 90,
+            }
+        ],
+        "pairs": [],
+        "warnings": [],
+        "stale": False,
+    }
+    assert [stage["name"] for stage in stages] == ["all", "type:episodic", "limit:1"]
+    assert {"rows_in", "rows_out", "candidates", "ms"} < set(stages[0])
+    selected = query(db, "all | limit:1 | select:degree")
+    assert selected["results"] == [{"key": "btree", "score": 1.0, "degree": 1}]
+    assert query(db, "all | count")["count"] == 3
+
+
+def test_explain_shows_every_stage_and_none_that_was_not_asked_for(db: str) -> None:
+    told = lines(ok("query", "all | limit:2", "--db", db, "--explain"))
+    assert [line.split()[0] for line in told[told.index("") + 1 :]] == ["stage", "all", "limit:2"]
+
+
+def test_a_pipeline_at_its_limit_still_runs(db: str) -> None:
+    whole = " | ".join(["all", *["limit:9"] * 31])
+    assert ok("query", whole, "--db", db).splitlines()[0].split() == ["key", "score"]
+
+
+def test_what_is_missing_is_said_on_stderr(db: str) -> None:
+    result = run("query", "search:order", "--db", db, "--keys")
+    assert (result.exit_code, result.stdout) == (0, "lock/order\n")
+    assert result.stderr == (
+        "Warning: search: mode=auto has no embedder and searches by words alone\n"
+    )
+
+
+def test_a_pipeline_that_cannot_be_read_is_wrong_usage_and_shows_the_place(db: str) -> None:
+    assert failed(2, "query", "all | tpye:episodic", "--db", db) == (
+        'Error: there is no stage "tpye"; did you mean "type"?\n'
+        "  all | tpye:episodic\n"
+        "        ^^^^\n"
+    )
+    told = json.loads(failed(2, "query", "all | tpye:episodic", "--db", db, "--json"))["error"]
+    assert told.pop("message").startswith('there is no stage "tpye"')
+    assert told == {
+        "code": "invalid_pipeline",
+        "kind": "UnknownStage",
+        "stage": 1,
+        "start": 6,
+        "end": 10,
+        "suggestion": "type",
+    }
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        ([], "Give a pipeline, as in 'all | limit:10', or its stages with -p."),
+        (["all", "--keys", "--json"], "--keys writes keys alone; leave --json and --explain out."),
+        (["all | count", "--keys"], "--keys has no keys after `count`; leave one of them out."),
+        (["all", "--now", "soon"], "'soon' is no time; write a date as in 2026-04-18"),
+        (["all", "a"], "terms make a set, and so does this"),
+    ],
+)
+def test_wrong_usage(db: str, args: list[str], message: str) -> None:
+    assert message in failed(2, "query", *args, "--db", db)
+
+
+def test_there_must_be_a_store(tmp_path: Path) -> None:
+    message = failed(1, "query", "all", "--db", str(tmp_path / "none.db"))
+    assert "there is no store at" in message
+    assert not (tmp_path / "none.db").exists()
+
+
+@pytest.mark.parametrize(
+    ("time", "seconds"), [("1970-01-02", DAY), ("1970-01-01T01:00Z", 3600), ("-5", -5)]
+)
+def test_now_takes_dates_and_seconds(db: str, time: str, seconds: int) -> None:
+    value = json.loads(ok("query", "all", "--db", db, f"--now={time}", "--json"))
+    assert value["now"] == seconds

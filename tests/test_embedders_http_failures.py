@@ -1,0 +1,224 @@
+"""What an embedder over HTTP tries again, and what it refuses."""
+
+from __future__ import annotations
+
+import math
+import socket
+from email.utils import formatdate
+from itertools import pairwise
+from time import monotonic, time
+from typing import Any
+
+import pytest
+
+import hedgerow as hr
+from embedder_servers import (
+    ollama,
+    openai,
+    refused,
+    rows,
+    vector_of,
+)
+from hedgerow.embedders import (
+    OllamaEmbedder,
+)
+from local_server import LocalServer, Reply
+
+# Tries
+
+
+@pytest.mark.usefixtures("no_waiting")
+@pytest.mark.parametrize(
+    "reply",
+    [
+        Reply({"error": "busy"}, 429),
+        Reply({"error": "busy"}, 429, {"Retry-After": "0"}),
+        Reply(b"<html>", 500, {"Content-Type": "text/html"}),
+        Reply(b"", 503, {"Retry-After": "soon"}),
+        Reply(hang_up=True),
+    ],
+)
+def test_what_may_pass_is_tried_again(server: LocalServer, reply: Reply) -> None:
+    server.replies = [reply, reply]
+    assert rows(openai(server).embed(["oak"])) == [vector_of("oak")]
+    assert len(server.requests) == 3
+    assert server.bodies[0] == server.bodies[2]
+
+
+@pytest.mark.usefixtures("no_waiting")
+@pytest.mark.parametrize("retry_after", ["1", "date"])
+def test_a_wait_that_the_server_asks_for_is_waited(server: LocalServer, retry_after: str) -> None:
+    # A date has whole seconds: the wait is between one and two.
+    header = formatdate(time() + 2, usegmt=True) if retry_after == "date" else retry_after
+    server.replies = [Reply({}, 429, {"Retry-After": header})]
+    openai(server).embed(["oak"])
+    first, second = (request.at for request in server.requests)
+    assert 0.9 < second - first < 2.5
+
+
+def test_waits_grow(server: LocalServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("hedgerow._endpoint.FIRST_WAIT", 0.1)
+    server.replies = [Reply({}, 500)] * 3
+    openai(server, retries=3).embed(["oak"])
+    waits = [second.at - first.at for first, second in pairwise(server.requests)]
+    assert all(
+        least <= wait < least + 0.4 for least, wait in zip((0.1, 0.2, 0.4), waits, strict=True)
+    )
+
+
+def test_a_server_that_asks_for_too_long_is_not_waited_for(server: LocalServer) -> None:
+    embedder = openai(server)
+    server.answer = lambda _: Reply({"error": "quota"}, 429, {"Retry-After": "3600"})
+    error = refused(lambda: embedder.embed(["oak"]))
+    assert error.code == "endpoint_refused"
+    assert str(error) == (
+        f"{server.url}/v1/embeddings answered 429 Too Many Requests (quota) and asks to wait "
+        "3600 s; send less, or raise retries"
+    )
+    assert len(server.requests) == 1
+
+
+def test_a_timeout_is_not_tried_again(server: LocalServer) -> None:
+    embedder = openai(server, timeout=0.2)
+    server.replies = [Reply(wait=1.0)]
+    start = monotonic()
+    error = refused(lambda: embedder.embed(["oak"]))
+    assert monotonic() - start < 0.9
+    assert error.code == "endpoint_unreachable"
+    assert str(error) == (
+        f"{server.url}/v1/embeddings did not answer within 0.2 s; raise timeout, or send less"
+    )
+    assert len(server.requests) == 1
+
+
+@pytest.mark.usefixtures("no_waiting")
+def test_nobody_there() -> None:
+    with socket.socket() as reserved:
+        reserved.bind(("127.0.0.1", 0))
+        url = f"http://127.0.0.1:{reserved.getsockname()[1]}"
+        error = refused(lambda: OllamaEmbedder("m", base_url=url).embed(["oak"]))
+    assert error.code == "endpoint_unreachable"
+    assert str(error).startswith(f"{url}/api/embed could not be reached (ConnectError: ")
+    assert str(error).endswith("); check that the server runs there (tried 3 times)")
+
+
+# Answers
+
+
+@pytest.mark.usefixtures("no_waiting")
+@pytest.mark.parametrize(
+    ("reply", "message"),
+    [
+        (
+            Reply({"error": 'model "small" not found, try pulling it first'}, 404),
+            'answered 404 Not Found (model "small" not found, try pulling it first); check '
+            "base_url and the model",
+        ),
+        (
+            Reply({"error": {"message": "no\n  such\x07 key", "type": "auth"}}, 401),
+            "answered 401 Unauthorized (no such key); check the API key",
+        ),
+        (
+            Reply({"detail": [{"loc": "input"}]}, 422),
+            "answered 422 Unprocessable Entity; check the model and the options, or lower "
+            "batch_size",
+        ),
+        (
+            Reply(b"<html>a page</html>", 418, {"Content-Type": "text/html"}),
+            "answered 418 I'm a Teapot; look into the log of the server",
+        ),
+        (
+            Reply(b"x" * 400, 400, {"Content-Type": "text/plain"}),
+            f"answered 400 Bad Request ({'x' * 300}…); check the model and the options",
+        ),
+        (
+            Reply(b"", 301, {"Location": "http://elsewhere/"}),
+            "answered 301 Moved Permanently; redirects are not followed, so set base_url to "
+            "where it moved",
+        ),
+        (
+            Reply({"message": "out of memory"}, 500),
+            "answered 500 Internal Server Error (out of memory); look into the log of the server "
+            "(tried 3 times)",
+        ),
+    ],
+)
+def test_refusals(server: LocalServer, reply: Reply, message: str) -> None:
+    embedder = openai(server)
+    server.answer = lambda _: reply
+    error = refused(lambda: embedder.embed(["oak"]))
+    assert type(error) is hr.HedgerowError
+    assert error.code == "endpoint_refused"
+    # The reason phrases of a few statuses differ between versions of Python.
+    said = str(error).replace("Unprocessable Content", "Unprocessable Entity")
+    assert said.lower() == f"{server.url}/v1/embeddings {message}".lower()
+
+
+FITS = "; check that it serves a model of this kind"
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        (b"{", "answered with something that is not JSON; check base_url"),
+        (b"[" * 100_000, "answered with something that is not JSON; check base_url"),
+        (b"\xff", "answered with something that is not JSON; check base_url"),
+        ([], "answered without a list of embeddings" + FITS),
+        ({"embeddings": None}, "answered without a list of embeddings" + FITS),
+        ({"embeddings": [[1]]}, "answered with 1 embeddings for 2 texts" + FITS),
+        (
+            {"embeddings": [[1], ["1"]]},
+            "answered with something other than a list of numbers for texts[2]" + FITS,
+        ),
+        (
+            {"embeddings": [[1], [None]]},
+            "answered with something other than a list of numbers for texts[2]" + FITS,
+        ),
+        (
+            {"embeddings": [1, 2]},
+            "answered with something other than a list of numbers for texts[0]" + FITS,
+        ),
+        ({"embeddings": [[], []]}, "answered with an empty embedding for texts[0]" + FITS),
+        (
+            {"embeddings": [[1.0, 2.0], [1.0]]},
+            "answered with 1 dimensions for texts[2], and 2 for others" + FITS,
+        ),
+        (
+            {"embeddings": [[1], [math.nan]]},
+            "answered with a number that is not finite for texts[2]" + FITS,
+        ),
+        (
+            {"embeddings": [[1], [1e300]]},
+            "answered with a number that is not finite for texts[2]" + FITS,
+        ),
+    ],
+)
+def test_answers_that_do_not_fit(server: LocalServer, body: Any, message: str) -> None:
+    server.replies = [Reply(body)]
+    error = refused(lambda: ollama(server).embed(["oak", "", "elm"]))
+    assert type(error) is hr.HedgerowError
+    assert error.code == "bad_answer"
+    assert str(error) == f"{server.url}/api/embed {message}"
+    assert len(server.requests) == 1
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        "text",
+        [1, 2],
+        [{"embedding": [1], "index": 0}, {"embedding": [1], "index": 0}],
+        [{"embedding": [1], "index": 1}, {"embedding": [1], "index": 2}],
+    ],
+)
+def test_openai_answers_that_do_not_fit(server: LocalServer, data: Any) -> None:
+    server.replies = [Reply({"data": data})]
+    error = refused(lambda: openai(server).embed(["a", "b"]))
+    assert error.code == "bad_answer"
+    assert "answered without a list of embeddings; check" in str(error)
+
+
+def test_dimensions_that_change_from_batch_to_batch(server: LocalServer) -> None:
+    server.replies = [Reply({"embeddings": [[1, 2]]}), Reply({"embeddings": [[1, 2, 3]]})]
+    error = refused(lambda: ollama(server, batch_size=1).embed(["a", "b"]))
+    assert "answered with 3 dimensions for texts[1], and 2 for others" in str(error)

@@ -1,0 +1,165 @@
+"""Which links a memory has, and which file each of them means."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hedgerow.memory.links import (
+    Link,
+    Names,
+    links_in_fields,
+    links_in_text,
+    resolved,
+    wikilinks,
+)
+
+
+def targets(text: str) -> list[tuple[str, bool]]:
+    return [(link.target, link.is_path) for link in links_in_text(text)]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("see [[slugs]]", [("slugs", False)]),
+        (
+            "[[slugs|the slugs]] and [[garden/frogs#Pond]]",
+            [("slugs", False), ("garden/frogs", False)],
+        ),
+        ("[[ spaced name ]]", [("spaced name", False)]),
+        ("[[#Heading]] and [[]] and [[ ]]", []),
+        ("| [[a\\|b]] |", [("a", False)]),
+        ("[[a b_c_d]] *and [[e]]*", [("a b_c_d", False), ("e", False)]),
+        ("- item [[in list]]\n\n> [[quoted]]", [("in list", False), ("quoted", False)]),
+        ("[x](frogs.md)", [("frogs.md", True)]),
+        ("[x](../ops/on%20call.md#who)", [("../ops/on call.md", True)]),
+        ("[x](<a b.md>)", [("a b.md", True)]),
+        ("[x][1]\n\n[1]: deep/er.md 'title'", [("deep/er.md", True)]),
+        ("[x](FROGS.MD?raw=1)", [("FROGS.MD", True)]),
+        ("[x](https://a.b/c.md) [y](//a/b.md) [z](mailto:a.md) [i](a.png)", []),
+        ("![picture](a.md)", []),
+        ("`[[code]]` and ``[x](a.md)``", []),
+        ("```\n[[fenced]]\n[x](a.md)\n```", []),
+        ("    [[indented code]]", []),
+        ("<!-- [[comment]] -->\n\na <!-- [[inline]] --> b", []),
+        (r"\[\[escaped]] and [\[half]]", []),
+        ("[[two\nlines]]", []),
+        ("no links at all", []),
+    ],
+)
+def test_links_in_text(text: str, expected: list[tuple[str, bool]]) -> None:
+    assert targets(text) == expected
+
+
+def test_links_in_text_are_weaker_than_stated_ones() -> None:
+    assert links_in_text("[[a]]") == [Link("a", "link", 0.7)]
+    assert links_in_fields({"related": "a"})[0] == [Link("a", "related", 1.0)]
+
+
+@pytest.mark.parametrize(
+    ("fields", "expected"),
+    [
+        ({"related": ["a", "[[b|B]]"]}, [("a", "related", 1.0), ("b", "related", 1.0)]),
+        ({"supersedes": "old/plan.md"}, [("old/plan.md", "supersedes", 1.0)]),
+        ({"people": ["[[asha]]", "tom"]}, [("asha", "people", 1.0)]),
+        ({"related": [["slugs"]]}, [("slugs", "related", 1.0)]),
+        ({"related": [{"to": "a", "strength": 0.25}]}, [("a", "related", 0.25)]),
+        ({"people": [{"to": "[[asha]]", "strength": 1}]}, [("asha", "people", 1.0)]),
+        ({"links": ["https://example.org/a.md", "", 7, None]}, []),
+        ({"title": "about [[a]]", "tags": ["x"]}, [("a", "title", 1.0)]),
+        ({"when": "2026-01-01", "n": 3, "nested": {"a": "[[b]]"}}, []),
+    ],
+)
+def test_links_in_front_matter(
+    fields: dict[str, Any], expected: list[tuple[str, str, float]]
+) -> None:
+    links, problems = links_in_fields(fields)
+    assert [link[:3] for link in links] == expected
+    assert problems == []
+
+
+@pytest.mark.parametrize(
+    ("item", "problem"),
+    [
+        ({"strength": 0.5}, "a link with a strength is written {to: NAME, strength: 0.5}"),
+        ({"to": "a", "strength": 2}, "strength must be above 0 and at most 1, not 2; 1.0 is used"),
+        ({"to": "a", "strength": "x"}, "strength must be above 0 and at most 1, not 'x'"),
+    ],
+)
+def test_a_strength_that_is_none_is_told(item: dict[str, Any], problem: str) -> None:
+    _, [told] = links_in_fields({"related": [item]})
+    assert told.startswith(f"related: {problem}")
+
+
+FILES = {
+    "about.md": "About this garden",
+    "garden/slugs.md": "Slugs",
+    "garden/pond/frogs.md": "Frogs",
+    "archive/slugs.md": "Old slugs",
+    "archive/frogs.md": "",
+    "a.b.md": "",
+}
+
+
+@pytest.mark.parametrize(
+    ("target", "source", "found"),
+    [
+        ("garden/slugs", "about.md", "garden/slugs.md"),
+        ("garden/slugs.md", "about.md", "garden/slugs.md"),
+        ("/archive/slugs", "garden/slugs.md", "archive/slugs.md"),
+        ("pond/frogs", "garden/slugs.md", "garden/pond/frogs.md"),
+        ("./pond/frogs", "garden/slugs.md", "garden/pond/frogs.md"),
+        ("pond/FROGS", "about.md", "garden/pond/frogs.md"),
+        ("Slugs", "garden/pond/frogs.md", "garden/slugs.md"),
+        ("slugs", "archive/frogs.md", "archive/slugs.md"),
+        ("frogs", "about.md", "archive/frogs.md"),
+        ("frogs", "garden/slugs.md", "garden/pond/frogs.md"),
+        ("about this  GARDEN", "archive/frogs.md", "about.md"),
+        ("a.b", "about.md", "a.b.md"),
+        ("nowhere", "about.md", None),
+        ("arden/slugs", "about.md", None),
+    ],
+)
+def test_which_file_a_name_means(target: str, source: str, found: str | None) -> None:
+    assert Names(FILES).find(Link(target, "link", 1.0), source) == found
+
+
+@pytest.mark.parametrize(
+    ("target", "source", "found"),
+    [
+        ("pond/frogs.md", "garden/slugs.md", "garden/pond/frogs.md"),
+        ("../about.md", "garden/slugs.md", "about.md"),
+        ("/about.md", "garden/slugs.md", "about.md"),
+        ("about.md", "garden/slugs.md", None),
+        ("../../about.md", "garden/slugs.md", None),
+    ],
+)
+def test_a_markdown_link_counts_from_its_folder(
+    target: str, source: str, found: str | None
+) -> None:
+    assert Names(FILES).find(Link(target, "link", 1.0, is_path=True), source) == found
+
+
+def test_of_several_links_the_strongest_counts_and_one_to_itself_does_not() -> None:
+    links = [Link("slugs", "link", 0.7), Link("slugs", "link", 0.9), Link("about", "link", 0.7)]
+    edges, missing = resolved([*links, Link("x", "link", 0.7)], "about.md", Names(FILES))
+    assert edges == {("archive/slugs.md", "link"): 0.9}
+    assert missing == ["x"]
+
+
+@given(st.text(alphabet="[]|#\\`*_()<>! \nab.md-", max_size=60))
+def test_any_text_has_links_that_are_names(text: str) -> None:
+    for link in links_in_text(text):
+        assert link.target.strip()
+        assert not set(link.target) & set("\n\0")
+
+
+@given(st.text(max_size=40))
+def test_wikilinks_name_what_stands_in_them(name: str) -> None:
+    [*found] = wikilinks(f"a [[{name}]] b")
+    plain = not set(name) & set("[]|#\n\0")
+    assert found == [name.strip()] if plain and name.strip() else True
