@@ -316,7 +316,7 @@ impl PyIndex {
         };
         let vectors = match self.index.vectors() {
             Vectors::Exact => String::new(),
-            vectors => format!(", vectors='{}'", vectors.as_str()),
+            Vectors::Hnsw => format!(", vectors='{}'", Vectors::Hnsw.as_str()),
         };
         Ok(match self.path() {
             None => {

@@ -191,6 +191,10 @@ mod tests {
         row(if id == SECOND { "p-1" } else { id })
     }
 
+    #[allow(
+        clippy::unnecessary_wraps,
+        reason = "as reading from an index may fail"
+    )]
     fn read(row: i64, _: &'static str) -> Result<Hit> {
         let row = usize::try_from(row).unwrap();
         Ok(hit(IDS.get(row).unwrap_or(&SECOND)))

@@ -117,6 +117,10 @@ mod tests {
     use crate::index::Chunk;
     use crate::index::session::RankedRow;
 
+    #[allow(
+        clippy::unnecessary_wraps,
+        reason = "as reading from an index may fail"
+    )]
     fn read(row: i64, _: &'static str) -> Result<Hit> {
         Ok(Hit {
             id: row.to_string(),
