@@ -9,7 +9,13 @@ WHEEL_OPTIONS := $(if $(filter Linux,$(shell uname)),--zig --compatibility manyl
 
 ENGINE := Cargo.toml Cargo.lock $(shell find rust/engine rust/python -name '*.rs' -o -name Cargo.toml)
 
-.PHONY: help try test test-extras lint wheels fuzz clean prerequisites
+# What `make bench` makes up, a folder of real texts to search as well, and more options of
+# benches/compare.py: make bench BENCH_SIZES="1000 1000000" BENCH_OPTIONS="--json figures.json"
+BENCH_SIZES ?= 1000 10000 100000
+BENCH_DATA ?=
+BENCH_OPTIONS ?=
+
+.PHONY: help try test test-extras bench bench-engine lint wheels fuzz clean prerequisites
 
 help: ## list what make can do
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1	/p' Makefile
@@ -31,6 +37,20 @@ test-extras: .venv/engine-built ## adapters and integrations with the real libra
 	.venv-extras/bin/python -m pip install --quiet --group extras-test
 	PYTHONPATH=python HF_HUB_OFFLINE=1 .venv-extras/bin/python -m pytest -W default --confcutdir=tests/extras tests/extras
 
+# An environment of its own here too: the peers are large, and their versions are pinned.
+bench: .venv/engine-built .venv-bench/peers-installed ## hedgerow beside its peers, a quarter of an hour: benches/README.md
+	PYTHONPATH=python .venv-bench/bin/python benches/compare.py --sizes $(BENCH_SIZES) \
+		$(if $(BENCH_DATA),--data "$(BENCH_DATA)") $(BENCH_OPTIONS)
+
+bench-engine: prerequisites ## the engine by itself, without Python
+	cargo bench --package hedgerow-engine --locked
+
+.venv-bench/peers-installed: benches/requirements.txt | prerequisites
+	$(PYTHON) -m venv .venv-bench
+	.venv-bench/bin/python -m pip install --quiet --upgrade pip
+	.venv-bench/bin/python -m pip install --quiet --requirement benches/requirements.txt
+	@touch $@
+
 lint: .venv/engine-built ## everything that is checked without being run
 	cargo fmt --check
 	$(BIN)/ruff check
@@ -49,7 +69,7 @@ fuzz: prerequisites ## a minute of fuzzing; needs: cargo install cargo-fuzz
 	RUSTC_BOOTSTRAP=1 cargo fuzz run --fuzz-dir rust/fuzz compile_match -- -max_total_time=60
 
 clean: ## remove all that make made
-	rm -rf .venv .venv-extras .try target wheelhouse rust/fuzz/target
+	rm -rf .venv .venv-extras .venv-bench .try target wheelhouse rust/fuzz/target
 
 prerequisites:
 	@PYTHON="$(PYTHON)" sh scripts/prerequisites.sh

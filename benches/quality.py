@@ -54,7 +54,7 @@ def main() -> None:
         figures = "".join(f"{outcome.measures[name]:11.4f}" for name in evaluation.MEASURES)
         name = " ".join(part for part in way if part)
         print(f"{name:24}{figures}{outcome.seconds:11.2f}")
-    if len(sys.argv) > 2:  # noqa: PLR2004 - after the folder
+    if len(sys.argv) > 2:
         draw(outcomes, sys.argv[2])
 
 

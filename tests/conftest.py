@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import gzip
+import json
 import os
 from collections.abc import Iterator
+from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings
 
@@ -26,3 +30,23 @@ def server() -> Iterator[LocalServer]:
 def no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tries follow each other without the usual pauses; what a server asks for is still waited."""
     monkeypatch.setattr("hedgerow._endpoint.FIRST_WAIT", 0.001)
+
+
+@pytest.fixture
+def collection(tmp_path: Path) -> Path:
+    """A folder of documents, queries and judgements with ready-made vectors, as benches take it."""
+    documents = [
+        {"id": "a", "path": "a.md", "title": "Winter", "content": "Hedgehogs sleep all day long."},
+        {"id": "b", "path": "b.md", "title": "", "content": "Frogs do too, in winter mud."},
+    ]
+    queries = [{"id": "1", "text": "hedgehogs"}, {"id": "2", "text": "toads"}]
+    folder = tmp_path / "collection"
+    folder.mkdir()
+    for name, lines in [("corpus", documents), ("queries", queries)]:
+        packed = gzip.compress("\n".join(map(json.dumps, lines)).encode())
+        (folder / f"{name}.jsonl.gz").write_bytes(packed)
+    qrels = b"query-id\tcorpus-id\tscore\n1\ta\t1\n2\tb\t1\n"
+    (folder / "qrels.tsv.gz").write_bytes(gzip.compress(qrels))
+    for name in ("emb_docs", "emb_queries"):
+        np.save(folder / f"{name}.npy", np.eye(2, dtype=np.float16))
+    return folder

@@ -1,12 +1,9 @@
 """The benches run; what they measure is judged by nobody here."""
 
-import gzip
-import json
 import runpy
 import sys
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 BENCHES = Path(__file__).parents[1] / "benches"
@@ -16,8 +13,6 @@ BENCHES = Path(__file__).parents[1] / "benches"
 @pytest.mark.parametrize(
     ("bench", "arguments", "printed"),
     [
-        ("query.py", ["1"], "compile_many, target='match'"),
-        ("index.py", ["200"], "search, top 60, p50 ms"),
         ("pipeline.py", ["300"], "match:word77 | limit:10"),
         ("memory.py", ["50"], "recall, check for changes included"),
     ],
@@ -29,21 +24,9 @@ def test_a_bench_runs(bench, arguments, printed, monkeypatch, capsys):
 
 
 @pytest.mark.skipif(not BENCHES.exists(), reason="a source distribution has no benches")
-def test_the_bench_of_quality_runs(tmp_path, monkeypatch, capsys):
-    documents = [
-        {"id": "a", "path": "a.md", "title": "Winter", "content": "Hedgehogs sleep."},
-        {"id": "b", "path": "b.md", "title": "", "content": "Frogs do too."},
-    ]
-    queries = [{"id": "1", "text": "hedgehogs"}, {"id": "2", "text": "toads"}]
-    for name, lines in [("corpus", documents), ("queries", queries)]:
-        packed = gzip.compress("\n".join(map(json.dumps, lines)).encode())
-        (tmp_path / f"{name}.jsonl.gz").write_bytes(packed)
-    qrels = b"query-id\tcorpus-id\tscore\n1\ta\t1\n2\tb\t1\n"
-    (tmp_path / "qrels.tsv.gz").write_bytes(gzip.compress(qrels))
-    for name in ("emb_docs", "emb_queries"):
-        np.save(tmp_path / f"{name}.npy", np.eye(2, dtype=np.float16))
+def test_the_bench_of_quality_runs(collection, tmp_path, monkeypatch, capsys):
     chart = tmp_path / "chart.svg"
-    monkeypatch.setattr(sys, "argv", ["quality.py", str(tmp_path), str(chart)])
+    monkeypatch.setattr(sys, "argv", ["quality.py", str(collection), str(chart)])
     runpy.run_path(str(BENCHES / "quality.py"), run_name="__main__")
     lines = [line.split() for line in capsys.readouterr().out.splitlines()[2:]]
     assert [" ".join(line[:-4]) for line in lines] == [

@@ -25,6 +25,7 @@ _Matching = Literal["spec", "extended"]
 _Vector = Buffer | Sequence[float]
 _Tokenizer = Literal["porter unicode61", "unicode61", "trigram"]
 _Ranking = Literal["auto", "memory", "fts5"]
+_Vectors = Literal["exact", "hnsw"]
 
 @final
 class Token:
@@ -181,12 +182,14 @@ class Index:
         tokenizer: _Tokenizer = "porter unicode61",
         read_only: bool = False,
         ranking: _Ranking = "auto",
+        vectors: _Vectors = "exact",
     ) -> Index: ...
     @staticmethod
     def in_memory(
         dimensions: int | None = None,
         tokenizer: _Tokenizer = "porter unicode61",
         ranking: _Ranking = "auto",
+        vectors: _Vectors = "exact",
     ) -> Index: ...
     @property
     def path(self) -> Path | None: ...
@@ -239,6 +242,7 @@ class Index:
         tokenizer: _Tokenizer,
         read_only: bool,
         ranking: _Ranking,
+        vectors: _Vectors,
     ) -> Index: ...
 
 _Category = Literal["core", "general", "technical", "observation", "task"]
@@ -544,6 +548,7 @@ class SearchOptions:
         cls,
         mode: str,
         candidate_k: int,
+        wanted: int,
         reranks: bool | None,
         skip_retry_ladder: bool,
         filters: Filters | _FiltersMapping | None,

@@ -74,7 +74,9 @@ class IndexStats:
     `schema_version` the version of its tables, `sqlite_version` the SQLite that reads it.
     `dimensions` and `embedder` say what the vectors are, None where that is not known; `vectors`
     counts the chunks that have one, and `vector_bytes` is the memory in which this handle keeps
-    them: 0 before they are first searched. `ranking_bytes` is the memory with which it ranks by
+    them: 0 before they are first searched. `vector_recall` is what part of the nearest vectors an
+    approximate search finds of a sample (1.0 is all), None while searches compare all of them.
+    `ranking_bytes` is the memory with which it ranks by
     BM25: 0 as long as FTS5 does.
     """
 
@@ -88,6 +90,7 @@ class IndexStats:
     embedder: str | None
     vectors: int
     vector_bytes: int
+    vector_recall: float | None
     ranking_bytes: int
 
 

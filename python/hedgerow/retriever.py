@@ -314,12 +314,23 @@ class Retriever:
         reranks = None if self.reranker is None and rerank else rerank and head > 0
         # More than a machine can count is as good as all.
         longest = min(checked_count(candidate_k, "candidate_k"), sys.maxsize)
+        # A reranker may drop all that it sees; then those behind move up.
+        best = min(checked_count(top_k, "top_k"), sys.maxsize)
+        wanted = best + (head if reranks else 0)
         return Request(
             queries=queries,
             dates=dates,
-            options=SearchOptions(mode, longest, reranks, skip_retry_ladder, filters, group_by),
+            options=SearchOptions(
+                mode,
+                longest,
+                min(wanted, sys.maxsize),
+                reranks,
+                skip_retry_ladder,
+                filters,
+                group_by,
+            ),
             embeds=mode != "bm25",
-            top_k=min(checked_count(top_k, "top_k"), sys.maxsize),
+            top_k=best,
             rerank_top_n=min(head, sys.maxsize),
             threads=threads,
         )

@@ -146,6 +146,7 @@ fn run(index: &Index, case: &Value) -> Found {
         mode,
         embedding,
         candidate_k: usize::try_from(candidate_k).unwrap(),
+        wanted: usize::MAX,
         reranker,
         skip_retry_ladder: request["skipRetryLadder"].as_bool().unwrap_or(false),
         filters: &filters,

@@ -58,6 +58,7 @@ fn request<'a>(query: &'a str, embedding: Embedding<'a>, filters: &'a Filters) -
         mode: Mode::Auto,
         embedding,
         candidate_k: 60,
+        wanted: usize::MAX,
         reranker: Reranker::Absent,
         skip_retry_ladder: false,
         filters,

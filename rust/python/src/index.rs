@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use hedgerow_engine::ErrorCode;
-use hedgerow_engine::index::{self, Index, Ranking};
+use hedgerow_engine::index::{self, Index, Methods, Ranking, Vectors};
 use hedgerow_engine::query::MatchOptions;
 use hedgerow_engine::text::tokenizer::TokenizerKind;
 use pyo3::prelude::*;
@@ -38,7 +38,14 @@ pub struct PyIndex {
     dimensions: Option<usize>,
 }
 
-type OpenArguments = (PathBuf, Option<usize>, &'static str, bool, &'static str);
+type OpenArguments = (
+    PathBuf,
+    Option<usize>,
+    &'static str,
+    bool,
+    &'static str,
+    &'static str,
+);
 
 #[pymethods]
 impl PyIndex {
@@ -51,12 +58,18 @@ impl PyIndex {
     /// write, and needs a file that exists. `ranking` says who ranks by BM25, with the same
     /// results (spec/index.md, "Ranking in memory"): "memory", many times as fast, for about 60 MB
     /// in 100,000 chunks of 80 words; "fts5", without that memory; or "auto", memory from the second
-    /// search on where it takes at most 1 GiB.
+    /// search on where it takes at most 1 GiB. `vectors` says how the nearest are found: "exact",
+    /// by comparing all, or "hnsw", by a graph in memory that may miss some, for a million of
+    /// them (spec/index.md, "Approximate search").
     ///
-    /// Raises InvalidInputError for an unknown or another tokenizer, an unknown ranking and for
-    /// dimensions that are not the file's, IndexFileError for a file that cannot be used.
+    /// Raises InvalidInputError for an unknown or another tokenizer, an unknown ranking or way to
+    /// find vectors and for dimensions that are not the file's, IndexFileError for a file that
+    /// cannot be used.
     #[staticmethod]
-    #[pyo3(signature = (path, *, dimensions=None, tokenizer="porter unicode61", read_only=false, ranking="auto"))]
+    #[pyo3(
+        signature = (path, *, dimensions=None, tokenizer="porter unicode61", read_only=false, ranking="auto", vectors="exact")
+    )]
+    #[allow(clippy::too_many_arguments, reason = "keyword arguments in Python")]
     fn open(
         py: Python<'_>,
         path: PathBuf,
@@ -64,6 +77,7 @@ impl PyIndex {
         tokenizer: &str,
         read_only: bool,
         ranking: &str,
+        vectors: &str,
     ) -> PyResult<Self> {
         if path.as_os_str() == ":memory:" {
             return Err(errors::error(
@@ -71,23 +85,29 @@ impl PyIndex {
                 "path must name a file, not \":memory:\"; use Index.in_memory()",
             ));
         }
-        Self::made(py, dimensions, tokenizer, ranking, |tokenizer, ranking| {
-            Index::open_with(&path, tokenizer, read_only, ranking)
-        })
+        Self::made(
+            py,
+            dimensions,
+            tokenizer,
+            (ranking, vectors),
+            |tokenizer, methods| Index::open_with(&path, tokenizer, read_only, methods),
+        )
     }
 
     /// Make an index in memory, of at most 2 GiB; it is gone when it is closed.
     ///
     /// A writer waits for running searches, and searches for a running writer.
     #[staticmethod]
-    #[pyo3(signature = (dimensions=None, tokenizer="porter unicode61", ranking="auto"))]
+    #[pyo3(signature = (dimensions=None, tokenizer="porter unicode61", ranking="auto", vectors="exact"))]
     fn in_memory(
         py: Python<'_>,
         dimensions: Option<Dimensions>,
         tokenizer: &str,
         ranking: &str,
+        vectors: &str,
     ) -> PyResult<Self> {
-        Self::made(py, dimensions, tokenizer, ranking, Index::in_memory_with)
+        let methods = (ranking, vectors);
+        Self::made(py, dimensions, tokenizer, methods, Index::in_memory_with)
     }
 
     /// The absolute path of the file, as a pathlib.Path; None in memory.
@@ -246,6 +266,7 @@ impl PyIndex {
         fields.set_item("embedder", stats.embedder)?;
         fields.set_item("vectors", stats.vectors)?;
         fields.set_item("vector_bytes", stats.vector_bytes)?;
+        fields.set_item("vector_recall", stats.vector_recall)?;
         fields.set_item("ranking_bytes", stats.ranking_bytes)?;
         py.import("hedgerow.results")?
             .getattr("IndexStats")?
@@ -293,14 +314,20 @@ impl PyIndex {
             Ranking::Auto => String::new(),
             ranking => format!(", ranking='{}'", ranking.as_str()),
         };
+        let vectors = match self.index.vectors() {
+            Vectors::Exact => String::new(),
+            Vectors::Hnsw => format!(", vectors='{}'", Vectors::Hnsw.as_str()),
+        };
         Ok(match self.path() {
-            None => format!("Index.in_memory({dimensions}tokenizer='{tokenizer}'{ranking})"),
+            None => {
+                format!("Index.in_memory({dimensions}tokenizer='{tokenizer}'{ranking}{vectors})")
+            }
             Some(path) => {
                 let path = path.as_os_str().into_pyobject(py)?.repr()?;
                 let read_only = if self.read_only() { "True" } else { "False" };
                 format!(
                     "Index.open({path}, {dimensions}tokenizer='{tokenizer}', \
-                     read_only={read_only}{ranking})"
+                     read_only={read_only}{ranking}{vectors})"
                 )
             }
         })
@@ -321,12 +348,14 @@ impl PyIndex {
             handle.asked.as_str(),
             handle.read_only(),
             handle.index.ranking().as_str(),
+            handle.index.vectors().as_str(),
         );
         Ok((slf.get_type().getattr("_restore")?, arguments))
     }
 
     /// Open an index again from what pickle kept of its handle.
     #[staticmethod]
+    #[allow(clippy::too_many_arguments, reason = "as many as `open` has")]
     fn _restore(
         py: Python<'_>,
         path: PathBuf,
@@ -334,8 +363,9 @@ impl PyIndex {
         tokenizer: &str,
         read_only: bool,
         ranking: &str,
+        vectors: &str,
     ) -> PyResult<Self> {
-        Self::open(py, path, dimensions, tokenizer, read_only, ranking)
+        Self::open(py, path, dimensions, tokenizer, read_only, ranking, vectors)
     }
 }
 
@@ -353,13 +383,17 @@ impl PyIndex {
         py: Python<'_>,
         dimensions: Option<Dimensions>,
         tokenizer: &str,
-        ranking: &str,
-        make: impl FnOnce(TokenizerKind, Ranking) -> hedgerow_engine::Result<Index> + Send,
+        (ranking, vectors): (&str, &str),
+        make: impl FnOnce(TokenizerKind, Methods) -> hedgerow_engine::Result<Index> + Send,
     ) -> PyResult<Self> {
         let dimensions = dimensions.map(|dimensions| dimensions.0);
         errors::call_detached(py, || {
             let asked = TokenizerKind::from_name(tokenizer)?;
-            let index = make(asked, Ranking::from_name(ranking)?)?;
+            let methods = Methods {
+                ranking: Ranking::from_name(ranking)?,
+                vectors: Vectors::from_name(vectors)?,
+            };
+            let index = make(asked, methods)?;
             if let Some(dimensions) = dimensions {
                 index.expect_dimensions(dimensions)?;
             }

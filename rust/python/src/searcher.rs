@@ -60,6 +60,7 @@ pub struct PySearcher {
 pub struct PySearchOptions {
     mode: Mode,
     candidate_k: usize,
+    wanted: usize,
     reranker: Reranker,
     skip_retry_ladder: bool,
     filters: Filters,
@@ -68,11 +69,13 @@ pub struct PySearchOptions {
 
 #[pymethods]
 impl PySearchOptions {
-    /// `reranks` is None when there is no reranker, else whether it may run.
+    /// `wanted` is how many hits to read the texts of. `reranks` is None when there is no reranker,
+    /// else whether it may run.
     #[new]
     fn new(
         mode: &str,
         candidate_k: usize,
+        wanted: usize,
         reranks: Option<bool>,
         skip_retry_ladder: bool,
         filters: Option<FiltersLike>,
@@ -81,6 +84,7 @@ impl PySearchOptions {
         Ok(Self {
             mode: errors::call(|| Mode::from_name(mode))?,
             candidate_k,
+            wanted,
             reranker: match reranks {
                 Some(true) => Reranker::Ready,
                 Some(false) => Reranker::Off,
@@ -154,6 +158,7 @@ impl PySearcher {
                 mode: options.mode,
                 embedding: embedded[place].embedding(),
                 candidate_k: options.candidate_k,
+                wanted: options.wanted,
                 reranker: options.reranker,
                 skip_retry_ladder: options.skip_retry_ladder,
                 filters: &options.filters,

@@ -326,8 +326,11 @@ mod tests {
         assert_eq!(edges.components().unwrap(), [0, 0, 0, 3]);
     }
 
+    /// Neighbours, clustering coefficient and component.
+    type Said = (Vec<(u32, f64)>, f64, u32);
+
     /// All that can be asked of a graph.
-    fn said(edges: &Edges) -> Vec<(Vec<(u32, f64)>, f64, u32)> {
+    fn said(edges: &Edges) -> Vec<Said> {
         let (clustering, components) = (edges.clustering().unwrap(), edges.components().unwrap());
         (0..edges.len())
             .map(|place| {
@@ -339,7 +342,7 @@ mod tests {
 
     #[test]
     fn a_large_graph_is_the_one_that_its_halves_make() {
-        let list: Vec<Edge> = (0..SMALL as u32 + 1)
+        let list: Vec<Edge> = (0..=SMALL as u32)
             .map(|n| {
                 (
                     n.wrapping_mul(2_654_435_761) % 30_011,

@@ -56,7 +56,7 @@ impl Table<'_> {
         let help = || {
             let stopped = Arc::clone(&stop);
             let is_unwanted = move || stopped.load(Ordering::Relaxed);
-            interrupt::watched(is_unwanted, || in_state(index, generation, &work))
+            interrupt::watched(is_unwanted, || in_state(index, generation, work))
         };
         let mut answers = thread::scope(|scope| {
             let helpers: Vec<_> = (1..threads().min(pieces.len()))

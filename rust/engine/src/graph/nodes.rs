@@ -134,13 +134,16 @@ impl Nodes {
             .collect();
         let parts = table.read(&pieces, |connection, piece| match piece {
             None => read_order(connection).map(Part::Order),
-            Some((after, last)) => Self::read_rows(connection, *after, *last).map(Part::Rows),
+            Some((after, last)) => {
+                let rows = Self::read_rows(connection, *after, *last)?;
+                Ok(Part::Rows(Box::new(rows)))
+            }
         })?;
         let mut order = Vec::new();
         for part in parts {
             match part {
                 Part::Order(ids) => order = ids,
-                Part::Rows(rows) => self.append(rows),
+                Part::Rows(rows) => self.append(*rows),
             }
         }
         let places = order.into_iter().filter_map(|id| self.place_of(id));
@@ -299,7 +302,7 @@ impl Nodes {
 enum Part {
     /// Every id, in the order of keys.
     Order(Vec<i64>),
-    Rows(Nodes),
+    Rows(Box<Nodes>),
 }
 
 /// Every id in the order of keys, which SQLite's index has.

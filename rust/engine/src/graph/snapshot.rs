@@ -135,12 +135,11 @@ impl Cache {
             Some(edges) => store.links.bring_up(edges, connection, generation, nodes)?,
             None => None,
         };
-        let edges = match known {
-            Some(edges) => edges,
-            None => {
-                let table = store.table(connection, (EDGES_GENERATION, generation));
-                Arc::new(Edges::load(&table, nodes)?)
-            }
+        let edges = if let Some(edges) = known {
+            edges
+        } else {
+            let table = store.table(connection, (EDGES_GENERATION, generation));
+            Arc::new(Edges::load(&table, nodes)?)
         };
         self.edges = Some(Arc::clone(&edges));
         Ok(edges)

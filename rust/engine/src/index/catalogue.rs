@@ -2,11 +2,12 @@
 
 use rusqlite::params_from_iter;
 
+use super::changes;
 use super::filters::Filters;
-use super::{Index, changes};
+use super::session::Session;
 use crate::error::Result;
 
-impl Index {
+impl Session<'_> {
     /// How many transactions changed a chunk or a vector. Equal numbers mean an equal state.
     pub fn generation(&self) -> Result<i64> {
         self.read(changes::generation)

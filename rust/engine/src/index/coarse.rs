@@ -5,7 +5,7 @@
 //! could be among the nearest is compared in full afterwards.
 
 use super::kernels::{CODES_AT_ONCE, Places, code_dots};
-use super::matrix::best;
+use super::matrix::Best;
 
 /// What stands for zero, so that codes are unsigned.
 const ZERO: u8 = 128;
@@ -15,6 +15,8 @@ const LARGEST: f32 = 127.0;
 const MOST_DIMENSIONS: usize = 60_000;
 /// Sums of floats are off by less than this for each number, as bounds and as exact sums.
 const ROUNDING: f32 = 4e-7;
+/// How many rows are compared with every query before the next: they stay in the nearest cache.
+const ROWS_AT_ONCE: usize = 64;
 
 /// The vectors of a matrix in bytes, at the same places.
 #[derive(Debug, Clone, Default)]
@@ -97,41 +99,126 @@ impl Coarse {
         self.codes.capacity() + (self.steps.capacity() + self.errors.capacity()) * size_of::<f32>()
     }
 
-    /// All of these places that can be among the `limit` nearest, or as near as the last of them.
-    pub fn possible(&self, query: &[f32], limit: usize, places: Places<'_>) -> Vec<usize> {
+    /// For each query all of these places that can be among its `limit` nearest, or as near as the
+    /// last of them. All queries share one pass over the codes.
+    pub fn possible(
+        &self,
+        queries: &[&[f32]],
+        limit: usize,
+        places: Places<'_>,
+    ) -> Vec<Vec<usize>> {
         if self.steps.is_empty() || places.len() <= limit.saturating_mul(4) {
-            return places.iter().collect();
+            return queries.iter().map(|_| places.iter().collect()).collect();
         }
-        let query = CoarseQuery::new(query);
-        let sums = code_dots(&query.rounded.codes, &self.codes, places);
-        let bounds = || {
-            let bound = |(place, sum): (usize, &i32)| (place, self.bound(&query, place, *sum));
-            places.iter().zip(&sums).map(bound)
+        let queries: Vec<CoarseQuery> = queries
+            .iter()
+            .map(|query| CoarseQuery::new(query))
+            .collect();
+        let codes: Vec<&[i8]> = queries.iter().map(|query| &*query.rounded.codes).collect();
+        let mut scans: Vec<Scan<'_>> = queries
+            .iter()
+            .map(|query| Scan::new(query, limit))
+            .collect();
+        let length = self.codes.len() / self.steps.len();
+        let mut sums = Vec::new();
+        for (from, part) in places.parts(ROWS_AT_ONCE) {
+            code_dots(&codes, &self.codes[from * length..], part, &mut sums);
+            let block = Block::new(self, from, part);
+            for (scan, sums) in scans.iter_mut().zip(sums.chunks_exact(part.len())) {
+                scan.add(&block, sums);
+            }
+        }
+        scans.into_iter().map(Scan::finish).collect()
+    }
+}
+
+/// Some rows of codes, read from memory once for all queries.
+struct Block<'a> {
+    places: Places<'a>,
+    /// What the places count from.
+    from: usize,
+    steps: [f32; ROWS_AT_ONCE],
+    errors: [f32; ROWS_AT_ONCE],
+}
+
+impl<'a> Block<'a> {
+    fn new(coarse: &Coarse, from: usize, places: Places<'a>) -> Self {
+        let mut block = Self {
+            places,
+            from,
+            steps: [0.0; ROWS_AT_ONCE],
+            errors: [0.0; ROWS_AT_ONCE],
         };
-        let last = best(
-            bounds().map(|(place, bound)| (place, bound.lowest())),
-            limit,
-        )
-        .into_iter()
-        .map(|(_, lowest)| lowest)
-        .fold(f32::INFINITY, f32::min);
-        bounds()
-            .filter(|(_, bound)| bound.highest() >= last)
-            .map(|(place, _)| place)
-            .collect()
+        let rows = block.steps.iter_mut().zip(&mut block.errors);
+        for ((step, error), place) in rows.zip(places.iter()) {
+            (*step, *error) = (coarse.steps[from + place], coarse.errors[from + place]);
+        }
+        block
     }
 
-    /// Between what the similarity to the query lies, given the sum of products of the codes.
-    fn bound(&self, query: &CoarseQuery, place: usize, sum: i32) -> Bound {
-        #[allow(
-            clippy::cast_precision_loss,
-            reason = "far below what the bound allows for"
-        )]
-        let middle = (sum - query.zeros) as f32 * (query.rounded.step * self.steps[place]);
-        // What the query's codes leave out meets a vector of length 1; what the vector's leave
-        // out meets the query's codes.
-        let off = query.rounded.error + self.errors[place] * query.length + query.rounding;
-        Bound { middle, off }
+    /// The place of the nth row.
+    fn place(&self, nth: usize) -> usize {
+        match self.places {
+            Places::All(_) => self.from + nth,
+            Places::These(places) => places[nth],
+        }
+    }
+}
+
+/// What one query has found so far.
+struct Scan<'a> {
+    query: &'a CoarseQuery,
+    /// The best of those similarities that are certain.
+    certain: Best,
+    /// The places that were possible when they came, and the most that they can have.
+    possible: Vec<(usize, f32)>,
+}
+
+impl<'a> Scan<'a> {
+    fn new(query: &'a CoarseQuery, limit: usize) -> Self {
+        Self {
+            query,
+            certain: Best::new(limit),
+            possible: Vec::new(),
+        }
+    }
+
+    /// Take in a block, given the sums of products of its codes.
+    fn add(&mut self, block: &Block<'_>, sums: &[i32]) {
+        let query = self.query;
+        let rows = sums.iter().zip(&block.steps).zip(&block.errors);
+        let mut highest = [f32::NEG_INFINITY; ROWS_AT_ONCE];
+        for (highest, ((sum, step), error)) in highest.iter_mut().zip(rows.clone()) {
+            *highest = query.bound(*sum, *step, *error).highest();
+        }
+        let threshold = self.certain.threshold();
+        let near = highest
+            .iter()
+            .fold(0, |near, highest| near | u32::from(*highest >= threshold));
+        // Most blocks hold nothing near, and are through here.
+        if near == 0 {
+            return;
+        }
+        for ((nth, highest), ((sum, step), error)) in highest.iter().enumerate().zip(rows) {
+            if *highest >= self.certain.threshold() {
+                let place = block.place(nth);
+                let lowest = query.bound(*sum, *step, *error).lowest();
+                self.certain.offer((place, lowest));
+                self.possible.push((place, *highest));
+            }
+        }
+    }
+
+    fn finish(self) -> Vec<usize> {
+        let certain = self.certain.finish().into_iter();
+        let last = certain
+            .map(|(_, lowest)| lowest)
+            .fold(f32::INFINITY, f32::min);
+        let possible = self.possible.into_iter();
+        possible
+            .filter(|(_, highest)| *highest >= last)
+            .map(|(place, _)| place)
+            .collect()
     }
 }
 
@@ -163,6 +250,19 @@ impl CoarseQuery {
             rounded,
         }
     }
+
+    /// Between what the similarity to a vector lies, given the sum of products of the codes.
+    fn bound(&self, sum: i32, step: f32, error: f32) -> Bound {
+        #[allow(
+            clippy::cast_precision_loss,
+            reason = "far below what the bound allows for"
+        )]
+        let middle = (sum - self.zeros) as f32 * (self.rounded.step * step);
+        // What the query's codes leave out meets a vector of length 1; what the vector's leave
+        // out meets the query's codes.
+        let off = self.rounded.error + error * self.length + self.rounding;
+        Bound { middle, off }
+    }
 }
 
 /// A similarity, and by how much it can be off.
@@ -192,9 +292,12 @@ mod tests {
 
     fn bounds(coarse: &Coarse, query: &[f32], count: usize) -> Vec<Bound> {
         let query = CoarseQuery::new(query);
-        let sums = code_dots(&query.rounded.codes, &coarse.codes, Places::All(count));
-        let bound = |(place, sum)| coarse.bound(&query, place, sum);
-        (0..).zip(sums).map(bound).collect()
+        let mut sums = Vec::new();
+        let all = Places::All(count);
+        code_dots(&[&query.rounded.codes], &coarse.codes, all, &mut sums);
+        let rows = coarse.steps.iter().zip(&coarse.errors);
+        let bound = |(sum, (step, error)): (i32, (&f32, &f32))| query.bound(sum, *step, *error);
+        sums.into_iter().zip(rows).map(bound).collect()
     }
 
     fn coarse(vectors: &[Vec<f32>]) -> Coarse {
@@ -229,17 +332,27 @@ mod tests {
 
         #[test]
         fn the_nearest_are_possible(
-            vectors in (1_usize..40).prop_flat_map(vectors), limit in 1_usize..10,
+            vectors in (1_usize..40).prop_flat_map(vectors),
+            limit in 1_usize..10,
+            repeats in 1_usize..5,
+            queries in 1_usize..7,
         ) {
+            // More than one block of rows.
+            let vectors: Vec<Vec<f32>> = (0..repeats).flat_map(|_| vectors.clone()).collect();
             let coarse = coarse(&vectors);
             let all = Places::All(vectors.len());
-            let exact = dots(&vectors[0], &vectors.concat(), all);
-            let mut sorted = exact.clone();
-            sorted.sort_by(|left, right| right.total_cmp(left));
-            let last = sorted[limit.min(sorted.len()) - 1];
-            let possible = coarse.possible(&vectors[0], limit, all);
-            for (place, similarity) in exact.into_iter().enumerate() {
-                prop_assert!(similarity < last || possible.contains(&place));
+            let queries: Vec<&[f32]> = vectors.iter().take(queries).map(Vec::as_slice).collect();
+            let found = coarse.possible(&queries, limit, all);
+            prop_assert_eq!(found.len(), queries.len());
+            for (query, possible) in queries.into_iter().zip(found) {
+                let exact = dots(query, &vectors.concat(), all);
+                let mut sorted = exact.clone();
+                sorted.sort_by(|left, right| right.total_cmp(left));
+                let last = sorted[limit.min(sorted.len()) - 1];
+                prop_assert!(possible.is_sorted());
+                for (place, similarity) in exact.into_iter().enumerate() {
+                    prop_assert!(similarity < last || possible.contains(&place));
+                }
             }
         }
     }

@@ -27,6 +27,9 @@ pub(super) struct Matrix {
     places: HashMap<i64, usize>,
 }
 
+/// How many vectors are compared with every query before the next: they stay in a near cache.
+const VECTORS_AT_ONCE: usize = 64;
+
 /// A vector's place in the matrix, and its similarity to the query.
 pub(super) type Scored = (usize, f32);
 
@@ -161,6 +164,29 @@ impl Matrix {
             + self.places.capacity() * size_of::<(i64, usize)>()
     }
 
+    /// Of which generation of the index it is.
+    pub fn generation(&self) -> i64 {
+        self.generation
+    }
+
+    /// How many numbers a vector has.
+    pub fn dimensions(&self) -> usize {
+        self.dimensions
+    }
+
+    /// The rows that have a vector, in their order.
+    pub fn sorted_rows(&self) -> Vec<i64> {
+        let mut rows = self.rows.clone();
+        rows.sort_unstable();
+        rows
+    }
+
+    /// The vector of a row.
+    pub fn vector(&self, row: i64) -> Option<&[f32]> {
+        let start = self.place(row)? * self.dimensions;
+        self.values.get(start..start + self.dimensions)
+    }
+
     /// How many vectors there are.
     pub fn len(&self) -> usize {
         self.rows.len()
@@ -191,11 +217,38 @@ impl Matrix {
         places.iter().copied().zip(similarities).collect()
     }
 
-    /// The `limit` vectors among `places` that are most similar to the query, and all that are as
-    /// similar as the last of them; in no order.
-    pub fn nearest(&self, query: &[f32], limit: usize, places: Places<'_>) -> Vec<Scored> {
-        let possible = self.coarse.possible(query, limit, places);
-        best(self.similarities(query, &possible).into_iter(), limit)
+    /// Tell the number of the query, a place and how similar the two are, for each query and all
+    /// of these places, which are read once.
+    pub fn scan(
+        &self,
+        queries: &[&[f32]],
+        places: Places<'_>,
+        mut tell: impl FnMut(usize, Scored),
+    ) {
+        for (from, part) in places.parts(VECTORS_AT_ONCE) {
+            let values = &self.values[from * self.dimensions..];
+            for (number, query) in queries.iter().enumerate() {
+                let similarities = dots(query, values, part);
+                for (place, similarity) in part.iter().zip(similarities) {
+                    tell(number, (from + place, within_bounds(similarity)));
+                }
+            }
+        }
+    }
+
+    /// For each query the `limit` vectors among `places` that are most similar to it, and all that
+    /// are as similar as the last of them; in no order.
+    pub fn nearest(
+        &self,
+        queries: &[&[f32]],
+        limit: usize,
+        places: Places<'_>,
+    ) -> Vec<Vec<Scored>> {
+        let possible = self.coarse.possible(queries, limit, places);
+        let of_query = |(query, possible): (&&[f32], Vec<usize>)| {
+            best(self.similarities(query, &possible).into_iter(), limit)
+        };
+        queries.iter().zip(possible).map(of_query).collect()
     }
 }
 
@@ -214,7 +267,7 @@ pub(super) fn best(scored: impl Iterator<Item = Scored>, limit: usize) -> Vec<Sc
 }
 
 /// The best so far, more of them than asked for until there are enough to be worth cutting.
-struct Best {
+pub(super) struct Best {
     limit: usize,
     kept: Vec<Scored>,
     /// What is worse cannot be among the best.
@@ -224,7 +277,7 @@ struct Best {
 }
 
 impl Best {
-    fn new(limit: usize) -> Self {
+    pub fn new(limit: usize) -> Self {
         Self {
             limit,
             kept: Vec::new(),
@@ -233,7 +286,12 @@ impl Best {
         }
     }
 
-    fn offer(&mut self, scored: Scored) {
+    /// What is worse than this is not kept.
+    pub fn threshold(&self) -> f32 {
+        self.threshold
+    }
+
+    pub fn offer(&mut self, scored: Scored) {
         if scored.1 < self.threshold {
             return;
         }
@@ -259,9 +317,25 @@ impl Best {
         self.kept.retain(|(_, similarity)| *similarity >= threshold);
     }
 
-    fn finish(mut self) -> Vec<Scored> {
+    pub fn finish(mut self) -> Vec<Scored> {
         self.cut();
         self.kept
+    }
+}
+
+#[cfg(test)]
+impl Matrix {
+    /// These vectors, all equally long.
+    pub fn of(generation: i64, vectors: impl Iterator<Item = (i64, Vec<f32>)>) -> Self {
+        let mut matrix = Self {
+            generation,
+            ..Self::default()
+        };
+        for (row, vector) in vectors {
+            matrix.dimensions = vector.len();
+            matrix.put(row, &super::vector::to_blob(&vector)).unwrap();
+        }
+        matrix
     }
 }
 
@@ -316,7 +390,8 @@ mod tests {
         let matrix = matrix(&vectors);
         for (limit, expected) in [(1, 100), (100, 100), (101, 200), (999, 1000), (5000, 1000)] {
             for sign in [1.0, -1.0] {
-                let best = matrix.nearest(&[sign, 0.0], limit, Places::All(matrix.len()));
+                let all = Places::All(matrix.len());
+                let best = matrix.nearest(&[&[sign, 0.0]], limit, all).remove(0);
                 assert_eq!(best.len(), expected, "{limit}");
                 let worst = best.iter().map(|(_, s)| *s).fold(f32::MAX, f32::min);
                 let all = vectors.iter().map(|(_, v)| v[0] * sign);

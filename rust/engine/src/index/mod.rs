@@ -1,5 +1,6 @@
 //! The embedded index: one SQLite file (spec/index.md).
 
+mod approximate;
 mod backup;
 mod catalogue;
 mod changes;
@@ -19,9 +20,10 @@ mod pool;
 mod ranking;
 pub(crate) mod read;
 mod schema;
-mod search;
-mod search_vector;
+pub(crate) mod search;
+pub(crate) mod search_vector;
 mod selection;
+pub(crate) mod session;
 pub(crate) mod settings;
 mod similarities;
 mod space;
@@ -39,6 +41,7 @@ use rusqlite::{Connection, Transaction, TransactionBehavior};
 use crate::error::{Error, ErrorCode, Result};
 use crate::text::tokenizer::TokenizerKind;
 
+pub use approximate::Vectors;
 pub use chunk::Chunk;
 pub use filters::Filters;
 pub use fork::{after_fork, before_fork};
@@ -46,12 +49,12 @@ pub use phrase::phrase_words;
 pub use phrase_counts::PhraseCounts;
 pub use ranking::Ranking;
 pub use read::{IndexStats, Page};
-pub use search::{Hit, MatchedChunks};
-pub use search_vector::NearestChunks;
+pub use search::Hit;
 pub use selection::{GroupBy, Selection};
 pub use space::Space;
-pub use spread::Spread;
+pub(crate) use spread::Spread;
 
+use approximate::Approximate;
 use location::Location;
 use matrix::Matrix;
 use paths::Paths;
@@ -72,11 +75,31 @@ pub struct Index {
     pool: fork::Shared,
     /// The vectors, from their first search on. Locked by those only who use the pool already.
     matrix: Mutex<Option<Arc<Matrix>>>,
+    /// What finds near vectors without comparing all.
+    approximate: Approximate,
     /// What ranks in memory. It locks what it has likewise.
     ranker: Ranker,
     /// Which chunks share a path, from the first search that groups by it on. Locked likewise;
     /// who needs both locks the vectors first.
     paths: Mutex<Option<Arc<Paths>>>,
+}
+
+/// How a handle searches, where there is a choice.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Methods {
+    /// Who ranks by BM25.
+    pub ranking: Ranking,
+    /// How the nearest vectors are found.
+    pub vectors: Vectors,
+}
+
+impl From<Ranking> for Methods {
+    fn from(ranking: Ranking) -> Self {
+        Self {
+            ranking,
+            ..Self::default()
+        }
+    }
 }
 
 /// Why work on a connection stopped: SQLite did not do it, or we would not.
@@ -102,35 +125,35 @@ impl Index {
     ///
     /// A file keeps the tokenizer it was made with; the default asks for none in particular.
     pub fn open(path: &Path, tokenizer: TokenizerKind, read_only: bool) -> Result<Self> {
-        Self::open_with(path, tokenizer, read_only, Ranking::default())
+        Self::open_with(path, tokenizer, read_only, Methods::default())
     }
 
-    /// The same with a say in who ranks.
+    /// The same with a say in how it is searched.
     pub fn open_with(
         path: &Path,
         tokenizer: TokenizerKind,
         read_only: bool,
-        ranking: Ranking,
+        methods: impl Into<Methods>,
     ) -> Result<Self> {
         let location = Location::file(path, read_only)?;
-        Self::open_at(location, tokenizer, read_only, ranking)
+        Self::open_at(location, tokenizer, read_only, methods.into())
     }
 
     /// Make an index in memory, gone with the handle.
     pub fn in_memory(tokenizer: TokenizerKind) -> Result<Self> {
-        Self::in_memory_with(tokenizer, Ranking::default())
+        Self::in_memory_with(tokenizer, Methods::default())
     }
 
-    /// The same with a say in who ranks.
-    pub fn in_memory_with(tokenizer: TokenizerKind, ranking: Ranking) -> Result<Self> {
-        Self::open_at(Location::memory(), tokenizer, false, ranking)
+    /// The same with a say in how it is searched.
+    pub fn in_memory_with(tokenizer: TokenizerKind, methods: impl Into<Methods>) -> Result<Self> {
+        Self::open_at(Location::memory(), tokenizer, false, methods.into())
     }
 
     fn open_at(
         location: Location,
         asked: TokenizerKind,
         read_only: bool,
-        ranking: Ranking,
+        Methods { ranking, vectors }: Methods,
     ) -> Result<Self> {
         let _gate = fork::enter();
         let mut connection = location.first_connection(read_only)?;
@@ -146,6 +169,7 @@ impl Index {
             read_only,
             pool,
             matrix: Mutex::default(),
+            approximate: Approximate::new(vectors),
             ranker,
             paths: Mutex::default(),
         })
@@ -171,10 +195,16 @@ impl Index {
         self.ranker.ranking()
     }
 
+    /// How the nearest vectors are found.
+    pub fn vectors(&self) -> Vectors {
+        self.approximate.vectors()
+    }
+
     /// Close the connections once running operations are through; closing again does nothing.
     pub fn close(&self) -> Result<()> {
         self.check_process()?;
         self.ranker.stop();
+        self.approximate.stop();
         let _gate = fork::enter();
         let pool = self
             .pool
@@ -186,6 +216,7 @@ impl Index {
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .take();
+        self.approximate.clear();
         self.ranker.clear();
         self.paths
             .lock()
@@ -335,6 +366,7 @@ impl Index {
 impl Drop for Index {
     fn drop(&mut self) {
         self.ranker.stop();
+        self.approximate.stop();
         // Closing inherited connections could undo what the parent process is doing: keep them.
         if process::id() != self.process {
             std::mem::forget(Arc::clone(&self.pool));

@@ -1,13 +1,11 @@
 //! Which chunks share a path, kept in memory for searches that group by it.
 
 use std::collections::{HashMap, HashSet};
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 
-use rusqlite::{Connection, Transaction, TransactionBehavior};
+use rusqlite::Connection;
 
-use super::selection::GroupBy;
-use super::{Index, changes};
-use crate::error::Result;
+use super::changes;
 
 /// The paths of one generation of an index, each with a number.
 #[derive(Debug, Default)]
@@ -83,29 +81,9 @@ impl Paths {
     }
 }
 
-impl Index {
-    /// [`Index::read`] with the paths of the state that is read, where chunks are grouped by them.
-    pub(super) fn read_grouped<T>(
-        &self,
-        group_by: Option<GroupBy>,
-        work: impl FnOnce(&Connection, Option<&Paths>) -> rusqlite::Result<T>,
-    ) -> Result<T> {
-        let Some(GroupBy::Path) = group_by else {
-            return self.read(|connection| work(connection, None));
-        };
-        self.on_reader(|reader| {
-            let mut cached = self.paths.lock().unwrap_or_else(PoisonError::into_inner);
-            let transaction = Transaction::new_unchecked(reader, TransactionBehavior::Deferred)?;
-            let paths = current(&transaction, &mut cached)?;
-            drop(cached);
-            work(&transaction, Some(&paths))
-        })
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use super::super::Chunk;
+    use super::super::{Chunk, GroupBy, Index};
     use super::*;
     use crate::text::tokenizer::TokenizerKind;
 
@@ -122,21 +100,23 @@ mod tests {
     fn they_follow_every_change() {
         let index = Index::in_memory(TokenizerKind::Porter).unwrap();
         let numbers = || {
-            let of = |connection: &Connection, paths: Option<&Paths>| {
-                let paths = paths.unwrap();
-                let rows = connection
+            let rows = |connection: &Connection| {
+                connection
                     .prepare("SELECT row, path FROM knowledge_chunks ORDER BY row")?
                     .query_map([], |row| {
                         Ok((row.get::<_, i64>(0)?, row.get::<_, String>(1)?))
                     })?
-                    .collect::<rusqlite::Result<Vec<_>>>()?;
-                let numbers = rows.iter().map(|(row, path)| {
-                    assert_eq!(paths.of_row(*row), paths.number(path));
-                    paths.of_row(*row).unwrap()
+                    .collect::<rusqlite::Result<Vec<_>>>()
+            };
+            let grouped = index.session(false, Some(GroupBy::Path), |session| {
+                let paths = session.paths.as_deref().unwrap();
+                let numbers = session.read(rows)?.into_iter().map(|(row, path)| {
+                    assert_eq!(paths.of_row(row), paths.number(&path));
+                    paths.of_row(row).unwrap()
                 });
                 Ok((numbers.collect::<Vec<_>>(), paths.len()))
-            };
-            index.read_grouped(Some(GroupBy::Path), of).unwrap()
+            });
+            grouped.unwrap()
         };
         assert_eq!(numbers(), (vec![], 0));
         // In the order of bytes the emoji comes last, in that of UTF-16 it does not.

@@ -18,7 +18,7 @@ pub struct Page {
 }
 
 /// What is in an index.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct IndexStats {
     /// How many chunks there are.
     pub chunks: u64,
@@ -40,6 +40,9 @@ pub struct IndexStats {
     pub vectors: u64,
     /// The memory that this handle keeps the vectors in: none before they are first searched.
     pub vector_bytes: usize,
+    /// What part of the nearest vectors an approximate search has found of a sample; None while
+    /// searches are exact.
+    pub vector_recall: Option<f64>,
     /// The memory that this handle ranks with: none before that is made.
     pub ranking_bytes: usize,
 }
@@ -113,11 +116,13 @@ impl Index {
                 embedder,
                 vectors: number("SELECT count(*) FROM embeddings WHERE length(vector) > 0")?,
                 vector_bytes: 0,
+                vector_recall: None,
                 ranking_bytes: 0,
             })
         })?;
         Ok(IndexStats {
             vector_bytes: self.vector_bytes(),
+            vector_recall: self.approximate.recall(),
             ranking_bytes: self.ranker.bytes(),
             ..stats
         })

@@ -1,14 +1,15 @@
 //! Searching the full-text index.
 
-use rusqlite::{CachedStatement, Connection, Row, ToSql, ffi, params_from_iter};
+use rusqlite::{Connection, ToSql, ffi, params_from_iter};
 use serde_json::{Map, Value};
 
 use super::Index;
-use super::chunk::{Chunk, json};
+use super::chunk::Chunk;
 use super::filters::Filters;
 use super::phrase_counts::PhraseCounts;
 use super::ranking::Plan;
 use super::selection::Selection;
+use super::session::{RankedRow, Session};
 use crate::error::{Error, ErrorCode, Result};
 use crate::query::{MatchExpression, MatchOptions, Query, match_expression};
 
@@ -88,34 +89,48 @@ impl Index {
         filters: &Filters,
         options: &MatchOptions<'_>,
     ) -> Result<Vec<Hit>> {
+        check_limit(limit)?;
         let selection = Selection::plain(limit, filters);
-        Ok(self.match_chunks(query, &selection, options)?.hits)
+        self.session(false, None, |session| {
+            let found = session.match_rows(query, &selection, options)?;
+            let hit = |(place, found): (usize, RankedRow)| {
+                Ok(Hit {
+                    score: found.score,
+                    bm25_rank: Some(place),
+                    ..session.hit(found.row, MATCHED)?
+                })
+            };
+            found.rows.into_iter().enumerate().map(hit).collect()
+        })
     }
+}
 
-    /// [`Index::search_bm25`] for a selection.
-    pub fn match_chunks(
+impl Session<'_> {
+    /// The best rows of a selection by BM25, best first; equal scores in row order.
+    pub fn match_rows(
         &self,
         query: &Query,
         selection: &Selection<'_>,
         options: &MatchOptions<'_>,
-    ) -> Result<MatchedChunks> {
+    ) -> Result<MatchedRows> {
         check_limit(selection.limit)?;
         let options = MatchOptions {
-            tokenizer: self.tokenizer,
+            tokenizer: self.index.tokenizer,
             ..*options
         };
         let expression = match_expression(query, &options)?;
         if expression.is_empty() {
-            // A closed or inherited handle is an error whatever the query.
-            return self.read(|_| Ok(MatchedChunks::default()));
+            return Ok(MatchedRows::default());
         }
-        let plan = Plan::of(&expression, self.tokenizer)?;
+        let plan = Plan::of(&expression, self.index.tokenizer)?;
         let Selection { limit, filters, .. } = *selection;
-        self.read_grouped(selection.group_by, |connection, paths| {
+        self.read(|connection| {
             // Groups are made of all that match.
-            let most = paths.is_none().then_some(limit);
-            let (ranked, counts) = self.rank(connection, &plan, &expression, most, filters)?;
-            let ranked = match paths {
+            let most = self.paths.is_none().then_some(limit);
+            let (ranked, counts) =
+                self.index
+                    .rank(connection, &plan, &expression, most, filters)?;
+            let ranked = match &self.paths {
                 None => ranked,
                 Some(paths) => paths.first_rows(ranked, limit),
             };
@@ -125,16 +140,20 @@ impl Index {
                     None => PhraseCounts::read(connection, &expression),
                 })
                 .transpose()?;
-            let mut statement = connection.prepare_cached(
-                "SELECT id, path, title, summary, content, metadata
-                   FROM knowledge_chunks WHERE row = ?",
-            )?;
-            let hits = ranked
+            let of_row = |(row, score): Ranked| {
+                let key = self.key(row).ok_or(rusqlite::Error::QueryReturnedNoRows);
+                Ok(RankedRow {
+                    row,
+                    key: key.map_err(|error| without_chunk(MATCHED, error))?,
+                    // Here the sign turns: higher is better from now on.
+                    score: -score,
+                })
+            };
+            let rows = ranked
                 .into_iter()
-                .enumerate()
-                .map(|(place, found)| hydrate(&mut statement, place, found))
+                .map(of_row)
                 .collect::<rusqlite::Result<_>>()?;
-            Ok(MatchedChunks { hits, phrases })
+            Ok(MatchedRows { rows, phrases })
         })
     }
 }
@@ -168,12 +187,15 @@ pub(super) fn check_limit(limit: usize) -> Result<()> {
     ))
 }
 
-/// Chunks that match an expression.
-#[derive(Debug, Clone, PartialEq, Default)]
-pub struct MatchedChunks {
+/// What a row is that an expression matches, should there be no chunk of it.
+pub(crate) const MATCHED: &str = "a row of the full-text index";
+
+/// Rows that match an expression.
+#[derive(Debug, Default)]
+pub(crate) struct MatchedRows {
     /// The best of them, best first; equal scores in row order.
-    pub hits: Vec<Hit>,
-    /// How common the phrases of the expression are, if that was asked and there are hits.
+    pub rows: Vec<RankedRow>,
+    /// How common the phrases of the expression are, if that was asked and there are rows.
     pub phrases: Option<PhraseCounts>,
 }
 
@@ -219,31 +241,6 @@ pub(super) fn rank_by_fts5(
             Ok((row.get(0)?, row.get(1)?))
         })?
         .collect()
-}
-
-/// The hit of a ranked row. Here the sign of the score turns: higher is better from now on.
-fn hydrate(
-    statement: &mut CachedStatement<'_>,
-    place: usize,
-    (row, score): Ranked,
-) -> rusqlite::Result<Hit> {
-    // Only what a hit shows: reading texts is most of the time of a search.
-    let read = |found: &Row<'_>| {
-        Ok(Hit {
-            id: found.get(0)?,
-            path: found.get(1)?,
-            title: found.get(2)?,
-            summary: found.get(3)?,
-            content: found.get(4)?,
-            metadata: json(found, 5)?,
-            score: -score,
-            bm25_rank: Some(place),
-            ..Hit::default()
-        })
-    };
-    statement
-        .query_row([row], read)
-        .map_err(|error| without_chunk("a row of the full-text index", error))
 }
 
 /// Finding no chunk for what a search found means that the file is damaged.

@@ -1,184 +1,278 @@
 //! Searching by meaning: the chunks whose vectors are nearest.
 
 use std::cmp::Ordering;
-use std::sync::PoisonError;
+use std::sync::{Arc, PoisonError};
 
-use rusqlite::{
-    CachedStatement, Connection, OptionalExtension, Transaction, TransactionBehavior,
-    params_from_iter,
-};
+use rusqlite::{Connection, params_from_iter};
 
-use super::chunk::{COLUMNS, Chunk};
 use super::filters::Filters;
 use super::kernels::Places;
-use super::matrix::{self, Matrix, Scored};
+use super::matrix::{Matrix, Scored};
 use super::search::{Hit, check_limit, without_chunk};
-use super::selection::{GroupBy, Selection};
+use super::selection::Selection;
+use super::session::{RankedRow, Session};
+use super::settings::{self, DIMENSIONS};
 use super::similarities::{PathSimilarities, nearest_and_spread};
 use super::space::Space;
 use super::spread::Spread;
-use super::{Failure, Index, paths, vector};
+use super::{Index, vector};
 use crate::error::{ErrorCode, Result};
 use crate::text::utf16;
 
-/// The chunks nearest to a vector.
-#[derive(Debug, Clone, PartialEq, Default)]
-pub struct NearestChunks {
-    /// The best of them, best first.
-    pub hits: Vec<Hit>,
-    /// The cosines asked for by name; None where there is no vector.
-    pub cosines: Vec<Option<f64>>,
+/// What a row is that a vector was found for, should there be no chunk of it.
+pub(crate) const NEAREST: &str = "a vector";
+
+/// The rows nearest to a vector.
+#[derive(Debug)]
+pub(crate) struct NearestRows {
+    /// The best of them, best first; their scores are cosines.
+    pub rows: Vec<RankedRow>,
     /// How all cosines are spread, if that was asked.
     pub spread: Spread,
+    cosines: Cosines,
+}
+
+/// What the cosines of a query can be asked from; none without a direction.
+#[derive(Debug)]
+enum Cosines {
+    Unknown,
+    OfRows(Arc<Matrix>, Vec<f32>),
+    /// By the number of the path.
+    OfPaths(Vec<Option<f32>>),
+}
+
+impl NearestRows {
+    /// Nothing is near to what has no direction.
+    fn none() -> Self {
+        Self {
+            rows: Vec::new(),
+            spread: Spread::default(),
+            cosines: Cosines::Unknown,
+        }
+    }
+
+    /// The cosine of what has this key, be it near or not; None where there is no vector. Groups
+    /// are known of statistics alone.
+    pub fn cosine(&self, key: i64) -> Option<f64> {
+        let cosine = match &self.cosines {
+            Cosines::Unknown => None,
+            Cosines::OfRows(matrix, direction) => {
+                let scored = matrix.similarities(direction, &[matrix.place(key)?]);
+                scored.first().map(|(_, similarity)| *similarity)
+            }
+            Cosines::OfPaths(of_paths) => *of_paths.get(usize::try_from(key).ok()?)?,
+        };
+        cosine.map(f64::from)
+    }
 }
 
 impl Index {
     /// The best `limit` chunks by cosine, best first; equal ones by path, then by id, both in
     /// UTF-16 order.
     ///
-    /// Every vector that passes the filters is compared, so the best are the best. A query that
-    /// is empty or all zeros has no direction and finds nothing.
+    /// Every vector that passes the filters is compared, so the best are the best, unless the
+    /// handle was opened for approximate search. A query that is empty or all zeros has no
+    /// direction and finds nothing.
     pub fn search_vector(
         &self,
         query: &[f32],
         limit: usize,
         filters: &Filters,
     ) -> Result<Vec<Hit>> {
-        let selection = Selection::plain(limit, filters);
-        Ok(self.nearest_chunks(query, &selection, &[])?.hits)
-    }
-
-    /// [`Index::search_vector`] for a selection, and the cosines of some chunks by their ids. Of
-    /// grouped chunks the path is the name, and has the cosine of its best chunk.
-    pub fn nearest_chunks(
-        &self,
-        query: &[f32],
-        selection: &Selection<'_>,
-        names: &[&str],
-    ) -> Result<NearestChunks> {
-        check_limit(selection.limit)?;
+        check_limit(limit)?;
         vector::check(query, "the vector", ErrorCode::InvalidVector)?;
-        let direction = vector::unit(query);
-        self.on_reader(|reader| {
-            let mut cached = self.matrix.lock().unwrap_or_else(PoisonError::into_inner);
-            let mut cached_paths = selection
-                .group_by
-                .map(|GroupBy::Path| self.paths.lock().unwrap_or_else(PoisonError::into_inner));
-            let transaction = Transaction::new_unchecked(reader, TransactionBehavior::Deferred)?;
-            let matrix = matrix::current(&transaction, &mut cached)?;
-            drop(cached);
-            let paths = cached_paths
-                .as_mut()
-                .map(|cached| paths::current(&transaction, cached))
-                .transpose()?;
-            drop(cached_paths);
-            Space::read(&transaction)?.check(query, "the vector")?;
-            let search = Search {
-                connection: &transaction,
-                matrix: &matrix,
-                direction: &direction,
-                selection,
+        let selection = Selection::plain(limit, filters);
+        self.session(true, None, |session| {
+            let mut found = session.nearest_rows(&[query], &selection)?;
+            let nearest = found.pop().unwrap_or_else(|| Ok(NearestRows::none()))?;
+            let hit = |found: RankedRow| {
+                Ok(Hit {
+                    score: found.score,
+                    vector_similarity: Some(found.score),
+                    ..session.hit(found.row, NEAREST)?
+                })
             };
-            let found = match paths {
-                _ if direction.is_empty() => NearestChunks {
-                    cosines: vec![None; names.len()],
-                    ..NearestChunks::default()
-                },
-                Some(paths) => search.paths(&paths, names)?,
-                None if selection.statistics => search.with_spread(names)?,
-                None => search.plain()?,
-            };
-            Ok::<_, Failure>(found)
+            nearest.rows.into_iter().map(hit).collect()
         })
     }
 
     /// How many bytes of memory the vectors take now: none before they are first searched.
     pub fn vector_bytes(&self) -> usize {
         let cached = self.matrix.lock().unwrap_or_else(PoisonError::into_inner);
-        cached.as_ref().map_or(0, |matrix| matrix.bytes())
+        cached.as_ref().map_or(0, |matrix| matrix.bytes()) + self.approximate.bytes()
+    }
+}
+
+impl Session<'_> {
+    /// The best rows of a selection for each query by the cosine of their vectors, or what is wrong
+    /// with the query. All queries share one pass over the vectors.
+    pub fn nearest_rows(
+        &self,
+        queries: &[&[f32]],
+        selection: &Selection<'_>,
+    ) -> Result<Vec<Result<NearestRows>>> {
+        check_limit(selection.limit)?;
+        let Some(matrix) = self.matrix.clone().transpose()? else {
+            return Ok(queries.iter().map(|_| Ok(NearestRows::none())).collect());
+        };
+        let space = Space {
+            dimensions: self.read(|connection| settings::get(connection, DIMENSIONS))?,
+            embedder: None,
+        };
+        let direction = |query: &&[f32]| -> Result<Vec<f32>> {
+            vector::check(query, "the vector", ErrorCode::InvalidVector)?;
+            space.check(query, "the vector")?;
+            Ok(vector::unit(query))
+        };
+        let directions: Vec<Result<Vec<f32>>> = queries.iter().map(direction).collect();
+        let pointing = directions
+            .iter()
+            .filter_map(|direction| direction.as_deref().ok());
+        let pointing: Vec<&[f32]> = pointing.filter(|direction| !direction.is_empty()).collect();
+        let search = Search {
+            session: self,
+            matrix: &matrix,
+            selection,
+        };
+        let mut found = self.read(|_| search.run(&pointing))?.into_iter();
+        let of_query = |direction: Result<Vec<f32>>| {
+            let pointing = !direction?.is_empty();
+            let found = if pointing { found.next() } else { None };
+            Ok(found.unwrap_or_else(NearestRows::none))
+        };
+        Ok(directions.into_iter().map(of_query).collect())
     }
 }
 
 /// A search under way.
 struct Search<'a> {
-    connection: &'a Connection,
-    matrix: &'a Matrix,
-    direction: &'a [f32],
+    session: &'a Session<'a>,
+    matrix: &'a Arc<Matrix>,
     selection: &'a Selection<'a>,
 }
 
 impl Search<'_> {
-    /// The nearest chunks and no more.
-    fn plain(&self) -> rusqlite::Result<NearestChunks> {
-        let Selection { limit, filters, .. } = *self.selection;
-        let nearest = if filters.is_empty() {
-            (self.matrix).nearest(self.direction, limit, Places::All(self.matrix.len()))
+    fn run(&self, directions: &[&[f32]]) -> rusqlite::Result<Vec<NearestRows>> {
+        if directions.is_empty() {
+            return Ok(Vec::new());
+        }
+        let passing = self.passing()?;
+        let places = passing
+            .as_deref()
+            .map_or(Places::All(self.matrix.len()), Places::These);
+        if self.session.paths.is_some() {
+            let of_paths = |direction: &&[f32]| self.paths(direction, places);
+            return directions.iter().map(of_paths).collect();
+        }
+        let nearest = || self.nearest(directions, places);
+        let found = if self.selection.statistics {
+            let limit = self.selection.limit;
+            nearest_and_spread(self.matrix, directions, places, limit, nearest)
         } else {
-            (self.matrix).nearest(self.direction, limit, Places::These(&self.places()?))
+            let nearest = nearest().into_iter();
+            nearest
+                .map(|nearest| (nearest, Spread::default()))
+                .collect()
         };
-        Ok(NearestChunks {
-            hits: self.ranked(nearest)?,
-            ..NearestChunks::default()
-        })
+        let of_direction = |((nearest, spread), direction): (_, &&[f32])| {
+            Ok(NearestRows {
+                rows: self.ranked(nearest)?,
+                spread,
+                cosines: Cosines::OfRows(Arc::clone(self.matrix), direction.to_vec()),
+            })
+        };
+        found
+            .into_iter()
+            .zip(directions)
+            .map(of_direction)
+            .collect()
     }
 
-    /// The nearest chunks, and what score fusion asks.
-    fn with_spread(&self, ids: &[&str]) -> rusqlite::Result<NearestChunks> {
-        let (nearest, spread) = nearest_and_spread(
-            self.matrix,
-            self.direction,
-            self.places()?,
-            self.selection.limit,
-        );
-        let mut row =
-            (self.connection).prepare_cached("SELECT row FROM knowledge_chunks WHERE id = ?")?;
-        let mut cosine = |id: &&str| -> rusqlite::Result<Option<f64>> {
-            let row: Option<i64> = row.query_row([id], |found| found.get(0)).optional()?;
-            let places: Vec<usize> = row
-                .and_then(|row| self.matrix.place(row))
-                .into_iter()
-                .collect();
-            let scored = self.matrix.similarities(self.direction, &places);
-            Ok(scored.first().map(|(_, similarity)| f64::from(*similarity)))
+    /// The nearest of these places, approximately if that was asked and all may be found.
+    fn nearest(&self, directions: &[&[f32]], places: Places<'_>) -> Vec<Vec<Scored>> {
+        let limit = self.selection.limit;
+        let approximate = &self.session.index.approximate;
+        let near = match places {
+            Places::All(_) => approximate.nearest(self.matrix, directions, limit),
+            Places::These(_) => None,
         };
-        Ok(NearestChunks {
-            hits: self.ranked(nearest)?,
-            cosines: ids
-                .iter()
-                .map(&mut cosine)
-                .collect::<rusqlite::Result<_>>()?,
-            spread,
-        })
+        near.unwrap_or_else(|| self.matrix.nearest(directions, limit, places))
     }
 
-    /// The best chunk of each path, and what score fusion asks of paths.
-    fn paths(&self, paths: &paths::Paths, names: &[&str]) -> rusqlite::Result<NearestChunks> {
-        let similarities =
-            PathSimilarities::new(self.matrix, paths, self.direction, &self.places()?)?;
+    /// The best row of each path, and what score fusion asks of paths.
+    fn paths(&self, direction: &[f32], places: Places<'_>) -> rusqlite::Result<NearestRows> {
+        let similarities = PathSimilarities::new(self.session, self.matrix, direction, places)?;
         let spread = if self.selection.statistics {
             similarities.spread()
         } else {
             Spread::default()
         };
-        Ok(NearestChunks {
-            hits: self.ranked(similarities.nearest(self.selection.limit))?,
-            cosines: names
-                .iter()
-                .map(|path| similarities.of(path).map(f64::from))
-                .collect(),
+        Ok(NearestRows {
+            rows: self.ranked(similarities.nearest(self.selection.limit))?,
             spread,
+            cosines: Cosines::OfPaths(similarities.of_paths),
         })
     }
 
-    /// The places of the vectors that pass the filters.
-    fn places(&self) -> rusqlite::Result<Vec<usize>> {
-        if self.selection.filters.is_empty() {
-            return Ok((0..self.matrix.len()).collect());
+    /// The places of the vectors that pass the filters; None where all do.
+    fn passing(&self) -> rusqlite::Result<Option<Vec<usize>>> {
+        let filters = self.selection.filters;
+        if filters.is_empty() {
+            return Ok(None);
         }
-        Ok(self
-            .matrix
-            .places(&allowed(self.connection, self.selection.filters)?))
+        let rows = allowed(self.session.connection, filters)?;
+        Ok(Some(self.matrix.places(&rows)))
     }
+
+    /// What is nearest, in order and cut.
+    fn ranked(&self, mut nearest: Vec<Scored>) -> rusqlite::Result<Vec<RankedRow>> {
+        nearest.sort_unstable_by(|left, right| right.1.total_cmp(&left.1));
+        let mut ranked = Vec::with_capacity(nearest.len());
+        for equal in nearest.chunk_by(|left, right| left.1.total_cmp(&right.1).is_eq()) {
+            ranked.extend(self.in_order(equal)?);
+        }
+        if self.session.paths.is_some() {
+            // Chunks of one path are here for being equally near, so they stand together.
+            ranked.dedup_by_key(|found| found.key);
+        }
+        ranked.truncate(self.selection.limit);
+        Ok(ranked)
+    }
+
+    /// Rows that are equally near, by path and id: these are looked up for no others.
+    fn in_order(&self, equal: &[Scored]) -> rusqlite::Result<Vec<RankedRow>> {
+        let rows = equal.iter().filter_map(|(place, similarity)| {
+            let row = self.matrix.row(*place)?;
+            Some((row, *similarity))
+        });
+        let ranked = |(row, similarity): (i64, f32)| {
+            let key = self
+                .session
+                .key(row)
+                .ok_or(rusqlite::Error::QueryReturnedNoRows);
+            Ok(RankedRow {
+                row,
+                key: key.map_err(|error| without_chunk(NEAREST, error))?,
+                score: f64::from(similarity),
+            })
+        };
+        let ranked = rows.map(ranked).collect::<rusqlite::Result<Vec<_>>>()?;
+        if ranked.len() < 2 {
+            return Ok(ranked);
+        }
+        let named = |found: RankedRow| Ok((self.session.name(found.row, NEAREST)?, found));
+        let mut named = ranked
+            .into_iter()
+            .map(named)
+            .collect::<rusqlite::Result<Vec<_>>>()?;
+        named.sort_unstable_by(|(left, _), (right, _)| by_name(left, right));
+        Ok(named.into_iter().map(|(_, found)| found).collect())
+    }
+}
+
+/// By path, then by id.
+fn by_name(left: &(String, String), right: &(String, String)) -> Ordering {
+    utf16::compare(&left.0, &right.0).then_with(|| utf16::compare(&left.1, &right.1))
 }
 
 /// The rows that pass the filters.
@@ -192,67 +286,6 @@ fn allowed(connection: &Connection, filters: &Filters) -> rusqlite::Result<Vec<i
         .prepare_cached(&sql)?
         .query_map(params_from_iter(&conditions.values), |row| row.get(0))?
         .collect()
-}
-
-/// A found row, and by what it stands before or behind another that is as similar.
-struct Candidate {
-    similarity: f32,
-    row: i64,
-    path: String,
-    id: String,
-}
-
-impl Candidate {
-    fn order(&self, other: &Self) -> Ordering {
-        (other.similarity.total_cmp(&self.similarity))
-            .then_with(|| utf16::compare(&self.path, &other.path))
-            .then_with(|| utf16::compare(&self.id, &other.id))
-    }
-}
-
-impl Search<'_> {
-    /// The hits of what is nearest, in order and cut.
-    fn ranked(&self, nearest: Vec<Scored>) -> rusqlite::Result<Vec<Hit>> {
-        let mut names = (self.connection)
-            .prepare_cached("SELECT path, id FROM knowledge_chunks WHERE row = ?")?;
-        let mut candidates = Vec::with_capacity(nearest.len());
-        for (place, similarity) in nearest {
-            let Some(row) = self.matrix.row(place) else {
-                continue;
-            };
-            let (path, id) = names
-                .query_row([row], |found| Ok((found.get(0)?, found.get(1)?)))
-                .map_err(|error| without_chunk("a vector", error))?;
-            candidates.push(Candidate {
-                similarity,
-                row,
-                path,
-                id,
-            });
-        }
-        candidates.sort_unstable_by(Candidate::order);
-        if let Some(GroupBy::Path) = self.selection.group_by {
-            // Chunks of one path are here for being equally near, so they stand together.
-            candidates.dedup_by(|later, first| later.path == first.path);
-        }
-        candidates.truncate(self.selection.limit);
-        let sql = format!("SELECT row, {COLUMNS} FROM knowledge_chunks WHERE row = ?");
-        let mut statement = self.connection.prepare_cached(&sql)?;
-        candidates
-            .iter()
-            .map(|candidate| hydrate(&mut statement, candidate))
-            .collect()
-    }
-}
-
-fn hydrate(statement: &mut CachedStatement<'_>, found: &Candidate) -> rusqlite::Result<Hit> {
-    let (_, chunk) = statement.query_row([found.row], Chunk::with_row)?;
-    let similarity = f64::from(found.similarity);
-    Ok(Hit {
-        score: similarity,
-        vector_similarity: Some(similarity),
-        ..Hit::from(chunk)
-    })
 }
 
 #[cfg(test)]

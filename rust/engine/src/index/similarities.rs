@@ -2,61 +2,77 @@
 //! score fusion measures by.
 
 use super::kernels::Places;
-use super::matrix::{Matrix, Scored, best};
+use super::matrix::{Best, Matrix, Scored, best};
 use super::paths::Paths;
 use super::search::without_chunk;
-use super::spread::{Spread, sample};
+use super::search_vector::NEAREST;
+use super::session::Session;
+use super::spread::{Spread, Sums, sample};
 
-/// The nearest of these vectors as [`Matrix::nearest`] finds them, and how similar all are.
+/// For each direction the nearest of these vectors, and how similar all are. `nearest` finds them
+/// where it is not known by the way.
 pub(super) fn nearest_and_spread(
     matrix: &Matrix,
-    direction: &[f32],
-    mut places: Vec<usize>,
+    directions: &[&[f32]],
+    places: Places<'_>,
     limit: usize,
-) -> (Vec<Scored>, Spread) {
-    let count = places.len();
-    // A sample is taken in row order, which may differ from the order of memory.
-    places.sort_by_key(|place| matrix.row(*place));
-    let sampled = matrix.similarities(direction, &sample(places.clone()));
-    let spread = Spread::of(sampled.iter().map(|(_, similarity)| *similarity));
-    let nearest = if sampled.len() == count {
-        best(sampled.into_iter(), limit)
-    } else {
-        matrix.nearest(direction, limit, Places::These(&places))
+    nearest: impl FnOnce() -> Vec<Vec<Scored>>,
+) -> Vec<(Vec<Scored>, Spread)> {
+    let Some(sampled) = sample(places.len()) else {
+        let mut found: Vec<(Best, Sums)> = (directions.iter())
+            .map(|_| (Best::new(limit), Sums::default()))
+            .collect();
+        matrix.scan(directions, places, |direction, scored| {
+            let (best, sums) = &mut found[direction];
+            best.offer(scored);
+            sums.add(scored.1);
+        });
+        let finish = |(best, sums): (Best, Sums)| (best.finish(), sums.spread());
+        return found.into_iter().map(finish).collect();
     };
-    (nearest, spread)
+    // In row order, which may differ from the order of memory.
+    let mut rows: Vec<usize> = places.iter().collect();
+    rows.sort_by_key(|place| matrix.row(*place));
+    let sampled: Vec<usize> = sampled.map(|nth| rows[nth]).collect();
+    let spread = |direction: &&[f32]| {
+        let scored = matrix.similarities(direction, &sampled);
+        Spread::of(scored.into_iter().map(|(_, similarity)| similarity))
+    };
+    let spreads = directions.iter().map(spread);
+    nearest().into_iter().zip(spreads).collect()
 }
 
 /// How similar each path is: as similar as the best of its chunks.
-pub(super) struct PathSimilarities<'a> {
-    paths: &'a Paths,
+pub(super) struct PathSimilarities {
     chunks: Vec<Scored>,
     /// The number of each chunk's path.
     numbers: Vec<usize>,
     /// By the path's number; None where no chunk of it has a vector.
-    of_paths: Vec<Option<f32>>,
+    pub of_paths: Vec<Option<f32>>,
 }
 
-impl<'a> PathSimilarities<'a> {
+impl PathSimilarities {
     pub fn new(
+        session: &Session<'_>,
         matrix: &Matrix,
-        paths: &'a Paths,
         direction: &[f32],
-        places: &[usize],
+        places: Places<'_>,
     ) -> rusqlite::Result<Self> {
-        let chunks = matrix.similarities(direction, places);
+        let mut chunks = Vec::with_capacity(places.len());
+        matrix.scan(&[direction], places, |_, scored| chunks.push(scored));
+        let paths = session.paths.as_deref();
         let number = |(place, _): &Scored| {
-            let number = matrix.row(*place).and_then(|row| paths.of_row(row));
-            number.ok_or_else(|| without_chunk("a vector", rusqlite::Error::QueryReturnedNoRows))
+            let row = matrix.row(*place);
+            let number = row.zip(paths).and_then(|(row, paths)| paths.of_row(row));
+            number.ok_or_else(|| without_chunk(NEAREST, rusqlite::Error::QueryReturnedNoRows))
         };
         let numbers = chunks.iter().map(number).collect::<Result<Vec<_>, _>>()?;
-        let mut of_paths = vec![None; paths.len()];
+        let mut of_paths = vec![None; paths.map_or(0, Paths::len)];
         for ((_, similarity), number) in chunks.iter().zip(&numbers) {
             let best: &mut Option<f32> = &mut of_paths[*number];
             *best = Some(best.map_or(*similarity, |best| best.max(*similarity)));
         }
         Ok(Self {
-            paths,
             chunks,
             numbers,
             of_paths,
@@ -82,14 +98,12 @@ impl<'a> PathSimilarities<'a> {
             .collect()
     }
 
-    /// The similarity of one path.
-    pub fn of(&self, path: &str) -> Option<f32> {
-        self.of_paths[self.paths.number(path)?]
-    }
-
     /// How similar all paths are.
     pub fn spread(&self) -> Spread {
         let known: Vec<f32> = self.of_paths.iter().flatten().copied().collect();
-        Spread::of(sample(known).into_iter())
+        match sample(known.len()) {
+            None => Spread::of(known.into_iter()),
+            Some(sampled) => Spread::of(sampled.map(|nth| known[nth])),
+        }
     }
 }

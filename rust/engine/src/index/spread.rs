@@ -22,33 +22,51 @@ pub struct Spread {
 impl Spread {
     /// The spread of these cosines, to the bit the same in any order.
     pub(super) fn of(cosines: impl Iterator<Item = f32>) -> Self {
-        let (mut count, mut sum, mut squares) = (0_i128, 0_i128, 0_i128);
-        for cosine in cosines {
-            #[allow(clippy::cast_possible_truncation, reason = "a cosine is at most 1")]
-            let units = i128::from((f64::from(cosine) * UNITS).round() as i64);
-            count += 1;
-            sum += units;
-            squares += units * units;
-        }
+        let mut sums = Sums::default();
+        cosines.for_each(|cosine| sums.add(cosine));
+        sums.spread()
+    }
+}
+
+/// What the spread of cosines is made of, while they come one by one.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Sums {
+    count: i128,
+    sum: i128,
+    squares: i128,
+}
+
+impl Sums {
+    pub fn add(&mut self, cosine: f32) {
+        #[allow(clippy::cast_possible_truncation, reason = "a cosine is at most 1")]
+        let units = i128::from((f64::from(cosine) * UNITS).round() as i64);
+        self.count += 1;
+        self.sum += units;
+        self.squares += units * units;
+    }
+
+    pub fn spread(self) -> Spread {
+        let Self {
+            count,
+            sum,
+            squares,
+        } = self;
         if count == 0 {
-            return Self::default();
+            return Spread::default();
         }
         #[allow(clippy::cast_precision_loss, reason = "only the results are rounded")]
         let [count, sum, variance] = [count, sum, count * squares - sum * sum].map(|n| n as f64);
-        Self {
+        Spread {
             mean: sum / count / UNITS,
             deviation: variance.sqrt() / count / UNITS,
         }
     }
 }
 
-/// All of `items`, or of very many the fixed sample that stands for them.
-pub(super) fn sample<T>(items: Vec<T>) -> Vec<T> {
-    if items.len() <= COUNTED_WHOLE {
-        return items;
-    }
-    let step = items.len() / SAMPLE;
-    items.into_iter().step_by(step).take(SAMPLE).collect()
+/// Which of so many items stand for all of them; None where all count.
+pub(super) fn sample(count: usize) -> Option<impl Iterator<Item = usize>> {
+    let step = count / SAMPLE;
+    (count > COUNTED_WHOLE).then(|| (0..SAMPLE).map(move |nth| nth * step))
 }
 
 #[cfg(test)]
@@ -79,11 +97,10 @@ mod tests {
 
     #[test]
     fn a_sample_is_even_and_begins_with_the_first() {
-        let whole: Vec<usize> = (0..COUNTED_WHOLE).collect();
-        assert_eq!(sample(whole.clone()), whole);
+        assert!(sample(COUNTED_WHOLE).is_none());
         for count in [COUNTED_WHOLE + 1, 256 * 500 - 1, 256 * 500] {
-            let sampled = sample((0..count).collect());
-            let expected: Vec<usize> = (0..SAMPLE).map(|n| n * (count / SAMPLE)).collect();
+            let sampled: Vec<usize> = sample(count).unwrap().collect();
+            let expected: Vec<usize> = (0..count).step_by(count / SAMPLE).take(SAMPLE).collect();
             assert_eq!(sampled, expected);
         }
     }

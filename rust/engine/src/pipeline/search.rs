@@ -157,6 +157,7 @@ impl Run<'_> {
             mode: Mode::Bm25,
             embedding: Embedding::Absent,
             candidate_k: wanted.limit.min(nodes.order.len()),
+            wanted: usize::MAX,
             reranker: Reranker::Off,
             skip_retry_ladder: false,
             filters: &filters,

@@ -1,41 +1,56 @@
 //! Many searches at once, on threads of their own.
 
 use std::num::NonZeroUsize;
+use std::ptr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 
 use super::request::{Request, Setup};
-use super::search::{Found, search};
+use super::search::{Found, search_together};
 use crate::error::Result;
 use crate::interrupt;
+
+/// The most searches that share a pass over the vectors.
+const TOGETHER: usize = 32;
+/// Into how many blocks a thread's part is cut, so that no thread waits long for the last.
+const BLOCKS_A_THREAD: usize = 4;
 
 /// Run every search, on at most `threads` threads; the answers stand as the requests do.
 ///
 /// Each is what [`search()`] gives. Once `stop` is set no further search begins, and those under way
 /// end soon; those that were not run have no answer.
+///
+/// [`search()`]: super::search()
 pub fn search_many(
     setup: &Setup<'_>,
     requests: &[Request<'_>],
     threads: NonZeroUsize,
     stop: &Arc<AtomicBool>,
 ) -> Vec<Option<Result<Found>>> {
+    let parts = threads.get().saturating_mul(BLOCKS_A_THREAD);
+    let together = requests.len().div_ceil(parts).clamp(1, TOGETHER);
+    let blocks: Vec<&[Request<'_>]> = requests
+        .chunk_by(may_share)
+        .flat_map(|same| same.chunks(together))
+        .collect();
     let next = AtomicUsize::new(0);
     let work = || {
         let mut answers = Vec::new();
         while !stop.load(Ordering::Relaxed) {
             let place = next.fetch_add(1, Ordering::Relaxed);
-            let Some(request) = requests.get(place) else {
+            let Some(block) = blocks.get(place) else {
                 break;
             };
             let stopped = Arc::clone(stop);
             let is_unwanted = move || stopped.load(Ordering::Relaxed);
-            let answer = interrupt::watched(is_unwanted, || search(setup, request));
-            answers.push((place, answer));
+            let asked = is_unwanted.clone();
+            let found = interrupt::watched(is_unwanted, || search_together(setup, block, &asked));
+            answers.push((place, found));
         }
         answers
     };
-    let threads = threads.get().min(requests.len());
+    let threads = threads.get().min(blocks.len());
     let answered = if threads < 2 {
         work()
     } else {
@@ -52,9 +67,19 @@ pub fn search_many(
             answered
         })
     };
-    let mut answers: Vec<Option<Result<Found>>> = requests.iter().map(|_| None).collect();
-    for (place, answer) in answered {
-        answers[place] = Some(answer);
+    let mut of_blocks: Vec<_> = blocks
+        .iter()
+        .map(|block| block.iter().map(|_| None).collect())
+        .collect();
+    for (place, found) in answered {
+        of_blocks[place] = found;
     }
-    answers
+    of_blocks.into_iter().flatten().collect()
+}
+
+/// Whether two requests may hold the same, so that one pass serves both.
+fn may_share(left: &Request<'_>, right: &Request<'_>) -> bool {
+    ptr::eq(left.filters, right.filters)
+        && left.candidate_k == right.candidate_k
+        && left.group_by == right.group_by
 }

@@ -1,72 +1,72 @@
 //! The legs of a search joined, every document once, and fused (spec/retrieval.md).
 
-use std::cmp::Ordering;
 use std::collections::HashMap;
 
-use super::explanation::{ByKeywords, ByMeaning, ExplainedHit, Explanation};
-use super::fuse::{DEFAULT_K, contribution, fill};
-use super::keywords::Matches;
-use super::order;
+use super::explanation::{ByKeywords, ByMeaning, Explanation};
+use super::fuse::{DEFAULT_K, contribution};
+use super::fused::{Document, Fused};
+use super::keywords::{Match, Matches, Source};
+use super::legs::Nearest;
 use super::request::Fusion;
 use super::reweight::Multiplier;
 use super::score_fusion::Scale;
-use crate::index::{GroupBy, Hit, NearestChunks, Spread};
-use crate::text::utf16;
-
-/// What makes two hits one document.
-pub(super) fn name(hit: &Hit, group_by: Option<GroupBy>) -> &str {
-    match group_by {
-        None => &hit.id,
-        Some(GroupBy::Path) => &hit.path,
-    }
-}
+use crate::index::Spread;
 
 /// What the legs found.
-pub(super) struct Candidates {
+pub(super) struct Candidates<'a> {
     /// Those that keywords found first.
-    documents: Vec<Candidate>,
+    documents: Vec<Candidate<'a>>,
     /// What no BM25 can exceed, where that is known.
     greatest: Option<f64>,
     spread: Spread,
 }
 
-/// A document and what each leg knows of it.
-struct Candidate {
-    hit: Hit,
+/// A document, known by its place in the index alone, and what each leg knows of it.
+struct Candidate<'a> {
+    source: Source<'a>,
+    /// The row by which meaning found what keywords found elsewhere.
+    partner: Option<i64>,
     keywords: Option<ByKeywords>,
     meaning: Option<ByMeaning>,
 }
 
-impl Candidates {
-    pub fn join(matches: Matches, nearest: NearestChunks, group_by: Option<GroupBy>) -> Self {
-        let by_keywords = matches.hits;
-        let places: HashMap<&str, usize> = (nearest.hits.iter())
-            .map(|hit| name(hit, group_by))
+impl<'a> Candidates<'a> {
+    pub fn join(matches: &Matches<'a>, nearest: &Nearest) -> Self {
+        let places: HashMap<i64, usize> = (nearest.rows.iter())
+            .map(|found| found.key)
             .zip(0..)
             .collect();
-        let partners: Vec<Option<usize>> = (by_keywords.iter())
-            .map(|hit| places.get(name(hit, group_by)).copied())
-            .collect();
-        let mut by_meaning: Vec<Option<Hit>> = nearest.hits.into_iter().map(Some).collect();
-        let mut documents = Vec::with_capacity(by_keywords.len() + by_meaning.len());
-        for (rank, (mut hit, partner)) in by_keywords.into_iter().zip(partners).enumerate() {
-            if let Some(other) = partner.and_then(|place| by_meaning[place].take()) {
-                add(&mut hit, &other);
+        let mut is_new = vec![true; nearest.rows.len()];
+        let mut documents = Vec::with_capacity(matches.found.len() + nearest.rows.len());
+        for (rank, Match { source, key, score }) in matches.found.iter().enumerate() {
+            let place = key.and_then(|key| places.get(&key).copied());
+            if let Some(place) = place {
+                is_new[place] = false;
             }
+            let partner = place.map(|place| nearest.rows[place]);
             let known = nearest.cosines.get(rank).copied().flatten();
-            hit.vector_similarity = hit.vector_similarity.or(known);
-            let keywords = ByKeywords {
-                rank,
-                score: hit.score,
-                fuzzy: matches.fuzzy,
-                share: None,
-                contribution: 0.0,
-            };
-            documents.push(Candidate::new(hit, Some(keywords), partner));
+            let cosine = partner.map(|found| found.score).or(known);
+            documents.push(Candidate {
+                source: *source,
+                partner: partner.map(|found| found.row),
+                keywords: Some(ByKeywords {
+                    rank,
+                    score: *score,
+                    fuzzy: matches.fuzzy,
+                    share: None,
+                    contribution: 0.0,
+                }),
+                meaning: cosine.map(|cosine| by_meaning(place, cosine)),
+            });
         }
-        let others = (by_meaning.into_iter().enumerate())
-            .filter_map(|(rank, hit)| Some(Candidate::new(hit?, None, Some(rank))));
-        documents.extend(others);
+        let others = nearest.rows.iter().enumerate().zip(is_new);
+        let others = others.filter(|(_, is_new)| *is_new);
+        documents.extend(others.map(|((rank, found), _)| Candidate {
+            source: Source::Row(found.row),
+            partner: None,
+            keywords: None,
+            meaning: Some(by_meaning(Some(rank), found.score)),
+        }));
         Self {
             documents,
             greatest: matches.greatest,
@@ -74,38 +74,36 @@ impl Candidates {
         }
     }
 
-    /// The fused hits, best first; `legs` is how many could have found them.
-    pub fn fuse(self, fusion: Fusion, legs: usize) -> Vec<ExplainedHit> {
-        let mut fused = match fusion {
+    /// The documents fused, best first; `legs` is how many could have found them.
+    pub fn fuse(self, fusion: Fusion, legs: usize) -> Fused<'a> {
+        Fused::new(match fusion {
             Fusion::Rrf => self.by_place(legs),
             Fusion::Score => self.by_score(),
-        };
-        fused.sort_by(|left, right| before(fusion, &left.hit, &right.hit));
-        fused
+        })
     }
 
-    fn by_place(self, legs: usize) -> Vec<ExplainedHit> {
+    fn by_place(self, legs: usize) -> Vec<Document<'a>> {
         #[allow(clippy::cast_precision_loss, reason = "far fewer than 2^52 places")]
         let of_rank = |rank: usize| contribution(DEFAULT_K, rank as f64);
         let best_possible = (0..legs).map(|_| of_rank(0)).sum();
-        let fuse = |mut candidate: Candidate| {
+        let fuse = |mut candidate: Candidate<'a>| {
             if let Some(keywords) = &mut candidate.keywords {
                 keywords.contribution = of_rank(keywords.rank);
             }
             if let Some(meaning) = &mut candidate.meaning {
                 meaning.contribution = meaning.rank.map_or(0.0, of_rank);
             }
-            let mut fused = candidate.fused(Fusion::Rrf);
-            fused.explanation.best_possible = Some(best_possible);
-            fused
+            let mut document = candidate.fused(Fusion::Rrf);
+            document.explanation.best_possible = Some(best_possible);
+            document
         };
         self.documents.into_iter().map(fuse).collect()
     }
 
-    fn by_score(self) -> Vec<ExplainedHit> {
+    fn by_score(self) -> Vec<Document<'a>> {
         let scores = self.documents.iter().filter_map(|one| one.keywords);
         let scale = Scale::new(scores.map(|by| by.score), self.greatest, self.spread);
-        let fuse = |mut candidate: Candidate| {
+        let fuse = |mut candidate: Candidate<'a>| {
             if let Some(keywords) = &mut candidate.keywords {
                 let share = scale.share(keywords.score);
                 keywords.share = Some(share);
@@ -116,43 +114,39 @@ impl Candidates {
                 meaning.deviations = Some(deviations);
                 meaning.contribution = Scale::meaning(deviations);
             }
-            let mut fused = candidate.fused(Fusion::Score);
-            fused.explanation.coverage = scale.coverage;
-            fused.explanation.weight = Some(scale.weight);
-            fused
+            let mut document = candidate.fused(Fusion::Score);
+            document.explanation.coverage = scale.coverage;
+            document.explanation.weight = Some(scale.weight);
+            document
         };
         self.documents.into_iter().map(fuse).collect()
     }
 }
 
-impl Candidate {
-    fn new(hit: Hit, keywords: Option<ByKeywords>, rank: Option<usize>) -> Self {
-        let meaning = hit.vector_similarity.map(|cosine| ByMeaning {
-            rank,
-            cosine,
-            deviations: None,
-            contribution: 0.0,
-        });
-        Self {
-            hit,
-            keywords,
-            meaning,
-        }
+fn by_meaning(rank: Option<usize>, cosine: f64) -> ByMeaning {
+    ByMeaning {
+        rank,
+        cosine,
+        deviations: None,
+        contribution: 0.0,
     }
+}
 
-    /// The hit with what both legs contribute to its score.
-    fn fused(self, fusion: Fusion) -> ExplainedHit {
+impl<'a> Candidate<'a> {
+    /// The document with what both legs contribute to its score.
+    fn fused(self, fusion: Fusion) -> Document<'a> {
         let Self {
-            mut hit,
+            source,
+            partner,
             keywords,
             meaning,
         } = self;
         // Two numbers add up to the same in either order.
         let fused =
             keywords.map_or(0.0, |by| by.contribution) + meaning.map_or(0.0, |by| by.contribution);
-        hit.score = fused;
-        ExplainedHit {
-            hit,
+        Document {
+            source,
+            partner,
             explanation: Explanation {
                 fusion,
                 keywords,
@@ -169,33 +163,42 @@ impl Candidate {
     }
 }
 
-/// Add what the vector leg has of a document.
-fn add(hit: &mut Hit, other: &Hit) {
-    if hit.id == other.id {
-        fill(hit, other);
-    } else {
-        // Another chunk of the group: its nearness counts for the group, its texts do not.
-        hit.vector_similarity = other.vector_similarity;
-    }
-}
-
-/// By score, in score fusion then by cosine, then by path and id.
-fn before(fusion: Fusion, left: &Hit, right: &Hit) -> Ordering {
-    let cosine = |hit: &Hit| hit.vector_similarity.unwrap_or(f64::NEG_INFINITY);
-    let by_cosine = match fusion {
-        Fusion::Rrf => Ordering::Equal,
-        Fusion::Score => order::descending(cosine(left), cosine(right)),
-    };
-    order::descending(left.score, right.score)
-        .then(by_cosine)
-        .then_with(|| utf16::compare(&left.path, &right.path))
-        .then_with(|| utf16::compare(&left.id, &right.id))
-}
-
 #[cfg(test)]
 mod tests {
+    use super::super::explanation::ExplainedHit;
     use super::super::fuse::reciprocal_rank_fusion;
+    use super::super::order;
     use super::*;
+    use crate::error::Result;
+    use crate::index::Hit;
+    use crate::index::search_vector::NEAREST;
+    use crate::index::session::RankedRow;
+
+    /// The ids, by their rows.
+    const IDS: [&str; 16] = [
+        "a", "b", "c", "d", "e", "f", "h", "m", "n", "x", "y", "z", "best", "p-1", "q-1", "r-1",
+    ];
+    /// One more, in the group of the first of its letter.
+    const SECOND: &str = "p-2";
+
+    fn row(id: &str) -> i64 {
+        let known = IDS.iter().chain([&SECOND]).position(|known| *known == id);
+        i64::try_from(known.unwrap()).unwrap()
+    }
+
+    /// What has one path has one key.
+    fn key(id: &str) -> i64 {
+        row(if id == SECOND { "p-1" } else { id })
+    }
+
+    #[allow(
+        clippy::unnecessary_wraps,
+        reason = "as reading from an index may fail"
+    )]
+    fn read(row: i64, _: &'static str) -> Result<Hit> {
+        let row = usize::try_from(row).unwrap();
+        Ok(hit(IDS.get(row).unwrap_or(&SECOND)))
+    }
 
     /// A hit whose path is what stands before the dash of its id.
     fn hit(id: &str) -> Hit {
@@ -208,25 +211,32 @@ mod tests {
     }
 
     /// Both legs of these scores by keywords and these cosines, each leg cut to `limit`.
-    fn legs(bm25: &[(&str, f64)], cosines: &[(&str, f64)], limit: usize) -> (Matches, Vec<Hit>) {
-        let by_keywords = bm25.iter().take(limit).enumerate();
-        let hits = by_keywords.map(|(rank, (id, score))| Hit {
+    fn legs(
+        bm25: &[(&str, f64)],
+        cosines: &[(&str, f64)],
+        limit: usize,
+    ) -> (Matches<'static>, Nearest) {
+        let found = bm25.iter().take(limit).map(|(id, score)| Match {
+            source: Source::Row(row(id)),
+            key: Some(key(id)),
             score: *score,
-            bm25_rank: Some(rank),
-            ..hit(id)
         });
         let matches = Matches {
-            hits: hits.collect(),
+            found: found.collect(),
             ..Matches::default()
         };
         let mut by_cosine = cosines.to_vec();
         by_cosine.sort_by(|left, right| order::descending(left.1, right.1));
-        let nearest = by_cosine.iter().take(limit).map(|(id, cosine)| Hit {
+        let rows = by_cosine.iter().take(limit).map(|(id, cosine)| RankedRow {
+            row: row(id),
+            key: key(id),
             score: *cosine,
-            vector_similarity: Some(*cosine),
-            ..hit(id)
         });
-        (matches, nearest.collect())
+        let nearest = Nearest {
+            rows: rows.collect(),
+            ..Nearest::default()
+        };
+        (matches, nearest)
     }
 
     /// The totals of score fusion, best first.
@@ -237,20 +247,16 @@ mod tests {
         greatest: Option<f64>,
         limit: usize,
     ) -> Vec<(String, f64)> {
-        let (matches, nearest) = legs(bm25, cosines, limit);
-        let cosine = |hit: &Hit| cosines.iter().find(|(id, _)| *id == hit.id).map(|c| c.1);
-        let nearest = NearestChunks {
-            cosines: matches.hits.iter().map(cosine).collect(),
-            hits: nearest,
-            spread: Spread { mean, deviation },
-        };
-        let matches = Matches {
-            greatest,
-            ..matches
-        };
-        let fused = Candidates::join(matches, nearest, None).fuse(Fusion::Score, 2);
+        let (mut matches, mut nearest) = legs(bm25, cosines, limit);
+        let cosine = |wanted: &str| cosines.iter().find(|(id, _)| *id == wanted).map(|c| c.1);
+        let found = bm25.iter().take(limit);
+        nearest.cosines = found.map(|(id, _)| cosine(id)).collect();
+        nearest.spread = Spread { mean, deviation };
+        matches.greatest = greatest;
+        let fused = Candidates::join(&matches, &nearest).fuse(Fusion::Score, 2);
+        let fused = fused.hits(usize::MAX, read).unwrap();
         for ExplainedHit { hit, explanation } in &fused {
-            let known = cosine(hit);
+            let known = cosine(&hit.id);
             assert_eq!(hit.vector_similarity, known, "{}", hit.id);
             assert_eq!(explanation.meaning.map(|by| by.cosine), known);
             assert_eq!(explanation.score.to_bits(), hit.score.to_bits());
@@ -330,17 +336,27 @@ mod tests {
         let cosines = [("c", 0.9), ("b", 0.5), ("f", 0.1), ("d", 0.6)];
         for limit in 0..=4 {
             let (matches, nearest) = legs(&bm25, &cosines, limit);
-            let expected = reciprocal_rank_fusion([&matches.hits, &nearest], DEFAULT_K);
-            let nearest = NearestChunks {
-                hits: nearest,
-                ..NearestChunks::default()
-            };
-            let fused = Candidates::join(matches, nearest, None).fuse(Fusion::Rrf, 2);
-            for one in &fused {
-                assert_eq!(one.explanation.best_possible, Some(2.0 / 61.0));
+            let by_keywords = bm25.iter().take(limit).enumerate();
+            let by_keywords = by_keywords.map(|(rank, (id, _))| Hit {
+                bm25_rank: Some(rank),
+                ..hit(id)
+            });
+            let by_meaning = nearest.rows.iter().map(|found| Hit {
+                vector_similarity: Some(found.score),
+                ..read(found.row, NEAREST).unwrap()
+            });
+            let lists: [Vec<Hit>; 2] = [by_keywords.collect(), by_meaning.collect()];
+            let expected = reciprocal_rank_fusion(&lists, DEFAULT_K);
+            for wanted in [0, 1, 2, 3, 4, 5, usize::MAX] {
+                let fused = Candidates::join(&matches, &nearest).fuse(Fusion::Rrf, 2);
+                assert_eq!(fused.len(), expected.len());
+                let fused = fused.hits(wanted, read).unwrap();
+                for one in &fused {
+                    assert_eq!(one.explanation.best_possible, Some(2.0 / 61.0));
+                }
+                let hits: Vec<Hit> = fused.into_iter().map(|one| one.hit).collect();
+                assert_eq!(hits, expected[..wanted.min(expected.len())]);
             }
-            let hits: Vec<Hit> = fused.into_iter().map(|one| one.hit).collect();
-            assert_eq!(hits, expected);
         }
     }
 
@@ -351,11 +367,8 @@ mod tests {
             &[("p-2", 0.9), ("r-1", 0.5), ("q-1", 0.1)],
             60,
         );
-        let nearest = NearestChunks {
-            hits: nearest,
-            ..NearestChunks::default()
-        };
-        let fused = Candidates::join(matches, nearest, Some(GroupBy::Path)).fuse(Fusion::Rrf, 2);
+        let fused = Candidates::join(&matches, &nearest).fuse(Fusion::Rrf, 2);
+        let fused = fused.hits(60, read).unwrap();
         let found: Vec<(&str, &str, Option<f64>)> = (fused.iter())
             .map(|one| (&*one.hit.id, &*one.hit.title, one.hit.vector_similarity))
             .collect();

@@ -3,9 +3,11 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use super::keywords::{Match, Source};
 use super::trigram_index::{TrigramHit, TrigramIndex};
 use crate::error::Result;
-use crate::index::{Chunk, GroupBy, Hit, Index, Selection};
+use crate::index::session::Session;
+use crate::index::{Chunk, GroupBy, Selection};
 
 /// The chunks of the fuzzy rung, with their trigrams.
 pub enum FuzzyChunks {
@@ -46,44 +48,63 @@ impl FuzzyChunks {
     /// The chunks whose slug is like a token, best first, as a BM25 leg would have them.
     pub(super) fn search(
         &self,
-        index: &Index,
+        session: &Session<'_>,
         tokens: &[String],
         selection: &Selection<'_>,
-    ) -> Result<Vec<Hit>> {
+    ) -> Result<Vec<Match<'_>>> {
         match self {
-            Self::Given(given) => given.search(tokens, selection),
+            Self::Given(given) => given.search(session, tokens, selection),
             Self::Own(kept) => {
-                let trigrams = current(kept, index)?;
+                let trigrams = current(kept, session)?;
                 let found = if selection.filters.is_empty() {
                     best(&trigrams, tokens, selection, |_| true)?
                 } else {
                     let allowed: HashSet<String> =
-                        index.ids(selection.filters)?.into_iter().collect();
+                        session.ids(selection.filters)?.into_iter().collect();
                     best(&trigrams, tokens, selection, |id| allowed.contains(id))?
                 };
-                let chunks = found
-                    .iter()
-                    .map(|hit| index.get(&hit.id))
-                    .collect::<Result<Vec<_>>>()?;
-                // A chunk may go between the two statements: then it is no hit.
-                let present = found
-                    .iter()
-                    .zip(&chunks)
-                    .filter_map(|(hit, chunk)| chunk.as_ref().map(|chunk| (hit, chunk)));
-                Ok(hits(present))
+                let matched = |hit: TrigramHit| {
+                    let row = session.row(&hit.id)?;
+                    Ok(row.map(|row| Match {
+                        source: Source::Row(row),
+                        key: session.key(row),
+                        score: hit.similarity,
+                    }))
+                };
+                // All are there: the trigrams are of the state that is read.
+                found
+                    .into_iter()
+                    .filter_map(|hit| matched(hit).transpose())
+                    .collect()
             }
         }
     }
 }
 
 impl Given {
-    fn search(&self, tokens: &[String], selection: &Selection<'_>) -> Result<Vec<Hit>> {
+    fn search(
+        &self,
+        session: &Session<'_>,
+        tokens: &[String],
+        selection: &Selection<'_>,
+    ) -> Result<Vec<Match<'_>>> {
         let chunk = |id: &str| self.chunks.get(id);
         let allowed = |id: &str| chunk(id).is_some_and(|chunk| selection.filters.accept(chunk));
         let found = best(&self.trigrams, tokens, selection, allowed)?;
-        Ok(hits(found.iter().filter_map(|hit| {
-            chunk(&hit.id).map(|chunk| (hit, chunk))
-        })))
+        let matched = |hit: &TrigramHit| {
+            let Some(chunk) = chunk(&hit.id) else {
+                return Ok(None);
+            };
+            Ok(Some(Match {
+                source: Source::Given(chunk),
+                key: session.key_of(&chunk.id, &chunk.path)?,
+                score: hit.similarity,
+            }))
+        };
+        found
+            .iter()
+            .filter_map(|hit| matched(hit).transpose())
+            .collect()
     }
 }
 
@@ -103,34 +124,22 @@ fn best(
     Ok(found)
 }
 
-/// The trigrams of the index as it is now; they are made by one thread while others wait.
+/// The trigrams of the state that is read; they are made by one thread while others wait.
 fn current(
     kept: &Mutex<Option<(i64, Arc<TrigramIndex>)>>,
-    index: &Index,
+    session: &Session<'_>,
 ) -> Result<Arc<TrigramIndex>> {
     let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
     let (generation, paths) = match kept.as_ref() {
-        Some((generation, trigrams)) if index.generation()? == *generation => {
+        Some((generation, trigrams)) if session.generation()? == *generation => {
             return Ok(Arc::clone(trigrams));
         }
-        _ => index.paths_by_id()?,
+        _ => session.paths_by_id()?,
     };
     let trigrams = Arc::new(TrigramIndex::new(paths));
-    *kept = Some((generation, Arc::clone(&trigrams)));
+    // A search that began before another must not undo what that one made.
+    if kept.as_ref().is_none_or(|(known, _)| *known < generation) {
+        *kept = Some((generation, Arc::clone(&trigrams)));
+    }
     Ok(trigrams)
-}
-
-fn hits<'a>(found: impl Iterator<Item = (&'a TrigramHit, &'a Chunk)>) -> Vec<Hit> {
-    let hit = |(rank, (hit, chunk)): (usize, (&TrigramHit, &Chunk))| Hit {
-        id: chunk.id.clone(),
-        path: chunk.path.clone(),
-        title: chunk.title.clone(),
-        summary: chunk.summary.clone(),
-        content: chunk.content.clone(),
-        metadata: chunk.metadata.clone(),
-        score: hit.similarity,
-        bm25_rank: Some(rank),
-        ..Hit::default()
-    };
-    found.enumerate().map(hit).collect()
 }

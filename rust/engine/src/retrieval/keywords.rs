@@ -4,24 +4,43 @@ use super::legs::selection;
 use super::request::{Request, Setup};
 use super::score_fusion::greatest_bm25;
 use crate::error::Result;
-use crate::index::Hit;
+use crate::index::Chunk;
+use crate::index::session::Session;
 use crate::query::{MatchOptions, Matching, Query, compile_fts, compile_match, parse};
 
 /// Searches by keywords of one request.
 pub(super) struct Keywords<'a> {
+    pub session: &'a Session<'a>,
     pub setup: &'a Setup<'a>,
     pub request: &'a Request<'a>,
 }
 
 /// What one search by keywords found.
 #[derive(Default)]
-pub(super) struct Matches {
-    /// The hits, best first.
-    pub hits: Vec<Hit>,
+pub(super) struct Matches<'a> {
+    /// Best first.
+    pub found: Vec<Match<'a>>,
     /// Whether they are of the fuzzy rung: then the scores are similarities.
     pub fuzzy: bool,
     /// What no BM25 can exceed, for the expression that ran; where score fusion asks for it.
     pub greatest: Option<f64>,
+}
+
+/// A document that keywords found.
+pub(super) struct Match<'a> {
+    pub source: Source<'a>,
+    /// What it shares with the same document of the other leg; None when that cannot have it.
+    pub key: Option<i64>,
+    pub score: f64,
+}
+
+/// Where the texts of a document are.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Source<'a> {
+    /// In a row of the index, not read yet.
+    Row(i64),
+    /// With the caller, who gave the chunks of the fuzzy rung.
+    Given(&'a Chunk),
 }
 
 /// The query itself, compiled in both forms.
@@ -33,66 +52,73 @@ pub(super) struct Compiled {
     pub matching: String,
 }
 
-impl Keywords<'_> {
-    /// Compile the query of the request, with its dates.
-    pub fn compile(&self) -> Result<Compiled> {
+impl Compiled {
+    /// The query of a request, with its dates.
+    pub fn new(setup: &Setup<'_>, request: &Request<'_>) -> Result<Self> {
         let Request {
             query: text,
             augmented,
             date_hints,
             ..
-        } = self.request;
+        } = request;
         let normative = parse(augmented.unwrap_or(text))?;
         // Extended matching reads the words as they were asked, and has the dates as hints.
-        let query = match self.setup.matching {
+        let query = match setup.matching {
             Matching::Spec => normative.clone(),
             Matching::Extended => parse(text)?,
         };
-        Ok(Compiled {
-            fts: compile_fts(&normative, self.setup.aliases, self.setup.default_operator)?,
-            matching: compile_match(&query, &self.options(date_hints))?,
+        Ok(Self {
+            fts: compile_fts(&normative, setup.aliases, setup.default_operator)?,
+            matching: compile_match(&query, &options(setup, date_hints))?,
             query,
         })
     }
+}
 
+impl<'a> Keywords<'a> {
     /// Run the compiled query.
-    pub fn run(&self, compiled: &Compiled) -> Result<Matches> {
+    pub fn run(&self, compiled: &Compiled) -> Result<Matches<'a>> {
         self.search_query(&compiled.query, self.request.date_hints)
     }
 
     /// Parse, expand, compile and run the text of a rung.
-    pub fn search(&self, text: &str) -> Result<Matches> {
+    pub fn search(&self, text: &str) -> Result<Matches<'a>> {
         self.search_query(&parse(text)?, &[])
     }
 
     /// The fuzzy rung.
-    pub fn fuzzy(&self, tokens: &[String]) -> Result<Matches> {
-        let Setup { index, fuzzy, .. } = self.setup;
+    pub fn fuzzy(&self, tokens: &[String]) -> Result<Matches<'a>> {
+        let selection = selection(self.setup, self.request);
         Ok(Matches {
-            hits: fuzzy.search(index, tokens, &selection(self.setup, self.request))?,
+            found: self.setup.fuzzy.search(self.session, tokens, &selection)?,
             fuzzy: true,
             greatest: None,
         })
     }
 
-    fn search_query(&self, query: &Query, date_hints: &[String]) -> Result<Matches> {
+    fn search_query(&self, query: &Query, date_hints: &[String]) -> Result<Matches<'a>> {
         let selection = selection(self.setup, self.request);
-        let options = self.options(date_hints);
-        let found = (self.setup.index).match_chunks(query, &selection, &options)?;
+        let options = options(self.setup, date_hints);
+        let matched = self.session.match_rows(query, &selection, &options)?;
+        let found = matched.rows.into_iter().map(|found| Match {
+            source: Source::Row(found.row),
+            key: Some(found.key),
+            score: found.score,
+        });
         Ok(Matches {
-            greatest: found.phrases.as_ref().map(greatest_bm25),
-            hits: found.hits,
+            found: found.collect(),
             fuzzy: false,
+            greatest: matched.phrases.as_ref().map(greatest_bm25),
         })
     }
+}
 
-    fn options<'b>(&'b self, date_hints: &'b [String]) -> MatchOptions<'b> {
-        MatchOptions {
-            aliases: self.setup.aliases,
-            default_operator: self.setup.default_operator,
-            matching: self.setup.matching,
-            date_hints,
-            tokenizer: self.setup.index.tokenizer(),
-        }
+fn options<'a>(setup: &Setup<'a>, date_hints: &'a [String]) -> MatchOptions<'a> {
+    MatchOptions {
+        aliases: setup.aliases,
+        default_operator: setup.default_operator,
+        matching: setup.matching,
+        date_hints,
+        tokenizer: setup.index.tokenizer(),
     }
 }

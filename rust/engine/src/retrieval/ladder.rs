@@ -8,11 +8,11 @@ use crate::text::lower::lower;
 use crate::text::whitespace::trim;
 
 /// Walk the rungs in order until one finds something; record each that ran.
-pub(super) fn climb(
-    keywords: &Keywords<'_>,
+pub(super) fn climb<'a>(
+    keywords: &Keywords<'a>,
     query: &str,
     attempts: &mut Vec<Attempt>,
-) -> Result<Matches> {
+) -> Result<Matches<'a>> {
     let sanitised = sanitise_query(query);
     let strongest = strongest_term(query).filter(|term| *term != lower(trim(query).to_owned()));
     // Rung 2 refreshes the index; SQLite's is never stale.
@@ -30,9 +30,9 @@ pub(super) fn climb(
         attempts.push(Attempt {
             strategy,
             query: text,
-            hits: matches.hits.len(),
+            hits: matches.found.len(),
         });
-        if !matches.hits.is_empty() {
+        if !matches.found.is_empty() {
             return Ok(matches);
         }
     }
@@ -44,7 +44,7 @@ pub(super) fn climb(
     attempts.push(Attempt {
         strategy: Strategy::TrigramFuzzy,
         query: tokens.join(" "),
-        hits: matches.hits.len(),
+        hits: matches.found.len(),
     });
     Ok(matches)
 }

@@ -2,25 +2,27 @@
 
 use std::time::{Duration, Instant};
 
-use super::candidates::name;
-use super::keywords::{Compiled, Keywords, Matches};
+use super::keywords::{Compiled, Keywords, Matches, Source};
 use super::ladder;
 use super::request::{Embedding, Fusion, Mode, Request, Setup};
 use super::trace::{Attempt, Stage, Strategy, Timings};
 use crate::error::{Error, ErrorCode, ErrorKind, Result};
-use crate::index::{Hit, NearestChunks, Selection};
+use crate::index::search::MATCHED;
+use crate::index::search_vector::{NEAREST, NearestRows};
+use crate::index::session::{RankedRow, Session};
+use crate::index::{Selection, Spread};
 
 /// The BM25 leg and its ladder.
 #[derive(Default)]
-pub(super) struct Bm25Leg {
-    pub matches: Matches,
+pub(super) struct Bm25Leg<'a> {
+    pub matches: Matches<'a>,
     pub attempts: Vec<Attempt>,
     pub failure: Option<Error>,
 }
 
-impl Bm25Leg {
+impl<'a> Bm25Leg<'a> {
     pub fn run(
-        keywords: &Keywords<'_>,
+        keywords: &Keywords<'a>,
         compiled: &Compiled,
         timings: &mut Timings,
     ) -> Result<Self> {
@@ -36,9 +38,9 @@ impl Bm25Leg {
         leg.attempts.push(Attempt {
             strategy: Strategy::Initial,
             query: compiled.fts.clone(),
-            hits: leg.matches.hits.len(),
+            hits: leg.matches.found.len(),
         });
-        if leg.matches.hits.is_empty() && !keywords.request.skip_retry_ladder {
+        if leg.matches.found.is_empty() && !keywords.request.skip_retry_ladder {
             let climbed = timed(&mut timings.ladder, || {
                 ladder::climb(keywords, keywords.request.query, &mut leg.attempts)
             });
@@ -49,6 +51,40 @@ impl Bm25Leg {
         }
         Ok(leg)
     }
+
+    /// A leg that could not even begin.
+    pub fn failed(error: Error) -> Self {
+        Self {
+            failure: Some(error),
+            ..Self::default()
+        }
+    }
+
+    /// Fail if the texts of anything found cannot be read.
+    pub fn check(&mut self, session: &Session<'_>) -> Result<()> {
+        let rows = self
+            .matches
+            .found
+            .iter()
+            .filter_map(|found| match found.source {
+                Source::Row(row) => Some(row),
+                Source::Given(_) => None,
+            });
+        if let Some(error) = unreadable(session, rows, MATCHED)? {
+            *self = Self::failed(error);
+        }
+        Ok(())
+    }
+}
+
+/// Why the texts of one of these rows cannot be read.
+fn unreadable(
+    session: &Session<'_>,
+    mut rows: impl Iterator<Item = i64>,
+    what: &str,
+) -> Result<Option<Error>> {
+    let error = rows.find_map(|row| session.hit(row, what).err());
+    error.map(of_the_leg).transpose()
 }
 
 /// The vector leg.
@@ -59,37 +95,78 @@ pub(super) enum VectorLeg {
     Empty,
     /// The embedder failed, or the search, which says why.
     Failed(Option<Error>),
-    Answered(NearestChunks),
+    Answered(NearestRows),
+}
+
+/// What fusion takes from the vector leg.
+#[derive(Default)]
+pub(super) struct Nearest {
+    /// Best first.
+    pub rows: Vec<RankedRow>,
+    /// The cosine of each that keywords found, where score fusion asks for it.
+    pub cosines: Vec<Option<f64>>,
+    pub spread: Spread,
 }
 
 impl VectorLeg {
-    /// Run the leg; score fusion asks also for the cosines of what keywords found.
-    pub fn run(setup: &Setup<'_>, request: &Request<'_>, matches: &Matches) -> Result<Self> {
-        if request.mode == Mode::Bm25 {
-            return Ok(Self::Absent);
+    /// Run the legs of requests that may hold the same; they share one pass over the vectors.
+    pub fn run(
+        session: &Session<'_>,
+        setup: &Setup<'_>,
+        requests: &[Request<'_>],
+    ) -> Vec<Result<Self>> {
+        let vectors: Vec<&[f32]> = requests.iter().filter_map(vector).collect();
+        let found = match requests.first() {
+            Some(first) if !vectors.is_empty() => {
+                session.nearest_rows(&vectors, &selection(setup, first))
+            }
+            _ => Ok(Vec::new()),
+        };
+        let mut found = match found {
+            Ok(found) => found,
+            Err(error) => vectors.iter().map(|_| Err(error.clone())).collect(),
         }
-        let vector = match request.embedding {
-            Embedding::Absent => return Ok(Self::Absent),
-            Embedding::Failed => return Ok(Self::Failed(None)),
-            Embedding::Empty => return Ok(Self::Empty),
-            Embedding::Vector(vector) => vector,
+        .into_iter();
+        let leg = |request| match Self::without_search(request) {
+            Some(leg) => Ok(leg),
+            None => match found.next() {
+                Some(Ok(nearest)) => Ok(Self::Answered(nearest)),
+                Some(Err(error)) => of_the_leg(error).map(|error| Self::Failed(Some(error))),
+                None => Ok(Self::Absent),
+            },
         };
-        let names: Vec<&str> = match (setup.fusion, request.mode) {
-            (Fusion::Rrf, _) | (_, Mode::Semantic) => Vec::new(),
-            (Fusion::Score, _) => (matches.hits.iter())
-                .map(|hit| name(hit, request.group_by))
-                .collect(),
-        };
-        let selection = selection(setup, request);
-        match setup.index.nearest_chunks(vector, &selection, &names) {
-            Ok(nearest) => Ok(Self::Answered(nearest)),
-            Err(error) => of_the_leg(error).map(|error| Self::Failed(Some(error))),
+        requests.iter().map(leg).collect()
+    }
+
+    /// The leg of a request that nothing is searched for.
+    fn without_search(request: &Request<'_>) -> Option<Self> {
+        match request.embedding {
+            _ if request.mode == Mode::Bm25 => Some(Self::Absent),
+            Embedding::Absent => Some(Self::Absent),
+            Embedding::Failed => Some(Self::Failed(None)),
+            Embedding::Empty => Some(Self::Empty),
+            Embedding::Vector(_) => None,
         }
     }
 
-    pub fn hits(&self) -> &[Hit] {
+    /// The leg of a request for which nothing could be searched.
+    pub fn failed(request: &Request<'_>, error: Error) -> Self {
+        Self::without_search(request).unwrap_or(Self::Failed(Some(error)))
+    }
+
+    /// Fail if the texts of anything found cannot be read.
+    pub fn check(&mut self, session: &Session<'_>) -> Result<()> {
+        let rows = self.rows().iter().map(|found| found.row);
+        if let Some(error) = unreadable(session, rows, NEAREST)? {
+            *self = Self::Failed(Some(error));
+        }
+        Ok(())
+    }
+
+    /// What was found, best first.
+    pub fn rows(&self) -> &[RankedRow] {
         match self {
-            Self::Answered(nearest) => &nearest.hits,
+            Self::Answered(nearest) => &nearest.rows,
             Self::Absent | Self::Empty | Self::Failed(_) => &[],
         }
     }
@@ -98,13 +175,38 @@ impl VectorLeg {
         matches!(self, Self::Answered(_))
     }
 
-    /// What was found, and what the search reported.
-    pub fn into_parts(self) -> (NearestChunks, Option<Error>) {
-        match self {
-            Self::Answered(nearest) => (nearest, None),
-            Self::Failed(error) => (NearestChunks::default(), error),
-            Self::Absent | Self::Empty => (NearestChunks::default(), None),
+    /// What was found; for score fusion also the cosines of what keywords found.
+    pub fn nearest(&self, fusion: Fusion, matches: &Matches<'_>) -> Nearest {
+        let Self::Answered(nearest) = self else {
+            return Nearest::default();
+        };
+        let cosines = match fusion {
+            Fusion::Rrf => Vec::new(),
+            Fusion::Score => (matches.found.iter())
+                .map(|found| nearest.cosine(found.key?))
+                .collect(),
+        };
+        Nearest {
+            rows: nearest.rows.clone(),
+            cosines,
+            spread: nearest.spread,
         }
+    }
+
+    /// What the search reported.
+    pub fn failure(self) -> Option<Error> {
+        match self {
+            Self::Failed(error) => error,
+            Self::Absent | Self::Empty | Self::Answered(_) => None,
+        }
+    }
+}
+
+/// The vector that a request has nearest chunks searched for.
+pub(super) fn vector<'a>(request: &Request<'a>) -> Option<&'a [f32]> {
+    match request.embedding {
+        Embedding::Vector(vector) if request.mode != Mode::Bm25 => Some(vector),
+        _ => None,
     }
 }
 
@@ -120,7 +222,7 @@ pub(super) fn selection<'a>(setup: &Setup<'_>, request: &Request<'a>) -> Selecti
 
 /// An error that only this leg has; one of the caller, who may be gone, or of a handle that is,
 /// is passed on.
-fn of_the_leg(error: Error) -> Result<Error> {
+pub(super) fn of_the_leg(error: Error) -> Result<Error> {
     let code = error.code();
     let caller = matches!(
         code.kind(),
@@ -136,7 +238,7 @@ fn of_the_leg(error: Error) -> Result<Error> {
     Ok(error)
 }
 
-pub(super) fn error_stage(bm25: &Bm25Leg, vector: &VectorLeg) -> Option<Stage> {
+pub(super) fn error_stage(bm25: &Bm25Leg<'_>, vector: &VectorLeg) -> Option<Stage> {
     if bm25.failure.is_some() {
         Some(Stage::Bm25)
     } else {

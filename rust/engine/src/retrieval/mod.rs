@@ -7,6 +7,7 @@ mod candidates;
 mod explanation;
 mod explanation_text;
 pub mod fuse;
+mod fused;
 mod fuzzy;
 pub mod intent;
 mod keywords;

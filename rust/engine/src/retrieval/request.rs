@@ -122,6 +122,8 @@ pub struct Request<'a> {
     pub embedding: Embedding<'a>,
     /// How long each leg may be; at least 1.
     pub candidate_k: usize,
+    /// How many hits to give, of all that the legs have found: texts are read of no more.
+    pub wanted: usize,
     /// Whether a reranker is to see the head.
     pub reranker: Reranker,
     /// Leave the ladder out when the query finds nothing.

@@ -230,17 +230,16 @@ fn may_tell_of_us(text: &str) -> bool {
     let bytes = text.as_bytes();
     let ends_word = |byte: u8| !byte.is_ascii_graphic();
     let is_us = |(one, (two, after)): (&u8, (&u8, &u8))| {
-        let says_so = (*two == b'i') | ((*one == b'w') & (*two == b'e'));
-        says_so & ends_word(*after)
+        let says_so = *two == b'i' || (*one == b'w' && *two == b'e');
+        says_so && ends_word(*after)
     };
-    let starts_so = matches!(bytes, [b'i', after, ..] if ends_word(*after));
-    // Without an early end the loop works on many bytes at once.
+    if matches!(bytes, [b'i', after, ..] if ends_word(*after)) {
+        return true;
+    }
     let twos = bytes.iter().skip(1).zip(bytes.iter().skip(2));
-    starts_so
-        | bytes
-            .iter()
-            .zip(twos)
-            .fold(false, |any, three| any | is_us(three))
+    let threes = bytes.iter().zip(twos);
+    // Without an early end the loop works on many bytes at once.
+    threes.fold(false, |any, three| any | is_us(three))
 }
 
 #[cfg(test)]

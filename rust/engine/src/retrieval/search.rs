@@ -1,22 +1,26 @@
 //! One search, from the query to the fused hits: the stages in their order (spec/retrieval.md).
 
-use super::candidates::{Candidates, name};
+use std::slice;
+use std::time::Instant;
+
+use super::candidates::Candidates;
 use super::explanation::ExplainedHit;
 use super::fuse::DEFAULT_K;
+use super::fused::Fused;
 use super::intent::Intent;
-use super::keywords::{Keywords, Matches};
-use super::legs::{Bm25Leg, VectorLeg, error_stage, timed};
-use super::request::{Embedding, Mode, Request, Reranker, Setup};
+use super::keywords::{Compiled, Keywords, Matches};
+use super::legs::{Bm25Leg, Nearest, VectorLeg, error_stage, of_the_leg, timed, vector};
+use super::request::{Embedding, Fusion, Mode, Request, Reranker, Setup};
 use super::reweight::reweight_explained;
 use super::trace::{SkippedReason, Timings, Trace};
-use super::unanimity::{DEFAULT_AGREE_MIN, WINDOW, unanimity};
-use crate::error::{Error, Result};
-use crate::index::{Hit, NearestChunks};
+use super::unanimity::{self, DEFAULT_AGREE_MIN};
+use crate::error::{Error, ErrorCode, Result};
+use crate::index::session::Session;
 
 /// What a search found, before a reranker.
 #[derive(Debug, Clone)]
 pub struct Found {
-    /// Every candidate, best first, with where its score comes from.
+    /// As many hits as were wanted, best first, with where their scores come from.
     pub hits: Vec<ExplainedHit>,
     /// How it came about.
     pub trace: Trace,
@@ -31,58 +35,221 @@ pub struct Found {
 /// An error is one of the caller: a text over the limits, a vector that does not fit, a closed
 /// index. What fails on the way is in the trace and in [`Found::error`].
 pub fn search(setup: &Setup<'_>, request: &Request<'_>) -> Result<Found> {
-    let keywords = Keywords { setup, request };
-    let compiled = keywords.compile()?;
-    let mut timings = Timings::default();
-    let bm25 = Bm25Leg::run(&keywords, &compiled, &mut timings)?;
-    let vector = timed(&mut timings.vector, || {
-        VectorLeg::run(setup, request, &bm25.matches)
-    })?;
-    let mode = resolve(request, &vector);
-    let legs = legs_that_took_part(mode, &bm25, &vector);
-    let agreements = agreements(request, &bm25, &vector);
-    let error_stage = error_stage(&bm25, &vector);
-    let embedder_used = vector.answered();
-    let failed = bm25.failure.is_some() && !embedder_used;
-    let (nearest, vector_failure) = vector.into_parts();
-    let (bm25_count, vector_count) = (bm25.matches.hits.len(), nearest.hits.len());
-    let fused = timed(&mut timings.fuse, || {
-        candidates(mode, bm25.matches, nearest, request).fuse(setup.fusion, legs)
-    });
-    let fused_count = fused.len();
-    let hits = timed(&mut timings.reweight, || {
-        reweight_explained(Intent::detect(request.query)?, fused)
-    })?;
-    let trace = Trace {
-        mode,
-        fusion: setup.fusion,
-        group_by: request.group_by,
-        original_query: request.query.to_owned(),
-        augmented_query: request.augmented.map(str::to_owned),
-        date_hints: request.date_hints.to_vec(),
-        compiled_query: compiled.fts,
-        match_query: compiled.matching,
-        candidate_k: request.candidate_k,
-        rrf_k: DEFAULT_K,
-        attempts: bm25.attempts,
-        bm25_count,
-        vector_count,
-        fused_count,
-        fell_back_to_bm25: mode == Mode::Bm25 && asks_for_vectors(request),
-        embedder_used,
-        unanimity: agreements,
-        reranked: false,
-        rerank_provider: None,
-        rerank_skipped_reason: rerank_skipped_reason(request, fused_count, agreements),
-        error_stage,
-        timings,
-    };
-    Ok(Found {
-        hits,
-        trace,
-        error: bm25.failure.or(vector_failure),
-        failed,
+    let mut found = search_together(setup, slice::from_ref(request), &|| false);
+    found.pop().flatten().unwrap_or_else(|| {
+        let message = "a search had no answer; please report this";
+        Err(Error::new(ErrorCode::EngineFault, message))
     })
+}
+
+/// The same for requests that may hold the same, in one state of the index. Those that have not
+/// begun when `is_unwanted` says so have no answer.
+pub(super) fn search_together(
+    setup: &Setup<'_>,
+    requests: &[Request<'_>],
+    is_unwanted: &dyn Fn() -> bool,
+) -> Vec<Option<Result<Found>>> {
+    let vectors = requests.iter().any(|request| vector(request).is_some());
+    let group_by = requests.first().and_then(|request| request.group_by);
+    let found = setup.index.session(vectors, group_by, |session| {
+        let start = Instant::now();
+        let legs = VectorLeg::run(session, setup, requests);
+        // Each has an equal part in the pass that they share.
+        let time = start.elapsed() / u32::try_from(requests.len()).unwrap_or(u32::MAX).max(1);
+        let one = |(request, leg)| {
+            let search = Search {
+                session,
+                setup,
+                request,
+            };
+            let timings = Timings {
+                vector: time,
+                ..Timings::default()
+            };
+            (!is_unwanted()).then(|| search.run(leg, timings))
+        };
+        Ok(requests.iter().zip(legs).map(one).collect())
+    });
+    found.unwrap_or_else(|error| {
+        let failed = |request| Some(without_index(setup, request, &error));
+        requests.iter().map(failed).collect()
+    })
+}
+
+/// What a search comes to for which the index could not be read.
+fn without_index(setup: &Setup<'_>, request: &Request<'_>, error: &Error) -> Result<Found> {
+    let compiled = Compiled::new(setup, request)?;
+    let error = of_the_leg(error.clone())?;
+    let legs = Legs {
+        bm25: Bm25Leg::failed(error.clone()),
+        vector: VectorLeg::failed(request, error),
+    };
+    Ok(legs.report(
+        setup,
+        request,
+        compiled,
+        Hits::default(),
+        Timings::default(),
+    ))
+}
+
+/// A search under way.
+struct Search<'a> {
+    session: &'a Session<'a>,
+    setup: &'a Setup<'a>,
+    request: &'a Request<'a>,
+}
+
+impl Search<'_> {
+    fn run(&self, vector: Result<VectorLeg>, mut timings: Timings) -> Result<Found> {
+        let Self {
+            session,
+            setup,
+            request,
+        } = *self;
+        let keywords = Keywords {
+            session,
+            setup,
+            request,
+        };
+        let compiled = Compiled::new(setup, request)?;
+        let mut legs = Legs {
+            bm25: Bm25Leg::run(&keywords, &compiled, &mut timings)?,
+            vector: vector?,
+        };
+        let hits = match self.hits(&legs, &mut timings) {
+            Ok(hits) => hits,
+            Err(error) => {
+                // What a leg found cannot be read, so that leg has failed.
+                of_the_leg(error)?;
+                legs.bm25.check(session)?;
+                legs.vector.check(session)?;
+                self.hits(&legs, &mut timings)?
+            }
+        };
+        Ok(legs.report(setup, request, compiled, hits, timings))
+    }
+
+    /// Fuse what the legs found, and read the texts of what is wanted: of everything where an
+    /// intent asks what it says.
+    fn hits(&self, legs: &Legs<'_>, timings: &mut Timings) -> Result<Hits> {
+        let wanted = self.request.wanted;
+        let intent = timed(&mut timings.reweight, || Intent::detect(self.request.query))?;
+        let readable = if intent.any() { usize::MAX } else { wanted };
+        let (fused_count, hits) = timed(&mut timings.fuse, || {
+            let fused = legs.fuse(self.setup.fusion, self.request);
+            let read = |row, what| self.session.hit(row, what);
+            (fused.len(), fused.hits(readable, read))
+        });
+        let start = Instant::now();
+        let mut hits = reweight_explained(intent, hits?)?;
+        hits.truncate(wanted);
+        timings.reweight += start.elapsed();
+        Ok(Hits { fused_count, hits })
+    }
+}
+
+/// What fusion gave: how many documents, and the first of them.
+#[derive(Default)]
+struct Hits {
+    fused_count: usize,
+    hits: Vec<ExplainedHit>,
+}
+
+/// Both legs of a search.
+struct Legs<'a> {
+    bm25: Bm25Leg<'a>,
+    vector: VectorLeg,
+}
+
+impl<'a> Legs<'a> {
+    /// The mode that runs: keywords alone when there is no vector leg to be had.
+    fn mode(&self, request: &Request<'_>) -> Mode {
+        match (&self.vector, request.mode) {
+            (VectorLeg::Absent | VectorLeg::Failed(_), _) => Mode::Bm25,
+            (_, Mode::Auto) => Mode::Hybrid,
+            (_, mode) => mode,
+        }
+    }
+
+    /// How many legs the mode fuses that had a ranking to give, be it an empty one.
+    fn that_took_part(&self, mode: Mode) -> usize {
+        let keywords = mode != Mode::Semantic && self.bm25.failure.is_none();
+        let meaning = mode != Mode::Bm25 && self.vector.answered();
+        usize::from(keywords) + usize::from(meaning)
+    }
+
+    /// What the legs that the mode fuses have found.
+    fn fuse(&self, fusion: Fusion, request: &Request<'_>) -> Fused<'a> {
+        let mode = self.mode(request);
+        let matches = &self.bm25.matches;
+        let candidates = match mode {
+            Mode::Bm25 => Candidates::join(matches, &Nearest::default()),
+            Mode::Semantic => {
+                let none = Matches::default();
+                Candidates::join(&none, &self.vector.nearest(fusion, &none))
+            }
+            Mode::Auto | Mode::Hybrid => {
+                Candidates::join(matches, &self.vector.nearest(fusion, matches))
+            }
+        };
+        candidates.fuse(fusion, self.that_took_part(mode))
+    }
+
+    /// At how many places of the head both legs agree, if that is to stop a reranker.
+    fn agreements(&self, request: &Request<'_>) -> Option<usize> {
+        if request.reranker != Reranker::Ready {
+            return None;
+        }
+        let (bm25, vector) = (&self.bm25.matches.found, self.vector.rows());
+        unanimity::agreements(bm25, vector, DEFAULT_AGREE_MIN, |left, right| {
+            left.key == Some(right.key)
+        })
+    }
+
+    /// The search as a whole.
+    fn report(
+        self,
+        setup: &Setup<'_>,
+        request: &Request<'_>,
+        compiled: Compiled,
+        Hits { fused_count, hits }: Hits,
+        timings: Timings,
+    ) -> Found {
+        let mode = self.mode(request);
+        let agreements = self.agreements(request);
+        let embedder_used = self.vector.answered();
+        let trace = Trace {
+            mode,
+            fusion: setup.fusion,
+            group_by: request.group_by,
+            original_query: request.query.to_owned(),
+            augmented_query: request.augmented.map(str::to_owned),
+            date_hints: request.date_hints.to_vec(),
+            compiled_query: compiled.fts,
+            match_query: compiled.matching,
+            candidate_k: request.candidate_k,
+            rrf_k: DEFAULT_K,
+            bm25_count: self.bm25.matches.found.len(),
+            vector_count: self.vector.rows().len(),
+            fused_count,
+            fell_back_to_bm25: mode == Mode::Bm25 && asks_for_vectors(request),
+            embedder_used,
+            unanimity: agreements,
+            reranked: false,
+            rerank_provider: None,
+            rerank_skipped_reason: rerank_skipped_reason(request, fused_count, agreements),
+            error_stage: error_stage(&self.bm25, &self.vector),
+            timings,
+            attempts: self.bm25.attempts,
+        };
+        Found {
+            hits,
+            trace,
+            failed: self.bm25.failure.is_some() && !embedder_used,
+            error: self.bm25.failure.or(self.vector.failure()),
+        }
+    }
 }
 
 fn asks_for_vectors(request: &Request<'_>) -> bool {
@@ -91,51 +258,6 @@ fn asks_for_vectors(request: &Request<'_>) -> bool {
         Mode::Auto => request.embedding != Embedding::Absent,
         Mode::Bm25 => false,
     }
-}
-
-/// The mode that runs: keywords alone when there is no vector leg to be had.
-fn resolve(request: &Request<'_>, vector: &VectorLeg) -> Mode {
-    match (vector, request.mode) {
-        (VectorLeg::Absent | VectorLeg::Failed(_), _) => Mode::Bm25,
-        (_, Mode::Auto) => Mode::Hybrid,
-        (_, mode) => mode,
-    }
-}
-
-/// How many legs the mode fuses that had a ranking to give, be it an empty one.
-fn legs_that_took_part(mode: Mode, bm25: &Bm25Leg, vector: &VectorLeg) -> usize {
-    let keywords = mode != Mode::Semantic && bm25.failure.is_none();
-    let meaning = mode != Mode::Bm25 && vector.answered();
-    usize::from(keywords) + usize::from(meaning)
-}
-
-/// What the legs that the mode fuses have found.
-fn candidates(
-    mode: Mode,
-    matches: Matches,
-    nearest: NearestChunks,
-    request: &Request<'_>,
-) -> Candidates {
-    let (matches, nearest) = match mode {
-        Mode::Bm25 => (matches, NearestChunks::default()),
-        Mode::Semantic => (Matches::default(), nearest),
-        Mode::Auto | Mode::Hybrid => (matches, nearest),
-    };
-    Candidates::join(matches, nearest, request.group_by)
-}
-
-/// At how many places of the head both legs agree, if that is to stop a reranker.
-fn agreements(request: &Request<'_>, bm25: &Bm25Leg, vector: &VectorLeg) -> Option<usize> {
-    if request.reranker != Reranker::Ready {
-        return None;
-    }
-    let head = |hits: &[Hit]| -> Vec<String> {
-        (hits.iter().take(WINDOW))
-            .map(|hit| name(hit, request.group_by).to_owned())
-            .collect()
-    };
-    let (bm25, vector) = (head(&bm25.matches.hits), head(vector.hits()));
-    unanimity(&bm25, &vector, DEFAULT_AGREE_MIN).map(|unanimity| unanimity.agreements)
 }
 
 /// Why the reranker is left out: the first reason that holds.

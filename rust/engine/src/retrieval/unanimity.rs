@@ -23,21 +23,32 @@ pub fn unanimity<S: AsRef<str>, T: AsRef<str>>(
     vector: &[T],
     agree_min: f64,
 ) -> Option<Unanimity> {
+    let agreements = agreements(bm25, vector, agree_min, |left, right| {
+        left.as_ref() == right.as_ref()
+    })?;
+    let ids = bm25.iter().take(WINDOW);
+    Some(Unanimity {
+        ids: ids.map(|id| id.as_ref().to_owned()).collect(),
+        agreements,
+    })
+}
+
+/// At how many places of the head both legs agree, if that is enough.
+pub(super) fn agreements<S, T>(
+    bm25: &[S],
+    vector: &[T],
+    agree_min: f64,
+    agree: impl Fn(&S, &T) -> bool,
+) -> Option<usize> {
     let (bm25, vector) = (bm25.get(..WINDOW)?, vector.get(..WINDOW)?);
-    let agreements = bm25
-        .iter()
-        .zip(vector)
-        .filter(|(left, right)| left.as_ref() == right.as_ref())
-        .count();
+    let places = bm25.iter().zip(vector);
+    let agreements = places.filter(|(left, right)| agree(left, right)).count();
     // As the specification asks it: a minimum that is not a number refuses nothing.
     #[allow(clippy::cast_precision_loss, reason = "at most WINDOW")]
     if (agreements as f64) < agree_min {
         return None;
     }
-    Some(Unanimity {
-        ids: bm25.iter().map(|id| id.as_ref().to_owned()).collect(),
-        agreements,
-    })
+    Some(agreements)
 }
 
 #[cfg(test)]

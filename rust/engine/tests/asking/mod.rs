@@ -57,6 +57,7 @@ pub fn find(index: &Index, query: &str, ask: &Ask<'_>) -> Found {
         mode: ask.mode,
         embedding: ask.vector.map_or(Embedding::Absent, Embedding::Vector),
         candidate_k: ask.candidate_k,
+        wanted: usize::MAX,
         reranker: Reranker::Ready,
         skip_retry_ladder: false,
         filters: ask.filters,

@@ -1,0 +1,1 @@
+"""hedgerow beside its peers: see benches/README.md."""

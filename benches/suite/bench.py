@@ -1,0 +1,79 @@
+"""One corpus with everybody who is measured on it."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from .contenders import Contender, contenders, versions
+from .corpus import Corpus
+from .results import Row
+from .timing import seconds
+
+LARGE = 100_000
+
+
+@dataclass
+class Bench:
+    """The contenders that could be made, and why the others could not.
+
+    `budget` is how many seconds one line of the table may take.
+    """
+
+    corpus: Corpus
+    folder: Path
+    budget: float
+    present: dict[str, Any] = field(default_factory=dict)
+    absent: dict[type[Contender], str] = field(default_factory=dict)
+    made_in: dict[str, float] = field(default_factory=dict)
+    failures: list[str] = field(default_factory=list)
+
+    def make(self, tell: Callable[[str], None]) -> None:
+        """Let everybody write an index. Who is not installed or fails is told of, not left out."""
+        for kind in contenders():
+            tell(f"making {kind.NAME}")
+            try:
+                versions(kind)
+                folder = self.folder / kind.__name__
+                folder.mkdir()
+                self.made_in[kind.NAME] = seconds(lambda k=kind, f=folder: self._make(k, f))
+            except ImportError as error:
+                self.absent[kind] = f"not installed ({error.name or error})"
+            except Exception as error:  # noqa: BLE001 - one broken peer must not end the run
+                self.absent[kind] = f"failed: {error}"
+                self.failures.append(f"{self.corpus.name}: {kind.NAME} failed: {error!r}")
+
+    def _make(self, kind: type[Contender], folder: Path) -> None:
+        self.present[kind.NAME] = kind(self.corpus, folder, self.present)
+
+    @property
+    def large(self) -> bool:
+        """Whether the targets hold that are set for 100,000 chunks."""
+        return len(self.corpus) >= LARGE
+
+    def calls(self, method: str) -> dict[str, Callable[[Any], Any]]:
+        """What everybody who can does under this name, hedgerow first."""
+        return {
+            name: getattr(contender, method)
+            for name, contender in self.present.items()
+            if hasattr(contender, method)
+        }
+
+    def missing(self, method: str) -> dict[str, str]:
+        """Who would take part, and why not."""
+        return {kind.NAME: why for kind, why in self.absent.items() if hasattr(kind, method)}
+
+    def row(self, key: str, what: str, unit: str, figures: Any, **more: Any) -> Row:
+        """A line of the table for this corpus."""
+        corpus = self.corpus
+        return Row(key, what, corpus.name, len(corpus), unit, figures, **more)
+
+    def close(self) -> None:
+        """Let go of everybody, and of their files."""
+        for contender in self.present.values():
+            contender.close()
+        self.present.clear()
+        shutil.rmtree(self.folder, ignore_errors=True)

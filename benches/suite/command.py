@@ -1,0 +1,104 @@
+"""The command line of the suite."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from .bench import Bench
+from .charts import draw
+from .corpus import Corpus, made_up, real
+from .machine import machine
+from .publish import publish
+from .report import as_json, lines, tables
+from .results import Row
+from .rows import ALONE, EACH
+
+_SIZES = [1_000, 10_000, 100_000]
+_FEWEST = 200
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Measure, print, and write what was asked for; 1 when a contender failed."""
+    asked = _parser().parse_args(arguments)
+    rows: list[Row] = []
+    failures: list[str] = []
+    for row in _measured(asked, failures):
+        rows.append(row)
+        print(*lines(row), "", sep="\n", flush=True)
+    where = machine()
+    if asked.json:
+        asked.json.write_text(as_json(rows, where), encoding="utf-8")
+    if asked.markdown:
+        asked.markdown.write_text(f"{tables(rows, where)}\n", encoding="utf-8")
+    if asked.charts:
+        draw(rows, asked.charts)
+    if asked.publish:
+        print("written:", *publish(rows, where), file=sys.stderr)
+    for failure in failures:
+        print(failure, file=sys.stderr)
+    return 1 if failures else 0
+
+
+def _measured(asked: argparse.Namespace, failures: list[str]) -> Iterator[Row]:
+    for part in ALONE:
+        yield from part(asked.budget)
+    for corpus in _corpora(asked):
+        with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
+            bench = Bench(corpus, Path(folder), asked.budget, failures=failures)
+            bench.make(_tell)
+            for part in EACH:
+                yield from part(bench)
+            bench.close()
+
+
+def _corpora(asked: argparse.Namespace) -> Iterator[Corpus]:
+    """One after the other, so that only one takes memory."""
+    if asked.data:
+        yield real(asked.data)
+    for size in asked.sizes:
+        _tell(f"making up {size:,} chunks")
+        yield made_up(size)
+
+
+def _tell(what: str) -> None:
+    print(f"... {what}", file=sys.stderr, flush=True)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        "compare.py", description="hedgerow beside its peers (benches/README.md)"
+    )
+    parser.add_argument(
+        "--sizes", type=_size, nargs="*", default=_SIZES, metavar="N", help="chunks to make up"
+    )
+    parser.add_argument("--data", type=_folder, metavar="DIR", help="real texts to search as well")
+    parser.add_argument(
+        "--budget", type=float, default=20, metavar="SECONDS", help="for one line (default: 20)"
+    )
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write all figures")
+    parser.add_argument("--markdown", type=Path, metavar="FILE", help="write the tables")
+    parser.add_argument("--charts", type=Path, metavar="DIR", help="draw the charts")
+    parser.add_argument(
+        "--publish", action="store_true", help="write figures and charts into the repository"
+    )
+    return parser
+
+
+def _size(text: str) -> int:
+    size = int(text)
+    if size < _FEWEST:
+        raise argparse.ArgumentTypeError(f"{size} is too few: at least {_FEWEST}")
+    return size
+
+
+def _folder(text: str) -> Path:
+    folder = Path(text)
+    needed = ["corpus.jsonl.gz", "queries.jsonl.gz", "emb_docs.npy", "emb_queries.npy"]
+    missing = [name for name in needed if not (folder / name).is_file()]
+    if missing:
+        raise argparse.ArgumentTypeError(f"{folder} has no {', '.join(missing)}")
+    return folder

@@ -1,0 +1,72 @@
+"""Who is measured: hedgerow, one file for each peer, and the floors nobody can go below.
+
+A contender is made of a corpus and a folder of its own, and has its index when it is made. Its other
+methods are what it can do, and a line of the table asks every contender that has the method. Each
+gives the contender's own form of an answer, so that nobody is timed for being converted; `rows` makes
+of any answer the rows of the corpus, best first.
+
+    words(text)                 the best 60 chunks for words, any of which will do
+    prefixes(text)              the same, one of them a prefix
+    operators(text)             the same for a phrase, AND and NOT
+    nearest(vector)             the best 60 chunks for a vector
+    nearest_many(vectors)       the same for many vectors in one call
+    hybrid(question)            the best 10 chunks by both, with their texts; by the place of the
+                                question in the corpus
+    add(content)                write one more chunk, and find it by its first word
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from importlib import import_module
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, Protocol
+
+from suite.corpus import Corpus
+
+TOP = 60
+SHOWN = 10
+WEIGHTS = {"path": 3.0, "title": 10.0, "summary": 5.0, "tags": 4.0, "content": 1.0}
+
+
+class Contender(Protocol):
+    """What all have in common."""
+
+    NAME: str
+    """As it is shown, at most 20 characters."""
+    PACKAGES: tuple[str, ...]
+    """What it is made of, by the names under which these are installed."""
+    NOTE: str
+    """What a reader must know to compare it with hedgerow."""
+
+    def __init__(self, corpus: Corpus, folder: Path, shared: Mapping[str, Any]) -> None:
+        """Make an index. `shared` has the contenders made before, by their names."""
+
+    def rows(self, answer: Any) -> list[int]:
+        """The rows of an answer, counted from 1."""
+
+    def close(self) -> None:
+        """Let go of files, threads and memory."""
+
+
+def contenders() -> list[type[Contender]]:
+    """All, hedgerow first."""
+    names = {
+        "ours": "Hedgerow",
+        "fts5": "Fts5",
+        "reading": "Reading",
+        "ten_lines": "TenLines",
+        "tantivy": "Tantivy",
+        "bm25s": "Bm25s",
+        "faiss": "Flat",
+        "faiss_hnsw": "Graph",
+        "hnswlib": "Hnswlib",
+        "lancedb": "LanceDB",
+    }
+    return [getattr(import_module(f".{file}", __name__), name) for file, name in names.items()]
+
+
+def versions(kind: type[Contender]) -> str:
+    """Its packages with their versions; raises ImportError when one is not installed."""
+    return ", ".join(f"{name} {version(name)}" for name in kind.PACKAGES)

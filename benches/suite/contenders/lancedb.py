@@ -1,0 +1,61 @@
+"""LanceDB: an embedded database of vectors with full-text search."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import hedgerow as hr
+from suite.corpus import Corpus
+
+from . import SHOWN, TOP
+
+
+class LanceDB:
+    """One text column of all fields, and vectors without an index: exact, as hedgerow is."""
+
+    NAME = "LanceDB"
+    PACKAGES = ("lancedb", "pyarrow")
+    NOTE = "exact vectors, one text field; as many threads as it likes"
+
+    def __init__(self, corpus: Corpus, folder: Path, shared: Mapping[str, Any]) -> None:
+        import lancedb
+        import pyarrow as pa
+        from lancedb.index import FTS
+        from lancedb.rerankers import RRFReranker
+
+        del shared
+        dimensions = corpus.vectors.shape[1]
+        columns = {
+            "row": [text.row for text in corpus.texts],
+            "content": [" ".join(text[1:]) for text in corpus.texts],
+            "vector": pa.FixedSizeListArray.from_arrays(corpus.vectors.ravel(), dimensions),
+        }
+        self._table = lancedb.connect(folder).create_table("chunks", pa.table(columns))
+        self._table.create_index("content", config=FTS())
+        self._fuse = RRFReranker(K=60)
+        words = (hr.compile_fts(question).replace(" OR ", " ") for question in corpus.questions)
+        self._asked = list(zip(words, corpus.question_vectors, strict=True))
+
+    def nearest(self, vector: Any) -> list[dict[str, Any]]:
+        """Rows and distances."""
+        query = self._table.search(vector).distance_type("dot").select(["row", "_distance"])
+        found: list[dict[str, Any]] = query.limit(TOP).to_list()
+        return found
+
+    def hybrid(self, question: int) -> list[dict[str, Any]]:
+        """Its own fusion, with the same constant."""
+        words, vector = self._asked[question]
+        query = self._table.search(query_type="hybrid").vector(vector).text(words)
+        query = query.distance_type("dot").select(["row", "content"])
+        found: list[dict[str, Any]] = query.rerank(self._fuse).limit(SHOWN).to_list()
+        return found
+
+    def rows(self, answer: list[dict[str, Any]]) -> list[int]:
+        """A column."""
+        return [one["row"] for one in answer]
+
+    def close(self) -> None:
+        """Let go of the table."""
+        del self._table

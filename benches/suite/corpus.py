@@ -1,0 +1,188 @@
+"""What is searched: made-up corpora of any size, always the same, or a folder of real texts."""
+
+from __future__ import annotations
+
+import gzip
+import itertools
+import json
+import random
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+import hedgerow as hr
+
+DIMENSIONS = 384
+QUESTIONS = 200
+_VOCABULARY = 30_000
+_WORDS = {"title": 5, "summary": 12, "content": 80}
+_SYLLABLES = [consonant + vowel for consonant in "bdfgklmnprstvz" for vowel in "aeiou"]
+_CLUSTERS = 200
+_CHUNKS_A_FILE = 10
+
+Vectors = NDArray[np.float32]
+
+
+class Text(NamedTuple):
+    """A chunk as a row of FTS5: `row` counts from 1."""
+
+    row: int
+    path: str
+    title: str
+    summary: str
+    tags: str
+    content: str
+
+
+@dataclass(frozen=True, slots=True)
+class Corpus:
+    """Texts, a vector of length 1 for each, and what is asked of them.
+
+    `questions` are as people ask, with a vector each. `asked` holds the other kinds of query, by
+    their name.
+    """
+
+    name: str
+    texts: list[Text]
+    vectors: Vectors
+    questions: list[str]
+    question_vectors: Vectors
+    asked: dict[str, list[str]]
+
+    def __len__(self) -> int:
+        """How many chunks."""
+        return len(self.texts)
+
+    def chunks(self, *, with_vectors: bool) -> list[hr.Chunk]:
+        """The texts as hedgerow takes them."""
+        return [
+            hr.Chunk(
+                str(text.row),
+                text.path,
+                text.content,
+                text.title,
+                text.summary,
+                text.tags.split(),
+                embedding=vector if with_vectors else None,
+            )
+            for text, vector in zip(self.texts, self.vectors, strict=True)
+        ]
+
+
+def made_up(count: int) -> Corpus:
+    """So many chunks of 80 words, as frequent as in a language, with vectors in clusters."""
+    dice = np.random.default_rng(7)
+    vocabulary = np.array([_word(rank) for rank in range(_VOCABULARY)], dtype=object)
+    columns = {name: _sentences(dice, vocabulary, count, words) for name, words in _WORDS.items()}
+    texts = [
+        Text(place + 1, f"notes/{place // _CHUNKS_A_FILE}.md", title, summary, "", content)
+        for place, (title, summary, content) in enumerate(zip(*columns.values(), strict=True))
+    ]
+    vectors = _clustered(dice, count)
+    questions = [_question(dice, vocabulary) for _ in range(QUESTIONS)]
+    near = vectors[dice.integers(0, count, QUESTIONS)]
+    question_vectors = _unit(near + _noise(dice, QUESTIONS) * np.float32(0.7))
+    return Corpus(
+        f"{count:,}", texts, vectors, questions, question_vectors, _asked(texts, questions)
+    )
+
+
+def real(folder: Path) -> Corpus:
+    """The collection that `benches/quality.py` reads; its judgements are not needed here."""
+    with gzip.open(folder / "corpus.jsonl.gz", "rt", encoding="utf-8") as lines:
+        documents = [json.loads(line) for line in lines]
+    with gzip.open(folder / "queries.jsonl.gz", "rt", encoding="utf-8") as lines:
+        questions = [json.loads(line)["text"] for line in lines][:QUESTIONS]
+    texts = [
+        Text(
+            row,
+            document.get("path") or document["id"],
+            document.get("title", ""),
+            document.get("summary", ""),
+            " ".join(document.get("tags", ())),
+            document["content"],
+        )
+        for row, document in enumerate(documents, 1)
+    ]
+    vectors = _unit(np.load(folder / "emb_docs.npy").astype(np.float32))
+    question_vectors = _unit(np.load(folder / "emb_queries.npy").astype(np.float32))
+    return Corpus(
+        f"{folder.name} ({len(texts):,})",
+        texts,
+        vectors,
+        questions,
+        question_vectors[: len(questions)],
+        _asked(texts, questions),
+    )
+
+
+def _word(rank: int) -> str:
+    """A word to speak, of three syllables, another one for each rank."""
+    base = len(_SYLLABLES)
+    # A step that shares no factor with the number of words, so that neighbours are not alike.
+    number = rank * 7919 % base**3
+    return "".join(_SYLLABLES[number // base**place % base] for place in range(3))
+
+
+def _sentences(
+    dice: np.random.Generator, vocabulary: NDArray[np.object_], count: int, words: int
+) -> list[str]:
+    """Zipf's law: the nth word of the vocabulary is 1/n as often as the first."""
+    ranks = (_VOCABULARY ** dice.random((count, words))).astype(np.int64) - 1
+    return [" ".join(row) for row in vocabulary[ranks]]
+
+
+def _question(dice: np.random.Generator, vocabulary: NDArray[np.object_]) -> str:
+    """Three words that say something: seldom one of the most frequent, often a rare one."""
+    ranks = (18 * np.exp(11 * dice.random(3))).astype(np.int64)
+    rare = dice.integers(_VOCABULARY // 3, _VOCABULARY, 3)
+    return " ".join(vocabulary[np.where(ranks < _VOCABULARY, ranks, rare)])
+
+
+def _clustered(dice: np.random.Generator, count: int) -> Vectors:
+    """Vectors as models give them: in clusters, and with a few directions that say most."""
+    centres = _noise(dice, _CLUSTERS)
+    members = dice.integers(0, _CLUSTERS, count)
+    return _unit(centres[members] + _noise(dice, count))
+
+
+def _noise(dice: np.random.Generator, count: int) -> Vectors:
+    scale = (np.arange(1, DIMENSIONS + 1) ** -0.5).astype(np.float32)
+    drawn: Vectors = dice.standard_normal((count, DIMENSIONS), dtype=np.float32) * scale
+    return drawn
+
+
+def _unit(vectors: Vectors) -> Vectors:
+    unit: Vectors = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+    return np.ascontiguousarray(unit, dtype=np.float32)
+
+
+def _asked(texts: list[Text], questions: list[str]) -> dict[str, list[str]]:
+    """Prefixes made of the questions; phrases, AND and NOT of words that stand together."""
+    dice = random.Random(11)
+    pairs = []
+    while len(pairs) < len(questions):
+        words = re.findall(r"[a-z]{4,}", dice.choice(texts).content)
+        sound = [
+            pair
+            for pair in itertools.pairwise(words)
+            if not any(map(hr.is_stopword, pair)) and pair[0] != pair[1]
+        ]
+        if sound:
+            pairs.append(dice.choice(sound))
+    return {
+        "prefix": [_with_prefix(question) for question in questions],
+        "phrase": [f'"{one} {other}"' for one, other in pairs],
+        "AND": [f"{one} AND {other}" for one, other in pairs],
+        "NOT": [f"{one} NOT {other}" for one, other in pairs],
+    }
+
+
+def _with_prefix(question: str) -> str:
+    """The longest word of a question cut by two letters, for all that begin like it."""
+    longest = max(re.findall(r"\w+", question), key=len)
+    return question.replace(longest, f"{longest[:-2]}*", 1)

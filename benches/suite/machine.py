@@ -1,0 +1,58 @@
+"""Where and when it was measured."""
+
+from __future__ import annotations
+
+import os
+import platform
+from collections.abc import Iterator
+from datetime import datetime, timezone
+from importlib.metadata import distributions
+from pathlib import Path
+
+import hedgerow as hr
+
+REQUIREMENTS = Path(__file__).parents[1] / "requirements.txt"
+
+
+def machine() -> dict[str, str]:
+    """Processor, memory, system and versions."""
+    return {
+        "date": datetime.now(timezone.utc).date().isoformat(),
+        "processor": f"{_processor()}, {os.cpu_count()} cores",
+        "memory": _memory(),
+        "system": f"{platform.system()} {platform.machine()}",
+        "hedgerow": f"{hr.__version__}, SQLite {_sqlite()}",
+        "Python": platform.python_version(),
+        "peers": ", ".join(_peers()) or "none installed",
+    }
+
+
+def _processor() -> str:
+    try:
+        for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
+            if line.startswith("model name"):
+                return line.split(":", 1)[1].strip()
+    except OSError:
+        pass  # another system, which names it elsewhere
+    return platform.processor() or platform.machine()
+
+
+def _memory() -> str:
+    try:
+        size = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, ValueError, OSError):
+        return "unknown"
+    return f"{size / 2**30:.0f} GiB"
+
+
+def _sqlite() -> str:
+    with hr.Index.in_memory() as index:
+        return index.stats().sqlite_version
+
+
+def _peers() -> Iterator[str]:
+    """What the requirements name and is installed."""
+    lines = REQUIREMENTS.read_text(encoding="utf-8").splitlines()
+    asked = {line.split("==")[0] for line in lines if "==" in line}
+    found = {one.name.lower(): one.version for one in distributions()}
+    return (f"{name} {found[name]}" for name in sorted(asked & found.keys()))

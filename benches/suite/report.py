@@ -1,0 +1,135 @@
+"""The figures for people, in a terminal and as Markdown, and for programs."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
+from itertools import groupby
+
+from .contenders import contenders
+from .results import Row, Target, shown
+
+OURS = "hedgerow"
+FLOORS = {"reading int8 once", "sets in Python"}
+_WIDTH = 40
+
+
+def lines(row: Row) -> Iterator[str]:
+    """A row for a terminal: everybody on a line, then the targets and the checks."""
+    yield f"{row.what}" + (f"  [{row.corpus}]" if row.corpus else "")
+    for name, times in row.figures.items():
+        line = f"  {name:{_WIDTH}}{shown(times.p50, row.unit):>12}"
+        if times.calls > 1:
+            line += f"{shown(times.p95, row.unit):>12}"
+        elif not name.startswith(OURS):
+            line += " " * 12
+        yield line if name.startswith(OURS) else f"{line}{_times(row.against_ours(name)):>10}"
+    for name, why in row.absent.items():
+        yield f"  {name:{_WIDTH}}{why}"
+    for target in row.targets:
+        yield f"  -> {target.aim}: {target.reached}, {_verdict(target)}"
+    for check in row.checks:
+        yield f"  -- {check}"
+
+
+def tables(rows: Sequence[Row], machine: Mapping[str, str]) -> str:
+    """Every row, in a table for each corpus."""
+    parts = [*(f"- {name}: {value}" for name, value in machine.items()), ""]
+    for corpus, of_corpus in groupby(rows, key=lambda row: row.corpus):
+        parts += [f"### {f'{corpus} chunks' if corpus else 'Without an index'}", ""]
+        parts += ["| what | hedgerow | others | target | answers |", "|---|---|---|---|---|"]
+        parts += [_line(row) for row in of_corpus]
+        parts.append("")
+    parts += [f"- {kind.NAME}: {kind.NOTE}." for kind in contenders()]
+    return "\n".join(parts)
+
+
+def _line(row: Row) -> str:
+    ours = [_figure(row, name) for name in row.figures if name.startswith(OURS)]
+    others = [
+        f"{_figure(row, name)} ({_times(row.against_ours(name))})"
+        for name in row.figures
+        if not name.startswith(OURS)
+    ]
+    others += [f"{name}: {why}" for name, why in row.absent.items()]
+    targets = [f"{one.aim}: {one.reached}, {_verdict(one)}" for one in row.targets]
+    cells = [[row.what], ours, others, targets, list(row.checks)]
+    return "| " + " | ".join("<br>".join(cell) for cell in cells) + " |"
+
+
+def _figure(row: Row, name: str) -> str:
+    times = row.figures[name]
+    label = name.removeprefix(OURS).removeprefix(", ")
+    both = [times.p50, times.p95] if times.calls > 1 else [times.p50]
+    number, unit = " / ".join(shown(value, row.unit) for value in both).rsplit(" ", 1)
+    return f"{label} {number.replace(f' {unit}', '')} {unit}".strip()
+
+
+def summary(rows: Sequence[Row], machine: Mapping[str, str]) -> str:
+    """What the README says, of the corpus with most chunks up to 100,000."""
+    chosen = headline(rows)
+    what = (
+        f"The median at {chosen[0].corpus} chunks, and how many times as long others take for the "
+        f"same; {machine['date']}, {machine['processor']}."
+    )
+    parts = [
+        what,
+        "",
+        "| | hedgerow | others, times as long |",
+        "|---|---|---|",
+    ]
+    for row in chosen:
+        others = (
+            ", ".join(f"{name} {_times(row.against_ours(name))}" for name in _peers(row))
+            or "not measured"
+        )
+        parts.append(f"| {row.what} | {shown(row.figures[OURS].p50, row.unit)} | {others} |")
+    parts += ["", _faster(chosen)]
+    return "\n".join(parts)
+
+
+def headline(rows: Sequence[Row]) -> list[Row]:
+    """The rows of searching, of one corpus."""
+    keys = ("bm25-OR", "bm25-phrase", "bm25-AND", "vector", "vector-batch", "hybrid", "single")
+    sizes = sorted({row.chunks for row in rows if row.corpus.replace(",", "").isdigit()})
+    size = max((size for size in sizes if size <= 100_000), default=0)
+    chosen = [row for row in rows if row.chunks == size and row.key in keys]
+    if not chosen:
+        raise SystemExit("nothing to publish: measure a made-up corpus of at most 100,000 chunks")
+    return chosen
+
+
+def _peers(row: Row) -> list[str]:
+    return [name for name in row.figures if not name.startswith(OURS) and name not in FLOORS]
+
+
+def _faster(rows: Sequence[Row]) -> str:
+    """Who is faster, at what, and what else is different there."""
+    found: dict[str, list[str]] = {}
+    for row in rows:
+        for name in _peers(row):
+            if row.against_ours(name) < 1:
+                part = f"{row.what} ({row.against_ours(name):.2f} of the time)"
+                found.setdefault(name, []).append(part)
+    if not found:
+        return "In this run nobody was faster at any of these."
+    notes = {kind.NAME: kind.NOTE for kind in contenders()}
+    listed = [
+        f"- {name}: {'; '.join(parts)}. How it differs: {notes[name]}."
+        for name, parts in found.items()
+    ]
+    return "\n".join(["Faster than hedgerow:", "", *listed])
+
+
+def as_json(rows: Sequence[Row], machine: Mapping[str, str]) -> str:
+    """Everything; times in seconds, sizes in bytes."""
+    return json.dumps({"machine": machine, "rows": [asdict(row) for row in rows]}, indent=1)
+
+
+def _times(ratio: float) -> str:
+    return f"{ratio:,.0f}x" if ratio >= 10 else f"{ratio:.2g}x"
+
+
+def _verdict(target: Target) -> str:
+    return {True: "met", False: "missed", None: "open"}[target.met]

@@ -1,0 +1,97 @@
+"""Beginning: from a file to the first answer, and the memory that ranking takes."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import hedgerow as hr
+from suite.bench import LARGE, Bench
+from suite.contenders import SHOWN, fts5, ours
+from suite.results import Row, at_most
+from suite.timing import Times, rounds
+
+_ROUNDS = 5
+
+# A process of its own, which has nothing else in memory.
+_GROWTH = """
+import json, os, sys
+import hedgerow as hr
+
+def resident():
+    try:
+        with open("/proc/self/statm") as file:
+            return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    except OSError:
+        return None
+
+path, question = sys.argv[1:]
+index = hr.Index.open(path, ranking="memory")
+before = resident()
+index.search_bm25(question)
+after = resident()
+grown = None if before is None else after - before
+print(json.dumps([index.stats().ranking_bytes, grown]))
+"""
+
+
+def measure(bench: Bench) -> Iterator[Row]:
+    """Both."""
+    yield _opening(bench)
+    yield _memory(bench)
+
+
+def _opening(bench: Bench) -> Row:
+    """The file is in the system's cache, as after a restart of a service."""
+    question = bench.corpus.questions[0]
+    path: Path = bench.present["hedgerow"].path
+    ready = ours.Ready()
+    ready.vectors[question] = bench.corpus.question_vectors[0]
+
+    def plain() -> None:
+        with hr.Index.open(path) as index:
+            index.search_bm25(question, SHOWN)
+
+    def in_memory() -> None:
+        with hr.Index.open(path, ranking="memory") as index:
+            index.search_bm25(question, SHOWN)
+
+    def hybrid() -> None:
+        with hr.Index.open(path) as index:
+            hr.Retriever(index, embedder=ready).search(question)
+
+    calls = {
+        "hedgerow": plain,
+        "hedgerow, ranking in memory at once": in_memory,
+        "hedgerow, hybrid": hybrid,
+    }
+    if "FTS5" in bench.present:
+        bare = bench.present["FTS5"]
+
+        def floor() -> None:
+            connection = fts5.connect(bare.path)
+            connection.execute(fts5.SEARCH, (bare.matches[question], SHOWN)).fetchall()
+            connection.close()
+
+        calls["FTS5"] = floor
+    figures = rounds(calls, _ROUNDS)
+    slowest = max(times.p50 for name, times in figures.items() if name.startswith("hedgerow"))
+    aims = (at_most(400, "ms", slowest),) if bench.large else ()
+    return bench.row("open", "open a file and search it once", "ms", figures, targets=aims)
+
+
+def _memory(bench: Bench) -> Row:
+    arguments = [str(bench.present["hedgerow"].path), bench.corpus.questions[0]]
+    command = [sys.executable, "-c", _GROWTH, *arguments]
+    printed = subprocess.run(command, check=True, capture_output=True, text=True).stdout  # noqa: S603
+    counted, grown = json.loads(printed)
+    figures = {"hedgerow": Times(counted, counted, 1)}
+    if grown is not None:
+        figures["hedgerow, growth of its process"] = Times(grown, grown, 1)
+    largest = max(times.p50 for times in figures.values()) * LARGE / len(bench.corpus)
+    aims = (at_most(100, "MB", largest),) if bench.large else ()
+    what = f"memory of ranking; the target is for {LARGE:,} chunks"
+    return bench.row("memory", what, "MB", figures, targets=aims)

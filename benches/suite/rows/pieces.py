@@ -1,0 +1,94 @@
+"""Pieces that are used on their own: the intent step, and fuzzy matching of slugs."""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Callable, Iterator, Sequence
+from importlib.util import find_spec
+from typing import Any
+
+import hedgerow as hr
+from suite.bench import Bench
+from suite.results import Row, agreement, at_most
+from suite.timing import by_turns
+
+_HITS = 90
+_PREFERENCE = "What would you recommend, which of them do I prefer and like best?"
+_FOUND = 10
+_LEAST = 0.3
+_ASKED = 100
+
+
+def measure(bench: Bench) -> Iterator[Row]:
+    """Both."""
+    yield _intent(bench)
+    yield _trigrams(bench)
+
+
+def _intent(bench: Bench) -> Row:
+    """Hits of the corpus, and a question that has an intent, so that all patterns are tried."""
+    texts = bench.corpus.texts[:_HITS]
+    candidates = [
+        hr.Candidate(str(text.row), text.path, text.title, text.summary, text.content)
+        for text in texts
+    ]
+    hits = hr.reciprocal_rank_fusion([candidates])
+    if not hr.detect_intent(_PREFERENCE).preference:
+        raise RuntimeError(f"no intent is seen in {_PREFERENCE!r}")
+    calls = {"hedgerow": lambda query: hr.reweight(query, hits)}
+    figures = by_turns(calls, [_PREFERENCE] * 200, bench.budget)
+    aim = at_most(60, "us", figures["hedgerow"].p50)
+    return bench.row("intent", f"`reweight`, {len(hits)} hits", "us", figures, targets=(aim,))
+
+
+def _trigrams(bench: Bench) -> Row:
+    """Slugs of two words, asked for by these, one with a letter less."""
+    dice = random.Random(13)
+    slugs = [
+        f"notes/{'-'.join(re.findall('[a-z]{4,}', text.title.lower())[:2]) or text.row}.md"
+        for text in bench.corpus.texts
+    ]
+    chunks = [hr.Candidate(str(row), slug) for row, slug in enumerate(slugs, 1)]
+    index = hr.TrigramIndex(chunks)
+    tokens = list(filter(None, (hr.query_tokens(hr.slug_text(slug)) for slug in slugs)))
+    asked = [_misspelt(dice, dice.choice(tokens)) for _ in range(_ASKED)]
+    sets = [hr.trigrams(hr.slug_text(slug)) for slug in slugs]
+    calls: dict[str, Callable[[list[str]], Any]] = {
+        "hedgerow": lambda words: index.search(words, _FOUND),
+        "sets in Python": lambda words: _by_sets(sets, words),
+    }
+    absent = {}
+    if find_spec("rapidfuzz"):
+        from rapidfuzz import fuzz, process  # noqa: PLC0415 - may not be installed
+
+        texts = [hr.slug_text(slug) for slug in slugs]
+        calls["rapidfuzz"] = lambda words: process.extract(
+            " ".join(words), texts, scorer=fuzz.ratio, limit=_FOUND
+        )
+    else:
+        absent["rapidfuzz"] = "not installed (rapidfuzz)"
+    figures = by_turns(calls, asked, bench.budget)
+
+    def agrees(place: int) -> bool:
+        ours = index.search(asked[place], _FOUND)
+        theirs = _by_sets(sets, asked[place])
+        return [hit.similarity for hit in ours] == theirs
+
+    check = agreement("similarities as by sets", 20, agrees)
+    aims = (at_most(0.5, "ms", figures["hedgerow"].p50),) if bench.large else ()
+    what = f"trigrams, {len(slugs):,} slugs, top {_FOUND}"
+    return bench.row("trigrams", what, "ms", figures, targets=aims, checks=(check,), absent=absent)
+
+
+def _misspelt(dice: random.Random, words: Sequence[str]) -> list[str]:
+    longest = max(words, key=len)
+    cut = dice.randrange(1, len(longest))
+    return [word if word != longest else word[:cut] + word[cut + 1 :] for word in words]
+
+
+def _by_sets(sets: list[frozenset[str]], words: list[str]) -> list[float]:
+    """The plain way: of every slug, what it shares with the word that is most like it."""
+    wanted = [hr.trigrams(word) for word in words]
+    likeness = (max(len(word & one) / len(word | one) for word in wanted) for one in sets)
+    return sorted((one for one in likeness if one >= _LEAST), reverse=True)[:_FOUND]

@@ -1,0 +1,82 @@
+"""Writing: everything in one call, and one chunk that the next search sees."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from itertools import count
+
+import hedgerow as hr
+from suite.bench import LARGE, Bench
+from suite.contenders import fts5
+from suite.results import Row, Target, at_most
+from suite.timing import Times, by_turns, rounds
+
+_WORDS = 80
+_ADDED = 100
+_NO_INDEX = {"reading int8 once", "ten lines of Python"}
+
+
+def measure(bench: Bench) -> Iterator[Row]:
+    """All."""
+    made = {
+        name: Times(took, took, 1) for name, took in bench.made_in.items() if name not in _NO_INDEX
+    }
+    what = "making an index with vectors, as far as each has them"
+    yield bench.row(
+        "made", what, "s", made, absent={k.NAME: why for k, why in bench.absent.items()}
+    )
+    yield _bulk(bench)
+    yield _single(bench)
+
+
+def _bulk(bench: Bench) -> Row:
+    """Texts alone, for bare FTS5 has no vectors; made of what each takes before the clock starts."""
+    chunks = bench.corpus.chunks(with_vectors=False)
+    numbers = count()
+
+    def ours() -> None:
+        with hr.Index.open(bench.folder / f"bulk{next(numbers)}.db") as index:
+            index.upsert(chunks)
+
+    def bare() -> None:
+        connection = fts5.connect(bench.folder / f"bulk{next(numbers)}.db")
+        fts5.load(connection, bench.corpus.texts)
+        connection.close()
+
+    times = 1 if len(chunks) > LARGE else 3
+    figures = rounds({"hedgerow": ours, "FTS5": bare}, times)
+    pace = figures["FTS5"].p50 / figures["hedgerow"].p50
+    aim = Target("at least 0.9 times the pace of FTS5", f"{pace:.2f} times", pace >= 0.9)
+    return bench.row(
+        "bulk",
+        "`upsert` of all chunks, no vectors",
+        "s",
+        figures,
+        targets=(aim,) if bench.large else (),
+    )
+
+
+def _single(bench: Bench) -> Row:
+    """New words each time, so that the search shows whether the chunk is there."""
+    dice = random.Random(17)
+    words = [word for text in bench.corpus.texts[:200] for word in text.content.split()]
+    contents = [
+        f"fresh{number} {' '.join(dice.choices(words, k=_WORDS))}" for number in range(_ADDED)
+    ]
+    calls = bench.calls("add")
+    figures = by_turns(calls, contents, bench.budget)
+    checks = []
+    for name, call in calls.items():
+        found = bench.present[name].rows(call("freshlast and found"))
+        seen = bool(found) and found[0] > len(bench.corpus)
+        checks.append(f"{name} finds what it wrote: {'yes' if seen else 'NO'}")
+    return bench.row(
+        "single",
+        "`upsert` of one chunk and a search that sees it",
+        "ms",
+        figures,
+        targets=(at_most(2, "ms", figures["hedgerow"].p50),) if bench.large else (),
+        checks=tuple(checks),
+        absent=bench.missing("add"),
+    )

@@ -1,0 +1,95 @@
+"""Timing by turns, so that what disturbs the machine disturbs everybody."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import cycle
+from statistics import quantiles
+from time import perf_counter
+from typing import TypeVar
+
+_T = TypeVar("_T")
+_BLOCK = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Times:
+    """How long a call took, in seconds: the median, and what 95 of 100 calls stay below."""
+
+    p50: float
+    p95: float
+    calls: int
+
+    @classmethod
+    def of(cls, seconds: Sequence[float]) -> Times:
+        """Sum up at least one measurement."""
+        if len(seconds) == 1:
+            return cls(seconds[0], seconds[0], 1)
+        cuts = quantiles(seconds, n=100, method="inclusive")
+        return cls(cuts[49], cuts[94], len(seconds))
+
+
+def by_turns(
+    calls: Mapping[str, Callable[[_T], object]],
+    inputs: Sequence[_T],
+    budget: float,
+    *,
+    repeat: int = 1,
+) -> dict[str, Times]:
+    """Time calls on the same inputs, ten inputs each in turn, until the budget of seconds is spent.
+
+    The inputs are gone through at most once, and their first ten by everybody in any case. With
+    `repeat` a call is timed as one of so many, for calls too short for the clock.
+    """
+    taken: dict[str, list[float]] = {name: [] for name in calls}
+    for call in calls.values():
+        call(inputs[0])
+    with _without_collector():
+        start = perf_counter()
+        for first in range(0, len(inputs), _BLOCK):
+            if first and perf_counter() - start > budget:
+                break
+            for name, call in calls.items():
+                for one in inputs[first : first + _BLOCK]:
+                    began = perf_counter()
+                    for _ in range(repeat):
+                        call(one)
+                    taken[name].append((perf_counter() - began) / repeat)
+    return {name: Times.of(seconds) for name, seconds in taken.items()}
+
+
+def rounds(calls: Mapping[str, Callable[[], object]], count: int) -> dict[str, Times]:
+    """Time long calls, each once a round."""
+    taken: dict[str, list[float]] = {name: [] for name in calls}
+    with _without_collector():
+        for _ in range(count):
+            for name, call in calls.items():
+                taken[name].append(seconds(call))
+    return {name: Times.of(times) for name, times in taken.items()}
+
+
+def seconds(call: Callable[[], object]) -> float:
+    """How long one call takes."""
+    began = perf_counter()
+    call()
+    return perf_counter() - began
+
+
+def as_many(things: Sequence[_T], count: int) -> list[_T]:
+    """So many of the things, from the first again after the last."""
+    return [thing for thing, _ in zip(cycle(things), range(count), strict=False)]
+
+
+@contextmanager
+def _without_collector() -> Iterator[None]:
+    gc.collect()
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()

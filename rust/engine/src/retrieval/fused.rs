@@ -1,0 +1,198 @@
+//! Documents in the order of fusion, and the first of them with their texts.
+
+use std::cmp::Ordering;
+
+use super::explanation::{ExplainedHit, Explanation};
+use super::fuse::fill;
+use super::keywords::Source;
+use super::order;
+use super::request::Fusion;
+use crate::error::Result;
+use crate::index::Hit;
+use crate::index::search::MATCHED;
+use crate::index::search_vector::NEAREST;
+use crate::text::utf16;
+
+/// A document, known by its place in the index alone, and where its score comes from.
+pub(super) struct Document<'a> {
+    pub source: Source<'a>,
+    /// The row by which meaning found what keywords found elsewhere.
+    pub partner: Option<i64>,
+    pub explanation: Explanation,
+}
+
+/// How the texts of a row are read, which was found by what is told.
+pub(super) trait Read: Fn(i64, &'static str) -> Result<Hit> {}
+
+impl<F: Fn(i64, &'static str) -> Result<Hit>> Read for F {}
+
+impl Document<'_> {
+    fn hit(self, read: &impl Read) -> Result<ExplainedHit> {
+        let explanation = self.explanation;
+        let texts = match self.source {
+            Source::Row(row) => read(row, explanation.keywords.map_or(NEAREST, |_| MATCHED))?,
+            Source::Given(chunk) => {
+                let mut given = Hit::from(chunk.clone());
+                if let Some(row) = self.partner {
+                    let stored = read(row, NEAREST)?;
+                    // Another chunk of the group counts by its nearness, not by its texts.
+                    if stored.id == given.id {
+                        fill(&mut given, &stored);
+                    }
+                }
+                given
+            }
+        };
+        Ok(ExplainedHit {
+            hit: Hit {
+                score: explanation.score,
+                bm25_rank: explanation.keywords.map(|by| by.rank),
+                vector_similarity: explanation.meaning.map(|by| by.cosine),
+                ..texts
+            },
+            explanation,
+        })
+    }
+}
+
+/// Documents, best first; equal ones in no order yet, for that is by texts.
+pub(super) struct Fused<'a>(Vec<Document<'a>>);
+
+impl<'a> Fused<'a> {
+    pub fn new(mut documents: Vec<Document<'a>>) -> Self {
+        documents.sort_by(|left, right| before(&left.explanation, &right.explanation));
+        Self(documents)
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// The first `wanted` hits, with their texts; none are read but of what may be among them.
+    pub fn hits(self, wanted: usize, read: impl Read) -> Result<Vec<ExplainedHit>> {
+        let Some(last) = wanted.checked_sub(1) else {
+            return Ok(Vec::new());
+        };
+        let end = self.0.get(last).map_or(self.len(), |last| {
+            let not_behind =
+                |one: &Document<'_>| before(&one.explanation, &last.explanation).is_le();
+            self.0.partition_point(not_behind)
+        });
+        let hits = self.0.into_iter().take(end);
+        let mut hits: Vec<ExplainedHit> = hits
+            .map(|document| document.hit(&read))
+            .collect::<Result<_>>()?;
+        hits.sort_by(|left, right| {
+            before(&left.explanation, &right.explanation)
+                .then_with(|| utf16::compare(&left.hit.path, &right.hit.path))
+                .then_with(|| utf16::compare(&left.hit.id, &right.hit.id))
+        });
+        hits.truncate(wanted);
+        Ok(hits)
+    }
+}
+
+/// By score, in score fusion then by cosine.
+fn before(left: &Explanation, right: &Explanation) -> Ordering {
+    let cosine = |one: &Explanation| {
+        one.meaning
+            .map_or(f64::NEG_INFINITY, |meaning| meaning.cosine)
+    };
+    let by_cosine = match left.fusion {
+        Fusion::Rrf => Ordering::Equal,
+        Fusion::Score => order::descending(cosine(left), cosine(right)),
+    };
+    order::descending(left.score, right.score).then(by_cosine)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+
+    use super::super::candidates::Candidates;
+    use super::super::keywords::{Match, Matches};
+    use super::super::legs::Nearest;
+    use super::*;
+    use crate::index::Chunk;
+    use crate::index::session::RankedRow;
+
+    #[allow(
+        clippy::unnecessary_wraps,
+        reason = "as reading from an index may fail"
+    )]
+    fn read(row: i64, _: &'static str) -> Result<Hit> {
+        Ok(Hit {
+            id: row.to_string(),
+            title: format!("title of {row}"),
+            ..Hit::default()
+        })
+    }
+
+    fn nearest(rows: &[i64]) -> Nearest {
+        let rows = rows.iter().map(|row| RankedRow {
+            row: *row,
+            key: *row,
+            score: 0.5,
+        });
+        Nearest {
+            rows: rows.collect(),
+            ..Nearest::default()
+        }
+    }
+
+    #[test]
+    fn no_texts_are_read_but_of_what_may_be_wanted() {
+        let found = [1, 2, 3].map(|row| Match {
+            source: Source::Row(row),
+            key: Some(row),
+            score: 1.0,
+        });
+        let matches = Matches {
+            found: found.into(),
+            ..Matches::default()
+        };
+        let nearest = nearest(&[6, 2, 4]);
+        // 2, then 1 and 6 with the same score, then 3 and 4 with the same.
+        let all = ["2", "1", "6", "3", "4"];
+        for (wanted, reads) in [(0, 0), (1, 1), (2, 3), (3, 3), (4, 5), (9, 5)] {
+            let asked = Cell::new(0);
+            let counted = |row, what| {
+                asked.set(asked.get() + 1);
+                read(row, what)
+            };
+            let fused = Candidates::join(&matches, &nearest).fuse(Fusion::Rrf, 2);
+            let hits = fused.hits(wanted, counted).unwrap();
+            assert_eq!(asked.get(), reads, "{wanted}");
+            let ids: Vec<&str> = hits.iter().map(|hit| hit.hit.id.as_str()).collect();
+            assert_eq!(ids, all[..wanted.min(all.len())]);
+        }
+    }
+
+    #[test]
+    fn a_given_chunk_is_filled_up_from_its_own_row_alone() {
+        for (id, title) in [("7", "title of 7"), ("of its group", "")] {
+            let given = Chunk {
+                id: id.to_owned(),
+                content: "given".to_owned(),
+                ..Chunk::default()
+            };
+            let matches = Matches {
+                found: vec![Match {
+                    source: Source::Given(&given),
+                    key: Some(7),
+                    score: 0.7,
+                }],
+                fuzzy: true,
+                greatest: None,
+            };
+            let fused = Candidates::join(&matches, &nearest(&[7])).fuse(Fusion::Rrf, 2);
+            let hits = fused.hits(60, read).unwrap();
+            let [found] = &hits[..] else {
+                panic!("{hits:?}")
+            };
+            assert_eq!((&*found.hit.title, &*found.hit.content), (title, "given"));
+            assert_eq!(found.hit.vector_similarity, Some(0.5));
+        }
+    }
+}
