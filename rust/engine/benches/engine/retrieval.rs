@@ -79,6 +79,7 @@ fn whole(criterion: &mut Criterion) {
             mode: Mode::Hybrid,
             embedding: Embedding::Vector(&vector),
             candidate_k: TOP,
+            wanted: 10,
             reranker: Reranker::Absent,
             skip_retry_ladder: false,
             filters: &filters,
