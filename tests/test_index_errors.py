@@ -200,7 +200,7 @@ def test_a_newer_file(path):
     run_sql(path, "PRAGMA user_version = 7")
     before = path.read_bytes()
     message = (
-        f"the index {path} has schema version 7 and this hedgerow reads up to 3; upgrade hedgerow"
+        f"the index {path} has schema version 7 and this hedgerow reads up to 4; upgrade hedgerow"
     )
     for read_only in [False, True]:
         refused("index_too_new", message, hr.Index.open, path, read_only=read_only)
@@ -258,10 +258,18 @@ def test_a_row_without_its_chunk(path):
 
 def test_a_table_that_somebody_removed(path):
     run_sql(path, "DROP TABLE knowledge_chunks")
-    with hr.Index.open(path) as index, pytest.raises(hr.EngineError) as caught:
+    with hr.Index.open(path) as index, pytest.raises(hr.IndexFileError) as caught:
         len(index)
-    assert caught.value.code == "engine_fault"
-    assert str(caught.value).startswith(f"SQLite refused a statement on the index {path} (no such")
+    assert caught.value.code == "index_damaged"
+    assert str(caught.value).startswith(f"the index {path} is damaged (no such table: know")
+
+
+def test_a_column_that_somebody_renamed(path):
+    run_sql(path, "ALTER TABLE knowledge_chunks RENAME COLUMN summary TO summarx")
+    with hr.Index.open(path) as index, pytest.raises(hr.IndexFileError) as caught:
+        index.get("c1")
+    assert caught.value.code == "index_damaged"
+    assert "no such column: summary" in str(caught.value)
 
 
 def test_a_read_only_handle_refuses_to_write(path):

@@ -352,6 +352,8 @@ def test_a_file_of_version_1_is_given_vectors_and_nodes(tmp_path):
         path,
         "DROP TABLE embeddings; DROP TABLE changes; DELETE FROM settings WHERE name <> 'tokenizer';"
         "DROP TABLE nodes; DROP TABLE edges; DROP TABLE visits; DROP TABLE last_visits;"
+        "DROP TABLE agent_runs; DROP TABLE agent_actions; DROP TABLE agent_claims;"
+        "DROP TABLE agent_resumes;"
         "PRAGMA user_version = 1",
     )
     with pytest.raises(hr.IndexFileError, match="open it once without read_only"):
@@ -362,7 +364,7 @@ def test_a_file_of_version_1_is_given_vectors_and_nodes(tmp_path):
         index.upsert([chunk("b", [1])])
         assert ids(index.search_vector([1])) == ["b"]
         assert ids(index.search_bm25("text")) == ["a", "b"]
-        assert index.stats().schema_version == 3
+        assert index.stats().schema_version == 4
         assert index.check() == []
     with hr.Store.open(path) as store:
         assert store.upsert([hr.Node("a")]) == 1

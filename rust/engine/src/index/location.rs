@@ -204,6 +204,7 @@ impl Location {
                 | SqliteCode::PermissionDenied
                 | SqliteCode::OutOfMemory,
             ) => (ErrorCode::IndexIo, self.refused(error)),
+            _ if lacks_what_we_made(error) => return self.damaged(&error.to_string()),
             _ => (
                 ErrorCode::EngineFault,
                 format!("SQLite refused a statement on {self} ({error}); please report this"),
@@ -250,6 +251,19 @@ impl Location {
             ),
         )
     }
+}
+
+/// Whether a table or a column is missing: our statements name those of this schema version only,
+/// so somebody else, or a bad disk, wrote over its definition. SQLite has no code for it.
+fn lacks_what_we_made(error: &rusqlite::Error) -> bool {
+    let (rusqlite::Error::SqliteFailure(_, Some(message))
+    | rusqlite::Error::SqlInputError { msg: message, .. }) = error
+    else {
+        return false;
+    };
+    ["no such table: ", "no such column: "]
+        .iter()
+        .any(|beginning| message.starts_with(beginning))
 }
 
 impl Display for Location {

@@ -410,11 +410,11 @@ mod tests {
         let error = index
             .write(|connection| {
                 connection.execute_batch("INSERT INTO settings VALUES ('a', 'b')")?;
-                connection.execute_batch("INSERT INTO nowhere VALUES (1)")
+                connection.execute_batch("INSERT INTO settings VALUES (1)")
             })
             .unwrap_err();
         assert_eq!(error.code(), ErrorCode::EngineFault);
-        assert!(error.message().contains("no such table"), "{error}");
+        assert!(error.message().contains("has 2 columns"), "{error}");
         let settings: u64 = index
             .read(|connection| {
                 connection.query_row(
