@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from hedgerow import InvalidInputError
+from hedgerow import InvalidInputError, MemoryRoot, Store
 from hedgerow.cli.agents_check import check
 
 GOOD = '[query]\npipeline = "all"\n[prompt]\ninline = "Look."\n[execution]\nmodel = "sonnet"\n'
@@ -92,3 +92,31 @@ def test_no_folder_is_a_failure() -> None:
         "path_not_found",
         "there is no folder elsewhere; name the one that has the agents",
     )
+
+
+ABOUT_DECISIONS = GOOD.replace('"all"', '"all | type:decision"')
+
+
+def test_types_are_those_of_a_store(folder: Path) -> None:
+    (folder / "linker.toml").write_text(ABOUT_DECISIONS)
+    result = run("agents")
+    assert result.exit_code == 1
+    assert 'agents/linker.toml:2:24: there is no type "decision"' in result.stdout
+    Store.open("memory.db", types=["decision"]).close()
+    result = run("--db", "memory.db")
+    assert (result.exit_code, result.stdout) == (0, "1 agent in agents: nothing is wrong.\n")
+
+
+def test_types_and_actions_are_those_of_a_root() -> None:
+    MemoryRoot.init("memory")
+    inside = Path("memory/agents")
+    inside.mkdir()
+    (inside / "linker.toml").write_text(ABOUT_DECISIONS)
+    (inside / "weaver.toml").write_text(f'{GOOD}actions = ["delete"]\n')
+    result = run("--root", "memory")
+    assert result.exit_code == 1
+    assert "weaver.toml:7:12: " in result.stdout
+    assert "linker.toml" not in result.stdout
+    # The nearest root counts where nothing is named.
+    assert run().stdout == result.stdout
+    assert run("agents").stdout == "No agents in agents: an agent is a file NAME.toml there.\n"

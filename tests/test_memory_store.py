@@ -402,7 +402,7 @@ class TestLink:
 def test_a_root_tells_the_key_that_a_name_means(root: hr.MemoryRoot) -> None:
     put(root.path, "notes/a.md", "# The A\n")
     assert root.resolve("a") == root.resolve("the a") == root.resolve("notes/a") == "notes/a.md"
-    assert root.store().types[5:] == ["note"]
+    assert root.store().types[5:] == ["decision", "finding", "note", "page", "preference"]
 
 
 WORKER = """
@@ -434,3 +434,11 @@ def test_two_processes_one_of_them_killed_again_and_again(root: hr.MemoryRoot) -
         assert len(keys(root)) == 60
         assert len(edges(root)) == 59
         assert root.store().index.check() == []
+
+
+def test_a_root_knows_its_types_before_it_has_any_of_them(tmp_path: Path) -> None:
+    with hr.MemoryRoot.init(tmp_path) as root:
+        for kind in ["note", "session", "finding", "decision", "preference", "page"]:
+            assert root.query(f"all | type:{kind}").keys == []
+        with pytest.raises(hr.PipelineError, match='did you mean "decision"'):
+            root.query("all | type:decison")

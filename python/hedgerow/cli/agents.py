@@ -31,7 +31,7 @@ _EXIT_CODES = {"failed": FAILED, "stopped": INTERRUPTED}
 
 
 class _Agents(click.Group):
-    """The group; `check` needs no store, and stands in a file of its own."""
+    """The group; `check` needs no model, and stands in a file of its own."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return sorted([*super().list_commands(ctx), "check"])
@@ -229,19 +229,14 @@ def _working(
     from .agents_text import show_problems  # noqa: PLC0415 - slow to import
 
     with open_store(**where) as opened:
-        place = _folder(opened, folder)
-        if not place.is_dir():
-            raise InvalidInputError(
-                f"there is no folder {place}; make it, or name the one that has the agents with "
-                "--agents DIR",
-                code="path_not_found",
-            )
-        show_problems(_agents_of(opened, place, None).problems)
+        place = folder_of(opened, folder)
+        show_problems(agents_of(opened, place, None).problems)
         with model() as client:
-            yield _agents_of(opened, place, client)
+            yield agents_of(opened, place, client)
 
 
-def _agents_of(opened: OpenStore, folder: Path, model: ModelClient | None) -> Agents:
+def agents_of(opened: OpenStore, folder: Path, model: ModelClient | None) -> Agents:
+    """Give the agents of a folder, at work on a store."""
     from hedgerow.agents import Agents  # noqa: PLC0415 - slow to import
 
     if opened.root is not None:
@@ -249,12 +244,17 @@ def _agents_of(opened: OpenStore, folder: Path, model: ModelClient | None) -> Ag
     return Agents(opened.store, folder, model)
 
 
-def _folder(opened: OpenStore, folder: str | None) -> Path:
+def folder_of(opened: OpenStore, folder: str | None) -> Path:
     """Give the folder of the agents: named, in the root, or beside the store."""
-    if folder is not None:
-        return Path(folder)
     home = Path(opened.name).parent if opened.root is None else opened.root.path
-    return home / "agents"
+    place = home / "agents" if folder is None else Path(folder)
+    if not place.is_dir():
+        raise InvalidInputError(
+            f"there is no folder {place}; make it, or name the one that has the agents with "
+            "--agents DIR",
+            code="path_not_found",
+        )
+    return place
 
 
 @contextmanager

@@ -13,7 +13,7 @@ from hedgerow.index import Index
 from hedgerow.pipeline import Store
 
 from .config import Config
-from .names import DERIVED
+from .names import DERIVED, NODE_TYPES
 
 _logger = logging.getLogger("hedgerow")
 
@@ -100,7 +100,7 @@ def open_store_to_write(derived: Derived) -> Store:
     It alone knows of visits, so what it was is kept beside it, and a warning says so.
     """
     try:
-        return Store.open(derived.store)
+        return Store.open(derived.store, types=NODE_TYPES)
     except IndexFileError as error:
         if not is_of_no_use(error):
             raise
@@ -114,7 +114,7 @@ def open_store_to_write(derived: Derived) -> Store:
         for suffix in ("", "-wal", "-shm"):
             with suppress(FileNotFoundError):
                 derived.store.with_name(derived.store.name + suffix).replace(f"{kept}{suffix}")
-        return Store.open(derived.store)
+        return Store.open(derived.store, types=NODE_TYPES)
 
 
 def discard(derived: Derived) -> None:

@@ -24,6 +24,9 @@ TEMPORARY_PREFIX = ".hedgerow-"
 TEMPORARY_SUFFIX = ".tmp"
 """Around the name of a file that is being written; what a killed process left is removed."""
 
+NODE_TYPES = tuple(kind for kind in DIRECTORIES if kind != "session")
+"""The types of nodes that a root has beside those of every store, where sessions are episodic."""
+
 _TYPE_OF_FOLDER = {folder: kind for kind, folder in DIRECTORIES.items()}
 
 
