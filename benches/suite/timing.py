@@ -42,11 +42,13 @@ def by_turns(
     """Time calls on the same inputs, ten inputs each in turn, until the budget of seconds is spent.
 
     The inputs are gone through at most once, and their first ten by everybody in any case. With
-    `repeat` a call is timed as one of so many, for calls too short for the clock.
+    `repeat` a call is timed as one of so many, for calls too short for the clock. Before, and not
+    timed, everybody is asked the same, so that what they read from files is in memory: a machine
+    may have put it out while the others were made.
     """
     taken: dict[str, list[float]] = {name: [] for name in calls}
     for call in calls.values():
-        call(inputs[0])
+        _warm(call, inputs, budget / len(calls) / 2)
     with _without_collector():
         start = perf_counter()
         for first in range(0, len(inputs), _BLOCK):
@@ -59,6 +61,15 @@ def by_turns(
                         call(one)
                     taken[name].append((perf_counter() - began) / repeat)
     return {name: Times.of(seconds) for name, seconds in taken.items()}
+
+
+def _warm(call: Callable[[_T], object], inputs: Sequence[_T], budget: float) -> None:
+    """Call with the inputs in their order, with the first in any case."""
+    start = perf_counter()
+    for one in inputs:
+        call(one)
+        if perf_counter() - start > budget:
+            break
 
 
 def rounds(calls: Mapping[str, Callable[[], object]], count: int) -> dict[str, Times]:
