@@ -13,6 +13,7 @@ mod fork;
 pub(crate) mod kernels;
 mod location;
 mod matrix;
+mod migrations;
 mod paths;
 mod phrase;
 mod phrase_counts;
@@ -57,10 +58,10 @@ pub(crate) use spread::Spread;
 use approximate::Approximate;
 use location::Location;
 use matrix::Matrix;
+use migrations::MIGRATIONS;
 use paths::Paths;
 use pool::Pool;
 use ranking::Ranker;
-use schema::MIGRATIONS;
 
 /// A handle on an index, for use from many threads at once.
 ///
