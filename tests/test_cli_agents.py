@@ -141,6 +141,7 @@ def test_a_dry_run_shows_the_prompt_and_asks_only_when_told(place, server: Local
     [
         (["run", "nobody", "--dry-run"], 1, "Error: there is no agent 'nobody'; there are: linker\n"),
         (["run", "linker"], 1, "OPENAI_API_KEY holds no key; set it, or pass api_key\n"),
+        (["run", "nobody"], 1, "Error: there is no agent 'nobody'; there are: linker\n"),
         (["resume", "nobody"], 1, "Error: there is no agent 'nobody'; there are: linker\n"),
         (["list", "--agents", "none"], 1, "Error: there is no folder none; make it, or name the one"),
         (["daemon", "--tick", "0"], 2, "Invalid value for '--tick'"),

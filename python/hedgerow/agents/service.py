@@ -96,6 +96,16 @@ class Agents:
         """The agents by name, as they were last read."""
         return dict(sorted(self._library.definitions.items()))
 
+    def definition(self, name: str) -> AgentDefinition:
+        """Give an agent by its name; raises InvalidInputError for one that no agent has."""
+        found = self._library.definitions.get(name)
+        if found is None:
+            known = ", ".join(self.definitions) or "none"
+            raise InvalidInputError(
+                f"there is no agent {name!r}; there are: {known}", code="unknown_agent"
+            )
+        return found
+
     @property
     def problems(self) -> list[Problem]:
         """What is wrong with the files of the folder, as they were last read."""
@@ -116,7 +126,7 @@ class Agents:
         What goes wrong with the model is in the report. Raises InvalidInputError for a name that
         no agent has and without a model, IndexFileError when the store cannot be used.
         """
-        definition = self._definition(name)
+        definition = self.definition(name)
         at = self._time(now)
         return self._run(definition, standing_of(self._place.store(), definition, at), at)
 
@@ -125,7 +135,7 @@ class Agents:
 
         Raises InvalidInputError for a name that no agent has, and what the model raises.
         """
-        definition = self._definition(name)
+        definition = self.definition(name)
         return dry_run(self._place, definition, self._model, now=self._time(now))
 
     def tick(self, now: int | None = None) -> Tick:
@@ -146,7 +156,7 @@ class Agents:
 
         Raises InvalidInputError for a name that no agent has.
         """
-        _resume_agent(self._place.store(), self._definition(name).name)
+        _resume_agent(self._place.store(), self.definition(name).name)
 
     def history(self, name: str, limit: int = 20, now: int | None = None) -> list[AgentRun]:
         """Give the last runs of an agent, the latest first; also of one whose file is gone."""
@@ -189,15 +199,6 @@ class Agents:
             return _last_visits(self._place.store(), definition.name, found.keys)
 
         return AgentStatus(definition, due(definition, standing, now, visits), standing)
-
-    def _definition(self, name: str) -> AgentDefinition:
-        found = self._library.definitions.get(name)
-        if found is None:
-            known = ", ".join(self.definitions) or "none"
-            raise InvalidInputError(
-                f"there is no agent {name!r}; there are: {known}", code="unknown_agent"
-            )
-        return found
 
     def _time(self, now: int | None) -> int:
         return int(self._clock()) if now is None else now

@@ -142,7 +142,10 @@ def run(  # noqa: PLR0913 - one argument for each option
 
     from .agents_text import show_dry_run, show_report  # noqa: PLC0415 - slow to import
 
-    with _working(where, folder, lambda: _model(model_url, wanted=not dry_run)) as working:
+    def model() -> AbstractContextManager[ModelClient | None]:
+        return _model(model_url, wanted=not dry_run)
+
+    with _working(where, folder, model, name) as working:
         if dry_run:
             rehearsed = working.dry_run(name)
             if as_json:
@@ -221,16 +224,21 @@ def _working(
     where: dict[str, Any],
     folder: str | None,
     model: Callable[[], AbstractContextManager[ModelClient | None]] = nullcontext,
+    name: str | None = None,
 ) -> Iterator[Agents]:
     """Put the agents of a folder to work on the store of a command; name problems on stderr.
 
-    The model is opened last, so that its missing key does not stand in the way of the rest.
+    The model is opened last, after the agent `name` was found, so that its missing key does not
+    stand in the way of the rest.
     """
     from .agents_text import show_problems  # noqa: PLC0415 - slow to import
 
     with open_store(**where) as opened:
         place = folder_of(opened, folder)
-        show_problems(agents_of(opened, place, None).problems)
+        found = agents_of(opened, place, None)
+        show_problems(found.problems)
+        if name is not None:
+            found.definition(name)
         with model() as client:
             yield agents_of(opened, place, client)
 
