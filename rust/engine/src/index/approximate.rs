@@ -13,8 +13,9 @@ use std::{mem, thread};
 
 use usearch::{Index as Hnsw, IndexOptions, MetricKind, ScalarKind};
 
+use super::best::{Scored, best};
 use super::kernels::Places;
-use super::matrix::{Matrix, Scored, best};
+use super::matrix::Matrix;
 use crate::error::Error;
 
 /// How many neighbours a vector of the graph has.

@@ -4,17 +4,12 @@
 //! of the time. It loses nothing: each similarity is known within a bound, and every vector that
 //! could be among the nearest is compared in full afterwards.
 
-use super::kernels::{CODES_AT_ONCE, Places, code_dots};
-use super::matrix::Best;
+use super::best::Best;
+use super::bounds::{CoarseQuery, Rounded, ZERO};
+use super::kernels::{Places, code_dots, near};
 
-/// What stands for zero, so that codes are unsigned.
-const ZERO: u8 = 128;
-/// The largest code above or below zero.
-const LARGEST: f32 = 127.0;
 /// With more numbers a sum of products could leave 32 bits.
 const MOST_DIMENSIONS: usize = 60_000;
-/// Sums of floats are off by less than this for each number, as bounds and as exact sums.
-const ROUNDING: f32 = 4e-7;
 /// How many rows are compared with every query before the next: they stay in the nearest cache.
 const ROWS_AT_ONCE: usize = 64;
 
@@ -28,31 +23,11 @@ pub(super) struct Coarse {
     errors: Vec<f32>,
 }
 
-/// A vector in steps: the codes without their zero, and what they leave out.
-struct Rounded {
-    codes: Vec<i8>,
-    step: f32,
-    error: f32,
-}
-
-impl Rounded {
-    fn new(vector: &[f32]) -> Self {
-        let largest = vector.iter().fold(0.0_f32, |most, x| most.max(x.abs()));
-        let step = (largest / LARGEST).max(f32::MIN_POSITIVE);
-        #[allow(
-            clippy::cast_possible_truncation,
-            reason = "at most 127 steps either way"
-        )]
-        let mut codes: Vec<i8> = vector.iter().map(|x| (x / step).round() as i8).collect();
-        let left_out = |(x, code): (&f32, &i8)| (x - f32::from(*code) * step).powi(2);
-        let error: f32 = vector.iter().zip(&codes).map(left_out).sum();
-        codes.resize(vector.len().next_multiple_of(CODES_AT_ONCE), 0);
-        Self {
-            codes,
-            step,
-            error: error.sqrt(),
-        }
-    }
+/// A place whose vector can be among the nearest, and the most that its similarity can be.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Possible {
+    pub place: usize,
+    pub highest: f32,
 }
 
 impl Coarse {
@@ -106,29 +81,47 @@ impl Coarse {
         queries: &[&[f32]],
         limit: usize,
         places: Places<'_>,
-    ) -> Vec<Vec<usize>> {
+    ) -> Vec<Vec<Possible>> {
         if self.steps.is_empty() || places.len() <= limit.saturating_mul(4) {
-            return queries.iter().map(|_| places.iter().collect()).collect();
+            let highest = f32::INFINITY;
+            let all = places.iter().map(|place| Possible { place, highest });
+            return vec![all.collect(); queries.len()];
         }
-        let queries: Vec<CoarseQuery> = queries
-            .iter()
-            .map(|query| CoarseQuery::new(query))
-            .collect();
-        let codes: Vec<&[i8]> = queries.iter().map(|query| &*query.rounded.codes).collect();
-        let mut scans: Vec<Scan<'_>> = queries
-            .iter()
-            .map(|query| Scan::new(query, limit))
-            .collect();
+        let queries = queries.iter().map(|query| CoarseQuery::new(query));
+        let queries: Vec<CoarseQuery> = queries.collect();
+        let codes: Vec<&[i8]> = queries.iter().map(|query| &*query.codes).collect();
+        let scans = queries.iter().map(|query| Scan::new(query, limit));
+        let mut scans: Vec<Scan<'_>> = scans.collect();
         let length = self.codes.len() / self.steps.len();
-        let mut sums = Vec::new();
-        for (from, part) in places.parts(ROWS_AT_ONCE) {
-            code_dots(&codes, &self.codes[from * length..], part, &mut sums);
-            let block = Block::new(self, from, part);
-            for (scan, sums) in scans.iter_mut().zip(sums.chunks_exact(part.len())) {
+        let (mut sums, mut steps, mut errors) = (Vec::new(), Vec::new(), Vec::new());
+        for (from, places) in places.parts(ROWS_AT_ONCE) {
+            code_dots(&codes, &self.codes[from * length..], places, &mut sums);
+            let block = Block {
+                from,
+                places,
+                steps: gathered(&self.steps[from..], places, &mut steps),
+                errors: gathered(&self.errors[from..], places, &mut errors),
+            };
+            for (scan, sums) in scans.iter_mut().zip(sums.chunks_exact(places.len())) {
                 scan.add(&block, sums);
+                if scan.near.len() >= ROWS_AT_ONCE {
+                    scan.look_closer(self);
+                }
             }
         }
-        scans.into_iter().map(Scan::finish).collect()
+        scans.into_iter().map(|scan| scan.finish(self)).collect()
+    }
+}
+
+/// The values at these places, side by side.
+fn gathered<'a>(values: &'a [f32], places: Places<'_>, room: &'a mut Vec<f32>) -> &'a [f32] {
+    match places {
+        Places::All(count) => &values[..count],
+        Places::These(places) => {
+            room.clear();
+            room.extend(places.iter().map(|place| values[*place]));
+            room
+        }
     }
 }
 
@@ -137,25 +130,12 @@ struct Block<'a> {
     places: Places<'a>,
     /// What the places count from.
     from: usize,
-    steps: [f32; ROWS_AT_ONCE],
-    errors: [f32; ROWS_AT_ONCE],
+    /// Of these rows.
+    steps: &'a [f32],
+    errors: &'a [f32],
 }
 
-impl<'a> Block<'a> {
-    fn new(coarse: &Coarse, from: usize, places: Places<'a>) -> Self {
-        let mut block = Self {
-            places,
-            from,
-            steps: [0.0; ROWS_AT_ONCE],
-            errors: [0.0; ROWS_AT_ONCE],
-        };
-        let rows = block.steps.iter_mut().zip(&mut block.errors);
-        for ((step, error), place) in rows.zip(places.iter()) {
-            (*step, *error) = (coarse.steps[from + place], coarse.errors[from + place]);
-        }
-        block
-    }
-
+impl Block<'_> {
     /// The place of the nth row.
     fn place(&self, nth: usize) -> usize {
         match self.places {
@@ -168,16 +148,21 @@ impl<'a> Block<'a> {
 /// What one query has found so far.
 struct Scan<'a> {
     query: &'a CoarseQuery,
+    /// What is near by its codes and was not looked at closer yet, and the sums of products.
+    near: Vec<usize>,
+    sums: Vec<i32>,
     /// The best of those similarities that are certain.
     certain: Best,
-    /// The places that were possible when they came, and the most that they can have.
-    possible: Vec<(usize, f32)>,
+    /// What was possible when it came.
+    possible: Vec<Possible>,
 }
 
 impl<'a> Scan<'a> {
     fn new(query: &'a CoarseQuery, limit: usize) -> Self {
         Self {
             query,
+            near: Vec::new(),
+            sums: Vec::new(),
             certain: Best::new(limit),
             possible: Vec::new(),
         }
@@ -185,100 +170,39 @@ impl<'a> Scan<'a> {
 
     /// Take in a block, given the sums of products of its codes.
     fn add(&mut self, block: &Block<'_>, sums: &[i32]) {
-        let query = self.query;
-        let rows = sums.iter().zip(&block.steps).zip(&block.errors);
-        let mut highest = [f32::NEG_INFINITY; ROWS_AT_ONCE];
-        for (highest, ((sum, step), error)) in highest.iter_mut().zip(rows.clone()) {
-            *highest = query.bound(*sum, *step, *error).highest();
+        let rows = (sums, block.steps, block.errors);
+        let mut near = near(self.query.scale, rows, self.certain.threshold());
+        while near != 0 {
+            let nth = near.trailing_zeros() as usize;
+            self.near.push(block.place(nth));
+            self.sums.push(sums[nth]);
+            near &= near - 1;
         }
-        let threshold = self.certain.threshold();
-        let near = highest
-            .iter()
-            .fold(0, |near, highest| near | u32::from(*highest >= threshold));
-        // Most blocks hold nothing near, and are through here.
-        if near == 0 {
-            return;
-        }
-        for ((nth, highest), ((sum, step), error)) in highest.iter().enumerate().zip(rows) {
-            if *highest >= self.certain.threshold() {
-                let place = block.place(nth);
-                let lowest = query.bound(*sum, *step, *error).lowest();
-                self.certain.offer((place, lowest));
-                self.possible.push((place, *highest));
+    }
+
+    /// Compare what is near with what the query's codes leave out as well.
+    fn look_closer(&mut self, coarse: &Coarse) {
+        let places = Places::These(&self.near);
+        let mut finer = Vec::with_capacity(places.len());
+        code_dots(&[&self.query.finer], &coarse.codes, places, &mut finer);
+        for ((place, sum), finer) in self.near.drain(..).zip(self.sums.drain(..)).zip(finer) {
+            let (step, error) = (coarse.steps[place], coarse.errors[place]);
+            let bound = self.query.bound(sum, finer, step, error);
+            let highest = bound.highest();
+            if highest >= self.certain.threshold() {
+                self.certain.offer((place, bound.lowest()));
+                self.possible.push(Possible { place, highest });
             }
         }
+        self.certain.cut();
     }
 
-    fn finish(self) -> Vec<usize> {
-        let certain = self.certain.finish().into_iter();
-        let last = certain
-            .map(|(_, lowest)| lowest)
-            .fold(f32::INFINITY, f32::min);
-        let possible = self.possible.into_iter();
-        possible
-            .filter(|(_, highest)| *highest >= last)
-            .map(|(place, _)| place)
-            .collect()
-    }
-}
-
-/// A query in steps, and what all its comparisons have in common.
-struct CoarseQuery {
-    rounded: Rounded,
-    /// What the zeros of a row's codes add to a sum.
-    zeros: i32,
-    /// The length of the query's codes.
-    length: f32,
-    /// By how much the rounding of floats can be off.
-    rounding: f32,
-}
-
-impl CoarseQuery {
-    fn new(query: &[f32]) -> Self {
-        let rounded = Rounded::new(query);
-        let sum: i32 = rounded.codes.iter().map(|code| i32::from(*code)).sum();
-        let squares: i32 = rounded.codes.iter().map(|c| i32::from(*c).pow(2)).sum();
-        #[allow(clippy::cast_precision_loss, reason = "few dimensions, small numbers")]
-        let (length, rounding) = (
-            (squares as f32).sqrt() * rounded.step,
-            ROUNDING * query.len() as f32,
-        );
-        Self {
-            zeros: sum * i32::from(ZERO),
-            length,
-            rounding,
-            rounded,
-        }
-    }
-
-    /// Between what the similarity to a vector lies, given the sum of products of the codes.
-    fn bound(&self, sum: i32, step: f32, error: f32) -> Bound {
-        #[allow(
-            clippy::cast_precision_loss,
-            reason = "far below what the bound allows for"
-        )]
-        let middle = (sum - self.zeros) as f32 * (self.rounded.step * step);
-        // What the query's codes leave out meets a vector of length 1; what the vector's leave
-        // out meets the query's codes.
-        let off = self.rounded.error + error * self.length + self.rounding;
-        Bound { middle, off }
-    }
-}
-
-/// A similarity, and by how much it can be off.
-#[derive(Debug, Clone, Copy)]
-struct Bound {
-    middle: f32,
-    off: f32,
-}
-
-impl Bound {
-    fn lowest(self) -> f32 {
-        self.middle - self.off
-    }
-
-    fn highest(self) -> f32 {
-        self.middle + self.off
+    fn finish(mut self, coarse: &Coarse) -> Vec<Possible> {
+        self.look_closer(coarse);
+        let threshold = self.certain.threshold();
+        self.possible
+            .retain(|possible| possible.highest >= threshold);
+        self.possible
     }
 }
 
@@ -286,18 +210,25 @@ impl Bound {
 mod tests {
     use proptest::prelude::*;
 
+    use super::super::bounds::Bound;
     use super::super::kernels::dots;
     use super::super::vector::unit;
     use super::*;
 
-    fn bounds(coarse: &Coarse, query: &[f32], count: usize) -> Vec<Bound> {
+    /// For each vector the most that the first look makes of it, and what the second does.
+    fn looks(coarse: &Coarse, query: &[f32]) -> Vec<(f32, Bound)> {
         let query = CoarseQuery::new(query);
         let mut sums = Vec::new();
-        let all = Places::All(count);
-        code_dots(&[&query.rounded.codes], &coarse.codes, all, &mut sums);
+        let all = Places::All(coarse.steps.len());
+        code_dots(&[&query.codes, &query.finer], &coarse.codes, all, &mut sums);
+        let (sums, finer) = sums.split_at(coarse.steps.len());
+        let sums = sums.iter().zip(finer);
         let rows = coarse.steps.iter().zip(&coarse.errors);
-        let bound = |(sum, (step, error)): (i32, (&f32, &f32))| query.bound(sum, *step, *error);
-        sums.into_iter().zip(rows).map(bound).collect()
+        let look = |((sum, finer), (step, error)): ((&i32, &i32), (&f32, &f32))| {
+            let highest = query.scale.highest(*sum, *step, *error);
+            (highest, query.bound(*sum, *finer, *step, *error))
+        };
+        sums.zip(rows).map(look).collect()
     }
 
     fn coarse(vectors: &[Vec<f32>]) -> Coarse {
@@ -324,7 +255,8 @@ mod tests {
             let values = vectors.concat();
             for query in &vectors {
                 let exact = dots(query, &values, all);
-                for (bound, exact) in bounds(&coarse, query, vectors.len()).into_iter().zip(exact) {
+                for ((highest, bound), exact) in looks(&coarse, query).into_iter().zip(exact) {
+                    prop_assert!(exact <= highest, "{exact} {highest}");
                     prop_assert!(bound.lowest() <= exact && exact <= bound.highest(), "{bound:?}");
                 }
             }
@@ -349,11 +281,26 @@ mod tests {
                 let mut sorted = exact.clone();
                 sorted.sort_by(|left, right| right.total_cmp(left));
                 let last = sorted[limit.min(sorted.len()) - 1];
-                prop_assert!(possible.is_sorted());
+                prop_assert!(possible.is_sorted_by_key(|possible| possible.place));
                 for (place, similarity) in exact.into_iter().enumerate() {
-                    prop_assert!(similarity < last || possible.contains(&place));
+                    let found = possible.iter().find(|possible| possible.place == place);
+                    prop_assert!(similarity < last || found.is_some());
+                    prop_assert!(found.is_none_or(|found| similarity <= found.highest));
                 }
             }
+        }
+    }
+
+    #[test]
+    fn a_second_look_knows_twice_as_much() {
+        let turned = |n: u16| -> Vec<f32> {
+            let numbers = (0..384_u16).map(|i| (f32::from(i) * f32::from(n)).sin());
+            unit(&numbers.collect::<Vec<_>>())
+        };
+        let vectors: Vec<Vec<f32>> = (1..10).map(turned).collect();
+        for (highest, bound) in looks(&coarse(&vectors), &turned(11)) {
+            let off = highest - bound.middle;
+            assert!(bound.off < 0.6 * off, "{off} {bound:?}");
         }
     }
 
@@ -363,9 +310,9 @@ mod tests {
         let mut coarse = coarse(&[a.clone(), b.clone(), c.clone()]);
         coarse.put(1, &a);
         coarse.swap_remove(0);
-        let bounds = bounds(&coarse, &c, 2);
-        assert!((bounds[0].middle - 1.0).abs() < 0.02, "{bounds:?}");
-        assert!((bounds[1].middle - 0.6).abs() < 0.02, "{bounds:?}");
+        let looks = looks(&coarse, &c);
+        assert!((looks[0].1.middle - 1.0).abs() < 0.01, "{looks:?}");
+        assert!((looks[1].1.middle - 0.6).abs() < 0.01, "{looks:?}");
         coarse.swap_remove(1);
         coarse.swap_remove(0);
         coarse.swap_remove(0);

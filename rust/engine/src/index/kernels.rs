@@ -8,8 +8,15 @@
 #![allow(unsafe_code)] // functions for one kind of processor may run on that kind alone
 #![allow(clippy::inline_always)] // a loop is compiled for the processor of the function around it
 
+#[cfg(target_arch = "x86_64")]
+mod x86_64;
+
 /// How many bytes of codes are read at once: rows of codes are a multiple of this long.
 pub(super) const CODES_AT_ONCE: usize = 64;
+/// How far ahead of the row at hand memory is asked for another.
+const BYTES_AHEAD: usize = 8192;
+/// The same where rows stand anywhere.
+const ROWS_AHEAD: usize = 4;
 
 /// Which vectors of a matrix are looked at.
 #[derive(Debug, Clone, Copy)]
@@ -41,6 +48,24 @@ impl<'a> Places<'a> {
         })
     }
 
+    /// The nth of them.
+    #[inline(always)]
+    fn nth(self, nth: usize) -> usize {
+        match self {
+            Self::All(_) => nth,
+            Self::These(places) => places[nth],
+        }
+    }
+
+    /// The same, and the last where there are fewer.
+    #[inline(always)]
+    fn nth_or_last(self, nth: usize) -> usize {
+        match self {
+            Self::All(_) => nth,
+            Self::These(places) => places[nth.min(places.len() - 1)],
+        }
+    }
+
     /// Each of them.
     pub fn iter(self) -> impl Iterator<Item = usize> + 'a {
         let (all, these): (usize, &[usize]) = match self {
@@ -48,6 +73,31 @@ impl<'a> Places<'a> {
             Self::These(places) => (0, places),
         };
         (0..all).chain(these.iter().copied())
+    }
+}
+
+/// What the most that a similarity can be is made of, beside the sum of products of the codes.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Scale {
+    /// What the zeros of a row's codes add to a sum.
+    pub zeros: i32,
+    /// What a step of the query's codes is worth.
+    pub step: f32,
+    /// How far off a similarity is whatever the row, and how far for each unit of a row's error.
+    pub off: f32,
+    pub of_error: f32,
+}
+
+impl Scale {
+    /// The most that a cosine can be.
+    #[inline(always)]
+    pub fn highest(self, sum: i32, step: f32, error: f32) -> f32 {
+        #[allow(
+            clippy::cast_precision_loss,
+            reason = "far below what the bound allows for"
+        )]
+        let middle = (sum - self.zeros) as f32 * (self.step * step);
+        (middle + (error * self.of_error + self.off)).max(-1.0)
     }
 }
 
@@ -88,6 +138,38 @@ pub(super) fn code_dots(queries: &[&[i8]], codes: &[u8], places: Places<'_>, sum
     code_dots_plain(queries, codes, places, sums);
 }
 
+/// Which of up to 64 rows can be as near as the threshold, by the sums of products of their codes,
+/// their steps and their errors: a bit for each, the lowest for the first.
+pub(super) fn near(scale: Scale, rows: (&[i32], &[f32], &[f32]), threshold: f32) -> u64 {
+    debug_assert!(rows.0.len() <= 64);
+    #[cfg(target_arch = "x86_64")]
+    {
+        if is_x86_feature_detected!("avx512f") {
+            // SAFETY: the processor has it.
+            return unsafe { x86_64::near_avx512(scale, rows, threshold) };
+        }
+        if is_x86_feature_detected!("avx2") {
+            // SAFETY: the processor has it.
+            return unsafe { x86_64::near_avx2(scale, rows, threshold) };
+        }
+    }
+    near_plain(scale, rows, threshold)
+}
+
+#[inline(always)]
+fn near_plain(
+    scale: Scale,
+    (sums, steps, errors): (&[i32], &[f32], &[f32]),
+    threshold: f32,
+) -> u64 {
+    let mut near = 0;
+    for (nth, ((sum, step), error)) in sums.iter().zip(steps).zip(errors).enumerate() {
+        let highest = scale.highest(*sum, *step, *error);
+        near |= u64::from(highest >= threshold) << nth;
+    }
+    near
+}
+
 #[inline(always)]
 fn dots_plain(query: &[f32], values: &[f32], places: Places<'_>) -> Vec<f32> {
     let mut sums = Vec::with_capacity(places.len());
@@ -121,10 +203,28 @@ fn each<T, R>(
             results.extend(rows.chunks_exact(length.max(1)).take(count).map(of));
         }
         Places::These(places) => {
-            let row = |place: &usize| &rows[place * length..][..length];
-            results.extend(places.iter().map(|place| of(row(place))));
+            let ahead = places.iter().skip(ROWS_AHEAD).map(Some);
+            let ahead = ahead.chain(std::iter::repeat(None));
+            results.extend(places.iter().zip(ahead).map(|(place, ahead)| {
+                if let Some(place) = ahead {
+                    fetch(rows, length, *place);
+                }
+                of(&rows[place * length..][..length])
+            }));
         }
     }
+}
+
+/// Have memory send a row while another is worked on: a scan waits for little else.
+#[inline(always)]
+fn fetch<T>(rows: &[T], length: usize, place: usize) {
+    #[cfg(target_arch = "x86_64")]
+    {
+        let row = rows.as_ptr().wrapping_add(place * length);
+        x86_64::fetch(row.cast(), length * size_of::<T>());
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = (rows, length, place);
 }
 
 /// The sum of products of two vectors, added in lanes.
@@ -141,182 +241,6 @@ pub(super) fn dot(left: &[f32], right: &[f32]) -> f32 {
     }
     let rest: f32 = left_rest.iter().zip(right_rest).map(|(l, r)| l * r).sum();
     sums.iter().sum::<f32>() + rest
-}
-
-#[cfg(target_arch = "x86_64")]
-mod x86_64 {
-    use std::arch::x86_64::{
-        __m128i, __m512i, _MM_HINT_T0, _mm_add_epi32, _mm_prefetch, _mm_storeu_si128,
-        _mm256_add_epi32, _mm256_castsi256_si128, _mm256_extracti128_si256, _mm512_add_epi32,
-        _mm512_castsi512_si256, _mm512_dpbusd_epi32, _mm512_extracti64x4_epi64, _mm512_loadu_si512,
-        _mm512_setzero_si512, _mm512_unpackhi_epi32, _mm512_unpackhi_epi64, _mm512_unpacklo_epi32,
-        _mm512_unpacklo_epi64,
-    };
-
-    use super::{CODES_AT_ONCE, Places, code_dots_plain, dots_plain};
-
-    /// As many pairs of a row and a query as are multiplied side by side.
-    const PAIRS: usize = 4;
-    /// How far ahead of the row at hand memory is asked for another.
-    const BYTES_AHEAD: usize = 8192;
-
-    #[target_feature(enable = "avx512f")]
-    pub fn dots_avx512(query: &[f32], values: &[f32], places: Places<'_>) -> Vec<f32> {
-        dots_plain(query, values, places)
-    }
-
-    #[target_feature(enable = "avx2")]
-    pub fn dots_avx2(query: &[f32], values: &[f32], places: Places<'_>) -> Vec<f32> {
-        dots_plain(query, values, places)
-    }
-
-    #[target_feature(enable = "avx2")]
-    pub fn code_dots_avx2(
-        queries: &[&[i8]],
-        codes: &[u8],
-        places: Places<'_>,
-        sums: &mut Vec<i32>,
-    ) {
-        code_dots_plain(queries, codes, places, sums);
-    }
-
-    /// With the instruction that multiplies 64 bytes and adds them up by fours: four queries with
-    /// one row, which is then read once, or one query with four rows.
-    ///
-    /// Loops, and no closures but what is inlined always: a closure is compiled for the processor
-    /// of this function, so what is not cannot take it in.
-    #[target_feature(enable = "avx512f,avx512bw,avx512vnni")]
-    pub fn code_dots_vnni(
-        queries: &[&[i8]],
-        codes: &[u8],
-        places: Places<'_>,
-        sums: &mut Vec<i32>,
-    ) {
-        let count = places.len();
-        sums.resize(queries.len() * count, 0);
-        let mut sums = sums.as_mut_slice();
-        let (fours, rest) = queries.as_chunks::<PAIRS>();
-        for (number, [a, b, c, d]) in fours.iter().enumerate() {
-            let (of_four, behind) = sums.split_at_mut(PAIRS * count);
-            sums = behind;
-            let queries = [parts(a), parts(b), parts(c), parts(d)];
-            for nth in 0..count {
-                if number == 0 {
-                    fetch_ahead(codes, a.len(), places, nth);
-                }
-                let row = parts(row(codes, a.len(), places, nth));
-                let found = dots_of_pairs([row; PAIRS], queries);
-                for (query, sum) in found.into_iter().enumerate() {
-                    of_four[query * count + nth] = sum;
-                }
-            }
-        }
-        for (nth_query, query) in rest.iter().enumerate() {
-            let (of_one, behind) = sums.split_at_mut(count);
-            sums = behind;
-            for (number, sums) in of_one.chunks_mut(PAIRS).enumerate() {
-                let mut rows = [[].as_slice(); PAIRS];
-                for (pair, row_of_pair) in rows.iter_mut().enumerate() {
-                    // Where fewer are left the last one is taken again.
-                    let nth = number * PAIRS + pair.min(sums.len() - 1);
-                    if fours.is_empty() && nth_query == 0 {
-                        fetch_ahead(codes, query.len(), places, nth);
-                    }
-                    *row_of_pair = parts(row(codes, query.len(), places, nth));
-                }
-                let found = dots_of_pairs(rows, [parts(query); PAIRS]);
-                sums.copy_from_slice(&found[..sums.len()]);
-            }
-        }
-    }
-
-    #[inline(always)]
-    fn parts<T>(codes: &[T]) -> &[[T; CODES_AT_ONCE]] {
-        codes.as_chunks().0
-    }
-
-    /// The codes of the nth of these places.
-    #[inline(always)]
-    fn row<'a>(codes: &'a [u8], length: usize, places: Places<'_>, nth: usize) -> &'a [u8] {
-        let place = match places {
-            Places::All(_) => nth,
-            Places::These(places) => places[nth],
-        };
-        &codes[place * length..][..length]
-    }
-
-    /// Have memory send a later row while this one is worked on: a scan waits for little else.
-    #[inline(always)]
-    fn fetch_ahead(codes: &[u8], length: usize, places: Places<'_>, nth: usize) {
-        let later = nth + (BYTES_AHEAD / length.max(1)).max(1);
-        let place = match places {
-            Places::All(_) => later,
-            Places::These(places) => places.get(later).copied().unwrap_or_default(),
-        };
-        // What is asked for need not be there: nothing is read, and no fault is raised.
-        let row = codes.as_ptr().wrapping_add(place * length);
-        for part in (0..length).step_by(CODES_AT_ONCE) {
-            // SAFETY: any address may be asked for.
-            unsafe { _mm_prefetch::<_MM_HINT_T0>(row.wrapping_add(part).cast()) };
-        }
-    }
-
-    #[target_feature(enable = "avx512f,avx512bw,avx512vnni")]
-    #[inline]
-    fn dots_of_pairs(
-        [row_a, row_b, row_c, row_d]: [&[[u8; CODES_AT_ONCE]]; PAIRS],
-        [a, b, c, d]: [&[[i8; CODES_AT_ONCE]]; PAIRS],
-    ) -> [i32; PAIRS] {
-        let mut sums = [_mm512_setzero_si512(); PAIRS];
-        let rows = row_a.iter().zip(row_b).zip(row_c).zip(row_d);
-        let queries = a.iter().zip(b).zip(c).zip(d);
-        for ((((row_a, row_b), row_c), row_d), (((a, b), c), d)) in rows.zip(queries) {
-            sums[0] = add_products(sums[0], row_a, a);
-            sums[1] = add_products(sums[1], row_b, b);
-            sums[2] = add_products(sums[2], row_c, c);
-            sums[3] = add_products(sums[3], row_d, d);
-        }
-        let mut found = [0; PAIRS];
-        // SAFETY: four numbers of 32 bits are stored, and there is room for them.
-        unsafe { _mm_storeu_si128(found.as_mut_ptr().cast(), added_up(sums)) };
-        found
-    }
-
-    #[target_feature(enable = "avx512f,avx512bw,avx512vnni")]
-    #[inline]
-    fn add_products(
-        sum: __m512i,
-        row: &[u8; CODES_AT_ONCE],
-        query: &[i8; CODES_AT_ONCE],
-    ) -> __m512i {
-        // SAFETY: both are as long as what is loaded.
-        let (row, query) = unsafe {
-            (
-                _mm512_loadu_si512(row.as_ptr().cast()),
-                _mm512_loadu_si512(query.as_ptr().cast()),
-            )
-        };
-        _mm512_dpbusd_epi32(sum, row, query)
-    }
-
-    /// The sum over the lanes of each.
-    #[target_feature(enable = "avx512f")]
-    #[inline]
-    fn added_up([a, b, c, d]: [__m512i; PAIRS]) -> __m128i {
-        let ab = _mm512_add_epi32(_mm512_unpacklo_epi32(a, b), _mm512_unpackhi_epi32(a, b));
-        let cd = _mm512_add_epi32(_mm512_unpacklo_epi32(c, d), _mm512_unpackhi_epi32(c, d));
-        let (low, high) = (_mm512_unpacklo_epi64(ab, cd), _mm512_unpackhi_epi64(ab, cd));
-        // From here on each lane of 128 bits holds a, b, c and d.
-        let lanes = _mm512_add_epi32(low, high);
-        let halves = _mm256_add_epi32(
-            _mm512_castsi512_si256(lanes),
-            _mm512_extracti64x4_epi64::<1>(lanes),
-        );
-        _mm_add_epi32(
-            _mm256_castsi256_si128(halves),
-            _mm256_extracti128_si256::<1>(halves),
-        )
-    }
 }
 
 #[cfg(test)]
@@ -352,7 +276,7 @@ mod tests {
 
     #[test]
     fn products_of_bytes_are_exact() {
-        for (parts, count) in (1..9).zip([1, 2, 3, 4, 5, 7, 8, 9]) {
+        for (parts, count) in (1..15).zip([1, 2, 3, 4, 5, 7, 8, 9, 4, 1, 6, 1, 5, 2]) {
             let length = parts * CODES_AT_ONCE;
             let codes: Vec<u8> = noise(length * 50)
                 .chain(std::iter::repeat_n(255, length))
@@ -378,6 +302,37 @@ mod tests {
                 });
                 let sums: Vec<i64> = sums.into_iter().map(i64::from).collect();
                 assert_eq!(sums, exact.collect::<Vec<_>>());
+            }
+        }
+    }
+
+    #[test]
+    fn every_processor_finds_the_same_rows_near() {
+        let scale = Scale {
+            zeros: 1000,
+            step: 0.01,
+            off: 0.02,
+            of_error: 0.9,
+        };
+        for count in 0..=64 {
+            let sums: Vec<i32> = noise(count).map(|byte| i32::from(byte) * 16).collect();
+            let numbers = noise(2 * count).map(|byte| f32::from(byte) / 1000.0);
+            let (steps, errors): (Vec<f32>, Vec<f32>) = numbers.map(|n| (n, n / 7.0)).unzip();
+            let rows = (&*sums, &steps[..count], &errors[count..]);
+            for threshold in [f32::NEG_INFINITY, -1.0, 0.5, 1.0, f32::INFINITY] {
+                let found = near(scale, rows, threshold);
+                assert_eq!(found, near_plain(scale, rows, threshold));
+                for nth in 0..64 {
+                    let highest = rows.0.get(nth).map(|sum| {
+                        let middle = f64::from(sum - 1000) * 0.01 * f64::from(rows.1[nth]);
+                        middle + f64::from(rows.2[nth]) * 0.9 + 0.02
+                    });
+                    let sure = highest.filter(|h| (h - f64::from(threshold)).abs() > 1e-4);
+                    if sure.is_some() || highest.is_none() {
+                        let reaches = highest.is_some_and(|h| h.max(-1.0) >= threshold.into());
+                        assert_eq!(found >> nth & 1 == 1, reaches, "{nth} of {count}");
+                    }
+                }
             }
         }
     }

@@ -6,8 +6,9 @@ use std::sync::Arc;
 
 use rusqlite::{Connection, OptionalExtension};
 
+use super::best::{Best, Scored};
 use super::changes;
-use super::coarse::Coarse;
+use super::coarse::{Coarse, Possible};
 use super::kernels::{Places, dots};
 use super::settings::{self, DIMENSIONS};
 use super::vector::{damaged, read_blob};
@@ -29,9 +30,6 @@ pub(super) struct Matrix {
 
 /// How many vectors are compared with every query before the next: they stay in a near cache.
 const VECTORS_AT_ONCE: usize = 64;
-
-/// A vector's place in the matrix, and its similarity to the query.
-pub(super) type Scored = (usize, f32);
 
 /// The matrix of the generation that `connection` sees, from `cached` if that is the same.
 ///
@@ -245,82 +243,32 @@ impl Matrix {
         places: Places<'_>,
     ) -> Vec<Vec<Scored>> {
         let possible = self.coarse.possible(queries, limit, places);
-        let of_query = |(query, possible): (&&[f32], Vec<usize>)| {
-            best(self.similarities(query, &possible).into_iter(), limit)
-        };
+        let of_query = |(query, possible): (&&[f32], _)| self.best_of(query, limit, possible);
         queries.iter().zip(possible).map(of_query).collect()
+    }
+
+    /// The best of these compared in full: the most promising first, until what is left cannot be
+    /// among them.
+    fn best_of(&self, query: &[f32], limit: usize, mut possible: Vec<Possible>) -> Vec<Scored> {
+        possible.sort_unstable_by(|left, right| right.highest.total_cmp(&left.highest));
+        let mut best = Best::new(limit);
+        for part in possible.chunks(limit.max(VECTORS_AT_ONCE)) {
+            if part[0].highest < best.threshold() {
+                break;
+            }
+            let places: Vec<usize> = part.iter().map(|possible| possible.place).collect();
+            for scored in self.similarities(query, &places) {
+                best.offer(scored);
+            }
+            best.cut();
+        }
+        best.finish()
     }
 }
 
 /// The cosine of two vectors of length 1. Rounding can leave a little more than 1.
 fn within_bounds(similarity: f32) -> f32 {
     similarity.clamp(-1.0, 1.0)
-}
-
-/// The best `limit` of these, and all that are as good as the last of them, in no order.
-pub(super) fn best(scored: impl Iterator<Item = Scored>, limit: usize) -> Vec<Scored> {
-    let mut best = Best::new(limit);
-    for scored in scored {
-        best.offer(scored);
-    }
-    best.finish()
-}
-
-/// The best so far, more of them than asked for until there are enough to be worth cutting.
-pub(super) struct Best {
-    limit: usize,
-    kept: Vec<Scored>,
-    /// What is worse cannot be among the best.
-    threshold: f32,
-    /// How many to keep before the next cut.
-    room: usize,
-}
-
-impl Best {
-    pub fn new(limit: usize) -> Self {
-        Self {
-            limit,
-            kept: Vec::new(),
-            threshold: f32::NEG_INFINITY,
-            room: limit.saturating_mul(2).saturating_add(64),
-        }
-    }
-
-    /// What is worse than this is not kept.
-    pub fn threshold(&self) -> f32 {
-        self.threshold
-    }
-
-    pub fn offer(&mut self, scored: Scored) {
-        if scored.1 < self.threshold {
-            return;
-        }
-        self.kept.push(scored);
-        if self.kept.len() >= self.room {
-            self.cut();
-            // Equals of the last are all kept, and may be many.
-            self.room = self.room.max(self.kept.len().saturating_mul(2));
-        }
-    }
-
-    fn cut(&mut self) {
-        if self.kept.len() <= self.limit {
-            return;
-        }
-        let last = self.limit - 1;
-        self.kept
-            .select_nth_unstable_by(last, |left, right| right.1.total_cmp(&left.1));
-        if let Some((_, threshold)) = self.kept.get(last) {
-            self.threshold = *threshold;
-        }
-        let threshold = self.threshold;
-        self.kept.retain(|(_, similarity)| *similarity >= threshold);
-    }
-
-    pub fn finish(mut self) -> Vec<Scored> {
-        self.cut();
-        self.kept
-    }
 }
 
 #[cfg(test)]
@@ -341,8 +289,11 @@ impl Matrix {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
-    use crate::index::vector::to_blob;
+    use crate::index::best::best;
+    use crate::index::vector::{to_blob, unit};
 
     fn matrix(vectors: &[(i64, [f32; 2])]) -> Matrix {
         let mut matrix = Matrix {
@@ -380,6 +331,46 @@ mod tests {
         assert!(matrix.put(1, &to_blob(&[1.0])).is_err());
         assert!(matrix.put(1, &to_blob(&[1.0, f32::NAN])).is_err());
         assert_eq!(content(&matrix), []);
+    }
+
+    fn vectors() -> impl Strategy<Value = Vec<Vec<f32>>> {
+        // Many are alike, and rounding leaves the cosine of some with themselves above 1.
+        let number = prop_oneof![Just(0.0_f32), Just(-0.3), Just(0.7), -1.0_f32..1.0];
+        let vector = move |dimensions| {
+            prop::collection::vec(number.clone(), dimensions)
+                .prop_map(|vector| unit(&vector))
+                .prop_filter("a direction", |vector| !vector.is_empty())
+        };
+        (1_usize..30)
+            .prop_flat_map(move |dimensions| prop::collection::vec(vector(dimensions), 1..150))
+    }
+
+    proptest! {
+        #[test]
+        fn the_nearest_are_those_of_comparing_all(
+            vectors in vectors(),
+            limit in 1_usize..40,
+            every in 1_usize..4,
+        ) {
+            // More than are compared at once, and the opposite of each.
+            let opposite = |vector: &Vec<f32>| vector.iter().map(|number| -number).collect();
+            let opposites: Vec<Vec<f32>> = vectors.iter().map(opposite).collect();
+            let all = [&vectors[..], &opposites, &vectors].concat();
+            let matrix = Matrix::of(1, (1..).zip(all));
+            let places: Vec<usize> = (0..matrix.len()).step_by(every).collect();
+            let queries = [&vectors[0][..], &opposites[0]];
+            let bits = |scored: Vec<Scored>| {
+                let bits = scored.into_iter().map(|(place, similarity)| (place, similarity.to_bits()));
+                let mut bits: Vec<_> = bits.collect();
+                bits.sort_unstable();
+                bits
+            };
+            let nearest = matrix.nearest(&queries, limit, Places::These(&places));
+            for (query, nearest) in queries.iter().zip(nearest) {
+                let all = matrix.similarities(query, &places).into_iter();
+                prop_assert_eq!(bits(nearest), bits(best(all, limit)));
+            }
+        }
     }
 
     #[test]

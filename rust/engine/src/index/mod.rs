@@ -2,6 +2,8 @@
 
 mod approximate;
 mod backup;
+mod best;
+mod bounds;
 mod catalogue;
 mod changes;
 mod check;

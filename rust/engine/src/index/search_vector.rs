@@ -5,9 +5,10 @@ use std::sync::{Arc, PoisonError};
 
 use rusqlite::{Connection, params_from_iter};
 
+use super::best::Scored;
 use super::filters::Filters;
 use super::kernels::Places;
-use super::matrix::{Matrix, Scored};
+use super::matrix::Matrix;
 use super::search::{Hit, check_limit, without_chunk};
 use super::selection::Selection;
 use super::session::{RankedRow, Session};

@@ -1,8 +1,9 @@
 //! The similarities of all that is searched, not only of the best: what grouping compares and
 //! score fusion measures by.
 
+use super::best::{Best, Scored, best};
 use super::kernels::Places;
-use super::matrix::{Best, Matrix, Scored, best};
+use super::matrix::Matrix;
 use super::paths::Paths;
 use super::search::without_chunk;
 use super::search_vector::NEAREST;
