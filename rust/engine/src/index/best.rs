@@ -3,6 +3,9 @@
 /// A vector's place in the matrix, and its similarity to the query.
 pub(super) type Scored = (usize, f32);
 
+/// So many better ones, or as many as asked for if that is more, are worth a cut.
+const WORTH_A_CUT: usize = 64;
+
 /// The best `limit` of these, and all that are as good as the last of them, in no order.
 pub(super) fn best(scored: impl Iterator<Item = Scored>, limit: usize) -> Vec<Scored> {
     let mut best = Best::new(limit);
@@ -12,14 +15,15 @@ pub(super) fn best(scored: impl Iterator<Item = Scored>, limit: usize) -> Vec<Sc
     best.finish()
 }
 
-/// The best so far, more of them than asked for until there are enough to be worth cutting.
+/// The best so far, and what came since the worst of them were cut away.
 pub(super) struct Best {
     limit: usize,
     kept: Vec<Scored>,
     /// What is worse cannot be among the best.
     threshold: f32,
-    /// How many to keep before the next cut.
-    room: usize,
+    /// How many better ones came since it was found. Its equals do not count: all of them are kept,
+    /// however many, and looking through them again would change nothing.
+    better: usize,
 }
 
 impl Best {
@@ -28,7 +32,7 @@ impl Best {
             limit,
             kept: Vec::new(),
             threshold: f32::NEG_INFINITY,
-            room: limit.saturating_mul(2).saturating_add(64),
+            better: 0,
         }
     }
 
@@ -42,25 +46,26 @@ impl Best {
             return;
         }
         self.kept.push(scored);
-        if self.kept.len() >= self.room {
+        self.better += usize::from(scored.1 > self.threshold);
+        if self.better >= self.limit.max(WORTH_A_CUT) {
             self.cut();
-            // Equals of the last are all kept, and may be many.
-            self.room = self.room.max(self.kept.len().saturating_mul(2));
         }
     }
 
+    /// Drop what cannot be among the best, and raise the threshold to the last of them.
     pub fn cut(&mut self) {
-        if self.kept.len() < self.limit.max(1) {
+        let Some(last) = self.limit.checked_sub(1) else {
+            return;
+        };
+        if self.better == 0 || self.kept.len() <= last {
             return;
         }
-        let last = self.limit - 1;
         self.kept
             .select_nth_unstable_by(last, |left, right| right.1.total_cmp(&left.1));
-        if let Some((_, threshold)) = self.kept.get(last) {
-            self.threshold = *threshold;
-        }
-        let threshold = self.threshold;
+        let threshold = self.kept[last].1;
         self.kept.retain(|(_, similarity)| *similarity >= threshold);
+        self.threshold = threshold;
+        self.better = 0;
     }
 
     pub fn finish(mut self) -> Vec<Scored> {

@@ -2,7 +2,8 @@
 //!
 //! Reading the vectors is what a scan waits for, so a scan of a quarter of the bytes takes a quarter
 //! of the time. It loses nothing: each similarity is known within a bound, and every vector that
-//! could be among the nearest is compared in full afterwards.
+//! could be among the nearest is compared in full afterwards. What the bound leaves open is mostly
+//! for the query's part, so what seems near is looked at once more with a finer query.
 
 use super::best::Best;
 use super::bounds::{CoarseQuery, Rounded, ZERO};
@@ -92,6 +93,7 @@ impl Coarse {
         let codes: Vec<&[i8]> = queries.iter().map(|query| &*query.codes).collect();
         let scans = queries.iter().map(|query| Scan::new(query, limit));
         let mut scans: Vec<Scan<'_>> = scans.collect();
+        let worth_a_look = limit.max(ROWS_AT_ONCE);
         let length = self.codes.len() / self.steps.len();
         let (mut sums, mut steps, mut errors) = (Vec::new(), Vec::new(), Vec::new());
         for (from, places) in places.parts(ROWS_AT_ONCE) {
@@ -104,7 +106,7 @@ impl Coarse {
             };
             for (scan, sums) in scans.iter_mut().zip(sums.chunks_exact(places.len())) {
                 scan.add(&block, sums);
-                if scan.near.len() >= ROWS_AT_ONCE {
+                if scan.near.len() >= worth_a_look {
                     scan.look_closer(self);
                 }
             }
@@ -184,7 +186,12 @@ impl<'a> Scan<'a> {
     fn look_closer(&mut self, coarse: &Coarse) {
         let places = Places::These(&self.near);
         let mut finer = Vec::with_capacity(places.len());
-        code_dots(&[&self.query.finer], &coarse.codes, places, &mut finer);
+        code_dots(
+            &[&self.query.finer.codes],
+            &coarse.codes,
+            places,
+            &mut finer,
+        );
         for ((place, sum), finer) in self.near.drain(..).zip(self.sums.drain(..)).zip(finer) {
             let (step, error) = (coarse.steps[place], coarse.errors[place]);
             let bound = self.query.bound(sum, finer, step, error);
@@ -220,7 +227,12 @@ mod tests {
         let query = CoarseQuery::new(query);
         let mut sums = Vec::new();
         let all = Places::All(coarse.steps.len());
-        code_dots(&[&query.codes, &query.finer], &coarse.codes, all, &mut sums);
+        code_dots(
+            &[&query.codes, &query.finer.codes],
+            &coarse.codes,
+            all,
+            &mut sums,
+        );
         let (sums, finer) = sums.split_at(coarse.steps.len());
         let sums = sums.iter().zip(finer);
         let rows = coarse.steps.iter().zip(&coarse.errors);

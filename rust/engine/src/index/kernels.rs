@@ -13,9 +13,7 @@ mod x86_64;
 
 /// How many bytes of codes are read at once: rows of codes are a multiple of this long.
 pub(super) const CODES_AT_ONCE: usize = 64;
-/// How far ahead of the row at hand memory is asked for another.
-const BYTES_AHEAD: usize = 8192;
-/// The same where rows stand anywhere.
+/// How many rows ahead of the one at hand memory is asked for another, where they stand anywhere.
 const ROWS_AHEAD: usize = 4;
 
 /// Which vectors of a matrix are looked at.
@@ -48,24 +46,6 @@ impl<'a> Places<'a> {
         })
     }
 
-    /// The nth of them.
-    #[inline(always)]
-    fn nth(self, nth: usize) -> usize {
-        match self {
-            Self::All(_) => nth,
-            Self::These(places) => places[nth],
-        }
-    }
-
-    /// The same, and the last where there are fewer.
-    #[inline(always)]
-    fn nth_or_last(self, nth: usize) -> usize {
-        match self {
-            Self::All(_) => nth,
-            Self::These(places) => places[nth.min(places.len() - 1)],
-        }
-    }
-
     /// Each of them.
     pub fn iter(self) -> impl Iterator<Item = usize> + 'a {
         let (all, these): (usize, &[usize]) = match self {
@@ -76,20 +56,21 @@ impl<'a> Places<'a> {
     }
 }
 
-/// What the most that a similarity can be is made of, beside the sum of products of the codes.
+/// What the most that similarities to a query can be is made of, beside what differs by row.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Scale {
     /// What the zeros of a row's codes add to a sum.
     pub zeros: i32,
     /// What a step of the query's codes is worth.
     pub step: f32,
-    /// How far off a similarity is whatever the row, and how far for each unit of a row's error.
+    /// How far off a similarity is whatever the row.
     pub off: f32,
-    pub of_error: f32,
+    /// The length of the query's codes, which a row's error is multiplied by; or a little more.
+    pub length: f32,
 }
 
 impl Scale {
-    /// The most that a cosine can be.
+    /// The most that the similarity to a row can be; it is held to be a cosine, as exact ones are.
     #[inline(always)]
     pub fn highest(self, sum: i32, step: f32, error: f32) -> f32 {
         #[allow(
@@ -97,7 +78,7 @@ impl Scale {
             reason = "far below what the bound allows for"
         )]
         let middle = (sum - self.zeros) as f32 * (self.step * step);
-        (middle + (error * self.of_error + self.off)).max(-1.0)
+        (middle + (error * self.length + self.off)).max(-1.0)
     }
 }
 
@@ -203,11 +184,9 @@ fn each<T, R>(
             results.extend(rows.chunks_exact(length.max(1)).take(count).map(of));
         }
         Places::These(places) => {
-            let ahead = places.iter().skip(ROWS_AHEAD).map(Some);
-            let ahead = ahead.chain(std::iter::repeat(None));
-            results.extend(places.iter().zip(ahead).map(|(place, ahead)| {
-                if let Some(place) = ahead {
-                    fetch(rows, length, *place);
+            results.extend(places.iter().enumerate().map(|(nth, place)| {
+                if let Some(later) = places.get(nth + ROWS_AHEAD) {
+                    fetch(rows, length, *later);
                 }
                 of(&rows[place * length..][..length])
             }));
@@ -224,7 +203,7 @@ fn fetch<T>(rows: &[T], length: usize, place: usize) {
         x86_64::fetch(row.cast(), length * size_of::<T>());
     }
     #[cfg(not(target_arch = "x86_64"))]
-    let _ = (rows, length, place);
+    let _ = (rows, length, place); // memory is not asked there
 }
 
 /// The sum of products of two vectors, added in lanes.
@@ -312,7 +291,7 @@ mod tests {
             zeros: 1000,
             step: 0.01,
             off: 0.02,
-            of_error: 0.9,
+            length: 0.9,
         };
         for count in 0..=64 {
             let sums: Vec<i32> = noise(count).map(|byte| i32::from(byte) * 16).collect();

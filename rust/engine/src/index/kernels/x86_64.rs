@@ -7,7 +7,7 @@ use std::arch::x86_64::{
     _mm512_unpackhi_epi32, _mm512_unpackhi_epi64, _mm512_unpacklo_epi32, _mm512_unpacklo_epi64,
 };
 
-use super::{BYTES_AHEAD, CODES_AT_ONCE, Places, Scale, code_dots_plain, dots_plain, near_plain};
+use super::{CODES_AT_ONCE, Places, Scale, code_dots_plain, dots_plain, near_plain};
 
 /// How many rows are multiplied side by side, and how many queries with them where there are so
 /// many: their sums and what is read fit into the registers.
@@ -15,8 +15,13 @@ const ROWS: usize = 4;
 const QUERIES: usize = 4;
 /// How many parts of a row are multiplied without a look at how many are left.
 const STRETCH: usize = 6;
+/// How far ahead of the row at hand memory is asked for another.
+const BYTES_AHEAD: usize = 8192;
 /// How much of memory is sent at once.
 const LINE: usize = 64;
+
+/// As many codes as one instruction multiplies.
+type Part<T> = [T; CODES_AT_ONCE];
 
 #[target_feature(enable = "avx512f")]
 pub fn dots_avx512(query: &[f32], values: &[f32], places: Places<'_>) -> Vec<f32> {
@@ -53,55 +58,47 @@ pub fn code_dots_vnni(queries: &[&[i8]], codes: &[u8], places: Places<'_>, sums:
     sums.resize(queries.len() * count, 0);
     let mut sums = sums.as_mut_slice();
     let (fours, rest) = queries.as_chunks::<QUERIES>();
-    // Whoever comes first has the rows sent.
-    let mut first = true;
+    // The first that need the rows have them sent.
+    let mut fetch = true;
     for queries in fours {
         let (of_these, behind) = sums.split_at_mut(QUERIES * count);
-        sums = behind;
-        if first {
-            code_dots_of::<QUERIES, true>(queries, codes, places, of_these);
-        } else {
-            code_dots_of::<QUERIES, false>(queries, codes, places, of_these);
-        }
-        first = false;
+        code_dots_of(queries, codes, places, fetch, of_these);
+        (sums, fetch) = (behind, false);
     }
     for query in rest {
         let (of_this, behind) = sums.split_at_mut(count);
-        sums = behind;
-        if first {
-            code_dots_of::<1, true>(&[query], codes, places, of_this);
-        } else {
-            code_dots_of::<1, false>(&[query], codes, places, of_this);
-        }
-        first = false;
+        code_dots_of(&[query], codes, places, fetch, of_this);
+        (sums, fetch) = (behind, false);
     }
 }
 
-/// The sums for some queries, which have later rows sent if `FETCH` says so.
+/// The sums for some queries, row by row for each.
 #[target_feature(enable = "avx512f,avx512bw,avx512vnni")]
 #[inline]
-fn code_dots_of<const N: usize, const FETCH: bool>(
+fn code_dots_of<const N: usize>(
     queries: &[&[i8]; N],
     codes: &[u8],
     places: Places<'_>,
+    fetch: bool,
     sums: &mut [i32],
 ) {
     let (count, length) = (places.len(), queries[0].len());
-    let ahead = (BYTES_AHEAD / length.max(1)).max(1);
     let queries = queries.map(parts);
     for from in (0..count).step_by(ROWS) {
         let mut rows = [[].as_slice(); ROWS];
         let mut later = [codes.as_ptr(); ROWS];
         for nth in 0..ROWS {
             // Where fewer are left the last one is taken again.
-            let place = places.nth((from + nth).min(count - 1));
+            let place = place(places, (from + nth).min(count - 1));
             rows[nth] = parts(&codes[place * length..][..length]);
-            if FETCH {
-                let place = places.nth_or_last(from + nth + ahead);
-                later[nth] = codes.as_ptr().wrapping_add(place * length);
-            }
+            let place = place_ahead(places, from + nth, length);
+            later[nth] = codes.as_ptr().wrapping_add(place * length);
         }
-        let found = dots_of_rows::<N, FETCH>(rows, later, queries);
+        let found = if fetch {
+            dots_of_rows::<N, true>(rows, later, queries)
+        } else {
+            dots_of_rows::<N, false>(rows, later, queries)
+        };
         for (found, sums) in found.iter().zip(sums.chunks_exact_mut(count)) {
             let sums = &mut sums[from..];
             match sums.first_chunk_mut() {
@@ -112,7 +109,27 @@ fn code_dots_of<const N: usize, const FETCH: bool>(
     }
 }
 
-/// The sums of products of each query with each row.
+/// The nth of these places.
+#[inline(always)]
+fn place(places: Places<'_>, nth: usize) -> usize {
+    match places {
+        Places::All(_) => nth,
+        Places::These(places) => places[nth],
+    }
+}
+
+/// The place that will be needed when `BYTES_AHEAD` are read; of all places it can be behind those
+/// that are asked for now.
+#[inline(always)]
+fn place_ahead(places: Places<'_>, nth: usize, length: usize) -> usize {
+    let later = nth + (BYTES_AHEAD / length.max(1)).max(1);
+    match places {
+        Places::All(_) => later,
+        Places::These(places) => places[later.min(places.len() - 1)],
+    }
+}
+
+/// The sums of products of each query with each row. Has `later` rows sent if `FETCH` says so.
 #[target_feature(enable = "avx512f,avx512bw,avx512vnni")]
 #[inline]
 fn dots_of_rows<const N: usize, const FETCH: bool>(
@@ -132,8 +149,8 @@ fn dots_of_rows<const N: usize, const FETCH: bool>(
     found
 }
 
-/// Add the products of the next parts, of which `done` come before. One line of a later row is
-/// asked for with each part, since memory takes in no more than a few at once.
+/// Add the products of these parts, before which `done` are added already. Memory is asked for one
+/// line of a later row with each part, since it takes in no more than a few at once.
 #[target_feature(enable = "avx512f,avx512bw,avx512vnni")]
 #[inline]
 fn add_products<const N: usize, const LENGTH: usize, const FETCH: bool>(
@@ -162,8 +179,6 @@ fn add_products<const N: usize, const LENGTH: usize, const FETCH: bool>(
         }
     }
 }
-
-type Part<T> = [T; CODES_AT_ONCE];
 
 #[inline(always)]
 fn parts<T>(codes: &[T]) -> &[Part<T>] {
