@@ -10,6 +10,7 @@ mod coarse;
 mod embed;
 mod filters;
 mod fork;
+mod hit;
 pub(crate) mod kernels;
 mod location;
 mod matrix;
@@ -29,6 +30,7 @@ pub(crate) mod settings;
 mod similarities;
 mod space;
 mod spread;
+mod texts;
 pub(crate) mod vector;
 pub(crate) mod write;
 
@@ -46,14 +48,15 @@ pub use approximate::Vectors;
 pub use chunk::Chunk;
 pub use filters::Filters;
 pub use fork::{after_fork, before_fork};
+pub use hit::Hit;
 pub use phrase::phrase_words;
 pub use phrase_counts::PhraseCounts;
 pub use ranking::Ranking;
 pub use read::{IndexStats, Page};
-pub use search::Hit;
 pub use selection::{GroupBy, Selection};
 pub use space::Space;
 pub(crate) use spread::Spread;
+pub use texts::Texts;
 
 use approximate::Approximate;
 use location::Location;
@@ -62,6 +65,7 @@ use migrations::MIGRATIONS;
 use paths::Paths;
 use pool::Pool;
 use ranking::Ranker;
+use texts::KeptTexts;
 
 /// A handle on an index, for use from many threads at once.
 ///
@@ -83,6 +87,8 @@ pub struct Index {
     /// Which chunks share a path, from the first search that groups by it on. Locked likewise;
     /// who needs both locks the vectors first.
     paths: Mutex<Option<Arc<Paths>>>,
+    /// What the last searches found. It locks what it has likewise.
+    texts: KeptTexts,
 }
 
 /// How a handle searches, where there is a choice.
@@ -173,6 +179,7 @@ impl Index {
             approximate: Approximate::new(vectors),
             ranker,
             paths: Mutex::default(),
+            texts: KeptTexts::default(),
         })
     }
 
@@ -223,6 +230,7 @@ impl Index {
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .take();
+        self.texts.clear();
         Ok(())
     }
 
