@@ -49,6 +49,14 @@ class Bench:
     def _make(self, kind: type[Contender], folder: Path) -> None:
         self.present[kind.NAME] = kind(self.corpus, folder, self.present)
 
+    def read_files(self) -> None:
+        """Have the system hold everybody's files in memory, which it may have put out."""
+        for path in self.folder.rglob("*"):
+            if path.is_file():
+                with path.open("rb") as file:
+                    while file.read(1 << 20):
+                        pass
+
     @property
     def large(self) -> bool:
         """Whether the targets hold that are set for 100,000 chunks."""
