@@ -14,12 +14,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner
 
+import command_line
 import hedgerow as hr
 from agents_doubles import put_agent
+from command_line import failed, ok
 from hedgerow import _engine
-from hedgerow.cli import cli
 from local_server import LocalServer, Reply
 
 ENVIRONMENT = {
@@ -48,7 +48,7 @@ def answer(text: str, **more: Any) -> Reply:
 
 def run(place: Path, *arguments: str, code: int = 0, env: dict[str, str] | None = None) -> Any:
     command = ["agents", *arguments, "--db", str(place / "memory.db")]
-    result = CliRunner().invoke(cli, command, env=ENVIRONMENT | (env or {}))
+    result = command_line.run(*command, env=ENVIRONMENT | (env or {}))
     assert result.exit_code == code, result.output
     return result
 
@@ -154,22 +154,19 @@ def test_wrong_use_is_said(place, arguments, code, message):
 
 def test_the_store_must_be_there(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    result = CliRunner().invoke(cli, ["agents", "list"])
-    assert (result.exit_code, "Missing option '--db' or '--root'" in result.stderr) == (2, True)
+    assert "Missing option '--db' or '--root'" in failed(2, "agents", "list")
     put_agent(tmp_path / "agents")
-    result = CliRunner().invoke(cli, ["agents", "list", "--db", str(tmp_path / "none.db")])
-    assert result.exit_code == 1
-    assert "there is no store at" in result.stderr
+    told = failed(1, "agents", "list", "--db", str(tmp_path / "none.db"))
+    assert "there is no store at" in told
     assert not (tmp_path / "none.db").exists()
 
 
 def test_check_is_one_of_the_commands(place):
-    listed = CliRunner().invoke(cli, ["agents", "--help"]).stdout
+    listed = ok("agents", "--help")
     for name in ("check", "daemon", "list", "resume", "run"):
         assert f"\n  {name} " in listed
-    assert CliRunner().invoke(cli, ["agents"]).stdout == listed
-    checked = CliRunner().invoke(cli, ["agents", "check", str(place / "agents")])
-    assert checked.exit_code == 0
+    assert ok("agents") == listed
+    ok("agents", "check", str(place / "agents"))
 
 
 @contextmanager

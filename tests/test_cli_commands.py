@@ -2,42 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 from pathlib import Path
-from typing import Any
 
 import pytest
-from click.testing import CliRunner, Result
 
 import hedgerow
-from hedgerow.cli import cli
+from command_line import as_json, failed, failed_as_json, ok, run
 
 EXAMPLES = Path(__file__).parent.parent / "examples"
-
-
-def run(*args: str) -> Result:
-    result = CliRunner().invoke(cli, list(args))
-    assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
-    return result
-
-
-def ok(*args: str) -> str:
-    result = run(*args)
-    assert (result.exit_code, result.stderr) == (0, ""), result.stderr
-    return result.stdout
-
-
-def as_json(*args: str) -> Any:
-    return json.loads(ok(*args, "--json"))
-
-
-def failed(exit_code: int, *args: str) -> str:
-    result = run(*args)
-    assert result.exit_code == exit_code
-    assert result.stdout == ""
-    assert "Traceback" not in result.stderr
-    return result.stderr
 
 
 @pytest.fixture(scope="module")
@@ -125,7 +98,7 @@ class TestUsage:
         text = failed(2, *args)
         assert message in text
         assert "--help" in text
-        error = json.loads(failed(2, *args, "--json"))["error"]
+        error = failed_as_json(2, *args)
         assert error["code"] == "usage"
         assert message in error["message"]
         assert not Path("new.db").exists()
@@ -185,7 +158,7 @@ class TestFailures:
         assert text.startswith("Error: ")
         assert text.count("\n") == 1
         assert message in text
-        error = json.loads(failed(1, *args, "--json"))["error"]
+        error = failed_as_json(1, *args)
         assert error["code"] == code
         assert message in error["message"]
         assert not Path("new.db").exists()

@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import Result
 
-from hedgerow.cli import cli
+from command_line import run
 
 FILE = Path(__file__).parents[1] / "spec" / "fixtures" / "memory" / "cases.jsonl"
 CASES = [json.loads(line) for line in FILE.read_text(encoding="utf-8").split("\n") if line]
@@ -50,7 +50,7 @@ def test_case(given: dict[str, Any], here: Path, monkeypatch: pytest.MonkeyPatch
     monkeypatch.chdir(here / case.get("in", "."))
     for name, value in case.get("environment", {}).items():
         monkeypatch.setenv(name, value)
-    result = run(case["run"], case.get("stdin"))
+    result = run(*case["run"], stdin=case.get("stdin", "").encode())
     assert result.exit_code == case["exit"], result.stderr
     if case["exit"]:
         assert result.stderr.strip()
@@ -76,14 +76,8 @@ def prepare(here: Path, step: dict[str, Any]) -> None:
         target = here / step["remove"]
         shutil.rmtree(target) if target.is_dir() else target.unlink()
     else:
-        result = run(step["run"], step.get("stdin"))
+        result = run(*step["run"], stdin=step.get("stdin", "").encode())
         assert result.exit_code == 0, result.stderr
-
-
-def run(arguments: list[str], stdin: str | None) -> Result:
-    result = CliRunner().invoke(cli, arguments, input=(stdin or "").encode())
-    assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
-    return result
 
 
 def check_output(case: dict[str, Any], result: Result) -> None:
