@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings
 
+import hedgerow as hr
 from local_server import LocalServer, local_server
 
 # A slow machine is no failure, and CI tries the same examples each time.
@@ -50,3 +51,18 @@ def collection(tmp_path: Path) -> Path:
     for name in ("emb_docs", "emb_queries"):
         np.save(folder / f"{name}.npy", np.eye(2, dtype=np.float16))
     return folder
+
+
+@pytest.fixture(params=["file", "memory"])
+def open_index(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[hr.Index]:
+    """An index in a file, and one in memory; a test may close it."""
+    in_file = request.param == "file"
+    with hr.Index.open(tmp_path / "index.db") if in_file else hr.Index.in_memory() as index:
+        yield index
+
+
+@pytest.fixture
+def index(open_index: hr.Index) -> Iterator[hr.Index]:
+    """The same, open and sound to the end."""
+    yield open_index
+    assert open_index.check() == []
