@@ -66,3 +66,9 @@ def index(open_index: hr.Index) -> Iterator[hr.Index]:
     """The same, open and sound to the end."""
     yield open_index
     assert open_index.check() == []
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> hr.MemoryRoot:
+    """A memory root without a file."""
+    return hr.MemoryRoot.open(tmp_path)

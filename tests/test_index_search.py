@@ -14,8 +14,6 @@ import hedgerow as hr
 from index_doubles import FULL, chunk, ids
 
 TOKENIZERS = ["porter unicode61", "unicode61", "trigram"]
-
-
 SCRIPTS = {
     "latin": ("Crème brûlée in Zürich", "creme"),
     "greek": ("Ο ΣΚΑΝΤΖΟΧΟΙΡΟΣ κοιμάται", "σκαντζοχοιροσ"),
@@ -128,8 +126,6 @@ NASTY = st.text(
     | st.characters(exclude_categories=["Cs"]),
     max_size=40,
 )
-
-
 NASTY_QUERIES = NASTY | st.lists(
     NASTY | st.sampled_from(["AND", "OR", "NOT", "NEAR", "title:", "a*", '"']), max_size=8
 ).map(" ".join)

@@ -26,14 +26,8 @@ def utf16(text: str) -> bytes:
 
 # Few different numbers, so that many cosines are equal; vectors of zeros among them.
 NUMBERS = st.sampled_from([0.0, 1.0, -1.0, 2.0, 0.5])
-
-
 VECTORS = st.lists(NUMBERS, min_size=3, max_size=3)
-
-
 NAMES = st.sampled_from(["a", "b", "é", "～", "😀", "a/b", ""])
-
-
 STORED = st.lists(st.tuples(NAMES, st.none() | VECTORS, st.sampled_from(["x", "y"])), max_size=30)
 
 

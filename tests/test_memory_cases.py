@@ -16,6 +16,7 @@ import pytest
 from click.testing import Result
 
 from command_line import run
+from memory_doubles import put
 
 FILE = Path(__file__).parents[1] / "spec" / "fixtures" / "memory" / "cases.jsonl"
 CASES = [json.loads(line) for line in FILE.read_text(encoding="utf-8").split("\n") if line]
@@ -44,7 +45,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_case(given: dict[str, Any], here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     case = filled_in(given, here)
     for name, text in case.get("files", {}).items():
-        write(here / name, text)
+        put(here, name, text)
     for step in case.get("before", []):
         prepare(here, step)
     monkeypatch.chdir(here / case.get("in", "."))
@@ -64,11 +65,6 @@ def filled_in(case: dict[str, Any], here: Path) -> dict[str, Any]:
     text = json.dumps(case).replace("{HERE}", str(here.resolve())).replace("{TODAY}", today)
     filled: dict[str, Any] = json.loads(text)
     return filled
-
-
-def write(file: Path, text: str) -> None:
-    file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_text(text, encoding="utf-8", newline="")
 
 
 def prepare(here: Path, step: dict[str, Any]) -> None:
