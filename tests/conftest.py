@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import os
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,6 +14,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 import hedgerow as hr
+from command_line import ok
 from local_server import LocalServer, local_server
 
 # A slow machine is no failure, and CI tries the same examples each time.
@@ -51,6 +53,24 @@ def collection(tmp_path: Path) -> Path:
     for name in ("emb_docs", "emb_queries"):
         np.save(folder / f"{name}.npy", np.eye(2, dtype=np.float16))
     return folder
+
+
+@pytest.fixture(scope="module")
+def examples(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder that holds `notes`, those of examples/, and `notes.db` made from it."""
+    folder = tmp_path_factory.mktemp("examples")
+    shutil.copytree(Path(__file__).parents[1] / "examples" / "notes", folder / "notes")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        ok("index", "notes", "--db", "notes.db")
+    return folder
+
+
+@pytest.fixture
+def in_examples(examples: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Run where the examples are."""
+    monkeypatch.chdir(examples)
+    return examples
 
 
 @pytest.fixture(params=["file", "memory"])

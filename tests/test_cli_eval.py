@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import json
 import re
-import shutil
 import sys
 from pathlib import Path
 from typing import Any
@@ -43,13 +42,6 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-@pytest.fixture
-def examples_indexed() -> None:
-    shutil.copytree(ROOT / "examples" / "notes", "notes")
-    Path("notes.db").unlink()
-    ok("index", "notes", "--db", "notes.db")
-
-
 def write_queries(**extra: Any) -> None:
     lines = [query | {key: of(query["text"]) for key, of in extra.items()} for query in QUERIES]
     Path("queries.jsonl").write_text("\n".join(map(json.dumps, lines)))
@@ -76,7 +68,7 @@ def test_a_table_with_what_was_left_out() -> None:
     ]
 
 
-@pytest.mark.usefixtures("examples_indexed")
+@pytest.mark.usefixtures("in_examples")
 def test_the_guide_shows_what_is_printed() -> None:
     text = (ROOT / "docs" / "cli.md").read_text(encoding="utf-8").partition("\n## eval\n")[2]
     [shown] = re.findall(r"^```console\n\$ hedgerow eval (.*?)^```", text, re.MULTILINE | re.DOTALL)
