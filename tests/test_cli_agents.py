@@ -30,6 +30,8 @@ ENVIRONMENT = {
     "COLUMNS": "200",
 }
 
+posix = pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
+
 
 @pytest.fixture
 def place(tmp_path: Path) -> Path:
@@ -198,9 +200,7 @@ def until(condition) -> None:
         time.sleep(0.02)
 
 
-pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
-
-
+@posix
 def test_the_daemon_runs_what_is_due_and_stops_on_sigterm(place, server: LocalServer):
     server.answer = lambda _: answer("LINK a b")
     with daemon(place, server, "--tick", "0.1", "--json") as process:
@@ -219,6 +219,7 @@ def test_the_daemon_runs_what_is_due_and_stops_on_sigterm(place, server: LocalSe
     assert error.endswith("Stopped.\n")
 
 
+@posix
 def test_told_to_stop_the_daemon_lets_a_model_finish_that_is_answering(place, server: LocalServer):
     server.answer = lambda _: answer("LINK a b", wait=1.0)
     with daemon(place, server) as process:
@@ -230,6 +231,7 @@ def test_told_to_stop_the_daemon_lets_a_model_finish_that_is_answering(place, se
     assert runs(place) == ["ok"]
 
 
+@posix
 def test_told_to_stop_the_daemon_gives_up_a_model_that_hangs(place, server: LocalServer):
     server.answer = lambda _: answer("LINK a b", wait=9.0)
     with daemon(place, server) as process:
@@ -242,6 +244,7 @@ def test_told_to_stop_the_daemon_gives_up_a_model_that_hangs(place, server: Loca
         assert _engine._unclaimed(store, "all", int(time.time())).keys == ["a", "b"]
 
 
+@posix
 def test_a_second_signal_ends_the_daemon_at_once(place, server: LocalServer):
     server.answer = lambda _: answer("LINK a b", wait=9.0)
     with daemon(place, server) as process:
@@ -254,6 +257,7 @@ def test_a_second_signal_ends_the_daemon_at_once(place, server: LocalServer):
     assert runs(place) == ["stopped"]
 
 
+@posix
 def test_a_run_by_hand_that_is_told_to_stop_leaves_nothing_claimed(place, server: LocalServer):
     server.answer = lambda _: answer("LINK a b", wait=9.0)
     with daemon(place, server, "linker", name="run") as process:
