@@ -30,6 +30,15 @@ def server() -> Iterator[LocalServer]:
 
 
 @pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Run in an empty folder, with nobody's memory root in reach."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("HEDGEROW_MEMORY_ROOT", raising=False)
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    return tmp_path
+
+
+@pytest.fixture
 def no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tries follow each other without the usual pauses; what a server asks for is still waited."""
     monkeypatch.setattr("hedgerow._endpoint.FIRST_WAIT", 0.001)

@@ -33,14 +33,6 @@ PARTS = (
 )
 
 
-@pytest.fixture
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("HEDGEROW_MEMORY_ROOT", raising=False)
-    monkeypatch.setenv("HOME", str(tmp_path / "home"))
-    return tmp_path
-
-
 @pytest.mark.parametrize("given", CASES, ids=[case["case"] for case in CASES])
 def test_case(given: dict[str, Any], here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     case = filled_in(given, here)

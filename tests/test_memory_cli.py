@@ -15,15 +15,9 @@ import hedgerow
 from command_line import as_json, failed, failed_as_json, ok, run
 from memory_doubles import WRAPUP, put
 
+pytestmark = pytest.mark.usefixtures("here")
+
 COMMANDS = ["init", "status", "doctor", "remember", "recall", "wrapup", "process"]
-
-
-@pytest.fixture(autouse=True)
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("HEDGEROW_MEMORY_ROOT", raising=False)
-    monkeypatch.setenv("HOME", str(tmp_path / "home"))
-    return tmp_path
 
 
 @pytest.fixture
