@@ -34,6 +34,12 @@ class Bench:
     def make(self, tell: Callable[[str], None]) -> None:
         """Let everybody write an index. Who is not installed or fails is told of, not left out."""
         for kind in contenders():
+            largest = getattr(kind, "LARGEST", len(self.corpus))
+            if len(self.corpus) > largest:
+                self.absent[kind] = (
+                    f"not made of more than {largest:,} chunks, for it takes too long"
+                )
+                continue
             tell(f"making {kind.NAME}")
             try:
                 versions(kind)
