@@ -7,7 +7,15 @@ from pathlib import Path
 from typing import Any
 
 import hedgerow as hr
-from hedgerow.agents import AgentDefinition, Agents, ModelClient, ScriptedModel
+from hedgerow.agents import (
+    ACTIONS,
+    AgentDefinition,
+    Agents,
+    ModelClient,
+    Reply,
+    ScriptedModel,
+    parse_reply,
+)
 
 DAY = 86_400
 NOON = 1_000_000_000
@@ -33,9 +41,7 @@ max_runs_per_period = {max_runs}
 timeout_s = 120
 """
 
-ALL_ACTIONS = (
-    "link-add", "weight", "categorize", "write-node", "refine", "delete", "rename", "note",
-)  # fmt: skip
+DIRECTIVES = "LINK, WEIGHT, CATEGORIZE, WRITE_NODE, REFINE, DELETE, RENAME, NOTE"
 
 
 class Clock:
@@ -55,7 +61,7 @@ def put_agent(folder: Path, name: str = "linker", **changes: Any) -> Path:
         "min_results": 1,
         "template": "{{NODES}}",
         "placeholders": ["NODES"],
-        "actions": list(ALL_ACTIONS),
+        "actions": list(ACTIONS),
         "schedule": "daily",
         "max_runs": 1,
         "prompt": "",
@@ -90,7 +96,7 @@ def definition(**fields: Any) -> AgentDefinition:
         "model": "small",
         "file": Path("linker.toml"),
         "sha": "1" * 64,
-        "actions": ALL_ACTIONS,
+        "actions": ACTIONS,
         "schedule": "daily",
         "period_s": DAY,
     }
@@ -100,3 +106,8 @@ def definition(**fields: Any) -> AgentDefinition:
 def states(working: Agents, now: int) -> dict[str, str]:
     """The state of each agent at a time."""
     return {status.definition.name: status.verdict.word for status in working.statuses(now)}
+
+
+def parsed(text: str, allowed: Iterable[str] = ACTIONS, max_actions: int = 1_000) -> Reply:
+    """A reply as it is read where everything is allowed."""
+    return parse_reply(text, allowed=set(allowed), max_actions=max_actions)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import os
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,6 +13,8 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings
 
+import hedgerow as hr
+from command_line import ok
 from local_server import LocalServer, local_server
 
 # A slow machine is no failure, and CI tries the same examples each time.
@@ -24,6 +27,15 @@ settings.load_profile("ci" if os.environ.get("CI") else "local")
 def server() -> Iterator[LocalServer]:
     with local_server() as running:
         yield running
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Run in an empty folder, with nobody's memory root in reach."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("HEDGEROW_MEMORY_ROOT", raising=False)
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    return tmp_path
 
 
 @pytest.fixture
@@ -50,3 +62,42 @@ def collection(tmp_path: Path) -> Path:
     for name in ("emb_docs", "emb_queries"):
         np.save(folder / f"{name}.npy", np.eye(2, dtype=np.float16))
     return folder
+
+
+@pytest.fixture(scope="module")
+def examples(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder that holds `notes`, those of examples/, and `notes.db` made from it."""
+    folder = tmp_path_factory.mktemp("examples")
+    shutil.copytree(Path(__file__).parents[1] / "examples" / "notes", folder / "notes")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        ok("index", "notes", "--db", "notes.db")
+    return folder
+
+
+@pytest.fixture
+def in_examples(examples: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Run where the examples are."""
+    monkeypatch.chdir(examples)
+    return examples
+
+
+@pytest.fixture(params=["file", "memory"])
+def open_index(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[hr.Index]:
+    """An index in a file, and one in memory; a test may close it."""
+    in_file = request.param == "file"
+    with hr.Index.open(tmp_path / "index.db") if in_file else hr.Index.in_memory() as index:
+        yield index
+
+
+@pytest.fixture
+def index(open_index: hr.Index) -> Iterator[hr.Index]:
+    """The same, open and sound to the end."""
+    yield open_index
+    assert open_index.check() == []
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> hr.MemoryRoot:
+    """A memory root without a file."""
+    return hr.MemoryRoot.open(tmp_path)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -103,3 +104,11 @@ def local_server() -> Iterator[LocalServer]:
         listener.shutdown()
         thread.join()
         listener.server_close()
+
+
+@contextmanager
+def nobody_there() -> Iterator[str]:
+    """A URL on the loopback interface that is taken, and behind which nobody listens."""
+    with socket.socket() as reserved:
+        reserved.bind(("127.0.0.1", 0))
+        yield f"http://127.0.0.1:{reserved.getsockname()[1]}"

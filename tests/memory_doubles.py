@@ -1,8 +1,12 @@
-"""Files of a memory root, as tests write them."""
+"""Files of a memory root as tests write them, and the root as the store they make."""
 
 from __future__ import annotations
 
 from pathlib import Path
+
+from hedgerow import MemoryRoot
+
+NOW = 1_800_000_000
 
 WRAPUP = """\
 ## Findings
@@ -24,3 +28,11 @@ def put(root: Path, name: str, text: str) -> Path:
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(text, encoding="utf-8", newline="")
     return file
+
+
+def keys(root: MemoryRoot, pipeline: str = "all") -> list[str]:
+    return root.query(pipeline, now=NOW).keys
+
+
+def edges(root: MemoryRoot) -> list[tuple[str, str, str, float]]:
+    return list(root.graph().edges)

@@ -218,11 +218,12 @@ rerankers: list[hr.Reranker] = [
 ]
 by_path = hr.embedders.OpenAIEmbedder("m", timeout=3)
 wrong: hr.Embedder = AsyncOpenAIEmbedder("m")
+misspelt = hr.Retreiver, hr.embedders.OpenAiEmbedder
 """
 
 
 def test_adapters_are_what_the_protocols_ask_for(tmp_path: Path) -> None:
-    """Under `mypy --strict`; the last line is a mistake, and the only one."""
+    """Under `mypy --strict`; the last two lines are mistakes, and the only ones."""
     pytest.importorskip("mypy")
     (tmp_path / "typed.py").write_text(TYPED)
     result = subprocess.run(
@@ -233,8 +234,13 @@ def test_adapters_are_what_the_protocols_ask_for(tmp_path: Path) -> None:
         capture_output=True, text=True, check=False,
     )  # fmt: skip
     lines = [line for line in result.stdout.splitlines() if ": error:" in line]
-    assert len(lines) == 1, result.stdout + result.stderr
-    assert f"typed.py:{len(TYPED.splitlines())}: error: Incompatible types" in lines[0]
+    last = len(TYPED.splitlines())
+    told = [line.partition("typed.py:")[2] for line in lines]
+    assert [line.partition(" error: ")[0] for line in told] == [
+        f"{last - 1}:", f"{last}:", f"{last}:",
+    ], result.stdout + result.stderr  # fmt: skip
+    assert "Incompatible types" in told[0]
+    assert all("has no attribute" in line for line in told[1:])
 
 
 # docs/embedders.md

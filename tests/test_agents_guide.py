@@ -2,45 +2,19 @@
 
 from __future__ import annotations
 
-import contextlib
-import io
-import os
 import re
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+
+from shown import run_console, run_python
 
 GUIDE = (Path(__file__).parents[1] / "docs" / "agents.md").read_text(encoding="utf-8")
 BLOCK = re.compile(
     r"(?:^`(?P<file>\S+)`:\n\n)?^(?P<fence>```+)(?P<kind>\w+)\n(?P<text>.*?)^(?P=fence)$",
     re.MULTILINE | re.DOTALL,
 )
-
-
-def run_python(code: str, namespace: dict[str, object]) -> str:
-    output = io.StringIO()
-    with contextlib.redirect_stdout(output):
-        exec(compile(code, "docs/agents.md", "exec"), namespace)  # noqa: S102
-    return output.getvalue()
-
-
-def run_console(block: str) -> str:
-    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    printed = ""
-    for command in re.findall(r"^\$ (.*)", block, re.MULTILINE):
-        done = subprocess.run(
-            ["sh", "-c", command],
-            env={**os.environ, "PATH": path, "NO_COLOR": "1", "COLUMNS": "100"},
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            encoding="utf-8",
-            check=False,
-        )
-        printed += f"$ {command}\n{done.stdout}"
-    return without_times(printed)
 
 
 def without_times(text: str) -> str:
@@ -62,10 +36,10 @@ def test_the_guide(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
             file.parent.mkdir(exist_ok=True)
             file.write_text(text, encoding="utf-8")
         elif kind == "python":
-            printed = run_python(text, namespace)
+            printed = run_python(text, "docs/agents.md", namespace)
         elif kind == "text":
             assert printed == text
         elif kind == "console":
-            assert run_console(text) == without_times(text)
+            assert without_times(run_console(text, tmp_path)) == without_times(text)
     namespace["store"].close()  # type: ignore[attr-defined]
     assert kinds == {"python", "text", "console", "sh", "toml", "markdown"}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pickle
-import socket
 import sys
 import traceback
 from collections.abc import Callable
@@ -24,7 +23,7 @@ from hedgerow.agents import (
     OpenAIModel,
     ScriptedModel,
 )
-from local_server import LocalServer, Reply
+from local_server import LocalServer, Reply, nobody_there
 
 KEY = "sk-hedge-0123456789"
 REQUEST = ModelRequest("sonnet", "Be brief.", "Link these.")
@@ -230,10 +229,7 @@ def test_a_later_try_has_what_is_left_of_the_time(server: LocalServer) -> None:
 
 @pytest.mark.usefixtures("no_waiting")
 def test_no_server_may_pass() -> None:
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        url = f"http://127.0.0.1:{listener.getsockname()[1]}"
-    with OpenAIModel(url, retries=1) as model:
+    with nobody_there() as url, OpenAIModel(url, retries=1) as model:
         error = fails(lambda: model.complete(REQUEST))
     assert (type(error), error.code) == (ModelTransient, "endpoint_unreachable")
     assert error.message.startswith(f"{url}/chat/completions could not be reached (ConnectError")

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
+from agents_doubles import DIRECTIVES, parsed
 from hedgerow.agents import (
     ACTIONS,
     Action,
@@ -24,20 +22,13 @@ from hedgerow.agents import (
     ReplyError,
     Weight,
     WriteNode,
-    parse_reply,
-    write_action,
 )
 
-DIRECTIVES = "LINK, WEIGHT, CATEGORIZE, WRITE_NODE, REFINE, DELETE, RENAME, NOTE"
 OPS = ", ".join(ACTIONS)
 
 
-def parse(text: str, allowed: Iterable[str] = ACTIONS, max_actions: int = 1_000) -> Reply:
-    return parse_reply(text, allowed=set(allowed), max_actions=max_actions)
-
-
 def rejected(text: str, **options: Any) -> Rejected:
-    reply = parse(text, **options)
+    reply = parsed(text, **options)
     assert reply.actions == ()
     [found] = reply.rejected
     return found
@@ -89,9 +80,9 @@ def rejected(text: str, **options: Any) -> Rejected:
     ],
 )  # fmt: skip
 def test_what_a_reply_asks_for(text: str, action: Action) -> None:
-    assert parse(text) == Reply((action,))
-    assert parse(text.replace("\n", "\r\n")) == Reply((action,))
-    around = parse(f"I shall do this.\n```\n{text}\n```\nThat was all, I think.")
+    assert parsed(text) == Reply((action,))
+    assert parsed(text.replace("\n", "\r\n")) == Reply((action,))
+    around = parsed(f"I shall do this.\n```\n{text}\n```\nThat was all, I think.")
     assert around == Reply((action,))
     assert around.actions[0].line == 3
 
@@ -204,11 +195,11 @@ def test_what_is_rejected_says_why(text: str, reason: str, op: str | None) -> No
     ],
 )
 def test_other_text_means_nothing(text: str) -> None:
-    assert parse(text) == Reply()
+    assert parsed(text) == Reply()
 
 
 def test_everything_is_read_in_its_order() -> None:
-    reply = parse(
+    reply = parsed(
         "LINK a b\nSPLIT c\nREFINE d\ntext\nEND_REFINE\n"
         'and\n{"why": {"x": []}, "actions": [\n  {"op": "delete", "key": "e"},\n  7\n], "z": 1}\n'
         "NOTE f\nREFINE g\nunfinished"
@@ -228,7 +219,7 @@ def test_everything_is_read_in_its_order() -> None:
 
 
 def test_json_may_begin_anywhere_and_end_lines_later() -> None:
-    reply = parse('So: {\n"actions": [\n{"op": "delete", "key": "a"}]} and\nDELETE b')
+    reply = parsed('So: {\n"actions": [\n{"op": "delete", "key": "a"}]} and\nDELETE b')
     assert [(action, action.line) for action in reply.actions] == [
         (Delete("a"), 3),
         (Delete("b"), 4),
@@ -237,11 +228,11 @@ def test_json_may_begin_anywhere_and_end_lines_later() -> None:
 
 def test_no_json_is_passed_over() -> None:
     one, other = (json.dumps({"actions": [Delete(key).to_dict()]}) for key in "ab")
-    assert parse(f"{one} and {other}\n{one}{other}").actions == (Delete("a"), Delete("b")) * 2
+    assert parsed(f"{one} and {other}\n{one}{other}").actions == (Delete("a"), Delete("b")) * 2
 
 
 def test_a_block_that_is_not_closed_does_not_swallow_the_next() -> None:
-    reply = parse("WRITE_NODE a\none\nREFINE b\ntwo\nEND_REFINE\nDELETE c")
+    reply = parsed("WRITE_NODE a\none\nREFINE b\ntwo\nEND_REFINE\nDELETE c")
     assert reply.actions == (Refine("b", "two"), Delete("c"))
     assert reply.rejected == (
         Rejected(
@@ -256,11 +247,11 @@ def test_only_what_is_allowed() -> None:
         1, "DELETE a", 'this agent may not delete; "actions" of its definition does not list it', "delete"
     )  # fmt: skip
     assert rejected("NOTE a", allowed=[]).op == "note"
-    assert parse("LINK a b\nDELETE a", allowed=["link-add"]).actions == (LinkAdd("a", "b"),)
+    assert parsed("LINK a b\nDELETE a", allowed=["link-add"]).actions == (LinkAdd("a", "b"),)
 
 
 def test_only_so_many() -> None:
-    reply = parse("LINK a b\nLINK a a\nDELETE c\nNOTE d\nDELETE e", max_actions=2)
+    reply = parsed("LINK a b\nLINK a a\nDELETE c\nNOTE d\nDELETE e", max_actions=2)
     assert reply.actions == (LinkAdd("a", "b"), Delete("c"))
     reason = "an agent may do 2 things in one run (max_actions)"
     assert [(one.line, one.reason, one.op) for one in reply.rejected[1:]] == [
@@ -288,119 +279,17 @@ def test_only_so_many() -> None:
 )  # fmt: skip
 def test_a_reply_that_cannot_be_read_fails_as_a_whole(text: Any, message: str) -> None:
     with pytest.raises(ReplyError) as raised:
-        parse(text)
+        parsed(text)
     assert (raised.value.code, str(raised.value)) == ("unreadable_reply", message)
 
 
 def test_json_that_is_too_deep_fails_as_a_whole() -> None:
     with pytest.raises(ReplyError, match="the reply is JSON that cannot be read"):
-        parse('{"actions": ' + "[" * 100_000)
+        parsed('{"actions": ' + "[" * 100_000)
 
 
 def test_a_long_reply_is_read_in_linear_time() -> None:
-    assert len(parse("LINK a b\n" * 20_000, max_actions=10**9).actions) == 20_000
-    assert len(parse("REFINE a\n" * 20_000).rejected) == 20_000
-    assert len(parse("LINK " + '"' * 50_000).rejected) == 1
-    assert parse(" " * 50_000 + "x\n" + "-" * 50_000) == Reply()
-
-
-# What holds of every reply
-
-keys = st.text(
-    st.characters(exclude_categories=["Cs"], exclude_characters="\0"), min_size=1, max_size=12
-)
-fractions = st.floats(0, 1, allow_nan=False)
-contents = (
-    st.lists(
-        st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0\r\n"), max_size=12)
-        | st.sampled_from(
-            [
-                "END_NODE",
-                " END_REFINE ",
-                "\\END_NODE",
-                "TYPE: x",
-                "WRITE_NODE a",
-                "\\\\REFINE",
-                "{",
-                "",
-            ]
-        ),
-        max_size=4,
-    )
-    .map(lambda lines: "\n".join([*lines, "x"]))
-    .filter(lambda content: content.split("\n")[0].strip())
-)
-actions = st.one_of(
-    st.builds(LinkAdd, keys, keys, fractions.filter(bool)).filter(lambda link: link.a != link.b),
-    st.builds(Weight, keys, fractions),
-    st.builds(Categorize, keys, st.sampled_from(["core", "general", "technical", "task"])),
-    st.builds(
-        WriteNode,
-        keys,
-        contents,
-        st.sampled_from([None, "high", "medium", "low"]),
-        st.lists(keys, max_size=3, unique=True).map(tuple),
-        st.sampled_from(["episodic", "daily", "semantic"]),
-    ),
-    st.builds(Refine, keys, contents),
-    st.builds(Delete, keys),
-    st.builds(Rename, keys, keys).filter(lambda rename: rename.key != rename.new_key),
-    st.builds(Note, contents),
-)
-
-
-@given(st.lists(actions, min_size=1, max_size=5).map(tuple))
-def test_what_is_written_is_read_again(several: tuple[Action, ...]) -> None:
-    text = "\n".join(map(write_action, several))
-    assert parse(text) == Reply(several)
-
-
-@given(st.lists(actions, max_size=5).map(tuple), st.sampled_from([None, 1]), st.booleans())
-def test_text_and_json_say_the_same(
-    several: tuple[Action, ...], indent: int | None, ascii_only: bool
-) -> None:
-    body = {"actions": [action.to_dict() for action in several]}
-    assert parse(json.dumps(body, indent=indent, ensure_ascii=ascii_only)) == Reply(several)
-    assert Reply(several).to_dict() == {**body, "rejected": []}
-
-
-words = st.sampled_from(
-    [
-        *DIRECTIVES.split(", "),
-        "END_NODE", "END_REFINE", "CONFIDENCE:", "COVERS:", "SPLIT", "\n", "\n", "\n", " ", '"', "a", "b",
-        "0.5", "\\", ",", "{", "}", '{"actions": [', "]}", '{"op": "delete", "key": "a"}', "- ", "```",
-    ]
-)  # fmt: skip
-
-
-@given(st.text(max_size=4096) | st.lists(words, max_size=60).map("".join))
-def test_any_text_is_read_or_fails_as_a_whole(text: str) -> None:
-    try:
-        reply = parse(text)
-    except ReplyError:
-        return
-    lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
-    for found in (*reply.actions, *reply.rejected):
-        assert 1 <= found.line <= len(lines)
-    # No line that begins as a directive does is passed over: it is read, or part of what is.
-    if "{" not in text and "[" not in text:
-        taken = set()
-        for action in reply.actions:
-            taken |= set(range(action.line, action.line + len(lines)))
-        for one in reply.rejected:
-            taken |= set(range(one.line, one.line + one.text.count("\n") + 1))
-        begun = {
-            n for n, line in enumerate(lines, 1) if line.split(" ")[0] in DIRECTIVES.split(", ")
-        }
-        assert begun <= taken
-
-
-@given(st.lists(actions, max_size=4), st.sets(st.sampled_from(ACTIONS)), st.integers(0, 3))
-def test_no_more_than_is_allowed_and_nothing_lost(
-    several: list[Action], allowed: set[str], most: int
-) -> None:
-    text = "\n".join(["nothing", *map(write_action, several)])
-    reply = parse(text, allowed=allowed, max_actions=most)
-    assert len(reply.actions) <= most
-    assert {action.op for action in reply.actions} <= allowed
-    assert len(reply.actions) + len(reply.rejected) == len(several)
+    assert len(parsed("LINK a b\n" * 20_000, max_actions=10**9).actions) == 20_000
+    assert len(parsed("REFINE a\n" * 20_000).rejected) == 20_000
+    assert len(parsed("LINK " + '"' * 50_000).rejected) == 1
+    assert parsed(" " * 50_000 + "x\n" + "-" * 50_000) == Reply()

@@ -54,7 +54,7 @@ def test_it_measures_every_line_of_the_table(tmp_path, capsys):
     measured = [one["key"] for one in found["rows"]]
     assert measured == [
         *("compile", "compile-many", "wheel", "import"),
-        *("bm25-OR", "bm25-prefix", "bm25-phrase", "bm25-AND", "bm25-NOT"),
+        *("bm25-OR", "bm25-new", "bm25-prefix", "bm25-phrase", "bm25-AND", "bm25-NOT"),
         *("vector", "vector-batch", "intent", "trigrams", "hybrid", "threads"),
         *("made", "bulk", "single", "open", "memory"),
     ]
@@ -62,7 +62,7 @@ def test_it_measures_every_line_of_the_table(tmp_path, capsys):
     assert {"hedgerow", "FTS5"} <= set(found["rows"][4]["figures"])
     for name in PEERS:
         assert re.search(rf"^  {name} +(\d|not installed \(.+\))", printed, re.MULTILINE)
-    assert printed.count("ids, order and scores identical to FTS5: 200 of 200") == 5
+    assert printed.count("ids, order and scores identical to FTS5: 200 of 200") == 6
     assert "similarities as by sets: 20 of 20" in printed
     assert "recall of hedgerow 1.0000" in printed
     assert "hedgerow finds what it wrote: yes" in printed
@@ -91,8 +91,13 @@ class Absent(Broken):
     PACKAGES = ("no-package-of-this-name",)
 
 
+class Slow(Broken):
+    NAME = "slow"
+    LARGEST = 199
+
+
 def test_who_is_missing_or_fails_is_named(tmp_path, monkeypatch):
-    monkeypatch.setattr(bench, "contenders", lambda: [contenders()[0], Broken, Absent])
+    monkeypatch.setattr(bench, "contenders", lambda: [contenders()[0], Broken, Absent, Slow])
     told = []
     made = bench.Bench(made_up(200), tmp_path, 0.01)
     made.make(told.append)
@@ -100,6 +105,7 @@ def test_who_is_missing_or_fails_is_named(tmp_path, monkeypatch):
     assert made.missing("words") == {
         "broken": "failed: no such thing",
         "absent": "not installed (no-package-of-this-name)",
+        "slow": "not made of more than 199 chunks, for it takes too long",
     }
     assert made.missing("nearest") == {}
     assert list(made.calls("words")) == ["hedgerow"]

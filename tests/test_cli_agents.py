@@ -14,12 +14,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner
 
+import command_line
 import hedgerow as hr
 from agents_doubles import put_agent
+from command_line import failed, ok
 from hedgerow import _engine
-from hedgerow.cli import cli
 from local_server import LocalServer, Reply
 
 ENVIRONMENT = {
@@ -29,6 +29,8 @@ ENVIRONMENT = {
     "NO_COLOR": "1",
     "COLUMNS": "200",
 }
+
+posix = pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
 
 
 @pytest.fixture
@@ -48,7 +50,7 @@ def answer(text: str, **more: Any) -> Reply:
 
 def run(place: Path, *arguments: str, code: int = 0, env: dict[str, str] | None = None) -> Any:
     command = ["agents", *arguments, "--db", str(place / "memory.db")]
-    result = CliRunner().invoke(cli, command, env=ENVIRONMENT | (env or {}))
+    result = command_line.run(*command, env=ENVIRONMENT | (env or {}))
     assert result.exit_code == code, result.output
     return result
 
@@ -154,22 +156,19 @@ def test_wrong_use_is_said(place, arguments, code, message):
 
 def test_the_store_must_be_there(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    result = CliRunner().invoke(cli, ["agents", "list"])
-    assert (result.exit_code, "Missing option '--db' or '--root'" in result.stderr) == (2, True)
+    assert "Missing option '--db' or '--root'" in failed(2, "agents", "list")
     put_agent(tmp_path / "agents")
-    result = CliRunner().invoke(cli, ["agents", "list", "--db", str(tmp_path / "none.db")])
-    assert result.exit_code == 1
-    assert "there is no store at" in result.stderr
+    told = failed(1, "agents", "list", "--db", str(tmp_path / "none.db"))
+    assert "there is no store at" in told
     assert not (tmp_path / "none.db").exists()
 
 
 def test_check_is_one_of_the_commands(place):
-    listed = CliRunner().invoke(cli, ["agents", "--help"]).stdout
+    listed = ok("agents", "--help")
     for name in ("check", "daemon", "list", "resume", "run"):
         assert f"\n  {name} " in listed
-    assert CliRunner().invoke(cli, ["agents"]).stdout == listed
-    checked = CliRunner().invoke(cli, ["agents", "check", str(place / "agents")])
-    assert checked.exit_code == 0
+    assert ok("agents") == listed
+    ok("agents", "check", str(place / "agents"))
 
 
 @contextmanager
@@ -201,9 +200,7 @@ def until(condition) -> None:
         time.sleep(0.02)
 
 
-pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
-
-
+@posix
 def test_the_daemon_runs_what_is_due_and_stops_on_sigterm(place, server: LocalServer):
     server.answer = lambda _: answer("LINK a b")
     with daemon(place, server, "--tick", "0.1", "--json") as process:
@@ -222,6 +219,7 @@ def test_the_daemon_runs_what_is_due_and_stops_on_sigterm(place, server: LocalSe
     assert error.endswith("Stopped.\n")
 
 
+@posix
 def test_told_to_stop_the_daemon_lets_a_model_finish_that_is_answering(place, server: LocalServer):
     server.answer = lambda _: answer("LINK a b", wait=1.0)
     with daemon(place, server) as process:
@@ -233,6 +231,7 @@ def test_told_to_stop_the_daemon_lets_a_model_finish_that_is_answering(place, se
     assert runs(place) == ["ok"]
 
 
+@posix
 def test_told_to_stop_the_daemon_gives_up_a_model_that_hangs(place, server: LocalServer):
     server.answer = lambda _: answer("LINK a b", wait=9.0)
     with daemon(place, server) as process:
@@ -245,6 +244,7 @@ def test_told_to_stop_the_daemon_gives_up_a_model_that_hangs(place, server: Loca
         assert _engine._unclaimed(store, "all", int(time.time())).keys == ["a", "b"]
 
 
+@posix
 def test_a_second_signal_ends_the_daemon_at_once(place, server: LocalServer):
     server.answer = lambda _: answer("LINK a b", wait=9.0)
     with daemon(place, server) as process:
@@ -257,6 +257,7 @@ def test_a_second_signal_ends_the_daemon_at_once(place, server: LocalServer):
     assert runs(place) == ["stopped"]
 
 
+@posix
 def test_a_run_by_hand_that_is_told_to_stop_leaves_nothing_claimed(place, server: LocalServer):
     server.answer = lambda _: answer("LINK a b", wait=9.0)
     with daemon(place, server, "linker", name="run") as process:

@@ -6,10 +6,11 @@ import json
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import Result
 
-from hedgerow import InvalidInputError, MemoryRoot, Store
-from hedgerow.cli.agents_check import check
+import command_line
+from command_line import failed_as_json
+from hedgerow import MemoryRoot, Store
 
 GOOD = '[query]\npipeline = "all"\n[prompt]\ninline = "Look."\n[execution]\nmodel = "sonnet"\n'
 
@@ -22,7 +23,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def run(*args: str) -> Result:
-    return CliRunner().invoke(check, list(args))
+    return command_line.run("agents", "check", *args)
 
 
 def test_nothing_is_wrong(folder: Path) -> None:
@@ -86,12 +87,10 @@ def test_what_is_shown_cannot_act_on_the_terminal(folder: Path) -> None:
 
 
 def test_no_folder_is_a_failure() -> None:
-    result = run("elsewhere")
-    assert isinstance(result.exception, InvalidInputError)
-    assert (result.exception.code, str(result.exception)) == (
-        "path_not_found",
-        "there is no folder elsewhere; name the one that has the agents",
-    )
+    assert failed_as_json(1, "agents", "check", "elsewhere") == {
+        "code": "path_not_found",
+        "message": "there is no folder elsewhere; name the one that has the agents",
+    }
 
 
 ABOUT_DECISIONS = GOOD.replace('"all"', '"all | type:decision"')

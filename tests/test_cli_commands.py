@@ -1,59 +1,15 @@
-"""The commands by their arguments: what they print, and with which exit code."""
+"""What all commands share: help, wrong usage, failures; and `hedgerow parse` and `compile`."""
 
 from __future__ import annotations
 
-import json
-import shutil
 from pathlib import Path
-from typing import Any
 
 import pytest
-from click.testing import CliRunner, Result
 
 import hedgerow
-from hedgerow.cli import cli
+from command_line import as_json, failed, failed_as_json, ok, run
 
-EXAMPLES = Path(__file__).parent.parent / "examples"
-
-
-def run(*args: str) -> Result:
-    result = CliRunner().invoke(cli, list(args))
-    assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
-    return result
-
-
-def ok(*args: str) -> str:
-    result = run(*args)
-    assert (result.exit_code, result.stderr) == (0, ""), result.stderr
-    return result.stdout
-
-
-def as_json(*args: str) -> Any:
-    return json.loads(ok(*args, "--json"))
-
-
-def failed(exit_code: int, *args: str) -> str:
-    result = run(*args)
-    assert result.exit_code == exit_code
-    assert result.stdout == ""
-    assert "Traceback" not in result.stderr
-    return result.stderr
-
-
-@pytest.fixture(scope="module")
-def examples(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("examples")
-    shutil.copytree(EXAMPLES / "notes", folder / "notes")
-    return folder
-
-
-@pytest.fixture(autouse=True)
-def here(examples: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Run in a folder that holds `notes`, and `notes.db` made from it."""
-    monkeypatch.chdir(examples)
-    if not (examples / "notes.db").exists():
-        ok("index", "notes", "--db", "notes.db")
-    return examples
+pytestmark = pytest.mark.usefixtures("in_examples")
 
 
 class TestHelp:
@@ -125,7 +81,7 @@ class TestUsage:
         text = failed(2, *args)
         assert message in text
         assert "--help" in text
-        error = json.loads(failed(2, *args, "--json"))["error"]
+        error = failed_as_json(2, *args)
         assert error["code"] == "usage"
         assert message in error["message"]
         assert not Path("new.db").exists()
@@ -185,7 +141,7 @@ class TestFailures:
         assert text.startswith("Error: ")
         assert text.count("\n") == 1
         assert message in text
-        error = json.loads(failed(1, *args, "--json"))["error"]
+        error = failed_as_json(1, *args)
         assert error["code"] == code
         assert message in error["message"]
         assert not Path("new.db").exists()
@@ -245,190 +201,3 @@ class TestParseAndCompile:
         result = run("compile", "is it the")
         assert (result.exit_code, result.stdout) == (0, "")
         assert "Nothing in the text can be searched for" in result.stderr
-
-
-class TestIndex:
-    def test_reports_counts_as_json(self) -> None:
-        report = as_json("index", "notes", "--db", "fresh.db")
-        assert report.pop("seconds") >= 0
-        chunks = report["chunks"]
-        assert report == {
-            "db": "fresh.db",
-            "files": 35,
-            "removed_files": 0,
-            "ignored": 0,
-            "chunks": chunks,
-            "added": chunks,
-            "changed": 0,
-            "unchanged": 0,
-            "removed": 0,
-            "skipped": [],
-        }
-        assert chunks > 60
-
-    def test_names_what_was_left_out_and_goes_on(self, tmp_path: Path) -> None:
-        db = tmp_path / "x.db"
-        folder = tmp_path / "files"
-        folder.mkdir()
-        (folder / "good.md").write_text("# Good\n\ntext\n")
-        (folder / "bad.md").write_bytes(b"\xff\xff")
-        (folder / "empty.txt").write_text("")
-        (folder / "lines.jsonl").write_text('{"content": "x"}\n' + "{\n" * 5)
-        (folder / "picture.png").write_bytes(b"")
-        args = ["index", str(folder), "--db", str(db)]
-        result = run(*args)
-        assert result.exit_code == 0
-        assert "2 chunks added" in result.stdout
-        assert "Passed by 1 file of other kinds." in result.stdout
-        assert f"{folder.as_posix()}/bad.md: the file is not UTF-8" in result.stderr
-        assert "empty.txt: the file is empty" in result.stderr
-        assert "lines.jsonl:2: not JSON" in result.stderr
-        assert "and 2 more; --json names them all" in result.stderr
-        assert len(as_json(*args)["skipped"]) == 7
-        strict = run(*args, "--strict")
-        assert strict.exit_code == 1
-        assert "lines.jsonl:2" in strict.stderr
-
-    def test_nothing_to_read_and_nothing_readable_differ(self, tmp_path: Path) -> None:
-        (tmp_path / "none").mkdir()
-        db = str(tmp_path / "x.db")
-        assert ok("index", str(tmp_path / "none"), "--db", db).startswith("Nothing to index:")
-        (tmp_path / "none" / "bad.md").write_bytes(b"\xff\xff")
-        result = run("index", str(tmp_path / "none"), "--db", db)
-        assert result.exit_code == 1
-        assert "bad.md: the file is not UTF-8" in result.stderr
-        (tmp_path / "none" / "bad.md").unlink()
-        (tmp_path / "none" / "bad.jsonl").write_text("{\n")
-        assert run("index", str(tmp_path / "none"), "--db", db).exit_code == 1
-
-    def test_says_what_was_removed(self, tmp_path: Path) -> None:
-        (tmp_path / "a.md").write_text("x")
-        args = ["index", str(tmp_path), "--db", str(tmp_path / "x.db")]
-        ok(*args)
-        (tmp_path / "a.md").unlink()
-        assert "Removed 1 chunk that no file holds (1 file gone)." in ok(*args)
-
-    def test_a_note_cannot_write_to_the_terminal(self, tmp_path: Path) -> None:
-        (tmp_path / "a.md").write_text("# T\x1b[31m\n\nred \x1b]0;title\x07 text \u202e\n")
-        db = str(tmp_path / "x.db")
-        ok("index", str(tmp_path), "--db", db)
-        text = ok("search", "red", "--db", db, "--explain")
-        assert not set("\x1b\x07\u202e") & set(text)
-        assert "red �]0;title� text" in text
-
-
-class TestSearch:
-    def test_shows_rank_score_place_title_and_snippet(self) -> None:
-        lines = ok("search", "winter AND feeding", "--db", "notes.db").splitlines()
-        assert lines[0].startswith("1. notes/garden/hedgehogs.md:7  ")
-        assert lines[1] == "   Hedgehogs in the garden > Winter feeding"
-        assert lines[2].startswith("   Do not stop feeding in October.")
-        assert lines[-1] == "2 results."
-
-    def test_query_is_the_same_as_text(self) -> None:
-        args = ("--db", "notes.db")
-        assert ok("search", "hedge", *args) == ok("search", "--query", "hedge", *args)
-
-    def test_as_json_has_these_keys(self) -> None:
-        answer = as_json("search", "味噌汁", "--db", "notes.db", "--limit", "1")
-        assert list(answer) == [
-            "query", "db", "chunks", "limit", "operator", "matching", "mode", "fusion", "filters",
-            "match", "trace", "count", "results",
-        ]  # fmt: skip
-        (hit,) = answer["results"]
-        assert list(hit) == [
-            "rank", "score", "bm25_rank", "vector_similarity", "rerank_score", "id", "path", "line", "title", "summary", "tags",
-            "snippet", "content", "metadata",
-        ]  # fmt: skip
-        assert hit["path"] == "notes/recipes/miso-soup.md"
-        assert hit["line"] == hit["metadata"]["line_start"]
-        assert hit["tags"] == ["料理", "和食"]
-        assert Path(hit["metadata"]["source_file"]).is_file()
-
-    def test_json_is_not_escaped_and_alone_on_stdout(self) -> None:
-        text = ok("search", "味噌汁", "--db", "notes.db", "--json")
-        assert "味噌" in text
-        assert text.startswith("{\n") and text.endswith("}\n")  # noqa: PT018
-
-    def test_limit_is_said_when_reached(self) -> None:
-        text = ok("search", "hedge", "--db", "notes.db", "--limit", "2")
-        assert "2 results, the limit: --limit 4 may show more." in text
-
-    @pytest.mark.parametrize(
-        ("filters", "paths"),
-        [
-            (["path=notes/recipes/sloe-gin.md"], {"notes/recipes/sloe-gin.md"}),
-            (
-                ["path=notes/people/tom.md", "path=notes/garden/slugs.md"],
-                {"notes/people/tom.md"},
-            ),
-            (["prefix=notes/people/"], {"notes/people/tom.md"}),
-            (["tag=decision"], set()),
-            (["tag=hedge", "tag=autumn"], {
-                "notes/recipes/sloe-gin.md",
-                "notes/recipes/rosehip-syrup.md",
-            }),
-            (["meta.length_m=62"], {"notes/garden/hawthorn-hedge.md"}),
-            (['meta.length_m="62"'], set()),
-            (["meta.planted=2009-11-28"], {"notes/garden/hawthorn-hedge.md"}),
-            (['meta.planted="2009-11-28"'], {"notes/garden/hawthorn-hedge.md"}),
-        ],
-    )  # fmt: skip
-    def test_filters(self, filters: list[str], paths: set[str]) -> None:
-        given = [part for one in filters for part in ("--filter", one)]
-        args = ["search", "hedge OR blackthorn OR hawthorn OR roses", "--db", "notes.db", *given]
-        assert {hit["path"] for hit in as_json(*args)["results"]} == paths
-
-    def test_aliases_and_operators_apply(self) -> None:
-        args = ["search", "k8s rollout", "--db", "notes.db"]
-        answer = as_json(*args, "--alias", "k8s=kubernetes,kubectl", "--operator", "AND")
-        assert answer["match"] == '("kubernetes" OR "kubectl") AND "rollout"'
-        assert answer["count"] == 1
-
-    def test_extended_matching_finds_short_names(self) -> None:
-        args = ["search", "500 g", "--db", "notes.db"]
-        assert as_json(*args, "--matching", "extended")["count"] > 0
-
-    def test_explain_shows_every_word_both_forms_and_each_hit(self) -> None:
-        text = ok("search", "the k8s", "--db", "notes.db", "--alias", "k8s=kubernetes", "--explain")
-        for part in (
-            "text        the k8s\n",
-            "normalised  the k8s\n",
-            "  the  dropped             a stop word: English\n",
-            "  k8s  kept as kubernetes  k8s is an alias\n",
-            "normative   kubernetes\n",
-            'executed    "kubernetes"\n',
-            "   why: number 1 by keywords (BM25 ",
-            "  bm25  ",
-        ):
-            assert part in text
-
-    def test_explain_as_json(self) -> None:
-        answer = as_json("search", "the hedge", "--db", "notes.db", "--explain")
-        explanation = answer["explanation"]
-        assert list(explanation) == ["text", "normalised", "filtered", "words", "fts", "match"]
-        assert [word["outcome"] for word in explanation["words"]] == ["dropped", "kept"]
-        assert all(hit["explanation"] for hit in answer["results"])
-
-    def test_explain_shows_what_other_options_run(self) -> None:
-        args = ["search", "hedge birds", "--db", "notes.db", "--explain"]
-        assert 'executed    "hedge" AND "birds"' in ok(*args, "--operator", "AND")
-        assert "extended matching of a bare query" in ok(*args, "--matching", "extended")
-
-    def test_no_results_says_what_was_searched_for(self) -> None:
-        text = ok("search", "the unicorn", "--db", "notes.db", "--filter", "tag=garden")
-        assert text.startswith("No results in notes.db (")
-        assert 'Searched for: "unicorn"\n' in text
-        assert "Only among: tag=garden\n" in text
-        assert "Dropped: the: a stop word: English\n" in text
-        assert as_json("search", "unicorn", "--db", "notes.db")["results"] == []
-
-    @pytest.mark.parametrize("text", ["is it the", "", "!!!", '"'])
-    def test_nothing_searched_is_not_nothing_found(self, text: str) -> None:
-        shown = ok("search", text, "--db", "notes.db")
-        assert shown.startswith("Nothing was searched for")
-        assert "Put words in quotes" in shown
-
-    def test_searching_makes_no_file(self, tmp_path: Path) -> None:
-        failed(1, "search", "x", "--db", str(tmp_path / "x.db"))
-        assert list(tmp_path.iterdir()) == []

@@ -2,31 +2,16 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
-from typing import Any
 
 import pytest
-from click.testing import CliRunner, Result
 
 import hedgerow as hr
-from hedgerow.cli import cli
+from command_line import as_json, ok, run
 from hedgerow.embedders import OllamaEmbedder, embedder_named
 from hedgerow.rerankers import TEIReranker, reranker_named
 from local_server import LocalServer, Reply, Request
 from retrieval_doubles import fnv64
-
-
-def run(*args: str) -> Result:
-    result = CliRunner().invoke(cli, list(args))
-    assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
-    return result
-
-
-def ok(*args: str) -> str:
-    result = run(*args)
-    assert (result.exit_code, result.stderr) == (0, ""), result.stderr
-    return result.stdout
 
 
 def ollama(request: Request) -> Reply:
@@ -89,7 +74,7 @@ class TestIndex:
             "1 chunk of them without a vector, which search by meaning does not find: "
             "add --embedder to give them one." in out
         )
-        counts = json.loads(ok("index", "notes", "--db", "n.db", "--embedder", embedder, "--json"))
+        counts = as_json("index", "notes", "--db", "n.db", "--embedder", embedder)
         assert counts["embedded"] == 1
         assert [len(body["input"]) for body in server.bodies] == [2, 1]
 
@@ -111,9 +96,7 @@ class TestSearch:
         ok("index", "notes", "--db", "n.db", "--embedder", embedder)
 
     def test_meaning_takes_part_with_an_embedder(self, embedder: str) -> None:
-        answer = json.loads(
-            ok("search", "pond winter", "--db", "n.db", "--embedder", embedder, "--json")
-        )
+        answer = as_json("search", "pond winter", "--db", "n.db", "--embedder", embedder)
         assert answer["trace"]["mode"] == "hybrid"
         assert answer["trace"]["candidateK"] == 60
         assert [hit["path"] for hit in answer["results"]] == ["notes/pond.md", "notes/hedge.md"]
@@ -155,10 +138,8 @@ class TestSearch:
         assert "notes/pond.md" in shown
 
     def test_a_date_is_searched_for(self) -> None:
-        answer = json.loads(
-            ok("search", "freeze 2 weeks ago", "--db", "n.db", "--question-date", "2026-04-18",
-               "--json")
-        )  # fmt: skip
+        args = ["search", "freeze 2 weeks ago", "--db", "n.db"]
+        answer = as_json(*args, "--question-date", "2026-04-18")
         assert answer["trace"]["dateHints"] == ["2026/04/04"]
         assert '"2026 04 04"' in answer["match"]
 
@@ -184,7 +165,7 @@ class TestReembed:
         out = ok("reembed", "--db", "n.db", "--embedder", other)
         assert out.startswith("Embedded 2 chunks of n.db in ")
         assert out.endswith(" with other, 64 dimensions; 2 vectors replaced.\n")
-        counts: Any = json.loads(ok("reembed", "--db", "n.db", "--embedder", embedder, "--json"))
+        counts = as_json("reembed", "--db", "n.db", "--embedder", embedder)
         counts.pop("seconds")
         assert counts == {
             "db": "n.db",

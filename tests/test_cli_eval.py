@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import json
 import re
-import shutil
 import sys
 from pathlib import Path
 from typing import Any
@@ -13,10 +12,9 @@ from xml.etree import ElementTree as ET
 
 import numpy as np
 import pytest
-from click.testing import CliRunner, Result
 
 import hedgerow as hr
-from hedgerow.cli import cli
+from command_line import as_json, failed, failed_as_json, ok
 from local_server import LocalServer, Reply, Request
 from retrieval_doubles import FnvEmbedder, fnv64
 
@@ -28,24 +26,6 @@ QUERIES = [
 ]
 QRELS = "query-id\tcorpus-id\tscore\n1\thedge\t2\n1\tpond\t1\n2\tpond\t1\n2\tlake\t1\n9\thedge\t1\n"
 GIVEN = ["--db", "notes.db", "--queries", "queries.jsonl", "--qrels", "qrels.tsv"]
-
-
-def run(*args: str) -> Result:
-    result = CliRunner().invoke(cli, ["eval", *args])
-    assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
-    return result
-
-
-def ok(*args: str) -> str:
-    result = run(*args)
-    assert (result.exit_code, result.stderr) == (0, ""), result.stderr
-    return result.stdout
-
-
-def failed(exit_code: int, *args: str) -> str:
-    result = run(*args)
-    assert (result.exit_code, result.stdout) == (exit_code, "")
-    return result.stderr
 
 
 @pytest.fixture(autouse=True)
@@ -62,14 +42,6 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-@pytest.fixture
-def examples_indexed() -> None:
-    shutil.copytree(ROOT / "examples" / "notes", "notes")
-    Path("notes.db").unlink()
-    done = CliRunner().invoke(cli, ["index", "notes", "--db", "notes.db"])
-    assert done.exit_code == 0
-
-
 def write_queries(**extra: Any) -> None:
     lines = [query | {key: of(query["text"]) for key, of in extra.items()} for query in QUERIES]
     Path("queries.jsonl").write_text("\n".join(map(json.dumps, lines)))
@@ -80,7 +52,7 @@ def ollama(request: Request) -> Reply:
 
 
 def test_a_table_with_what_was_left_out() -> None:
-    lines = ok(*GIVEN).splitlines()
+    lines = ok("eval", *GIVEN).splitlines()
     assert lines[:4] == [
         "2 judged queries on notes.db (3 chunks); 4 judgements by id.",
         "1 judged query not among the queries and left out (9).",
@@ -96,7 +68,7 @@ def test_a_table_with_what_was_left_out() -> None:
     ]
 
 
-@pytest.mark.usefixtures("examples_indexed")
+@pytest.mark.usefixtures("in_examples")
 def test_the_guide_shows_what_is_printed() -> None:
     text = (ROOT / "docs" / "cli.md").read_text(encoding="utf-8").partition("\n## eval\n")[2]
     [shown] = re.findall(r"^```console\n\$ hedgerow eval (.*?)^```", text, re.MULTILINE | re.DOTALL)
@@ -104,14 +76,14 @@ def test_the_guide_shows_what_is_printed() -> None:
     Path("questions.jsonl").write_text(questions, encoding="utf-8")
     Path("judged.tsv").write_text(judged, encoding="utf-8")
     command, _, printed = shown.partition("\n")
-    assert re.sub(r"\d\.\d\d$", "", ok(*command.split()), flags=re.MULTILINE) == re.sub(
+    assert re.sub(r"\d\.\d\d$", "", ok("eval", *command.split()), flags=re.MULTILINE) == re.sub(
         r"\d\.\d\d$", "", printed, flags=re.MULTILINE
     )
 
 
 def test_json_has_all_combinations_where_queries_have_vectors() -> None:
     write_queries(embedding=fnv64)
-    found = json.loads(ok(*GIVEN, "--json"))
+    found = as_json("eval", *GIVEN)
     results = found.pop("results")
     assert found.pop("seconds") >= 0
     assert found == {
@@ -139,18 +111,18 @@ def test_json_has_all_combinations_where_queries_have_vectors() -> None:
 
 def test_vectors_come_from_any_of_three(server: LocalServer) -> None:
     server.answer = ollama
-    asked = [*GIVEN, "--modes", "semantic,hybrid", "--matching", "spec", "--json"]
+    asked = ["eval", *GIVEN, "--modes", "semantic,hybrid", "--matching", "spec"]
     with hr.Index.open("notes.db") as index:
         hr.Retriever(index, embedder=FnvEmbedder()).reembed()
     np.save("vectors.npy", np.array([fnv64(query["text"]) for query in QUERIES], np.float16))
-    by_file = json.loads(ok(*asked, "--query-vectors", "vectors.npy"))["results"]
+    by_file = as_json(*asked, "--query-vectors", "vectors.npy")["results"]
     write_queries(embedding=fnv64)
-    by_key = json.loads(ok(*asked))["results"]
+    by_key = as_json(*asked)["results"]
     write_queries()
     with hr.Index.open("unnamed.db") as copy, hr.Index.open("notes.db") as index:
         copy.upsert(index.chunks())
-    asked[1] = "unnamed.db"
-    by_name = json.loads(ok(*asked, "--embedder", f"ollama:fnv@{server.url}"))["results"]
+    asked[2] = "unnamed.db"
+    by_name = as_json(*asked, "--embedder", f"ollama:fnv@{server.url}")["results"]
     for results in (by_file, by_key, by_name):
         assert [row["mode"] for row in results] == ["semantic", "hybrid", "hybrid"]
         for row in results:
@@ -172,7 +144,7 @@ def test_vectors_come_from_any_of_three(server: LocalServer) -> None:
     ],
 )
 def test_wrong_usage(extra: list[str], message: str) -> None:
-    assert message in failed(2, *GIVEN, *extra)
+    assert message in failed(2, "eval", *GIVEN, *extra)
 
 
 def test_an_index_without_vectors_is_not_searched_by_meaning() -> None:
@@ -180,35 +152,37 @@ def test_an_index_without_vectors_is_not_searched_by_meaning() -> None:
     with hr.Index.open("plain.db") as index:
         index.upsert([hr.Chunk("hedge", "hedge.md", "Hedgehogs.")])
     given = ["--db", "plain.db", *GIVEN[2:]]
-    assert "plain.db has no vectors" in failed(2, *given, "--modes", "hybrid")
-    assert "hybrid" not in ok(*given)
+    assert "plain.db has no vectors" in failed(2, "eval", *given, "--modes", "hybrid")
+    assert "hybrid" not in ok("eval", *given)
 
 
 def test_failures_name_the_file_and_the_line() -> None:
-    error = json.loads(failed(1, *GIVEN[:-1], "none.tsv", "--json"))["error"]
+    error = failed_as_json(1, "eval", *GIVEN[:-1], "none.tsv")
     assert error == {"code": "path_not_found", "message": "none.tsv: no such file"}
     Path("qrels.tsv").write_text("1\thedge\n")
-    assert failed(1, *GIVEN).startswith("Error: qrels.tsv:1: 2 columns; write query, document")
+    assert failed(1, "eval", *GIVEN).startswith(
+        "Error: qrels.tsv:1: 2 columns; write query, document"
+    )
     Path("qrels.tsv").write_text("1\tlake.md\t1\n")
-    assert "none of the 1 judged documents, such as" in failed(1, *GIVEN)
+    assert "none of the 1 judged documents, such as" in failed(1, "eval", *GIVEN)
     write_queries()
     Path("qrels.tsv").write_text(QRELS)
-    assert "make it with: hedgerow index" in failed(1, "--db", "none.db", *GIVEN[2:])
+    assert "make it with: hedgerow index" in failed(1, "eval", "--db", "none.db", *GIVEN[2:])
     write_queries(embedding=lambda _: [1.0, 2.0])
-    error = json.loads(failed(1, *GIVEN, "--modes", "hybrid", "--json"))["error"]
+    error = failed_as_json(1, "eval", *GIVEN, "--modes", "hybrid")
     assert error["code"] == "dimension_mismatch"
 
 
 def test_an_embedder_that_fails_ends_it(server: LocalServer) -> None:
     server.answer = lambda _: Reply({"error": "no such model"}, status=404)
-    message = failed(1, *GIVEN, "--modes", "hybrid", "--embedder", f"ollama:x@{server.url}")
+    message = failed(1, "eval", *GIVEN, "--modes", "hybrid", "--embedder", f"ollama:x@{server.url}")
     assert "no such model" in message
 
 
 def test_charts(here: Path) -> None:
     write_queries(embedding=fnv64)
     for name in ("a.svg", "b.svg", "c.PNG"):
-        ok(*GIVEN, "--chart", name)
+        ok("eval", *GIVEN, "--chart", name)
     assert (here / "a.svg").read_bytes() == (here / "b.svg").read_bytes()
     drawn = " ".join(ET.parse("a.svg").getroot().itertext())  # noqa: S314 - we wrote it
     for text in ("nDCG@10", "Recall@10", "spec bm25", "extended hybrid score", "0.807"):
@@ -217,7 +191,7 @@ def test_charts(here: Path) -> None:
 
 
 def test_per_query() -> None:
-    ok(*GIVEN, "--modes", "bm25", "--matching", "spec", "--per-query", "each.tsv")
+    ok("eval", *GIVEN, "--modes", "bm25", "--matching", "spec", "--per-query", "each.tsv")
     with Path("each.tsv").open(encoding="utf-8", newline="") as stream:
         rows = list(csv.DictReader(stream, dialect="excel-tab"))
     assert [(row["query"], row["mode"], row["fusion"], row["Recall@10"]) for row in rows] == [
@@ -228,16 +202,16 @@ def test_per_query() -> None:
 
 def test_a_query_without_a_vector_is_told() -> None:
     write_queries(embedding=lambda text: fnv64(text) if "water" in text else [])
-    text = ok(*GIVEN, "--modes", "hybrid", "--matching", "spec", "--fusion", "rrf")
+    text = ok("eval", *GIVEN, "--modes", "hybrid", "--matching", "spec", "--fusion", "rrf")
     assert "spec hybrid rrf: 1 query without a vector, or with a leg that failed.\n" in text
 
 
 def test_a_missing_extra_is_said_first(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "ir_measures", None)
-    assert 'run: pip install "hedgerow[eval]"' in failed(1, *GIVEN)
+    assert 'run: pip install "hedgerow[eval]"' in failed(1, "eval", *GIVEN)
     monkeypatch.delitem(sys.modules, "ir_measures")
     monkeypatch.delitem(sys.modules, "hedgerow.cli.eval_chart", raising=False)
     monkeypatch.delattr(sys.modules["hedgerow.cli"], "eval_chart", raising=False)
     monkeypatch.setitem(sys.modules, "matplotlib", None)
-    ok(*GIVEN)
-    assert "a chart needs the package matplotlib" in failed(1, *GIVEN, "--chart", "x.svg")
+    ok("eval", *GIVEN)
+    assert "a chart needs the package matplotlib" in failed(1, "eval", *GIVEN, "--chart", "x.svg")

@@ -2,40 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from pathlib import Path
-from typing import Any
 from xml.etree import ElementTree as ET
 
 import pytest
-from click.testing import CliRunner, Result
 
 import hedgerow as hr
-from hedgerow.cli import cli
+from command_line import as_json, failed, ok, run
 from memory_doubles import put
-
-
-def run(*args: str) -> Result:
-    result = CliRunner().invoke(cli, list(args))
-    assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
-    return result
-
-
-def ok(*args: str) -> str:
-    result = run(*args)
-    assert (result.exit_code, result.stderr) == (0, ""), result.stderr
-    return result.stdout
-
-
-def as_json(*args: str) -> Any:
-    return json.loads(ok(*args, "--json"))
-
-
-def failed(exit_code: int, *args: str) -> str:
-    result = run(*args)
-    assert (result.exit_code, result.stdout) == (exit_code, ""), result.stdout
-    return result.stderr
 
 
 @pytest.fixture(autouse=True)

@@ -2,36 +2,16 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner, Result
 
 import hedgerow as hr
-from hedgerow.cli import cli
+from command_line import as_json, failed, failed_as_json, ok, run
 
 DAY = 86_400
 NOW = 1_800_000_000
-
-
-def run(*args: str) -> Result:
-    result = CliRunner().invoke(cli, list(args))
-    assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
-    return result
-
-
-def ok(*args: str) -> str:
-    result = run(*args)
-    assert (result.exit_code, result.stderr) == (0, ""), result.stderr
-    return result.stdout
-
-
-def failed(exit_code: int, *args: str) -> str:
-    result = run(*args)
-    assert (result.exit_code, result.stdout) == (exit_code, "")
-    return result.stderr
 
 
 def lines(text: str) -> list[str]:
@@ -56,7 +36,7 @@ def db(tmp_path: Path) -> str:
 
 
 def query(db: str, *args: str) -> Any:
-    return json.loads(ok("query", *args, "--db", db, "--now", str(NOW), "--json"))
+    return as_json("query", *args, "--db", db, "--now", str(NOW))
 
 
 def test_a_table_shows_key_score_type_weight_and_age(db: str) -> None:
@@ -147,7 +127,7 @@ def test_a_pipeline_that_cannot_be_read_is_wrong_usage_and_shows_the_place(db: s
         "  all | tpye:episodic\n"
         "        ^^^^\n"
     )
-    told = json.loads(failed(2, "query", "all | tpye:episodic", "--db", db, "--json"))["error"]
+    told = failed_as_json(2, "query", "all | tpye:episodic", "--db", db)
     assert told.pop("message").startswith('there is no stage "tpye"')
     assert told == {
         "code": "invalid_pipeline",
@@ -183,5 +163,4 @@ def test_there_must_be_a_store(tmp_path: Path) -> None:
     ("time", "seconds"), [("1970-01-02", DAY), ("1970-01-01T01:00Z", 3600), ("-5", -5)]
 )
 def test_now_takes_dates_and_seconds(db: str, time: str, seconds: int) -> None:
-    value = json.loads(ok("query", "all", "--db", db, f"--now={time}", "--json"))
-    assert value["now"] == seconds
+    assert as_json("query", "all", "--db", db, f"--now={time}")["now"] == seconds

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import socket
 from email.utils import formatdate
 from itertools import pairwise
 from time import monotonic, time
@@ -22,7 +21,7 @@ from embedder_servers import (
 from hedgerow.embedders import (
     OllamaEmbedder,
 )
-from local_server import LocalServer, Reply
+from local_server import LocalServer, Reply, nobody_there
 
 # Tries
 
@@ -93,9 +92,7 @@ def test_a_timeout_is_not_tried_again(server: LocalServer) -> None:
 
 @pytest.mark.usefixtures("no_waiting")
 def test_nobody_there() -> None:
-    with socket.socket() as reserved:
-        reserved.bind(("127.0.0.1", 0))
-        url = f"http://127.0.0.1:{reserved.getsockname()[1]}"
+    with nobody_there() as url:
         error = refused(lambda: OllamaEmbedder("m", base_url=url).embed(["oak"]))
     assert error.code == "endpoint_unreachable"
     assert str(error).startswith(f"{url}/api/embed could not be reached (ConnectError: ")

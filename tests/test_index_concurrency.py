@@ -11,7 +11,6 @@ import sys
 import threading
 import time
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
-from pathlib import Path
 
 import pytest
 
@@ -40,15 +39,6 @@ def finish(*processes: subprocess.Popen[str]) -> None:
     for process in processes:
         output, _ = process.communicate(timeout=60)
         assert process.returncode == 0, output
-
-
-@pytest.fixture(params=["file", "memory"])
-def index(request: pytest.FixtureRequest, tmp_path: Path):
-    opened = (
-        hr.Index.open(tmp_path / "index.db") if request.param == "file" else hr.Index.in_memory()
-    )
-    with opened:
-        yield opened
 
 
 def test_threads_read_while_another_writes(index):
@@ -98,14 +88,14 @@ def test_one_iterator_serves_many_threads(index):
     )
 
 
-def test_closing_waits_for_running_searches(index):
-    index.upsert(batch("b", 3000))
+def test_closing_waits_for_running_searches(open_index):
+    open_index.upsert(batch("b", 3000))
     outcomes = []
 
     def search() -> None:
         try:
             while True:
-                outcomes.append(len(index.search_bm25("winter", 3000)))
+                outcomes.append(len(open_index.search_bm25("winter", 3000)))
         except hr.IndexFileError as error:
             outcomes.append(error.code)
 
@@ -114,7 +104,7 @@ def test_closing_waits_for_running_searches(index):
         thread.start()
     while len(outcomes) < 3:
         time.sleep(0.005)
-    index.close()
+    open_index.close()
     for thread in threads:
         thread.join(30)
     assert set(outcomes) == {3000, "index_closed"}

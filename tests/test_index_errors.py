@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import hedgerow as hr
+from index_doubles import run_sql
 
 
 def chunk(name: str = "a", **fields):
@@ -32,12 +33,6 @@ def refused(code: str, message: str, call, *arguments, **options) -> None:
     expected = hr.IndexFileError if index_file else hr.InvalidInputError
     assert isinstance(caught.value, hr.EngineError if code == "engine_fault" else expected)
     assert str(pickle.loads(pickle.dumps(caught.value))) == message
-
-
-def run_sql(path: Path, sql: str) -> None:
-    """Change a file behind our back: in a process of its own, with the index closed."""
-    program = "import sqlite3, sys; sqlite3.connect(sys.argv[1]).executescript(sys.argv[2])"
-    subprocess.run([sys.executable, "-c", program, str(path), sql], check=True)
 
 
 CYCLE: list = []

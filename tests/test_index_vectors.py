@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import math
 import os
-import pickle
 import subprocess
 import sys
 import threading
 from array import array
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -20,31 +17,7 @@ from hypothesis import strategies as st
 
 import hedgerow as hr
 from hedgerow import _engine
-
-
-@pytest.fixture(params=["file", "memory"])
-def index(request: pytest.FixtureRequest, tmp_path: Path):
-    opened = (
-        hr.Index.open(tmp_path / "index.db") if request.param == "file" else hr.Index.in_memory()
-    )
-    with opened:
-        yield opened
-        assert opened.check() == []
-
-
-def chunk(name: str, embedding: Any = None, path: str = "p", **fields: Any) -> hr.Chunk:
-    fields.setdefault("content", f"the text of {name}")
-    return hr.Chunk(name, path, embedding=embedding, **fields)
-
-
-def ids(hits: list[hr.Hit]) -> list[str]:
-    return [hit.id for hit in hits]
-
-
-def run_sql(path: Path, sql: str) -> None:
-    """Change a file behind our back: in a process of its own, with the index closed."""
-    program = "import sqlite3, sys; sqlite3.connect(sys.argv[1]).executescript(sys.argv[2])"
-    subprocess.run([sys.executable, "-c", program, str(path), sql], check=True)
+from index_doubles import embedded, ids, run_sql
 
 
 def utf16(text: str) -> bytes:
@@ -74,7 +47,7 @@ def test_found_is_what_brute_force_finds(stored, query, filters, again):
                 before = kept.get(f"{n}", ("", None, ""))[1]
                 kept[f"{n}"] = (path, before if vector is None else vector, tag)
             index.upsert(
-                chunk(f"{n}", vector, path, tags=[tag])
+                embedded(f"{n}", vector, path, tags=[tag])
                 for n, (path, vector, tag) in enumerate(batch)
             )
             index.search_vector(query)
@@ -103,226 +76,47 @@ def test_found_is_what_brute_force_finds(stored, query, filters, again):
         assert index.check() == []
 
 
-GIVEN = [0.5, -1.25, 3.0, 0.0]
-
-
-class TestWhatIsAVector:
-    @pytest.mark.parametrize(
-        "make",
-        [
-            list,
-            tuple,
-            lambda numbers: array("f", numbers),
-            lambda numbers: array("d", numbers),
-            lambda numbers: memoryview(array("f", numbers)),
-            np.array,
-            lambda numbers: np.array(numbers, dtype=np.float32),
-            lambda numbers: np.array(numbers, dtype=np.float16),
-            lambda numbers: np.array(numbers, dtype=">f4"),
-            lambda numbers: np.array(numbers, dtype=">f8"),
-            lambda numbers: np.array(numbers, dtype="<f8"),
-            lambda numbers: np.array([numbers, numbers], dtype=np.float32).T[:, 1],
-            lambda numbers: np.repeat(np.array(numbers), 3)[::3],
-            lambda numbers: [np.float32(number) for number in numbers],
-        ],
-    )
-    def test_every_form_is_the_same(self, index, make):
-        vector = make(GIVEN)
-        made = chunk("a", vector)
-        assert made == chunk("a", GIVEN)
-        assert made.embedding == array("f", GIVEN)
-        index.upsert([made])
-        (hit,) = index.search_vector(vector)
-        assert hit.score == pytest.approx(1)
-
-    def test_integers(self):
-        for vector in [[1, 2, -3], np.array([1, 2, -3]), array("b", [1, 2, -3])]:
-            assert chunk("a", vector).embedding == array("f", [1, 2, -3])
-
-    def test_what_is_stored_has_length_1(self, index):
-        made = chunk("a", [3.0, 4.0])
-        index.upsert([made])
-        stored = index.get("a")
-        assert stored.embedding == array("f", [0.6, 0.8])
-        assert made.embedding == array("f", [3, 4])
-        assert list(index.chunks()) == [stored]
-        assert np.asarray(stored.embedding).dtype == np.float32
-        assert stored == chunk("a", [0.6, 0.8]) != chunk("a")
-
-    def test_a_vector_of_length_1_comes_back_to_the_bit(self, tmp_path):
-        random = np.random.default_rng(7)
-        vectors = random.normal(size=(50, 33))
-        vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
-        path = tmp_path / "index.db"
-        with hr.Index.open(path) as index:
-            index.upsert(chunk(f"{n}", vector) for n, vector in enumerate(vectors))
-            for n, stored in enumerate(index.chunks()):
-                assert np.array_equal(np.asarray(stored.embedding), vectors[n].astype(np.float32))
-            read = list(index.chunks())
-        before = path.read_bytes()
-        with hr.Index.open(path) as index:
-            assert index.upsert(read) == 50
-        assert path.read_bytes() == before
-
-    def test_chunks_pickle_and_compare(self):
-        for made in [chunk("a", [0.1, 2]), chunk("a", []), chunk("a")]:
-            assert pickle.loads(pickle.dumps(made)) == made
-        assert chunk("a", []) != chunk("a")
-        assert chunk("a", [1.0]) != chunk("a", [2.0])
-
-    def test_it_cannot_be_changed(self):
-        made = chunk("a", [1.0, 2.0])
-        made.embedding[0] = 9.0
-        assert made.embedding == array("f", [1, 2])
-
-    @pytest.mark.parametrize(
-        ("vector", "message"),
-        [
-            ([1.0, math.nan], "is not finite at position 1; embed the text again"),
-            ([math.inf], "is not finite at position 0; embed the text again"),
-            (array("f", [0, 0, -math.inf]), "is not finite at position 2; embed the text again"),
-            (array("d", [math.nan]), "is not finite at position 0; embed the text again"),
-            ([1e39], "is more than a float32 holds at position 0; scale the vector down"),
-            (array("d", [1, 1e300]), "is more than a float32 holds at position 1; scale"),
-            (np.zeros((1, 3)), "has 2 axes; give one vector at a time"),
-            (np.float32(1), "has 0 axes; give one vector at a time"),
-            (b"\0\0\0\0", "must be a sequence of numbers or a buffer of float32, not bytes"),
-            ("12", "must be a sequence of numbers or a buffer of float32, not str"),
-            ({1.0: 2.0}, "must be a sequence of numbers or a buffer of float32, not dict"),
-            (3.0, "must be a sequence of numbers or a buffer of float32, not float"),
-            ([1.0, None], "[1] must be a number, not NoneType"),
-            ([[1.0]], "[0] must be a number, not list"),
-            (np.array([1j]), 'is a buffer of format "Zd"; give numbers, best as float32'),
-            (np.array([True]), 'is a buffer of format "?"; give numbers, best as float32'),
-        ],
-    )
-    def test_what_is_refused(self, index, vector, message):
-        with pytest.raises(hr.InvalidInputError) as caught:
-            chunk("a", vector)
-        assert caught.value.code == "invalid_chunk"
-        assert str(caught.value).startswith("embedding")
-        assert message in str(caught.value)
-        with pytest.raises(hr.InvalidInputError) as caught:
-            index.search_vector(vector)
-        assert caught.value.code == "invalid_vector"
-        assert str(caught.value).startswith("vector")
-        assert message in str(caught.value)
-
-    def test_numpy_is_not_needed(self):
-        program = (
-            "import warnings; warnings.simplefilter('ignore')\n"
-            "import sys; sys.modules['numpy'] = None\n"
-            "import hedgerow as hr\n"
-            "with hr.Index.in_memory() as index:\n"
-            "    index.upsert([hr.Chunk('a', 'p', 'c', embedding=[3, 4])])\n"
-            "    (hit,) = index.search_vector([6, 8])\n"
-            "    assert hit.score == 1.0, hit\n"
-        )
-        subprocess.run([sys.executable, "-c", program], check=True)
-        program = "import sys, warnings; warnings.simplefilter('ignore'); import hedgerow; "
-        program += "assert 'numpy' not in sys.modules"
-        subprocess.run([sys.executable, "-c", program], check=True)
-
-
-class TestDimensions:
-    def test_the_first_embedding_fixes_it(self, index):
-        assert index.stats().dimensions is None
-        assert index.search_vector([1.0, 2.0, 3.0]) == [], "nothing to disagree with"
-        index.upsert([chunk("a"), chunk("b", [])])
-        assert index.stats().dimensions is None
-        index.upsert([chunk("c", [1.0, 2.0])])
-        assert index.stats().dimensions == 2
-        four = [chunk(f"x{n}", [1, 0]) for n in range(3)] + [chunk("x", [1, 2, 3])]
-        with pytest.raises(hr.InvalidInputError) as caught:
-            index.upsert(four)
-        assert caught.value.code == "dimension_mismatch"
-        assert str(caught.value) == (
-            "chunks[3]: the embedding has 3 dimensions and the index has 2; use the embedder that "
-            "the index was made with, or embed all chunks anew"
-        )
-        assert len(index) == 3, "nothing was written"
-        with pytest.raises(hr.InvalidInputError, match="the vector has 1 dimensions and") as caught:
-            index.search_vector([1.0])
-        assert caught.value.code == "dimension_mismatch"
-        with pytest.raises(hr.InvalidInputError, match="the vector has 3 dimensions and"):
-            index.search_vector([0.0, 0.0, 0.0])
-        index.delete(["c"])
-        assert index.stats().dimensions == 2, "it stays"
-
-    def test_it_can_be_asked_for(self, tmp_path):
-        path = tmp_path / "index.db"
-        with hr.Index.open(path, dimensions=2) as index:
-            assert repr(index) == (
-                f"Index.open('{path}', dimensions=2, tokenizer='porter unicode61', read_only=False)"
-            )
-            with pytest.raises(hr.InvalidInputError, match="3 dimensions and the index has 2"):
-                index.upsert([chunk("a", [1, 2, 3])])
-            with pickle.loads(pickle.dumps(index)) as again:
-                assert repr(again) == repr(index)
-        for options in [{}, {"dimensions": 2}, {"dimensions": 2, "read_only": True}]:
-            with hr.Index.open(path, **options) as index:
-                assert index.stats().dimensions == 2
-        for read_only in [False, True]:
-            with pytest.raises(hr.InvalidInputError) as caught:
-                hr.Index.open(path, dimensions=3, read_only=read_only)
-            assert caught.value.code == "dimension_mismatch"
-            assert str(caught.value) == (
-                f"the index {path} has vectors of 2 dimensions, not 3; leave the dimensions out, "
-                "or embed all chunks anew"
-            )
-        with hr.Index.in_memory(3) as index:
-            assert index.stats().dimensions == 3
-            assert repr(index) == "Index.in_memory(dimensions=3, tokenizer='porter unicode61')"
-
-    @pytest.mark.parametrize("dimensions", [0, -1, 1.5, "3"])
-    def test_it_is_a_number(self, dimensions):
-        with pytest.raises(hr.InvalidInputError) as caught:
-            hr.Index.in_memory(dimensions=dimensions)
-        assert caught.value.code == "invalid_option"
-        assert str(caught.value) == f"dimensions must be an int of at least 1, not {dimensions!r}"
-
-
 class TestWriting:
     def test_a_vector_stays_while_the_texts_do(self, index):
-        index.upsert([chunk("a", [1, 0], title="t", summary="s")])
+        index.upsert([embedded("a", [1, 0], title="t", summary="s")])
         same = {"title": "t", "summary": "s"}
         for fields in [{"metadata": {"n": 1}}, {"tags": ["x"]}, {"path": "q"}, {"ordinal": 7}]:
-            index.upsert([chunk("a", **same, **fields)])
+            index.upsert([embedded("a", **same, **fields)])
             assert ids(index.search_vector([1, 0])) == ["a"]
         for change in [{"title": "u"}, {"summary": "u"}, {"content": "u"}]:
-            index.upsert([chunk("a", [1, 0], **same)])
+            index.upsert([embedded("a", [1, 0], **same)])
             assert len(index.search_vector([1, 0])) == 1
-            index.upsert([chunk("a", **{**same, **change})])
+            index.upsert([embedded("a", **{**same, **change})])
             assert index.search_vector([1, 0]) == []
             assert index.get("a").embedding is None
 
     def test_an_empty_vector_or_one_of_zeros_is_none(self, index):
-        index.upsert([chunk("a", [1, 0]), chunk("b", [0, 0]), chunk("c", np.zeros(0))])
+        index.upsert([embedded("a", [1, 0]), embedded("b", [0, 0]), embedded("c", np.zeros(0))])
         assert ids(index.search_vector([1, 0])) == ["a"]
         assert index.stats().vectors == 1
         assert index.get("b").embedding is None
         for none in [[0, 0], []]:
             assert index.search_vector(none) == []
-            index.upsert([chunk("a", [1, 0])])
-            index.upsert([chunk("a", none)])
+            index.upsert([embedded("a", [1, 0])])
+            index.upsert([embedded("a", none)])
             assert index.search_vector([1, 0]) == []
         assert len(index) == 3
 
     def test_deleting_removes_vectors(self, index):
-        index.upsert(chunk(f"{n}", [1, n], path=f"p{n % 2}") for n in range(6))
+        index.upsert(embedded(f"{n}", [1, n], path=f"p{n % 2}") for n in range(6))
         assert len(index.search_vector([1, 0])) == 6
         index.delete(["0", "5"])
         index.delete_path("p1")
         assert ids(index.search_vector([1, 0])) == ["2", "4"]
         # Row numbers are given again, and bring no vector with them.
-        index.upsert(chunk(f"new{n}") for n in range(6))
+        index.upsert(embedded(f"new{n}") for n in range(6))
         assert ids(index.search_vector([1, 0])) == ["2", "4"]
         assert index.stats().vectors == 2
 
     def test_it_is_there_when_opened_again_and_in_backups(self, tmp_path):
         path, copy = tmp_path / "index.db", tmp_path / "copy.db"
         with hr.Index.open(path) as index:
-            index.upsert([chunk("a", [1, 0]), chunk("b", [1, 1])])
+            index.upsert([embedded("a", [1, 0]), embedded("b", [1, 1])])
             found = index.search_vector([1, 0.1])
             index.backup(copy)
         for file in [path, copy]:
@@ -336,7 +130,7 @@ class TestWriting:
         stats = index.stats()
         assert (stats.dimensions, stats.embedder) == (None, None)
         assert (stats.vectors, stats.vector_bytes) == (0, 0)
-        index.upsert(chunk(f"{n}", np.ones(64)) for n in range(100))
+        index.upsert(embedded(f"{n}", np.ones(64)) for n in range(100))
         assert index.stats().vector_bytes == 0, "not searched yet"
         index.search_vector(np.ones(64))
         stats = index.stats()
@@ -347,7 +141,7 @@ class TestWriting:
 def test_a_file_of_version_1_is_given_vectors_and_nodes(tmp_path):
     path = tmp_path / "index.db"
     with hr.Index.open(path) as index:
-        index.upsert([chunk("a"), chunk("b")])
+        index.upsert([embedded("a"), embedded("b")])
     run_sql(
         path,
         "DROP TABLE embeddings; DROP TABLE changes; DELETE FROM settings WHERE name <> 'tokenizer';"
@@ -361,7 +155,7 @@ def test_a_file_of_version_1_is_given_vectors_and_nodes(tmp_path):
     with hr.Index.open(path) as index:
         assert [stored.id for stored in index.chunks()] == ["a", "b"]
         assert index.search_vector([1]) == []
-        index.upsert([chunk("b", [1])])
+        index.upsert([embedded("b", [1])])
         assert ids(index.search_vector([1])) == ["b"]
         assert ids(index.search_bm25("text")) == ["a", "b"]
         assert index.stats().schema_version == 4
@@ -383,7 +177,7 @@ class TestSideBySide:
     def test_what_another_process_writes_is_found(self, tmp_path):
         path = tmp_path / "index.db"
         with hr.Index.open(path) as index:
-            index.upsert([chunk("ours", [1, 1]), chunk("gone", [1, 0.5])])
+            index.upsert([embedded("ours", [1, 1]), embedded("gone", [1, 0.5])])
             assert ids(index.search_vector([1, 0])) == ["gone", "ours"]
             command = [sys.executable, "-c", self.OTHER, str(path)]
             done = subprocess.run(command, check=True, capture_output=True, text=True)
@@ -397,7 +191,7 @@ class TestSideBySide:
         def write() -> None:
             try:
                 for n in range(60):
-                    batch = [chunk(f"{n % 20}{sign}", [sign, n]) for sign in (1, -1)]
+                    batch = [embedded(f"{n % 20}{sign}", [sign, n]) for sign in (1, -1)]
                     index.upsert(batch)
                     if n % 3 == 0:
                         index.delete([made.id for made in batch])
@@ -422,7 +216,7 @@ class TestSideBySide:
         random = np.random.default_rng(1)
         vectors = random.normal(size=(500, 40)).astype(np.float32)
         index.upsert(
-            chunk(f"{n}", vector, tags=["even"] if n % 2 == 0 else [])
+            embedded(f"{n}", vector, tags=["even"] if n % 2 == 0 else [])
             for n, vector in enumerate(vectors)
         )
         with ThreadPoolExecutor(4) as pool:
@@ -433,7 +227,7 @@ class TestSideBySide:
 
     @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
     def test_a_handle_is_refused_after_fork(self, index):
-        index.upsert([chunk("a", [1, 0])])
+        index.upsert([embedded("a", [1, 0])])
         index.search_vector([1, 0])
         child = os.fork()
         if child == 0:
@@ -450,14 +244,14 @@ class TestEmbedding:
     """What a retriever embeds chunks with; private until then."""
 
     def test_the_embedder_is_stored_and_checked(self, index):
-        chunks = [chunk(name) for name in "abc"]
+        chunks = [embedded(name) for name in "abc"]
         assert _engine._unembedded(index, chunks) == [0, 1, 2]
         chunks[0] = chunks[0]._with_embedding(np.array([0, 2]))
         assert _engine._unembedded(index, chunks) == [1, 2]
         assert _engine._upsert_from(index, chunks, "one") == 3
         assert index.stats().embedder == "one"
-        rewritten = chunk("a", content="x")
-        assert _engine._unembedded(index, [chunk("a"), chunk("b"), rewritten]) == [1, 2]
+        rewritten = embedded("a", content="x")
+        assert _engine._unembedded(index, [embedded("a"), embedded("b"), rewritten]) == [1, 2]
         left, after = _engine._unembedded_page(index, 0, 10)
         assert [stored.id for stored in left] == ["b", "c"]
         assert _engine._unembedded_page(index, after, 10) == ([], after)
@@ -485,7 +279,7 @@ class TestEmbedding:
         assert _engine._unembedded_page(index, 0, 10)[0] == []
 
     def test_wrong_vectors_are_named(self, index):
-        chunks = [chunk("a"), chunk("b")]
+        chunks = [embedded("a"), embedded("b")]
         index.upsert(chunks)
         for vectors, message in [
             ([[1.0], [math.nan]], r"vectors\[1\] is not finite at position 0"),
@@ -513,5 +307,5 @@ def test_many_vectors(index):
         assert [hit.score for hit in found] == pytest.approx(cosines[best], abs=1e-5)
         assert len(set(ids(found)) ^ {str(n) for n in best}) <= 2, "equal but for rounding"
     # One more is seen at once, without reading the others again.
-    index.upsert([chunk("new", query)])
+    index.upsert([embedded("new", query)])
     assert ids(index.search_vector(query, 1)) == ["new"]

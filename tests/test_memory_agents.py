@@ -7,12 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner
 
 from agents_doubles import put_agent
+from command_line import ok
 from hedgerow import MemoryRoot
 from hedgerow.agents import Agents, ScriptedModel
-from hedgerow.cli import cli
 from local_server import LocalServer, Reply
 from memory_doubles import put
 
@@ -100,21 +99,17 @@ def test_pipelines_know_the_types_and_the_search_of_the_root(folder):
         assert working.run("typed").nodes == ("decisions/slugs.md",)
 
 
-def test_the_commands_work_on_a_root(folder, server: LocalServer):
+def test_the_commands_work_on_a_root(folder, server: LocalServer, monkeypatch):
     put_linker(folder)
     reply = {"choices": [{"message": {"content": "WEIGHT notes/beer.md 0.5"}}]}
     server.answer = lambda _: Reply(reply)
-
-    def run(*arguments: str) -> str:
-        command = ["agents", *arguments, "--root", str(folder)]
-        result = CliRunner().invoke(cli, command, env={"HEDGEROW_MODEL_URL": server.url})
-        assert result.exit_code == 0, result.output
-        return result.stdout
-
-    assert run("run", "linker").startswith("linker ok: run 1, 2 nodes, 1 applied, 0 rejected\n")
+    monkeypatch.setenv("HEDGEROW_MODEL_URL", server.url)
+    root = ("--root", str(folder))
+    told = ok("agents", "run", "linker", *root)
+    assert told.startswith("linker ok: run 1, 2 nodes, 1 applied, 0 rejected\n")
     assert "weight: 0.5" in (folder / "notes/beer.md").read_text()
-    assert " budget " in run("list")
-    assert run("resume", "linker") == "linker runs again when it is due.\n"
+    assert " budget " in ok("agents", "list", *root)
+    assert ok("agents", "resume", "linker", *root) == "linker runs again when it is due.\n"
 
 
 def test_a_run_that_is_over_edits_nothing(folder):

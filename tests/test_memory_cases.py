@@ -13,9 +13,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import Result
 
-from hedgerow.cli import cli
+from command_line import run
+from memory_doubles import put
 
 FILE = Path(__file__).parents[1] / "spec" / "fixtures" / "memory" / "cases.jsonl"
 CASES = [json.loads(line) for line in FILE.read_text(encoding="utf-8").split("\n") if line]
@@ -32,25 +33,17 @@ PARTS = (
 )
 
 
-@pytest.fixture
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("HEDGEROW_MEMORY_ROOT", raising=False)
-    monkeypatch.setenv("HOME", str(tmp_path / "home"))
-    return tmp_path
-
-
 @pytest.mark.parametrize("given", CASES, ids=[case["case"] for case in CASES])
 def test_case(given: dict[str, Any], here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     case = filled_in(given, here)
     for name, text in case.get("files", {}).items():
-        write(here / name, text)
+        put(here, name, text)
     for step in case.get("before", []):
         prepare(here, step)
     monkeypatch.chdir(here / case.get("in", "."))
     for name, value in case.get("environment", {}).items():
         monkeypatch.setenv(name, value)
-    result = run(case["run"], case.get("stdin"))
+    result = run(*case["run"], stdin=case.get("stdin", "").encode())
     assert result.exit_code == case["exit"], result.stderr
     if case["exit"]:
         assert result.stderr.strip()
@@ -66,24 +59,13 @@ def filled_in(case: dict[str, Any], here: Path) -> dict[str, Any]:
     return filled
 
 
-def write(file: Path, text: str) -> None:
-    file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_text(text, encoding="utf-8", newline="")
-
-
 def prepare(here: Path, step: dict[str, Any]) -> None:
     if "remove" in step:
         target = here / step["remove"]
         shutil.rmtree(target) if target.is_dir() else target.unlink()
     else:
-        result = run(step["run"], step.get("stdin"))
+        result = run(*step["run"], stdin=step.get("stdin", "").encode())
         assert result.exit_code == 0, result.stderr
-
-
-def run(arguments: list[str], stdin: str | None) -> Result:
-    result = CliRunner().invoke(cli, arguments, input=(stdin or "").encode())
-    assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
-    return result
 
 
 def check_output(case: dict[str, Any], result: Result) -> None:

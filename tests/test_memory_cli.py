@@ -8,46 +8,16 @@ import subprocess
 import sys
 import sysconfig
 from pathlib import Path
-from typing import Any
 
 import pytest
-from click.testing import CliRunner, Result
 
 import hedgerow
-from hedgerow.cli import cli
+from command_line import as_json, failed, failed_as_json, ok, run
 from memory_doubles import WRAPUP, put
 
+pytestmark = pytest.mark.usefixtures("here")
+
 COMMANDS = ["init", "status", "doctor", "remember", "recall", "wrapup", "process"]
-
-
-def run(*args: str, stdin: bytes = b"") -> Result:
-    result = CliRunner().invoke(cli, list(args), input=stdin)
-    assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
-    return result
-
-
-def ok(*args: str, stdin: bytes = b"") -> str:
-    result = run(*args, stdin=stdin)
-    assert (result.exit_code, result.stderr) == (0, ""), result.stderr
-    return result.stdout
-
-
-def as_json(*args: str, stdin: bytes = b"") -> Any:
-    return json.loads(ok(*args, "--json", stdin=stdin))
-
-
-def failed(exit_code: int, *args: str, stdin: bytes = b"") -> str:
-    result = run(*args, stdin=stdin)
-    assert (result.exit_code, result.stdout) == (exit_code, ""), result.stderr
-    return result.stderr
-
-
-@pytest.fixture(autouse=True)
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("HEDGEROW_MEMORY_ROOT", raising=False)
-    monkeypatch.setenv("HOME", str(tmp_path / "home"))
-    return tmp_path
 
 
 @pytest.fixture
@@ -143,8 +113,8 @@ class TestWhichRoot:
     def test_a_root_elsewhere_is_recognised_and_refused(
         self, memory: Path, command: str, flag: str
     ) -> None:
-        args = [*command.split(), "--root", str(memory), f"{flag}=https://brain.example", "--json"]
-        error = json.loads(failed(1, *args))["error"]
+        args = [*command.split(), "--root", str(memory), f"{flag}=https://brain.example"]
+        error = failed_as_json(1, *args)
         assert error["code"] == "not_implemented"
         assert "https://brain.example" in error["message"]
         assert "not implemented yet" in error["message"]
@@ -152,10 +122,10 @@ class TestWhichRoot:
 
 class TestErrors:
     def test_are_one_object_on_stderr_with_json(self, here: Path) -> None:
-        error = json.loads(failed(1, "status", "--root", "nowhere", "--json"))["error"]
+        error = failed_as_json(1, "status", "--root", "nowhere")
         assert error["code"] == "root_not_found"
         assert f"hedgerow init --root {here.name and 'nowhere'}" in error["message"]
-        assert json.loads(failed(2, "recall", "--json"))["error"]["code"] == "usage"
+        assert failed_as_json(2, "recall")["code"] == "usage"
 
     def test_bytes_that_are_no_text(self, memory: Path) -> None:
         message = failed(1, "remember", "--root", str(memory), "--title", "T", stdin=b"a\xffb")

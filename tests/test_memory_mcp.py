@@ -11,12 +11,11 @@ from typing import Any
 
 import anyio
 import pytest
-from click.testing import CliRunner
 from mcp import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
 
+from command_line import failed
 from hedgerow import MemoryRoot
-from hedgerow.cli import cli
 from hedgerow.mcp import build_server
 from memory_doubles import put
 
@@ -147,9 +146,7 @@ def test_without_its_package_or_with_an_old_one_the_fix_is_named(
         if name == "hedgerow.mcp" or name.partition(".")[0] == "mcp":
             monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "mcp", version)
-    result = CliRunner().invoke(cli, ["mcp", "--root", str(memory)])
-    assert result.exit_code == 1
-    assert 'pip install "hedgerow[mcp]"' in result.stderr
+    assert 'pip install "hedgerow[mcp]"' in failed(1, "mcp", "--root", str(memory))
 
 
 def test_the_guide_shows_every_tool_and_how_to_install() -> None:

@@ -19,11 +19,6 @@ from memory_doubles import WRAPUP
 TODAY = datetime.now(timezone.utc).strftime("%Y-%m-%d")
 
 
-@pytest.fixture
-def root(tmp_path: Path) -> MemoryRoot:
-    return MemoryRoot.open(tmp_path)
-
-
 class TestSlug:
     @pytest.mark.parametrize(
         ("title", "slug"),

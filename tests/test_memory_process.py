@@ -2,17 +2,10 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 from hedgerow import HedgerowError, InvalidInputError, MemoryRoot
 from memory_doubles import put
-
-
-@pytest.fixture
-def root(tmp_path: Path) -> MemoryRoot:
-    return MemoryRoot.open(tmp_path)
 
 
 def findings(root: MemoryRoot, **options: str) -> list[str]:

@@ -18,11 +18,6 @@ RAVEN = "The silver raven rests."
 LONG = st.lists(st.text("abc d", max_size=30), max_size=60).map("\n".join)
 
 
-@pytest.fixture
-def root(tmp_path: Path) -> MemoryRoot:
-    return MemoryRoot.open(tmp_path)
-
-
 class TestResults:
     def test_tell_where_a_memory_stands(self, root: MemoryRoot) -> None:
         put(

@@ -154,7 +154,7 @@ class TestDoctor:
         root = MemoryRoot.init(tmp_path / "memory")
         found = diagnose(root.path).to_dict()
         assert list(found) == [
-            "ok", "engine", "memoryRoot", "index", "permissions", "integrations",
+            "ok", "engine", "memoryRoot", "index", "links", "permissions", "integrations",
         ]  # fmt: skip
         assert found["ok"] is found["engine"]["ok"] is found["permissions"]["ok"] is True
         assert found["memoryRoot"]["root"] == str(root.path)
@@ -175,11 +175,37 @@ class TestDoctor:
     def test_says_how_memories_are_found(self, tmp_path: Path) -> None:
         assert "Retrieval: keywords." in diagnose(tmp_path).index.message
 
+    def test_links_to_no_memory_are_a_warning(self, root: MemoryRoot) -> None:
+        put(root.path, "notes/a.md", "---\nsupersedes: old\n---\n[[b]], [[heron]] and [[heron]]\n")
+        put(root.path, "notes/b.md", "# B\n")
+        found = diagnose(root.path)
+        assert (found.ok, found.links.ok) == (True, False)
+        assert found.links.message == "2 lead to no memory: notes/a.md: old; notes/a.md: heron."
+        assert not (root.path / ".hedgerow").exists()
+        unresolved = found.to_dict()["links"]["unresolved"]
+        assert unresolved == [
+            {"file": "notes/a.md", "link": "old"},
+            {"file": "notes/a.md", "link": "heron"},
+        ]
+        assert [(one["file"], one["link"]) for one in unresolved] == [*root.graph().unresolved]
+        put(root.path, "heron.md", "# Heron\n")
+        assert diagnose(root.path).links.message == "1 leads to no memory: notes/a.md: old."
+        put(root.path, "old.md", "x")
+        links = diagnose(root.path).links
+        assert (links.ok, links.message) == (True, "All lead to memories.")
+
+    def test_of_many_links_the_first_are_shown(self, root: MemoryRoot) -> None:
+        put(root.path, "a.md", "".join(f"[[x{number}]]" for number in range(5)))
+        assert diagnose(root.path).links.message == (
+            "5 lead to no memory: a.md: x0; a.md: x1; a.md: x2; and 2 more (--json has all)."
+        )
+
     @pytest.mark.parametrize("config", [NEWER, "{"])
     def test_a_root_that_is_not_for_us_is_unhealthy(self, tmp_path: Path, config: str) -> None:
         put(tmp_path, "hedgerow.json", config)
         found = diagnose(tmp_path)
         assert (found.ok, found.memory_root.ok) == (False, False)
+        assert (found.links.ok, found.links.message) == (False, "Not looked at.")
 
     def test_no_root_is_unhealthy(self, tmp_path: Path) -> None:
         found = diagnose(tmp_path / "nowhere").to_dict()

@@ -5,35 +5,12 @@ from __future__ import annotations
 import json
 import logging
 import os
-import shutil
-import signal
-import subprocess
-import sys
-import time
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 import hedgerow as hr
-from hedgerow.memory import node_sync
-from memory_doubles import put
-
-NOW = 1_800_000_000
-
-
-@pytest.fixture
-def root(tmp_path: Path) -> hr.MemoryRoot:
-    return hr.MemoryRoot.init(tmp_path / "memory")
-
-
-def keys(root: hr.MemoryRoot, pipeline: str = "all") -> list[str]:
-    return root.query(pipeline, now=NOW).keys
-
-
-def edges(root: hr.MemoryRoot) -> list[tuple[str, str, str, float]]:
-    return list(root.graph().edges)
+from memory_doubles import NOW, edges, keys, put
 
 
 def facts(root: hr.MemoryRoot, columns: str) -> list[object]:
@@ -198,115 +175,6 @@ class TestEdges:
         assert edges(root) == []
 
 
-class TestSync:
-    def test_only_what_changed_is_read(
-        self, root: hr.MemoryRoot, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        for name in "abc":
-            put(root.path, f"{name}.md", name)
-        keys(root)
-        time.sleep(0.15)
-        keys(root)
-        read: list[str] = []
-        real = node_sync.read_bytes
-        monkeypatch.setattr(
-            node_sync, "read_bytes", lambda source: read.append(source.path) or real(source)
-        )
-        assert len(keys(root)) == 3
-        assert read == []
-        put(root.path, "b.md", "changed")
-        put(root.path, "d.md", "new")
-        (root.path / "c.md").unlink()
-        assert keys(root) == ["a.md", "b.md", "d.md"]
-        assert read == ["b.md", "d.md"]
-
-    def test_a_store_that_is_deleted_or_damaged_is_made_again(
-        self, root: hr.MemoryRoot, caplog: pytest.LogCaptureFixture
-    ) -> None:
-        put(root.path, "a.md", "[[b]]")
-        put(root.path, "b.md", "x")
-        assert len(edges(root)) == 1
-        shutil.rmtree(root.path / ".hedgerow")
-        assert len(edges(root)) == 1
-        root.close()
-        for file in (root.path / ".hedgerow").glob("store.db*"):
-            file.unlink()
-        (root.path / ".hedgerow" / "store.db").write_bytes(b"no database at all" * 99)
-        put(root.path, "c.md", "x")
-        with caplog.at_level(logging.WARNING, "hedgerow"):
-            assert keys(root) == ["a.md", "b.md", "c.md"]
-        assert "made anew from the files without the visits it knew of, and kept as" in caplog.text
-        kept = root.path / ".hedgerow" / "store.db.damaged"
-        assert kept.read_bytes().startswith(b"no database at all")
-        (root.path / ".hedgerow" / "nodes.json").write_text('{"version": 1, "files": {"a.md": 3}}')
-        assert len(edges(root)) == 1
-
-    def test_a_sync_that_stops_on_the_way_is_finished_by_the_next(
-        self, root: hr.MemoryRoot, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        put(root.path, "a.md", "[[b]]")
-        put(root.path, "gone.md", "x")
-        keys(root)
-        put(root.path, "b.md", "x")
-        put(root.path, "stray.md", "x")
-        (root.path / "gone.md").unlink()
-        monkeypatch.setattr(node_sync._Run, "_relink", lambda _: 1 / 0)
-        with pytest.raises(ZeroDivisionError):
-            keys(root)
-        monkeypatch.undo()
-        # What was written meanwhile and has no file any more goes too.
-        (root.path / "stray.md").unlink()
-        assert keys(root) == ["a.md", "b.md"]
-        assert edges(root) == [("a.md", "b.md", "link", 0.7)]
-
-    def test_without_sync_the_store_is_read_as_it_stands(self, root: hr.MemoryRoot) -> None:
-        put(root.path, "a.md", "x")
-        with pytest.raises(hr.IndexFileError, match="has no store yet"):
-            root.query("all", sync=False)
-        keys(root)
-        put(root.path, "b.md", "x")
-        assert root.query("all", sync=False).keys == ["a.md"]
-
-    def test_visits_stay_while_files_change(self, root: hr.MemoryRoot) -> None:
-        file = put(root.path, "a.md", "x")
-        root.visit("linker", "a", NOW)
-        put(root.path, "a.md", "y")
-        assert keys(root, "visited:linker") == ["a.md"]
-        text = file.read_text()
-        file.unlink()
-        assert keys(root) == []
-        put(root.path, "a.md", text)
-        assert keys(root, "visited:linker") == ["a.md"]
-
-    @settings(max_examples=20, deadline=None)
-    @given(
-        st.lists(
-            st.dictionaries(
-                st.sampled_from(["a.md", "b.md", "d/a.md", "d/c.md"]),
-                st.sampled_from(
-                    ["[[a]]", "[[c]] [[d/a]]", "---\ntitle: b\n---\n", "# c\n[[b]]", "x"]
-                ),
-            ),
-            max_size=4,
-        )
-    )
-    def test_any_history_ends_where_a_fresh_store_begins(
-        self, tmp_path_factory: pytest.TempPathFactory, history: list[dict[str, str]]
-    ) -> None:
-        base = tmp_path_factory.mktemp("history")
-        with hr.MemoryRoot.open(base) as root:
-            for files in [*history, {"a.md": "[[c]]"}]:
-                for path in ("a.md", "b.md", "d/a.md", "d/c.md"):
-                    if path in files:
-                        put(base, path, files[path])
-                    elif (base / path).exists():
-                        (base / path).unlink()
-                lived = (keys(root), root.graph())
-        shutil.rmtree(base / ".hedgerow")
-        with hr.MemoryRoot.open(base) as root:
-            assert (keys(root), root.graph()) == lived
-
-
 class TestSearch:
     def test_search_and_rank_find_what_a_recall_does(self, root: hr.MemoryRoot) -> None:
         put(root.path, "a.md", "# Locks\n\nintro\n\n## Order\n\nlock ordering matters\n")
@@ -332,108 +200,10 @@ class TestSearch:
         ]
 
 
-class TestLink:
-    def test_a_link_is_a_line_in_the_front_matter(self, root: hr.MemoryRoot) -> None:
-        file = put(root.path, "notes/a.md", "---\ntitle: A # mine\n---\n\nbody\n")
-        put(root.path, "notes/b.md", "# The B\n")
-        assert root.link("a", "The B") == "notes/a.md"
-        linked = '---\ntitle: A # mine\nrelated: ["[[notes/b]]"]\n---\n\nbody\n'
-        assert file.read_text() == linked
-        assert edges(root) == [("notes/a.md", "notes/b.md", "related", 1.0)]
-        root.link("a", "b")
-        assert file.read_text() == linked
-        root.link("a", "b", 0.5, "part-of")
-        root.link("a", "b", strength=0.25)
-        assert [edge[2:] for edge in edges(root)] == [("part-of", 0.5), ("related", 0.25)]
-        assert root.unlink("a", "b")
-        assert not root.unlink("a", "b")
-        assert [edge[2:] for edge in edges(root)] == [("part-of", 0.5)]
-
-    @pytest.mark.parametrize("name", ["a|b.md", "a[1].md", "q#1.md", "x.MD", "wörld & co.md"])
-    def test_names_of_all_kinds_can_be_linked(self, root: hr.MemoryRoot, name: str) -> None:
-        put(root.path, "a.md", "x")
-        put(root.path, name, "x")
-        root.link("a.md", name, 0.5)
-        assert edges(root) == [("a.md", name, "related", 0.5)]
-        assert root.unlink("a.md", name)
-
-    @pytest.mark.parametrize(
-        ("ends", "options", "code", "message"),
-        [
-            (("a", "a"), {}, "invalid_edge", "cannot be linked to itself"),
-            (("a", "x"), {}, "unknown_node", "there is no memory 'x' in this root"),
-            (("a", "b.m"), {}, "unknown_node", "did you mean 'b.md'?"),
-            (("a", "b"), {"strength": 0}, "invalid_edge", "above 0 and at most 1, not 0"),
-            (("a", "b"), {"strength": "1"}, "invalid_edge", "above 0 and at most 1, not '1'"),
-            (("a", "b"), {"rel": "title"}, "invalid_edge", "a key of front matter that has no"),
-            (("a", "b"), {"rel": "a b"}, "invalid_edge", "not 'a b'"),
-            (("a", "b#.md"), {"rel": "x"}, "invalid_edge", "cannot stand in [[ ]]"),
-        ],
-    )
-    def test_what_cannot_be_linked(
-        self,
-        root: hr.MemoryRoot,
-        ends: tuple[str, str],
-        options: dict[str, object],
-        code: str,
-        message: str,
-    ) -> None:
-        for name in ("a.md", "b.md", "b#.md"):
-            put(root.path, name, "x")
-        with pytest.raises(hr.InvalidInputError) as caught:
-            root.link(*ends, **options)  # type: ignore[arg-type]
-        assert caught.value.code == code
-        assert message in caught.value.message
-        assert (root.path / "a.md").read_text() == "x"
-
-    def test_a_relation_is_text(self, root: hr.MemoryRoot) -> None:
-        put(root.path, "a.md", "x")
-        put(root.path, "b.md", "x")
-        with pytest.raises(TypeError, match="rel must be a str, not int"):
-            root.link("a", "b", rel=5)  # type: ignore[arg-type]
-
-    def test_a_link_in_the_text_is_removed_by_hand(self, root: hr.MemoryRoot) -> None:
-        put(root.path, "a.md", "[[b]]")
-        put(root.path, "b.md", "x")
-        with pytest.raises(hr.HedgerowError, match=r"stands in the text of a\.md; remove it there"):
-            root.unlink("a", "b")
-
-
 def test_a_root_tells_the_key_that_a_name_means(root: hr.MemoryRoot) -> None:
     put(root.path, "notes/a.md", "# The A\n")
     assert root.resolve("a") == root.resolve("the a") == root.resolve("notes/a") == "notes/a.md"
     assert root.store().types[5:] == ["decision", "finding", "note", "page", "preference"]
-
-
-WORKER = """
-import sys
-from hedgerow import MemoryRoot
-root = MemoryRoot.open(sys.argv[1])
-print("ready", flush=True)
-while True:
-    root.query("all")
-    root.close()
-"""
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
-def test_two_processes_one_of_them_killed_again_and_again(root: hr.MemoryRoot) -> None:
-    for number in range(60):
-        put(root.path, f"n{number}.md", f"[[n{number - 1}]] " + "filler " * 200)
-    for turn in range(6):
-        worker = subprocess.Popen(
-            [sys.executable, "-c", WORKER, str(root.path)], stdout=subprocess.PIPE, text=True
-        )
-        assert worker.stdout is not None
-        assert worker.stdout.readline() == "ready\n"
-        for number in range(turn, 60, 7):
-            put(root.path, f"n{number}.md", f"[[n{number - 1}]] turn {turn}")
-            keys(root)
-        worker.send_signal(signal.SIGKILL)
-        worker.communicate()
-        assert len(keys(root)) == 60
-        assert len(edges(root)) == 59
-        assert root.store().index.check() == []
 
 
 def test_a_root_knows_its_types_before_it_has_any_of_them(tmp_path: Path) -> None:

@@ -1,11 +1,7 @@
 """The README is true: what it shows is run, and what it prints is compared."""
 
-import contextlib
-import io
-import os
 import re
 import shutil
-import subprocess
 import sys
 from itertools import pairwise
 from pathlib import Path
@@ -13,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import hedgerow as hr
+from shown import run_console, run_python
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -43,10 +40,7 @@ def test_python_prints_what_is_shown() -> None:
     shown = printed = ""
     for language, text in BLOCKS:
         if language == "python":
-            output = io.StringIO()
-            with contextlib.redirect_stdout(output):
-                exec(compile(text, "README.md", "exec"), namespace)  # noqa: S102
-            printed += f"{text}---\n{output.getvalue()}"
+            printed += f"{text}---\n{run_python(text, 'README.md', namespace)}"
             shown += f"{text}---\n"
         elif language == "text":
             shown += text
@@ -56,24 +50,10 @@ def test_python_prints_what_is_shown() -> None:
 @pytest.mark.skipif(sys.platform == "win32", reason="the console blocks are for a POSIX shell")
 def test_the_console_prints_what_is_shown(tmp_path: Path) -> None:
     shutil.copytree(ROOT / "examples", tmp_path / "examples")
-    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    shown = printed = ""
-    for block in blocks("console"):
-        shown += block
-        for command in re.findall(r"^\$ (.*)", block, re.MULTILINE):
-            result = subprocess.run(
-                ["sh", "-c", command],
-                cwd=tmp_path,
-                env={**os.environ, "PATH": path, "NO_COLOR": "1", "COLUMNS": "100"},
-                stdout=subprocess.PIPE,
-                stderr=subprocess.STDOUT,
-                text=True,
-                encoding="utf-8",
-                check=False,
-            )
-            printed += f"$ {command}\n{result.stdout}"
+    console = blocks("console")
+    printed = "".join(run_console(block, tmp_path) for block in console)
     printed = printed.replace(str(tmp_path.resolve()), "~/garden")
-    assert without_times(printed) == without_times(shown)
+    assert without_times(printed) == without_times("".join(console))
 
 
 def without_times(text: str) -> str:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
 import logging
 import pickle
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,6 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import hedgerow as hr
+from hedgerow.retriever import SearchKeywords
 from retrieval_doubles import (
     AsyncFakeReranker,
     AsyncFnvEmbedder,
@@ -317,3 +321,16 @@ def test_the_order_of_writing_decides_nothing_but_equal_bm25(query: str, random)
     ]
     keywords = [hr.Retriever(index).search(query, top_k=60) for index in (ordered, shuffled)]
     assert len(keywords[0]) == len(keywords[1])
+
+
+def test_all_methods_that_search_have_the_same_options() -> None:
+    """They are written out where an editor shows them, and taken as keywords elsewhere."""
+
+    def options(method: Callable[..., Any], *others: str) -> dict[str, Any]:
+        parameters = inspect.signature(method).parameters
+        return {name: one.default for name, one in parameters.items() if name not in others}
+
+    explained = options(hr.Retriever.search, "self", "query", "question_date")
+    taken = options(hr.Retriever._request, "self", "queries", "dates", "threads")
+    assert explained == taken
+    assert explained.keys() == SearchKeywords.__annotations__.keys()

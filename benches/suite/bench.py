@@ -34,6 +34,12 @@ class Bench:
     def make(self, tell: Callable[[str], None]) -> None:
         """Let everybody write an index. Who is not installed or fails is told of, not left out."""
         for kind in contenders():
+            largest = getattr(kind, "LARGEST", len(self.corpus))
+            if len(self.corpus) > largest:
+                self.absent[kind] = (
+                    f"not made of more than {largest:,} chunks, for it takes too long"
+                )
+                continue
             tell(f"making {kind.NAME}")
             try:
                 versions(kind)
@@ -48,6 +54,14 @@ class Bench:
 
     def _make(self, kind: type[Contender], folder: Path) -> None:
         self.present[kind.NAME] = kind(self.corpus, folder, self.present)
+
+    def read_files(self) -> None:
+        """Have the system hold everybody's files in memory, which it may have put out."""
+        for path in self.folder.rglob("*"):
+            if path.is_file():
+                with path.open("rb") as file:
+                    while file.read(1 << 20):
+                        pass
 
     @property
     def large(self) -> bool:

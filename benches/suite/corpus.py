@@ -43,7 +43,7 @@ class Corpus:
     """Texts, a vector of length 1 for each, and what is asked of them.
 
     `questions` are as people ask, with a vector each. `asked` holds the other kinds of query, by
-    their name.
+    their name; "new" are more questions, which nobody is asked before they are timed.
     """
 
     name: str
@@ -86,9 +86,9 @@ def made_up(count: int) -> Corpus:
     questions = [_question(dice, vocabulary) for _ in range(QUESTIONS)]
     near = vectors[dice.integers(0, count, QUESTIONS)]
     question_vectors = _unit(near + _noise(dice, QUESTIONS) * np.float32(0.7))
-    return Corpus(
-        f"{count:,}", texts, vectors, questions, question_vectors, _asked(texts, questions)
-    )
+    asked = _asked(texts, questions)
+    asked["new"] = [_question(dice, vocabulary) for _ in range(QUESTIONS)]
+    return Corpus(f"{count:,}", texts, vectors, questions, question_vectors, asked)
 
 
 def real(folder: Path) -> Corpus:
@@ -96,7 +96,8 @@ def real(folder: Path) -> Corpus:
     with gzip.open(folder / "corpus.jsonl.gz", "rt", encoding="utf-8") as lines:
         documents = [json.loads(line) for line in lines]
     with gzip.open(folder / "queries.jsonl.gz", "rt", encoding="utf-8") as lines:
-        questions = [json.loads(line)["text"] for line in lines][:QUESTIONS]
+        everything = [json.loads(line)["text"] for line in lines]
+    questions, new = everything[:QUESTIONS], everything[QUESTIONS:]
     texts = [
         Text(
             row,
@@ -116,7 +117,7 @@ def real(folder: Path) -> Corpus:
         vectors,
         questions,
         question_vectors[: len(questions)],
-        _asked(texts, questions),
+        {**_asked(texts, questions), "new": new[:QUESTIONS]},
     )
 
 

@@ -38,17 +38,18 @@ def by_turns(
     budget: float,
     *,
     repeat: int = 1,
+    warm: Sequence[_T] | None = None,
 ) -> dict[str, Times]:
     """Time calls on the same inputs, ten inputs each in turn, until the budget of seconds is spent.
 
     The inputs are gone through at most once, and their first ten by everybody in any case. With
     `repeat` a call is timed as one of so many, for calls too short for the clock. Before, and not
-    timed, everybody is asked the same, so that what they read from files is in memory: a machine
-    may have put it out while the others were made.
+    timed, everybody is asked the same, or what `warm` says, so that what they read from files is in
+    memory: a machine may have put it out while the others were made.
     """
     taken: dict[str, list[float]] = {name: [] for name in calls}
     for call in calls.values():
-        _warm(call, inputs, budget / len(calls) / 2)
+        _warm(call, inputs if warm is None else warm, budget)
     with _without_collector():
         start = perf_counter()
         for first in range(0, len(inputs), _BLOCK):

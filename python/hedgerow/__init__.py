@@ -6,11 +6,11 @@ Rust speed. Everything public is here; what it means is in the repository's `spe
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from . import _engine, _fork  # noqa: F401  # forks are heeded from the start
 from ._engine import __version__
+from ._lazy import imported_when_asked_for
 
 if TYPE_CHECKING:
     from . import agents as agents
@@ -173,16 +173,8 @@ _HOMES = {
     for name in [module, *names.split()]
 }
 
-
-def __getattr__(name: str) -> Any:
-    home = _HOMES.get(name)
-    if home is None:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    module = import_module(f".{home}", __name__)
-    value = module if name == home else getattr(module, name)
-    # The next time Python finds it without asking here.
-    globals()[name] = value
-    return value
+if not TYPE_CHECKING:
+    __getattr__ = imported_when_asked_for(__name__, _HOMES)
 
 
 def __dir__() -> list[str]:

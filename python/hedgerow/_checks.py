@@ -1,4 +1,4 @@
-"""What the adapters ask of their arguments."""
+"""What is asked of arguments, and in which words."""
 
 from __future__ import annotations
 

@@ -76,8 +76,8 @@ class IndexStats:
     counts the chunks that have one, and `vector_bytes` is the memory in which this handle keeps
     them: 0 before they are first searched. `vector_recall` is what part of the nearest vectors an
     approximate search finds of a sample (1.0 is all), None while searches compare all of them.
-    `ranking_bytes` is the memory with which it ranks by
-    BM25: 0 as long as FTS5 does.
+    `ranking_bytes` is the memory with which it ranks by BM25: 0 as long as FTS5 does.
+    `text_bytes` is about the memory in which it keeps the texts that searches found last.
     """
 
     chunks: int
@@ -92,6 +92,7 @@ class IndexStats:
     vector_bytes: int
     vector_recall: float | None
     ranking_bytes: int
+    text_bytes: int
 
 
 @dataclass(frozen=True, slots=True)

@@ -39,6 +39,8 @@ class Contender(Protocol):
     """What it is made of, by the names under which these are installed."""
     NOTE: str
     """What a reader must know to compare it with hedgerow."""
+    LARGEST: int
+    """Where it has it: of more chunks no index is made, for that would take half an hour."""
 
     def __init__(self, corpus: Corpus, folder: Path, shared: Mapping[str, Any]) -> None:
         """Make an index. `shared` has the contenders made before, by their names."""

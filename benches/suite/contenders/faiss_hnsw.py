@@ -14,6 +14,7 @@ from . import TOP
 
 NEIGHBOURS = 32
 EFFORT = 256
+LARGEST = 100_000
 
 
 class Graph:
@@ -22,6 +23,7 @@ class Graph:
     NAME = "faiss HNSW"
     PACKAGES = ("faiss-cpu",)
     NOTE = f"approximate: {NEIGHBOURS} neighbours, effort {EFFORT}; rows and scores alone"
+    LARGEST = LARGEST
 
     def __init__(self, corpus: Corpus, folder: Path, shared: Mapping[str, Any]) -> None:
         import faiss

@@ -9,7 +9,7 @@ from typing import Any
 from suite.corpus import Corpus
 
 from . import TOP
-from .faiss_hnsw import EFFORT, NEIGHBOURS
+from .faiss_hnsw import EFFORT, LARGEST, NEIGHBOURS
 
 
 class Hnswlib:
@@ -18,6 +18,7 @@ class Hnswlib:
     NAME = "hnswlib"
     PACKAGES = ("hnswlib",)
     NOTE = f"approximate: {NEIGHBOURS} neighbours, effort {EFFORT}; rows and scores alone"
+    LARGEST = LARGEST
 
     def __init__(self, corpus: Corpus, folder: Path, shared: Mapping[str, Any]) -> None:
         import hnswlib

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from hedgerow._api_key import ApiKey
+from hedgerow._connected import Connected
 from hedgerow._extras import imports_of
 from hedgerow.errors import HedgerowError
 
 from .models import ModelError, ModelPermanent, ModelReply, ModelRequest, ModelTransient
-
-if TYPE_CHECKING:
-    from typing_extensions import Self
 
 __all__ = ["OpenAIModel"]
 
@@ -20,7 +18,7 @@ _OPENAI_URL = "https://api.openai.com/v1"
 _TIMEOUT = 120.0
 
 
-class OpenAIModel:
+class OpenAIModel(Connected):
     """A `ModelClient` over OpenAI's chat completions, or a server that speaks them.
 
     `base_url` ends before `/chat/completions`, as in `"http://localhost:8000/v1"`; the model is
@@ -74,10 +72,6 @@ class OpenAIModel:
             raise ModelPermanent(problem.message, code=problem.code)
         return self._read(answer)
 
-    def close(self) -> None:
-        """Close the connections; `with` does it too."""
-        self._endpoint.close()
-
     def _payload(self, request: ModelRequest) -> dict[str, Any]:
         messages = [{"role": "user", "content": request.prompt}]
         if request.system:
@@ -108,12 +102,6 @@ class OpenAIModel:
             tokens_out=_count(usage, "completion_tokens"),
             stop_reason=stop_reason if isinstance(stop_reason, str) else None,
         )
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}(url={self._endpoint.shown!r})"

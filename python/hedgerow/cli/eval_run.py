@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import click
 
-from hedgerow import Embedder, Index, IndexFileError, IndexStats
+from hedgerow import Embedder, Index, IndexStats
 from hedgerow._judged import JudgedQuery, read_judgements, read_queries, read_vectors
 from hedgerow.evaluation import (
     By,
@@ -26,6 +25,7 @@ from hedgerow.evaluation import (
 from hedgerow.retriever import Fusion, Matching
 
 from .failures import InterruptedRunError
+from .indexes import check_there_is
 from .models import embedder_of
 from .progress import progress_bar
 
@@ -60,11 +60,7 @@ def run(asked: Asked) -> Evaluation:
     """Search the index in every way asked for, and measure each."""
     if asked.embedder is not None and asked.query_vectors is not None:
         raise click.UsageError("Give --embedder or --query-vectors, not both.")
-    if not os.path.lexists(asked.db):
-        raise IndexFileError(
-            f"there is no index at {asked.db}; make it with: hedgerow index PATH --db {asked.db}",
-            code="index_not_found",
-        )
+    check_there_is(asked.db)
     queries = read_queries(asked.queries)
     judgements = read_judgements(asked.judgements)
     started = time.monotonic()

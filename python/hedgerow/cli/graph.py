@@ -79,10 +79,7 @@ def _show_figures(opened: OpenStore, *, as_json: bool) -> None:
         }
         if graph is not None:
             value["unresolved"] = [{"file": file, "link": to} for file, to in graph.unresolved]
-            value["skipped"] = [
-                {"path": skip.path, "line": skip.line, "code": skip.code, "reason": skip.reason}
-                for skip in graph.skips
-            ]
+            value["skipped"] = [skip.to_dict() for skip in graph.skips]
         write_json(value)
         return
     from .graph_text import show_figures  # noqa: PLC0415 - brings rich, which --json does without

@@ -166,10 +166,7 @@ def _as_json(report: RunReport, db: str, chunks: int, seconds: float) -> dict[st
         "changed": report.changed,
         "unchanged": report.unchanged,
         "removed": report.removed,
-        "skipped": [
-            {"path": skip.path, "line": skip.line, "code": skip.code, "reason": skip.reason}
-            for skip in report.skips
-        ],
+        "skipped": [skip.to_dict() for skip in report.skips],
         "seconds": seconds,
     }
 

@@ -99,7 +99,7 @@ def doctor(
     remote_url: str | None,  # noqa: ARG001
     as_json: bool,
 ) -> None:
-    """Check the engine, the memory root, permissions, the index and agent integrations.
+    """Check the engine, the memory root, its index and links, permissions and integrations.
 
     \b
       hedgerow doctor
@@ -107,7 +107,7 @@ def doctor(
 
     Looks at --root, else HEDGEROW_MEMORY_ROOT, else the nearest upward, else
     ~/.hedgerow/memory. Exits with 1 when something is wrong; an index that is missing or
-    behind, and integrations that are not installed, are no more than warnings.
+    behind, links to no memory, and integrations that are not installed, are warnings.
     """
     from hedgerow.memory.doctor import diagnose  # noqa: PLC0415 - slow to import
     from hedgerow.memory.locate import default_root  # noqa: PLC0415

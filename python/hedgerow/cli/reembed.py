@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import os
 import time
 
 import click
 
-from hedgerow import Index, IndexFileError, Retriever
+from hedgerow import Index, Retriever
 
 from .failures import InterruptedRunError
+from .indexes import check_there_is
 from .models import embedder_of, embedder_option
 from .output import plural, write_json
 from .params import TEXT
@@ -32,11 +32,7 @@ def command(*, db: str, embedder: str, as_json: bool) -> None:
     answer until all new ones are there, and stay when this is interrupted or fails. To embed
     only what is new, use `hedgerow index --embedder`.
     """
-    if not os.path.lexists(db):
-        raise IndexFileError(
-            f"there is no index at {db}; make it with: hedgerow index PATH --db {db}",
-            code="index_not_found",
-        )
+    check_there_is(db)
     started = time.monotonic()
     with embedder_of(embedder) as model, Index.open(db) as index:
         before = index.stats()

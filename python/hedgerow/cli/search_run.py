@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,7 +10,6 @@ from hedgerow import (
     Filters,
     Hit,
     Index,
-    IndexFileError,
     QueryExplanation,
     Response,
     Retriever,
@@ -19,6 +17,7 @@ from hedgerow import (
 )
 
 from .highlight import Highlighter
+from .indexes import check_there_is
 from .models import embedder_of, reranker_of
 
 
@@ -61,11 +60,7 @@ class Search:
 
 def run(asked: Asked) -> Search:
     """Search the index, which must be there."""
-    if not os.path.lexists(asked.db):
-        raise IndexFileError(
-            f"there is no index at {asked.db}; make it with: hedgerow index PATH --db {asked.db}",
-            code="index_not_found",
-        )
+    check_there_is(asked.db)
     with (
         embedder_of(asked.embedder) as embedder,
         reranker_of(asked.rerank) as reranker,

@@ -7,8 +7,9 @@ them will do. The adapters of this package need an extra each, and are imported 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from importlib import import_module
 from typing import TYPE_CHECKING, Any, Protocol
+
+from hedgerow._lazy import imported_when_asked_for
 
 if TYPE_CHECKING:
     from ._named import embedder_named
@@ -38,7 +39,8 @@ _ADAPTERS = {
     "OpenAIEmbedder": "openai_compatible",
     "SentenceTransformerEmbedder": "sentence_transformer",
 }
-_LAZY = {**_ADAPTERS, "embedder_named": "_named"}
+if not TYPE_CHECKING:
+    __getattr__ = imported_when_asked_for(__name__, {**_ADAPTERS, "embedder_named": "_named"})
 
 
 class Embeddings(Protocol):
@@ -71,14 +73,6 @@ class AsyncEmbedder(Protocol):
 
     async def embed(self, texts: Sequence[str], /) -> Embeddings:
         """As `Embedder.embed`."""
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _LAZY:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    found = getattr(import_module(f".{_LAZY[name]}", __name__), name)
-    globals()[name] = found
-    return found
 
 
 def __dir__() -> list[str]:

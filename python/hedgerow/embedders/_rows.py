@@ -1,4 +1,4 @@
-"""What the embedders share: batches of texts out, checked rows of numbers in."""
+"""What the embedders share: texts that have words, batches of them, and checked rows of numbers."""
 
 from __future__ import annotations
 
@@ -12,9 +12,6 @@ from hedgerow._checks import checked_texts
 from hedgerow.errors import HedgerowError
 
 if TYPE_CHECKING:
-    from numpy import float32
-    from numpy.typing import NDArray
-
     Row = array[float]
 
 
@@ -32,7 +29,7 @@ class Batches:
         self.rows: list[Row] = [array("f") for _ in self._texts]
 
     def __iter__(self) -> Iterator[list[str]]:
-        places = _with_words(self._texts)
+        places = places_with_words(self._texts)
         for start in range(0, len(places), self._size):
             self._places = places[start : start + self._size]
             yield [self._texts[place] for place in self._places]
@@ -75,42 +72,6 @@ def bad_answer(source: str, what: str) -> HedgerowError:
     )
 
 
-class LocalTexts:
-    """Texts for a model in this process, which batches them itself and answers with an array."""
-
-    def __init__(self, texts: Sequence[str], source: str) -> None:
-        self._count = len(checked := checked_texts(texts))
-        self._source = source
-        self._places = _with_words(checked)
-        self.to_embed = [checked[place] for place in self._places]
-
-    def none(self) -> list[Any]:
-        """The rows where no text has anything to embed."""
-        return [()] * self._count
-
-    def rows(self, answered: Any) -> NDArray[float32] | list[Any]:
-        """The checked array, or a list of its rows where some texts have no vector."""
-        import numpy as np  # noqa: PLC0415 - comes with the libraries, hedgerow itself has no use for it
-
-        vectors = np.asarray(answered, dtype=np.float32)
-        if vectors.ndim != 2 or len(vectors) != len(self._places):  # noqa: PLR2004 - a matrix
-            shape = "x".join(map(str, vectors.shape))
-            texts = len(self._places)
-            raise bad_answer(self._source, f"with an array of {shape} for {texts} texts")
-        finite = np.isfinite(vectors).all(axis=1)
-        if not finite.all():
-            place = self._places[int(finite.argmin())]
-            raise bad_answer(self._source, f"with a number that is not finite for texts[{place}]")
-        has_direction: Any = vectors.any(axis=1)
-        if len(vectors) == self._count and has_direction.all():
-            return vectors
-        rows = self.none()
-        for place, row, usable in zip(self._places, vectors, has_direction, strict=True):
-            if usable:
-                rows[place] = row
-        return rows
-
-
-def _with_words(texts: Sequence[str]) -> list[int]:
+def places_with_words(texts: Sequence[str]) -> list[int]:
     """The places of the texts that are more than white space."""
     return [place for place, text in enumerate(texts) if text.strip()]

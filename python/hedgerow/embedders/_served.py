@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from hedgerow._api_key import ApiKey
 from hedgerow._checks import checked_count
+from hedgerow._connected import Connected
 from hedgerow._extras import imports_of
 
 from ._rows import Batches
@@ -53,7 +54,7 @@ class Served(ABC):
         return f"{type(self).__name__}({self.model!r}, url={self._endpoint.shown!r})"
 
 
-class ServedEmbedder(Served):
+class ServedEmbedder(Connected, Served):
     """An `Embedder`: one request after the other. Threads may share it."""
 
     _endpoint: Endpoint
@@ -69,20 +70,10 @@ class ServedEmbedder(Served):
             batches.take(self._read(self._endpoint.post(self._payload(batch))))
         return batches.rows
 
-    def close(self) -> None:
-        """Close the connections; `with` does it too."""
-        self._endpoint.close()
-
     def _connect(self, extra: str, base_url: str, path: str, **options: Any) -> None:
         with imports_of(extra, needed_by=type(self).__name__):
             from hedgerow._endpoint import Endpoint  # noqa: PLC0415 - needs the extra
         self._endpoint = Endpoint(base_url, path, **options)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
 
 class AsyncServedEmbedder(Served):

@@ -3,18 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
-from threading import Lock
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 from hedgerow._checks import checked_count, checked_model_name
 from hedgerow._extras import imports_of
 
-from ._rows import LocalTexts
-
-if TYPE_CHECKING:
-    from numpy import float32
-    from numpy.typing import NDArray
+from ._local import LocalEmbedder
 
 
 class StaticEncoder(Protocol):
@@ -24,7 +18,7 @@ class StaticEncoder(Protocol):
         """An array of one row for each text."""
 
 
-class Model2VecEmbedder:
+class Model2VecEmbedder(LocalEmbedder):
     """An `Embedder` over a model2vec model: a table of word vectors, fast on any CPU.
 
     `model` is the name or the folder of a model, or a StaticModel that is loaded already.
@@ -44,7 +38,7 @@ class Model2VecEmbedder:
         batch_size: int = 1024,
         name: str | None = None,
     ) -> None:
-        self.name = checked_model_name(model, name)
+        super().__init__(checked_model_name(model, name))
         self._batch_size = checked_count(batch_size, "batch_size")
         self._model: StaticEncoder
         if isinstance(model, (str, os.PathLike)):
@@ -54,22 +48,6 @@ class Model2VecEmbedder:
             self._model = StaticModel.from_pretrained(os.fspath(model), force_download=False)
         else:
             self._model = model
-        self._turn = Lock()
 
-    def embed(self, texts: Sequence[str]) -> NDArray[float32] | list[Any]:
-        """One row for each text: an array, or a list where texts without a vector have an empty row.
-
-        Raises HedgerowError when the model gives something else than one finite vector for each
-        text, InvalidInputError for a text with half of a surrogate pair.
-        """
-        local = LocalTexts(texts, f"the model {self.name}")
-        if not local.to_embed:
-            return local.none()
-        with self._turn:  # a tokenizer cannot be used by two threads at once
-            answered = self._model.encode(
-                local.to_embed, batch_size=self._batch_size, show_progress_bar=False
-            )
-        return local.rows(answered)
-
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}({self.name!r})"
+    def _encode(self, texts: list[str]) -> Any:
+        return self._model.encode(texts, batch_size=self._batch_size, show_progress_bar=False)

@@ -3,18 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
-from threading import Lock
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 from hedgerow._checks import checked_count, checked_model_name
 from hedgerow._extras import imports_of
 
-from ._rows import LocalTexts
-
-if TYPE_CHECKING:
-    from numpy import float32
-    from numpy.typing import NDArray
+from ._local import LocalEmbedder
 
 
 class SentenceEncoder(Protocol):
@@ -33,7 +27,7 @@ class SentenceEncoder(Protocol):
         """An array of one row for each text."""
 
 
-class SentenceTransformerEmbedder:
+class SentenceTransformerEmbedder(LocalEmbedder):
     """An `Embedder` over a sentence-transformers model.
 
     `model` is the name or the folder of a model, which is loaded here on `device` ("cpu", "cuda",
@@ -56,7 +50,7 @@ class SentenceTransformerEmbedder:
         prompt_name: str | None = None,
         name: str | None = None,
     ) -> None:
-        self.name = checked_model_name(model, name)
+        super().__init__(checked_model_name(model, name))
         self._batch_size = checked_count(batch_size, "batch_size")
         self._prompt_name = prompt_name
         self._model: SentenceEncoder
@@ -66,26 +60,12 @@ class SentenceTransformerEmbedder:
             self._model = SentenceTransformer(os.fspath(model), device=device)
         else:
             self._model = model
-        self._turn = Lock()
 
-    def embed(self, texts: Sequence[str]) -> NDArray[float32] | list[Any]:
-        """One row for each text: an array, or a list where blank texts have an empty row.
-
-        Raises HedgerowError when the model gives something else than one finite vector for each
-        text, InvalidInputError for a text with half of a surrogate pair.
-        """
-        local = LocalTexts(texts, f"the model {self.name}")
-        if not local.to_embed:
-            return local.none()
-        with self._turn:  # a tokenizer cannot be used by two threads at once
-            answered = self._model.encode(
-                local.to_embed,
-                prompt_name=self._prompt_name,
-                batch_size=self._batch_size,
-                show_progress_bar=False,
-                convert_to_numpy=True,
-            )
-        return local.rows(answered)
-
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}({self.name!r})"
+    def _encode(self, texts: list[str]) -> Any:
+        return self._model.encode(
+            texts,
+            prompt_name=self._prompt_name,
+            batch_size=self._batch_size,
+            show_progress_bar=False,
+            convert_to_numpy=True,
+        )

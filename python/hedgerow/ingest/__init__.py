@@ -7,8 +7,9 @@ What is named is imported when it is first asked for: a memory root needs little
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from hedgerow._lazy import imported_when_asked_for
 
 if TYPE_CHECKING:
     from .discovery import SUFFIXES, Discovery, discover
@@ -31,7 +32,7 @@ __all__ = [
     "read_chunks",
 ]
 
-_MODULES = {
+_HOMES = {
     "PASSAGE_LIMIT": "passages",
     "SUFFIXES": "discovery",
     "TITLE_SEPARATOR": "source",
@@ -45,8 +46,5 @@ _MODULES = {
     "read_chunks": "readers",
 }
 
-
-def __getattr__(name: str) -> Any:
-    if name not in _MODULES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f".{_MODULES[name]}", __name__), name)
+if not TYPE_CHECKING:
+    __getattr__ = imported_when_asked_for(__name__, _HOMES)

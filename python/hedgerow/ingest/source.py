@@ -54,6 +54,10 @@ class Skip:
         where = self.path if self.line is None else f"{self.path}:{self.line}"
         return f"{where}: {self.reason}"
 
+    def to_dict(self) -> dict[str, Any]:
+        """Give the documented JSON."""
+        return {"path": self.path, "line": self.line, "code": self.code, "reason": self.reason}
+
 
 class UnreadableSourceError(Exception):
     """A whole file cannot be read; the run names it and goes on."""

@@ -11,7 +11,9 @@ from hedgerow._engine import __version__
 from hedgerow.errors import HedgerowError
 from hedgerow.index import Chunk, Index
 
-from .config import RootStatus
+from .config import RootStatus, read_config
+from .documents import read_documents
+from .links import unresolved_links
 from .root import MemoryRoot
 
 _INTEGRATIONS = {
@@ -19,6 +21,7 @@ _INTEGRATIONS = {
     "claude": ".claude/skills/hedgerow-memory/SKILL.md",
     "pi": ".pi/agent/extensions/hedgerow-memory.ts",
 }
+_SHOWN = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +45,7 @@ class Diagnosis:
     engine: Check
     memory_root: Check
     index: Check
+    links: Check
     permissions: Check
     integrations: dict[str, Check]
 
@@ -56,6 +60,7 @@ class Diagnosis:
             ("Engine", self.engine),
             ("Memory root", self.memory_root),
             ("Index", self.index),
+            ("Links", self.links),
             ("Permissions", self.permissions),
             *((f"Integration {name}", check) for name, check in self.integrations.items()),
         ]
@@ -67,6 +72,7 @@ class Diagnosis:
             "engine": self.engine.to_dict(),
             "memoryRoot": self.memory_root.to_dict(),
             "index": self.index.to_dict(),
+            "links": self.links.to_dict(),
             "permissions": self.permissions.to_dict(),
             "integrations": {name: check.to_dict() for name, check in self.integrations.items()},
         }
@@ -90,6 +96,7 @@ def diagnose(path: Path) -> Diagnosis:
         engine=_engine(),
         memory_root=Check(ok, message, facts),
         index=_index(usable),
+        links=_links(usable),
         permissions=_permissions(root.path if root else None),
         integrations={name: _integration(name) for name in _INTEGRATIONS},
     )
@@ -109,7 +116,7 @@ def _engine() -> Check:
 
 def _index(root: MemoryRoot | None) -> Check:
     if root is None:
-        return Check(ok=False, message="Not looked at.", facts={}, is_warning=True)
+        return _not_looked_at()
     try:
         state = root.index_state()
     except HedgerowError as error:
@@ -123,6 +130,25 @@ def _index(root: MemoryRoot | None) -> Check:
     message = f"{behind if stale else 'Up to date.'} {how}"
     facts = {"documents": state.documents, "stale": stale}
     return Check(not stale, message, facts, is_warning=True)
+
+
+def _links(root: MemoryRoot | None) -> Check:
+    if root is None:
+        return _not_looked_at()
+    found = unresolved_links(list(read_documents(read_config(root.path).source_root)))
+    facts = {"unresolved": [{"file": file, "link": target} for file, target in found]}
+    if not found:
+        return Check(ok=True, message="All lead to memories.", facts=facts, is_warning=True)
+    shown = [f"{file}: {target}" for file, target in found[:_SHOWN]]
+    if len(found) > _SHOWN:
+        shown.append(f"and {len(found) - _SHOWN} more (--json has all)")
+    count = "1 leads" if len(found) == 1 else f"{len(found)} lead"
+    message = f"{count} to no memory: {'; '.join(shown)}."
+    return Check(ok=False, message=message, facts=facts, is_warning=True)
+
+
+def _not_looked_at() -> Check:
+    return Check(ok=False, message="Not looked at.", facts={}, is_warning=True)
 
 
 def _permissions(root: Path | None) -> Check:

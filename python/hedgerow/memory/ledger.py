@@ -104,10 +104,6 @@ class Ledger:
         rest = self.lines.get(path)
         return None if rest is None else parse_entry(path, rest)
 
-    def is_current(self, path: str, signature: str) -> bool:
-        """Tell whether the file was read when it had this signature, and nothing is pending."""
-        return self.lines.get(path, "").startswith(f"{signature}\t")
-
     def failures(self) -> list[Entry]:
         """Give the entries of which something was reported, in path order."""
         told = sorted(path for path, rest in self.lines.items() if not rest.endswith("\t"))

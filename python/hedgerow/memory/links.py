@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from markdown_it import MarkdownIt
     from markdown_it.token import Token
 
+    from .documents import Document
+
 RELATIONS = ("related", "links", "supersedes", "derived_from", "conflicts_with")
 """Keys of front matter whose values are paths or names; under other keys only `[[name]]` links."""
 
@@ -105,6 +107,22 @@ def links_in_fields(fields: Mapping[str, Any]) -> tuple[list[Link], list[str]]:
                 names = [item.strip()]
             links.extend(Link(name, key, strength) for name in names)
     return links, problems
+
+
+def links_of(document: Document) -> tuple[tuple[Link, ...], list[str]]:
+    """Give the links of a memory, and what is wrong with some in its front matter."""
+    stated, problems = links_in_fields(document.matter.fields)
+    return (*stated, *links_in_text(document.body)), problems
+
+
+def unresolved_links(documents: Sequence[Document]) -> list[tuple[str, str]]:
+    """Give (file, what it names) of the links that lead to none of the memories, each once."""
+    names = Names({document.path: document.title for document in documents})
+    return [
+        (document.path, target)
+        for document in documents
+        for target in dict.fromkeys(resolved(links_of(document)[0], document.path, names)[1])
+    ]
 
 
 def _items(value: Any) -> Iterator[Any]:

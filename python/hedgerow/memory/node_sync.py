@@ -17,7 +17,7 @@ from .derived import Derived, open_store_to_write
 from .documents import parse_document
 from .files import system_errors
 from .ledger import digest_of
-from .links import links_in_fields, links_in_text
+from .links import links_of
 from .listing import Listing, is_settled, list_files
 from .lock import locked
 from .node_state import NodeState, Record, StateCache
@@ -219,7 +219,7 @@ def _reading(path: str, data: bytes, signature: str, digest: str, modified: int)
         node, problems = node_of(document, modified)
     except HedgerowError as error:
         raise UnreadableSourceError("refused", error.message) from error
-    stated, wrong = links_in_fields(document.matter.fields)
+    links, wrong = links_of(document)
     if document.matter.problem:
         problems.append(
             f"front matter is no valid YAML ({document.matter.problem}); used the lines that read"
@@ -228,7 +228,7 @@ def _reading(path: str, data: bytes, signature: str, digest: str, modified: int)
         signature,
         digest,
         document.title,
-        (*stated, *links_in_text(document.body)),
+        links,
         tuple(Skip(path, "bad_front_matter", problem) for problem in (*problems, *wrong)),
     )
     return _Reading(path, record, node)

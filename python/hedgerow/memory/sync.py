@@ -52,10 +52,7 @@ class SyncReport:
             "added": self.added,
             "changed": self.changed,
             "removed": self.removed,
-            "skipped": [
-                {"path": skip.path, "line": skip.line, "code": skip.code, "reason": skip.reason}
-                for skip in self.skips
-            ],
+            "skipped": [skip.to_dict() for skip in self.skips],
         }
 
 

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from importlib import import_module
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
+
+from hedgerow._lazy import imported_when_asked_for
 
 if TYPE_CHECKING:
     from ._named import reranker_named
@@ -34,7 +35,8 @@ _ADAPTERS = {
     "LLMReranker": "llm",
     "TEIReranker": "inference_server",
 }
-_LAZY = {**_ADAPTERS, "reranker_named": "_named"}
+if not TYPE_CHECKING:
+    __getattr__ = imported_when_asked_for(__name__, {**_ADAPTERS, "reranker_named": "_named"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,14 +86,6 @@ def best_first(scores: Iterable[float]) -> list[RerankScore]:
     """The scores of documents 0, 1, 2, ..., highest first; of equals the earlier document."""
     numbered = [RerankScore(index, score) for index, score in enumerate(scores)]
     return sorted(numbered, key=lambda scored: (-scored.score, scored.index))
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _LAZY:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    found = getattr(import_module(f".{_LAZY[name]}", __name__), name)
-    globals()[name] = found
-    return found
 
 
 def __dir__() -> list[str]:

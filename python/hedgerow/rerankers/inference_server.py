@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from hedgerow._api_key import ApiKey
 from hedgerow._checks import checked_count, checked_text, checked_texts
+from hedgerow._connected import Connected
 from hedgerow._extras import imports_of
 
 from . import RerankDocument, RerankScore, best_first
 from ._scores import bad_answer, checked_scores
 
-if TYPE_CHECKING:
-    from typing_extensions import Self
 
-
-class TEIReranker:
+class TEIReranker(Connected):
     """A `Reranker` over a text-embeddings-inference server.
 
     `base_url` ends before `/rerank`, as in `"http://localhost:8080"`. `batch_size` documents go
@@ -64,10 +62,6 @@ class TEIReranker:
             scores += self._scores(query, texts[start : start + self._batch_size])
         return best_first(scores)
 
-    def close(self) -> None:
-        """Close the connections; `with` does it too."""
-        self._endpoint.close()
-
     def _scores(self, query: str, texts: list[str]) -> list[float]:
         answer = self._endpoint.post(
             {"query": query, "texts": texts, "raw_scores": False, "truncate": self._truncate}
@@ -80,12 +74,6 @@ class TEIReranker:
             raise bad_answer(self._endpoint.shown, "without a list of scores")
         scores = {str(entry.get("index")): entry.get("score") for entry in answer}
         return [scores[str(index)] for index in range(len(answer)) if str(index) in scores]
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}(url={self._endpoint.shown!r})"

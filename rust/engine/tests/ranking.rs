@@ -10,7 +10,7 @@ mod cases;
 use std::collections::{BTreeMap, BTreeSet};
 
 use cases::{check, jsonl, text};
-use hedgerow_engine::index::Hit;
+use hedgerow_engine::index::{Hit, Texts};
 use hedgerow_engine::retrieval::{
     Condition, Intent, Multiplier, TrigramIndex, fuse, reciprocal_rank_fusion, rerank_text,
     reweight, trigram_index, unanimity,
@@ -30,18 +30,21 @@ fn texts(values: &[Value]) -> Vec<&str> {
 /// A candidate of a case; keys that are not there are blank.
 fn hit(value: &Value) -> Hit {
     let text = |key: &str| value[key].as_str().unwrap_or_default().to_owned();
-    Hit {
+    let texts = Texts {
         id: text("id"),
         path: text("path"),
         title: text("title"),
         summary: text("summary"),
         content: text("content"),
+        ..Texts::default()
+    };
+    Hit {
         score: value["score"].as_f64().unwrap_or_default(),
         bm25_rank: value["bm25Rank"]
             .as_u64()
             .map(|rank| usize::try_from(rank).unwrap()),
         vector_similarity: value["vectorSimilarity"].as_f64(),
-        ..Hit::default()
+        ..texts.into()
     }
 }
 
@@ -176,11 +179,13 @@ fn trigram_cases() {
 
 /// Lists of hits of few ids, so that lists overlap and repeat themselves.
 fn any_lists() -> impl Strategy<Value = Vec<Vec<Hit>>> {
-    let hit = ("[a-f😀～]", "[a-c😀～]", "[AB]?").prop_map(|(id, path, title)| Hit {
-        id,
-        path,
-        title,
-        ..Hit::default()
+    let hit = ("[a-f😀～]", "[a-c😀～]", "[AB]?").prop_map(|(id, path, title)| {
+        Hit::from(Texts {
+            id,
+            path,
+            title,
+            ..Texts::default()
+        })
     });
     prop::collection::vec(prop::collection::vec(hit, 0..9), 0..5)
 }
@@ -251,12 +256,12 @@ proptest! {
         let hits: Vec<Hit> = texts
             .iter()
             .enumerate()
-            .map(|(place, path)| Hit {
+            .map(|(place, path)| Texts {
                 id: place.to_string(),
                 path: path.clone(),
-                score: 1.0,
-                ..Hit::default()
+                ..Texts::default()
             })
+            .map(|texts| Hit { score: 1.0, ..texts.into() })
             .collect();
         let reweighted = reweight(intent, hits).unwrap();
         let ids: BTreeSet<&str> = reweighted.iter().map(|one| one.hit.id.as_str()).collect();

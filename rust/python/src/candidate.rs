@@ -1,7 +1,7 @@
 //! `Candidate`: what is ranked.
 
 use hedgerow_engine::ErrorCode;
-use hedgerow_engine::index::Hit;
+use hedgerow_engine::index::{Hit, Texts};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyType};
 
@@ -54,20 +54,22 @@ impl PyCandidate {
         let text = |name, given: Option<&Bound<'_, PyAny>>| {
             given.map_or_else(|| Ok(String::new()), |given| field(name).text(given))
         };
-        Ok(Self(Hit {
+        let texts = Texts {
             id: field("id").text(id)?,
             path: field("path").text(path)?,
             title: text("title", title)?,
             summary: text("summary", summary)?,
             content: text("content", content)?,
             metadata: field("metadata").json_object(metadata)?,
+        };
+        Ok(Self(Hit {
             bm25_rank: bm25_rank
                 .map(|rank| field("bm25_rank").rank(rank))
                 .transpose()?,
             vector_similarity: vector_similarity
                 .map(|similarity| field("vector_similarity").number(similarity))
                 .transpose()?,
-            ..Hit::default()
+            ..texts.into()
         }))
     }
 
@@ -137,17 +139,28 @@ impl PyCandidate {
         let candidate = slf.get();
         let metadata = candidate.metadata(slf.py())?;
         let Hit {
+            texts,
+            bm25_rank,
+            vector_similarity: similarity,
+            ..
+        } = &candidate.0;
+        let Texts {
             id,
             path,
             title,
             summary,
             content,
-            bm25_rank,
-            vector_similarity: similarity,
             ..
-        } = candidate.0.clone();
+        } = texts.as_ref().clone();
         let arguments = (
-            id, path, title, summary, content, bm25_rank, similarity, metadata,
+            id,
+            path,
+            title,
+            summary,
+            content,
+            *bm25_rank,
+            *similarity,
+            metadata,
         );
         Ok((slf.get_type(), arguments))
     }

@@ -1,6 +1,6 @@
 //! `Hit`: what a search finds.
 
-use hedgerow_engine::index::Hit;
+use hedgerow_engine::index::{Hit, Texts};
 use hedgerow_engine::retrieval::{ExplainedHit, Explanation};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -142,12 +142,12 @@ impl PyHit {
     }
 
     fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, HitState<'py>)> {
-        let Self { hit, explanation } = slf.get().clone();
-        let explanation = explanation.map(|explanation| serde_json::to_string(&explanation));
-        let texts = [hit.id, hit.path, hit.title, hit.summary, hit.content];
+        let Self { hit, explanation } = slf.get();
+        let explanation = explanation.as_ref().map(serde_json::to_string);
+        let texts = [&hit.id, &hit.path, &hit.title, &hit.summary, &hit.content];
         let metadata = value::dict(slf.py(), &hit.metadata)?;
         let state = (
-            texts,
+            texts.map(Clone::clone),
             metadata,
             hit.score,
             hit.bm25_rank,
@@ -172,13 +172,16 @@ impl PyHit {
     ) -> PyResult<Self> {
         let explanation = explanation.map(serde_json::from_str).transpose();
         let [id, path, title, summary, content] = texts.map(|text| text.to_owned());
-        let hit = Hit {
+        let texts = Texts {
             id,
             path,
             title,
             summary,
             content,
             metadata: chunk::field("metadata").json_object(Some(metadata))?,
+        };
+        let hit = Hit {
+            texts: texts.into(),
             score,
             bm25_rank,
             vector_similarity,

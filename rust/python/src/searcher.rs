@@ -285,16 +285,7 @@ fn chunks(object: &Bound<'_, PyAny>) -> PyResult<Vec<Chunk>> {
                 return Ok(chunk.get().0.clone());
             }
             let source = Source::new(&format!("trigram_chunks[{place}]"), &item)?;
-            let hit = source.hit().clone();
-            Ok(Chunk {
-                id: hit.id,
-                path: hit.path,
-                title: hit.title,
-                summary: hit.summary,
-                content: hit.content,
-                metadata: hit.metadata,
-                ..Chunk::default()
-            })
+            Ok(Chunk::from(source.hit().texts.as_ref().clone()))
         })
         .collect()
 }

@@ -1,7 +1,7 @@
 //! What is ranked, in all the shapes it is taken in.
 
 use hedgerow_engine::ErrorCode;
-use hedgerow_engine::index::Hit;
+use hedgerow_engine::index::{Hit, Texts};
 use pyo3::prelude::*;
 use pyo3::types::{PyIterator, PyMapping, PyString};
 
@@ -124,19 +124,22 @@ fn read(argument: Argument<'_>, mapping: &Bound<'_, PyMapping>) -> PyResult<Sour
     let text = |key| fields.get(key, |argument, value| argument.text(value));
     let number = |key| fields.get(key, |argument, value| argument.number(value));
     let score = number("score")?;
+    let texts = Texts {
+        id: text("id")?.ok_or_else(|| fields.missing("id"))?,
+        path: text("path")?.ok_or_else(|| fields.missing("path"))?,
+        title: text("title")?.unwrap_or_default(),
+        summary: text("summary")?.unwrap_or_default(),
+        content: text("content")?.unwrap_or_default(),
+        metadata: fields
+            .get("metadata", |argument, value| {
+                argument.json_object(Some(value))
+            })?
+            .unwrap_or_default(),
+    };
     Ok(Source::Mapping {
         has_score: score.is_some(),
         hit: Box::new(Hit {
-            id: text("id")?.ok_or_else(|| fields.missing("id"))?,
-            path: text("path")?.ok_or_else(|| fields.missing("path"))?,
-            title: text("title")?.unwrap_or_default(),
-            summary: text("summary")?.unwrap_or_default(),
-            content: text("content")?.unwrap_or_default(),
-            metadata: fields
-                .get("metadata", |argument, value| {
-                    argument.json_object(Some(value))
-                })?
-                .unwrap_or_default(),
+            texts: texts.into(),
             score: score.unwrap_or_default(),
             bm25_rank: fields.get("bm25_rank", |argument, value| argument.rank(value))?,
             vector_similarity: number("vector_similarity")?,

@@ -3,7 +3,7 @@
 use std::hint::black_box;
 
 use criterion::{BatchSize, Criterion};
-use hedgerow_engine::index::{Filters, Hit};
+use hedgerow_engine::index::{Filters, Hit, Texts};
 use hedgerow_engine::query::{Connective, Matching};
 use hedgerow_engine::retrieval::{
     Embedding, Fusion, FuzzyChunks, Intent, Mode, Request, Reranker, Setup, TrigramIndex, fuse,
@@ -24,12 +24,15 @@ pub fn benches(criterion: &mut Criterion) {
 fn hits(first: usize) -> Vec<Hit> {
     let mut dice = Dice::new(13);
     (first..first + TOP)
-        .map(|number| Hit {
+        .map(|number| Texts {
             id: format!("c{number}"),
             path: format!("notes/{number}.md"),
             content: dice.words(80),
+            ..Texts::default()
+        })
+        .map(|texts| Hit {
             score: 1.0,
-            ..Hit::default()
+            ..texts.into()
         })
         .collect()
 }

@@ -38,9 +38,9 @@ const VECTORS_AT_ONCE: usize = 64;
 /// another is reading already.
 pub(super) fn current(
     connection: &Connection,
+    generation: i64,
     cached: &mut Option<Arc<Matrix>>,
 ) -> rusqlite::Result<Arc<Matrix>> {
-    let generation = changes::generation(connection)?;
     // Taken out, since it is not whole when reading fails on the way.
     let matrix = match cached.take() {
         Some(matrix) if matrix.generation == generation => matrix,

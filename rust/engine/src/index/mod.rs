@@ -9,9 +9,11 @@ mod changes;
 mod check;
 mod chunk;
 mod coarse;
+mod connections;
 mod embed;
 mod filters;
 mod fork;
+mod hit;
 pub(crate) mod kernels;
 mod location;
 mod matrix;
@@ -31,31 +33,31 @@ pub(crate) mod settings;
 mod similarities;
 mod space;
 mod spread;
+mod texts;
 pub(crate) mod vector;
 pub(crate) mod write;
 
 use std::path::{Path, PathBuf};
 use std::process;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
-use std::time::Duration;
 
-use rusqlite::{Connection, Transaction, TransactionBehavior};
-
-use crate::error::{Error, ErrorCode, Result};
+use crate::error::Result;
 use crate::text::tokenizer::TokenizerKind;
 
 pub use approximate::Vectors;
 pub use chunk::Chunk;
+pub(crate) use connections::Failure;
 pub use filters::Filters;
 pub use fork::{after_fork, before_fork};
+pub use hit::Hit;
 pub use phrase::phrase_words;
 pub use phrase_counts::PhraseCounts;
 pub use ranking::Ranking;
 pub use read::{IndexStats, Page};
-pub use search::Hit;
 pub use selection::{GroupBy, Selection};
 pub use space::Space;
 pub(crate) use spread::Spread;
+pub use texts::Texts;
 
 use approximate::Approximate;
 use location::Location;
@@ -64,6 +66,7 @@ use migrations::MIGRATIONS;
 use paths::Paths;
 use pool::Pool;
 use ranking::Ranker;
+use texts::KeptTexts;
 
 /// A handle on an index, for use from many threads at once.
 ///
@@ -85,6 +88,8 @@ pub struct Index {
     /// Which chunks share a path, from the first search that groups by it on. Locked likewise;
     /// who needs both locks the vectors first.
     paths: Mutex<Option<Arc<Paths>>>,
+    /// What the last searches found. It locks what it has likewise.
+    texts: KeptTexts,
 }
 
 /// How a handle searches, where there is a choice.
@@ -102,24 +107,6 @@ impl From<Ranking> for Methods {
             ranking,
             ..Self::default()
         }
-    }
-}
-
-/// Why work on a connection stopped: SQLite did not do it, or we would not.
-pub(crate) enum Failure {
-    Sqlite(rusqlite::Error),
-    Refused(Error),
-}
-
-impl From<rusqlite::Error> for Failure {
-    fn from(error: rusqlite::Error) -> Self {
-        Self::Sqlite(error)
-    }
-}
-
-impl From<Error> for Failure {
-    fn from(error: Error) -> Self {
-        Self::Refused(error)
     }
 }
 
@@ -175,6 +162,7 @@ impl Index {
             approximate: Approximate::new(vectors),
             ranker,
             paths: Mutex::default(),
+            texts: KeptTexts::default(),
         })
     }
 
@@ -225,144 +213,8 @@ impl Index {
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .take();
+        self.texts.clear();
         Ok(())
-    }
-
-    /// Run `work` on a read connection, in one transaction: its statements see one state.
-    pub(crate) fn read<T>(
-        &self,
-        work: impl FnOnce(&Connection) -> rusqlite::Result<T>,
-    ) -> Result<T> {
-        self.on_reader(|reader| {
-            // Rolled back when dropped, which for reading is as good as a commit.
-            let transaction = Transaction::new_unchecked(reader, TransactionBehavior::Deferred)?;
-            work(&transaction)
-        })
-    }
-
-    /// Run `work` on a read connection, outside a transaction.
-    pub(crate) fn on_reader<T, E: Into<Failure>>(
-        &self,
-        work: impl FnOnce(&Connection) -> std::result::Result<T, E>,
-    ) -> Result<T> {
-        self.with_pool(|pool| {
-            let _shared = pool.share();
-            let reader = match pool.take_reader() {
-                Some(reader) => reader,
-                None => self.location.connection(true)?,
-            };
-            let result = work(&reader).map_err(|error| self.said(error));
-            pool.return_reader(reader);
-            result
-        })
-    }
-
-    /// One more read connection, for a thread that helps a call: one that is on a reader already,
-    /// and so holds off closing and forking, until the thread is through.
-    pub(crate) fn another_reader(&self) -> Result<Connection> {
-        self.location.connection(true)
-    }
-
-    /// Run `work` on a read connection that was never used before.
-    fn on_new_reader<T>(&self, work: impl FnOnce(&Connection) -> rusqlite::Result<T>) -> Result<T> {
-        self.with_pool(|pool| {
-            let _shared = pool.share();
-            let reader = self.location.connection(true)?;
-            work(&reader).map_err(|error| self.location.error(&error))
-        })
-    }
-
-    /// Run `work` in one write transaction: all of it is kept, or nothing.
-    fn write<T>(&self, work: impl FnOnce(&Connection) -> rusqlite::Result<T>) -> Result<T> {
-        self.try_write(|connection| Ok(work(connection)?))
-    }
-
-    /// The same for work that may refuse what it was given.
-    pub(crate) fn try_write<T>(
-        &self,
-        work: impl FnOnce(&Connection) -> std::result::Result<T, Failure>,
-    ) -> Result<T> {
-        self.on_writer(|connection| {
-            let transaction =
-                Transaction::new_unchecked(connection, TransactionBehavior::Immediate)?;
-            let value = work(&transaction)?;
-            transaction.commit()?;
-            Ok::<_, Failure>(value)
-        })
-    }
-
-    /// Run `work` in a write transaction of which nothing is kept.
-    pub(crate) fn try_out<T>(
-        &self,
-        work: impl FnOnce(&Connection) -> std::result::Result<T, Failure>,
-    ) -> Result<T> {
-        self.on_writer(|connection| {
-            // Rolled back when dropped.
-            let transaction =
-                Transaction::new_unchecked(connection, TransactionBehavior::Immediate)?;
-            work(&transaction)
-        })
-    }
-
-    /// Run `work` on the write connection, while nobody else has it.
-    fn on_writer<T, E: Into<Failure>>(
-        &self,
-        work: impl FnOnce(&Connection) -> std::result::Result<T, E>,
-    ) -> Result<T> {
-        self.with_pool(|pool| {
-            if self.read_only {
-                return Err(self.location.refuse_write());
-            }
-            let mut writer = pool.writer();
-            let _exclusive = pool.exclude();
-            let connection = match writer.as_mut() {
-                Some(connection) => connection,
-                None => writer.insert(self.location.connection(false)?),
-            };
-            work(connection).map_err(|error| self.said(error))
-        })
-    }
-
-    /// Why work stopped, in our words.
-    fn said(&self, failure: impl Into<Failure>) -> Error {
-        match failure.into() {
-            Failure::Sqlite(error) => self.location.error(&error),
-            Failure::Refused(error) => error,
-        }
-    }
-
-    /// How long writes through this handle wait for another process; half a minute if not set.
-    pub fn set_write_timeout(&self, timeout: Duration) -> Result<()> {
-        self.on_writer(|connection| connection.busy_timeout(timeout))
-    }
-
-    /// Use the connections, which are there until `work` is through.
-    fn with_pool<T>(&self, work: impl FnOnce(&Pool) -> Result<T>) -> Result<T> {
-        self.check_process()?;
-        let _gate = fork::enter();
-        let pool = self.pool.read().unwrap_or_else(PoisonError::into_inner);
-        match pool.as_ref() {
-            Some(pool) => work(pool),
-            None => Err(Error::new(
-                ErrorCode::IndexClosed,
-                format!("{} is closed; open it again to use it", self.location),
-            )),
-        }
-    }
-
-    /// SQLite's connections must not cross a fork: locks and shared memory stay behind. Asked
-    /// before any lock is taken, since a thread that held one may not exist here.
-    fn check_process(&self) -> Result<()> {
-        if process::id() == self.process {
-            return Ok(());
-        }
-        Err(Error::new(
-            ErrorCode::IndexForked,
-            format!(
-                "{} was opened in another process; open it again after fork",
-                self.location
-            ),
-        ))
     }
 }
 
@@ -374,117 +226,5 @@ impl Drop for Index {
         if process::id() != self.process {
             std::mem::forget(Arc::clone(&self.pool));
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use std::panic::{AssertUnwindSafe, catch_unwind};
-
-    use super::*;
-
-    fn chunk(id: &str, content: &str) -> Chunk {
-        Chunk {
-            id: id.to_owned(),
-            content: content.to_owned(),
-            ..Chunk::default()
-        }
-    }
-
-    #[test]
-    fn a_panic_while_writing_leaves_nothing_behind() {
-        let index = Index::in_memory(TokenizerKind::Porter).unwrap();
-        index.upsert(&[&chunk("a", "before")]).unwrap();
-        let panicked = catch_unwind(AssertUnwindSafe(|| {
-            index.write(|connection| -> rusqlite::Result<()> {
-                connection.execute_batch("DELETE FROM knowledge_chunks")?;
-                panic!("on purpose");
-            })
-        }));
-        assert!(panicked.is_err());
-        assert_eq!(index.len().unwrap(), 1);
-        assert_eq!(index.upsert(&[&chunk("b", "after")]).unwrap(), 1);
-        assert_eq!(index.check().unwrap(), [] as [&str; 0]);
-    }
-
-    #[test]
-    fn a_failed_write_is_undone() {
-        let index = Index::in_memory(TokenizerKind::Porter).unwrap();
-        let error = index
-            .write(|connection| {
-                connection.execute_batch("INSERT INTO settings VALUES ('a', 'b')")?;
-                connection.execute_batch("INSERT INTO settings VALUES (1)")
-            })
-            .unwrap_err();
-        assert_eq!(error.code(), ErrorCode::EngineFault);
-        assert!(error.message().contains("has 2 columns"), "{error}");
-        let settings: u64 = index
-            .read(|connection| {
-                connection.query_row(
-                    "SELECT count(*) FROM settings WHERE name = 'a'",
-                    [],
-                    |row| row.get(0),
-                )
-            })
-            .unwrap();
-        assert_eq!(settings, 0);
-    }
-
-    #[test]
-    fn databases_in_memory_are_apart_and_may_grow_past_a_gibibyte() {
-        let [one, two] = [(), ()].map(|()| Index::in_memory(TokenizerKind::Porter).unwrap());
-        one.upsert(&[&chunk("a", "one")]).unwrap();
-        assert_eq!(two.len().unwrap(), 0);
-        one.read(|connection| {
-            let mut limit = -1;
-            let control = rusqlite::FileControl::SizeLimit(&mut limit);
-            connection.file_control(None::<&str>, control)?;
-            assert!(limit > 1 << 30, "{limit}");
-            Ok(())
-        })
-        .unwrap();
-    }
-
-    #[test]
-    fn a_full_disk_or_memory_is_said_and_does_no_harm() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("index.db");
-        for (index, fix) in [
-            (
-                Index::open(&path, TokenizerKind::Porter, false).unwrap(),
-                "the space on its disk",
-            ),
-            (
-                Index::in_memory(TokenizerKind::Porter).unwrap(),
-                "it holds at most 2 GiB: use Index.open",
-            ),
-        ] {
-            index.upsert(&[&chunk("a", "before")]).unwrap();
-            index
-                .on_writer(|connection| {
-                    connection.pragma_update_and_check(None, "max_page_count", 20, |_| Ok(()))
-                })
-                .unwrap();
-            let large = chunk("b", &"word ".repeat(100_000));
-            let error = index.upsert(&[&large]).unwrap_err();
-            assert_eq!(error.code(), ErrorCode::IndexIo, "{error}");
-            assert!(error.message().ends_with(fix), "{error}");
-            assert_eq!(index.len().unwrap(), 1);
-            assert_eq!(index.upsert(&[&chunk("c", "after")]).unwrap(), 1);
-            assert_eq!(index.check().unwrap(), [] as [&str; 0]);
-        }
-    }
-
-    #[test]
-    fn a_writer_that_cannot_have_the_lock_says_so() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("index.db");
-        let index = Index::open(&path, TokenizerKind::Porter, false).unwrap();
-        let other = Connection::open(&path).unwrap();
-        other.execute_batch("BEGIN IMMEDIATE").unwrap();
-        index.set_write_timeout(Duration::ZERO).unwrap();
-        let error = index.upsert(&[&chunk("a", "late")]).unwrap_err();
-        assert_eq!(error.code(), ErrorCode::IndexBusy, "{error}");
-        assert_eq!(index.len().unwrap(), 0, "readers do not wait");
     }
 }

@@ -5,8 +5,6 @@ use std::sync::Arc;
 
 use rusqlite::Connection;
 
-use super::changes;
-
 /// The paths of one generation of an index, each with a number.
 #[derive(Debug, Default)]
 pub(super) struct Paths {
@@ -22,9 +20,9 @@ pub(super) struct Paths {
 /// Like the vectors (`matrix.rs`): with the lock on `cached` held since before the transaction.
 pub(super) fn current(
     connection: &Connection,
+    generation: i64,
     cached: &mut Option<Arc<Paths>>,
 ) -> rusqlite::Result<Arc<Paths>> {
-    let generation = changes::generation(connection)?;
     let paths = match cached.take() {
         Some(paths) if paths.generation == generation => paths,
         _ => Arc::new(Paths::load(connection, generation)?),

@@ -45,6 +45,8 @@ pub struct IndexStats {
     pub vector_recall: Option<f64>,
     /// The memory that this handle ranks with: none before that is made.
     pub ranking_bytes: usize,
+    /// The memory that this handle keeps the texts of the last hits in, by estimate.
+    pub text_bytes: usize,
 }
 
 impl Index {
@@ -97,6 +99,12 @@ impl Index {
         self.len().map(|chunks| chunks == 0)
     }
 
+    /// About how many bytes of memory the texts of the last hits take, which are kept for the next
+    /// search that finds them.
+    pub fn text_bytes(&self) -> usize {
+        self.texts.bytes()
+    }
+
     /// Counts and versions, all of one moment.
     pub fn stats(&self) -> Result<IndexStats> {
         let stats = self.read(|connection| {
@@ -118,12 +126,14 @@ impl Index {
                 vector_bytes: 0,
                 vector_recall: None,
                 ranking_bytes: 0,
+                text_bytes: 0,
             })
         })?;
         Ok(IndexStats {
             vector_bytes: self.vector_bytes(),
             vector_recall: self.approximate.recall(),
             ranking_bytes: self.ranker.bytes(),
+            text_bytes: self.text_bytes(),
             ..stats
         })
     }

@@ -1,81 +1,16 @@
 //! Searching the full-text index.
 
 use rusqlite::{Connection, ToSql, ffi, params_from_iter};
-use serde_json::{Map, Value};
 
 use super::Index;
-use super::chunk::Chunk;
 use super::filters::Filters;
+use super::hit::Hit;
 use super::phrase_counts::PhraseCounts;
 use super::ranking::Plan;
 use super::selection::Selection;
 use super::session::{RankedRow, Session};
 use crate::error::{Error, ErrorCode, Result};
 use crate::query::{MatchExpression, MatchOptions, Query, match_expression};
-
-/// A chunk that a search found, with what put it where it is.
-#[derive(Debug, Clone, PartialEq, Default)]
-pub struct Hit {
-    /// The chunk's id.
-    pub id: String,
-    /// The chunk's path.
-    pub path: String,
-    /// The chunk's title.
-    pub title: String,
-    /// The chunk's summary.
-    pub summary: String,
-    /// The chunk's content.
-    pub content: String,
-    /// The chunk's metadata.
-    pub metadata: Map<String, Value>,
-    /// What the order is by; higher is better.
-    pub score: f64,
-    /// The place in the BM25 ranking, from 0.
-    pub bm25_rank: Option<usize>,
-    /// The cosine with the query's vector.
-    pub vector_similarity: Option<f64>,
-    /// What a reranker gave.
-    pub rerank_score: Option<f64>,
-}
-
-impl From<Chunk> for Hit {
-    fn from(chunk: Chunk) -> Self {
-        Self {
-            id: chunk.id,
-            path: chunk.path,
-            title: chunk.title,
-            summary: chunk.summary,
-            content: chunk.content,
-            metadata: chunk.metadata,
-            ..Self::default()
-        }
-    }
-}
-
-impl Hit {
-    /// One sentence that says why the hit stands where it does.
-    pub fn explain(&self) -> String {
-        let parts = [
-            self.bm25_rank
-                .map(|rank| format!("number {} by BM25", rank + 1)),
-            self.vector_similarity
-                .map(|cosine| format!("vector similarity {}", short(cosine))),
-            self.rerank_score
-                .map(|score| format!("reranker's score {}", short(score))),
-        ];
-        let parts: Vec<String> = parts.into_iter().flatten().collect();
-        format!("score {}: {}", short(self.score), parts.join(", "))
-    }
-}
-
-/// A number to read. BM25 gives a word that is in most chunks almost nothing, but not nothing.
-fn short(number: f64) -> String {
-    if number != 0.0 && number.abs() < 0.001 {
-        format!("{number:.3e}")
-    } else {
-        format!("{number:.4}")
-    }
-}
 
 impl Index {
     /// The best `limit` chunks by BM25, best first; equal scores in row order.
@@ -97,7 +32,7 @@ impl Index {
                 Ok(Hit {
                     score: found.score,
                     bm25_rank: Some(place),
-                    ..session.hit(found.row, MATCHED)?
+                    ..session.texts(found.row, MATCHED)?.into()
                 })
             };
             found.rows.into_iter().enumerate().map(hit).collect()
@@ -127,9 +62,7 @@ impl Session<'_> {
         self.read(|connection| {
             // Groups are made of all that match.
             let most = self.paths.is_none().then_some(limit);
-            let (ranked, counts) =
-                self.index
-                    .rank(connection, &plan, &expression, most, filters)?;
+            let (ranked, counts) = self.rank(&plan, &expression, most, filters)?;
             let ranked = match &self.paths {
                 None => ranked,
                 Some(paths) => paths.first_rows(ranked, limit),
@@ -156,20 +89,19 @@ impl Session<'_> {
             Ok(MatchedRows { rows, phrases })
         })
     }
-}
 
-impl Index {
     /// The rows that match, best first, all of them without a limit; and how common the phrases
     /// are, if that is known by the way.
     fn rank(
         &self,
-        connection: &Connection,
         plan: &Plan,
         expression: &MatchExpression,
         limit: Option<usize>,
         filters: &Filters,
     ) -> rusqlite::Result<(Vec<Ranked>, Option<PhraseCounts>)> {
-        if let Some((ranked, counts)) = self.ranker.rank(connection, plan, limit, filters)? {
+        let (connection, generation) = (self.connection, self.generation);
+        let found = (self.index.ranker).rank(connection, generation, plan, limit, filters)?;
+        if let Some((ranked, counts)) = found {
             return Ok((ranked, Some(counts)));
         }
         let ranked = rank_by_fts5(connection, plan, expression, limit, filters)?;

@@ -7,9 +7,10 @@ use rusqlite::{Connection, params_from_iter};
 
 use super::best::Scored;
 use super::filters::Filters;
+use super::hit::Hit;
 use super::kernels::Places;
 use super::matrix::Matrix;
-use super::search::{Hit, check_limit, without_chunk};
+use super::search::{check_limit, without_chunk};
 use super::selection::Selection;
 use super::session::{RankedRow, Session};
 use super::settings::{self, DIMENSIONS};
@@ -90,7 +91,7 @@ impl Index {
                 Ok(Hit {
                     score: found.score,
                     vector_similarity: Some(found.score),
-                    ..session.hit(found.row, NEAREST)?
+                    ..session.texts(found.row, NEAREST)?.into()
                 })
             };
             nearest.rows.into_iter().map(hit).collect()
@@ -307,7 +308,10 @@ mod tests {
 
     fn ids(index: &Index, query: &[f32], limit: usize) -> Vec<String> {
         let hits = index.search_vector(query, limit, &Filters::default());
-        hits.unwrap().into_iter().map(|hit| hit.id).collect()
+        hits.unwrap()
+            .into_iter()
+            .map(|hit| hit.id.clone())
+            .collect()
     }
 
     #[test]

@@ -2,14 +2,14 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use rusqlite::{Connection, OptionalExtension, Row, Transaction, TransactionBehavior};
+use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior};
 
-use super::chunk::json;
 use super::matrix::{self, Matrix};
 use super::paths::{self, Paths};
-use super::search::{Hit, without_chunk};
+use super::search::without_chunk;
 use super::selection::GroupBy;
-use super::{Failure, Index};
+use super::texts::{OF_ROW, Texts};
+use super::{Failure, Index, changes};
 use crate::error::Result;
 
 /// One state of the index, on one connection. Rows are numbers to look up in it, and mean nothing
@@ -20,6 +20,7 @@ use crate::error::Result;
 pub(crate) struct Session<'a> {
     pub(super) index: &'a Index,
     pub(super) connection: &'a Connection,
+    pub(super) generation: i64,
     /// The vectors, or why they cannot be read; None where they were not asked for.
     pub(super) matrix: Option<Result<Arc<Matrix>>>,
     /// Which chunks share a path, where they are grouped by it.
@@ -49,19 +50,22 @@ impl Index {
             let mut cached = vectors.then(|| lock(&self.matrix));
             let mut cached_paths = group_by.map(|GroupBy::Path| lock(&self.paths));
             let transaction = Transaction::new_unchecked(reader, TransactionBehavior::Deferred)?;
+            let generation = changes::generation(&transaction)?;
             let current = |cached: &mut MutexGuard<'_, _>| {
-                matrix::current(&transaction, cached).map_err(|error| self.said(error))
+                matrix::current(&transaction, generation, cached).map_err(|error| self.said(error))
             };
             let matrix = cached.as_mut().map(current);
             drop(cached);
             let paths = cached_paths
                 .as_mut()
-                .map(|cached| paths::current(&transaction, cached))
+                .map(|cached| paths::current(&transaction, generation, cached))
                 .transpose()?;
             drop(cached_paths);
+            self.texts.follow(&transaction, generation)?;
             let session = Session {
                 index: self,
                 connection: &transaction,
+                generation,
                 matrix,
                 paths,
             };
@@ -119,30 +123,24 @@ impl Session<'_> {
             .map_err(|error| without_chunk(what, error))
     }
 
-    /// The texts of a row that was found by `what`; score and places are left to the caller.
+    /// The texts of a row that was found by `what`.
     ///
-    /// To be called late and of few rows: reading texts is most of the time of a search.
-    pub fn hit(&self, row: i64, what: &str) -> Result<Hit> {
-        let read = |found: &Row<'_>| {
-            Ok(Hit {
-                id: found.get(0)?,
-                path: found.get(1)?,
-                title: found.get(2)?,
-                summary: found.get(3)?,
-                content: found.get(4)?,
-                metadata: json(found, 5)?,
-                ..Hit::default()
-            })
-        };
-        self.read(|connection| {
+    /// To be called late and of few rows: what is not kept in memory is read from the file, which
+    /// is most of the time of a search.
+    pub fn texts(&self, row: i64, what: &str) -> Result<Arc<Texts>> {
+        let kept = &self.index.texts;
+        if let Some(texts) = kept.get(self.generation, row) {
+            return Ok(texts);
+        }
+        let (texts, bytes) = self.read(|connection| {
             connection
-                .prepare_cached(
-                    "SELECT id, path, title, summary, content, metadata
-                       FROM knowledge_chunks WHERE row = ?",
-                )?
-                .query_row([row], read)
+                .prepare_cached(OF_ROW)?
+                .query_row([row], Texts::from_row)
                 .map_err(|error| without_chunk(what, error))
-        })
+        })?;
+        let texts = Arc::new(texts);
+        kept.keep(self.generation, row, &texts, bytes);
+        Ok(texts)
     }
 }
 

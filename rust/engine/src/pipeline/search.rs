@@ -170,7 +170,7 @@ impl Run<'_> {
         // The place among the words' hits counts, whatever a question's intent makes of it.
         let mut hits = found.hits;
         hits.sort_by_key(|found| found.hit.bm25_rank);
-        Ok(hits.into_iter().map(|found| found.hit.id).collect())
+        Ok(hits.into_iter().map(|found| found.hit.id.clone()).collect())
     }
 }
 

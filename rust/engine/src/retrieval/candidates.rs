@@ -170,9 +170,11 @@ mod tests {
     use super::super::order;
     use super::*;
     use crate::error::Result;
-    use crate::index::Hit;
+    use std::sync::Arc;
+
     use crate::index::search_vector::NEAREST;
     use crate::index::session::RankedRow;
+    use crate::index::{Hit, Texts};
 
     /// The ids, by their rows.
     const IDS: [&str; 16] = [
@@ -195,19 +197,19 @@ mod tests {
         clippy::unnecessary_wraps,
         reason = "as reading from an index may fail"
     )]
-    fn read(row: i64, _: &'static str) -> Result<Hit> {
+    fn read(row: i64, _: &'static str) -> Result<Arc<Texts>> {
         let row = usize::try_from(row).unwrap();
-        Ok(hit(IDS.get(row).unwrap_or(&SECOND)))
+        Ok(texts(IDS.get(row).unwrap_or(&SECOND)))
     }
 
-    /// A hit whose path is what stands before the dash of its id.
-    fn hit(id: &str) -> Hit {
-        Hit {
+    /// Texts whose path is what stands before the dash of their id.
+    fn texts(id: &str) -> Arc<Texts> {
+        Arc::new(Texts {
             id: id.to_owned(),
             path: id.split('-').next().unwrap_or_default().to_owned(),
             title: format!("title of {id}"),
-            ..Hit::default()
-        }
+            ..Texts::default()
+        })
     }
 
     /// Both legs of these scores by keywords and these cosines, each leg cut to `limit`.
@@ -263,7 +265,7 @@ mod tests {
         }
         fused
             .into_iter()
-            .map(|fused| (fused.hit.id, fused.hit.score))
+            .map(|fused| (fused.hit.id.clone(), fused.hit.score))
             .collect()
     }
 
@@ -339,11 +341,11 @@ mod tests {
             let by_keywords = bm25.iter().take(limit).enumerate();
             let by_keywords = by_keywords.map(|(rank, (id, _))| Hit {
                 bm25_rank: Some(rank),
-                ..hit(id)
+                ..texts(id).into()
             });
             let by_meaning = nearest.rows.iter().map(|found| Hit {
                 vector_similarity: Some(found.score),
-                ..read(found.row, NEAREST).unwrap()
+                ..read(found.row, NEAREST).unwrap().into()
             });
             let lists: [Vec<Hit>; 2] = [by_keywords.collect(), by_meaning.collect()];
             let expected = reciprocal_rank_fusion(&lists, DEFAULT_K);

@@ -168,7 +168,7 @@ mod tests {
     use super::super::intent::Intent;
     use super::super::reweight::Multiplier;
     use super::*;
-    use crate::index::Hit;
+    use crate::index::{Hit, Texts};
 
     fn rrf() -> Explanation {
         Explanation {
@@ -227,11 +227,11 @@ mod tests {
             preference: true,
             concrete_fact: true,
         };
-        let hit = Hit {
+        let texts = Texts {
             path: path.to_owned(),
-            ..Hit::default()
+            ..Texts::default()
         };
-        Multiplier::of(intent, &hit).unwrap()
+        Multiplier::of(intent, &Hit::from(texts)).unwrap()
     }
 
     #[test]

@@ -1,9 +1,10 @@
 //! Reciprocal rank fusion (spec/retrieval.md, "Fusion").
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use super::order;
-use crate::index::Hit;
+use crate::index::{Hit, Texts};
 use crate::text::utf16;
 
 /// The `k` of the specification: how little the first places count more than the others.
@@ -47,7 +48,16 @@ pub(super) fn contribution(k: f64, rank: f64) -> f64 {
 }
 
 /// Fill what is blank in a hit from a later one of the same document.
-pub(super) fn fill(known: &mut Hit, later: &Hit) {
+fn fill(known: &mut Hit, later: &Hit) {
+    if !Arc::ptr_eq(&known.texts, &later.texts) {
+        fill_texts(Arc::make_mut(&mut known.texts), later);
+    }
+    known.bm25_rank = known.bm25_rank.or(later.bm25_rank);
+    known.vector_similarity = known.vector_similarity.or(later.vector_similarity);
+}
+
+/// The same of its texts.
+pub(super) fn fill_texts(known: &mut Texts, later: &Texts) {
     for (known, later) in [
         (&mut known.title, &later.title),
         (&mut known.summary, &later.summary),
@@ -60,8 +70,6 @@ pub(super) fn fill(known: &mut Hit, later: &Hit) {
     if known.metadata.is_empty() {
         known.metadata.clone_from(&later.metadata);
     }
-    known.bm25_rank = known.bm25_rank.or(later.bm25_rank);
-    known.vector_similarity = known.vector_similarity.or(later.vector_similarity);
 }
 
 /// A document on its way: what is known of it, and what each of its places gave.
@@ -97,11 +105,12 @@ mod tests {
     use super::*;
 
     fn hit(id: &str, path: &str) -> Hit {
-        Hit {
+        let texts = Texts {
             id: id.to_owned(),
             path: path.to_owned(),
-            ..Hit::default()
-        }
+            ..Texts::default()
+        };
+        texts.into()
     }
 
     fn ids(hits: &[Hit]) -> Vec<&str> {
@@ -144,11 +153,12 @@ mod tests {
             rerank_score: Some(1.0),
             ..hit("a", "first.md")
         };
+        let mut texts = hit("a", "later.md").texts;
+        Arc::make_mut(&mut texts).title = "Title".to_owned();
         let later = Hit {
-            title: "Title".to_owned(),
             bm25_rank: Some(7),
             vector_similarity: Some(0.9),
-            ..hit("a", "later.md")
+            ..texts.into()
         };
         let fused = reciprocal_rank_fusion([[&first], [&later]], 1.0);
         let [fused] = &fused[..] else {

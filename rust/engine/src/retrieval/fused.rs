@@ -1,16 +1,17 @@
 //! Documents in the order of fusion, and the first of them with their texts.
 
 use std::cmp::Ordering;
+use std::sync::Arc;
 
 use super::explanation::{ExplainedHit, Explanation};
-use super::fuse::fill;
+use super::fuse::fill_texts;
 use super::keywords::Source;
 use super::order;
 use super::request::Fusion;
 use crate::error::Result;
-use crate::index::Hit;
 use crate::index::search::MATCHED;
 use crate::index::search_vector::NEAREST;
+use crate::index::{Hit, Texts};
 use crate::text::utf16;
 
 /// A document, known by its place in the index alone, and where its score comes from.
@@ -22,9 +23,9 @@ pub(super) struct Document<'a> {
 }
 
 /// How the texts of a row are read, which was found by what is told.
-pub(super) trait Read: Fn(i64, &'static str) -> Result<Hit> {}
+pub(super) trait Read: Fn(i64, &'static str) -> Result<Arc<Texts>> {}
 
-impl<F: Fn(i64, &'static str) -> Result<Hit>> Read for F {}
+impl<F: Fn(i64, &'static str) -> Result<Arc<Texts>>> Read for F {}
 
 impl Document<'_> {
     fn hit(self, read: &impl Read) -> Result<ExplainedHit> {
@@ -32,15 +33,15 @@ impl Document<'_> {
         let texts = match self.source {
             Source::Row(row) => read(row, explanation.keywords.map_or(NEAREST, |_| MATCHED))?,
             Source::Given(chunk) => {
-                let mut given = Hit::from(chunk.clone());
+                let mut given = Texts::from(chunk.clone());
                 if let Some(row) = self.partner {
                     let stored = read(row, NEAREST)?;
                     // Another chunk of the group counts by its nearness, not by its texts.
                     if stored.id == given.id {
-                        fill(&mut given, &stored);
+                        fill_texts(&mut given, &stored);
                     }
                 }
-                given
+                given.into()
             }
         };
         Ok(ExplainedHit {
@@ -48,7 +49,7 @@ impl Document<'_> {
                 score: explanation.score,
                 bm25_rank: explanation.keywords.map(|by| by.rank),
                 vector_similarity: explanation.meaning.map(|by| by.cosine),
-                ..texts
+                ..texts.into()
             },
             explanation,
         })
@@ -121,12 +122,12 @@ mod tests {
         clippy::unnecessary_wraps,
         reason = "as reading from an index may fail"
     )]
-    fn read(row: i64, _: &'static str) -> Result<Hit> {
-        Ok(Hit {
+    fn read(row: i64, _: &'static str) -> Result<Arc<Texts>> {
+        Ok(Arc::new(Texts {
             id: row.to_string(),
             title: format!("title of {row}"),
-            ..Hit::default()
-        })
+            ..Texts::default()
+        }))
     }
 
     fn nearest(rows: &[i64]) -> Nearest {

@@ -83,7 +83,7 @@ fn unreadable(
     mut rows: impl Iterator<Item = i64>,
     what: &str,
 ) -> Result<Option<Error>> {
-    let error = rows.find_map(|row| session.hit(row, what).err());
+    let error = rows.find_map(|row| session.texts(row, what).err());
     error.map(of_the_leg).transpose()
 }
 

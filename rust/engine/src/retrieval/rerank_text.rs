@@ -34,6 +34,7 @@ fn snippet(content: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::index::Texts;
 
     #[test]
     fn a_pair_is_never_cut() {
@@ -54,12 +55,12 @@ mod tests {
 
     #[test]
     fn white_space_alone_is_no_title() {
-        let hit = Hit {
+        let texts = Texts {
             title: "\u{FEFF}\u{A0}".to_owned(),
             summary: " s \n".to_owned(),
             content: "c".to_owned(),
-            ..Hit::default()
+            ..Texts::default()
         };
-        assert_eq!(rerank_text(&hit), "s");
+        assert_eq!(rerank_text(&texts.into()), "s");
     }
 }

@@ -140,7 +140,8 @@ fn compare(index: &Index, ranker: &Ranker, expression: &MatchExpression, limit: 
     let plan = Plan::of(expression, index.tokenizer()).unwrap();
     for filters in filters {
         let all = index.read(|connection| {
-            let ours = ranker.rank(connection, &plan, limit, &filters)?;
+            let generation = changes::generation(connection)?;
+            let ours = ranker.rank(connection, generation, &plan, limit, &filters)?;
             let fallback = rank_by_fts5(connection, &plan, expression, limit, &filters)?;
             Ok((
                 ours,

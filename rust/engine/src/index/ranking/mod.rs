@@ -203,13 +203,14 @@ impl Ranker {
     }
 
     /// The rows that match and pass the filters, best first, and how common the phrases are; None
-    /// when FTS5 must be asked.
+    /// when FTS5 must be asked. `generation` is the one that `connection` sees.
     ///
     /// Best called first in a transaction: one that began before another thread's may be of an older
     /// generation than the snapshot, and FTS5 answers.
     pub fn rank(
         &self,
         connection: &Connection,
+        generation: i64,
         plan: &Plan,
         limit: Option<usize>,
         filters: &Filters,
@@ -217,7 +218,7 @@ impl Ranker {
         if plan.only_fts5 {
             return Ok(None);
         }
-        let Some(snapshot) = self.snapshot(connection)? else {
+        let Some(snapshot) = self.snapshot(connection, generation)? else {
             return Ok(None);
         };
         let found = snapshot.find(plan);
@@ -234,12 +235,15 @@ impl Ranker {
     }
 
     /// The snapshot of the generation that the connection sees; None when there is none yet.
-    fn snapshot(&self, connection: &Connection) -> rusqlite::Result<Option<Arc<Snapshot>>> {
+    fn snapshot(
+        &self,
+        connection: &Connection,
+        generation: i64,
+    ) -> rusqlite::Result<Option<Arc<Snapshot>>> {
         if self.ranking == Ranking::Fts5 {
             return Ok(None);
         }
         let mut state = self.shared.state();
-        let generation = changes::generation(connection)?;
         if let Some(snapshot) = state.snapshot.take() {
             // A transaction that began before another thread's has no use for what that one made.
             let older = generation < snapshot.generation;

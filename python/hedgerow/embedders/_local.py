@@ -1,0 +1,80 @@
+"""What the embedders with a model in this process have in common: all but how it is called."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from threading import Lock
+from typing import TYPE_CHECKING, Any
+
+from hedgerow._checks import checked_texts
+
+from ._rows import bad_answer, places_with_words
+
+if TYPE_CHECKING:
+    from numpy import float32
+    from numpy.typing import NDArray
+
+
+class LocalEmbedder(ABC):
+    """An `Embedder` over a model in this process. Threads may share it; they take turns."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self._turn = Lock()
+
+    @abstractmethod
+    def _encode(self, texts: list[str]) -> Any:
+        """What the model answers: an array of one row for each text, unchecked."""
+
+    def embed(self, texts: Sequence[str]) -> NDArray[float32] | list[Any]:
+        """One row for each text: an array, or a list where texts without a vector have an empty row.
+
+        Blank texts have none. Raises HedgerowError when the model gives something else than one
+        finite vector for each text, InvalidInputError for a text with half of a surrogate pair.
+        """
+        local = _Texts(texts, f"the model {self.name}")
+        if not local.to_embed:
+            return local.none()
+        with self._turn:  # a tokenizer cannot be used by two threads at once
+            answered = self._encode(local.to_embed)
+        return local.rows(answered)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.name!r})"
+
+
+class _Texts:
+    """Texts for a model, which batches them itself and answers with an array."""
+
+    def __init__(self, texts: Sequence[str], source: str) -> None:
+        self._count = len(checked := checked_texts(texts))
+        self._source = source
+        self._places = places_with_words(checked)
+        self.to_embed = [checked[place] for place in self._places]
+
+    def none(self) -> list[Any]:
+        """The rows where no text has anything to embed."""
+        return [()] * self._count
+
+    def rows(self, answered: Any) -> NDArray[float32] | list[Any]:
+        """The checked array, or a list of its rows where some texts have no vector."""
+        import numpy as np  # noqa: PLC0415 - comes with the libraries, hedgerow itself has no use for it
+
+        vectors = np.asarray(answered, dtype=np.float32)
+        if vectors.ndim != 2 or len(vectors) != len(self._places):  # noqa: PLR2004 - a matrix
+            shape = "x".join(map(str, vectors.shape))
+            texts = len(self._places)
+            raise bad_answer(self._source, f"with an array of {shape} for {texts} texts")
+        finite = np.isfinite(vectors).all(axis=1)
+        if not finite.all():
+            place = self._places[int(finite.argmin())]
+            raise bad_answer(self._source, f"with a number that is not finite for texts[{place}]")
+        has_direction: Any = vectors.any(axis=1)
+        if len(vectors) == self._count and has_direction.all():
+            return vectors
+        rows = self.none()
+        for place, row, usable in zip(self._places, vectors, has_direction, strict=True):
+            if usable:
+                rows[place] = row
+        return rows

@@ -1,0 +1,268 @@
+//! What chunks say, kept in memory for the next search that finds them: reading it from the file is
+//! most of the time of a search.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use hashlink::LruCache;
+use rusqlite::{Connection, Row};
+use serde_json::{Map, Value};
+
+use super::changes;
+use super::chunk::{Chunk, json};
+
+/// The most memory that a handle keeps texts in.
+const MOST_BYTES: usize = 16 << 20;
+/// Larger texts are read each time, since one of them would put out many others.
+const LARGEST: usize = MOST_BYTES / 16;
+/// About what a chunk takes beside its texts.
+const CHUNK_BYTES: usize = 256;
+/// About how many times the size of its JSON metadata takes.
+const METADATA_FACTOR: usize = 4;
+
+/// What hits of a chunk share.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Texts {
+    /// The chunk's id.
+    pub id: String,
+    /// The chunk's path.
+    pub path: String,
+    /// The chunk's title.
+    pub title: String,
+    /// The chunk's summary.
+    pub summary: String,
+    /// The chunk's content.
+    pub content: String,
+    /// The chunk's metadata.
+    pub metadata: Map<String, Value>,
+}
+
+impl From<Chunk> for Texts {
+    fn from(chunk: Chunk) -> Self {
+        Self {
+            id: chunk.id,
+            path: chunk.path,
+            title: chunk.title,
+            summary: chunk.summary,
+            content: chunk.content,
+            metadata: chunk.metadata,
+        }
+    }
+}
+
+impl From<Texts> for Chunk {
+    fn from(texts: Texts) -> Self {
+        Self {
+            id: texts.id,
+            path: texts.path,
+            title: texts.title,
+            summary: texts.summary,
+            content: texts.content,
+            metadata: texts.metadata,
+            ..Self::default()
+        }
+    }
+}
+
+/// Asks for what [`Texts::from_row`] reads of a row.
+pub(super) const OF_ROW: &str =
+    "SELECT id, path, title, summary, content, metadata FROM knowledge_chunks WHERE row = ?";
+
+impl Texts {
+    /// The texts of a row, and about how many bytes of memory they take.
+    pub(super) fn from_row(row: &Row<'_>) -> rusqlite::Result<(Self, usize)> {
+        let texts = Self {
+            id: row.get(0)?,
+            path: row.get(1)?,
+            title: row.get(2)?,
+            summary: row.get(3)?,
+            content: row.get(4)?,
+            metadata: json(row, 5)?,
+        };
+        let metadata = row.get_ref(5)?.as_bytes()?.len() * METADATA_FACTOR;
+        let Self {
+            id,
+            path,
+            title,
+            summary,
+            content,
+            ..
+        } = &texts;
+        let lengths = [id, path, title, summary, content].map(String::len);
+        let bytes = CHUNK_BYTES + lengths.iter().sum::<usize>() + metadata;
+        Ok((texts, bytes))
+    }
+}
+
+/// The texts of one generation of an index that were read last, by their rows.
+pub(super) struct KeptTexts(Mutex<Kept>);
+
+struct Kept {
+    generation: i64,
+    /// With about how many bytes of memory each takes; the one that was used last at the end.
+    texts: LruCache<i64, (Arc<Texts>, usize)>,
+    bytes: usize,
+}
+
+impl Default for KeptTexts {
+    fn default() -> Self {
+        Self(Mutex::new(Kept {
+            generation: 0,
+            texts: LruCache::new_unbounded(),
+            bytes: 0,
+        }))
+    }
+}
+
+impl KeptTexts {
+    /// Let go of what changed until the generation that `connection` sees.
+    pub fn follow(&self, connection: &Connection, generation: i64) -> rusqlite::Result<()> {
+        let mut kept = self.lock();
+        if kept.generation >= generation {
+            return Ok(());
+        }
+        match changes::since(connection, kept.generation)? {
+            Some(rows) => rows.into_iter().for_each(|row| kept.forget(row)),
+            None => kept.clear(),
+        }
+        kept.generation = generation;
+        Ok(())
+    }
+
+    /// The texts of a row as of a generation.
+    pub fn get(&self, generation: i64, row: i64) -> Option<Arc<Texts>> {
+        let mut kept = self.lock();
+        if kept.generation != generation {
+            return None;
+        }
+        let (texts, _) = kept.texts.get(&row)?;
+        Some(Arc::clone(texts))
+    }
+
+    /// Keep the texts of a row as of a generation, in the place of what was not used for longest.
+    pub fn keep(&self, generation: i64, row: i64, texts: &Arc<Texts>, bytes: usize) {
+        let mut kept = self.lock();
+        if kept.generation != generation || bytes > LARGEST {
+            return;
+        }
+        kept.forget(row);
+        kept.texts.insert(row, (Arc::clone(texts), bytes));
+        kept.bytes += bytes;
+        while kept.bytes > MOST_BYTES
+            && let Some((_, (_, bytes))) = kept.texts.remove_lru()
+        {
+            kept.bytes -= bytes;
+        }
+    }
+
+    /// Let go of all.
+    pub fn clear(&self) {
+        self.lock().clear();
+    }
+
+    /// About how many bytes of memory they take.
+    pub fn bytes(&self) -> usize {
+        self.lock().bytes
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Kept> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Kept {
+    fn forget(&mut self, row: i64) {
+        if let Some((_, bytes)) = self.texts.remove(&row) {
+            self.bytes -= bytes;
+        }
+    }
+
+    fn clear(&mut self) {
+        self.texts.clear();
+        self.bytes = 0;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Filters, Index};
+    use super::*;
+    use crate::query::{MatchOptions, parse};
+    use crate::text::tokenizer::TokenizerKind;
+
+    fn chunk(id: &str, content: &str) -> Chunk {
+        Chunk {
+            id: id.to_owned(),
+            content: format!("oak {content}"),
+            ..Chunk::default()
+        }
+    }
+
+    fn contents(index: &Index) -> Vec<String> {
+        let query = parse("oak").unwrap();
+        let hits = index.search_bm25(&query, 99, &Filters::default(), &MatchOptions::default());
+        let mut contents: Vec<String> = (hits.unwrap().into_iter())
+            .map(|hit| hit.content.clone())
+            .collect();
+        contents.sort_unstable();
+        contents
+    }
+
+    #[test]
+    fn they_follow_every_change() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("index.db");
+        let open = || Index::open(&path, TokenizerKind::Porter, false).unwrap();
+        let (index, other) = (open(), open());
+        other
+            .upsert(&[&chunk("a", "a"), &chunk("b", "b"), &chunk("c", "c")])
+            .unwrap();
+        assert_eq!(contents(&index), ["oak a", "oak b", "oak c"]);
+        let bytes = index.text_bytes();
+        assert!(bytes > 0);
+        other.upsert(&[&chunk("b", "changed")]).unwrap();
+        other.delete(&["a"]).unwrap();
+        index.upsert(&[&chunk("d", "of the row of a")]).unwrap();
+        let expected = ["oak c", "oak changed", "oak of the row of a"];
+        assert_eq!(contents(&index), expected);
+        assert_eq!(contents(&other), expected);
+        // More than the list of changes holds.
+        let many: Vec<Chunk> = (0..600).map(|n| chunk("c", &n.to_string())).collect();
+        for one in &many {
+            other.upsert(&[one]).unwrap();
+        }
+        assert_eq!(contents(&index), ["oak 599", expected[1], expected[2]]);
+        index.close().unwrap();
+        assert_eq!(index.text_bytes(), 0);
+    }
+
+    #[test]
+    fn a_generation_has_its_own_and_no_other() {
+        let kept = KeptTexts::default();
+        let texts = Arc::new(Texts::default());
+        kept.keep(1, 7, &texts, 10);
+        assert_eq!((kept.get(1, 7), kept.bytes()), (None, 0), "of a later one");
+        kept.keep(0, 7, &texts, 10);
+        assert_eq!(kept.get(0, 7), Some(texts));
+        assert_eq!(kept.get(1, 7), None);
+    }
+
+    #[test]
+    fn what_was_not_used_for_longest_goes_first() {
+        let kept = KeptTexts::default();
+        let texts = Arc::new(Texts::default());
+        let rows = i64::try_from(MOST_BYTES / LARGEST).unwrap();
+        for row in 0..rows {
+            kept.keep(0, row, &texts, LARGEST);
+        }
+        assert_eq!(kept.bytes(), MOST_BYTES);
+        assert!(kept.get(0, 0).is_some());
+        kept.keep(0, rows, &texts, LARGEST + 1);
+        kept.keep(0, rows, &texts, 1);
+        let gone: Vec<i64> = (0..=rows)
+            .filter(|row| kept.get(0, *row).is_none())
+            .collect();
+        assert_eq!(gone, [1]);
+        kept.keep(0, 2, &texts, 5);
+        assert_eq!(kept.bytes(), MOST_BYTES - 2 * LARGEST + 6);
+    }
+}

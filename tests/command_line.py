@@ -1,0 +1,43 @@
+"""The `hedgerow` command, called in this process as a shell would call it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from click.testing import CliRunner, Result
+
+from hedgerow.cli import cli
+
+
+def run(*args: str, stdin: bytes = b"", env: Mapping[str, str] | None = None) -> Result:
+    """Call it, however it ends; only an exception that it did not tell of is raised."""
+    result = CliRunner().invoke(cli, list(args), input=stdin, env=env)
+    assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
+    return result
+
+
+def ok(*args: str, stdin: bytes = b"") -> str:
+    """What it prints, with exit code 0 and nothing to complain of."""
+    result = run(*args, stdin=stdin)
+    assert (result.exit_code, result.stderr) == (0, ""), result.stderr
+    return result.stdout
+
+
+def as_json(*args: str, stdin: bytes = b"") -> Any:
+    """What it prints with --json."""
+    return json.loads(ok(*args, "--json", stdin=stdin))
+
+
+def failed(exit_code: int, *args: str, stdin: bytes = b"") -> str:
+    """What it says on standard error, with nothing on standard output."""
+    result = run(*args, stdin=stdin)
+    assert (result.exit_code, result.stdout) == (exit_code, ""), result.output
+    assert "Traceback" not in result.stderr
+    return result.stderr
+
+
+def failed_as_json(exit_code: int, *args: str) -> Any:
+    """The error that it tells of with --json."""
+    return json.loads(failed(exit_code, *args, "--json"))["error"]

@@ -1,0 +1,51 @@
+"""Chunks for tests of an index, and what more than one of them does with a file or with hits."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import hedgerow as hr
+
+# Every field has a value, and metadata one of each kind.
+FULL = hr.Chunk(
+    "hedgehog-1",
+    "notes/hedgehog.md",
+    "Hedgehogs sleep in winter.",
+    title="The hedgehog",
+    summary="On hibernation",
+    tags=("garden animals", "winter"),
+    metadata={
+        "big": 2**64 - 1,
+        "low": -(2**63),
+        "third": 0.1 + 0.2,
+        "whole": 1.0,
+        "none": None,
+        "yes": True,
+        "list": [1, [2, {"deep": "é"}]],
+        "nul": "a\0b",
+    },
+    ordinal=3,
+)
+
+
+def chunk(name: str, content: str = "", **fields: Any) -> hr.Chunk:
+    return hr.Chunk(name, fields.pop("path", f"notes/{name}.md"), content, **fields)
+
+
+def embedded(name: str, embedding: Any = None, path: str = "p", **fields: Any) -> hr.Chunk:
+    """A chunk with a vector, or still without one."""
+    fields.setdefault("content", f"the text of {name}")
+    return hr.Chunk(name, path, embedding=embedding, **fields)
+
+
+def ids(hits: list[hr.Hit]) -> list[str]:
+    return [hit.id for hit in hits]
+
+
+def run_sql(path: Path, sql: str) -> None:
+    """Change a file behind our back: in a process of its own, with the index closed."""
+    program = "import sqlite3, sys; sqlite3.connect(sys.argv[1]).executescript(sys.argv[2])"
+    subprocess.run([sys.executable, "-c", program, str(path), sql], check=True)

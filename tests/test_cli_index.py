@@ -1,0 +1,84 @@
+"""`hedgerow index`: what it counts, and what it says of files it leaves out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from command_line import as_json, ok, run
+
+pytestmark = pytest.mark.usefixtures("in_examples")
+
+
+def test_reports_counts_as_json() -> None:
+    report = as_json("index", "notes", "--db", "fresh.db")
+    assert report.pop("seconds") >= 0
+    chunks = report["chunks"]
+    assert report == {
+        "db": "fresh.db",
+        "files": 35,
+        "removed_files": 0,
+        "ignored": 0,
+        "chunks": chunks,
+        "added": chunks,
+        "changed": 0,
+        "unchanged": 0,
+        "removed": 0,
+        "skipped": [],
+    }
+    assert chunks > 60
+
+
+def test_names_what_was_left_out_and_goes_on(tmp_path: Path) -> None:
+    db = tmp_path / "x.db"
+    folder = tmp_path / "files"
+    folder.mkdir()
+    (folder / "good.md").write_text("# Good\n\ntext\n")
+    (folder / "bad.md").write_bytes(b"\xff\xff")
+    (folder / "empty.txt").write_text("")
+    (folder / "lines.jsonl").write_text('{"content": "x"}\n' + "{\n" * 5)
+    (folder / "picture.png").write_bytes(b"")
+    args = ["index", str(folder), "--db", str(db)]
+    result = run(*args)
+    assert result.exit_code == 0
+    assert "2 chunks added" in result.stdout
+    assert "Passed by 1 file of other kinds." in result.stdout
+    assert f"{folder.as_posix()}/bad.md: the file is not UTF-8" in result.stderr
+    assert "empty.txt: the file is empty" in result.stderr
+    assert "lines.jsonl:2: not JSON" in result.stderr
+    assert "and 2 more; --json names them all" in result.stderr
+    assert len(as_json(*args)["skipped"]) == 7
+    strict = run(*args, "--strict")
+    assert strict.exit_code == 1
+    assert "lines.jsonl:2" in strict.stderr
+
+
+def test_nothing_to_read_and_nothing_readable_differ(tmp_path: Path) -> None:
+    (tmp_path / "none").mkdir()
+    db = str(tmp_path / "x.db")
+    assert ok("index", str(tmp_path / "none"), "--db", db).startswith("Nothing to index:")
+    (tmp_path / "none" / "bad.md").write_bytes(b"\xff\xff")
+    result = run("index", str(tmp_path / "none"), "--db", db)
+    assert result.exit_code == 1
+    assert "bad.md: the file is not UTF-8" in result.stderr
+    (tmp_path / "none" / "bad.md").unlink()
+    (tmp_path / "none" / "bad.jsonl").write_text("{\n")
+    assert run("index", str(tmp_path / "none"), "--db", db).exit_code == 1
+
+
+def test_says_what_was_removed(tmp_path: Path) -> None:
+    (tmp_path / "a.md").write_text("x")
+    args = ["index", str(tmp_path), "--db", str(tmp_path / "x.db")]
+    ok(*args)
+    (tmp_path / "a.md").unlink()
+    assert "Removed 1 chunk that no file holds (1 file gone)." in ok(*args)
+
+
+def test_a_note_cannot_write_to_the_terminal(tmp_path: Path) -> None:
+    (tmp_path / "a.md").write_text("# T\x1b[31m\n\nred \x1b]0;title\x07 text \u202e\n")
+    db = str(tmp_path / "x.db")
+    ok("index", str(tmp_path), "--db", db)
+    text = ok("search", "red", "--db", db, "--explain")
+    assert not set("\x1b\x07\u202e") & set(text)
+    assert "red �]0;title� text" in text

@@ -1,0 +1,140 @@
+"""`hedgerow search` on the examples: what it prints, its filters, and how it explains itself."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from command_line import as_json, failed, ok
+
+pytestmark = pytest.mark.usefixtures("in_examples")
+
+
+def test_shows_rank_score_place_title_and_snippet() -> None:
+    lines = ok("search", "winter AND feeding", "--db", "notes.db").splitlines()
+    assert lines[0].startswith("1. notes/garden/hedgehogs.md:7  ")
+    assert lines[1] == "   Hedgehogs in the garden > Winter feeding"
+    assert lines[2].startswith("   Do not stop feeding in October.")
+    assert lines[-1] == "2 results."
+
+
+def test_query_is_the_same_as_text() -> None:
+    args = ("--db", "notes.db")
+    assert ok("search", "hedge", *args) == ok("search", "--query", "hedge", *args)
+
+
+def test_as_json_has_these_keys() -> None:
+    answer = as_json("search", "味噌汁", "--db", "notes.db", "--limit", "1")
+    assert list(answer) == [
+        "query", "db", "chunks", "limit", "operator", "matching", "mode", "fusion", "filters",
+        "match", "trace", "count", "results",
+    ]  # fmt: skip
+    (hit,) = answer["results"]
+    assert list(hit) == [
+        "rank", "score", "bm25_rank", "vector_similarity", "rerank_score", "id", "path", "line", "title", "summary", "tags",
+        "snippet", "content", "metadata",
+    ]  # fmt: skip
+    assert hit["path"] == "notes/recipes/miso-soup.md"
+    assert hit["line"] == hit["metadata"]["line_start"]
+    assert hit["tags"] == ["料理", "和食"]
+    assert Path(hit["metadata"]["source_file"]).is_file()
+
+
+def test_json_is_not_escaped_and_alone_on_stdout() -> None:
+    text = ok("search", "味噌汁", "--db", "notes.db", "--json")
+    assert "味噌" in text
+    assert text.startswith("{\n") and text.endswith("}\n")  # noqa: PT018
+
+
+def test_limit_is_said_when_reached() -> None:
+    text = ok("search", "hedge", "--db", "notes.db", "--limit", "2")
+    assert "2 results, the limit: --limit 4 may show more." in text
+
+
+@pytest.mark.parametrize(
+    ("filters", "paths"),
+    [
+        (["path=notes/recipes/sloe-gin.md"], {"notes/recipes/sloe-gin.md"}),
+        (
+            ["path=notes/people/tom.md", "path=notes/garden/slugs.md"],
+            {"notes/people/tom.md"},
+        ),
+        (["prefix=notes/people/"], {"notes/people/tom.md"}),
+        (["tag=decision"], set()),
+        (["tag=hedge", "tag=autumn"], {
+            "notes/recipes/sloe-gin.md",
+            "notes/recipes/rosehip-syrup.md",
+        }),
+        (["meta.length_m=62"], {"notes/garden/hawthorn-hedge.md"}),
+        (['meta.length_m="62"'], set()),
+        (["meta.planted=2009-11-28"], {"notes/garden/hawthorn-hedge.md"}),
+        (['meta.planted="2009-11-28"'], {"notes/garden/hawthorn-hedge.md"}),
+    ],
+)  # fmt: skip
+def test_filters(filters: list[str], paths: set[str]) -> None:
+    given = [part for one in filters for part in ("--filter", one)]
+    args = ["search", "hedge OR blackthorn OR hawthorn OR roses", "--db", "notes.db", *given]
+    assert {hit["path"] for hit in as_json(*args)["results"]} == paths
+
+
+def test_aliases_and_operators_apply() -> None:
+    args = ["search", "k8s rollout", "--db", "notes.db"]
+    answer = as_json(*args, "--alias", "k8s=kubernetes,kubectl", "--operator", "AND")
+    assert answer["match"] == '("kubernetes" OR "kubectl") AND "rollout"'
+    assert answer["count"] == 1
+
+
+def test_extended_matching_finds_short_names() -> None:
+    args = ["search", "500 g", "--db", "notes.db"]
+    assert as_json(*args, "--matching", "extended")["count"] > 0
+
+
+def test_explain_shows_every_word_both_forms_and_each_hit() -> None:
+    text = ok("search", "the k8s", "--db", "notes.db", "--alias", "k8s=kubernetes", "--explain")
+    for part in (
+        "text        the k8s\n",
+        "normalised  the k8s\n",
+        "  the  dropped             a stop word: English\n",
+        "  k8s  kept as kubernetes  k8s is an alias\n",
+        "normative   kubernetes\n",
+        'executed    "kubernetes"\n',
+        "   why: number 1 by keywords (BM25 ",
+        "  bm25  ",
+    ):
+        assert part in text
+
+
+def test_explain_as_json() -> None:
+    answer = as_json("search", "the hedge", "--db", "notes.db", "--explain")
+    explanation = answer["explanation"]
+    assert list(explanation) == ["text", "normalised", "filtered", "words", "fts", "match"]
+    assert [word["outcome"] for word in explanation["words"]] == ["dropped", "kept"]
+    assert all(hit["explanation"] for hit in answer["results"])
+
+
+def test_explain_shows_what_other_options_run() -> None:
+    args = ["search", "hedge birds", "--db", "notes.db", "--explain"]
+    assert 'executed    "hedge" AND "birds"' in ok(*args, "--operator", "AND")
+    assert "extended matching of a bare query" in ok(*args, "--matching", "extended")
+
+
+def test_no_results_says_what_was_searched_for() -> None:
+    text = ok("search", "the unicorn", "--db", "notes.db", "--filter", "tag=garden")
+    assert text.startswith("No results in notes.db (")
+    assert 'Searched for: "unicorn"\n' in text
+    assert "Only among: tag=garden\n" in text
+    assert "Dropped: the: a stop word: English\n" in text
+    assert as_json("search", "unicorn", "--db", "notes.db")["results"] == []
+
+
+@pytest.mark.parametrize("text", ["is it the", "", "!!!", '"'])
+def test_nothing_searched_is_not_nothing_found(text: str) -> None:
+    shown = ok("search", text, "--db", "notes.db")
+    assert shown.startswith("Nothing was searched for")
+    assert "Put words in quotes" in shown
+
+
+def test_searching_makes_no_file(tmp_path: Path) -> None:
+    failed(1, "search", "x", "--db", str(tmp_path / "x.db"))
+    assert list(tmp_path.iterdir()) == []

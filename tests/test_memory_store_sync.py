@@ -1,0 +1,158 @@
+"""The store of a memory root follows its files, whatever happened to either since."""
+
+from __future__ import annotations
+
+import logging
+import shutil
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import hedgerow as hr
+from hedgerow.memory import node_sync
+from memory_doubles import NOW, edges, keys, put
+
+
+class TestSync:
+    def test_only_what_changed_is_read(
+        self, root: hr.MemoryRoot, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        for name in "abc":
+            put(root.path, f"{name}.md", name)
+        keys(root)
+        time.sleep(0.15)
+        keys(root)
+        read: list[str] = []
+        real = node_sync.read_bytes
+        monkeypatch.setattr(
+            node_sync, "read_bytes", lambda source: read.append(source.path) or real(source)
+        )
+        assert len(keys(root)) == 3
+        assert read == []
+        put(root.path, "b.md", "changed")
+        put(root.path, "d.md", "new")
+        (root.path / "c.md").unlink()
+        assert keys(root) == ["a.md", "b.md", "d.md"]
+        assert read == ["b.md", "d.md"]
+
+    def test_a_store_that_is_deleted_or_damaged_is_made_again(
+        self, root: hr.MemoryRoot, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        put(root.path, "a.md", "[[b]]")
+        put(root.path, "b.md", "x")
+        assert len(edges(root)) == 1
+        shutil.rmtree(root.path / ".hedgerow")
+        assert len(edges(root)) == 1
+        root.close()
+        for file in (root.path / ".hedgerow").glob("store.db*"):
+            file.unlink()
+        (root.path / ".hedgerow" / "store.db").write_bytes(b"no database at all" * 99)
+        put(root.path, "c.md", "x")
+        with caplog.at_level(logging.WARNING, "hedgerow"):
+            assert keys(root) == ["a.md", "b.md", "c.md"]
+        assert "made anew from the files without the visits it knew of, and kept as" in caplog.text
+        kept = root.path / ".hedgerow" / "store.db.damaged"
+        assert kept.read_bytes().startswith(b"no database at all")
+        (root.path / ".hedgerow" / "nodes.json").write_text('{"version": 1, "files": {"a.md": 3}}')
+        assert len(edges(root)) == 1
+
+    def test_a_sync_that_stops_on_the_way_is_finished_by_the_next(
+        self, root: hr.MemoryRoot, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        put(root.path, "a.md", "[[b]]")
+        put(root.path, "gone.md", "x")
+        keys(root)
+        put(root.path, "b.md", "x")
+        put(root.path, "stray.md", "x")
+        (root.path / "gone.md").unlink()
+        monkeypatch.setattr(node_sync._Run, "_relink", lambda _: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            keys(root)
+        monkeypatch.undo()
+        # What was written meanwhile and has no file any more goes too.
+        (root.path / "stray.md").unlink()
+        assert keys(root) == ["a.md", "b.md"]
+        assert edges(root) == [("a.md", "b.md", "link", 0.7)]
+
+    def test_without_sync_the_store_is_read_as_it_stands(self, root: hr.MemoryRoot) -> None:
+        put(root.path, "a.md", "x")
+        with pytest.raises(hr.IndexFileError, match="has no store yet"):
+            root.query("all", sync=False)
+        keys(root)
+        put(root.path, "b.md", "x")
+        assert root.query("all", sync=False).keys == ["a.md"]
+
+    def test_visits_stay_while_files_change(self, root: hr.MemoryRoot) -> None:
+        file = put(root.path, "a.md", "x")
+        root.visit("linker", "a", NOW)
+        put(root.path, "a.md", "y")
+        assert keys(root, "visited:linker") == ["a.md"]
+        text = file.read_text()
+        file.unlink()
+        assert keys(root) == []
+        put(root.path, "a.md", text)
+        assert keys(root, "visited:linker") == ["a.md"]
+
+    @settings(max_examples=20, deadline=None)
+    @given(
+        st.lists(
+            st.dictionaries(
+                st.sampled_from(["a.md", "b.md", "d/a.md", "d/c.md"]),
+                st.sampled_from(
+                    ["[[a]]", "[[c]] [[d/a]]", "---\ntitle: b\n---\n", "# c\n[[b]]", "x"]
+                ),
+            ),
+            max_size=4,
+        )
+    )
+    def test_any_history_ends_where_a_fresh_store_begins(
+        self, tmp_path_factory: pytest.TempPathFactory, history: list[dict[str, str]]
+    ) -> None:
+        base = tmp_path_factory.mktemp("history")
+        with hr.MemoryRoot.open(base) as root:
+            for files in [*history, {"a.md": "[[c]]"}]:
+                for path in ("a.md", "b.md", "d/a.md", "d/c.md"):
+                    if path in files:
+                        put(base, path, files[path])
+                    elif (base / path).exists():
+                        (base / path).unlink()
+                lived = (keys(root), root.graph())
+        shutil.rmtree(base / ".hedgerow")
+        with hr.MemoryRoot.open(base) as root:
+            assert (keys(root), root.graph()) == lived
+
+
+WORKER = """
+import sys
+from hedgerow import MemoryRoot
+root = MemoryRoot.open(sys.argv[1])
+print("ready", flush=True)
+while True:
+    root.query("all")
+    root.close()
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
+def test_two_processes_one_of_them_killed_again_and_again(root: hr.MemoryRoot) -> None:
+    for number in range(60):
+        put(root.path, f"n{number}.md", f"[[n{number - 1}]] " + "filler " * 200)
+    for turn in range(6):
+        worker = subprocess.Popen(
+            [sys.executable, "-c", WORKER, str(root.path)], stdout=subprocess.PIPE, text=True
+        )
+        assert worker.stdout is not None
+        assert worker.stdout.readline() == "ready\n"
+        for number in range(turn, 60, 7):
+            put(root.path, f"n{number}.md", f"[[n{number - 1}]] turn {turn}")
+            keys(root)
+        worker.send_signal(signal.SIGKILL)
+        worker.communicate()
+        assert len(keys(root)) == 60
+        assert len(edges(root)) == 59
+        assert root.store().index.check() == []
