@@ -14,7 +14,7 @@ use super::search::{check_limit, without_chunk};
 use super::selection::Selection;
 use super::session::{RankedRow, Session};
 use super::settings::{self, DIMENSIONS};
-use super::similarities::{PathSimilarities, nearest_and_spread};
+use super::similarities::{PathSimilarities, nearest_and_spread, nearest_of_paths};
 use super::space::Space;
 use super::spread::Spread;
 use super::{Index, vector};
@@ -163,8 +163,7 @@ impl Search<'_> {
             .as_deref()
             .map_or(Places::All(self.matrix.len()), Places::These);
         if self.session.paths.is_some() {
-            let of_paths = |direction: &&[f32]| self.paths(direction, places);
-            return directions.iter().map(of_paths).collect();
+            return self.paths(directions, places);
         }
         let nearest = || self.nearest(directions, places);
         let found = if self.selection.statistics {
@@ -202,18 +201,31 @@ impl Search<'_> {
     }
 
     /// The best row of each path, and what score fusion asks of paths.
-    fn paths(&self, direction: &[f32], places: Places<'_>) -> rusqlite::Result<NearestRows> {
-        let similarities = PathSimilarities::new(self.session, self.matrix, direction, places)?;
-        let spread = if self.selection.statistics {
-            similarities.spread()
-        } else {
-            Spread::default()
+    fn paths(
+        &self,
+        directions: &[&[f32]],
+        places: Places<'_>,
+    ) -> rusqlite::Result<Vec<NearestRows>> {
+        let (session, matrix, limit) = (self.session, self.matrix, self.selection.limit);
+        if !self.selection.statistics {
+            let of_direction = |nearest| {
+                Ok(NearestRows {
+                    rows: self.ranked(nearest)?,
+                    ..NearestRows::none()
+                })
+            };
+            let nearest = nearest_of_paths(session, matrix, directions, places, limit)?;
+            return nearest.into_iter().map(of_direction).collect();
+        }
+        let of_direction = |direction: &&[f32]| {
+            let similarities = PathSimilarities::new(session, matrix, direction, places)?;
+            Ok(NearestRows {
+                rows: self.ranked(similarities.nearest(limit))?,
+                spread: similarities.spread(),
+                cosines: Cosines::OfPaths(similarities.of_paths),
+            })
         };
-        Ok(NearestRows {
-            rows: self.ranked(similarities.nearest(self.selection.limit))?,
-            spread,
-            cosines: Cosines::OfPaths(similarities.of_paths),
-        })
+        directions.iter().map(of_direction).collect()
     }
 
     /// The places of the vectors that pass the filters; None where all do.

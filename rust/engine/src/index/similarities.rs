@@ -1,5 +1,7 @@
-//! The similarities of all that is searched, not only of the best: what grouping compares and
-//! score fusion measures by.
+//! What grouping and score fusion compare: the best chunk of each path, and the similarities of all
+//! that is searched.
+
+use std::collections::BTreeMap;
 
 use super::best::{Best, Scored, best};
 use super::kernels::Places;
@@ -9,6 +11,9 @@ use super::search::without_chunk;
 use super::search_vector::NEAREST;
 use super::session::Session;
 use super::spread::{Spread, Sums, sample};
+
+/// How many times as many chunks are asked for when those that came are of too few paths.
+const MORE_CHUNKS: usize = 4;
 
 /// For each direction the nearest of these vectors, and how similar all are. `nearest` finds them
 /// where it is not known by the way.
@@ -43,6 +48,57 @@ pub(super) fn nearest_and_spread(
     nearest().into_iter().zip(spreads).collect()
 }
 
+/// For each direction the chunks of the nearest `limit` paths, and of all that are as near as the
+/// last of them, that are as near as their path: as near as its nearest chunk.
+///
+/// The nearest chunks are asked for, and more of them where they are of too few paths.
+pub(super) fn nearest_of_paths(
+    session: &Session<'_>,
+    matrix: &Matrix,
+    directions: &[&[f32]],
+    places: Places<'_>,
+    limit: usize,
+) -> rusqlite::Result<Vec<Vec<Scored>>> {
+    let of_direction = |(direction, mut nearest): (&&[f32], Vec<Scored>)| {
+        let mut chunks = limit;
+        loop {
+            let numbers = numbers(session, matrix, &nearest)?;
+            let mut of_paths: BTreeMap<usize, f32> = BTreeMap::new();
+            for ((_, similarity), number) in nearest.iter().zip(&numbers) {
+                let best = of_paths.entry(*number).or_insert(*similarity);
+                *best = best.max(*similarity);
+            }
+            if of_paths.len() >= limit || nearest.len() == places.len() {
+                let mut numbers = numbers.iter();
+                nearest.retain(|(_, similarity)| {
+                    let number = numbers.next();
+                    number.and_then(|number| of_paths.get(number)) == Some(similarity)
+                });
+                return Ok(nearest);
+            }
+            chunks = chunks.saturating_mul(MORE_CHUNKS);
+            nearest = matrix.nearest(&[direction], chunks, places).concat();
+        }
+    };
+    let nearest = matrix.nearest(directions, limit, places);
+    directions.iter().zip(nearest).map(of_direction).collect()
+}
+
+/// The number of each chunk's path.
+fn numbers(
+    session: &Session<'_>,
+    matrix: &Matrix,
+    chunks: &[Scored],
+) -> rusqlite::Result<Vec<usize>> {
+    let paths = session.paths.as_deref();
+    let number = |(place, _): &Scored| {
+        let row = matrix.row(*place);
+        let number = row.zip(paths).and_then(|(row, paths)| paths.of_row(row));
+        number.ok_or_else(|| without_chunk(NEAREST, rusqlite::Error::QueryReturnedNoRows))
+    };
+    chunks.iter().map(number).collect()
+}
+
 /// How similar each path is: as similar as the best of its chunks.
 pub(super) struct PathSimilarities {
     chunks: Vec<Scored>,
@@ -61,14 +117,8 @@ impl PathSimilarities {
     ) -> rusqlite::Result<Self> {
         let mut chunks = Vec::with_capacity(places.len());
         matrix.scan(&[direction], places, |_, scored| chunks.push(scored));
-        let paths = session.paths.as_deref();
-        let number = |(place, _): &Scored| {
-            let row = matrix.row(*place);
-            let number = row.zip(paths).and_then(|(row, paths)| paths.of_row(row));
-            number.ok_or_else(|| without_chunk(NEAREST, rusqlite::Error::QueryReturnedNoRows))
-        };
-        let numbers = chunks.iter().map(number).collect::<Result<Vec<_>, _>>()?;
-        let mut of_paths = vec![None; paths.map_or(0, Paths::len)];
+        let numbers = numbers(session, matrix, &chunks)?;
+        let mut of_paths = vec![None; session.paths.as_deref().map_or(0, Paths::len)];
         for ((_, similarity), number) in chunks.iter().zip(&numbers) {
             let best: &mut Option<f32> = &mut of_paths[*number];
             *best = Some(best.map_or(*similarity, |best| best.max(*similarity)));
@@ -105,6 +155,62 @@ impl PathSimilarities {
         match sample(known.len()) {
             None => Spread::of(known.into_iter()),
             Some(sampled) => Spread::of(sampled.map(|nth| known[nth])),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::super::filters::Filters;
+    use super::super::{Chunk, GroupBy, Index, Selection};
+    use crate::text::tokenizer::TokenizerKind;
+
+    fn chunk((number, (path, embedding)): (usize, (u8, Option<[i8; 2]>))) -> Chunk {
+        Chunk {
+            id: number.to_string(),
+            path: format!("{path}.md"),
+            content: "same".to_owned(),
+            embedding: embedding.map(|numbers| numbers.map(f32::from).to_vec()),
+            ..Chunk::default()
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
+        /// Statistics compare everything; without them the nearest chunks are asked for. Both must
+        /// find the same paths and chunks, whether a path has most of the chunks or hardly one.
+        #[test]
+        fn the_nearest_paths_are_those_of_comparing_all(
+            chunks in prop::collection::vec(
+                (0_u8..12, prop::option::weighted(0.9, [-3_i8..4, 1..3])),
+                1..150,
+            ),
+            crowd in 0_usize..150,
+            limit in 1_usize..9,
+            query in [-3_i8..4, 1..3],
+        ) {
+            let crowd = std::iter::repeat_n((99, Some(query)), crowd);
+            let chunks: Vec<Chunk> = chunks.into_iter().chain(crowd).enumerate().map(chunk).collect();
+            let index = Index::in_memory(TokenizerKind::Porter).unwrap();
+            index.upsert(&chunks.iter().collect::<Vec<_>>()).unwrap();
+            let query = query.map(f32::from);
+            let found = |filters: &Filters, statistics| {
+                let selection = Selection { limit, filters, group_by: Some(GroupBy::Path), statistics };
+                let found = index.session(true, selection.group_by, |session| {
+                    let found = session.nearest_rows(&[&query, &query], &selection)?;
+                    Ok(found.into_iter().map(|found| found.unwrap().rows).collect::<Vec<_>>())
+                });
+                found.unwrap()
+            };
+            let some = Filters {
+                paths: (0..6).map(|path| format!("{path}.md")).collect(),
+                ..Filters::default()
+            };
+            for filters in [Filters::default(), some] {
+                prop_assert_eq!(found(&filters, false), found(&filters, true));
+            }
         }
     }
 }
