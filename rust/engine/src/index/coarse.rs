@@ -2,8 +2,8 @@
 //!
 //! Reading the vectors is what a scan waits for, so a scan of a quarter of the bytes takes a quarter
 //! of the time. It loses nothing: each similarity is known within a bound, and every vector that
-//! could be among the nearest is compared in full afterwards. What the bound leaves open is mostly
-//! for the query's part, so what seems near is looked at once more with a finer query.
+//! could be among the nearest is compared in full afterwards. Half of what the bound leaves open is
+//! the rounding of the query, so what seems near is first looked at again with a finer query.
 
 use super::best::Best;
 use super::bounds::{CoarseQuery, Rounded, ZERO};
@@ -11,7 +11,8 @@ use super::kernels::{Places, code_dots, near};
 
 /// With more numbers a sum of products could leave 32 bits.
 const MOST_DIMENSIONS: usize = 60_000;
-/// How many rows are compared with every query before the next: they stay in the nearest cache.
+/// How many rows are compared with every query before the next: they stay in the nearest cache, and
+/// `near` has a bit for each.
 const ROWS_AT_ONCE: usize = 64;
 
 /// The vectors of a matrix in bytes, at the same places.
