@@ -91,7 +91,16 @@ def summary(rows: Sequence[Row], machine: Mapping[str, str]) -> str:
 
 def headline(rows: Sequence[Row]) -> list[Row]:
     """The rows of searching, of one corpus."""
-    keys = ("bm25-OR", "bm25-phrase", "bm25-AND", "vector", "vector-batch", "hybrid", "single")
+    keys = (
+        "bm25-OR",
+        "bm25-new",
+        "bm25-phrase",
+        "bm25-AND",
+        "vector",
+        "vector-batch",
+        "hybrid",
+        "single",
+    )
     sizes = sorted({row.chunks for row in rows if row.corpus.replace(",", "").isdigit()})
     size = max((size for size in sizes if size <= 100_000), default=0)
     chosen = [row for row in rows if row.chunks == size and row.key in keys]

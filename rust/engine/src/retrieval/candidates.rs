@@ -74,9 +74,9 @@ impl<'a> Candidates<'a> {
         }
     }
 
-    /// The documents fused, best first; `legs` is how many could have found them.
+    /// The documents fused; `legs` is how many could have found them.
     pub fn fuse(self, fusion: Fusion, legs: usize) -> Fused<'a> {
-        Fused::new(match fusion {
+        Fused(match fusion {
             Fusion::Rrf => self.by_place(legs),
             Fusion::Score => self.by_score(),
         })

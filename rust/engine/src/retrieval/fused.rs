@@ -56,15 +56,10 @@ impl Document<'_> {
     }
 }
 
-/// Documents, best first; equal ones in no order yet, for that is by texts.
-pub(super) struct Fused<'a>(Vec<Document<'a>>);
+/// Documents in no order yet: between equal ones it is by texts, which are read of few.
+pub(super) struct Fused<'a>(pub Vec<Document<'a>>);
 
 impl<'a> Fused<'a> {
-    pub fn new(mut documents: Vec<Document<'a>>) -> Self {
-        documents.sort_by(|left, right| before(&left.explanation, &right.explanation));
-        Self(documents)
-    }
-
     /// How many there are.
     pub fn len(&self) -> usize {
         self.0.len()
@@ -72,15 +67,7 @@ impl<'a> Fused<'a> {
 
     /// The first `wanted` hits, with their texts; none are read but of what may be among them.
     pub fn hits(self, wanted: usize, read: impl Read) -> Result<Vec<ExplainedHit>> {
-        let Some(last) = wanted.checked_sub(1) else {
-            return Ok(Vec::new());
-        };
-        let end = self.0.get(last).map_or(self.len(), |last| {
-            let not_behind =
-                |one: &Document<'_>| before(&one.explanation, &last.explanation).is_le();
-            self.0.partition_point(not_behind)
-        });
-        let hits = self.0.into_iter().take(end);
+        let hits = self.first(wanted).into_iter();
         let mut hits: Vec<ExplainedHit> = hits
             .map(|document| document.hit(&read))
             .collect::<Result<_>>()?;
@@ -91,6 +78,30 @@ impl<'a> Fused<'a> {
         });
         hits.truncate(wanted);
         Ok(hits)
+    }
+
+    /// The best documents, as many as wanted and all that are as good as the last of them.
+    fn first(self, wanted: usize) -> Vec<Document<'a>> {
+        let mut documents = self.0;
+        if wanted >= documents.len() {
+            return documents;
+        }
+        let Some(last) = wanted.checked_sub(1) else {
+            return Vec::new();
+        };
+        let order = |left: &Document<'_>, right: &Document<'_>| {
+            before(&left.explanation, &right.explanation)
+        };
+        documents.select_nth_unstable_by(last, order);
+        let mut end = wanted;
+        for place in wanted..documents.len() {
+            if order(&documents[place], &documents[last]).is_eq() {
+                documents.swap(place, end);
+                end += 1;
+            }
+        }
+        documents.truncate(end);
+        documents
     }
 }
 
