@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from hedgerow.ingest import PASSAGE_LIMIT, Skip, Source, UnreadableSourceError, read_chunks
@@ -301,6 +301,9 @@ SOURCES = st.lists(st.one_of(BLOCKS, st.text(max_size=40)), min_size=1, max_size
 
 
 @settings(max_examples=300)
+@example(["---", "\x1f", "---"], "\n")
+@example(["---", "\t", "---"], "\n")
+@example(["---", " \x85\u2028", "---"], "\n")
 @given(SOURCES, st.sampled_from(["\n", "\n\n", "\r\n"]))
 def test_no_text_is_lost_and_order_is_kept(blocks: list[str], joint: str) -> None:
     text = joint.join(blocks)
@@ -333,5 +336,6 @@ def body(data: bytes) -> str:
         return "\n".join(lines)
     block = lines[1 : closing[0]]
     is_mapping = any(line.startswith("title: value") for line in block)
-    is_blank = all(not line.strip() or line.startswith("#") for line in block)
+    # To YAML these alone are white space and line breaks here.
+    is_blank = all(not line.strip(" \x85\u2028\u2029") or line.startswith("#") for line in block)
     return "\n".join(lines[closing[0] + 1 :] if is_mapping or is_blank else lines)
