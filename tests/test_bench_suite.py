@@ -167,7 +167,7 @@ def test_turns_are_taken_by_ten():
     everything = [(name, one) for name in "ab" for one in range(25)]
     assert said[:50] == everything, "once to get warm"
     runs = [name for place, (name, _) in enumerate(said[50:]) if place % 5 == 0]
-    assert "".join(runs) == "aabbaabbab"
+    assert "".join(runs) == "aabbbbaaab"
     assert measured["a"].calls == 25
     assert timing.by_turns(calls, range(25), 0)["b"].calls == 10
 

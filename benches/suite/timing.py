@@ -42,12 +42,16 @@ def by_turns(
 ) -> dict[str, Times]:
     """Time calls on the same inputs, ten inputs each in turn, until the budget of seconds is spent.
 
+    Every other round goes backwards, so that nobody always comes after the same, who may leave the
+    processor's caches full of something else.
+
     The inputs are gone through at most once, and their first ten by everybody in any case. With
     `repeat` a call is timed as one of so many, for calls too short for the clock. Before, and not
     timed, everybody is asked the same, or what `warm` says, so that what they read from files is in
     memory: a machine may have put it out while the others were made.
     """
     taken: dict[str, list[float]] = {name: [] for name in calls}
+    turns = list(calls.items())
     for call in calls.values():
         _warm(call, inputs if warm is None else warm, budget)
     with _without_collector():
@@ -55,7 +59,7 @@ def by_turns(
         for first in range(0, len(inputs), _BLOCK):
             if first and perf_counter() - start > budget:
                 break
-            for name, call in calls.items():
+            for name, call in turns if first // _BLOCK % 2 == 0 else reversed(turns):
                 for one in inputs[first : first + _BLOCK]:
                     began = perf_counter()
                     for _ in range(repeat):

@@ -21,7 +21,7 @@ from .results import Response
 _log = logging.getLogger("hedgerow")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Request:
     """What is asked for: queries, each with the date it was asked on, and what they share."""
 

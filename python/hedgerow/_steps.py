@@ -17,7 +17,8 @@ from ._engine import Stop
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True)
+# Not frozen, like the request of a search: made for each, and that would take three times as long.
+@dataclass(slots=True)
 class Call:
     """A function to call with these arguments; `stop` ends it early, where it can be ended."""
 

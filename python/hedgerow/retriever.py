@@ -96,6 +96,11 @@ class Retriever:
             trigram_chunks = tuple(trigram_chunks)
         searcher = Searcher(index, aliases, trigram_chunks, matching, fusion, default_operator)
         self._stages = Stages(index, searcher, embedder, reranker)
+        functions = {
+            "embedder": getattr(embedder, "embed", None),
+            "reranker": getattr(reranker, "rerank", None),
+        }
+        self._asynchronous = [n for n, f in functions.items() if inspect.iscoroutinefunction(f)]
         self._arguments = {
             "embedder": embedder,
             "reranker": reranker,
@@ -345,15 +350,12 @@ class Retriever:
 
     def _needs_plain(self, method: str) -> None:
         """Refuse an object with `async` methods where nothing can await them."""
-        for name, function in [
-            ("embedder", getattr(self.embedder, "embed", None)),
-            ("reranker", getattr(self.reranker, "rerank", None)),
-        ]:
-            if inspect.iscoroutinefunction(function):
-                raise InvalidInputError(
-                    f"the {name} is asynchronous; await a{method}(...) instead of {method}(...)",
-                    code="incompatible_options",
-                )
+        if self._asynchronous:
+            raise InvalidInputError(
+                f"the {self._asynchronous[0]} is asynchronous; "
+                f"await a{method}(...) instead of {method}(...)",
+                code="incompatible_options",
+            )
 
     def __repr__(self) -> str:
         given = [f"{key}={value!r}" for key, value in self._arguments.items() if value is not None]

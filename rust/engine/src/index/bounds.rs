@@ -1,6 +1,6 @@
 //! Between what bounds a similarity lies that is computed from whole steps instead of numbers.
 
-use super::kernels::{CODES_AT_ONCE, Scale};
+use super::kernels::{CODES_AT_ONCE, Scale, dot};
 
 /// What stands for zero in a row's codes, so that they are unsigned.
 pub(super) const ZERO: u8 = 128;
@@ -22,25 +22,23 @@ impl Rounded {
     pub fn new(vector: &[f32]) -> Self {
         let largest = vector.iter().fold(0.0_f32, |most, x| most.max(x.abs()));
         let step = (largest / LARGEST).max(f32::MIN_POSITIVE);
-        #[allow(
-            clippy::cast_possible_truncation,
-            reason = "at most 127 steps either way"
-        )]
-        let mut codes: Vec<i8> = vector.iter().map(|x| (x / step).round() as i8).collect();
+        let steps = 1.0 / step;
+        let mut codes: Vec<i8> = vector.iter().map(|x| nearest_code(x * steps)).collect();
         codes.resize(vector.len().next_multiple_of(CODES_AT_ONCE), 0);
         let mut rounded = Self {
             codes,
             step,
             error: 0.0,
         };
-        rounded.error = length(rounded.left_out(vector));
+        rounded.error = length(&rounded.left_out(vector));
         rounded
     }
 
     /// What the codes leave out of the vector.
-    fn left_out(&self, vector: &[f32]) -> impl Iterator<Item = f32> {
+    fn left_out(&self, vector: &[f32]) -> Vec<f32> {
         let numbers = vector.iter().zip(&self.codes);
-        numbers.map(|(x, code)| x - f32::from(*code) * self.step)
+        let left_out = numbers.map(|(x, code)| x - f32::from(*code) * self.step);
+        left_out.collect()
     }
 
     /// What the zeros of a row's codes add to its sum of products with these.
@@ -50,8 +48,21 @@ impl Rounded {
     }
 }
 
-fn length(numbers: impl Iterator<Item = f32>) -> f32 {
-    numbers.map(|x| x.powi(2)).sum::<f32>().sqrt()
+/// The whole number nearest to one that is at most 127, or hardly more, either way.
+fn nearest_code(number: f32) -> i8 {
+    // From here on a float has no digits after the point, so it rounds what is added. `round` would
+    // be a call for each number on processors without an instruction for it.
+    const WHOLE: f32 = 12_582_912.0;
+    #[allow(
+        clippy::cast_possible_truncation,
+        reason = "whole, and at most 127 either way"
+    )]
+    let code = ((number + WHOLE) - WHOLE) as i8;
+    code
+}
+
+fn length(vector: &[f32]) -> f32 {
+    dot(vector, vector).sqrt()
 }
 
 /// A query in steps, and what all its comparisons have in common.
@@ -71,7 +82,7 @@ pub(super) struct CoarseQuery {
 impl CoarseQuery {
     pub fn new(query: &[f32]) -> Self {
         let rounded = Rounded::new(query);
-        let finer = Rounded::new(&rounded.left_out(query).collect::<Vec<_>>());
+        let finer = Rounded::new(&rounded.left_out(query));
         #[allow(clippy::cast_precision_loss, reason = "few dimensions")]
         let rounding = ROUNDING * query.len() as f32;
         Self {
@@ -80,7 +91,7 @@ impl CoarseQuery {
                 step: rounded.step,
                 off: rounded.error + rounding,
                 // The codes can be longer than the query, but by no more than they are off.
-                length: length(query.iter().copied()) + rounded.error,
+                length: length(query) + rounded.error,
             },
             codes: rounded.codes,
             zeros: finer.zeros(),
@@ -117,5 +128,31 @@ impl Bound {
 
     pub fn highest(self) -> f32 {
         (self.middle + self.off).max(-1.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn codes_are_the_nearest_whole_numbers() {
+        for code in -127..=127_i8 {
+            for off in [-0.499_f32, -0.25, 0.0, 0.25, 0.499] {
+                assert_eq!(nearest_code(f32::from(code) + off), code, "{code} {off}");
+            }
+        }
+        assert_eq!(
+            [nearest_code(127.000_02), nearest_code(-127.000_02)],
+            [127, -127]
+        );
+    }
+
+    #[test]
+    fn the_smallest_vectors_have_codes_too() {
+        for x in [f32::MIN_POSITIVE, 1e-45, 0.0] {
+            let rounded = Rounded::new(&[x, -x, 0.0]);
+            assert!(rounded.error <= 2.0 * f32::MIN_POSITIVE, "{x}");
+        }
     }
 }

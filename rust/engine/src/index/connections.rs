@@ -1,5 +1,6 @@
 //! Work on the connections of a handle: reading side by side, writing by turns.
 
+use std::ops::Deref;
 use std::process;
 use std::sync::PoisonError;
 use std::time::Duration;
@@ -28,6 +29,41 @@ impl From<Error> for Failure {
     }
 }
 
+/// A transaction for reading, rolled back when dropped, which is as good as a commit.
+///
+/// Its statements are kept ready: to prepare them each time would be a good part of a small search.
+pub(super) struct ReadTransaction<'c>(&'c Connection);
+
+impl<'c> ReadTransaction<'c> {
+    pub fn begin(connection: &'c Connection) -> rusqlite::Result<Self> {
+        connection.prepare_cached("BEGIN")?.execute([])?;
+        Ok(Self(connection))
+    }
+
+    fn end(&self) -> rusqlite::Result<()> {
+        // SQLite may have ended it by itself, after an error.
+        if !self.0.is_autocommit() {
+            self.0.prepare_cached("ROLLBACK")?.execute([])?;
+        }
+        Ok(())
+    }
+}
+
+impl Deref for ReadTransaction<'_> {
+    type Target = Connection;
+
+    fn deref(&self) -> &Connection {
+        self.0
+    }
+}
+
+impl Drop for ReadTransaction<'_> {
+    fn drop(&mut self) {
+        // What does not end is not used again: `Pool::return_reader` sees to it.
+        let _ = self.end();
+    }
+}
+
 impl Index {
     /// Run `work` on a read connection, in one transaction: its statements see one state.
     pub(crate) fn read<T>(
@@ -35,8 +71,7 @@ impl Index {
         work: impl FnOnce(&Connection) -> rusqlite::Result<T>,
     ) -> Result<T> {
         self.on_reader(|reader| {
-            // Rolled back when dropped, which for reading is as good as a commit.
-            let transaction = Transaction::new_unchecked(reader, TransactionBehavior::Deferred)?;
+            let transaction = ReadTransaction::begin(reader)?;
             work(&transaction)
         })
     }

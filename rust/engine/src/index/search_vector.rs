@@ -117,8 +117,13 @@ impl Session<'_> {
         let Some(matrix) = self.matrix.clone().transpose()? else {
             return Ok(queries.iter().map(|_| Ok(NearestRows::none())).collect());
         };
+        let dimensions = match matrix.len() {
+            // They can be fixed before there is a vector.
+            0 => self.read(|connection| settings::get(connection, DIMENSIONS))?,
+            _ => Some(matrix.dimensions()),
+        };
         let space = Space {
-            dimensions: self.read(|connection| settings::get(connection, DIMENSIONS))?,
+            dimensions,
             embedder: None,
         };
         let direction = |query: &&[f32]| -> Result<Vec<f32>> {

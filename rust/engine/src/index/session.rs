@@ -2,8 +2,9 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior};
+use rusqlite::{Connection, OptionalExtension};
 
+use super::connections::ReadTransaction;
 use super::matrix::{self, Matrix};
 use super::paths::{self, Paths};
 use super::search::without_chunk;
@@ -49,7 +50,7 @@ impl Index {
             // Locked before the transaction begins, the vectors first: see `matrix::current`.
             let mut cached = vectors.then(|| lock(&self.matrix));
             let mut cached_paths = group_by.map(|GroupBy::Path| lock(&self.paths));
-            let transaction = Transaction::new_unchecked(reader, TransactionBehavior::Deferred)?;
+            let transaction = ReadTransaction::begin(reader)?;
             let generation = changes::generation(&transaction)?;
             let current = |cached: &mut MutexGuard<'_, _>| {
                 matrix::current(&transaction, generation, cached).map_err(|error| self.said(error))
@@ -69,7 +70,6 @@ impl Index {
                 matrix,
                 paths,
             };
-            // Rolled back when dropped, which for reading is as good as a commit.
             work(&session).map_err(Failure::from)
         })
     }

@@ -119,7 +119,7 @@ impl<'p> Lists<'p> {
         let mut window = Window {
             part: self.part,
             dampings,
-            scores: vec![0.0; WINDOW as usize],
+            scores: vec![0.0; self.part.segment.len().min(WINDOW as usize)],
             first: 0,
         };
         let mut spans = vec![(0, 0); addends.len()];
