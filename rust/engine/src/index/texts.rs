@@ -184,6 +184,10 @@ impl Kept {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::HashMap;
+
+    use proptest::prelude::*;
+
     use super::super::{Filters, Index};
     use super::*;
     use crate::query::{MatchOptions, parse};
@@ -244,6 +248,39 @@ mod tests {
         kept.keep(0, 7, &texts, 10);
         assert_eq!(kept.get(0, 7), Some(texts));
         assert_eq!(kept.get(1, 7), None);
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_kept_is_what_was_read_last_and_never_too_much(
+            steps in prop::collection::vec((0_i64..60, 0..=LARGEST, 0..6_u8), 1..400)
+        ) {
+            let kept = KeptTexts::default();
+            let mut last = HashMap::new();
+            for (row, bytes, step) in steps {
+                match step {
+                    0 => {
+                        kept.lock().forget(row);
+                        last.remove(&row);
+                    }
+                    1 | 2 => {
+                        let found = kept.get(0, row);
+                        prop_assert!(found.is_none() || found.as_ref() == last.get(&row));
+                    }
+                    _ => {
+                        let id = bytes.to_string();
+                        let texts = Arc::new(Texts { id, ..Texts::default() });
+                        kept.keep(0, row, &texts, bytes);
+                        prop_assert_eq!(kept.get(0, row), Some(Arc::clone(&texts)));
+                        last.insert(row, texts);
+                    }
+                }
+                let kept = kept.lock();
+                let bytes: usize = kept.texts.iter().map(|(_, (_, bytes))| bytes).sum();
+                prop_assert_eq!(kept.bytes, bytes);
+                prop_assert!(bytes <= MOST_BYTES);
+            }
+        }
     }
 
     #[test]
