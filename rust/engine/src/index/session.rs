@@ -21,6 +21,7 @@ use crate::error::Result;
 pub(crate) struct Session<'a> {
     pub(super) index: &'a Index,
     pub(super) connection: &'a Connection,
+    /// How many transactions made it what it is: the same number means the same state.
     pub(super) generation: i64,
     /// The vectors, or why they cannot be read; None where they were not asked for.
     pub(super) matrix: Option<Result<Arc<Matrix>>>,
