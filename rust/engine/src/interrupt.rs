@@ -6,6 +6,8 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
+use rusqlite::ffi;
+
 use crate::error::{Error, ErrorCode, Result};
 
 type Check = Rc<dyn Fn() -> bool>;
@@ -45,6 +47,15 @@ pub(crate) fn check() -> Result<()> {
     Ok(())
 }
 
+/// [`check`] among statements: fails as SQLite does when it is interrupted.
+pub(crate) fn check_reading() -> rusqlite::Result<()> {
+    if is_due() {
+        let interrupted = ffi::Error::new(ffi::SQLITE_INTERRUPT);
+        return Err(rusqlite::Error::SqliteFailure(interrupted, None));
+    }
+    Ok(())
+}
+
 /// How many steps of a long loop lie between two looks at whether somebody waits for it.
 const STRIDE: usize = 1 << 16;
 
@@ -57,12 +68,25 @@ pub(crate) struct Pace {
 impl Pace {
     /// Go on by so many steps, unless nobody waits for them.
     pub fn step(&mut self, steps: usize) -> Result<()> {
-        self.steps += steps;
-        if self.steps < STRIDE {
-            return Ok(());
+        if self.is_over(steps) { check() } else { Ok(()) }
+    }
+
+    /// The same among statements.
+    pub fn read(&mut self, steps: usize) -> rusqlite::Result<()> {
+        if self.is_over(steps) {
+            check_reading()
+        } else {
+            Ok(())
         }
-        self.steps = 0;
-        check()
+    }
+
+    fn is_over(&mut self, steps: usize) -> bool {
+        self.steps += steps;
+        let over = self.steps >= STRIDE;
+        if over {
+            self.steps = 0;
+        }
+        over
     }
 }
 

@@ -1,9 +1,11 @@
 //! The embedded index: one SQLite file (spec/index.md).
 
 mod approximate;
+pub(crate) mod background;
 mod backup;
 mod best;
 mod bounds;
+pub(crate) mod cache;
 mod catalogue;
 mod changes;
 mod check;
@@ -60,6 +62,8 @@ pub(crate) use spread::Spread;
 pub use texts::Texts;
 
 use approximate::Approximate;
+use background::Background;
+pub use background::{Level, Notice};
 use location::Location;
 use matrix::Matrix;
 use migrations::MIGRATIONS;
@@ -81,6 +85,8 @@ pub struct Index {
     pool: fork::Shared,
     /// The vectors, from their first search on. Locked by those only who use the pool already.
     matrix: Mutex<Option<Arc<Matrix>>>,
+    /// Work that no caller waits for, or that many wait for.
+    background: Background,
     /// What finds near vectors without comparing all.
     approximate: Approximate,
     /// What ranks in memory. It locks what it has likewise.
@@ -151,6 +157,7 @@ impl Index {
         let pool = Pool::new(connection, read_only, location.path().is_none());
         let pool = Arc::new(RwLock::new(Some(pool)));
         fork::register(&pool);
+        let background = Background::new(location.clone(), Arc::clone(&pool));
         let ranker = Ranker::new(ranking, tokenizer, location.clone(), Arc::clone(&pool));
         Ok(Self {
             process: process::id(),
@@ -159,6 +166,7 @@ impl Index {
             read_only,
             pool,
             matrix: Mutex::default(),
+            background,
             approximate: Approximate::new(vectors),
             ranker,
             paths: Mutex::default(),
@@ -194,6 +202,7 @@ impl Index {
     /// Close the connections once running operations are through; closing again does nothing.
     pub fn close(&self) -> Result<()> {
         self.check_process()?;
+        self.background.stop();
         self.ranker.stop();
         self.approximate.stop();
         let _gate = fork::enter();
@@ -220,6 +229,7 @@ impl Index {
 
 impl Drop for Index {
     fn drop(&mut self) {
+        self.background.stop();
         self.ranker.stop();
         self.approximate.stop();
         // Closing inherited connections could undo what the parent process is doing: keep them.

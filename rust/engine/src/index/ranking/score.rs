@@ -3,8 +3,6 @@
 use std::borrow::Cow;
 use std::iter::repeat_n;
 
-use rusqlite::ffi;
-
 use super::best::Best;
 use super::counts::{Counts, Dampings, gain};
 use super::phrase::{Holders, gallop};
@@ -18,15 +16,6 @@ const WINDOW: u32 = 4096;
 
 /// How many additions are made between two looks at whether somebody waits for them.
 const STRIDE: usize = 1 << 20;
-
-/// Fail as SQLite does when nobody waits for the result.
-fn go_on() -> rusqlite::Result<()> {
-    if interrupt::is_due() {
-        let interrupted = ffi::Error::new(ffi::SQLITE_INTERRUPT);
-        return Err(rusqlite::Error::SqliteFailure(interrupted, None));
-    }
-    Ok(())
-}
 
 /// What an expression finds in a snapshot, before it is scored.
 pub(super) struct Found<'s> {
@@ -135,7 +124,7 @@ impl<'p> Lists<'p> {
                 additions += (span.1 - span.0) * *times as usize;
                 if additions > STRIDE {
                     additions = 0;
-                    go_on()?;
+                    interrupt::check_reading()?;
                 }
             }
             for ((holders, _), span) in addends.iter().zip(&spans) {
