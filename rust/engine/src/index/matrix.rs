@@ -7,6 +7,7 @@ use std::sync::Arc;
 use rusqlite::{Connection, OptionalExtension};
 
 use super::best::{Best, Scored};
+use super::cache::Version;
 use super::changes;
 use super::coarse::{Coarse, Possible};
 use super::kernels::{Places, dots};
@@ -31,38 +32,31 @@ pub(super) struct Matrix {
 /// How many vectors are compared with every query before the next: they stay in a near cache.
 const VECTORS_AT_ONCE: usize = 64;
 
-/// The matrix of the generation that `connection` sees, from `cached` if that is the same.
-///
-/// To be called first in a transaction, with the lock on `cached` held since before it began:
-/// then no thread comes with an older generation than the one before, and none reads what
-/// another is reading already.
-pub(super) fn current(
-    connection: &Connection,
-    generation: i64,
-    cached: &mut Option<Arc<Matrix>>,
-) -> rusqlite::Result<Arc<Matrix>> {
-    // Taken out, since it is not whole when reading fails on the way.
-    let matrix = match cached.take() {
-        Some(matrix) if matrix.generation == generation => matrix,
-        older => read(connection, generation, older)?,
-    };
-    *cached = Some(Arc::clone(&matrix));
-    Ok(matrix)
-}
+impl Version for Matrix {
+    type Source = ();
+    const NAME: &'static str = "vectors";
 
-fn read(
-    connection: &Connection,
-    generation: i64,
-    older: Option<Arc<Matrix>>,
-) -> rusqlite::Result<Arc<Matrix>> {
-    if let Some(mut matrix) = older
-        && let Some(rows) = matrix.changed(connection)?
-    {
-        // Copied when a search still uses the older one.
-        Arc::make_mut(&mut matrix).refresh(connection, generation, &rows)?;
-        return Ok(matrix);
+    fn generation(&self) -> i64 {
+        self.generation
     }
-    Matrix::load(connection, generation).map(Arc::new)
+
+    fn load((): &(), connection: &Connection) -> rusqlite::Result<Self> {
+        Self::load(connection, changes::generation(connection)?)
+    }
+
+    fn follow(
+        self: &Arc<Self>,
+        (): &(),
+        connection: &Connection,
+        generation: i64,
+    ) -> rusqlite::Result<Option<Self>> {
+        let Some(rows) = self.changed(connection)? else {
+            return Ok(None);
+        };
+        let mut next = Self::clone(self);
+        next.refresh(connection, generation, &rows)?;
+        Ok(Some(next))
+    }
 }
 
 impl Matrix {

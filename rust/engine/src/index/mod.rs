@@ -41,7 +41,7 @@ pub(crate) mod write;
 
 use std::path::{Path, PathBuf};
 use std::process;
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::sync::{Arc, PoisonError, RwLock};
 
 use crate::error::Result;
 use crate::text::tokenizer::TokenizerKind;
@@ -64,6 +64,7 @@ pub use texts::Texts;
 use approximate::Approximate;
 use background::Background;
 pub use background::{Level, Notice};
+use cache::Cache;
 use location::Location;
 use matrix::Matrix;
 use migrations::MIGRATIONS;
@@ -83,19 +84,18 @@ pub struct Index {
     read_only: bool,
     /// None once closed. Every operation holds the lock shared, so that closing waits for it.
     pool: fork::Shared,
-    /// The vectors, from their first search on. Locked by those only who use the pool already.
-    matrix: Mutex<Option<Arc<Matrix>>>,
+    /// The vectors, from their first search on.
+    vectors: Cache<Matrix>,
     /// Work that no caller waits for, or that many wait for.
     background: Background,
     /// What finds near vectors without comparing all.
     approximate: Approximate,
     /// What ranks in memory. It locks what it has likewise.
     ranker: Ranker,
-    /// Which chunks share a path, from the first search that groups by it on. Locked likewise;
-    /// who needs both locks the vectors first.
-    paths: Mutex<Option<Arc<Paths>>>,
-    /// What the last searches found. It locks what it has likewise.
-    texts: KeptTexts,
+    /// Which chunks share a path, from the first search that groups by it on.
+    paths: Cache<Paths>,
+    /// What the last searches found.
+    texts: Cache<KeptTexts>,
 }
 
 /// How a handle searches, where there is a choice.
@@ -165,12 +165,12 @@ impl Index {
             tokenizer,
             read_only,
             pool,
-            matrix: Mutex::default(),
+            vectors: Cache::new(background.clone(), ()),
+            paths: Cache::new(background.clone(), ()),
+            texts: Cache::new(background.clone(), ()),
             background,
             approximate: Approximate::new(vectors),
             ranker,
-            paths: Mutex::default(),
-            texts: KeptTexts::default(),
         })
     }
 
@@ -212,16 +212,10 @@ impl Index {
             .unwrap_or_else(PoisonError::into_inner)
             .take();
         drop(pool);
-        self.matrix
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .take();
+        self.vectors.clear();
         self.approximate.clear();
         self.ranker.clear();
-        self.paths
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .take();
+        self.paths.clear();
         self.texts.clear();
         Ok(())
     }

@@ -5,6 +5,9 @@ use std::sync::Arc;
 
 use rusqlite::Connection;
 
+use super::cache::Version;
+use super::changes;
+
 /// The paths of one generation of an index, each with a number.
 #[derive(Debug, Default)]
 pub(super) struct Paths {
@@ -15,20 +18,21 @@ pub(super) struct Paths {
     of_rows: HashMap<i64, usize>,
 }
 
-/// The paths of the generation that `connection` sees, from `cached` if that is the same.
-///
-/// Like the vectors (`matrix.rs`): with the lock on `cached` held since before the transaction.
-pub(super) fn current(
-    connection: &Connection,
-    generation: i64,
-    cached: &mut Option<Arc<Paths>>,
-) -> rusqlite::Result<Arc<Paths>> {
-    let paths = match cached.take() {
-        Some(paths) if paths.generation == generation => paths,
-        _ => Arc::new(Paths::load(connection, generation)?),
-    };
-    *cached = Some(Arc::clone(&paths));
-    Ok(paths)
+impl Version for Paths {
+    type Source = ();
+    const NAME: &'static str = "paths";
+
+    fn generation(&self) -> i64 {
+        self.generation
+    }
+
+    fn load((): &(), connection: &Connection) -> rusqlite::Result<Self> {
+        Self::load(connection, changes::generation(connection)?)
+    }
+
+    fn follow(self: &Arc<Self>, (): &(), _: &Connection, _: i64) -> rusqlite::Result<Option<Self>> {
+        Ok(None)
+    }
 }
 
 impl Paths {
@@ -81,6 +85,7 @@ impl Paths {
 
 #[cfg(test)]
 mod tests {
+    use super::super::session::Needs;
     use super::super::{Chunk, GroupBy, Index};
     use super::*;
     use crate::text::tokenizer::TokenizerKind;
@@ -106,7 +111,11 @@ mod tests {
                     })?
                     .collect::<rusqlite::Result<Vec<_>>>()
             };
-            let grouped = index.session(false, Some(GroupBy::Path), |session| {
+            let needs = Needs {
+                group_by: Some(GroupBy::Path),
+                ..Needs::default()
+            };
+            let grouped = index.session(needs, |session| {
                 let paths = session.paths.as_deref().unwrap();
                 let numbers = session.read(rows)?.into_iter().map(|(row, path)| {
                     assert_eq!(paths.of_row(row), paths.number(&path));

@@ -102,7 +102,7 @@ impl Index {
     /// About how many bytes of memory the texts of the last hits take, which are kept for the next
     /// search that finds them.
     pub fn text_bytes(&self) -> usize {
-        self.texts.bytes()
+        self.texts.newest().map_or(0, |texts| texts.bytes())
     }
 
     /// Counts and versions, all of one moment.

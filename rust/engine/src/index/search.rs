@@ -8,7 +8,7 @@ use super::hit::Hit;
 use super::phrase_counts::PhraseCounts;
 use super::ranking::Plan;
 use super::selection::Selection;
-use super::session::{RankedRow, Session};
+use super::session::{Needs, RankedRow, Session};
 use crate::error::{Error, ErrorCode, Result};
 use crate::query::{MatchExpression, MatchOptions, Query, match_expression};
 
@@ -26,7 +26,7 @@ impl Index {
     ) -> Result<Vec<Hit>> {
         check_limit(limit)?;
         let selection = Selection::plain(limit, filters);
-        self.session(false, None, |session| {
+        self.session(Needs::default(), |session| {
             let found = session.match_rows(query, &selection, options)?;
             let hit = |(place, found): (usize, RankedRow)| {
                 Ok(Hit {

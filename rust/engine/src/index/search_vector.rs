@@ -1,7 +1,7 @@
 //! Searching by meaning: the chunks whose vectors are nearest.
 
 use std::cmp::Ordering;
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 
 use rusqlite::{Connection, params_from_iter};
 
@@ -12,7 +12,7 @@ use super::kernels::Places;
 use super::matrix::Matrix;
 use super::search::{check_limit, without_chunk};
 use super::selection::Selection;
-use super::session::{RankedRow, Session};
+use super::session::{Needs, RankedRow, Session};
 use super::settings::{self, DIMENSIONS};
 use super::similarities::{PathSimilarities, nearest_and_spread, nearest_of_paths};
 use super::space::Space;
@@ -84,7 +84,11 @@ impl Index {
         check_limit(limit)?;
         vector::check(query, "the vector", ErrorCode::InvalidVector)?;
         let selection = Selection::plain(limit, filters);
-        self.session(true, None, |session| {
+        let needs = Needs {
+            vectors: true,
+            ..Needs::default()
+        };
+        self.session(needs, |session| {
             let mut found = session.nearest_rows(&[query], &selection)?;
             let nearest = found.pop().unwrap_or_else(|| Ok(NearestRows::none()))?;
             let hit = |found: RankedRow| {
@@ -100,8 +104,8 @@ impl Index {
 
     /// How many bytes of memory the vectors take now: none before they are first searched.
     pub fn vector_bytes(&self) -> usize {
-        let cached = self.matrix.lock().unwrap_or_else(PoisonError::into_inner);
-        cached.as_ref().map_or(0, |matrix| matrix.bytes()) + self.approximate.bytes()
+        let newest = self.vectors.newest();
+        newest.map_or(0, |matrix| matrix.bytes()) + self.approximate.bytes()
     }
 }
 

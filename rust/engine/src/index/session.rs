@@ -1,17 +1,31 @@
 //! What a search reads: one state of the index, whatever is written meanwhile.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use rusqlite::{Connection, OptionalExtension};
 
+use super::cache::{At, Cache, Version};
 use super::connections::ReadTransaction;
-use super::matrix::{self, Matrix};
-use super::paths::{self, Paths};
+use super::matrix::Matrix;
+use super::paths::Paths;
 use super::search::without_chunk;
 use super::selection::GroupBy;
-use super::texts::{OF_ROW, Texts};
+use super::texts::{KeptTexts, OF_ROW, Texts};
 use super::{Failure, Index, changes};
-use crate::error::Result;
+use crate::error::{ErrorCode, Result};
+
+/// How often a search begins anew because others write faster than it can read. After that it
+/// reads what it needs in its own transaction.
+const ATTEMPTS: usize = 4;
+
+/// What a search has to have in memory.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Needs {
+    /// Whether it searches vectors.
+    pub vectors: bool,
+    /// Whether it groups what it finds.
+    pub group_by: Option<GroupBy>,
+}
 
 /// One state of the index, on one connection. Rows are numbers to look up in it, and mean nothing
 /// in another state.
@@ -27,6 +41,7 @@ pub(crate) struct Session<'a> {
     pub(super) matrix: Option<Result<Arc<Matrix>>>,
     /// Which chunks share a path, where they are grouped by it.
     pub(super) paths: Option<Arc<Paths>>,
+    texts: Arc<KeptTexts>,
 }
 
 /// A row that a search found.
@@ -40,44 +55,106 @@ pub(crate) struct RankedRow {
 }
 
 impl Index {
-    /// Let `work` search the index as it is now, its vectors too if `vectors` says so.
+    /// Let `work` search the index as it is now, with what it needs in memory.
     pub(crate) fn session<T>(
         &self,
-        vectors: bool,
-        group_by: Option<GroupBy>,
+        needs: Needs,
         work: impl FnOnce(&Session<'_>) -> Result<T>,
     ) -> Result<T> {
-        self.on_reader(|reader| {
-            // Locked before the transaction begins, the vectors first: see `matrix::current`.
-            let mut cached = vectors.then(|| lock(&self.matrix));
-            let mut cached_paths = group_by.map(|GroupBy::Path| lock(&self.paths));
-            let transaction = ReadTransaction::begin(reader)?;
-            let generation = changes::generation(&transaction)?;
-            let current = |cached: &mut MutexGuard<'_, _>| {
-                matrix::current(&transaction, generation, cached).map_err(|error| self.said(error))
-            };
-            let matrix = cached.as_mut().map(current);
-            drop(cached);
-            let paths = cached_paths
-                .as_mut()
-                .map(|cached| paths::current(&transaction, generation, cached))
-                .transpose()?;
-            drop(cached_paths);
-            self.texts.follow(&transaction, generation)?;
-            let session = Session {
-                index: self,
-                connection: &transaction,
-                generation,
-                matrix,
-                paths,
-            };
-            work(&session).map_err(Failure::from)
-        })
+        self.check_process()?;
+        let mut work = Some(work);
+        let mut seen = None;
+        for attempt in 0.. {
+            // Outside a transaction, since reading everything takes long and has one of its own.
+            let loaded = self.loaded(needs, seen)?;
+            let result = self.on_reader(|reader| {
+                let transaction = ReadTransaction::begin(reader)?;
+                let opened = self.session_at(&transaction, needs, &loaded, attempt < ATTEMPTS)?;
+                let session = match opened {
+                    Ok(session) => session,
+                    Err(generation) => {
+                        // What is needed is of another generation by now.
+                        seen = Some(generation - 1);
+                        return Ok(None);
+                    }
+                };
+                let result = work.take().map(|work| work(&session));
+                result.transpose().map_err(Failure::from)
+            })?;
+            if let Some(result) = result {
+                return Ok(result);
+            }
+        }
+        Err(self.location.damaged("its generation cannot be read"))
+    }
+
+    /// Wait until what is needed is in memory, and later than `seen`; vectors may be unreadable.
+    fn loaded(&self, needs: Needs, seen: Option<i64>) -> Result<Result<()>> {
+        if needs.group_by.is_some() {
+            self.paths.load_after(seen)?;
+        }
+        if !needs.vectors {
+            return Ok(Ok(()));
+        }
+        match self.vectors.load_after(seen) {
+            Err(error) if error.code() == ErrorCode::Interrupted => Err(error),
+            loaded => Ok(loaded),
+        }
+    }
+
+    /// The state that `connection` sees; its generation where something is not in memory for it
+    /// and `waits` says that the caller rather begins anew.
+    fn session_at<'a>(
+        &'a self,
+        connection: &'a Connection,
+        needs: Needs,
+        loaded: &Result<()>,
+        waits: bool,
+    ) -> rusqlite::Result<std::result::Result<Session<'a>, i64>> {
+        let generation = changes::generation(connection)?;
+        let matrix = match loaded {
+            _ if !needs.vectors => Some(None),
+            Err(error) => Some(Some(Err(error.clone()))),
+            Ok(()) => match current(&self.vectors, connection, generation, waits) {
+                Ok(found) => found.map(|found| Some(Ok(found))),
+                Err(error) => Some(Some(Err(self.said(error)))),
+            },
+        };
+        let paths = match needs.group_by {
+            None => Some(None),
+            Some(GroupBy::Path) => current(&self.paths, connection, generation, waits)?.map(Some),
+        };
+        let (Some(matrix), Some(paths)) = (matrix, paths) else {
+            return Ok(Err(generation));
+        };
+        let texts = match self.texts.at(connection, generation)? {
+            At::Current(texts) => texts,
+            At::Later | At::Stale => self.texts.load_here(connection)?,
+        };
+        Ok(Ok(Session {
+            index: self,
+            connection,
+            generation,
+            matrix,
+            paths,
+            texts,
+        }))
     }
 }
 
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+/// The version of a generation; None where there is none and `waits` says that the caller rather
+/// begins anew than reads everything.
+fn current<V: Version>(
+    cache: &Cache<V>,
+    connection: &Connection,
+    generation: i64,
+    waits: bool,
+) -> rusqlite::Result<Option<Arc<V>>> {
+    match cache.at(connection, generation)? {
+        At::Current(version) => Ok(Some(version)),
+        At::Later | At::Stale if waits => Ok(None),
+        At::Later | At::Stale => cache.load_here(connection).map(Some),
+    }
 }
 
 impl Session<'_> {
@@ -129,8 +206,7 @@ impl Session<'_> {
     /// To be called late and of few rows: what is not kept in memory is read from the file, which
     /// is most of the time of a search.
     pub fn texts(&self, row: i64, what: &str) -> Result<Arc<Texts>> {
-        let kept = &self.index.texts;
-        if let Some(texts) = kept.get(self.generation, row) {
+        if let Some(texts) = self.texts.get(row) {
             return Ok(texts);
         }
         let (texts, bytes) = self.read(|connection| {
@@ -140,7 +216,7 @@ impl Session<'_> {
                 .map_err(|error| without_chunk(what, error))
         })?;
         let texts = Arc::new(texts);
-        kept.keep(self.generation, row, &texts, bytes);
+        self.texts.keep(row, &texts, bytes);
         Ok(texts)
     }
 }

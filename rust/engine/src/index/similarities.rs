@@ -164,6 +164,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::super::filters::Filters;
+    use super::super::session::Needs;
     use super::super::{Chunk, GroupBy, Index, Selection};
     use crate::text::tokenizer::TokenizerKind;
 
@@ -198,7 +199,8 @@ mod tests {
             let query = query.map(f32::from);
             let found = |filters: &Filters, statistics| {
                 let selection = Selection { limit, filters, group_by: Some(GroupBy::Path), statistics };
-                let found = index.session(true, selection.group_by, |session| {
+                let needs = Needs { vectors: true, group_by: selection.group_by };
+                let found = index.session(needs, |session| {
                     let found = session.nearest_rows(&[&query, &query], &selection)?;
                     Ok(found.into_iter().map(|found| found.unwrap().rows).collect::<Vec<_>>())
                 });

@@ -7,6 +7,7 @@ use hashlink::LruCache;
 use rusqlite::{Connection, Row};
 use serde_json::{Map, Value};
 
+use super::cache::Version;
 use super::changes;
 use super::chunk::{Chunk, json};
 
@@ -93,8 +94,12 @@ impl Texts {
     }
 }
 
-/// The texts of one generation of an index that were read last, by their rows.
-pub(super) struct KeptTexts(Mutex<Kept>);
+/// The texts of one generation of an index that were read last, by their rows. Generations have
+/// them in one store, which is of the newest.
+pub(super) struct KeptTexts {
+    generation: i64,
+    kept: Arc<Mutex<Kept>>,
+}
 
 struct Kept {
     generation: i64,
@@ -103,45 +108,65 @@ struct Kept {
     bytes: usize,
 }
 
-impl Default for KeptTexts {
-    fn default() -> Self {
-        Self(Mutex::new(Kept {
-            generation: 0,
-            texts: LruCache::new_unbounded(),
-            bytes: 0,
+impl Version for KeptTexts {
+    type Source = ();
+    const NAME: &'static str = "texts";
+
+    fn generation(&self) -> i64 {
+        self.generation
+    }
+
+    fn load((): &(), connection: &Connection) -> rusqlite::Result<Self> {
+        Ok(Self::empty(changes::generation(connection)?))
+    }
+
+    fn follow(
+        self: &Arc<Self>,
+        (): &(),
+        connection: &Connection,
+        generation: i64,
+    ) -> rusqlite::Result<Option<Self>> {
+        let changed = changes::since(connection, self.generation)?;
+        let mut kept = self.lock();
+        match changed {
+            Some(rows) => rows.into_iter().for_each(|row| kept.forget(row)),
+            None => kept.clear(),
+        }
+        kept.generation = generation;
+        Ok(Some(Self {
+            generation,
+            kept: Arc::clone(&self.kept),
         }))
     }
 }
 
 impl KeptTexts {
-    /// Let go of what changed until the generation that `connection` sees.
-    pub fn follow(&self, connection: &Connection, generation: i64) -> rusqlite::Result<()> {
-        let mut kept = self.lock();
-        if kept.generation >= generation {
-            return Ok(());
+    fn empty(generation: i64) -> Self {
+        let kept = Kept {
+            generation,
+            texts: LruCache::new_unbounded(),
+            bytes: 0,
+        };
+        Self {
+            generation,
+            kept: Arc::new(Mutex::new(kept)),
         }
-        match changes::since(connection, kept.generation)? {
-            Some(rows) => rows.into_iter().for_each(|row| kept.forget(row)),
-            None => kept.clear(),
-        }
-        kept.generation = generation;
-        Ok(())
     }
 
-    /// The texts of a row as of a generation.
-    pub fn get(&self, generation: i64, row: i64) -> Option<Arc<Texts>> {
+    /// The texts of a row.
+    pub fn get(&self, row: i64) -> Option<Arc<Texts>> {
         let mut kept = self.lock();
-        if kept.generation != generation {
+        if kept.generation != self.generation {
             return None;
         }
         let (texts, _) = kept.texts.get(&row)?;
         Some(Arc::clone(texts))
     }
 
-    /// Keep the texts of a row as of a generation, in the place of what was not used for longest.
-    pub fn keep(&self, generation: i64, row: i64, texts: &Arc<Texts>, bytes: usize) {
+    /// Keep the texts of a row, in the place of what was not used for longest.
+    pub fn keep(&self, row: i64, texts: &Arc<Texts>, bytes: usize) {
         let mut kept = self.lock();
-        if kept.generation != generation || bytes > LARGEST {
+        if kept.generation != self.generation || bytes > LARGEST {
             return;
         }
         kept.forget(row);
@@ -154,18 +179,13 @@ impl KeptTexts {
         }
     }
 
-    /// Let go of all.
-    pub fn clear(&self) {
-        self.lock().clear();
-    }
-
     /// About how many bytes of memory they take.
     pub fn bytes(&self) -> usize {
         self.lock().bytes
     }
 
     fn lock(&self) -> MutexGuard<'_, Kept> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -241,13 +261,21 @@ mod tests {
 
     #[test]
     fn a_generation_has_its_own_and_no_other() {
-        let kept = KeptTexts::default();
+        let kept = KeptTexts::empty(1);
         let texts = Arc::new(Texts::default());
-        kept.keep(1, 7, &texts, 10);
-        assert_eq!((kept.get(1, 7), kept.bytes()), (None, 0), "of a later one");
-        kept.keep(0, 7, &texts, 10);
-        assert_eq!(kept.get(0, 7), Some(texts));
-        assert_eq!(kept.get(1, 7), None);
+        let earlier = KeptTexts {
+            generation: 0,
+            kept: Arc::clone(&kept.kept),
+        };
+        earlier.keep(7, &texts, 10);
+        assert_eq!(
+            (earlier.get(7), kept.bytes()),
+            (None, 0),
+            "of an earlier one"
+        );
+        kept.keep(7, &texts, 10);
+        assert_eq!(kept.get(7), Some(texts));
+        assert_eq!(earlier.get(7), None);
     }
 
     proptest! {
@@ -255,7 +283,7 @@ mod tests {
         fn what_is_kept_is_what_was_read_last_and_never_too_much(
             steps in prop::collection::vec((0_i64..60, 0..=LARGEST, 0..6_u8), 1..400)
         ) {
-            let kept = KeptTexts::default();
+            let kept = KeptTexts::empty(0);
             let mut last = HashMap::new();
             for (row, bytes, step) in steps {
                 match step {
@@ -264,14 +292,14 @@ mod tests {
                         last.remove(&row);
                     }
                     1 | 2 => {
-                        let found = kept.get(0, row);
+                        let found = kept.get(row);
                         prop_assert!(found.is_none() || found.as_ref() == last.get(&row));
                     }
                     _ => {
                         let id = bytes.to_string();
                         let texts = Arc::new(Texts { id, ..Texts::default() });
-                        kept.keep(0, row, &texts, bytes);
-                        prop_assert_eq!(kept.get(0, row), Some(Arc::clone(&texts)));
+                        kept.keep(row, &texts, bytes);
+                        prop_assert_eq!(kept.get(row), Some(Arc::clone(&texts)));
                         last.insert(row, texts);
                     }
                 }
@@ -285,21 +313,19 @@ mod tests {
 
     #[test]
     fn what_was_not_used_for_longest_goes_first() {
-        let kept = KeptTexts::default();
+        let kept = KeptTexts::empty(0);
         let texts = Arc::new(Texts::default());
         let rows = i64::try_from(MOST_BYTES / LARGEST).unwrap();
         for row in 0..rows {
-            kept.keep(0, row, &texts, LARGEST);
+            kept.keep(row, &texts, LARGEST);
         }
         assert_eq!(kept.bytes(), MOST_BYTES);
-        assert!(kept.get(0, 0).is_some());
-        kept.keep(0, rows, &texts, LARGEST + 1);
-        kept.keep(0, rows, &texts, 1);
-        let gone: Vec<i64> = (0..=rows)
-            .filter(|row| kept.get(0, *row).is_none())
-            .collect();
+        assert!(kept.get(0).is_some());
+        kept.keep(rows, &texts, LARGEST + 1);
+        kept.keep(rows, &texts, 1);
+        let gone: Vec<i64> = (0..=rows).filter(|row| kept.get(*row).is_none()).collect();
         assert_eq!(gone, [1]);
-        kept.keep(0, 2, &texts, 5);
+        kept.keep(2, &texts, 5);
         assert_eq!(kept.bytes(), MOST_BYTES - 2 * LARGEST + 6);
     }
 }

@@ -15,7 +15,7 @@ use super::reweight::reweight_explained;
 use super::trace::{SkippedReason, Timings, Trace};
 use super::unanimity::{self, DEFAULT_AGREE_MIN};
 use crate::error::{Error, ErrorCode, Result};
-use crate::index::session::Session;
+use crate::index::session::{Needs, Session};
 
 /// What a search found, before a reranker.
 #[derive(Debug, Clone)]
@@ -51,7 +51,8 @@ pub(super) fn search_together(
 ) -> Vec<Option<Result<Found>>> {
     let vectors = requests.iter().any(|request| vector(request).is_some());
     let group_by = requests.first().and_then(|request| request.group_by);
-    let found = setup.index.session(vectors, group_by, |session| {
+    let needs = Needs { vectors, group_by };
+    let found = setup.index.session(needs, |session| {
         let start = Instant::now();
         let legs = VectorLeg::run(session, setup, requests);
         // Each has an equal part in the pass that they share.
