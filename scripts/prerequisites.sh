@@ -37,11 +37,10 @@ END
 }
 
 # Linking shows what a bare look for a compiler does not: headers and a library that belong to it.
-# $1 is the compiler, $2 the header and $3 the ending of its language.
 compiler_works() {
     scratch=$(mktemp -d) || return 1
-    printf '#include <%s>\nint main(void) { return puts("") < 0; }\n' "$2" >"$scratch/check.$3"
-    "$1" -o "$scratch/check" "$scratch/check.$3" >/dev/null 2>&1 && works=0 || works=1
+    printf '#include <stdio.h>\nint main(void) { return puts("") < 0; }\n' >"$scratch/check.c"
+    cc -o "$scratch/check" "$scratch/check.c" >/dev/null 2>&1 && works=0 || works=1
     rm -r "$scratch"
     return "$works"
 }
@@ -49,11 +48,8 @@ compiler_works() {
 command -v make >/dev/null || missing "make" \
     "sudo apt install make" "sudo dnf install make" "xcode-select --install"
 
-compiler_works cc stdio.h c || missing "a C compiler that links programs, as \`cc\` (for the bundled SQLite)" \
+compiler_works || missing "a C compiler that links programs, as \`cc\` (for the bundled SQLite)" \
     "sudo apt install build-essential" "sudo dnf install gcc" "xcode-select --install"
-
-compiler_works c++ cstdio cpp || missing "a C++ compiler that links programs, as \`c++\` (for usearch)" \
-    "sudo apt install build-essential" "sudo dnf install gcc-c++" "xcode-select --install"
 
 python=$("$PYTHON" -c 'import sys; print("%d.%d" % sys.version_info[:2])' 2>/dev/null) || python=
 if [ -z "$python" ] || ! at_least "$python" "$oldest_python"; then

@@ -25,7 +25,8 @@ _Matching = Literal["spec", "extended"]
 _Vector = Buffer | Sequence[float]
 _Tokenizer = Literal["porter unicode61", "unicode61", "trigram"]
 _Ranking = Literal["auto", "memory", "fts5"]
-_Vectors = Literal["exact", "hnsw"]
+_Vectors = Literal["exact", "fast"]
+_Resident = Literal["all", "codes"]
 
 @final
 class Token:
@@ -183,6 +184,7 @@ class Index:
         read_only: bool = False,
         ranking: _Ranking = "auto",
         vectors: _Vectors = "exact",
+        resident: _Resident = "all",
     ) -> Index: ...
     @staticmethod
     def in_memory(
@@ -190,6 +192,7 @@ class Index:
         tokenizer: _Tokenizer = "porter unicode61",
         ranking: _Ranking = "auto",
         vectors: _Vectors = "exact",
+        resident: _Resident = "all",
     ) -> Index: ...
     @property
     def path(self) -> Path | None: ...
@@ -243,6 +246,7 @@ class Index:
         read_only: bool,
         ranking: _Ranking,
         vectors: _Vectors,
+        resident: _Resident,
     ) -> Index: ...
 
 _Category = Literal["core", "general", "technical", "observation", "task"]

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use hedgerow_engine::ErrorCode;
-use hedgerow_engine::index::{self, Index, Methods, Ranking, Vectors};
+use hedgerow_engine::index::{self, Index, Methods, Ranking, Resident, Vectors};
 use hedgerow_engine::query::MatchOptions;
 use hedgerow_engine::text::tokenizer::TokenizerKind;
 use pyo3::prelude::*;
@@ -45,6 +45,7 @@ type OpenArguments = (
     bool,
     &'static str,
     &'static str,
+    &'static str,
 );
 
 #[pymethods]
@@ -58,16 +59,17 @@ impl PyIndex {
     /// write, and needs a file that exists. `ranking` says who ranks by BM25, with the same
     /// results (spec/index.md, "Ranking in memory"): "memory", many times as fast, for about 60 MB
     /// in 100,000 chunks of 80 words; "fts5", without that memory; or "auto", memory from the second
-    /// search on where it takes at most 1 GiB. `vectors` says how the nearest are found: "exact",
-    /// by comparing all, or "hnsw", by a graph in memory that may miss some, for a million of
-    /// them (spec/index.md, "Approximate search").
+    /// search on where it takes at most 1 GiB. `vectors` says how the nearest are found: "exact", all
+    /// of them, or "fast", by one bit a number first, which may miss a few, for hundreds of thousands
+    /// of vectors (spec/index.md, "Fast search"). `resident` says what of them is kept in memory:
+    /// "all", or their "codes" alone, for a quarter of the memory and slower searches.
     ///
-    /// Raises InvalidInputError for an unknown or another tokenizer, an unknown ranking or way to
-    /// find vectors and for dimensions that are not the file's, IndexFileError for a file that
+    /// Raises InvalidInputError for an unknown or another tokenizer, an unknown `ranking`, `vectors`
+    /// or `resident` and for dimensions that are not the file's, IndexFileError for a file that
     /// cannot be used.
     #[staticmethod]
     #[pyo3(
-        signature = (path, *, dimensions=None, tokenizer="porter unicode61", read_only=false, ranking="auto", vectors="exact")
+        signature = (path, *, dimensions=None, tokenizer="porter unicode61", read_only=false, ranking="auto", vectors="exact", resident="all")
     )]
     #[allow(clippy::too_many_arguments, reason = "keyword arguments in Python")]
     fn open(
@@ -78,6 +80,7 @@ impl PyIndex {
         read_only: bool,
         ranking: &str,
         vectors: &str,
+        resident: &str,
     ) -> PyResult<Self> {
         if path.as_os_str() == ":memory:" {
             return Err(errors::error(
@@ -89,7 +92,7 @@ impl PyIndex {
             py,
             dimensions,
             tokenizer,
-            (ranking, vectors),
+            (ranking, vectors, resident),
             |tokenizer, methods| Index::open_with(&path, tokenizer, read_only, methods),
         )
     }
@@ -98,15 +101,16 @@ impl PyIndex {
     ///
     /// A writer waits for running searches, and searches for a running writer.
     #[staticmethod]
-    #[pyo3(signature = (dimensions=None, tokenizer="porter unicode61", ranking="auto", vectors="exact"))]
+    #[pyo3(signature = (dimensions=None, tokenizer="porter unicode61", ranking="auto", vectors="exact", resident="all"))]
     fn in_memory(
         py: Python<'_>,
         dimensions: Option<Dimensions>,
         tokenizer: &str,
         ranking: &str,
         vectors: &str,
+        resident: &str,
     ) -> PyResult<Self> {
-        let methods = (ranking, vectors);
+        let methods = (ranking, vectors, resident);
         Self::made(py, dimensions, tokenizer, methods, Index::in_memory_with)
     }
 
@@ -317,18 +321,25 @@ impl PyIndex {
         };
         let vectors = match self.index.vectors() {
             Vectors::Exact => String::new(),
-            Vectors::Hnsw => format!(", vectors='{}'", Vectors::Hnsw.as_str()),
+            vectors @ Vectors::Fast => format!(", vectors='{}'", vectors.as_str()),
+        };
+        let resident = match self.index.resident() {
+            Resident::All => String::new(),
+            resident @ Resident::Codes => format!(", resident='{}'", resident.as_str()),
         };
         Ok(match self.path() {
             None => {
-                format!("Index.in_memory({dimensions}tokenizer='{tokenizer}'{ranking}{vectors})")
+                format!(
+                    "Index.in_memory({dimensions}tokenizer='{tokenizer}'{ranking}{vectors}\
+                     {resident})"
+                )
             }
             Some(path) => {
                 let path = path.as_os_str().into_pyobject(py)?.repr()?;
                 let read_only = if self.read_only() { "True" } else { "False" };
                 format!(
                     "Index.open({path}, {dimensions}tokenizer='{tokenizer}', \
-                     read_only={read_only}{ranking}{vectors})"
+                     read_only={read_only}{ranking}{vectors}{resident})"
                 )
             }
         })
@@ -350,6 +361,7 @@ impl PyIndex {
             handle.read_only(),
             handle.index.ranking().as_str(),
             handle.index.vectors().as_str(),
+            handle.index.resident().as_str(),
         );
         Ok((slf.get_type().getattr("_restore")?, arguments))
     }
@@ -365,8 +377,11 @@ impl PyIndex {
         read_only: bool,
         ranking: &str,
         vectors: &str,
+        resident: &str,
     ) -> PyResult<Self> {
-        Self::open(py, path, dimensions, tokenizer, read_only, ranking, vectors)
+        Self::open(
+            py, path, dimensions, tokenizer, read_only, ranking, vectors, resident,
+        )
     }
 }
 
@@ -384,7 +399,7 @@ impl PyIndex {
         py: Python<'_>,
         dimensions: Option<Dimensions>,
         tokenizer: &str,
-        (ranking, vectors): (&str, &str),
+        (ranking, vectors, resident): (&str, &str, &str),
         make: impl FnOnce(TokenizerKind, Methods) -> hedgerow_engine::Result<Index> + Send,
     ) -> PyResult<Self> {
         let dimensions = dimensions.map(|dimensions| dimensions.0);
@@ -393,6 +408,7 @@ impl PyIndex {
             let methods = Methods {
                 ranking: Ranking::from_name(ranking)?,
                 vectors: Vectors::from_name(vectors)?,
+                resident: Resident::from_name(resident)?,
             };
             let index = make(asked, methods)?;
             if let Some(dimensions) = dimensions {

@@ -6,8 +6,8 @@ use super::community::Communities;
 use super::nodes::Nodes;
 use super::ranking::Scored;
 use crate::error::Result;
-use crate::index::kernels::{self, Places};
 use crate::index::vector;
+use crate::index::vectors::kernels;
 use crate::interrupt::Pace;
 
 /// Up to how many vectors every pair is compared.
@@ -124,10 +124,10 @@ impl Vectors {
         let mut pairs = Vec::new();
         let mut nearest: Vec<(f32, usize)> = Vec::new();
         let mut pace = Pace::default();
+        let all: Vec<&[f32]> = (0..self.places.len()).map(|n| self.vector(n)).collect();
         for left in 0..self.places.len() {
             pace.step(self.values.len())?;
-            let all = Places::All(self.places.len());
-            let similarities = kernels::dots(self.vector(left), &self.values, all);
+            let similarities = kernels::dots(self.vector(left), &all);
             nearest.clear();
             nearest.extend(similarities.into_iter().zip(0..));
             nearest.swap_remove(left);

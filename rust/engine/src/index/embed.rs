@@ -4,9 +4,10 @@ use rusqlite::{CachedStatement, Connection, OptionalExtension, Row};
 
 use super::chunk::{COLUMNS, Chunk};
 use super::read::Page;
+use super::settings::{self, CENTER};
 use super::space::Space;
 use super::write::VectorStatements;
-use super::{Failure, Index, changes, vector};
+use super::{Failure, Index, changes, vector, vectors};
 use crate::error::{Error, ErrorCode, Result};
 
 /// Whether nobody has said yet what the vector of a chunk is.
@@ -73,6 +74,7 @@ impl Index {
                 embedder: embedder.map(ToOwned::to_owned),
             }
             .write(connection)?;
+            settings::set(connection, CENTER, None)?;
             self.store(connection, chunks, vectors, embedder)
         })
     }
@@ -102,6 +104,7 @@ impl Index {
             }
         }
         changes::record(connection, &changed)?;
+        vectors::settle(connection)?;
         Ok(stored)
     }
 }

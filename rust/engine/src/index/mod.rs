@@ -1,42 +1,37 @@
 //! The embedded index: one SQLite file (spec/index.md).
 
-mod approximate;
 pub(crate) mod background;
 mod backup;
-mod best;
-mod bounds;
 pub(crate) mod cache;
 mod catalogue;
 mod changes;
 mod check;
 mod chunk;
-mod coarse;
 mod connections;
 mod embed;
 mod filters;
 mod fork;
 mod hit;
-pub(crate) mod kernels;
 mod location;
-mod matrix;
 mod migrations;
 mod paths;
 mod phrase;
 mod phrase_counts;
+mod pieces;
 mod pool;
 mod ranking;
 pub(crate) mod read;
+mod row_blocks;
 mod schema;
 pub(crate) mod search;
 pub(crate) mod search_vector;
 mod selection;
 pub(crate) mod session;
 pub(crate) mod settings;
-mod similarities;
 mod space;
-mod spread;
 mod texts;
 pub(crate) mod vector;
+pub(crate) mod vectors;
 pub(crate) mod write;
 
 use std::path::{Path, PathBuf};
@@ -46,7 +41,6 @@ use std::sync::{Arc, PoisonError, RwLock};
 use crate::error::Result;
 use crate::text::tokenizer::TokenizerKind;
 
-pub use approximate::Vectors;
 pub use chunk::Chunk;
 pub(crate) use connections::Failure;
 pub use filters::Filters;
@@ -58,20 +52,20 @@ pub use ranking::Ranking;
 pub use read::{IndexStats, Page};
 pub use selection::{GroupBy, Selection};
 pub use space::Space;
-pub(crate) use spread::Spread;
 pub use texts::Texts;
+pub(crate) use vectors::Spread;
+pub use vectors::{Resident, Vectors};
 
-use approximate::Approximate;
 use background::Background;
 pub use background::{Level, Notice};
 use cache::Cache;
 use location::Location;
-use matrix::Matrix;
 use migrations::MIGRATIONS;
 use paths::Paths;
 use pool::Pool;
 use ranking::Ranker;
 use texts::KeptTexts;
+use vectors::{Kept, Matrix, Source};
 
 /// A handle on an index, for use from many threads at once.
 ///
@@ -86,10 +80,9 @@ pub struct Index {
     pool: fork::Shared,
     /// The vectors, from their first search on.
     vectors: Cache<Matrix>,
+    methods: Methods,
     /// Work that no caller waits for, or that many wait for.
     background: Background,
-    /// What finds near vectors without comparing all.
-    approximate: Approximate,
     /// What ranks in memory. It locks what it has likewise.
     ranker: Ranker,
     /// Which chunks share a path, from the first search that groups by it on.
@@ -105,6 +98,8 @@ pub struct Methods {
     pub ranking: Ranking,
     /// How the nearest vectors are found.
     pub vectors: Vectors,
+    /// What of the vectors is kept in memory.
+    pub resident: Resident,
 }
 
 impl From<Ranking> for Methods {
@@ -149,7 +144,7 @@ impl Index {
         location: Location,
         asked: TokenizerKind,
         read_only: bool,
-        Methods { ranking, vectors }: Methods,
+        methods: Methods,
     ) -> Result<Self> {
         let _gate = fork::enter();
         let mut connection = location.first_connection(read_only)?;
@@ -158,18 +153,30 @@ impl Index {
         let pool = Arc::new(RwLock::new(Some(pool)));
         fork::register(&pool);
         let background = Background::new(location.clone(), Arc::clone(&pool));
-        let ranker = Ranker::new(ranking, tokenizer, location.clone(), Arc::clone(&pool));
+        let matrix = Source {
+            background: background.clone(),
+            kept: Kept {
+                values: methods.resident == Resident::All,
+                signs: methods.vectors == Vectors::Fast,
+            },
+        };
+        let ranker = Ranker::new(
+            methods.ranking,
+            tokenizer,
+            location.clone(),
+            Arc::clone(&pool),
+        );
         Ok(Self {
             process: process::id(),
             location,
             tokenizer,
             read_only,
             pool,
-            vectors: Cache::new(background.clone(), ()),
+            vectors: Cache::new(background.clone(), matrix),
+            methods,
             paths: Cache::new(background.clone(), ()),
             texts: Cache::new(background.clone(), ()),
             background,
-            approximate: Approximate::new(vectors),
             ranker,
         })
     }
@@ -196,7 +203,12 @@ impl Index {
 
     /// How the nearest vectors are found.
     pub fn vectors(&self) -> Vectors {
-        self.approximate.vectors()
+        self.methods.vectors
+    }
+
+    /// What of the vectors is kept in memory.
+    pub fn resident(&self) -> Resident {
+        self.methods.resident
     }
 
     /// Close the connections once running operations are through; closing again does nothing.
@@ -204,7 +216,6 @@ impl Index {
         self.check_process()?;
         self.background.stop();
         self.ranker.stop();
-        self.approximate.stop();
         let _gate = fork::enter();
         let pool = self
             .pool
@@ -213,7 +224,6 @@ impl Index {
             .take();
         drop(pool);
         self.vectors.clear();
-        self.approximate.clear();
         self.ranker.clear();
         self.paths.clear();
         self.texts.clear();
@@ -225,7 +235,6 @@ impl Drop for Index {
     fn drop(&mut self) {
         self.background.stop();
         self.ranker.stop();
-        self.approximate.stop();
         // Closing inherited connections could undo what the parent process is doing: keep them.
         if process::id() != self.process {
             std::mem::forget(Arc::clone(&self.pool));

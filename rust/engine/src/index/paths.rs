@@ -1,21 +1,31 @@
 //! Which chunks share a path, kept in memory for searches that group by it.
 
 use std::collections::{HashMap, HashSet};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-use rusqlite::Connection;
+use rusqlite::{Connection, OptionalExtension};
 
 use super::cache::Version;
 use super::changes;
+use super::row_blocks::{RowBlocks, Values};
+use super::vectors::PathSample;
+use crate::interrupt::Pace;
+
+/// A search reads so many changed paths again; when more changed, all are read anew.
+const FOLLOWED_ROWS: usize = 4096;
 
 /// The paths of one generation of an index, each with a number.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Paths {
     generation: i64,
-    /// Every path once, in the order of its bytes: its place is its number.
-    names: Vec<String>,
     /// The number of each row's path.
-    of_rows: HashMap<i64, usize>,
+    of_rows: RowBlocks<Values<i64>>,
+    /// The rows of each path, by its number.
+    rows: RowBlocks<Values<Vec<i64>>>,
+    /// The number of every path that there is or was: it stays, so versions share them.
+    numbers: Arc<Mutex<HashMap<String, i64>>>,
+    /// Those that stand for all when similarities are summed up, once that was asked for.
+    pub sample: OnceLock<PathSample>,
 }
 
 impl Version for Paths {
@@ -27,49 +37,134 @@ impl Version for Paths {
     }
 
     fn load((): &(), connection: &Connection) -> rusqlite::Result<Self> {
-        Self::load(connection, changes::generation(connection)?)
-    }
-
-    fn follow(self: &Arc<Self>, (): &(), _: &Connection, _: i64) -> rusqlite::Result<Option<Self>> {
-        Ok(None)
-    }
-}
-
-impl Paths {
-    fn load(connection: &Connection, generation: i64) -> rusqlite::Result<Self> {
         let mut paths = Self {
-            generation,
-            ..Self::default()
+            generation: changes::generation(connection)?,
+            of_rows: RowBlocks::default(),
+            rows: RowBlocks::default(),
+            numbers: Arc::default(),
+            sample: OnceLock::new(),
         };
         // The index on paths holds all that is read here, in this order.
-        let mut statement =
-            connection.prepare_cached("SELECT path, row FROM knowledge_chunks ORDER BY path")?;
+        let sql = "SELECT path, row FROM knowledge_chunks ORDER BY path, row";
+        let mut statement = connection.prepare_cached(sql)?;
         let mut found = statement.query([])?;
+        let mut pace = Pace::default();
+        let (mut of_rows, mut members) = (Vec::new(), Vec::new());
+        let mut number = -1;
+        let mut last: Option<String> = None;
         while let Some(found) = found.next()? {
+            pace.read(1)?;
             let path = found.get_ref(0)?.as_str()?;
-            if paths.names.last().is_none_or(|last| last != path) {
-                paths.names.push(path.to_owned());
+            if last.as_deref() != Some(path) {
+                if number >= 0 {
+                    paths.rows.set(number, std::mem::take(&mut members));
+                }
+                number = paths.number_for(path);
+                last = Some(path.to_owned());
             }
-            paths.of_rows.insert(found.get(1)?, paths.names.len() - 1);
+            let row = found.get(1)?;
+            members.push(row);
+            of_rows.push((row, number));
+        }
+        if number >= 0 {
+            paths.rows.set(number, members);
+        }
+        of_rows.sort_unstable();
+        for (row, number) in of_rows {
+            paths.of_rows.set(row, number);
         }
         Ok(paths)
     }
 
-    /// How many there are.
-    pub fn len(&self) -> usize {
-        self.names.len()
+    fn follow(
+        self: &Arc<Self>,
+        (): &(),
+        connection: &Connection,
+        generation: i64,
+    ) -> rusqlite::Result<Option<Self>> {
+        let rows = changes::since(connection, self.generation)?;
+        let Some(rows) = rows.filter(|rows| rows.len() <= FOLLOWED_ROWS) else {
+            return Ok(None);
+        };
+        let mut next = Self {
+            generation,
+            of_rows: self.of_rows.clone(),
+            rows: self.rows.clone(),
+            numbers: Arc::clone(&self.numbers),
+            sample: OnceLock::new(),
+        };
+        let mut find =
+            connection.prepare_cached("SELECT path FROM knowledge_chunks WHERE row = ?")?;
+        for row in rows {
+            let path: Option<String> = find.query_row([row], |found| found.get(0)).optional()?;
+            next.put(row, path.as_deref());
+        }
+        Ok(Some(next))
+    }
+}
+
+impl Paths {
+    /// Note the path of a row; None when there is no such row any more.
+    fn put(&mut self, row: i64, path: Option<&str>) {
+        let number = path.map(|path| self.number_for(path));
+        let before = self.of_rows.get(row).copied();
+        if before == number {
+            return;
+        }
+        if let Some(before) = before {
+            let mut members = self.members(before).to_vec();
+            members.retain(|member| *member != row);
+            if members.is_empty() {
+                self.rows.remove(before, &());
+            } else {
+                self.rows.set(before, members);
+            }
+        }
+        let Some(number) = number else {
+            return self.of_rows.remove(row, &());
+        };
+        let mut members = self.members(number).to_vec();
+        if let Err(at) = members.binary_search(&row) {
+            members.insert(at, row);
+        }
+        self.rows.set(number, members);
+        self.of_rows.set(row, number);
+    }
+
+    /// The number of a path, a new one if it had none.
+    fn number_for(&self, path: &str) -> i64 {
+        let mut numbers = self.numbers();
+        if let Some(number) = numbers.get(path) {
+            return *number;
+        }
+        let number = i64::try_from(numbers.len()).unwrap_or(i64::MAX);
+        numbers.insert(path.to_owned(), number);
+        number
+    }
+
+    fn numbers(&self) -> MutexGuard<'_, HashMap<String, i64>> {
+        self.numbers.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The number of a row's path.
-    pub fn of_row(&self, row: i64) -> Option<usize> {
-        self.of_rows.get(&row).copied()
+    pub fn of_row(&self, row: i64) -> Option<i64> {
+        self.of_rows.get(row).copied()
     }
 
-    /// The number of a path.
-    pub fn number(&self, path: &str) -> Option<usize> {
-        self.names
-            .binary_search_by(|name| name.as_str().cmp(path))
-            .ok()
+    /// Every row with the number of its path, in the order of rows.
+    pub fn of_rows(&self) -> impl Iterator<Item = (i64, i64)> {
+        self.of_rows.iter().map(|(row, number)| (row, *number))
+    }
+
+    /// The rows of a path, ascending.
+    pub fn members(&self, number: i64) -> &[i64] {
+        self.rows.get(number).map_or(&[], Vec::as_slice)
+    }
+
+    /// The number of a path that a chunk has.
+    pub fn number(&self, path: &str) -> Option<i64> {
+        let number = self.numbers().get(path).copied();
+        number.filter(|number| !self.members(*number).is_empty())
     }
 
     /// The first row of each path, in order and cut.
@@ -85,55 +180,69 @@ impl Paths {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
+    use proptest::prelude::*;
+
     use super::super::session::Needs;
     use super::super::{Chunk, GroupBy, Index};
     use super::*;
     use crate::text::tokenizer::TokenizerKind;
 
-    fn chunk(id: &str, path: &str) -> Chunk {
+    fn chunk(id: u8, path: u8) -> Chunk {
         Chunk {
-            id: id.to_owned(),
-            path: path.to_owned(),
+            id: id.to_string(),
+            path: format!("😀{path}.md"),
             content: "same".to_owned(),
             ..Chunk::default()
         }
     }
 
-    #[test]
-    fn they_follow_every_change() {
-        let index = Index::in_memory(TokenizerKind::Porter).unwrap();
-        let numbers = || {
-            let rows = |connection: &Connection| {
-                connection
-                    .prepare("SELECT row, path FROM knowledge_chunks ORDER BY row")?
-                    .query_map([], |row| {
-                        Ok((row.get::<_, i64>(0)?, row.get::<_, String>(1)?))
-                    })?
-                    .collect::<rusqlite::Result<Vec<_>>>()
-            };
-            let needs = Needs {
-                group_by: Some(GroupBy::Path),
-                ..Needs::default()
-            };
-            let grouped = index.session(needs, |session| {
-                let paths = session.paths.as_deref().unwrap();
-                let numbers = session.read(rows)?.into_iter().map(|(row, path)| {
-                    assert_eq!(paths.of_row(row), paths.number(&path));
-                    paths.of_row(row).unwrap()
+    /// The rows of each path as the file has them.
+    fn stored(connection: &Connection) -> rusqlite::Result<BTreeMap<String, Vec<i64>>> {
+        let mut statement =
+            connection.prepare("SELECT path, row FROM knowledge_chunks ORDER BY row")?;
+        let mut found = statement.query([])?;
+        let mut stored: BTreeMap<String, Vec<i64>> = BTreeMap::new();
+        while let Some(found) = found.next()? {
+            stored.entry(found.get(0)?).or_default().push(found.get(1)?);
+        }
+        Ok(stored)
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(32))]
+        #[test]
+        fn they_follow_every_change(
+            steps in prop::collection::vec(
+                prop::collection::vec((0_u8..30, 0_u8..8, any::<bool>()), 1..6),
+                1..12,
+            ),
+        ) {
+            let index = Index::in_memory(TokenizerKind::Porter).unwrap();
+            let needs = Needs { group_by: Some(GroupBy::Path), ..Needs::default() };
+            for step in steps {
+                for (id, path, deletes) in step {
+                    if deletes {
+                        index.delete(&[id.to_string()]).unwrap();
+                    } else {
+                        index.upsert(&[&chunk(id, path)]).unwrap();
+                    }
+                }
+                let checked = index.session(needs, |session| {
+                    let paths = session.paths.as_deref().unwrap();
+                    let stored = session.read(stored)?;
+                    for (path, rows) in &stored {
+                        let number = paths.number(path).unwrap();
+                        assert_eq!(paths.members(number), rows);
+                        assert!(rows.iter().all(|row| paths.of_row(*row) == Some(number)));
+                    }
+                    let all: usize = stored.values().map(Vec::len).sum();
+                    Ok((paths.of_rows().count(), all, paths.number("elsewhere")))
                 });
-                Ok((numbers.collect::<Vec<_>>(), paths.len()))
-            });
-            grouped.unwrap()
-        };
-        assert_eq!(numbers(), (vec![], 0));
-        // In the order of bytes the emoji comes last, in that of UTF-16 it does not.
-        let chunks = [("a", "😀"), ("b", "\u{ff5e}"), ("c", "p"), ("d", "😀")];
-        let chunks = chunks.map(|(id, path)| chunk(id, path));
-        index.upsert(&chunks.iter().collect::<Vec<_>>()).unwrap();
-        assert_eq!(numbers(), (vec![2, 1, 0, 2], 3));
-        index.upsert(&[&chunk("c", "\u{ff5e}")]).unwrap();
-        assert_eq!(numbers(), (vec![1, 0, 0, 1], 2));
-        index.delete(&["b", "c"]).unwrap();
-        assert_eq!(numbers(), (vec![0, 0], 1));
+                let (rows, expected, elsewhere) = checked.unwrap();
+                prop_assert_eq!((rows, elsewhere), (expected, None));
+            }
+        }
     }
 }

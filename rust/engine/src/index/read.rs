@@ -3,8 +3,9 @@
 use rusqlite::{Connection, OptionalExtension};
 
 use super::chunk::{COLUMNS, Chunk, VECTOR};
+use super::session::Needs;
 use super::space::Space;
-use super::{Index, schema};
+use super::{Index, Vectors, schema};
 use crate::error::Result;
 use crate::text::tokenizer::TokenizerKind;
 
@@ -105,6 +106,19 @@ impl Index {
         self.texts.newest().map_or(0, |texts| texts.bytes())
     }
 
+    /// What part of the nearest vectors a fast search finds, for some of the vectors themselves;
+    /// None before vectors are first searched, and where searches are exact.
+    fn vector_recall(&self) -> Result<Option<f64>> {
+        if self.methods.vectors == Vectors::Exact || self.vectors.newest().is_none() {
+            return Ok(None);
+        }
+        let needs = Needs {
+            vectors: true,
+            ..Needs::default()
+        };
+        self.session(needs, |session| session.recall())
+    }
+
     /// Counts and versions, all of one moment.
     pub fn stats(&self) -> Result<IndexStats> {
         let stats = self.read(|connection| {
@@ -131,7 +145,7 @@ impl Index {
         })?;
         Ok(IndexStats {
             vector_bytes: self.vector_bytes(),
-            vector_recall: self.approximate.recall(),
+            vector_recall: self.vector_recall()?,
             ranking_bytes: self.ranker.bytes(),
             text_bytes: self.text_bytes(),
             ..stats

@@ -5,18 +5,14 @@ use std::sync::Arc;
 
 use rusqlite::{Connection, params_from_iter};
 
-use super::best::Scored;
 use super::filters::Filters;
 use super::hit::Hit;
-use super::kernels::Places;
-use super::matrix::Matrix;
 use super::search::{check_limit, without_chunk};
 use super::selection::Selection;
 use super::session::{Needs, RankedRow, Session};
 use super::settings::{self, DIMENSIONS};
-use super::similarities::{PathSimilarities, nearest_and_spread, nearest_of_paths};
 use super::space::Space;
-use super::spread::Spread;
+use super::vectors::{Groups, Matrix, Scored, SlotSet, Slots, Spread, VectorReader};
 use super::{Index, vector};
 use crate::error::{ErrorCode, Result};
 use crate::text::utf16;
@@ -25,47 +21,22 @@ use crate::text::utf16;
 pub(crate) const NEAREST: &str = "a vector";
 
 /// The rows nearest to a vector.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct NearestRows {
     /// The best of them, best first; their scores are cosines.
     pub rows: Vec<RankedRow>,
     /// How all cosines are spread, if that was asked.
     pub spread: Spread,
-    cosines: Cosines,
+    /// What the cosines of other rows are asked by; None where there is no direction, to which
+    /// nothing is near.
+    asked: Option<Asked>,
 }
 
-/// What the cosines of a query can be asked from; none without a direction.
+/// A direction, and which vectors may be found.
 #[derive(Debug)]
-enum Cosines {
-    Unknown,
-    OfRows(Arc<Matrix>, Vec<f32>),
-    /// By the number of the path.
-    OfPaths(Vec<Option<f32>>),
-}
-
-impl NearestRows {
-    /// Nothing is near to what has no direction.
-    fn none() -> Self {
-        Self {
-            rows: Vec::new(),
-            spread: Spread::default(),
-            cosines: Cosines::Unknown,
-        }
-    }
-
-    /// The cosine of what has this key, be it near or not; None where there is no vector. Groups
-    /// are known of statistics alone.
-    pub fn cosine(&self, key: i64) -> Option<f64> {
-        let cosine = match &self.cosines {
-            Cosines::Unknown => None,
-            Cosines::OfRows(matrix, direction) => {
-                let scored = matrix.similarities(direction, &[matrix.place(key)?]);
-                scored.first().map(|(_, similarity)| *similarity)
-            }
-            Cosines::OfPaths(of_paths) => *of_paths.get(usize::try_from(key).ok()?)?,
-        };
-        cosine.map(f64::from)
-    }
+struct Asked {
+    direction: Vec<f32>,
+    passing: Option<Arc<SlotSet>>,
 }
 
 impl Index {
@@ -90,7 +61,7 @@ impl Index {
         };
         self.session(needs, |session| {
             let mut found = session.nearest_rows(&[query], &selection)?;
-            let nearest = found.pop().unwrap_or_else(|| Ok(NearestRows::none()))?;
+            let nearest = found.pop().unwrap_or_else(|| Ok(NearestRows::default()))?;
             let hit = |found: RankedRow| {
                 Ok(Hit {
                     score: found.score,
@@ -105,7 +76,7 @@ impl Index {
     /// How many bytes of memory the vectors take now: none before they are first searched.
     pub fn vector_bytes(&self) -> usize {
         let newest = self.vectors.newest();
-        newest.map_or(0, |matrix| matrix.bytes()) + self.approximate.bytes()
+        newest.map_or(0, |matrix| matrix.bytes())
     }
 }
 
@@ -119,7 +90,7 @@ impl Session<'_> {
     ) -> Result<Vec<Result<NearestRows>>> {
         check_limit(selection.limit)?;
         let Some(matrix) = self.matrix.clone().transpose()? else {
-            return Ok(queries.iter().map(|_| Ok(NearestRows::none())).collect());
+            return Ok(queries.iter().map(|_| Ok(NearestRows::default())).collect());
         };
         let dimensions = match matrix.len() {
             // They can be fixed before there is a vector.
@@ -149,9 +120,50 @@ impl Session<'_> {
         let of_query = |direction: Result<Vec<f32>>| {
             let pointing = !direction?.is_empty();
             let found = if pointing { found.next() } else { None };
-            Ok(found.unwrap_or_else(NearestRows::none))
+            Ok(found.unwrap_or_default())
         };
         Ok(directions.into_iter().map(of_query).collect())
+    }
+
+    /// The cosine of what has each of these keys, be it near or not; None where there is no vector.
+    pub fn cosines(&self, nearest: &NearestRows, keys: &[Option<i64>]) -> Result<Vec<Option<f64>>> {
+        let (Some(asked), Some(Ok(matrix))) = (&nearest.asked, &self.matrix) else {
+            return Ok(vec![None; keys.len()]);
+        };
+        let slots = asked.passing.as_deref();
+        let slots = slots.map_or(Slots::All, Slots::These);
+        let cosines = self.read(|connection| {
+            let vectors = VectorReader { matrix, connection };
+            if let Some(paths) = self.paths.as_deref() {
+                let groups = Groups { vectors, paths };
+                return groups.similarities(&asked.direction, keys, slots);
+            }
+            let found: Vec<Option<usize>> =
+                (keys.iter().map(|key| key.and_then(|key| matrix.slot(key)))).collect();
+            let slots: Vec<usize> = found.iter().flatten().copied().collect();
+            let mut scored = vectors.similarities(&asked.direction, &slots)?.into_iter();
+            let cosine = |slot: Option<usize>| Some(slot.and(scored.next())?.1);
+            Ok(found.into_iter().map(cosine).collect())
+        })?;
+        Ok(cosines
+            .into_iter()
+            .map(|cosine| cosine.map(f64::from))
+            .collect())
+    }
+
+    /// What part of the nearest vectors a fast search finds, for some of the vectors themselves;
+    /// None where searches are exact.
+    pub fn recall(&self) -> Result<Option<f64>> {
+        let Some(matrix) = self.matrix.clone().transpose()? else {
+            return Ok(None);
+        };
+        self.read(|connection| {
+            VectorReader {
+                matrix: &matrix,
+                connection,
+            }
+            .recall()
+        })
     }
 }
 
@@ -168,83 +180,52 @@ impl Search<'_> {
             return Ok(Vec::new());
         }
         let passing = self.passing()?;
-        let places = passing
-            .as_deref()
-            .map_or(Places::All(self.matrix.len()), Places::These);
-        if self.session.paths.is_some() {
-            return self.paths(directions, places);
-        }
-        let nearest = || self.nearest(directions, places);
-        let found = if self.selection.statistics {
-            let limit = self.selection.limit;
-            nearest_and_spread(self.matrix, directions, places, limit, nearest)
-        } else {
-            let nearest = nearest().into_iter();
-            nearest
-                .map(|nearest| (nearest, Spread::default()))
-                .collect()
+        let slots = passing.as_deref().map_or(Slots::All, Slots::These);
+        let limit = self.selection.limit;
+        let vectors = VectorReader {
+            matrix: self.matrix,
+            connection: self.session.connection,
+        };
+        let look = self.matrix.first_look();
+        let groups = self.session.paths.as_deref();
+        let groups = groups.map(|paths| Groups { vectors, paths });
+        let (nearest, spreads) = match (&groups, self.selection.statistics) {
+            (None, true) => vectors.nearest_and_spreads(look, directions, limit, slots)?,
+            (None, false) => (
+                vectors.nearest(look, directions, limit, slots)?,
+                vec![Spread::default(); directions.len()],
+            ),
+            (Some(groups), true) => (
+                groups.nearest(look, directions, limit, slots)?,
+                groups.spreads(directions, slots, self.matrix)?,
+            ),
+            (Some(groups), false) => (
+                groups.nearest(look, directions, limit, slots)?,
+                vec![Spread::default(); directions.len()],
+            ),
         };
         let of_direction = |((nearest, spread), direction): (_, &&[f32])| {
             Ok(NearestRows {
                 rows: self.ranked(nearest)?,
                 spread,
-                cosines: Cosines::OfRows(Arc::clone(self.matrix), direction.to_vec()),
+                asked: Some(Asked {
+                    direction: direction.to_vec(),
+                    passing: passing.clone(),
+                }),
             })
         };
-        found
-            .into_iter()
-            .zip(directions)
-            .map(of_direction)
-            .collect()
+        let found = nearest.into_iter().zip(spreads).zip(directions);
+        found.map(of_direction).collect()
     }
 
-    /// The nearest of these places, approximately if that was asked and all may be found.
-    fn nearest(&self, directions: &[&[f32]], places: Places<'_>) -> Vec<Vec<Scored>> {
-        let limit = self.selection.limit;
-        let approximate = &self.session.index.approximate;
-        let near = match places {
-            Places::All(_) => approximate.nearest(self.matrix, directions, limit),
-            Places::These(_) => None,
-        };
-        near.unwrap_or_else(|| self.matrix.nearest(directions, limit, places))
-    }
-
-    /// The best row of each path, and what score fusion asks of paths.
-    fn paths(
-        &self,
-        directions: &[&[f32]],
-        places: Places<'_>,
-    ) -> rusqlite::Result<Vec<NearestRows>> {
-        let (session, matrix, limit) = (self.session, self.matrix, self.selection.limit);
-        if !self.selection.statistics {
-            let of_direction = |nearest| {
-                Ok(NearestRows {
-                    rows: self.ranked(nearest)?,
-                    ..NearestRows::none()
-                })
-            };
-            let nearest = nearest_of_paths(session, matrix, directions, places, limit)?;
-            return nearest.into_iter().map(of_direction).collect();
-        }
-        let of_direction = |direction: &&[f32]| {
-            let similarities = PathSimilarities::new(session, matrix, direction, places)?;
-            Ok(NearestRows {
-                rows: self.ranked(similarities.nearest(limit))?,
-                spread: similarities.spread(),
-                cosines: Cosines::OfPaths(similarities.of_paths),
-            })
-        };
-        directions.iter().map(of_direction).collect()
-    }
-
-    /// The places of the vectors that pass the filters; None where all do.
-    fn passing(&self) -> rusqlite::Result<Option<Vec<usize>>> {
+    /// The slots of the vectors that pass the filters; None where all do.
+    fn passing(&self) -> rusqlite::Result<Option<Arc<SlotSet>>> {
         let filters = self.selection.filters;
         if filters.is_empty() {
             return Ok(None);
         }
         let rows = allowed(self.session.connection, filters)?;
-        Ok(Some(self.matrix.places(&rows)))
+        Ok(Some(Arc::new(self.matrix.slots_of(rows))))
     }
 
     /// What is nearest, in order and cut.
@@ -264,11 +245,8 @@ impl Search<'_> {
 
     /// Rows that are equally near, by path and id: these are looked up for no others.
     fn in_order(&self, equal: &[Scored]) -> rusqlite::Result<Vec<RankedRow>> {
-        let rows = equal.iter().filter_map(|(place, similarity)| {
-            let row = self.matrix.row(*place)?;
-            Some((row, *similarity))
-        });
-        let ranked = |(row, similarity): (i64, f32)| {
+        let ranked = |(slot, similarity): &Scored| {
+            let row = self.matrix.row(*slot);
             let key = self
                 .session
                 .key(row)
@@ -276,10 +254,13 @@ impl Search<'_> {
             Ok(RankedRow {
                 row,
                 key: key.map_err(|error| without_chunk(NEAREST, error))?,
-                score: f64::from(similarity),
+                score: f64::from(*similarity),
             })
         };
-        let ranked = rows.map(ranked).collect::<rusqlite::Result<Vec<_>>>()?;
+        let ranked = equal
+            .iter()
+            .map(ranked)
+            .collect::<rusqlite::Result<Vec<_>>>()?;
         if ranked.len() < 2 {
             return Ok(ranked);
         }

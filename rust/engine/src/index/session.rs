@@ -6,11 +6,11 @@ use rusqlite::{Connection, OptionalExtension};
 
 use super::cache::{At, Cache, Version};
 use super::connections::ReadTransaction;
-use super::matrix::Matrix;
 use super::paths::Paths;
 use super::search::without_chunk;
 use super::selection::GroupBy;
 use super::texts::{KeptTexts, OF_ROW, Texts};
+use super::vectors::Matrix;
 use super::{Failure, Index, changes};
 use crate::error::{ErrorCode, Result};
 
@@ -170,7 +170,7 @@ impl Session<'_> {
     pub fn key(&self, row: i64) -> Option<i64> {
         match &self.paths {
             None => Some(row),
-            Some(paths) => paths.of_row(row).map(number),
+            Some(paths) => paths.of_row(row),
         }
     }
 
@@ -179,7 +179,7 @@ impl Session<'_> {
     pub fn key_of(&self, id: &str, path: &str) -> Result<Option<i64>> {
         match &self.paths {
             None => self.row(id),
-            Some(paths) => Ok(paths.number(path).map(number)),
+            Some(paths) => Ok(paths.number(path)),
         }
     }
 
@@ -219,9 +219,4 @@ impl Session<'_> {
         self.texts.keep(row, &texts, bytes);
         Ok(texts)
     }
-}
-
-/// The number of a path, as a key.
-fn number(place: usize) -> i64 {
-    i64::try_from(place).unwrap_or(i64::MAX)
 }

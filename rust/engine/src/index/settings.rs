@@ -9,6 +9,8 @@ use rusqlite::{Connection, OptionalExtension};
 pub(crate) const DIMENSIONS: &str = "dimensions";
 /// What made the vectors, where it has a name.
 pub(crate) const EMBEDDER: &str = "embedder";
+/// What is subtracted from vectors before they are rounded.
+pub(crate) const CENTER: &str = "center";
 /// How many transactions changed a chunk or a vector.
 pub(crate) const GENERATION: &str = "generation";
 /// The generation after which every change is in the table `changes`.

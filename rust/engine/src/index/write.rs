@@ -6,7 +6,7 @@ use rusqlite::{CachedStatement, Connection, OptionalExtension, params};
 
 use super::chunk::{COLUMNS, Chunk};
 use super::filters::{texts, to_json};
-use super::{Failure, Index, changes, vector};
+use super::{Failure, Index, changes, vector, vectors};
 use crate::error::Result;
 
 impl Index {
@@ -49,6 +49,7 @@ impl Index {
             statements.upsert(chunk)?;
         }
         changes::record(connection, &statements.changed)?;
+        vectors::settle(connection)?;
         Ok(latest.len())
     }
 

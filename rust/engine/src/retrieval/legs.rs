@@ -176,21 +176,27 @@ impl VectorLeg {
     }
 
     /// What was found; for score fusion also the cosines of what keywords found.
-    pub fn nearest(&self, fusion: Fusion, matches: &Matches<'_>) -> Nearest {
+    pub fn nearest(
+        &self,
+        session: &Session<'_>,
+        fusion: Fusion,
+        matches: &Matches<'_>,
+    ) -> Result<Nearest> {
         let Self::Answered(nearest) = self else {
-            return Nearest::default();
+            return Ok(Nearest::default());
         };
         let cosines = match fusion {
             Fusion::Rrf => Vec::new(),
-            Fusion::Score => (matches.found.iter())
-                .map(|found| nearest.cosine(found.key?))
-                .collect(),
+            Fusion::Score => {
+                let keys: Vec<Option<i64>> = matches.found.iter().map(|found| found.key).collect();
+                session.cosines(nearest, &keys)?
+            }
         };
-        Nearest {
+        Ok(Nearest {
             rows: nearest.rows.clone(),
             cosines,
             spread: nearest.spread,
-        }
+        })
     }
 
     /// What the search reported.

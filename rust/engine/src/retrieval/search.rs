@@ -138,12 +138,12 @@ impl Search<'_> {
         let intent = timed(&mut timings.reweight, || Intent::detect(self.request.query))?;
         let readable = if intent.any() { usize::MAX } else { wanted };
         let (fused_count, hits) = timed(&mut timings.fuse, || {
-            let fused = legs.fuse(self.setup.fusion, self.request);
+            let fused = legs.fuse(self.session, self.setup.fusion, self.request)?;
             let read = |row, what| self.session.texts(row, what);
-            (fused.len(), fused.hits(readable, read))
-        });
+            Ok((fused.len(), fused.hits(readable, read)?))
+        })?;
         let start = Instant::now();
-        let mut hits = reweight_explained(intent, hits?)?;
+        let mut hits = reweight_explained(intent, hits)?;
         hits.truncate(wanted);
         timings.reweight += start.elapsed();
         Ok(Hits { fused_count, hits })
@@ -181,20 +181,25 @@ impl<'a> Legs<'a> {
     }
 
     /// What the legs that the mode fuses have found.
-    fn fuse(&self, fusion: Fusion, request: &Request<'_>) -> Fused<'a> {
+    fn fuse(
+        &self,
+        session: &Session<'_>,
+        fusion: Fusion,
+        request: &Request<'_>,
+    ) -> Result<Fused<'a>> {
         let mode = self.mode(request);
         let matches = &self.bm25.matches;
         let candidates = match mode {
             Mode::Bm25 => Candidates::join(matches, &Nearest::default()),
             Mode::Semantic => {
                 let none = Matches::default();
-                Candidates::join(&none, &self.vector.nearest(fusion, &none))
+                Candidates::join(&none, &self.vector.nearest(session, fusion, &none)?)
             }
             Mode::Auto | Mode::Hybrid => {
-                Candidates::join(matches, &self.vector.nearest(fusion, matches))
+                Candidates::join(matches, &self.vector.nearest(session, fusion, matches)?)
             }
         };
-        candidates.fuse(fusion, self.that_took_part(mode))
+        Ok(candidates.fuse(fusion, self.that_took_part(mode)))
     }
 
     /// At how many places of the head both legs agree, if that is to stop a reranker.

@@ -1,7 +1,7 @@
 //! The best of many by similarity.
 
 /// A vector's place in the matrix, and its similarity to the query.
-pub(super) type Scored = (usize, f32);
+pub(in crate::index) type Scored = (usize, f32);
 
 /// So many better ones, or as many as asked for if that is more, are worth a cut.
 const WORTH_A_CUT: usize = 64;

@@ -1,9 +1,7 @@
 //! How the similarities to a query are spread over all that is searched.
 
-/// Up to this many, all similarities count; beyond, a sample.
-const COUNTED_WHOLE: usize = 100_000;
-/// How many a sample has.
-const SAMPLE: usize = 256;
+/// Up to this many, all similarities count; beyond, a sample of as many.
+pub(super) const SAMPLE: usize = 1024;
 
 /// Similarities are added as whole numbers of this many to 1, since floats would add up
 /// differently in another order. The square of the largest, times the square of the most that
@@ -66,7 +64,7 @@ impl Sums {
 /// Which of so many items stand for all of them; None where all count.
 pub(super) fn sample(count: usize) -> Option<impl Iterator<Item = usize>> {
     let step = count / SAMPLE;
-    (count > COUNTED_WHOLE).then(|| (0..SAMPLE).map(move |nth| nth * step))
+    (count > SAMPLE).then(|| (0..SAMPLE).map(move |nth| nth * step))
 }
 
 #[cfg(test)]
@@ -87,7 +85,7 @@ mod tests {
     #[test]
     fn the_largest_numbers_fit() {
         for sign in [1.0, -1.0] {
-            let spread = Spread::of(std::iter::repeat_n(sign, COUNTED_WHOLE));
+            let spread = Spread::of(std::iter::repeat_n(sign, SAMPLE));
             assert_eq!(
                 (spread.mean.to_bits(), spread.deviation),
                 (f64::from(sign).to_bits(), 0.0)
@@ -97,8 +95,8 @@ mod tests {
 
     #[test]
     fn a_sample_is_even_and_begins_with_the_first() {
-        assert!(sample(COUNTED_WHOLE).is_none());
-        for count in [COUNTED_WHOLE + 1, 256 * 500 - 1, 256 * 500] {
+        assert!(sample(SAMPLE).is_none());
+        for count in [SAMPLE + 1, 256 * 500 - 1, 256 * 500] {
             let sampled: Vec<usize> = sample(count).unwrap().collect();
             let expected: Vec<usize> = (0..count).step_by(count / SAMPLE).take(SAMPLE).collect();
             assert_eq!(sampled, expected);

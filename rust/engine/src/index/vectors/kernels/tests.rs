@@ -1,0 +1,184 @@
+//! Every loop as this processor runs it, beside the plain one and beside what it must come to.
+
+use super::*;
+
+/// Made-up numbers, always the same.
+fn noise(count: usize) -> impl Iterator<Item = u8> {
+    let mut state = 1_u32;
+    std::iter::repeat_with(move || {
+        state ^= state << 13;
+        state ^= state >> 17;
+        state ^= state << 5;
+        state.to_le_bytes()[1]
+    })
+    .take(count)
+}
+
+#[test]
+fn every_processor_gives_the_same_bits() {
+    for dimensions in [1, 7, 16, 64, 384, 1000] {
+        let values: Vec<f32> = noise(dimensions * 50)
+            .map(|byte| f32::from(byte) / 37.0 - 3.0)
+            .collect();
+        let rows: Vec<&[f32]> = values.chunks(dimensions).collect();
+        for rows in [&rows[..], &[rows[49], rows[3], rows[3], rows[0]]] {
+            let mut expected = vec![0.0; rows.len()];
+            dots_plain(rows[1], rows, &mut expected);
+            let bits = |sums: Vec<f32>| sums.into_iter().map(f32::to_bits).collect::<Vec<_>>();
+            assert_eq!(bits(dots(rows[1], rows)), bits(expected));
+        }
+    }
+}
+
+/// The code of a number in a row of a plane.
+fn code(row: Plane<'_>, number: usize) -> u8 {
+    let half = CODES_AT_ONCE / 2;
+    let byte = row[number / CODES_AT_ONCE * half + number % half];
+    if number % CODES_AT_ONCE < half {
+        byte & 0x0f
+    } else {
+        byte >> 4
+    }
+}
+
+/// A query of extremes and anything between.
+fn query(number: usize, length: usize) -> Vec<i8> {
+    let extreme = [i8::MIN, i8::MAX][number % 2];
+    let others = noise(length * (number + 1)).skip(number * length);
+    let others = others.take(length - 1).map(u8::cast_signed);
+    others.chain([extreme]).collect()
+}
+
+#[test]
+fn products_with_a_plane_are_exact() {
+    for (parts, count) in (1..8).zip([1, 2, 3, 4, 5, 8, 9]) {
+        let length = parts * CODES_AT_ONCE;
+        let plane: Vec<u8> = noise(length / 2 * 50)
+            .chain(std::iter::repeat_n(255, length / 2))
+            .collect();
+        let queries: Vec<Vec<i8>> = (0..count).map(|nth| query(nth, length)).collect();
+        let queries: Vec<&[i8]> = queries.iter().map(Vec::as_slice).collect();
+        for rows in [51, 50, 3, 1] {
+            let mut sums = vec![9];
+            plane_dots(&queries, &plane, rows, &plane[..length / 2], &mut sums);
+            let exact = queries.iter().flat_map(|query| {
+                let rows = plane.chunks(length / 2).take(rows);
+                rows.map(|row| -> i32 {
+                    let products = query.iter().enumerate();
+                    products
+                        .map(|(nth, q)| i32::from(code(row, nth)) * i32::from(*q))
+                        .sum()
+                })
+            });
+            assert_eq!(sums, exact.collect::<Vec<_>>());
+        }
+    }
+}
+
+#[test]
+fn products_with_both_planes_are_exact() {
+    for parts in 1..6 {
+        let length = parts * CODES_AT_ONCE;
+        let plane: Vec<u8> = noise(length / 2 * 20).collect();
+        let rows: Vec<&[u8]> = plane.chunks(length / 2).collect();
+        let rows: Vec<Planes<'_>> = rows.windows(2).map(|pair| [pair[0], pair[1]]).collect();
+        let queries = [query(0, length), query(1, length)];
+        let found = code_dots([&queries[0], &queries[1]], &rows);
+        for ([high, low], found) in rows.into_iter().zip(found) {
+            let exact = [0, 1].map(|which: usize| -> i32 {
+                let numbers = queries[which].iter().enumerate();
+                let product = |(nth, q): (usize, &i8)| {
+                    i32::from(16 * code(high, nth) + code(low, nth)) * i32::from(*q)
+                };
+                numbers.map(product).sum()
+            });
+            assert_eq!(found, exact);
+        }
+    }
+}
+
+#[test]
+fn sums_over_sign_bits_are_exact() {
+    for words in [1, 2, 6, 13] {
+        let word = |bytes: &[u8]| {
+            bytes
+                .iter()
+                .fold(0, |word, byte| word << 8 | u64::from(*byte))
+        };
+        let bytes: Vec<u8> = noise(words * TILE * 8).collect();
+        let signs: Vec<u64> = bytes.chunks(8).map(word).collect();
+        let (signs, _) = signs.as_chunks::<SIGN_ROWS>();
+        let codes: Vec<u8> = noise(words * 64).map(|byte| byte & 0x0f).collect();
+        let planes = codes.chunks(64).map(|codes| {
+            let plane = |bit: usize| {
+                let bits = codes.iter().enumerate();
+                bits.fold(0, |word, (nth, code)| {
+                    word | u64::from(code >> bit & 1) << nth
+                })
+            };
+            [plane(0), plane(1), plane(2), plane(3)]
+        });
+        let planes: Vec<[u64; QUERY_PLANES]> = planes.collect();
+        // The last tile of a block may have fewer groups.
+        for groups in [TILE / SIGN_ROWS, 3, 1] {
+            let mut sums = [-1.0; TILE];
+            sign_sums(&planes, &signs[..groups * words], &mut sums);
+            for (row, sum) in sums.iter().enumerate().take(groups * SIGN_ROWS) {
+                let exact: u32 = (0..words * 64)
+                    .filter(|nth| {
+                        let group = row / SIGN_ROWS * words;
+                        signs[group + nth / 64][row % SIGN_ROWS] >> (nth % 64) & 1 == 1
+                    })
+                    .map(|nth| u32::from(codes[nth]))
+                    .sum();
+                assert_eq!(f64::from(*sum), f64::from(exact));
+            }
+            let mut plain = [-1.0; TILE];
+            sign_sums_plain(&planes, &signs[..groups * words], &mut plain);
+            assert_eq!(sums, plain);
+        }
+    }
+}
+
+#[test]
+fn every_processor_finds_the_same_rows_within_reach() {
+    let line = Line {
+        base: 0.1,
+        scale: 0.01,
+        margin: 0.9,
+        slack: 0.02,
+    };
+    for count in 0..=TILE {
+        let sums: Vec<f32> = noise(count)
+            .map(|byte| f32::from(byte) * 16.0 - 1000.0)
+            .collect();
+        let numbers = noise(2 * count).map(|byte| f32::from(byte) / 1000.0);
+        let (factors, errors): (Vec<f32>, Vec<f32>) = numbers.map(|n| (n, n / 7.0)).unzip();
+        let rows = (&*sums, &factors[..count], &errors[count..]);
+        for threshold in [f32::NEG_INFINITY, -1.0, 0.5, 1.0, f32::INFINITY] {
+            let found = reach(line, rows, threshold);
+            assert_eq!(found, reach_plain(line, rows, threshold));
+            for nth in 0..TILE {
+                let highest = rows.0.get(nth).map(|sum| {
+                    let middle = 0.1 + f64::from(*sum) * 0.01 * f64::from(rows.1[nth]);
+                    middle + f64::from(rows.2[nth]) * 0.9 + 0.02
+                });
+                let sure = highest.filter(|h| (h - f64::from(threshold)).abs() > 1e-4);
+                if sure.is_some() || highest.is_none() {
+                    let reaches = highest.is_some_and(|h| h.max(-1.0) >= threshold.into());
+                    assert_eq!(found >> nth & 1 == 1, reaches, "{nth} of {count}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn every_number_counts_once() {
+    for length in 0..70_u16 {
+        let left: Vec<f32> = (0..length).map(f32::from).collect();
+        let right = vec![2.0; left.len()];
+        let expected = (f32::from(length) * (f32::from(length) - 1.0)).max(0.0);
+        assert_eq!(dot(&left, &right).to_bits(), expected.to_bits());
+    }
+}
