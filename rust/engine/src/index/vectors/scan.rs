@@ -8,10 +8,10 @@
 use super::best::Best;
 use super::block::Block;
 use super::codes::CodeQuery;
-use super::kernels::{Planes, TILE, code_dots, plane_dots, reach};
+use super::kernels::{Line, Planes, TILE, code_dots, plane_dots, reach};
 use super::matrix::Matrix;
 use super::signs::SignQuery;
-use super::slots::{Bits, Slots, in_block, slot};
+use super::slots::{Bits, Slots, slot};
 use crate::interrupt::Pace;
 
 /// Of a tile with fewer wanted vectors than this the first look is left out.
@@ -65,8 +65,8 @@ pub(super) fn candidates(
                 continue;
             }
             pace.read(TILE * queries.len())?;
-            let all = wanted.count_ones() >= FEW;
-            if all && look == FirstLook::HighPlane {
+            let all = look == FirstLook::HighPlane && wanted.count_ones() >= FEW;
+            if all {
                 let ahead = tile.ahead(next);
                 plane_dots(
                     &codes,
@@ -80,15 +80,14 @@ pub(super) fn candidates(
                 match look {
                     FirstLook::Signs => scan.by_signs(&tile, wanted),
                     FirstLook::HighPlane if all => {
-                        let sums = &sums[nth * tile.len()..][..tile.len()];
-                        let near = wanted & scan.by_plane(&tile, sums);
-                        scan.add(&tile, near);
+                        scan.by_plane(&tile, wanted, &sums[nth * tile.len()..][..tile.len()]);
                     }
-                    FirstLook::HighPlane => scan.add(&tile, wanted),
+                    FirstLook::HighPlane => {
+                        let rows = Bits(wanted).map(|bit| (tile.slot(bit), f32::INFINITY));
+                        scan.near.extend(rows);
+                    }
                 }
-                if scan.near.len() >= limit.max(TILE) {
-                    scan.look_closer();
-                }
+                scan.count(wanted.count_ones());
             }
         }
     }
@@ -137,9 +136,12 @@ struct Scan<'m> {
     matrix: &'m Matrix,
     query: CodeQuery,
     signs: Option<SignQuery>,
-    /// What was near at first look and was not looked at closer yet, and how near it probably is
-    /// at most.
+    limit: usize,
+    /// What is near at first look and was not looked at closer yet, and how near it can be.
     near: Vec<(usize, f32)>,
+    /// How many vectors were looked at, and how many there are to be before the next closer look.
+    looked: usize,
+    due: usize,
     /// The best of those similarities that are certain.
     certain: Best,
     candidates: Vec<Candidate>,
@@ -155,66 +157,99 @@ impl<'m> Scan<'m> {
             matrix,
             signs: (look == FirstLook::Signs).then(signs),
             query,
+            limit,
             near: Vec::new(),
+            looked: 0,
+            due: limit.max(TILE).saturating_mul(2),
             certain: Best::new(limit),
             candidates: Vec::new(),
         }
     }
 
-    /// Which rows of a tile can be near by the high plane, given the sums of products.
-    fn by_plane(&self, tile: &Tile<'_>, sums: &[i32]) -> u64 {
+    /// Take in what can be near by the high plane, given the sums of products.
+    fn by_plane(&mut self, tile: &Tile<'_>, wanted: u64, sums: &[i32]) {
         let mut counted = [0.0; TILE];
         self.query.high_sums(sums, &mut counted);
         let (codes, rows) = (&tile.block.codes, tile.from..tile.from + tile.len());
-        let rows = (
-            &counted[..tile.len()],
-            &codes.steps[rows.clone()],
-            &codes.high_errors[rows],
-        );
-        reach(self.query.line(), rows, self.certain.threshold())
-    }
-
-    /// Take in these rows of a tile.
-    fn add(&mut self, tile: &Tile<'_>, near: u64) {
-        let rows = Bits(near).map(|bit| (tile.slot(bit), f32::INFINITY));
-        self.near.extend(rows);
+        let (steps, errors) = (&codes.steps[rows.clone()], &codes.high_errors[rows]);
+        self.add(tile, wanted, self.query.line(), (&counted, steps, errors));
     }
 
     /// Take in what is probably near by its sign bits.
     fn by_signs(&mut self, tile: &Tile<'_>, wanted: u64) {
         let (Some(query), Some(signs)) = (&self.signs, &tile.block.signs) else {
-            return self.add(tile, wanted);
+            return;
         };
         let mut products = [0.0; TILE];
         query.products(signs, tile.from, &mut products);
         let rows = tile.from..tile.from + tile.len();
         let (factors, deviations) = (&signs.factors[rows.clone()], &signs.deviations[rows]);
-        let line = query.line();
-        let near = (&products[..tile.len()], factors, deviations);
-        let near = wanted & reach(line, near, self.certain.threshold());
-        let highest = |bit| line.highest(products[bit], factors[bit], deviations[bit]);
-        self.near
-            .extend(Bits(near).map(|bit| (tile.slot(bit), highest(bit))));
+        self.add(tile, wanted, query.line(), (&products, factors, deviations));
+    }
+
+    /// Take in those of the wanted rows of a tile that are within reach.
+    fn add(
+        &mut self,
+        tile: &Tile<'_>,
+        wanted: u64,
+        line: Line,
+        (sums, factors, errors): (&[f32; TILE], &[f32], &[f32]),
+    ) {
+        let rows = (&sums[..tile.len()], factors, errors);
+        let near = wanted & reach(line, rows, self.certain.threshold());
+        let highest = |bit| line.highest(sums[bit], factors[bit], errors[bit]);
+        let near = Bits(near).map(|bit| (tile.slot(bit), highest(bit)));
+        self.near.extend(near);
+    }
+
+    /// Note that so many vectors were looked at. Each time they have doubled the most promising are
+    /// looked at closer, which raises the threshold: it is what others are left out by.
+    fn count(&mut self, looked: u32) {
+        self.looked += looked as usize;
+        if self.looked >= self.due {
+            self.due = self.looked.saturating_mul(2);
+            self.raise_threshold();
+        }
+    }
+
+    fn raise_threshold(&mut self) {
+        let Some(last) = self
+            .limit
+            .checked_sub(1)
+            .filter(|last| *last < self.near.len())
+        else {
+            return;
+        };
+        (self.near).select_nth_unstable_by(last, |left, right| right.1.total_cmp(&left.1));
+        let rest = self.near.split_off(self.limit);
+        self.look_closer();
+        let threshold = self.certain.threshold();
+        let possible = rest
+            .into_iter()
+            .filter(|(_, highest)| *highest >= threshold);
+        self.near.extend(possible);
     }
 
     /// Compare what is near with both planes.
     fn look_closer(&mut self) {
         let matrix = self.matrix;
+        // In the order of memory.
+        self.near.sort_unstable_by_key(|(slot, _)| *slot);
         let planes = self.near.iter().map(|(slot, _)| {
             let (block, offset) = matrix.at(*slot);
             block.codes.planes(offset)
         });
         let planes: Vec<Planes<'_>> = planes.collect();
         let sums = code_dots(self.query.both(), &planes);
-        for ((slot, probable), sums) in self.near.drain(..).zip(sums) {
-            let (number, offset) = in_block(slot);
-            let codes = &matrix.blocks()[number].codes;
-            let bound = (self.query).bound(sums, codes.steps[offset], codes.errors[offset]);
-            // No more than is probable: then what is found does not depend on when the threshold
-            // rose, and so not on how vectors are shared out among blocks.
-            let highest = bound.highest().min(probable);
+        for ((slot, highest), sums) in self.near.drain(..).zip(sums) {
+            let (block, offset) = matrix.at(slot);
+            let (step, error) = (block.codes.steps[offset], block.codes.errors[offset]);
+            let bound = self.query.bound(sums, step, error);
+            // No more than at first look: then what a fast search finds does not depend on when
+            // the threshold rose, and so not on how vectors are shared out among blocks.
+            let (lowest, highest) = (bound.lowest().min(highest), bound.highest().min(highest));
             if highest >= self.certain.threshold() {
-                self.certain.offer((slot, bound.lowest().min(probable)));
+                self.certain.offer((slot, lowest));
                 self.candidates.push(Candidate { slot, highest });
             }
         }
@@ -222,6 +257,7 @@ impl<'m> Scan<'m> {
     }
 
     fn finish(mut self) -> Vec<Candidate> {
+        self.raise_threshold();
         self.look_closer();
         let threshold = self.certain.threshold();
         self.candidates

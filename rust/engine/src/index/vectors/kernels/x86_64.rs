@@ -131,8 +131,11 @@ fn plane_dots_of<const N: usize>(
             *row = &plane[row_at..row_at + length];
         }
         let next = ahead.get(from * length..).unwrap_or_default();
-        prefetch(next.as_ptr(), next.len().min(ROWS * length));
-        let found = dots_of_rows::<N>(rows, queries);
+        let found = if next.is_empty() {
+            dots_of_rows::<N, false>(rows, next.as_ptr(), queries)
+        } else {
+            dots_of_rows::<N, true>(rows, next.as_ptr(), queries)
+        };
         for (found, sums) in found.iter().zip(sums.chunks_exact_mut(count)) {
             let sums = &mut sums[from..];
             match sums.first_chunk_mut() {
@@ -143,17 +146,25 @@ fn plane_dots_of<const N: usize>(
     }
 }
 
-/// The products of each query with each row.
+/// The products of each query with each row. With `AHEAD` as many bytes as the rows have are
+/// prefetched from `next` on, a line with each that is read: memory takes in few at a time.
 #[target_feature(enable = "avx512f,avx512bw,avx512vnni")]
 #[inline]
-fn dots_of_rows<const N: usize>(rows: [Plane<'_>; ROWS], queries: &[&[i8]; N]) -> [[i32; ROWS]; N] {
+fn dots_of_rows<const N: usize, const AHEAD: bool>(
+    rows: [Plane<'_>; ROWS],
+    next: *const u8,
+    queries: &[&[i8]; N],
+) -> [[i32; ROWS]; N] {
     let mask = _mm512_set1_epi8(0x0f);
     let mut sums = [[_mm512_setzero_si512(); ROWS]; N];
     let rows = rows.map(parts);
     let queries = queries.map(parts);
     for part in 0..rows[0].len() {
         let mut halves = [[_mm512_setzero_si512(); 2]; ROWS];
-        for (halves, row) in halves.iter_mut().zip(rows) {
+        for (nth, (halves, row)) in halves.iter_mut().zip(rows).enumerate() {
+            if AHEAD {
+                prefetch_line(next.wrapping_add((part * ROWS + nth) * LINE));
+            }
             let codes = load(&row[part]);
             *halves = [
                 _mm512_and_si512(codes, mask),
@@ -243,9 +254,14 @@ fn parts<T>(codes: &[T]) -> &[Part<T>] {
 #[inline(always)]
 pub fn prefetch(from: *const u8, count: usize) {
     for line in (0..count).step_by(LINE) {
-        // SAFETY: any address may be asked for: nothing is read, and no fault is raised.
-        unsafe { _mm_prefetch::<_MM_HINT_T0>(from.wrapping_add(line).cast()) };
+        prefetch_line(from.wrapping_add(line));
     }
+}
+
+#[inline(always)]
+fn prefetch_line(at: *const u8) {
+    // SAFETY: any address may be asked for: nothing is read, and no fault is raised.
+    unsafe { _mm_prefetch::<_MM_HINT_T0>(at.cast()) };
 }
 
 #[target_feature(enable = "avx512f")]
