@@ -3,6 +3,7 @@
 import json
 import re
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -24,7 +25,7 @@ PEERS = {"tantivy", "bm25s", "faiss flat", "faiss HNSW", "hnswlib", "LanceDB"}
 
 
 def times(seconds: float) -> Times:
-    return Times(seconds, 2 * seconds, 10)
+    return Times(seconds, 2 * seconds, 3 * seconds, 10)
 
 
 def row(key: str, chunks: int, **figures: float) -> Row:
@@ -205,6 +206,20 @@ def test_the_summary_says_who_is_faster(rows):
     assert f"- bm25s: {faster}what hybrid is (0.50 of the time). How it differs: one" in said
     slower = [row("hybrid", 1_000, hedgerow=1.0, FTS5=2.0)]
     assert "nobody was faster" in report.summary(slower, {"date": "", "processor": ""})
+
+
+def test_variants_are_nobodys_peers(rows):
+    figures = {**rows[-1].figures, "hedgerow, fast": times(1.0), "FTS5, effort 1": times(1.0)}
+    varied = replace(rows[-1], figures=figures)
+    assert report.peers(varied) == report.peers(rows[-1]) == ["FTS5", "bm25s"]
+    assert "effort" not in report.summary([varied], {"date": "", "processor": ""})
+
+
+def test_a_row_says_which_tail_it_shows(rows):
+    assert list(report.lines(rows[0]))[1].split() == ["hedgerow", "0.010", "ms", "0.020", "ms"]
+    slowest = replace(rows[0], tail="p99")
+    assert list(report.lines(slowest))[1].split() == ["hedgerow", "0.010", "ms", "0.030", "ms"]
+    assert "| 0.010 / 0.030 ms | FTS5 0.100 / 0.300 ms" in report.tables([slowest], {})
 
 
 def test_there_is_nothing_to_publish_without_a_made_up_corpus():

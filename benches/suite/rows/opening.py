@@ -88,9 +88,9 @@ def _memory(bench: Bench) -> Row:
     command = [sys.executable, "-c", _GROWTH, *arguments]
     printed = subprocess.run(command, check=True, capture_output=True, text=True).stdout  # noqa: S603
     counted, grown = json.loads(printed)
-    figures = {"hedgerow": Times(counted, counted, 1)}
+    figures = {"hedgerow": Times.of([counted])}
     if grown is not None:
-        figures["hedgerow, growth of its process"] = Times(grown, grown, 1)
+        figures["hedgerow, growth of its process"] = Times.of([grown])
     largest = max(times.p50 for times in figures.values()) * LARGE / len(bench.corpus)
     aims = (at_most(100, "MB", largest),) if bench.large else ()
     what = f"memory of ranking; the target is for {LARGE:,} chunks"

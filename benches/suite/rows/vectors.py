@@ -11,7 +11,7 @@ import numpy as np
 from suite.bench import Bench
 from suite.contenders import TOP
 from suite.results import Row, Target, fraction, part_of
-from suite.timing import Times, as_many, by_turns
+from suite.timing import as_many, by_turns
 
 _BATCH = 100
 _BATCHES = 10
@@ -32,10 +32,7 @@ def measure(bench: Bench) -> Iterator[Row]:
     )
     batch = np.stack(as_many(list(vectors), _BATCH))
     taken = by_turns(bench.calls("nearest_many"), [batch] * _BATCHES, bench.budget)
-    each = {
-        name: Times(times.p50 / _BATCH, times.p95 / _BATCH, times.calls)
-        for name, times in taken.items()
-    }
+    each = {name: times.each(_BATCH) for name, times in taken.items()}
     part = each["hedgerow"].p50 / single["hedgerow"].p50
     aim = Target("at most 0.35 of one alone", fraction(part), part <= 0.35)
     yield bench.row(

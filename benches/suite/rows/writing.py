@@ -19,9 +19,7 @@ _NO_INDEX = {"reading int8 once", "ten lines of Python"}
 
 def measure(bench: Bench) -> Iterator[Row]:
     """All."""
-    made = {
-        name: Times(took, took, 1) for name, took in bench.made_in.items() if name not in _NO_INDEX
-    }
+    made = {name: Times.of([took]) for name, took in bench.made_in.items() if name not in _NO_INDEX}
     what = "making an index with vectors, as far as each has them"
     yield bench.row(
         "made", what, "s", made, absent={k.NAME: why for k, why in bench.absent.items()}
