@@ -48,8 +48,8 @@ def _measured(asked: argparse.Namespace, failures: list[str]) -> Iterator[Row]:
         yield from part(asked.budget)
     for corpus in _corpora(asked):
         with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
-            bench = Bench(corpus, Path(folder), asked.budget, failures=failures)
-            bench.make(_tell)
+            bench = Bench(corpus, Path(folder), asked.budget, asked.data, _tell, failures=failures)
+            bench.make()
             for part in EACH:
                 yield from part(bench)
             bench.close()

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from statistics import mean
-from typing import Any
 
 import numpy as np
 
@@ -12,9 +10,12 @@ from suite.bench import Bench
 from suite.contenders import TOP
 from suite.results import Row, Target, fraction, part_of
 from suite.timing import as_many, by_turns
+from suite.truth import Truth
 
 _BATCH = 100
 _BATCHES = 10
+_FEWER_BATCHES = 3
+_ASKED = 100
 
 
 def measure(bench: Bench) -> Iterator[Row]:
@@ -31,7 +32,8 @@ def measure(bench: Bench) -> Iterator[Row]:
         absent=bench.missing("nearest"),
     )
     batch = np.stack(as_many(list(vectors), _BATCH))
-    taken = by_turns(bench.calls("nearest_many"), [batch] * _BATCHES, bench.budget)
+    batches = [batch] * (_FEWER_BATCHES if bench.million else _BATCHES)
+    taken = by_turns(bench.calls("nearest_many"), batches, bench.budget)
     each = {name: times.each(_BATCH) for name, times in taken.items()}
     part = each["hedgerow"].p50 / single["hedgerow"].p50
     aim = Target("at most 0.35 of one alone", fraction(part), part <= 0.35)
@@ -46,19 +48,11 @@ def measure(bench: Bench) -> Iterator[Row]:
 
 
 def _recalls(bench: Bench) -> Iterator[str]:
-    """How many of the 60 that are truly nearest each has; with equals at the end, any of them."""
-    vectors = bench.corpus.question_vectors[:50].astype(np.float64)
-    cosines = vectors @ bench.corpus.vectors.T.astype(np.float64)
-    top = min(TOP, len(bench.corpus))
-    # A last place within what float32 can tell apart is as good.
-    least = np.sort(cosines, axis=1)[:, -top] - 1e-6
+    """How many of the 60 that are truly nearest each has."""
+    asked = bench.corpus.question_vectors[:_ASKED]
+    truth = Truth(bench.corpus.vectors, asked)
     for name, call in bench.calls("nearest").items():
         rows = bench.present[name].rows
-        found = [rows(call(vector)) for vector in bench.corpus.question_vectors[:50]]
+        found = [rows(call(vector)) for vector in asked]
         if any(found):
-            recall = mean(map(_recall, found, cosines, least, [top] * len(found)))
-            yield f"recall of {name} {recall:.4f}"
-
-
-def _recall(rows: list[int], cosines: Any, least: float, top: int) -> float:
-    return sum(cosines[row - 1] >= least for row in set(rows)) / top
+            yield f"recall of {name} {truth.recall(found):.4f}"
