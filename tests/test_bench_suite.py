@@ -18,7 +18,16 @@ sys.path.insert(0, str(BENCHES))
 from suite import bench, charts, command, publish, report, shapes, timing  # noqa: E402
 from suite.contenders import TOP, contenders  # noqa: E402
 from suite.corpus import made_up, real  # noqa: E402
-from suite.results import Row, Target, at_most, fraction, part_of, shown  # noqa: E402
+from suite.results import (  # noqa: E402
+    Row,
+    Target,
+    at_most,
+    fraction,
+    part_of,
+    shown,
+    times_at_most,
+)
+from suite.rows import EACH, parts  # noqa: E402
 from suite.timing import Times  # noqa: E402
 
 PEERS = {"tantivy", "bm25s", "faiss flat", "faiss HNSW", "hnswlib", "LanceDB"}
@@ -56,8 +65,8 @@ def test_it_measures_every_line_of_the_table(tmp_path, capsys):
     assert measured == [
         *("compile", "compile-many", "wheel", "import"),
         *("bm25-OR", "bm25-new", "bm25-prefix", "bm25-phrase", "bm25-AND", "bm25-NOT"),
-        *("vector", "vector-batch", "intent", "trigrams", "hybrid", "threads"),
-        *("made", "bulk", "single", "open", "memory"),
+        *("vector", "vector-busy", "vector-batch", "intent", "trigrams", "hybrid", "threads"),
+        *("fusion", "fusion-grouped", "made", "bulk", "single", "open", "memory"),
     ]
     assert "hedgerow, vectors" in found["rows"][-2]["figures"]
     # Floors that need nothing are there in any environment.
@@ -134,12 +143,33 @@ def test_a_failure_shows_in_the_exit_status(monkeypatch, capsys):
             "argument --data: nowhere has no corpus.jsonl.gz, queries.jsonl.gz",
         ),
         (["--budget", "long"], "argument --budget: invalid float value: 'long'"),
+        (["--only", "vectors", "colors"], "argument --only: invalid choice: 'colors'"),
     ],
 )
 def test_wrong_options_are_refused(arguments, says, capsys):
     with pytest.raises(SystemExit):
         command.main(arguments)
     assert says in capsys.readouterr().err
+
+
+def test_what_is_measured_can_be_chosen(capsys):
+    assert command.main(["--only", "compiling"]) == 0
+    printed = capsys.readouterr()
+    assert "compile_many" in printed.out
+    assert "import hedgerow" not in printed.out
+    assert printed.err == "", "no corpus is made for it"
+    names = list(EACH)
+    assert parts([], 1_000) == [EACH[name] for name in names[:-1]]
+    assert parts([], 100_000) == list(EACH.values())
+    assert parts(["shapes", "fusion"], 1_000) == [EACH["fusion"], EACH["shapes"]]
+
+
+def test_only_those_are_made_who_are_asked(capsys):
+    status = command.main(["--sizes", "300", "--budget", "0.01", "--only", "fusion"])
+    printed = capsys.readouterr()
+    assert status == 0
+    assert printed.err.splitlines() == ["... making up 300 chunks", "... making hedgerow"]
+    assert printed.out.count("-> by scores: at most 1.15 times by ranks: ") == 2
 
 
 def test_a_corpus_is_always_the_same(monkeypatch):
@@ -183,6 +213,12 @@ def test_targets():
     assert part_of("FTS5", 1, figures).aim == "no slower than FTS5"
     assert part_of("LanceDB", 1 / 30, figures) == Target(
         "at most 1/30 of LanceDB", "not measured", None
+    )
+    assert times_at_most("fast", 0.25, "exact", 0.2512) == Target(
+        "fast: at most 0.25 times exact", "0.251 times", False
+    )
+    assert times_at_most("fast", 0.25, "exact", None) == Target(
+        "fast: at most 0.25 times exact", "not measured", None
     )
     assert at_most(2, "us", 1.5e-6) == Target("at most 2 us", "1.50 us", True)
     assert at_most(8, "MB", 9e6).met is False

@@ -75,6 +75,14 @@ def part_of(floor: str, limit: float, figures: Mapping[str, Times]) -> Target:
     return Target(aim, fraction(part), part <= limit)
 
 
+def times_at_most(what: str, limit: float, of: str, part: float | None) -> Target:
+    """Not more than so many times something else; None where one of both was not measured."""
+    aim = f"{what}: at most {limit:g} times {of}"
+    if part is None:
+        return Target(aim, "not measured", None)
+    return Target(aim, f"{part:.3g} times", part <= limit)
+
+
 def fraction(part: float) -> str:
     """1/15, or 1.2 times."""
     if part >= 0.67:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from itertools import islice, product
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,11 @@ from suite.corpus import Corpus, Vectors
 from . import SHOWN, TOP
 
 FILE = "hedgerow.db"
+VARIANTS: dict[str, dict[str, Any]] = {
+    "hedgerow, fast": {"vectors": "fast"},
+    "hedgerow, codes in memory": {"resident": "codes"},
+}
+"""Other ways to search vectors, by the options of `Index.open` that ask for them."""
 _BLOCK = 100_000
 
 
@@ -95,3 +101,25 @@ def write(index: hr.Index, chunks: Iterable[hr.Chunk]) -> None:
     left = iter(chunks)
     while block := list(islice(left, _BLOCK)):
         index.upsert(block)
+
+
+@contextmanager
+def variants(path: Path, corpus: Corpus) -> Iterator[tuple[dict[str, Opened], dict[str, str]]]:
+    """The same file opened in each of the other ways, and why one of these cannot be had."""
+    absent = {name: why for name, options in VARIANTS.items() if (why := _unknown(path, options))}
+    with ExitStack() as stack:
+        there = {}
+        for name, options in VARIANTS.items():
+            if name not in absent:
+                there[name] = Opened(path, corpus, **options)
+                stack.callback(there[name].close)
+        yield there, absent
+
+
+def _unknown(path: Path, options: Mapping[str, Any]) -> str:
+    """Why the installed version does not open an index like this, or nothing where it does."""
+    try:
+        hr.Index.open(path, **options).close()
+    except (TypeError, hr.InvalidInputError) as error:
+        return f"not in this version ({error})"
+    return ""
