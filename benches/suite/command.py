@@ -97,7 +97,7 @@ def _parser() -> argparse.ArgumentParser:
         default=[],
         choices=[*ALONE, *EACH],
         metavar="NAME",
-        help=f"measure these lines alone: {', '.join([*ALONE, *EACH])} (without it all; the last one "
+        help=f"measure these lines alone: {', '.join([*ALONE, *EACH])} (without it all; the last two "
         f"then only of {LARGE:,} chunks on)",
     )
     parser.add_argument("--json", type=Path, metavar="FILE", help="write all figures")

@@ -13,6 +13,7 @@ from . import (
     fusion,
     hybrid,
     keywords,
+    mixed,
     opening,
     package,
     pieces,
@@ -50,6 +51,7 @@ EACH = {
     "fusion": Part(fusion.measure, peers=False),
     "writing": Part(writing.measure),
     "opening": Part(opening.measure),
+    "mixed": Part(mixed.measure, LARGE, peers=False, apart=True),
     "shapes": Part(shapes.measure, LARGE, peers=False, apart=True),
 }
 """What is measured over a corpus; writing comes after all that the new chunks could disturb."""
