@@ -18,7 +18,7 @@ from .report import as_json, lines, tables
 from .results import Row
 from .rows import ALONE, EACH, Part, parts
 
-_SIZES = [1_000, 10_000, 100_000]
+_SIZES = [1_000, 10_000, 100_000, 1_000_000]
 _FEWEST = 200
 
 
@@ -89,7 +89,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--data", type=_folder, metavar="DIR", help="real texts to search as well")
     parser.add_argument(
-        "--budget", type=float, default=20, metavar="SECONDS", help="for one line (default: 20)"
+        "--budget", type=float, default=6, metavar="SECONDS", help="for one line (default: 6)"
     )
     parser.add_argument(
         "--only",

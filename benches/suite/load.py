@@ -110,6 +110,7 @@ class OwnProcess:
         del index
         self._process = start("serve_writes")
         self._send(plan)
+        self.finish()  # it says that it is ready, so that nothing is timed beside its beginning
 
     def start(self, seconds: float) -> None:
         """Tell it."""
@@ -257,7 +258,7 @@ def serve_writes() -> None:
     plan: Plan = pickle.load(sys.stdin.buffer)  # noqa: S301 - our own
     with hr.Index.open(plan.path) as index:
         write = writing(plan, index)
-        for seconds in _asked():
+        for seconds in chain([0.0], _asked()):
             pickle.dump(write(seconds), sys.stdout.buffer)
             sys.stdout.buffer.flush()
 
