@@ -143,6 +143,7 @@ def test_a_failure_shows_in_the_exit_status(monkeypatch, capsys):
             "argument --data: nowhere has no corpus.jsonl.gz, queries.jsonl.gz",
         ),
         (["--budget", "long"], "argument --budget: invalid float value: 'long'"),
+        (["--only", "mixed", "--publish"], "--publish wants all lines: leave --only out"),
         (["--only", "vectors", "colors"], "argument --only: invalid choice: 'colors'"),
     ],
 )

@@ -24,7 +24,10 @@ _FEWEST = 200
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Measure, print, and write what was asked for; 1 when a contender failed."""
-    asked = _parser().parse_args(arguments)
+    parser = _parser()
+    asked = parser.parse_args(arguments)
+    if asked.publish and asked.only:
+        parser.error("--publish wants all lines: leave --only out")
     rows: list[Row] = []
     failures: list[str] = []
     for row in _measured(asked, failures):
@@ -97,8 +100,8 @@ def _parser() -> argparse.ArgumentParser:
         default=[],
         choices=[*ALONE, *EACH],
         metavar="NAME",
-        help=f"measure these lines alone: {', '.join([*ALONE, *EACH])} (without it all; the last two "
-        f"then only of {LARGE:,} chunks on)",
+        help=f"measure these lines alone: {', '.join([*ALONE, *EACH])} (default: all, the last two "
+        f"of {LARGE:,} chunks on)",
     )
     parser.add_argument("--json", type=Path, metavar="FILE", help="write all figures")
     parser.add_argument("--markdown", type=Path, metavar="FILE", help="write the tables")
