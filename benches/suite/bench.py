@@ -11,6 +11,7 @@ from typing import Any
 from .contenders import Contender, contenders, versions
 from .contenders.ours import FILE, Hedgerow
 from .corpus import Corpus
+from .machine import give_back
 from .results import Row
 from .timing import seconds
 
@@ -64,6 +65,7 @@ class Bench:
             except Exception as error:  # noqa: BLE001 - one broken peer must not end the run
                 self.absent[kind] = f"failed: {error}"
                 self.failures.append(f"{self.corpus.name}: {kind.NAME} failed: {error!r}")
+            give_back()
 
     def _make(self, kind: type[Contender], folder: Path) -> None:
         self.present[kind.NAME] = kind(self.corpus, folder, self.present)
@@ -113,6 +115,7 @@ class Bench:
         for contender in self.present.values():
             contender.close()
         self.present.clear()
+        give_back()
 
     def close(self) -> None:
         """Let go of everybody, and of their files."""
