@@ -10,8 +10,8 @@ WHEEL_OPTIONS := $(if $(filter Linux,$(shell uname)),--zig --compatibility manyl
 ENGINE := Cargo.toml Cargo.lock $(shell find rust/engine rust/python -name '*.rs' -o -name Cargo.toml)
 
 # What `make bench` makes up, a folder of real texts to search as well, and more options of
-# benches/compare.py: make bench BENCH_SIZES="1000 1000000" BENCH_OPTIONS="--json figures.json"
-BENCH_SIZES ?= 1000 10000 100000
+# benches/compare.py: make bench BENCH_SIZES="1000 10000" BENCH_OPTIONS="--only hybrid fusion"
+BENCH_SIZES ?= 1000 10000 100000 1000000
 BENCH_DATA ?=
 BENCH_OPTIONS ?=
 
@@ -38,7 +38,7 @@ test-extras: .venv/engine-built ## adapters and integrations with the real libra
 	PYTHONPATH=python HF_HUB_OFFLINE=1 .venv-extras/bin/python -m pytest -W default --confcutdir=tests/extras tests/extras
 
 # An environment of its own here too: the peers are large, and their versions are pinned.
-bench: .venv/engine-built .venv-bench/peers-installed ## hedgerow beside its peers, a quarter of an hour: benches/README.md
+bench: .venv/engine-built .venv-bench/peers-installed ## hedgerow beside its peers, most of an hour: benches/README.md
 	PYTHONPATH=python .venv-bench/bin/python benches/compare.py --sizes $(BENCH_SIZES) \
 		$(if $(BENCH_DATA),--data "$(BENCH_DATA)") $(BENCH_OPTIONS)
 

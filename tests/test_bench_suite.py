@@ -3,6 +3,7 @@
 import json
 import re
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -14,17 +15,26 @@ if not BENCHES.exists():
     pytest.skip("a source distribution has no benches", allow_module_level=True)
 sys.path.insert(0, str(BENCHES))
 
-from suite import bench, charts, command, publish, report, timing  # noqa: E402
+from suite import bench, charts, command, publish, report, shapes, timing  # noqa: E402
 from suite.contenders import TOP, contenders  # noqa: E402
 from suite.corpus import made_up, real  # noqa: E402
-from suite.results import Row, Target, at_most, fraction, part_of, shown  # noqa: E402
+from suite.results import (  # noqa: E402
+    Row,
+    Target,
+    at_most,
+    fraction,
+    part_of,
+    shown,
+    times_at_most,
+)
+from suite.rows import EACH, parts  # noqa: E402
 from suite.timing import Times  # noqa: E402
 
 PEERS = {"tantivy", "bm25s", "faiss flat", "faiss HNSW", "hnswlib", "LanceDB"}
 
 
 def times(seconds: float) -> Times:
-    return Times(seconds, 2 * seconds, 10)
+    return Times(seconds, 2 * seconds, 3 * seconds, 10)
 
 
 def row(key: str, chunks: int, **figures: float) -> Row:
@@ -55,9 +65,10 @@ def test_it_measures_every_line_of_the_table(tmp_path, capsys):
     assert measured == [
         *("compile", "compile-many", "wheel", "import"),
         *("bm25-OR", "bm25-new", "bm25-prefix", "bm25-phrase", "bm25-AND", "bm25-NOT"),
-        *("vector", "vector-batch", "intent", "trigrams", "hybrid", "threads"),
-        *("made", "bulk", "single", "open", "memory"),
+        *("vector", "vector-busy", "vector-batch", "intent", "trigrams", "hybrid", "threads"),
+        *("fusion", "fusion-grouped", "made", "bulk", "single", "open", "memory"),
     ]
+    assert "hedgerow, vectors" in found["rows"][-2]["figures"]
     # Floors that need nothing are there in any environment.
     assert {"hedgerow", "FTS5"} <= set(found["rows"][4]["figures"])
     for name in PEERS:
@@ -99,8 +110,8 @@ class Slow(Broken):
 def test_who_is_missing_or_fails_is_named(tmp_path, monkeypatch):
     monkeypatch.setattr(bench, "contenders", lambda: [contenders()[0], Broken, Absent, Slow])
     told = []
-    made = bench.Bench(made_up(200), tmp_path, 0.01)
-    made.make(told.append)
+    made = bench.Bench(made_up(200), tmp_path, 0.01, tell=told.append)
+    made.make()
     assert told == ["making hedgerow", "making broken", "making absent"]
     assert made.missing("words") == {
         "broken": "failed: no such thing",
@@ -132,6 +143,8 @@ def test_a_failure_shows_in_the_exit_status(monkeypatch, capsys):
             "argument --data: nowhere has no corpus.jsonl.gz, queries.jsonl.gz",
         ),
         (["--budget", "long"], "argument --budget: invalid float value: 'long'"),
+        (["--only", "mixed", "--publish"], "--publish wants all lines: leave --only out"),
+        (["--only", "vectors", "colors"], "argument --only: invalid choice: 'colors'"),
     ],
 )
 def test_wrong_options_are_refused(arguments, says, capsys):
@@ -140,15 +153,37 @@ def test_wrong_options_are_refused(arguments, says, capsys):
     assert says in capsys.readouterr().err
 
 
-def test_a_corpus_is_always_the_same():
-    one, other = made_up(300), made_up(300)
+def test_what_is_measured_can_be_chosen(capsys):
+    assert command.main(["--only", "compiling"]) == 0
+    printed = capsys.readouterr()
+    assert "compile_many" in printed.out
+    assert "import hedgerow" not in printed.out
+    assert printed.err == "", "no corpus is made for it"
+    names = list(EACH)
+    assert parts([], 1_000) == [EACH[name] for name in names[:-2]]
+    assert parts([], 100_000) == list(EACH.values())
+    assert parts(["mixed", "fusion"], 1_000) == [EACH["fusion"], EACH["mixed"]]
+
+
+def test_only_those_are_made_who_are_asked(capsys):
+    status = command.main(["--sizes", "300", "--budget", "0.01", "--only", "fusion"])
+    printed = capsys.readouterr()
+    assert status == 0
+    assert printed.err.splitlines() == ["... making up 300 chunks", "... making hedgerow"]
+    assert printed.out.count("-> by scores: at most 1.15 times by ranks: ") == 2
+
+
+def test_a_corpus_is_always_the_same(monkeypatch):
+    one = made_up(300)
+    monkeypatch.setattr(shapes, "_BLOCK", 64)
+    other = made_up(300)
     assert one.texts == other.texts
     assert one.questions == other.questions
     assert one.asked == other.asked
     assert np.array_equal(one.vectors, other.vectors)
     assert np.allclose(np.linalg.norm(one.question_vectors, axis=1), 1)
-    assert [chunk.id for chunk in one.chunks(with_vectors=True)[:2]] == ["1", "2"]
-    assert one.chunks(with_vectors=False)[0].embedding is None
+    assert [chunk.id for chunk in one.chunks(with_vectors=True)][:2] == ["1", "2"]
+    assert next(one.chunks(with_vectors=False)).embedding is None
 
 
 def test_real_texts_are_read_from_a_folder(collection):
@@ -180,6 +215,12 @@ def test_targets():
     assert part_of("LanceDB", 1 / 30, figures) == Target(
         "at most 1/30 of LanceDB", "not measured", None
     )
+    assert times_at_most("fast", 0.25, "exact", 0.2512) == Target(
+        "fast: at most 0.25 times exact", "0.251 times", False
+    )
+    assert times_at_most("fast", 0.25, "exact", None) == Target(
+        "fast: at most 0.25 times exact", "not measured", None
+    )
     assert at_most(2, "us", 1.5e-6) == Target("at most 2 us", "1.50 us", True)
     assert at_most(8, "MB", 9e6).met is False
     assert [fraction(part) for part in (1.406, 0.8, 0.3, 0.066)] == [
@@ -205,6 +246,20 @@ def test_the_summary_says_who_is_faster(rows):
     assert f"- bm25s: {faster}what hybrid is (0.50 of the time). How it differs: one" in said
     slower = [row("hybrid", 1_000, hedgerow=1.0, FTS5=2.0)]
     assert "nobody was faster" in report.summary(slower, {"date": "", "processor": ""})
+
+
+def test_variants_are_nobodys_peers(rows):
+    figures = {**rows[-1].figures, "hedgerow, fast": times(1.0), "FTS5, effort 1": times(1.0)}
+    varied = replace(rows[-1], figures=figures)
+    assert report.peers(varied) == report.peers(rows[-1]) == ["FTS5", "bm25s"]
+    assert "effort" not in report.summary([varied], {"date": "", "processor": ""})
+
+
+def test_a_row_says_which_tail_it_shows(rows):
+    assert list(report.lines(rows[0]))[1].split() == ["hedgerow", "0.010", "ms", "0.020", "ms"]
+    slowest = replace(rows[0], tail="p99")
+    assert list(report.lines(slowest))[1].split() == ["hedgerow", "0.010", "ms", "0.030", "ms"]
+    assert "| 0.010 / 0.030 ms | FTS5 0.100 / 0.300 ms" in report.tables([slowest], {})
 
 
 def test_there_is_nothing_to_publish_without_a_made_up_corpus():
@@ -275,7 +330,7 @@ def test_a_contender_finds_what_there_is(tmp_path):
     """Those that can be made here agree on the rows of an answer, and have what a row asks for."""
     corpus = made_up(200)
     made = bench.Bench(corpus, tmp_path, 0.01)
-    made.make(lambda _: None)
+    made.make()
     vector = corpus.question_vectors[0]
     exact = [str(one) for one in np.argsort(-(corpus.vectors @ vector))[:TOP] + 1]
     for name in {"hedgerow", "ten lines of Python"} & set(made.present):

@@ -11,7 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
 
-from .report import FLOORS, OURS, headline
+from .report import OURS, headline, peers
 from .results import Row
 
 PEERS = "peers.svg"
@@ -46,13 +46,13 @@ def draw(rows: Sequence[Row], folder: Path) -> list[Path]:
 
 def _peers(rows: Sequence[Row]) -> Figure:
     """A bar for each, from the line that is hedgerow: to the right is slower."""
-    counts = [max(1, len(_others(row))) for row in rows]
+    counts = [max(1, len(peers(row))) for row in rows]
     figure = Figure(figsize=(8, 0.9 * len(rows) + 0.28 * sum(counts)), layout="constrained")
-    ratios = [row.against_ours(name) for row in rows for name in _others(row)] or [1.0]
+    ratios = [row.against_ours(name) for row in rows for name in peers(row)] or [1.0]
     limits = min(0.5, *ratios) * 0.7, max(2.0, *ratios) * 2.2
     places = figure.subplots(len(rows), 1, sharex=True, squeeze=False, height_ratios=counts)
     for row, axes in zip(rows, places[:, 0], strict=True):
-        names = sorted(_others(row), key=row.against_ours, reverse=True)
+        names = sorted(peers(row), key=row.against_ours, reverse=True)
         ratios = [row.against_ours(name) for name in names]
         colours = [_SLOWER if ratio >= 1 else _FASTER for ratio in ratios]
         bars = axes.barh(names, [ratio - 1 for ratio in ratios], left=1, color=colours, height=0.7)
@@ -73,7 +73,7 @@ def _peers(rows: Sequence[Row]) -> Figure:
 def _growth(rows: Sequence[Row]) -> Figure:
     """A panel for each kind of search, a line for each contender."""
     figure = Figure(figsize=(9, 4), layout="constrained")
-    names = list(dict.fromkeys(name for row in rows for name in [OURS, *_others(row)]))
+    names = list(dict.fromkeys(name for row in rows for name in [OURS, *peers(row)]))
     colours = dict(zip(names, [_OURS, *_COLOURS], strict=False))
     panels = figure.subplots(1, len(_LINES), sharey=True)
     for (key, title), axes in zip(_LINES.items(), panels, strict=True):
@@ -115,10 +115,6 @@ def _growth(rows: Sequence[Row]) -> Figure:
 def _sized(rows: Sequence[Row]) -> list[Row]:
     """The searches over made-up corpora, which differ in their size alone."""
     return [row for row in rows if row.key in _LINES and row.corpus.replace(",", "").isdigit()]
-
-
-def _others(row: Row) -> list[str]:
-    return [name for name in row.figures if name != OURS and name not in FLOORS]
 
 
 def _ratio(ratio: float) -> str:

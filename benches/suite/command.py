@@ -8,22 +8,26 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from .bench import Bench
+from .bench import LARGE, Bench
 from .charts import draw
+from .contenders.ours import Hedgerow
 from .corpus import Corpus, made_up, real
 from .machine import machine
 from .publish import publish
 from .report import as_json, lines, tables
 from .results import Row
-from .rows import ALONE, EACH
+from .rows import ALONE, EACH, Part, parts
 
-_SIZES = [1_000, 10_000, 100_000]
+_SIZES = [1_000, 10_000, 100_000, 1_000_000]
 _FEWEST = 200
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Measure, print, and write what was asked for; 1 when a contender failed."""
-    asked = _parser().parse_args(arguments)
+    parser = _parser()
+    asked = parser.parse_args(arguments)
+    if asked.publish and asked.only:
+        parser.error("--publish wants all lines: leave --only out")
     rows: list[Row] = []
     failures: list[str] = []
     for row in _measured(asked, failures):
@@ -44,15 +48,26 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _measured(asked: argparse.Namespace, failures: list[str]) -> Iterator[Row]:
-    for part in ALONE:
-        yield from part(asked.budget)
+    for name, alone in ALONE.items():
+        if not asked.only or name in asked.only:
+            yield from alone(asked.budget)
+    if asked.only and EACH.keys().isdisjoint(asked.only):
+        return
     for corpus in _corpora(asked):
         with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
-            bench = Bench(corpus, Path(folder), asked.budget, failures=failures)
-            bench.make(_tell)
-            for part in EACH:
-                yield from part(bench)
-            bench.close()
+            bench = Bench(corpus, Path(folder), asked.budget, asked.data, _tell, failures=failures)
+            yield from _over(bench, parts(asked.only, len(corpus)))
+
+
+def _over(bench: Bench, chosen: Sequence[Part]) -> Iterator[Row]:
+    """The parts in their order, those last that need the memory of the contenders."""
+    bench.make(None if any(part.peers for part in chosen) else [Hedgerow])
+    for part in (part for part in chosen if not part.apart):
+        yield from part.measure(bench)
+    bench.release()
+    for part in (part for part in chosen if part.apart):
+        yield from part.measure(bench)
+    bench.close()
 
 
 def _corpora(asked: argparse.Namespace) -> Iterator[Corpus]:
@@ -77,7 +92,16 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--data", type=_folder, metavar="DIR", help="real texts to search as well")
     parser.add_argument(
-        "--budget", type=float, default=20, metavar="SECONDS", help="for one line (default: 20)"
+        "--budget", type=float, default=6, metavar="SECONDS", help="for one line (default: 6)"
+    )
+    parser.add_argument(
+        "--only",
+        nargs="+",
+        default=[],
+        choices=[*ALONE, *EACH],
+        metavar="NAME",
+        help=f"measure these lines alone: {', '.join([*ALONE, *EACH])} (default: all, the last two "
+        f"of {LARGE:,} chunks on)",
     )
     parser.add_argument("--json", type=Path, metavar="FILE", help="write all figures")
     parser.add_argument("--markdown", type=Path, metavar="FILE", help="write the tables")

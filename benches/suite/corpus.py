@@ -7,6 +7,7 @@ import itertools
 import json
 import random
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
@@ -16,15 +17,13 @@ from numpy.typing import NDArray
 
 import hedgerow as hr
 
-DIMENSIONS = 384
+from .shapes import Vectors, blocks, loose, noise, unit
+
 QUESTIONS = 200
 _VOCABULARY = 30_000
 _WORDS = {"title": 5, "summary": 12, "content": 80}
 _SYLLABLES = [consonant + vowel for consonant in "bdfgklmnprstvz" for vowel in "aeiou"]
-_CLUSTERS = 200
 _CHUNKS_A_FILE = 10
-
-Vectors = NDArray[np.float32]
 
 
 class Text(NamedTuple):
@@ -57,9 +56,9 @@ class Corpus:
         """How many chunks."""
         return len(self.texts)
 
-    def chunks(self, *, with_vectors: bool) -> list[hr.Chunk]:
+    def chunks(self, *, with_vectors: bool) -> Iterator[hr.Chunk]:
         """The texts as hedgerow takes them."""
-        return [
+        return (
             hr.Chunk(
                 str(text.row),
                 text.path,
@@ -70,7 +69,7 @@ class Corpus:
                 embedding=vector if with_vectors else None,
             )
             for text, vector in zip(self.texts, self.vectors, strict=True)
-        ]
+        )
 
 
 def made_up(count: int) -> Corpus:
@@ -82,10 +81,10 @@ def made_up(count: int) -> Corpus:
         Text(place + 1, f"notes/{place // _CHUNKS_A_FILE}.md", title, summary, "", content)
         for place, (title, summary, content) in enumerate(zip(*columns.values(), strict=True))
     ]
-    vectors = _clustered(dice, count)
+    vectors = loose(dice, count)
     questions = [_question(dice, vocabulary) for _ in range(QUESTIONS)]
     near = vectors[dice.integers(0, count, QUESTIONS)]
-    question_vectors = _unit(near + _noise(dice, QUESTIONS) * np.float32(0.7))
+    question_vectors = unit(near + noise(dice, QUESTIONS) * np.float32(0.7))
     asked = _asked(texts, questions)
     asked["new"] = [_question(dice, vocabulary) for _ in range(QUESTIONS)]
     return Corpus(f"{count:,}", texts, vectors, questions, question_vectors, asked)
@@ -109,8 +108,7 @@ def real(folder: Path) -> Corpus:
         )
         for row, document in enumerate(documents, 1)
     ]
-    vectors = _unit(np.load(folder / "emb_docs.npy").astype(np.float32))
-    question_vectors = _unit(np.load(folder / "emb_queries.npy").astype(np.float32))
+    vectors, question_vectors = real_vectors(folder)
     return Corpus(
         f"{folder.name} ({len(texts):,})",
         texts,
@@ -119,6 +117,13 @@ def real(folder: Path) -> Corpus:
         question_vectors[: len(questions)],
         {**_asked(texts, questions), "new": new[:QUESTIONS]},
     )
+
+
+def real_vectors(folder: Path) -> tuple[Vectors, Vectors]:
+    """Those of the texts and those of the questions, in the order of their lines."""
+    loaded = (np.load(folder / f"{name}.npy") for name in ("emb_docs", "emb_queries"))
+    texts, questions = (unit(vectors.astype(np.float32)) for vectors in loaded)
+    return texts, questions
 
 
 def _word(rank: int) -> str:
@@ -133,8 +138,12 @@ def _sentences(
     dice: np.random.Generator, vocabulary: NDArray[np.object_], count: int, words: int
 ) -> list[str]:
     """Zipf's law: the nth word of the vocabulary is 1/n as often as the first."""
-    ranks = (_VOCABULARY ** dice.random((count, words))).astype(np.int64) - 1
-    return [" ".join(row) for row in vocabulary[ranks]]
+    sentences: list[str] = []
+    for block in blocks(count):
+        drawn = dice.random((block.stop - block.start, words))
+        ranks = (_VOCABULARY**drawn).astype(np.int64) - 1
+        sentences += [" ".join(row) for row in vocabulary[ranks]]
+    return sentences
 
 
 def _question(dice: np.random.Generator, vocabulary: NDArray[np.object_]) -> str:
@@ -142,24 +151,6 @@ def _question(dice: np.random.Generator, vocabulary: NDArray[np.object_]) -> str
     ranks = (18 * np.exp(11 * dice.random(3))).astype(np.int64)
     rare = dice.integers(_VOCABULARY // 3, _VOCABULARY, 3)
     return " ".join(vocabulary[np.where(ranks < _VOCABULARY, ranks, rare)])
-
-
-def _clustered(dice: np.random.Generator, count: int) -> Vectors:
-    """Vectors as models give them: in clusters, and with a few directions that say most."""
-    centres = _noise(dice, _CLUSTERS)
-    members = dice.integers(0, _CLUSTERS, count)
-    return _unit(centres[members] + _noise(dice, count))
-
-
-def _noise(dice: np.random.Generator, count: int) -> Vectors:
-    scale = (np.arange(1, DIMENSIONS + 1) ** -0.5).astype(np.float32)
-    drawn: Vectors = dice.standard_normal((count, DIMENSIONS), dtype=np.float32) * scale
-    return drawn
-
-
-def _unit(vectors: Vectors) -> Vectors:
-    unit: Vectors = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
-    return np.ascontiguousarray(unit, dtype=np.float32)
 
 
 def _asked(texts: list[Text], questions: list[str]) -> dict[str, list[str]]:

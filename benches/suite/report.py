@@ -18,13 +18,10 @@ _WIDTH = 40
 def lines(row: Row) -> Iterator[str]:
     """A row for a terminal: everybody on a line, then the targets and the checks."""
     yield f"{row.what}" + (f"  [{row.corpus}]" if row.corpus else "")
-    for name, times in row.figures.items():
-        line = f"  {name:{_WIDTH}}{shown(times.p50, row.unit):>12}"
-        if times.calls > 1:
-            line += f"{shown(times.p95, row.unit):>12}"
-        elif not name.startswith(OURS):
-            line += " " * 12
-        yield line if name.startswith(OURS) else f"{line}{_times(row.against_ours(name)):>10}"
+    for name in row.figures:
+        figures = "".join(f"{shown(value, row.unit):>12}" for value in row.both(name))
+        ratio = "" if name.startswith(OURS) else f"{_times(row.against_ours(name)):>10}"
+        yield f"  {name:{_WIDTH}}{figures:24}{ratio}".rstrip()
     for name, why in row.absent.items():
         yield f"  {name:{_WIDTH}}{why}"
     for target in row.targets:
@@ -59,10 +56,8 @@ def _line(row: Row) -> str:
 
 
 def _figure(row: Row, name: str) -> str:
-    times = row.figures[name]
     label = name.removeprefix(OURS).removeprefix(", ")
-    both = [times.p50, times.p95] if times.calls > 1 else [times.p50]
-    number, unit = " / ".join(shown(value, row.unit) for value in both).rsplit(" ", 1)
+    number, unit = " / ".join(shown(value, row.unit) for value in row.both(name)).rsplit(" ", 1)
     return f"{label} {number.replace(f' {unit}', '')} {unit}".strip()
 
 
@@ -81,7 +76,7 @@ def summary(rows: Sequence[Row], machine: Mapping[str, str]) -> str:
     ]
     for row in chosen:
         others = (
-            ", ".join(f"{name} {_times(row.against_ours(name))}" for name in _peers(row))
+            ", ".join(f"{name} {_times(row.against_ours(name))}" for name in peers(row))
             or "not measured"
         )
         parts.append(f"| {row.what} | {shown(row.figures[OURS].p50, row.unit)} | {others} |")
@@ -109,15 +104,16 @@ def headline(rows: Sequence[Row]) -> list[Row]:
     return chosen
 
 
-def _peers(row: Row) -> list[str]:
-    return [name for name in row.figures if not name.startswith(OURS) and name not in FLOORS]
+def peers(row: Row) -> list[str]:
+    """Without floors, and without variants, whose names have a comma."""
+    return [name for name in row.figures if "," not in name and name not in {OURS, *FLOORS}]
 
 
 def _faster(rows: Sequence[Row]) -> str:
     """Who is faster, at what, and what else is different there."""
     found: dict[str, list[str]] = {}
     for row in rows:
-        for name in _peers(row):
+        for name in peers(row):
             if row.against_ours(name) < 1:
                 part = f"{row.what} ({row.against_ours(name):.2f} of the time)"
                 found.setdefault(name, []).append(part)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import Literal
 
 from .timing import Times
 
@@ -21,8 +22,8 @@ class Target:
 class Row:
     """One thing measured over one corpus.
 
-    `figures` are in `unit`, the first of them hedgerow's; `checks` say whether the answers are
-    those they must be.
+    `figures` are in `unit`, the first of them hedgerow's, and are shown by their median and their
+    `tail`; `checks` say whether the answers are those they must be.
     """
 
     key: str
@@ -34,6 +35,12 @@ class Row:
     targets: tuple[Target, ...] = ()
     checks: tuple[str, ...] = ()
     absent: Mapping[str, str] = field(default_factory=dict)
+    tail: Literal["p95", "p99"] = "p95"
+
+    def both(self, name: str) -> list[float]:
+        """The median and the tail; of a single call there is no tail."""
+        times = self.figures[name]
+        return [times.p50, getattr(times, self.tail)] if times.calls > 1 else [times.p50]
 
     def against_ours(self, name: str) -> float:
         """How many times as long as hedgerow it took."""
@@ -66,6 +73,14 @@ def part_of(floor: str, limit: float, figures: Mapping[str, Times]) -> Target:
         return Target(aim, "not measured", None)
     part = ours.p50 / figures[floor].p50
     return Target(aim, fraction(part), part <= limit)
+
+
+def times_at_most(what: str, limit: float, of: str, part: float | None) -> Target:
+    """Not more than so many times something else; None where one of both was not measured."""
+    aim = f"{what}: at most {limit:g} times {of}"
+    if part is None:
+        return Target(aim, "not measured", None)
+    return Target(aim, f"{part:.3g} times", part <= limit)
 
 
 def fraction(part: float) -> str:

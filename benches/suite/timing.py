@@ -17,19 +17,24 @@ _BLOCK = 10
 
 @dataclass(frozen=True, slots=True)
 class Times:
-    """How long a call took, in seconds: the median, and what 95 of 100 calls stay below."""
+    """How long a call took, in seconds: the median, and what 95 and 99 of 100 calls stay below."""
 
     p50: float
     p95: float
+    p99: float
     calls: int
 
     @classmethod
     def of(cls, seconds: Sequence[float]) -> Times:
         """Sum up at least one measurement."""
         if len(seconds) == 1:
-            return cls(seconds[0], seconds[0], 1)
+            return cls(*[seconds[0]] * 3, 1)
         cuts = quantiles(seconds, n=100, method="inclusive")
-        return cls(cuts[49], cuts[94], len(seconds))
+        return cls(cuts[49], cuts[94], cuts[98], len(seconds))
+
+    def each(self, count: int) -> Times:
+        """The same for one of so many that a call is made of."""
+        return Times(self.p50 / count, self.p95 / count, self.p99 / count, self.calls)
 
 
 def by_turns(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -36,10 +36,16 @@ class Graph:
         self._index.add(corpus.vectors)
         self._index.hnsw.efSearch = EFFORT
         faiss.omp_set_num_threads(1)
+        self._parameters = faiss.SearchParametersHNSW
 
     def nearest(self, vector: Any) -> Any:
         """Places, best first."""
         return self._index.search(vector[np.newaxis], TOP)[1][0]
+
+    def with_effort(self, effort: int) -> Callable[[Any], Any]:
+        """The same search with another effort."""
+        parameters = self._parameters(efSearch=effort)
+        return lambda vector: self._index.search(vector[np.newaxis], TOP, params=parameters)[1][0]
 
     def rows(self, answer: Any) -> list[int]:
         """Places count from 0; -1 says that it found no more."""

@@ -8,6 +8,7 @@ from typing import Any
 
 import hedgerow as hr
 from suite.corpus import Corpus
+from suite.shapes import blocks
 
 from . import SHOWN, TOP
 
@@ -26,13 +27,11 @@ class LanceDB:
         from lancedb.rerankers import RRFReranker
 
         del shared
-        dimensions = corpus.vectors.shape[1]
-        columns = {
-            "row": [text.row for text in corpus.texts],
-            "content": [" ".join(text[1:]) for text in corpus.texts],
-            "vector": pa.FixedSizeListArray.from_arrays(corpus.vectors.ravel(), dimensions),
-        }
-        self._table = lancedb.connect(folder).create_table("chunks", pa.table(columns))
+        vector = pa.list_(pa.float32(), corpus.vectors.shape[1])
+        schema = pa.schema({"row": pa.int64(), "content": pa.string(), "vector": vector})
+        batches = (_batch(corpus, block, schema) for block in blocks(len(corpus)))
+        reader = pa.RecordBatchReader.from_batches(schema, batches)
+        self._table = lancedb.connect(folder).create_table("chunks", reader)
         self._table.create_index("content", config=FTS())
         self._fuse = RRFReranker(K=60)
         words = (hr.compile_fts(question).replace(" OR ", " ") for question in corpus.questions)
@@ -59,3 +58,16 @@ class LanceDB:
     def close(self) -> None:
         """Let go of the table."""
         del self._table
+
+
+def _batch(corpus: Corpus, block: slice, schema: Any) -> Any:
+    """The texts of a chunk as one, and its vector."""
+    import pyarrow as pa
+
+    texts, vectors = corpus.texts[block], corpus.vectors[block]
+    columns = [
+        pa.array([text.row for text in texts]),
+        pa.array([" ".join(text[1:]) for text in texts]),
+        pa.FixedSizeListArray.from_arrays(vectors.ravel(), vectors.shape[1]),
+    ]
+    return pa.RecordBatch.from_arrays(columns, schema=schema)

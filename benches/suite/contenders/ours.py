@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from itertools import product
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from itertools import islice, product
 from pathlib import Path
 from typing import Any
 
@@ -12,19 +13,60 @@ from suite.corpus import Corpus, Vectors
 
 from . import SHOWN, TOP
 
+FILE = "hedgerow.db"
+VARIANTS: dict[str, dict[str, Any]] = {
+    "hedgerow, fast": {"vectors": "fast"},
+    "hedgerow, codes in memory": {"resident": "codes"},
+}
+"""Other ways to search vectors, by the options of `Index.open` that ask for them."""
+_BLOCK = 100_000
+
 
 class Ready:
     """An embedder that has the vectors of all texts, so that no model is timed."""
 
-    def __init__(self) -> None:
-        self.vectors: dict[str, Any] = {}
+    def __init__(self, texts: Iterable[str] = (), vectors: Iterable[Any] = ()) -> None:
+        self.vectors: dict[str, Any] = dict(zip(texts, vectors, strict=True))
 
     def embed(self, texts: Sequence[str]) -> list[Any]:
         """The vector of each text."""
         return [self.vectors[text] for text in texts]
 
 
-class Hedgerow:
+class Opened:
+    """An index and a retriever for the questions of a corpus."""
+
+    def __init__(self, path: Path, corpus: Corpus, **options: Any) -> None:
+        self.path = path
+        self.index = hr.Index.open(path, **options)
+        self.questions = corpus.questions
+        self.ready = Ready(corpus.questions, corpus.question_vectors)
+        self.retriever = hr.Retriever(self.index, embedder=self.ready)
+        # Texts without a word to search for, which leave nothing to do but the vectors.
+        self._wordless = [" ".join(pair) for pair in product(sorted(hr.EN_STOPWORDS), repeat=2)]
+
+    def nearest(self, vector: Any) -> list[hr.Hit]:
+        """As the index was opened: every vector is compared, or few are."""
+        return self.index.search_vector(vector, TOP)
+
+    def nearest_many(self, vectors: Vectors) -> list[hr.Response]:
+        """A batch on one thread."""
+        texts = self._wordless[: len(vectors)]
+        self.ready.vectors.update(zip(texts, vectors, strict=True))
+        return self.retriever.search_many(
+            texts, mode="semantic", top_k=TOP, candidate_k=TOP, threads=1, skip_retry_ladder=True
+        )
+
+    def rows(self, answer: Iterable[hr.Hit]) -> list[int]:
+        """Ids are rows."""
+        return [int(hit.id) for hit in answer]
+
+    def close(self) -> None:
+        """Close the index."""
+        self.index.close()
+
+
+class Hedgerow(Opened):
     """Whole calls, ranked from memory."""
 
     NAME = "hedgerow"
@@ -33,34 +75,15 @@ class Hedgerow:
 
     def __init__(self, corpus: Corpus, folder: Path, shared: Mapping[str, Any]) -> None:
         del shared
-        self.path = folder / "hedgerow.db"
-        self.index = hr.Index.open(self.path, ranking="memory")
-        self.index.upsert(corpus.chunks(with_vectors=True))
+        super().__init__(folder / FILE, corpus, ranking="memory")
+        write(self.index, corpus.chunks(with_vectors=True))
         self._rows = len(corpus)
-        self.questions = corpus.questions
-        self._ready = Ready()
-        self._ready.vectors.update(zip(corpus.questions, corpus.question_vectors, strict=True))
-        self.retriever = hr.Retriever(self.index, embedder=self._ready)
-        # Texts without a word to search for, which leave nothing to do but the vectors.
-        self._wordless = [" ".join(pair) for pair in product(sorted(hr.EN_STOPWORDS), repeat=2)]
 
     def words(self, text: str) -> list[hr.Hit]:
         """By BM25 alone."""
         return self.index.search_bm25(text, TOP)
 
     prefixes = operators = words
-
-    def nearest(self, vector: Any) -> list[hr.Hit]:
-        """Every vector is compared."""
-        return self.index.search_vector(vector, TOP)
-
-    def nearest_many(self, vectors: Vectors) -> list[hr.Response]:
-        """A batch on one thread."""
-        texts = self._wordless[: len(vectors)]
-        self._ready.vectors.update(zip(texts, vectors, strict=True))
-        return self.retriever.search_many(
-            texts, mode="semantic", top_k=TOP, candidate_k=TOP, threads=1, skip_retry_ladder=True
-        )
 
     def hybrid(self, question: int) -> hr.Response:
         """Every stage of the specification, with trace and explanations."""
@@ -72,10 +95,31 @@ class Hedgerow:
         self.index.upsert([hr.Chunk(str(self._rows), "new.md", content)])
         return self.index.search_bm25(content.split(" ", 1)[0], 1)
 
-    def rows(self, answer: Iterable[hr.Hit]) -> list[int]:
-        """Ids are rows."""
-        return [int(hit.id) for hit in answer]
 
-    def close(self) -> None:
-        """Close the index."""
-        self.index.close()
+def write(index: hr.Index, chunks: Iterable[hr.Chunk]) -> None:
+    """In one call up to 100,000 chunks; more in several, for a call holds all that it is given."""
+    left = iter(chunks)
+    while block := list(islice(left, _BLOCK)):
+        index.upsert(block)
+
+
+@contextmanager
+def variants(path: Path, corpus: Corpus) -> Iterator[tuple[dict[str, Opened], dict[str, str]]]:
+    """The same file opened in each of the other ways, and why one of these cannot be had."""
+    absent = {name: why for name, options in VARIANTS.items() if (why := _unknown(path, options))}
+    with ExitStack() as stack:
+        there = {}
+        for name, options in VARIANTS.items():
+            if name not in absent:
+                there[name] = Opened(path, corpus, **options)
+                stack.callback(there[name].close)
+        yield there, absent
+
+
+def _unknown(path: Path, options: Mapping[str, Any]) -> str:
+    """Why the installed version does not open an index like this, or nothing where it does."""
+    try:
+        hr.Index.open(path, **options).close()
+    except (TypeError, hr.InvalidInputError) as error:
+        return f"not in this version ({error})"
+    return ""

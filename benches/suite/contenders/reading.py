@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from suite.corpus import Corpus
+from suite.shapes import blocks
 
 
 class Reading:
@@ -21,7 +22,10 @@ class Reading:
     def __init__(self, corpus: Corpus, folder: Path, shared: Mapping[str, Any]) -> None:
         del folder, shared
         # From -127 to 127, so that -128 is not among them.
-        self._bytes = np.rint(corpus.vectors * 127).astype(np.int8).tobytes()
+        self._bytes = b"".join(
+            np.rint(corpus.vectors[block] * 127).astype(np.int8).tobytes()
+            for block in blocks(len(corpus))
+        )
 
     def nearest(self, vector: Any) -> int:
         """Find nothing."""

@@ -2,22 +2,63 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import dataclass
 
-from suite.bench import Bench
+from suite.bench import LARGE, Bench
 from suite.results import Row
 
-from . import compiling, hybrid, keywords, opening, package, pieces, vectors, writing
+from . import (
+    compiling,
+    fusion,
+    hybrid,
+    keywords,
+    mixed,
+    opening,
+    package,
+    pieces,
+    shapes,
+    vectors,
+    writing,
+)
 
-ALONE: list[Callable[[float], Iterator[Row]]] = [compiling.measure, package.measure]
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Lines that are measured together, over every corpus of at least so many chunks.
+
+    `peers` says whether it asks anybody but hedgerow, `apart` whether the contenders are closed
+    before, because it needs their memory.
+    """
+
+    measure: Callable[[Bench], Iterator[Row]]
+    least: int = 0
+    peers: bool = True
+    apart: bool = False
+
+
+ALONE: dict[str, Callable[[float], Iterator[Row]]] = {
+    "compiling": compiling.measure,
+    "package": package.measure,
+}
 """What has nothing to do with a corpus; takes the seconds that a line may last."""
 
-EACH: list[Callable[[Bench], Iterator[Row]]] = [
-    keywords.measure,
-    vectors.measure,
-    pieces.measure,
-    hybrid.measure,
-    writing.measure,
-    opening.measure,
-]
-"""What is measured over every corpus; writing comes after all that the new chunks could disturb."""
+EACH = {
+    "keywords": Part(keywords.measure),
+    "vectors": Part(vectors.measure),
+    "pieces": Part(pieces.measure),
+    "hybrid": Part(hybrid.measure),
+    "fusion": Part(fusion.measure, peers=False),
+    "writing": Part(writing.measure),
+    "opening": Part(opening.measure),
+    "mixed": Part(mixed.measure, LARGE, peers=False, apart=True),
+    "shapes": Part(shapes.measure, LARGE, peers=False, apart=True),
+}
+"""What is measured over a corpus; writing comes after all that the new chunks could disturb."""
+
+
+def parts(only: Collection[str], chunks: int) -> list[Part]:
+    """Those of these names, or all that are for a corpus of this size."""
+    return [
+        part for name, part in EACH.items() if name in only or (not only and chunks >= part.least)
+    ]

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import hedgerow as hr
 from suite.results import Row, at_most
-from suite.timing import Times, as_many, by_turns
+from suite.timing import as_many, by_turns
 
 QUESTION = "What is the best way to deploy a Kubernetes cluster on bare metal servers?"
 BATCH = [
@@ -30,7 +30,7 @@ def measure(budget: float) -> Iterator[Row]:
 
     batch = as_many(BATCH, len(BATCH) * _BATCHES)
     taken = by_turns({"hedgerow": hr.compile_many}, [batch] * 40, budget)["hedgerow"]
-    each = Times(taken.p50 / len(batch), taken.p95 / len(batch), taken.calls)
+    each = taken.each(len(batch))
     aim = at_most(0.7, "us", each.p50)
     what = f"`compile_many`, each of {len(batch):,} queries"
     yield Row("compile-many", what, "", 0, "us", {"hedgerow": each}, targets=(aim,))

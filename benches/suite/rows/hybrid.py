@@ -10,7 +10,7 @@ import hedgerow as hr
 from suite.bench import Bench
 from suite.contenders import SHOWN, TOP
 from suite.results import Row, Target, part_of
-from suite.timing import Times, as_many, by_turns, rounds, seconds
+from suite.timing import as_many, by_turns, rounds, seconds
 
 
 def measure(bench: Bench) -> Iterator[Row]:
@@ -61,10 +61,7 @@ def _threads(bench: Bench) -> Row:
         "hedgerow, one thread": lambda: retriever.search_many(batch, threads=1),
     }
     taken = rounds(calls, 3)
-    each = {
-        name: Times(times.p50 / len(batch), times.p95 / len(batch), times.calls)
-        for name, times in taken.items()
-    }
+    each = {name: times.each(len(batch)) for name, times in taken.items()}
     gain = each["hedgerow, one thread"].p50 / each["hedgerow"].p50
     free = _freedom(calls["hedgerow, one thread"])
     same = calls["hedgerow"]() == calls["hedgerow, one thread"]()

@@ -28,9 +28,8 @@ def _wheel() -> Row:
         aim = Target("at most 8 MB", "no wheel here: make wheels", None)
         return Row("wheel", what, "", 0, "MB", {}, (aim,))
     size = wheels[-1].stat().st_size
-    return Row(
-        "wheel", what, "", 0, "MB", {"hedgerow": Times(size, size, 1)}, (at_most(8, "MB", size),)
-    )
+    aim = at_most(8, "MB", size)
+    return Row("wheel", what, "", 0, "MB", {"hedgerow": Times.of([size])}, (aim,))
 
 
 def _importing(budget: float) -> Row:

@@ -1,0 +1,275 @@
+"""Searches without and with somebody who writes, in a process whose memory holds nothing else.
+
+The parent sends a `Plan` and gets a `Report`, both pickled. Windows of the same length follow each
+other, one without the writer, one with it, and so on, so that what disturbs the machine disturbs
+both. The writer is another thread of the process, with the same handle, or another process.
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+import pickle
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
+from dataclasses import dataclass, field
+from itertools import chain, cycle, islice
+from pathlib import Path
+from time import perf_counter
+from typing import IO, Protocol
+
+import hedgerow as hr
+
+from .contenders import SHOWN, TOP
+from .contenders.ours import Ready
+from .shapes import Vectors
+
+_CHECKED = 20
+_FOLDER = Path(__file__).parents[1]
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """So many searching threads, and so many of the chunks written a second, one at a time."""
+
+    path: Path
+    questions: Sequence[str]
+    vectors: Vectors
+    chunks: Sequence[hr.Chunk]
+    rate: float
+    threads: int
+    window: float
+    pairs: int
+    another_process: bool
+
+
+@dataclass(slots=True)
+class Half:
+    """All windows of a kind: what each call took, how long all lasted, and of each window the most
+    memory in bytes, None where the system does not tell.
+    """
+
+    searches: list[float] = field(default_factory=list)
+    writes: list[float] = field(default_factory=list)
+    seconds: float = 0.0
+    peaks: list[int | None] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """Both halves, and of the last chunks written how many are found by their vectors."""
+
+    quiet: Half
+    writing: Half
+    found: int
+    looked_for: int
+
+
+class Writer(Protocol):
+    """Writes for a while, beside its caller."""
+
+    def start(self, seconds: float) -> None:
+        """Begin."""
+
+    def finish(self) -> list[float]:
+        """Wait for the end; returns what each write took."""
+
+    def close(self) -> None:
+        """There is no more to write."""
+
+
+class OwnThread:
+    """A writer on the handle that is searched."""
+
+    def __init__(self, plan: Plan, index: hr.Index) -> None:
+        self._write = writing(plan, index)
+        self._thread = ThreadPoolExecutor(1)
+        self._taken: Future[list[float]] = Future()
+
+    def start(self, seconds: float) -> None:
+        """In a thread."""
+        self._taken = self._thread.submit(self._write, seconds)
+
+    def finish(self) -> list[float]:
+        """Raises what the writer raised."""
+        return self._taken.result()
+
+    def close(self) -> None:
+        """Let go of the thread."""
+        self._thread.shutdown()
+
+
+class OwnProcess:
+    """A writer with a handle of its own, which is told over a pipe for how long to write."""
+
+    def __init__(self, plan: Plan, index: hr.Index) -> None:
+        del index
+        self._process = start("serve_writes")
+        self._send(plan)
+        self.finish()  # it says that it is ready, so that nothing is timed beside its beginning
+
+    def start(self, seconds: float) -> None:
+        """Tell it."""
+        self._send(seconds)
+
+    def finish(self) -> list[float]:
+        """Read what it measured."""
+        taken: list[float] = pickle.load(_there(self._process.stdout))  # noqa: S301 - our own
+        return taken
+
+    def close(self) -> None:
+        """It ends when nothing more can come."""
+        _there(self._process.stdin).close()
+        self._process.wait()
+        _there(self._process.stdout).close()
+
+    def _send(self, what: object) -> None:
+        pipe = _there(self._process.stdin)
+        pickle.dump(what, pipe)
+        pipe.flush()
+
+
+def run(plan: Plan) -> Report:
+    """Search by windows, every other one beside the writer."""
+    with hr.Index.open(plan.path, ranking="memory") as index:
+        retriever = hr.Retriever(index, embedder=Ready(plan.questions, plan.vectors))
+        writer: Writer = (OwnProcess if plan.another_process else OwnThread)(plan, index)
+        _search(retriever, plan, plan.window)
+        gc.collect()
+        gc.freeze()
+        halves = [Half(), Half()]
+        for number in range(2 * plan.pairs):
+            _window(halves[number % 2], retriever, plan, writer if number % 2 else None)
+        writer.close()
+        last = _written(plan, len(halves[1].writes))
+        found = sum(index.search_vector(one.embedding, 1)[0].id == one.id for one in last)
+    return Report(*halves, found, len(last))
+
+
+def _window(half: Half, retriever: hr.Retriever, plan: Plan, writer: Writer | None) -> None:
+    """One window, after an untimed search that sees the last write of the one before."""
+    retriever.search(plan.questions[0], top_k=SHOWN, candidate_k=TOP)
+    can_measure = reset_peak()
+    began = perf_counter()
+    if writer:
+        writer.start(plan.window)
+    half.searches += _search(retriever, plan, plan.window)
+    half.seconds += perf_counter() - began
+    if writer:
+        half.writes += writer.finish()
+    half.peaks.append(peak() if can_measure else None)
+
+
+def _search(retriever: hr.Retriever, plan: Plan, seconds: float) -> list[float]:
+    """What each search took, by all threads; each begins at another question."""
+    end = perf_counter() + seconds
+
+    def go_on(first: int) -> list[float]:
+        taken = []
+        for question in islice(cycle(plan.questions), first, None):
+            began = perf_counter()
+            retriever.search(question, top_k=SHOWN, candidate_k=TOP)
+            now = perf_counter()
+            taken.append(now - began)
+            if now >= end:
+                break
+        return taken
+
+    step = len(plan.questions) // plan.threads
+    with ThreadPoolExecutor(plan.threads) as threads:
+        return list(chain(*threads.map(go_on, range(0, step * plan.threads, step))))
+
+
+def writing(plan: Plan, index: hr.Index) -> Callable[[float], list[float]]:
+    """A function that writes the next chunks at their pace for so many seconds."""
+    chunks = iter(plan.chunks)
+
+    def write(seconds: float) -> list[float]:
+        taken: list[float] = []
+        start = perf_counter()
+        while (due := len(taken) / plan.rate) < seconds:
+            time.sleep(max(0.0, start + due - perf_counter()))
+            began = perf_counter()
+            if taken and began - start >= seconds:
+                break  # behind its pace, for which the searches do not wait
+            index.upsert([next(chunks)])
+            taken.append(perf_counter() - began)
+        return taken
+
+    return write
+
+
+def _written(plan: Plan, count: int) -> list[hr.Chunk]:
+    """The last of the chunks written."""
+    return list(plan.chunks[max(0, count - _CHECKED) : count])
+
+
+def reset_peak() -> bool:
+    """Have the system forget the most memory that the process had; False where it cannot."""
+    try:
+        Path("/proc/self/clear_refs").write_text("5", encoding="ascii")
+    except OSError:
+        return False
+    return True
+
+
+def peak() -> int | None:
+    """The most memory in bytes that the process had since."""
+    for line in Path("/proc/self/status").read_text(encoding="ascii").splitlines():
+        if line.startswith("VmHWM:"):
+            return int(line.split()[1]) * 1024
+    return None
+
+
+def ask(plan: Plan) -> Report:
+    """Run a plan in a process of its own."""
+    with start("serve") as process:
+        told, _ = process.communicate(pickle.dumps(plan))
+    if process.returncode:
+        raise RuntimeError(f"the load has ended with status {process.returncode}")
+    report: Report = pickle.loads(told)  # noqa: S301 - our own
+    return report
+
+
+def start(function: str) -> subprocess.Popen[bytes]:
+    """A process that calls a function of this module."""
+    code = f"from suite.load import {function}; {function}()"
+    path = os.pathsep.join([str(_FOLDER), *filter(None, sys.path)])
+    return subprocess.Popen(  # noqa: S603
+        [sys.executable, "-c", code],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        env={**os.environ, "PYTHONPATH": path},
+    )
+
+
+def serve() -> None:
+    """Read a plan, run it, tell what came of it."""
+    plan: Plan = pickle.load(sys.stdin.buffer)  # noqa: S301 - our own
+    pickle.dump(run(plan), sys.stdout.buffer)
+
+
+def serve_writes() -> None:
+    """Read a plan, and write for as long as is asked, as often as it is."""
+    plan: Plan = pickle.load(sys.stdin.buffer)  # noqa: S301 - our own
+    with hr.Index.open(plan.path) as index:
+        write = writing(plan, index)
+        for seconds in chain([0.0], _asked()):
+            pickle.dump(write(seconds), sys.stdout.buffer)
+            sys.stdout.buffer.flush()
+
+
+def _asked() -> Iterator[float]:
+    with suppress(EOFError):
+        while True:
+            yield pickle.load(sys.stdin.buffer)  # noqa: S301 - our own
+
+
+def _there(pipe: IO[bytes] | None) -> IO[bytes]:
+    if pipe is None:
+        raise RuntimeError("a process was started without its pipes")
+    return pipe

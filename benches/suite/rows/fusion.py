@@ -1,0 +1,44 @@
+"""The better ranking beside that of the specification: what it costs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import hedgerow as hr
+from suite.bench import Bench
+from suite.contenders import SHOWN, TOP
+from suite.results import Row, times_at_most
+from suite.timing import by_turns
+
+_RANKINGS: dict[str, dict[str, Any]] = {
+    "hedgerow, by scores": {"matching": "extended", "fusion": "score"},
+    "hedgerow, by ranks": {"matching": "spec", "fusion": "rrf"},
+}
+
+
+def measure(bench: Bench) -> Iterator[Row]:
+    """As it comes, and the best chunk of each path alone."""
+    yield _fused(bench, "fusion", {})
+    yield _fused(bench, "fusion-grouped", {"group_by": "path"})
+
+
+def _fused(bench: Bench, key: str, options: dict[str, Any]) -> Row:
+    """The same questions for both; whatever the size, the better one may cost little more."""
+    ours = bench.present["hedgerow"]
+    retrievers = {
+        name: hr.Retriever(ours.index, embedder=ours.ready, **ranking)
+        for name, ranking in _RANKINGS.items()
+    }
+    calls = {
+        name: lambda question, retriever=retriever: retriever.search(
+            question, top_k=SHOWN, candidate_k=TOP, **options
+        )
+        for name, retriever in retrievers.items()
+    }
+    figures = by_turns(calls, bench.corpus.questions, bench.budget)
+    scores, ranks = (times.p50 for times in figures.values())
+    what = f"hybrid, top {SHOWN}: extended matching and score fusion, beside the specification's"
+    grouped = ", the best of each path" if options else ""
+    target = times_at_most("by scores", 1.15, "by ranks", scores / ranks)
+    return bench.row(key, what + grouped, "ms", figures, targets=(target,))
