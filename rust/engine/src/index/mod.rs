@@ -90,7 +90,7 @@ pub struct Index {
     background: Background,
     /// What finds near vectors without comparing all.
     approximate: Approximate,
-    /// What ranks in memory. It locks what it has likewise.
+    /// What ranks in memory.
     ranker: Ranker,
     /// Which chunks share a path, from the first search that groups by it on.
     paths: Cache<Paths>,
@@ -158,7 +158,7 @@ impl Index {
         let pool = Arc::new(RwLock::new(Some(pool)));
         fork::register(&pool);
         let background = Background::new(location.clone(), Arc::clone(&pool));
-        let ranker = Ranker::new(ranking, tokenizer, location.clone(), Arc::clone(&pool));
+        let ranker = Ranker::new(ranking, tokenizer, background.clone());
         Ok(Self {
             process: process::id(),
             location,
@@ -203,7 +203,6 @@ impl Index {
     pub fn close(&self) -> Result<()> {
         self.check_process()?;
         self.background.stop();
-        self.ranker.stop();
         self.approximate.stop();
         let _gate = fork::enter();
         let pool = self
@@ -224,7 +223,6 @@ impl Index {
 impl Drop for Index {
     fn drop(&mut self) {
         self.background.stop();
-        self.ranker.stop();
         self.approximate.stop();
         // Closing inherited connections could undo what the parent process is doing: keep them.
         if process::id() != self.process {

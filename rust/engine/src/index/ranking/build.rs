@@ -8,17 +8,12 @@ use super::failure::{Failure, Unfit};
 use super::postings::{LONGEST_TOKEN, PositionWriter};
 use super::segment::{Builder, Segment};
 use super::stored::{self, Entry, Run};
+use crate::interrupt::Pace;
 use crate::text::tokenizer::TokenizerKind;
 
-/// How many postings are written between two looks at whether to stop.
-const STRIDE: usize = 1 << 16;
-
 /// All chunks, from what FTS5 stored of them. What it says of chunks and what it says of terms
-/// must agree, else the file is damaged. `stop` is asked every now and then.
-pub(super) fn from_stored(
-    connection: &Connection,
-    stop: &dyn Fn() -> bool,
-) -> Result<Segment, Failure> {
+/// must agree, else the file is damaged.
+pub(super) fn from_stored(connection: &Connection) -> Result<Segment, Failure> {
     let totals = stored::totals(connection)?;
     let (rows, lengths) = stored::lengths(connection)?;
     let tokens: u64 = lengths.iter().copied().map(u64::from).sum();
@@ -35,7 +30,7 @@ pub(super) fn from_stored(
         }
     }
     let mut entries = Vec::new();
-    let mut written = 0;
+    let mut pace = Pace::default();
     while let Some(term) = live.iter().map(|place| runs[*place].term()).min() {
         let term = term.to_vec();
         let holders = live
@@ -60,13 +55,7 @@ pub(super) fn from_stored(
                 live.retain(|live| *live != place);
             }
         }
-        written += entries.len();
-        if written > STRIDE {
-            written = 0;
-            if stop() {
-                return Err(Failure::Stopped);
-            }
-        }
+        pace.read(entries.len())?;
     }
     Ok(builder.finish()?)
 }

@@ -4,12 +4,16 @@
 use std::ops::Range;
 
 use proptest::prelude::*;
-use rusqlite::{ToSql, params_from_iter};
+use rusqlite::{Connection, ToSql, params_from_iter};
 
 use super::*;
-use crate::index::search::rank_by_fts5;
-use crate::index::{Chunk, Index};
+use crate::index::cache::Version;
+use crate::index::filters::Filters;
+use crate::index::phrase_counts::PhraseCounts;
+use crate::index::search::{Ranked, rank_by_fts5};
+use crate::index::{Chunk, Index, changes};
 use crate::query::{MatchExpression, Phrase};
+use crate::text::tokenizer::TokenizerKind;
 
 /// Few words, so that they meet; some in most chunks, some with a stem, an accent or a prefix in
 /// common.
@@ -138,10 +142,16 @@ fn compare(index: &Index, ranker: &Ranker, expression: &MatchExpression, limit: 
         },
     ];
     let plan = Plan::of(expression, index.tokenizer()).unwrap();
+    ranker.load().unwrap();
     for filters in filters {
         let all = index.read(|connection| {
             let generation = changes::generation(connection)?;
-            let ours = ranker.rank(connection, generation, &plan, limit, &filters)?;
+            let snapshot = ranker.acquire(connection, generation, false)?.flatten();
+            let snapshot = snapshot.expect("small changes are followed");
+            assert_eq!(snapshot.generation(), generation);
+            let ours = (!plan.only_fts5)
+                .then(|| snapshot.rank(connection, &plan, limit, &filters))
+                .transpose()?;
             let fallback = rank_by_fts5(connection, &plan, expression, limit, &filters)?;
             Ok((
                 ours,
@@ -187,12 +197,7 @@ proptest! {
             }
         }
         // A handle that comes late reads everything at once.
-        let late = Ranker::new(
-            Ranking::Memory,
-            tokenizer,
-            index.location.clone(),
-            Arc::clone(&index.pool),
-        );
+        let late = Ranker::new(Ranking::Memory, tokenizer, index.background.clone());
         for expression in &expressions {
             compare(&index, &late, expression, limit);
         }

@@ -3,12 +3,17 @@
 use std::borrow::Cow;
 use std::iter::repeat_n;
 
+use rusqlite::Connection;
+
+use super::allowed;
 use super::best::Best;
 use super::counts::{Counts, Dampings, gain};
 use super::phrase::{Holders, gallop};
 use super::plan::{Conjunction, Plan};
 use super::snapshot::{Part, Snapshot};
+use crate::index::filters::Filters;
 use crate::index::phrase_counts::PhraseCounts;
+use crate::index::search::Ranked;
 use crate::interrupt;
 
 /// How many chunks are added up at a time: what fits into the processor's nearest memory.
@@ -18,15 +23,37 @@ const WINDOW: u32 = 4096;
 const STRIDE: usize = 1 << 20;
 
 /// What an expression finds in a snapshot, before it is scored.
-pub(super) struct Found<'s> {
+struct Found<'s> {
     plan: &'s Plan,
     counts: Counts,
     parts: Vec<Lists<'s>>,
 }
 
 impl Snapshot {
+    /// The rows that match and pass the filters, best first, and how common the phrases are.
+    /// `connection` sees the snapshot's generation.
+    pub(in crate::index) fn rank(
+        &self,
+        connection: &Connection,
+        plan: &Plan,
+        limit: Option<usize>,
+        filters: &Filters,
+    ) -> rusqlite::Result<(Vec<Ranked>, PhraseCounts)> {
+        let found = self.find(plan);
+        let limit = limit.unwrap_or(usize::MAX);
+        let ranked = if filters.is_empty() {
+            found.rank(Best::new(limit))?.finish()
+        } else {
+            let all = found.rank(Best::new(usize::MAX))?.all();
+            allowed::best(connection, filters, all, limit)?
+        };
+        // FTS5's scores are negative.
+        let ranked = ranked.into_iter().map(|found| (found.row, -found.score));
+        Ok((ranked.collect(), found.phrase_counts()))
+    }
+
     /// Look the phrases of an expression up.
-    pub fn find<'s>(&'s self, plan: &'s Plan) -> Found<'s> {
+    fn find<'s>(&'s self, plan: &'s Plan) -> Found<'s> {
         let parts = self.parts().iter().map(|part| Lists::find(part, plan));
         let parts: Vec<Lists<'_>> = parts.collect();
         let holders = |phrase: usize| parts.iter().map(|lists| lists.phrases[phrase].len()).sum();
@@ -42,13 +69,8 @@ impl Snapshot {
 }
 
 impl Found<'_> {
-    /// What a score depends on beside the chunk.
-    pub fn counts(&self) -> &Counts {
-        &self.counts
-    }
-
     /// How common the phrases of the expression are, as often as each stands there.
-    pub fn phrase_counts(&self) -> PhraseCounts {
+    fn phrase_counts(&self) -> PhraseCounts {
         let in_order = self.plan.order.iter().flat_map(|(addend, times)| {
             let phrase = self.plan.addends[*addend].phrase;
             repeat_n(self.counts.holders[phrase], *times as usize)
@@ -59,9 +81,9 @@ impl Found<'_> {
         }
     }
 
-    /// Offer every match with its score. The counts may be of more chunks than these, so that
-    /// several snapshots are ranked together.
-    pub fn rank(&self, counts: &Counts, mut best: Best) -> rusqlite::Result<Best> {
+    /// Offer every match with its score.
+    fn rank(&self, mut best: Best) -> rusqlite::Result<Best> {
+        let counts = &self.counts;
         let worths = counts.holders.iter().map(|holders| counts.worth(*holders));
         let worths: Vec<f64> = worths.collect();
         let dampings = Dampings::new(counts);

@@ -2,19 +2,108 @@
 
 use std::sync::Arc;
 
-use super::build::merge;
+use rusqlite::Connection;
+
+use super::build::{self, merge};
 use super::counts::Counts;
-use super::failure::Unfit;
+use super::failure::{Failure, Unfit, is_interrupt};
 use super::segment::Segment;
+use crate::index::cache::Version;
+use crate::index::changes;
+use crate::text::tokenizer::TokenizerKind;
 
 /// A part is merged into the one before it unless that has more than so many times its chunks.
 const GROWTH: usize = 4;
 
+/// A search reads so many changed chunks again; when more changed, all is read anew.
+const REFRESHED_ROWS: usize = 1024;
+
 /// Everything that ranking needs of one generation. Generations share what did not change.
 #[derive(Debug)]
-pub(super) struct Snapshot {
-    pub generation: i64,
+pub(in crate::index) struct Snapshot {
+    generation: i64,
     parts: Vec<Part>,
+    /// Whether it has everything; where what is stored is damaged or too much, FTS5 must rank.
+    is_fit: bool,
+}
+
+/// What snapshots are made of beside the file.
+pub(in crate::index) struct Source {
+    tokenizer: TokenizerKind,
+    /// What a test wants to know of loads.
+    #[cfg(test)]
+    pub on_load: std::sync::Mutex<Option<Arc<dyn Fn() + Send + Sync>>>,
+}
+
+impl Source {
+    pub fn new(tokenizer: TokenizerKind) -> Self {
+        Self {
+            tokenizer,
+            #[cfg(test)]
+            on_load: std::sync::Mutex::default(),
+        }
+    }
+
+    #[cfg(test)]
+    fn note_load(&self) {
+        let note = self.on_load.lock().unwrap().clone();
+        if let Some(note) = note {
+            note();
+        }
+    }
+
+    #[cfg(not(test))]
+    #[allow(clippy::unused_self, reason = "tests look at it")]
+    fn note_load(&self) {}
+}
+
+impl Version for Snapshot {
+    type Source = Source;
+
+    const NAME: &'static str = "ranking";
+
+    fn generation(&self) -> i64 {
+        self.generation
+    }
+
+    fn load(source: &Source, connection: &Connection) -> rusqlite::Result<Self> {
+        let generation = changes::generation(connection)?;
+        source.note_load();
+        match build::from_stored(connection) {
+            Ok(segment) => Ok(Self::new(generation, segment)),
+            Err(Failure::Sqlite(error)) if is_interrupt(&error) => Err(error),
+            // Remembered, so that nobody tries it again.
+            Err(_) => Ok(Self {
+                generation,
+                parts: Vec::new(),
+                is_fit: false,
+            }),
+        }
+    }
+
+    fn follow(
+        self: &Arc<Self>,
+        source: &Source,
+        connection: &Connection,
+        generation: i64,
+    ) -> rusqlite::Result<Option<Self>> {
+        if !self.is_fit {
+            return Ok(None);
+        }
+        let Some(rows) = changes::since(connection, self.generation)? else {
+            return Ok(None);
+        };
+        if rows.len() > REFRESHED_ROWS {
+            return Ok(None);
+        }
+        let followed = build::from_texts(connection, source.tokenizer, &rows)
+            .and_then(|segment| Ok(self.after(generation, &rows, segment)?));
+        match followed {
+            Ok(snapshot) => Ok(Some(snapshot)),
+            Err(Failure::Sqlite(error)) => Err(error),
+            Err(Failure::Unfit) => Ok(None),
+        }
+    }
 }
 
 /// A segment, and which of its chunks have another form in a later part, or none any more.
@@ -64,15 +153,21 @@ impl Part {
 
 impl Snapshot {
     /// A snapshot of one segment.
-    pub fn new(generation: i64, segment: Segment) -> Self {
+    fn new(generation: i64, segment: Segment) -> Self {
         Self {
             generation,
             parts: vec![Part::new(segment)],
+            is_fit: true,
         }
     }
 
+    /// Whether it can rank.
+    pub fn is_fit(&self) -> bool {
+        self.is_fit
+    }
+
     /// A later generation, in which these rows are what `segment` says of them, or gone.
-    pub fn after(&self, generation: i64, rows: &[i64], segment: Segment) -> Result<Self, Unfit> {
+    fn after(&self, generation: i64, rows: &[i64], segment: Segment) -> Result<Self, Unfit> {
         let mut parts = self.parts.clone();
         for part in &mut parts {
             for row in rows {
@@ -81,7 +176,11 @@ impl Snapshot {
         }
         parts.push(Part::new(segment));
         parts.retain(|part| part.rows > 0);
-        let mut snapshot = Self { generation, parts };
+        let mut snapshot = Self {
+            generation,
+            parts,
+            is_fit: true,
+        };
         snapshot.tidy()?;
         Ok(snapshot)
     }
@@ -111,12 +210,12 @@ impl Snapshot {
         Ok(())
     }
 
-    pub fn parts(&self) -> &[Part] {
+    pub(super) fn parts(&self) -> &[Part] {
         &self.parts
     }
 
     /// How many chunks there are, and how many tokens they have.
-    pub fn counts(&self) -> Counts {
+    pub(super) fn counts(&self) -> Counts {
         Counts {
             rows: self.parts.iter().map(|part| part.rows as u64).sum(),
             tokens: self.parts.iter().map(|part| part.tokens).sum(),
