@@ -159,6 +159,11 @@ impl<V: Version> Cache<V> {
         lock(&self.shared.loading).running
     }
 
+    /// How the last attempt to read everything failed; None where it did not, or was interrupted.
+    pub fn failure(&self) -> Option<Error> {
+        lock(&self.shared.loading).failure.clone()
+    }
+
     fn start(&self, loading: &mut Loading) -> Result<()> {
         let (shared, background) = (Arc::clone(&self.shared), self.background.clone());
         loading.running = true;

@@ -199,6 +199,11 @@ impl Index {
         self.approximate.vectors()
     }
 
+    /// What happened since the last time that no caller waits for: each notice is given once.
+    pub fn take_notices(&self) -> Vec<Notice> {
+        self.background.notices().take()
+    }
+
     /// Close the connections once running operations are through; closing again does nothing.
     pub fn close(&self) -> Result<()> {
         self.check_process()?;

@@ -32,7 +32,7 @@ const WORDS: [&str; 12] = [
     "x-ray",
 ];
 
-fn words(count: Range<usize>) -> impl Strategy<Value = String> {
+pub(super) fn words(count: Range<usize>) -> impl Strategy<Value = String> {
     prop::collection::vec(prop::sample::select(&WORDS[..]), count).prop_map(|words| words.join(" "))
 }
 
@@ -57,7 +57,7 @@ fn phrase() -> impl Strategy<Value = Phrase> {
     (text, any::<bool>()).prop_map(|(text, prefix)| Phrase { text, prefix })
 }
 
-fn expression() -> impl Strategy<Value = MatchExpression> {
+pub(super) fn expression() -> impl Strategy<Value = MatchExpression> {
     let alternatives = || prop::collection::vec(phrase(), 1..3);
     let all = prop_oneof![
         3 => prop::collection::vec(alternatives(), 1..2),
@@ -73,7 +73,7 @@ fn expression() -> impl Strategy<Value = MatchExpression> {
 }
 
 #[derive(Debug, Clone)]
-enum Change {
+pub(super) enum Change {
     Upsert(Vec<Chunk>),
     Delete(Vec<String>),
     Optimize,
@@ -88,7 +88,7 @@ fn change() -> impl Strategy<Value = Change> {
     ]
 }
 
-fn make(index: &Index, change: &Change) {
+pub(super) fn make(index: &Index, change: &Change) {
     match change {
         Change::Upsert(chunks) => drop(index.upsert(&chunks.iter().collect::<Vec<_>>()).unwrap()),
         Change::Delete(ids) => drop(index.delete(ids).unwrap()),
@@ -133,7 +133,12 @@ fn bm25(
         .collect()
 }
 
-fn compare(index: &Index, ranker: &Ranker, expression: &MatchExpression, limit: Option<usize>) {
+pub(super) fn compare(
+    index: &Index,
+    ranker: &Ranker,
+    expression: &MatchExpression,
+    limit: Option<usize>,
+) {
     let filters = [
         Filters::default(),
         Filters {
@@ -206,7 +211,7 @@ proptest! {
 
 /// Chunks by the thousand, so that there are several windows and parts: the same words, each
 /// time in another order.
-fn many(ids: Range<u32>, seed: u32) -> Vec<Chunk> {
+pub(super) fn many(ids: Range<u32>, seed: u32) -> Vec<Chunk> {
     let mut state = seed;
     let mut dice = move |sides: usize| {
         state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);

@@ -3,8 +3,8 @@
 //! FTS5 is the store and the truth. A [`Snapshot`] holds its postings of one generation of the
 //! index: first read from FTS5's own tables ([`stored`]), then kept up to date by reading the
 //! texts of the few chunks that changed ([`build`]). An expression becomes a [`Plan`], its phrases
-//! are looked up in each part of the snapshot ([`phrase`]), and their worths are added up by
-//! FTS5's formula ([`counts`]) in FTS5's order ([`score`]): ids, order and scores are the
+//! are looked up in each part of the snapshot ([`phrase`]), and what they add to a score is added
+//! up by FTS5's formula ([`counts`]) in FTS5's order ([`score`]): ids, order and scores are the
 //! same to the bit. Whenever there is no snapshot of the generation, FTS5 answers,
 //! with the same formula ([`function`]).
 
@@ -12,20 +12,28 @@ mod allowed;
 mod best;
 mod build;
 mod counts;
+mod deleted;
 #[cfg(test)]
 mod differential;
+mod estimate;
 mod failure;
 mod function;
+#[cfg(test)]
+mod histories;
+mod merging;
+mod part;
 mod phrase;
 mod plan;
 mod postings;
 mod ranker;
+mod reason;
 mod score;
 mod segment;
 #[cfg(test)]
 mod serving;
 mod snapshot;
 mod stored;
+mod tiers;
 
 use crate::error::{Error, ErrorCode, Result};
 
@@ -37,7 +45,7 @@ pub(super) use snapshot::Snapshot;
 /// Who ranks by BM25.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Ranking {
-    /// Memory, from the second search on, where it takes no more than 1 GiB; FTS5 answers until
+    /// Memory, from the second search on, where building takes no more than 1 GiB; FTS5 answers until
     /// a thread in the background has read the index.
     #[default]
     Auto,

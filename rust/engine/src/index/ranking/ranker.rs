@@ -1,42 +1,51 @@
 //! The snapshots of a handle: when they are made, and who asks FTS5 instead.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 
 use rusqlite::Connection;
 
 use super::Ranking;
+use super::estimate::Estimate;
 use super::failure::{Failure, is_interrupt};
+use super::merging;
+use super::reason::{Outcome, Reason};
 use super::snapshot::{Snapshot, Source};
-use super::stored;
 use crate::error::{ErrorCode, Result};
 use crate::index::background::Background;
 use crate::index::cache::{At, Cache};
 use crate::text::tokenizer::TokenizerKind;
 
-/// The most memory that ranking takes by itself, by estimate.
-const AUTO_BYTES: u64 = 1 << 30;
-/// About what a token and a chunk take.
-const TOKEN_BYTES: u64 = 7;
-const CHUNK_BYTES: u64 = 64;
+/// No generation.
+const NEVER: i64 = -1;
 
 /// The snapshots of a handle, and how they come about.
 pub(in crate::index) struct Ranker {
     ranking: Ranking,
-    snapshots: Cache<Snapshot>,
+    snapshots: Arc<Cache<Snapshot>>,
+    background: Background,
+    reason: Reason,
+    /// Whether a thread merges.
+    merging: Arc<AtomicBool>,
     /// Whether a search asked before.
     asked: AtomicBool,
     /// Whether there was a snapshot once: no search waits for the next one.
     served: AtomicBool,
+    /// The generation at which reading failed; [`NEVER`] while it did not.
+    failed_at: AtomicI64,
 }
 
 impl Ranker {
     pub fn new(ranking: Ranking, tokenizer: TokenizerKind, background: Background) -> Self {
         Self {
             ranking,
-            snapshots: Cache::new(background, Source::new(tokenizer)),
+            snapshots: Arc::new(Cache::new(background.clone(), Source::new(tokenizer))),
+            background,
+            reason: Reason::new(ranking),
+            merging: Arc::default(),
             asked: AtomicBool::new(false),
             served: AtomicBool::new(false),
+            failed_at: AtomicI64::new(NEVER),
         }
     }
 
@@ -50,6 +59,11 @@ impl Ranker {
         self.snapshots.clear();
     }
 
+    /// Who ranks now, and why.
+    pub fn reason(&self) -> String {
+        self.reason.text(self.bytes())
+    }
+
     /// How many bytes of memory ranking takes now.
     pub fn bytes(&self) -> usize {
         self.snapshots.newest().map_or(0, |newest| newest.bytes())
@@ -61,10 +75,16 @@ impl Ranker {
     /// when it is asked.
     pub fn load(&self) -> Result<()> {
         let waits = self.ranking == Ranking::Memory && !self.served.load(Ordering::Relaxed);
-        if !waits || self.snapshots.newest().is_some() || self.snapshots.is_loading() {
+        let snapshots = &self.snapshots;
+        if !waits
+            || snapshots.newest().is_some()
+            || snapshots.is_loading()
+            || snapshots.failure().is_some()
+        {
             return Ok(());
         }
-        match self.snapshots.load_after(None) {
+        self.note(Outcome::Loading);
+        match snapshots.load_after(None) {
             Err(error) if error.code() == ErrorCode::Interrupted => Err(error),
             _ => Ok(()),
         }
@@ -85,16 +105,23 @@ impl Ranker {
         match self.snapshots.at(connection, generation) {
             Ok(At::Current(snapshot)) => {
                 self.served.store(true, Ordering::Relaxed);
-                Ok(Some(Some(snapshot).filter(|snapshot| snapshot.is_fit())))
+                if let Some(why) = snapshot.why_unfit() {
+                    self.note(Outcome::Unfit(why.to_owned()));
+                    return Ok(Some(None));
+                }
+                self.note(Outcome::Loaded);
+                if snapshot.is_merge_due() {
+                    merging::start(&self.snapshots, &self.merging, &self.background);
+                }
+                Ok(Some(Some(snapshot)))
             }
             Ok(At::Later) if waits => Ok(None),
             Ok(At::Later) => Ok(Some(None)),
             Ok(At::Stale) => {
-                if asked && !self.snapshots.is_loading() && self.is_due(connection)? {
-                    // What nobody can use any more makes room for what is read.
-                    self.snapshots.drop_before(generation);
-                    // Its failure is a notice; FTS5 answers.
-                    let _ = self.snapshots.load_in_background();
+                if asked || self.ranking == Ranking::Memory {
+                    self.load_in_background(connection, generation)?;
+                } else {
+                    self.note(Outcome::OneSearch);
                 }
                 Ok(Some(None))
             }
@@ -104,19 +131,48 @@ impl Ranker {
         }
     }
 
-    /// Whether a snapshot is to be made: `auto` makes none that would be too large.
-    fn is_due(&self, connection: &Connection) -> rusqlite::Result<bool> {
+    /// Begin to read the index in the background, unless it would be too large for `auto`.
+    fn load_in_background(&self, connection: &Connection, generation: i64) -> rusqlite::Result<()> {
+        if self.snapshots.is_loading() {
+            return Ok(());
+        }
+        if let Some(error) = self.snapshots.failure() {
+            let failed_at = self.failed_at.load(Ordering::Relaxed);
+            if failed_at == NEVER || failed_at == generation {
+                // Once for each generation is enough.
+                self.failed_at.store(generation, Ordering::Relaxed);
+                self.note(Outcome::Unfit(error.message().to_owned()));
+                return Ok(());
+            }
+        }
+        self.failed_at.store(NEVER, Ordering::Relaxed);
+        match self.is_small_enough(connection) {
+            Ok(true) => {
+                // What nobody can use any more makes room for what is read.
+                self.snapshots.drop_before(generation);
+                self.note(Outcome::Loading);
+                // Its failure is a notice; FTS5 answers.
+                let _ = self.snapshots.load_in_background();
+            }
+            Ok(false) => self.note(Outcome::TooLarge),
+            Err(Failure::Unfit(unfit)) => self.note(Outcome::Unfit(unfit.reason().to_owned())),
+            Err(Failure::Sqlite(error)) => return Err(error),
+        }
+        Ok(())
+    }
+
+    fn is_small_enough(&self, connection: &Connection) -> std::result::Result<bool, Failure> {
         if self.ranking == Ranking::Memory {
             return Ok(true);
         }
-        let totals = match stored::totals(connection) {
-            Ok(totals) => totals,
-            Err(Failure::Sqlite(error)) => return Err(error),
-            Err(Failure::Unfit) => return Ok(false),
-        };
-        let chunks = totals.rows.saturating_mul(CHUNK_BYTES);
-        let tokens = totals.tokens.saturating_mul(TOKEN_BYTES);
-        Ok(chunks.saturating_add(tokens) <= AUTO_BYTES)
+        let estimate = Estimate::read(connection)?;
+        self.reason.estimated(estimate);
+        Ok(estimate.is_small_enough())
+    }
+
+    fn note(&self, outcome: Outcome) {
+        let notices = self.background.notices();
+        self.reason.note(outcome, || self.bytes(), notices);
     }
 }
 
@@ -125,6 +181,15 @@ impl Ranker {
     /// Have every load call this when it begins.
     pub fn on_load(&self, note: impl Fn() + Send + Sync + 'static) {
         *self.snapshots.source().on_load.lock().unwrap() = Some(Arc::new(note));
+    }
+
+    /// Leave merges to the test.
+    pub fn hold_merges(&self) {
+        self.merging.store(true, Ordering::Relaxed);
+    }
+
+    pub fn snapshots(&self) -> &Cache<Snapshot> {
+        &self.snapshots
     }
 
     /// Wait for a snapshot, whoever loads it.
