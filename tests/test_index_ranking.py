@@ -127,6 +127,29 @@ class TestWhoRanks:
             found(index, "oak")
             wait_for_memory(index)
 
+    def test_which_way_it_went_is_said_and_logged_once(self, path, caplog):
+        caplog.set_level("INFO", logger="hedgerow")
+        with hr.Index.open(path, ranking="fts5") as index:
+            found(index, "oak")
+            assert index.stats().ranking_reason == "fts5: asked for"
+        with hr.Index.open(path, ranking="memory") as index:
+            assert index.stats().ranking_reason == "fts5: no search yet"
+            found(index, "oak")
+            assert index.stats().ranking_reason == "memory: asked for; 1 MB"
+        assert caplog.records == []
+        with hr.Index.open(path) as index:
+            assert index.stats().ranking_reason == "fts5: no search yet"
+            found(index, "oak")
+            assert index.stats().ranking_reason.startswith("fts5: one search so far")
+            found(index, "oak")
+            wait_for_memory(index)
+            for _ in range(3):
+                found(index, "oak")
+            reason = index.stats().ranking_reason
+            assert reason == "memory: 1 MB, 1 MB while it is built, of at most 1 GiB"
+            logged = [(record.levelname, record.getMessage()) for record in caplog.records]
+            assert logged == [("INFO", f"BM25 is ranked by {reason}")]
+
     def test_closing_does_not_wait_for_the_reading(self):
         with hr.Index.in_memory() as index:
             index.upsert(forest(20_000))
@@ -257,7 +280,7 @@ DAMAGES = {
 
 
 @pytest.mark.parametrize("damage", DAMAGES.values(), ids=DAMAGES)
-def test_what_contradicts_itself_is_left_to_fts5(damage, path):
+def test_what_contradicts_itself_is_left_to_fts5(damage, path, caplog):
     program = "import sqlite3\nwith sqlite3.connect(sys.argv[1]) as file: file.execute(sys.argv[2])"
     python(program, path, damage)
 
@@ -273,6 +296,11 @@ def test_what_contradicts_itself_is_left_to_fts5(damage, path):
     ):
         assert outcome(memory) == outcome(memory) == outcome(truth)
         assert memory.stats().ranking_bytes == 0
+        reason = memory.stats().ranking_reason
+        assert reason.startswith("fts5: the index is damaged: ")
+    assert [(record.levelname, record.getMessage()) for record in caplog.records] == [
+        ("WARNING", f"BM25 is ranked by {reason}")
+    ]
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")

@@ -77,6 +77,7 @@ class IndexStats:
     them: 0 before they are first searched. `vector_recall` is what part of the nearest vectors an
     approximate search finds of a sample (1.0 is all), None while searches compare all of them.
     `ranking_bytes` is the memory with which it ranks by BM25: 0 as long as FTS5 does.
+    `ranking_reason` is a sentence on which of both it is and why: "memory: ..." or "fts5: ...".
     `text_bytes` is about the memory in which it keeps the texts that searches found last.
     """
 
@@ -92,6 +93,7 @@ class IndexStats:
     vector_bytes: int
     vector_recall: float | None
     ranking_bytes: int
+    ranking_reason: str
     text_bytes: int
 
 

@@ -18,6 +18,7 @@ use crate::compile;
 use crate::errors;
 use crate::filters::FiltersLike;
 use crate::hit::PyHit;
+use crate::notices;
 use crate::query::QueryOrText;
 use crate::text::Text;
 use crate::value::{Argument, Limit};
@@ -142,7 +143,7 @@ impl PyIndex {
     /// embedding of another dimension than the index.
     fn upsert(&self, py: Python<'_>, chunks: &Bound<'_, PyAny>) -> PyResult<usize> {
         let chunks = chunk::chunks(chunks)?;
-        errors::call_detached(py, || self.index.upsert(&chunk::inner(&chunks)))
+        self.call(py, || self.index.upsert(&chunk::inner(&chunks)))
     }
 
     /// Remove the chunks of these ids; returns how many there were.
@@ -152,17 +153,17 @@ impl PyIndex {
             code: ErrorCode::InvalidId,
         };
         let ids = argument.texts_of_any(ids)?;
-        errors::call_detached(py, || self.index.delete(&ids))
+        self.call(py, || self.index.delete(&ids))
     }
 
     /// Remove every chunk of a path; returns how many there were.
     fn delete_path(&self, py: Python<'_>, path: Text) -> PyResult<usize> {
-        errors::call_detached(py, || self.index.delete_path(&path))
+        self.call(py, || self.index.delete_path(&path))
     }
 
     /// The chunk of an id, or None.
     fn get(&self, py: Python<'_>, id: Text) -> PyResult<Option<PyChunk>> {
-        let found = errors::call_detached(py, || self.index.get(&id))?;
+        let found = self.call(py, || self.index.get(&id))?;
         Ok(found.map(PyChunk))
     }
 
@@ -175,7 +176,7 @@ impl PyIndex {
 
     /// How many chunks there are.
     fn __len__(&self, py: Python<'_>) -> PyResult<usize> {
-        let chunks = errors::call_detached(py, || self.index.len())?;
+        let chunks = self.call(py, || self.index.len())?;
         Ok(usize::try_from(chunks)?)
     }
 
@@ -205,7 +206,7 @@ impl PyIndex {
     ) -> PyResult<Vec<PyHit>> {
         let filters = filters.map(|filters| filters.0).unwrap_or_default();
         let aliases = aliases.as_ref().map(Aliases::table);
-        let hits = errors::call_detached(py, || {
+        let hits = self.call(py, || {
             let options = MatchOptions {
                 aliases,
                 default_operator: compile::connective(default_operator)?,
@@ -243,8 +244,7 @@ impl PyIndex {
         };
         let vector = vector::vector(vector, argument)?;
         let filters = filters.map(|filters| filters.0).unwrap_or_default();
-        let hits =
-            errors::call_detached(py, || self.index.search_vector(&vector, limit.0, &filters))?;
+        let hits = self.call(py, || self.index.search_vector(&vector, limit.0, &filters))?;
         Ok(hits.into_iter().map(PyHit::from).collect())
     }
 
@@ -253,12 +253,12 @@ impl PyIndex {
     /// Raises IndexFileError when there is something at `path` already; nothing half-written
     /// stays behind.
     fn backup(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
-        errors::call_detached(py, || self.index.backup(&path))
+        self.call(py, || self.index.backup(&path))
     }
 
     /// Counts, size and versions, as an IndexStats.
     fn stats<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        let stats = errors::call_detached(py, || self.index.stats())?;
+        let stats = self.call(py, || self.index.stats())?;
         let fields = PyDict::new(py);
         fields.set_item("chunks", stats.chunks)?;
         fields.set_item("paths", stats.paths)?;
@@ -272,6 +272,7 @@ impl PyIndex {
         fields.set_item("vector_bytes", stats.vector_bytes)?;
         fields.set_item("vector_recall", stats.vector_recall)?;
         fields.set_item("ranking_bytes", stats.ranking_bytes)?;
+        fields.set_item("ranking_reason", stats.ranking_reason)?;
         fields.set_item("text_bytes", stats.text_bytes)?;
         py.import("hedgerow.results")?
             .getattr("IndexStats")?
@@ -282,23 +283,23 @@ impl PyIndex {
     ///
     /// A read-only handle compares the rows of the full-text index, but not its texts.
     fn check(&self, py: Python<'_>) -> PyResult<Vec<String>> {
-        errors::call_detached(py, || self.index.check())
+        self.call(py, || self.index.check())
     }
 
     /// Merge the full-text index into one piece, for faster searches after much writing.
     fn optimize(&self, py: Python<'_>) -> PyResult<()> {
-        errors::call_detached(py, || self.index.optimize())
+        self.call(py, || self.index.optimize())
     }
 
     /// Close the files once running calls are through; closing again does nothing.
     fn close(&self, py: Python<'_>) -> PyResult<()> {
-        errors::call_detached(py, || self.index.close())
+        self.call(py, || self.index.close())
     }
 
     /// Set how long writes wait for another process, so that tests need not wait as long.
     fn _set_write_timeout(&self, py: Python<'_>, seconds: f64) -> PyResult<()> {
         let timeout = Duration::try_from_secs_f64(seconds).unwrap_or_default();
-        errors::call_detached(py, || self.index.set_write_timeout(timeout))
+        self.call(py, || self.index.set_write_timeout(timeout))
     }
 
     fn __enter__(slf: Bound<'_, Self>) -> Bound<'_, Self> {
@@ -386,6 +387,15 @@ impl PyIndex {
 }
 
 impl PyIndex {
+    /// Call the engine, and log what it has to report.
+    fn call<T: Send>(
+        &self,
+        py: Python<'_>,
+        engine: impl FnOnce() -> hedgerow_engine::Result<T> + Send,
+    ) -> PyResult<T> {
+        notices::call_detached(py, &self.index, engine)
+    }
+
     /// The index of a store, on the store's own handle.
     pub fn of(index: Arc<Index>) -> Self {
         Self {

@@ -26,6 +26,7 @@ mod index;
 mod intent;
 mod interrupt;
 mod node;
+mod notices;
 mod pipeline;
 mod query;
 mod query_result;

@@ -25,7 +25,7 @@ use crate::index::PyIndex;
 use crate::source::Source;
 use crate::text::Text;
 use crate::value::Argument;
-use crate::{compile, vector};
+use crate::{compile, notices, vector};
 
 /// Ends a running batch, from any thread.
 #[pyclass(name = "Stop", module = "hedgerow._engine", frozen)]
@@ -197,11 +197,14 @@ impl PySearcher {
             fuzzy: &self.fuzzy,
         };
         if let [request] = requests {
-            return errors::call_detached(py, || Ok(vec![Some(search(&setup, request))]));
+            let search = || Ok(vec![Some(search(&setup, request))]);
+            return notices::call_detached(py, &self.index, search);
         }
-        errors::call_interruptible(py, stop, || {
+        let found = errors::call_interruptible(py, stop, || {
             Ok(search_many(&setup, requests, threads, stop))
-        })
+        });
+        notices::log(py, &self.index);
+        found
     }
 }
 

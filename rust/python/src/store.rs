@@ -14,6 +14,7 @@ use pyo3::types::{PyDict, PyTuple};
 use crate::errors;
 use crate::index::PyIndex;
 use crate::node::{self, PyNode};
+use crate::notices;
 use crate::pipeline::PipelineLike;
 use crate::query_result::PyQueryResult;
 use crate::text::Text;
@@ -74,7 +75,7 @@ impl PyStore {
     /// The types that nodes of this store may be of, a new list: five, then those registered.
     #[getter]
     fn types(&self, py: Python<'_>) -> PyResult<Vec<String>> {
-        let registered = errors::call_detached(py, || self.store.read_types())?;
+        let registered = self.call(py, || self.store.read_types())?;
         let own = TYPES.into_iter().map(str::to_owned);
         Ok(own.chain(registered).collect())
     }
@@ -98,7 +99,7 @@ impl PyStore {
     fn upsert(&self, py: Python<'_>, nodes: &Bound<'_, PyAny>) -> PyResult<usize> {
         let nodes = node::nodes(nodes)?;
         let now = now();
-        errors::call_detached(py, || {
+        self.call(py, || {
             let nodes: Vec<&Node> = nodes
                 .iter()
                 .map(|node: &Py<PyNode>| &node.get().0)
@@ -116,12 +117,12 @@ impl PyStore {
             code: ErrorCode::InvalidId,
         };
         let keys = argument.texts_of_any(keys)?;
-        errors::call_detached(py, || self.store.delete(&keys))
+        self.call(py, || self.store.delete(&keys))
     }
 
     /// The node of a key, with its embedding; None where there is none, or it was deleted.
     fn get(&self, py: Python<'_>, key: Text) -> PyResult<Option<PyNode>> {
-        let node = errors::call_detached(py, || self.store.get(&key))?;
+        let node = self.call(py, || self.store.get(&key))?;
         Ok(node.map(PyNode))
     }
 
@@ -139,7 +140,7 @@ impl PyStore {
             code: ErrorCode::InvalidId,
         };
         let keys = argument.texts_of_any(keys)?;
-        let found = errors::call_detached(py, || self.store.neighbours(&keys))?;
+        let found = self.call(py, || self.store.neighbours(&keys))?;
         let dict = PyDict::new(py);
         for (key, joined) in found {
             dict.set_item(key, joined)?;
@@ -173,7 +174,7 @@ impl PyStore {
             relation: relation(rel.as_ref()),
             strength: strength.map_or(Ok(1.0), |strength| argument.number(strength))?,
         };
-        errors::call_detached(py, || self.store.link(&[edge]))
+        self.call(py, || self.store.link(&[edge]))
     }
 
     /// Remove an edge; returns whether there was one.
@@ -182,7 +183,7 @@ impl PyStore {
     #[pyo3(signature = (a, b, rel=None), text_signature = "($self, a, b, rel='link')")]
     fn unlink(&self, py: Python<'_>, a: Text, b: Text, rel: Option<Text>) -> PyResult<bool> {
         let relation = relation(rel.as_ref());
-        errors::call_detached(py, || self.store.unlink(&a, &b, &relation))
+        self.call(py, || self.store.unlink(&a, &b, &relation))
     }
 
     /// Note that an agent visited a node at a time, in Unix seconds.
@@ -206,7 +207,7 @@ impl PyStore {
             at: node::seconds(at, time("at"))?,
             outcome: outcome_of(outcome.as_ref())?,
         };
-        errors::call_detached(py, || self.store.visit(&[visit]))
+        self.call(py, || self.store.visit(&[visit]))
     }
 
     /// Run a pipeline (spec/pipeline.md) and return a QueryResult.
@@ -236,19 +237,18 @@ impl PyStore {
             explain,
             ..Options::default()
         };
-        let outcome =
-            errors::call_detached(py, || pipeline::run(&self.store, &pipeline, &options))?;
+        let outcome = self.call(py, || pipeline::run(&self.store, &pipeline, &options))?;
         Ok(PyQueryResult(outcome))
     }
 
     /// Close the files once running calls are through; closing again does nothing.
     fn close(&self, py: Python<'_>) -> PyResult<()> {
-        errors::call_detached(py, || self.store.index().close())
+        self.call(py, || self.store.index().close())
     }
 
     /// Join many nodes in one transaction: pairs of keys with a strength each.
     fn _link_many(&self, py: Python<'_>, edges: Vec<(Text, Text, f64)>) -> PyResult<()> {
-        errors::call_detached(py, || {
+        self.call(py, || {
             let edges = edges.iter().map(|(source, target, strength)| Edge {
                 source: source.to_string(),
                 target: target.to_string(),
@@ -262,7 +262,7 @@ impl PyStore {
     /// Register more types.
     fn _register(&self, py: Python<'_>, types: &Bound<'_, PyAny>) -> PyResult<()> {
         let types = named_types(Some(types))?;
-        errors::call_detached(py, || self.store.register(&types))
+        self.call(py, || self.store.register(&types))
     }
 
     /// Remove edges, of which strengths do not count, and put others, in one transaction.
@@ -272,12 +272,12 @@ impl PyStore {
         removed: Vec<EdgeTuple>,
         added: Vec<EdgeTuple>,
     ) -> PyResult<()> {
-        errors::call_detached(py, || self.store.relink(&edges(removed), &edges(added)))
+        self.call(py, || self.store.relink(&edges(removed), &edges(added)))
     }
 
     /// Every edge between live nodes: source, target, relation and strength, in that order.
     fn _edges(&self, py: Python<'_>) -> PyResult<Vec<(String, String, String, f64)>> {
-        let edges = errors::call_detached(py, || self.store.edges())?;
+        let edges = self.call(py, || self.store.edges())?;
         let tuple = |edge: Edge| (edge.source, edge.target, edge.relation, edge.strength);
         Ok(edges.into_iter().map(tuple).collect())
     }
@@ -292,7 +292,7 @@ impl PyStore {
         outcome: Option<Text>,
     ) -> PyResult<()> {
         let outcome = outcome_of(outcome.as_ref())?;
-        errors::call_detached(py, || {
+        self.call(py, || {
             let visits = visits.iter().map(|(key, at)| Visit {
                 agent: agent.to_string(),
                 key: key.to_string(),
@@ -335,6 +335,15 @@ impl PyStore {
 }
 
 impl PyStore {
+    /// Call the engine, and log what it has to report.
+    fn call<T: Send>(
+        &self,
+        py: Python<'_>,
+        engine: impl FnOnce() -> hedgerow_engine::Result<T> + Send,
+    ) -> PyResult<T> {
+        notices::call_detached(py, self.store.index(), engine)
+    }
+
     fn of(py: Python<'_>, store: Store) -> PyResult<Self> {
         let index = Py::new(py, PyIndex::of(Arc::clone(store.index())))?;
         Ok(Self { store, index })

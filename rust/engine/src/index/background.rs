@@ -62,6 +62,20 @@ impl Background {
         thread.spawn(move || this.run(work)).is_ok()
     }
 
+    /// The same for work that needs no connection, and may be dropped instead of being called.
+    pub fn compute(&self, name: &str, work: impl FnOnce() + Send + 'static) -> bool {
+        let this = self.clone();
+        let thread = thread::Builder::new().name(format!("hedgerow-{name}"));
+        let run = move || {
+            let _gate = fork::enter();
+            let pool = this.pool.read().unwrap_or_else(PoisonError::into_inner);
+            if pool.is_some() && !this.is_closing() {
+                this.watched(work);
+            }
+        };
+        thread.spawn(run).is_ok()
+    }
+
     fn run(&self, work: impl FnOnce(Option<Result<&Connection>>)) {
         let _gate = fork::enter();
         let pool = self.pool.read().unwrap_or_else(PoisonError::into_inner);
@@ -73,14 +87,19 @@ impl Background {
             Ok(connection) => connection,
             Err(error) => return work(Some(Err(error))),
         };
-        let closing = Arc::clone(&self.closing);
-        let is_unwanted = move || closing.load(Ordering::Relaxed) || fork::is_due();
-        interrupt::watched(is_unwanted, || {
+        self.watched(|| {
             match Transaction::new_unchecked(&connection, TransactionBehavior::Deferred) {
                 Ok(transaction) => work(Some(Ok(&transaction))),
                 Err(error) => work(Some(Err(self.error(&error)))),
             }
         });
+    }
+
+    /// Do `work` until the handle closes or the process forks.
+    fn watched<T>(&self, work: impl FnOnce() -> T) -> T {
+        let closing = Arc::clone(&self.closing);
+        let is_unwanted = move || closing.load(Ordering::Relaxed) || fork::is_due();
+        interrupt::watched(is_unwanted, work)
     }
 
     /// One more read connection, for a thread that helps another one that has one.
@@ -142,9 +161,10 @@ impl Notices {
 
     /// Take what was reported since the last time.
     pub fn take(&self) -> Vec<Notice> {
-        if !self.waiting.swap(false, Ordering::Acquire) {
+        if !self.waiting.load(Ordering::Relaxed) {
             return Vec::new();
         }
+        self.waiting.store(false, Ordering::Relaxed);
         let mut given = self.given.lock().unwrap_or_else(PoisonError::into_inner);
         mem::take(&mut given.waiting)
     }

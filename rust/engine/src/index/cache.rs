@@ -110,6 +110,18 @@ impl<V: Version> Cache<V> {
         self.shared.recent().clear();
     }
 
+    /// Let go of the versions before a generation.
+    pub fn drop_before(&self, generation: i64) {
+        let old: Vec<Arc<V>> = {
+            let mut recent = self.shared.recent();
+            let count = recent.iter().take_while(|v| v.generation() < generation);
+            let count = count.count();
+            recent.drain(..count).collect()
+        };
+        // Freed here, after the lock.
+        drop(old);
+    }
+
     /// Wait until there is a version that is later than `known`, reading everything if nobody does.
     ///
     /// To be called without a connection: whoever reads may need the caller's to be released.
@@ -145,6 +157,11 @@ impl<V: Version> Cache<V> {
     /// Whether everything is being read.
     pub fn is_loading(&self) -> bool {
         lock(&self.shared.loading).running
+    }
+
+    /// How the last attempt to read everything failed; None where it did not, or was interrupted.
+    pub fn failure(&self) -> Option<Error> {
+        lock(&self.shared.loading).failure.clone()
     }
 
     fn start(&self, loading: &mut Loading) -> Result<()> {

@@ -83,7 +83,7 @@ pub struct Index {
     methods: Methods,
     /// Work that no caller waits for, or that many wait for.
     background: Background,
-    /// What ranks in memory. It locks what it has likewise.
+    /// What ranks in memory.
     ranker: Ranker,
     /// Which chunks share a path, from the first search that groups by it on.
     paths: Cache<Paths>,
@@ -160,12 +160,7 @@ impl Index {
                 signs: methods.vectors == Vectors::Fast,
             },
         };
-        let ranker = Ranker::new(
-            methods.ranking,
-            tokenizer,
-            location.clone(),
-            Arc::clone(&pool),
-        );
+        let ranker = Ranker::new(methods.ranking, tokenizer, background.clone());
         Ok(Self {
             process: process::id(),
             location,
@@ -211,11 +206,15 @@ impl Index {
         self.methods.resident
     }
 
+    /// What happened since the last time that no caller waits for: each notice is given once.
+    pub fn take_notices(&self) -> Vec<Notice> {
+        self.background.notices().take()
+    }
+
     /// Close the connections once running operations are through; closing again does nothing.
     pub fn close(&self) -> Result<()> {
         self.check_process()?;
         self.background.stop();
-        self.ranker.stop();
         let _gate = fork::enter();
         let pool = self
             .pool
@@ -234,7 +233,6 @@ impl Index {
 impl Drop for Index {
     fn drop(&mut self) {
         self.background.stop();
-        self.ranker.stop();
         // Closing inherited connections could undo what the parent process is doing: keep them.
         if process::id() != self.process {
             std::mem::forget(Arc::clone(&self.pool));

@@ -46,6 +46,8 @@ pub struct IndexStats {
     pub vector_recall: Option<f64>,
     /// The memory that this handle ranks with: none before that is made.
     pub ranking_bytes: usize,
+    /// Who ranks by BM25 in this handle, and why.
+    pub ranking_reason: String,
     /// The memory that this handle keeps the texts of the last hits in, by estimate.
     pub text_bytes: usize,
 }
@@ -140,6 +142,7 @@ impl Index {
                 vector_bytes: 0,
                 vector_recall: None,
                 ranking_bytes: 0,
+                ranking_reason: String::new(),
                 text_bytes: 0,
             })
         })?;
@@ -147,6 +150,7 @@ impl Index {
             vector_bytes: self.vector_bytes(),
             vector_recall: self.vector_recall()?,
             ranking_bytes: self.ranker.bytes(),
+            ranking_reason: self.ranker.reason(),
             text_bytes: self.text_bytes(),
             ..stats
         })

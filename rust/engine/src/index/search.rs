@@ -26,7 +26,11 @@ impl Index {
     ) -> Result<Vec<Hit>> {
         check_limit(limit)?;
         let selection = Selection::plain(limit, filters);
-        self.session(Needs::default(), |session| {
+        let needs = Needs {
+            keywords: true,
+            ..Needs::default()
+        };
+        self.session(needs, |session| {
             let found = session.match_rows(query, &selection, options)?;
             let hit = |(place, found): (usize, RankedRow)| {
                 Ok(Hit {
@@ -99,12 +103,11 @@ impl Session<'_> {
         limit: Option<usize>,
         filters: &Filters,
     ) -> rusqlite::Result<(Vec<Ranked>, Option<PhraseCounts>)> {
-        let (connection, generation) = (self.connection, self.generation);
-        let found = (self.index.ranker).rank(connection, generation, plan, limit, filters)?;
-        if let Some((ranked, counts)) = found {
+        if let Some(snapshot) = self.keywords.as_ref().filter(|_| !plan.only_fts5) {
+            let (ranked, counts) = snapshot.rank(self.connection, plan, limit, filters)?;
             return Ok((ranked, Some(counts)));
         }
-        let ranked = rank_by_fts5(connection, plan, expression, limit, filters)?;
+        let ranked = rank_by_fts5(self.connection, plan, expression, limit, filters)?;
         Ok((ranked, None))
     }
 }

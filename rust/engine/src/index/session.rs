@@ -7,6 +7,7 @@ use rusqlite::{Connection, OptionalExtension};
 use super::cache::{At, Cache, Version};
 use super::connections::ReadTransaction;
 use super::paths::Paths;
+use super::ranking::Snapshot;
 use super::search::without_chunk;
 use super::selection::GroupBy;
 use super::texts::{KeptTexts, OF_ROW, Texts};
@@ -21,6 +22,8 @@ const ATTEMPTS: usize = 4;
 /// What a search has to have in memory.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Needs {
+    /// Whether it ranks by BM25.
+    pub keywords: bool,
     /// Whether it searches vectors.
     pub vectors: bool,
     /// Whether it groups what it finds.
@@ -35,8 +38,8 @@ pub(crate) struct Needs {
 pub(crate) struct Session<'a> {
     pub(super) index: &'a Index,
     pub(super) connection: &'a Connection,
-    /// How many transactions made it what it is: the same number means the same state.
-    pub(super) generation: i64,
+    /// What ranks by BM25; None where FTS5 does, or where it was not asked for.
+    pub(super) keywords: Option<Arc<Snapshot>>,
     /// The vectors, or why they cannot be read; None where they were not asked for.
     pub(super) matrix: Option<Result<Arc<Matrix>>>,
     /// Which chunks share a path, where they are grouped by it.
@@ -90,6 +93,9 @@ impl Index {
 
     /// Wait until what is needed is in memory, and later than `seen`; vectors may be unreadable.
     fn loaded(&self, needs: Needs, seen: Option<i64>) -> Result<Result<()>> {
+        if needs.keywords {
+            self.ranker.load()?;
+        }
         if needs.group_by.is_some() {
             self.paths.load_after(seen)?;
         }
@@ -124,7 +130,12 @@ impl Index {
             None => Some(None),
             Some(GroupBy::Path) => current(&self.paths, connection, generation, waits)?.map(Some),
         };
-        let (Some(matrix), Some(paths)) = (matrix, paths) else {
+        let keywords = if needs.keywords {
+            self.ranker.acquire(connection, generation, waits)?
+        } else {
+            Some(None)
+        };
+        let (Some(keywords), Some(matrix), Some(paths)) = (keywords, matrix, paths) else {
             return Ok(Err(generation));
         };
         let texts = match self.texts.at(connection, generation)? {
@@ -134,7 +145,7 @@ impl Index {
         Ok(Ok(Session {
             index: self,
             connection,
-            generation,
+            keywords,
             matrix,
             paths,
             texts,

@@ -51,7 +51,11 @@ pub(super) fn search_together(
 ) -> Vec<Option<Result<Found>>> {
     let vectors = requests.iter().any(|request| vector(request).is_some());
     let group_by = requests.first().and_then(|request| request.group_by);
-    let needs = Needs { vectors, group_by };
+    let needs = Needs {
+        keywords: true,
+        vectors,
+        group_by,
+    };
     let found = setup.index.session(needs, |session| {
         let start = Instant::now();
         let legs = VectorLeg::run(session, setup, requests);

@@ -8,22 +8,17 @@ use super::failure::{Failure, Unfit};
 use super::postings::{LONGEST_TOKEN, PositionWriter};
 use super::segment::{Builder, Segment};
 use super::stored::{self, Entry, Run};
+use crate::interrupt::Pace;
 use crate::text::tokenizer::TokenizerKind;
 
-/// How many postings are written between two looks at whether to stop.
-const STRIDE: usize = 1 << 16;
-
 /// All chunks, from what FTS5 stored of them. What it says of chunks and what it says of terms
-/// must agree, else the file is damaged. `stop` is asked every now and then.
-pub(super) fn from_stored(
-    connection: &Connection,
-    stop: &dyn Fn() -> bool,
-) -> Result<Segment, Failure> {
+/// must agree, else the file is damaged.
+pub(super) fn from_stored(connection: &Connection) -> Result<Segment, Failure> {
     let totals = stored::totals(connection)?;
     let (rows, lengths) = stored::lengths(connection)?;
     let tokens: u64 = lengths.iter().copied().map(u64::from).sum();
     if (rows.len() as u64, tokens) != (totals.rows, totals.tokens) {
-        return Err(Failure::Unfit);
+        return Err(Unfit::Damaged.into());
     }
     let mut runs = stored::runs(connection)?;
     let mut builder = Builder::new(rows, lengths);
@@ -35,7 +30,7 @@ pub(super) fn from_stored(
         }
     }
     let mut entries = Vec::new();
-    let mut written = 0;
+    let mut pace = Pace::default();
     while let Some(term) = live.iter().map(|place| runs[*place].term()).min() {
         let term = term.to_vec();
         let holders = live
@@ -60,13 +55,7 @@ pub(super) fn from_stored(
                 live.retain(|live| *live != place);
             }
         }
-        written += entries.len();
-        if written > STRIDE {
-            written = 0;
-            if stop() {
-                return Err(Failure::Stopped);
-            }
-        }
+        pace.read(entries.len())?;
     }
     Ok(builder.finish()?)
 }
@@ -179,15 +168,15 @@ impl Words {
     }
 }
 
-/// Several segments in one, without the chunks that `gone` says so of: part, then chunk.
+/// Several segments in one, without the chunks that `is_deleted` says so of: part, then chunk.
 pub(super) fn merge(
     parts: &[&Segment],
-    gone: impl Fn(usize, u32) -> bool,
-) -> Result<Segment, Unfit> {
+    is_deleted: impl Fn(usize, u32) -> bool,
+) -> Result<Segment, Failure> {
     let mut chunks: Vec<(i64, usize, u32)> = Vec::new();
     for (part, segment) in parts.iter().enumerate() {
         let alive = (0..).zip(0..segment.len()).map(|(chunk, _)| chunk);
-        let alive = alive.filter(|chunk| !gone(part, *chunk));
+        let alive = alive.filter(|chunk| !is_deleted(part, *chunk));
         chunks.extend(alive.map(|chunk| (segment.row(chunk), part, chunk)));
     }
     chunks.sort_unstable();
@@ -206,6 +195,7 @@ pub(super) fn merge(
     let mut builder = Builder::new(rows, lengths.collect());
     let mut next = vec![0; parts.len()];
     let mut postings: Vec<(u32, usize, usize)> = Vec::new();
+    let mut pace = Pace::default();
     while let Some(term) = lowest(parts, &next) {
         postings.clear();
         for (part, segment) in parts.iter().enumerate() {
@@ -224,8 +214,9 @@ pub(super) fn merge(
         for (chunk, part, posting) in &postings {
             builder.push(*chunk, parts[*part].positions(*posting))?;
         }
+        pace.read(postings.len())?;
     }
-    builder.finish()
+    Ok(builder.finish()?)
 }
 
 /// The lowest of the terms that come next.

@@ -10,29 +10,30 @@ pub(super) struct Counts {
     pub rows: u64,
     /// How many tokens they have.
     pub tokens: u64,
-    /// How many chunks hold each phrase.
-    pub holders: Vec<u64>,
+    /// How many chunks have each phrase.
+    pub document_frequencies: Vec<u64>,
 }
 
 impl Counts {
-    /// What a phrase is worth that so many chunks hold: next to nothing if half of them do.
-    pub fn worth(&self, holders: u64) -> f64 {
-        let (rows, holders) = (float(self.rows), float(holders));
+    /// The inverse document frequency of a phrase that so many chunks have: next to nothing if half
+    /// of them do.
+    pub fn idf(&self, document_frequency: u64) -> f64 {
+        let (rows, having) = (float(self.rows), float(document_frequency));
         // In FTS5's order: it subtracts integers, which is exact either way.
-        let worth = ((rows - holders + 0.5) / (holders + 0.5)).ln();
-        if worth <= 0.0 { 1e-6 } else { worth }
+        let idf = ((rows - having + 0.5) / (having + 0.5)).ln();
+        if idf <= 0.0 { 1e-6 } else { idf }
     }
 
     /// How much a chunk of so many tokens weakens a match; the longer, the more.
-    pub fn damping(&self, length: u32) -> f64 {
+    pub fn length_norm(&self, length: u32) -> f64 {
         let average = float(self.tokens) / float(self.rows);
         K1 * (1.0 - B + B * f64::from(length) / average)
     }
 }
 
 /// What the occurrences of a phrase add to a chunk's score.
-pub(super) fn gain(worth: f64, weight: f64, damping: f64) -> f64 {
-    worth * ((weight * (K1 + 1.0)) / (weight + damping))
+pub(super) fn gain(idf: f64, weight: f64, length_norm: f64) -> f64 {
+    idf * ((weight * (K1 + 1.0)) / (weight + length_norm))
 }
 
 #[allow(clippy::cast_precision_loss, reason = "as FTS5 does it")]
@@ -40,28 +41,28 @@ fn float(number: u64) -> f64 {
     number as f64
 }
 
-/// The dampings of all lengths that most chunks have, so that they are not computed for each.
-pub(super) struct Dampings<'c> {
+/// The length norms of all lengths that most chunks have, so that they are not computed for each.
+pub(super) struct LengthNorms<'c> {
     counts: &'c Counts,
     short: Vec<f64>,
 }
 
-impl<'c> Dampings<'c> {
+impl<'c> LengthNorms<'c> {
     const SHORT: u32 = 512;
 
     pub fn new(counts: &'c Counts) -> Self {
         Self {
             counts,
             short: (0..Self::SHORT)
-                .map(|length| counts.damping(length))
+                .map(|length| counts.length_norm(length))
                 .collect(),
         }
     }
 
     pub fn of(&self, length: u32) -> f64 {
         match self.short.get(length as usize) {
-            Some(damping) => *damping,
-            None => self.counts.damping(length),
+            Some(norm) => *norm,
+            None => self.counts.length_norm(length),
         }
     }
 }

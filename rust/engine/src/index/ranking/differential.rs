@@ -4,12 +4,16 @@
 use std::ops::Range;
 
 use proptest::prelude::*;
-use rusqlite::{ToSql, params_from_iter};
+use rusqlite::{Connection, ToSql, params_from_iter};
 
 use super::*;
-use crate::index::search::rank_by_fts5;
-use crate::index::{Chunk, Index};
+use crate::index::cache::Version;
+use crate::index::filters::Filters;
+use crate::index::phrase_counts::PhraseCounts;
+use crate::index::search::{Ranked, rank_by_fts5};
+use crate::index::{Chunk, Index, changes};
 use crate::query::{MatchExpression, Phrase};
+use crate::text::tokenizer::TokenizerKind;
 
 /// Few words, so that they meet; some in most chunks, some with a stem, an accent or a prefix in
 /// common.
@@ -28,7 +32,7 @@ const WORDS: [&str; 12] = [
     "x-ray",
 ];
 
-fn words(count: Range<usize>) -> impl Strategy<Value = String> {
+pub(super) fn words(count: Range<usize>) -> impl Strategy<Value = String> {
     prop::collection::vec(prop::sample::select(&WORDS[..]), count).prop_map(|words| words.join(" "))
 }
 
@@ -53,7 +57,7 @@ fn phrase() -> impl Strategy<Value = Phrase> {
     (text, any::<bool>()).prop_map(|(text, prefix)| Phrase { text, prefix })
 }
 
-fn expression() -> impl Strategy<Value = MatchExpression> {
+pub(super) fn expression() -> impl Strategy<Value = MatchExpression> {
     let alternatives = || prop::collection::vec(phrase(), 1..3);
     let all = prop_oneof![
         3 => prop::collection::vec(alternatives(), 1..2),
@@ -69,7 +73,7 @@ fn expression() -> impl Strategy<Value = MatchExpression> {
 }
 
 #[derive(Debug, Clone)]
-enum Change {
+pub(super) enum Change {
     Upsert(Vec<Chunk>),
     Delete(Vec<String>),
     Optimize,
@@ -84,7 +88,7 @@ fn change() -> impl Strategy<Value = Change> {
     ]
 }
 
-fn make(index: &Index, change: &Change) {
+pub(super) fn make(index: &Index, change: &Change) {
     match change {
         Change::Upsert(chunks) => drop(index.upsert(&chunks.iter().collect::<Vec<_>>()).unwrap()),
         Change::Delete(ids) => drop(index.delete(ids).unwrap()),
@@ -129,7 +133,12 @@ fn bm25(
         .collect()
 }
 
-fn compare(index: &Index, ranker: &Ranker, expression: &MatchExpression, limit: Option<usize>) {
+pub(super) fn compare(
+    index: &Index,
+    ranker: &Ranker,
+    expression: &MatchExpression,
+    limit: Option<usize>,
+) {
     let filters = [
         Filters::default(),
         Filters {
@@ -138,10 +147,16 @@ fn compare(index: &Index, ranker: &Ranker, expression: &MatchExpression, limit: 
         },
     ];
     let plan = Plan::of(expression, index.tokenizer()).unwrap();
+    ranker.load().unwrap();
     for filters in filters {
         let all = index.read(|connection| {
             let generation = changes::generation(connection)?;
-            let ours = ranker.rank(connection, generation, &plan, limit, &filters)?;
+            let snapshot = ranker.acquire(connection, generation, false)?.flatten();
+            let snapshot = snapshot.expect("small changes are followed");
+            assert_eq!(snapshot.generation(), generation);
+            let ours = (!plan.only_fts5)
+                .then(|| snapshot.rank(connection, &plan, limit, &filters))
+                .transpose()?;
             let fallback = rank_by_fts5(connection, &plan, expression, limit, &filters)?;
             Ok((
                 ours,
@@ -187,12 +202,7 @@ proptest! {
             }
         }
         // A handle that comes late reads everything at once.
-        let late = Ranker::new(
-            Ranking::Memory,
-            tokenizer,
-            index.location.clone(),
-            Arc::clone(&index.pool),
-        );
+        let late = Ranker::new(Ranking::Memory, tokenizer, index.background.clone());
         for expression in &expressions {
             compare(&index, &late, expression, limit);
         }
@@ -201,7 +211,7 @@ proptest! {
 
 /// Chunks by the thousand, so that there are several windows and parts: the same words, each
 /// time in another order.
-fn many(ids: Range<u32>, seed: u32) -> Vec<Chunk> {
+pub(super) fn many(ids: Range<u32>, seed: u32) -> Vec<Chunk> {
     let mut state = seed;
     let mut dice = move |sides: usize| {
         state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);

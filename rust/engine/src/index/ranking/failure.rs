@@ -1,15 +1,34 @@
 //! Why there is no snapshot.
 
-/// What is to be read is damaged, or more than a snapshot can count: FTS5 must rank.
+use rusqlite::ErrorCode;
+
+/// Why no segment can be made of what there is: FTS5 must rank.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Unfit;
+pub(super) enum Unfit {
+    /// What is stored contradicts itself.
+    Damaged,
+    /// It is more than a segment can count.
+    TooLarge,
+}
+
+impl Unfit {
+    /// What users are told.
+    pub fn reason(self) -> &'static str {
+        match self {
+            Self::Damaged => {
+                "the index is damaged: what it says of chunks and of words does not agree; look at \
+                 check()"
+            }
+            Self::TooLarge => "the index has more than memory can count",
+        }
+    }
+}
 
 /// Why nothing was made.
 #[derive(Debug)]
 pub(super) enum Failure {
     Sqlite(rusqlite::Error),
-    Unfit,
-    Stopped,
+    Unfit(Unfit),
 }
 
 impl From<rusqlite::Error> for Failure {
@@ -19,7 +38,12 @@ impl From<rusqlite::Error> for Failure {
 }
 
 impl From<Unfit> for Failure {
-    fn from(_: Unfit) -> Self {
-        Self::Unfit
+    fn from(unfit: Unfit) -> Self {
+        Self::Unfit(unfit)
     }
+}
+
+/// Whether SQLite, or one of our loops, stopped because nobody waits any more.
+pub(super) fn is_interrupt(error: &rusqlite::Error) -> bool {
+    error.sqlite_error_code() == Some(ErrorCode::OperationInterrupted)
 }

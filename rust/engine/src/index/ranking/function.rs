@@ -60,9 +60,10 @@ unsafe extern "C" fn hedgerow_bm25(
 /// What is the same for all rows of a query.
 struct Query {
     counts: Counts,
-    /// The phrases to be added up, in order, and what each is worth by its number.
+    /// The phrases to be added up, in order, and the inverse document frequency of each by its
+    /// number.
     order: Vec<u32>,
-    worths: Vec<f64>,
+    idfs: Vec<f64>,
     /// What each phrase adds in the row at hand.
     gains: Vec<f64>,
 }
@@ -139,28 +140,30 @@ impl Row<'_> {
             counts: Counts {
                 rows: unsigned(rows)?,
                 tokens: unsigned(tokens)?,
-                holders: Vec::new(),
+                document_frequencies: Vec::new(),
             },
             order,
-            worths: vec![0.0; phrases],
+            idfs: vec![0.0; phrases],
             gains: vec![0.0; phrases],
         };
         for phrase in &query.order {
-            let worth = query.worths.get_mut(*phrase as usize);
-            let worth = worth.ok_or(ffi::SQLITE_MISUSE)?;
-            if *worth == 0.0 {
+            let idf = query.idfs.get_mut(*phrase as usize);
+            let idf = idf.ok_or(ffi::SQLITE_MISUSE)?;
+            if *idf == 0.0 {
                 if interrupt::is_due() {
                     return Err(ffi::SQLITE_INTERRUPT);
                 }
                 // SAFETY: as of the caller.
-                *worth = query.counts.worth(unsafe { self.holders(*phrase)? });
+                *idf = query
+                    .counts
+                    .idf(unsafe { self.document_frequency(*phrase)? });
             }
         }
         Ok(query)
     }
 
-    /// How many rows hold a phrase.
-    unsafe fn holders(&self, phrase: u32) -> Result<u64, c_int> {
+    /// How many rows have a phrase.
+    unsafe fn document_frequency(&self, phrase: u32) -> Result<u64, c_int> {
         let mut count = 0_u64;
         let phrase = c_int::try_from(phrase).map_err(|_| ffi::SQLITE_MISUSE)?;
         // SAFETY: as of the caller; `count_row` gets the counter as the type it is.
@@ -181,11 +184,11 @@ impl Row<'_> {
         // SAFETY: as of the caller.
         unsafe { ask!(self, xColumnSize, -1, &raw mut length)? };
         let length = u32::try_from(length).map_err(|_| ffi::SQLITE_CORRUPT)?;
-        let damping = query.counts.damping(length);
-        let phrases = (0..).zip(query.worths.iter().zip(&mut query.gains));
-        for (phrase, (worth, added)) in phrases.filter(|(_, (worth, _))| **worth > 0.0) {
+        let norm = query.counts.length_norm(length);
+        let phrases = (0..).zip(query.idfs.iter().zip(&mut query.gains));
+        for (phrase, (idf, added)) in phrases.filter(|(_, (idf, _))| **idf > 0.0) {
             // SAFETY: as of the caller.
-            *added = gain(*worth, unsafe { self.weight(phrase)? }, damping);
+            *added = gain(*idf, unsafe { self.weight(phrase)? }, norm);
         }
         let gains = query
             .order
@@ -216,13 +219,13 @@ impl Row<'_> {
     }
 }
 
-/// What FTS5 calls for each row that holds a phrase.
+/// What FTS5 calls for each row that has a phrase.
 unsafe extern "C" fn count_row(
     _api: *const ffi::Fts5ExtensionApi,
     _fts: *mut ffi::Fts5Context,
     count: *mut c_void,
 ) -> c_int {
-    // SAFETY: `holders` passed the counter.
+    // SAFETY: `document_frequency` passed the counter.
     unsafe { *count.cast::<u64>() += 1 };
     ffi::SQLITE_OK
 }

@@ -1,11 +1,10 @@
-//! Which chunks hold a phrase, and how much it counts in each.
+//! Which chunks have a phrase, and how much it counts in each.
 
 use std::borrow::Cow;
 use std::ops::Range;
 
 use super::postings::{LONGEST_TOKEN, read_places, weight_at};
 use super::segment::{Bytes, Segment};
-use super::snapshot::Part;
 use crate::error::Result;
 use crate::query::Phrase;
 use crate::text::tokenizer::TokenizerKind;
@@ -18,14 +17,14 @@ pub(super) struct Tokens {
     prefix: bool,
 }
 
-/// The chunks of a part that hold a phrase, ascending.
+/// The chunks of a segment that have a phrase, ascending, deleted ones among them.
 #[derive(Debug)]
-pub(super) struct Holders<'p> {
+pub(super) struct PhrasePostings<'p> {
     pub chunks: Cow<'p, [u32]>,
     pub weights: Weights<'p>,
 }
 
-/// What a phrase counts for in each of its holders.
+/// What a phrase counts for in each of its chunks.
 #[derive(Debug)]
 pub(super) enum Weights<'p> {
     /// Those of postings from a place on.
@@ -42,7 +41,7 @@ impl Weights<'_> {
     }
 }
 
-impl<'p> Holders<'p> {
+impl<'p> PhrasePostings<'p> {
     fn own(pairs: impl IntoIterator<Item = (u32, u32)>) -> Self {
         let (chunks, weights): (Vec<u32>, Vec<u32>) = pairs.into_iter().unzip();
         Self {
@@ -51,41 +50,8 @@ impl<'p> Holders<'p> {
         }
     }
 
-    /// The chunks of a part that hold a phrase and are not gone.
-    pub fn find(part: &'p Part, phrase: &Tokens) -> Self {
-        let holders = Self::find_in(&part.segment, phrase);
-        if part.is_whole() {
-            return holders;
-        }
-        holders.only(|chunk| !part.is_gone(chunk))
-    }
-
-    /// How many there are.
-    pub fn len(&self) -> u64 {
-        self.chunks.len() as u64
-    }
-
-    /// The holders that `keep` says so of.
-    pub fn only(&self, keep: impl Fn(u32) -> bool) -> Holders<'static> {
-        let kept = self
-            .chunks
-            .iter()
-            .zip(0..)
-            .filter(|(chunk, _)| keep(**chunk));
-        Holders::own(kept.map(|(chunk, place)| (*chunk, self.weights.get(place))))
-    }
-
-    /// Those of these chunks that are holders.
-    pub fn within(&self, chunks: &[u32]) -> Holders<'static> {
-        let mut at = 0;
-        Holders::own(chunks.iter().filter_map(|chunk| {
-            at = gallop(&self.chunks, at, *chunk);
-            let found = self.chunks.get(at) == Some(chunk);
-            found.then(|| (*chunk, self.weights.get(at)))
-        }))
-    }
-
-    fn find_in(segment: &'p Segment, phrase: &Tokens) -> Self {
+    /// The chunks of a segment that have a phrase.
+    pub fn find(segment: &'p Segment, phrase: &Tokens) -> Self {
         let terms: Vec<Range<usize>> = phrase.terms(segment);
         match terms.as_slice() {
             [] => Self::own([]),
@@ -93,6 +59,16 @@ impl<'p> Holders<'p> {
             [terms] => Self::of_any(segment, terms.clone()),
             terms => Self::of_all(segment, terms),
         }
+    }
+
+    /// The same, of these chunks alone.
+    pub fn within(&self, chunks: &[u32]) -> PhrasePostings<'static> {
+        let mut at = 0;
+        PhrasePostings::own(chunks.iter().filter_map(|chunk| {
+            at = gallop(&self.chunks, at, *chunk);
+            let found = self.chunks.get(at) == Some(chunk);
+            found.then(|| (*chunk, self.weights.get(at)))
+        }))
     }
 
     fn of_term(segment: &'p Segment, term: usize) -> Self {
@@ -103,7 +79,7 @@ impl<'p> Holders<'p> {
         }
     }
 
-    /// The holders of any of the terms.
+    /// The chunks that have any of the terms.
     fn of_any(segment: &Segment, terms: Range<usize>) -> Self {
         let postings = || terms.clone().flat_map(|term| segment.postings(term));
         let count = terms
@@ -135,7 +111,7 @@ impl<'p> Holders<'p> {
         Self::own(found)
     }
 
-    /// The holders of the terms in a row, each of which may be any of a range.
+    /// The chunks that have the terms in a row, each of which may be any of a range.
     fn of_all(segment: &Segment, terms: &[Range<usize>]) -> Self {
         let mut columns: Vec<Occurrences<'_>> = terms
             .iter()

@@ -27,7 +27,7 @@ pub(in crate::index) struct Plan {
     /// Phrases that a chunk must not hold.
     pub(super) none: Vec<usize>,
     /// Whether FTS5 alone knows what it makes of the expression.
-    pub(super) only_fts5: bool,
+    pub(in crate::index) only_fts5: bool,
 }
 
 /// A phrase in a conjunction, by their places.

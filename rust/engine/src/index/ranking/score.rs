@@ -3,12 +3,18 @@
 use std::borrow::Cow;
 use std::iter::repeat_n;
 
+use rusqlite::Connection;
+
+use super::allowed;
 use super::best::Best;
-use super::counts::{Counts, Dampings, gain};
-use super::phrase::{Holders, gallop};
+use super::counts::{Counts, LengthNorms, gain};
+use super::part::Part;
+use super::phrase::{PhrasePostings, gallop};
 use super::plan::{Conjunction, Plan};
-use super::snapshot::{Part, Snapshot};
+use super::snapshot::Snapshot;
+use crate::index::filters::Filters;
 use crate::index::phrase_counts::PhraseCounts;
+use crate::index::search::Ranked;
 use crate::interrupt;
 
 /// How many chunks are added up at a time: what fits into the processor's nearest memory.
@@ -18,22 +24,47 @@ const WINDOW: u32 = 4096;
 const STRIDE: usize = 1 << 20;
 
 /// What an expression finds in a snapshot, before it is scored.
-pub(super) struct Found<'s> {
+struct Found<'s> {
     plan: &'s Plan,
     counts: Counts,
     parts: Vec<Lists<'s>>,
 }
 
 impl Snapshot {
+    /// The rows that match and pass the filters, best first, and how common the phrases are.
+    /// `connection` sees the snapshot's generation.
+    pub(in crate::index) fn rank(
+        &self,
+        connection: &Connection,
+        plan: &Plan,
+        limit: Option<usize>,
+        filters: &Filters,
+    ) -> rusqlite::Result<(Vec<Ranked>, PhraseCounts)> {
+        let found = self.find(plan);
+        let limit = limit.unwrap_or(usize::MAX);
+        let ranked = if filters.is_empty() {
+            found.rank(Best::new(limit))?.finish()
+        } else {
+            let all = found.rank(Best::new(usize::MAX))?.all();
+            allowed::best(connection, filters, all, limit)?
+        };
+        // FTS5's scores are negative.
+        let ranked = ranked.into_iter().map(|found| (found.row, -found.score));
+        Ok((ranked.collect(), found.phrase_counts()))
+    }
+
     /// Look the phrases of an expression up.
-    pub fn find<'s>(&'s self, plan: &'s Plan) -> Found<'s> {
+    fn find<'s>(&'s self, plan: &'s Plan) -> Found<'s> {
         let parts = self.parts().iter().map(|part| Lists::find(part, plan));
         let parts: Vec<Lists<'_>> = parts.collect();
-        let holders = |phrase: usize| parts.iter().map(|lists| lists.phrases[phrase].len()).sum();
+        let frequency = |phrase: usize| {
+            let of_parts = parts.iter().map(|lists| lists.document_frequency(phrase));
+            of_parts.sum()
+        };
         Found {
             plan,
             counts: Counts {
-                holders: (0..plan.phrases.len()).map(holders).collect(),
+                document_frequencies: (0..plan.phrases.len()).map(frequency).collect(),
                 ..self.counts()
             },
             parts,
@@ -42,16 +73,11 @@ impl Snapshot {
 }
 
 impl Found<'_> {
-    /// What a score depends on beside the chunk.
-    pub fn counts(&self) -> &Counts {
-        &self.counts
-    }
-
     /// How common the phrases of the expression are, as often as each stands there.
-    pub fn phrase_counts(&self) -> PhraseCounts {
+    fn phrase_counts(&self) -> PhraseCounts {
         let in_order = self.plan.order.iter().flat_map(|(addend, times)| {
             let phrase = self.plan.addends[*addend].phrase;
-            repeat_n(self.counts.holders[phrase], *times as usize)
+            repeat_n(self.counts.document_frequencies[phrase], *times as usize)
         });
         PhraseCounts {
             rows: self.counts.rows,
@@ -59,14 +85,14 @@ impl Found<'_> {
         }
     }
 
-    /// Offer every match with its score. The counts may be of more chunks than these, so that
-    /// several snapshots are ranked together.
-    pub fn rank(&self, counts: &Counts, mut best: Best) -> rusqlite::Result<Best> {
-        let worths = counts.holders.iter().map(|holders| counts.worth(*holders));
-        let worths: Vec<f64> = worths.collect();
-        let dampings = Dampings::new(counts);
+    /// Offer every match with its score.
+    fn rank(&self, mut best: Best) -> rusqlite::Result<Best> {
+        let counts = &self.counts;
+        let idfs = counts.document_frequencies.iter();
+        let idfs: Vec<f64> = idfs.map(|frequency| counts.idf(*frequency)).collect();
+        let norms = LengthNorms::new(counts);
         for lists in &self.parts {
-            lists.score(self.plan, &worths, &dampings, &mut best)?;
+            lists.score(self.plan, &idfs, &norms, &mut best)?;
         }
         Ok(best)
     }
@@ -75,8 +101,8 @@ impl Found<'_> {
 /// What an expression's phrases find in a part.
 struct Lists<'p> {
     part: &'p Part,
-    /// For each phrase, who holds it.
-    phrases: Vec<Holders<'p>>,
+    /// For each phrase, which chunks have it.
+    phrases: Vec<PhrasePostings<'p>>,
 }
 
 impl<'p> Lists<'p> {
@@ -84,30 +110,38 @@ impl<'p> Lists<'p> {
         let phrases = plan.phrases.iter();
         Self {
             part,
-            phrases: phrases.map(|phrase| Holders::find(part, phrase)).collect(),
+            phrases: phrases
+                .map(|phrase| PhrasePostings::find(&part.segment, phrase))
+                .collect(),
         }
+    }
+
+    /// How many chunks have a phrase and are not deleted.
+    fn document_frequency(&self, phrase: usize) -> u64 {
+        let chunks = &self.phrases[phrase].chunks;
+        (chunks.len() - self.part.deleted.count_in(chunks)) as u64
     }
 
     /// Offer every match with its score.
     fn score(
         &self,
         plan: &Plan,
-        worths: &[f64],
-        dampings: &Dampings<'_>,
+        idfs: &[f64],
+        norms: &LengthNorms<'_>,
         best: &mut Best,
     ) -> rusqlite::Result<()> {
         let narrowed = self.narrowed(plan);
         let addends = plan.addends.iter().zip(&narrowed);
-        let addends: Vec<(&Holders<'_>, f64)> = addends
+        let addends: Vec<(&PhrasePostings<'_>, f64)> = addends
             .map(|(addend, narrowed)| {
-                let holders = narrowed.as_ref().unwrap_or(&self.phrases[addend.phrase]);
-                (holders, worths[addend.phrase])
+                let postings = narrowed.as_ref().unwrap_or(&self.phrases[addend.phrase]);
+                (postings, idfs[addend.phrase])
             })
             .collect();
         let excluded = self.excluded(plan);
         let mut window = Window {
             part: self.part,
-            dampings,
+            norms,
             scores: vec![0.0; self.part.segment.len().min(WINDOW as usize)],
             first: 0,
         };
@@ -115,29 +149,29 @@ impl<'p> Lists<'p> {
         let mut additions = 0;
         while (window.first as usize) < self.part.segment.len() {
             let end = window.first.saturating_add(WINDOW);
-            for ((holders, _), span) in addends.iter().zip(&mut spans) {
-                *span = (span.1, gallop(&holders.chunks, span.1, end));
+            for ((postings, _), span) in addends.iter().zip(&mut spans) {
+                *span = (span.1, gallop(&postings.chunks, span.1, end));
             }
             for (addend, times) in &plan.order {
-                let (span, (holders, worth)) = (spans[*addend], addends[*addend]);
-                window.add(holders, span, worth, *times);
+                let (span, (postings, idf)) = (spans[*addend], addends[*addend]);
+                window.add(postings, span, idf, *times);
                 additions += (span.1 - span.0) * *times as usize;
                 if additions > STRIDE {
                     additions = 0;
                     interrupt::check_reading()?;
                 }
             }
-            for ((holders, _), span) in addends.iter().zip(&spans) {
-                window.offer(&holders.chunks[span.0..span.1], &excluded, best);
+            for ((postings, _), span) in addends.iter().zip(&spans) {
+                window.offer(&postings.chunks[span.0..span.1], &excluded, best);
             }
             window.first = end;
         }
         Ok(())
     }
 
-    /// For each addend its holders among the chunks that meet its conjunction; None where that
+    /// For each addend its postings among the chunks that meet its conjunction; None where that
     /// is all of them.
-    fn narrowed(&self, plan: &Plan) -> Vec<Option<Holders<'static>>> {
+    fn narrowed(&self, plan: &Plan) -> Vec<Option<PhrasePostings<'static>>> {
         let met = plan.conjunctions.iter().map(|all| self.met(all));
         let met: Vec<Option<Vec<u32>>> = met.collect();
         let addends = plan.addends.iter().map(|addend| {
@@ -147,7 +181,7 @@ impl<'p> Lists<'p> {
         addends.collect()
     }
 
-    /// The chunks that meet a conjunction; None for a single group, which its holders meet.
+    /// The chunks that meet a conjunction; None for a single group, which its postings meet.
     fn met(&self, conjunction: &Conjunction) -> Option<Vec<u32>> {
         if conjunction.len() < 2 {
             return None;
@@ -167,7 +201,7 @@ impl<'p> Lists<'p> {
         Some(met)
     }
 
-    /// The chunks that hold any of these phrases.
+    /// The chunks that have any of these phrases.
     fn any(&self, phrases: &[usize]) -> Cow<'_, [u32]> {
         if let [phrase] = phrases {
             return Cow::Borrowed(&self.phrases[*phrase].chunks);
@@ -179,7 +213,7 @@ impl<'p> Lists<'p> {
         Cow::Owned(chunks)
     }
 
-    /// A bit for each chunk that holds what none may; empty when there is no such phrase.
+    /// A bit for each chunk that has what none may; empty when there is no such phrase.
     fn excluded(&self, plan: &Plan) -> Vec<u64> {
         if plan.none.is_empty() {
             return Vec::new();
@@ -197,20 +231,20 @@ impl<'p> Lists<'p> {
 /// The scores of some chunks that follow each other. A chunk that nothing was added to has 0.
 struct Window<'p> {
     part: &'p Part,
-    dampings: &'p Dampings<'p>,
+    norms: &'p LengthNorms<'p>,
     scores: Vec<f64>,
     first: u32,
 }
 
 impl Window<'_> {
-    /// Add what a phrase is worth to its holders, so many times, one after the other as FTS5
-    /// does it: rounding makes a difference.
-    fn add(&mut self, holders: &Holders<'_>, span: (usize, usize), worth: f64, times: u32) {
+    /// Add a phrase to the scores of its chunks, so many times, one after the other as FTS5 does
+    /// it: rounding makes a difference.
+    fn add(&mut self, postings: &PhrasePostings<'_>, span: (usize, usize), idf: f64, times: u32) {
         let lengths = self.part.segment.lengths();
-        let chunks = &holders.chunks[span.0..span.1];
-        for (chunk, place) in chunks.iter().zip(span.0..) {
-            let damping = self.dampings.of(lengths[*chunk as usize]);
-            let gain = gain(worth, f64::from(holders.weights.get(place)), damping);
+        let chunks = &postings.chunks[span.0..span.1];
+        for (chunk, number) in chunks.iter().zip(span.0..) {
+            let norm = self.norms.of(lengths[*chunk as usize]);
+            let gain = gain(idf, f64::from(postings.weights.get(number)), norm);
             let score = &mut self.scores[(chunk - self.first) as usize];
             for _ in 0..times {
                 *score += gain;
@@ -229,7 +263,7 @@ impl Window<'_> {
                 .get(*chunk as usize / 64)
                 .copied()
                 .unwrap_or_default();
-            if word >> (chunk % 64) & 1 == 0 {
+            if word >> (chunk % 64) & 1 == 0 && !self.part.deleted.contains(*chunk) {
                 best.offer(score, self.part.segment.row(*chunk));
             }
         }

@@ -210,22 +210,22 @@ impl Builder {
         if let Some(guess) = guess.and_then(|guess| usize::try_from(guess).ok())
             && rows.get(guess) == Some(&row)
         {
-            return u32::try_from(guess).map_err(|_| Unfit);
+            return u32::try_from(guess).map_err(|_| Unfit::TooLarge);
         }
         let mut step = 1;
         while rows.get(near + step).is_some_and(|found| *found < row) {
             step *= 2;
         }
         let end = rows.len().min(near + step + 1);
-        let found = rows.get(near..end).ok_or(Unfit)?;
-        let place = found.binary_search(&row).map_err(|_| Unfit)?;
-        u32::try_from(near + place).map_err(|_| Unfit)
+        let found = rows.get(near..end).ok_or(Unfit::Damaged)?;
+        let place = found.binary_search(&row).map_err(|_| Unfit::Damaged)?;
+        u32::try_from(near + place).map_err(|_| Unfit::TooLarge)
     }
 
     /// Begin a term; one that is given no postings is forgotten.
     pub fn begin(&mut self, text: &[u8]) -> Result<(), Unfit> {
         let segment = &mut self.segment;
-        let posting = u32::try_from(segment.chunks.len()).map_err(|_| Unfit)?;
+        let posting = u32::try_from(segment.chunks.len()).map_err(|_| Unfit::TooLarge)?;
         if segment.firsts.last() == Some(&posting) {
             segment.firsts.pop();
             segment.ends.pop();
@@ -237,22 +237,22 @@ impl Builder {
         segment.texts.extend_from_slice(text);
         segment
             .ends
-            .push(u32::try_from(segment.texts.len()).map_err(|_| Unfit)?);
+            .push(u32::try_from(segment.texts.len()).map_err(|_| Unfit::TooLarge)?);
         Ok(())
     }
 
     /// Add a posting of the term.
     pub fn push(&mut self, chunk: u32, positions: &[u8]) -> Result<(), Unfit> {
-        let (weight, count) = weigh(positions).ok_or(Unfit)?;
-        *self.counted.get_mut(chunk as usize).ok_or(Unfit)? += count;
+        let (weight, count) = weigh(positions).ok_or(Unfit::Damaged)?;
+        *self.counted.get_mut(chunk as usize).ok_or(Unfit::Damaged)? += count;
         let segment = &mut self.segment;
-        let posting = u32::try_from(segment.chunks.len()).map_err(|_| Unfit)?;
+        let posting = u32::try_from(segment.chunks.len()).map_err(|_| Unfit::TooLarge)?;
         if (posting as usize).is_multiple_of(BLOCK) {
-            let start = u32::try_from(segment.positions.len()).map_err(|_| Unfit)?;
+            let start = u32::try_from(segment.positions.len()).map_err(|_| Unfit::TooLarge)?;
             segment.blocks.push(start);
         }
-        let size = u32::try_from(positions.len()).map_err(|_| Unfit)?;
-        u32::try_from(segment.positions.len() + positions.len()).map_err(|_| Unfit)?;
+        let size = u32::try_from(positions.len()).map_err(|_| Unfit::TooLarge)?;
+        u32::try_from(segment.positions.len() + positions.len()).map_err(|_| Unfit::TooLarge)?;
         segment.chunks.push(chunk);
         segment.weights.push(posting, weight);
         segment.sizes.push(posting, size);
@@ -267,7 +267,7 @@ impl Builder {
         let mut segment = self.segment;
         segment.ends.pop();
         if self.counted != segment.lengths {
-            return Err(Unfit);
+            return Err(Unfit::Damaged);
         }
         segment.rows.shrink_to_fit();
         segment.lengths.shrink_to_fit();

@@ -2,131 +2,193 @@
 
 use std::sync::Arc;
 
-use super::build::merge;
-use super::counts::Counts;
-use super::failure::Unfit;
-use super::segment::Segment;
+use rusqlite::Connection;
 
-/// A part is merged into the one before it unless that has more than so many times its chunks.
-const GROWTH: usize = 4;
+use super::build;
+use super::counts::Counts;
+use super::failure::{Failure, is_interrupt};
+use super::part::Part;
+use super::segment::Segment;
+use super::tiers;
+use crate::index::cache::Version;
+use crate::index::changes;
+use crate::text::tokenizer::TokenizerKind;
+
+/// A search reads so many changed chunks again; when more changed, all is read anew.
+const REFRESHED_ROWS: usize = 1024;
 
 /// Everything that ranking needs of one generation. Generations share what did not change.
 #[derive(Debug)]
-pub(super) struct Snapshot {
-    pub generation: i64,
+pub(in crate::index) struct Snapshot {
+    generation: i64,
     parts: Vec<Part>,
+    /// Why it has nothing and FTS5 must rank; None where it has everything.
+    unfit: Option<String>,
+    /// Whether there is something to merge in the background.
+    is_merge_due: bool,
 }
 
-/// A segment, and which of its chunks have another form in a later part, or none any more.
-#[derive(Debug, Clone)]
-pub(super) struct Part {
-    pub segment: Arc<Segment>,
-    /// A bit for each chunk; empty while none is gone.
-    gone: Vec<u64>,
-    /// How many chunks are not gone, and how many tokens they have.
-    rows: usize,
-    tokens: u64,
+/// What snapshots are made of beside the file.
+pub(in crate::index) struct Source {
+    tokenizer: TokenizerKind,
+    /// What a test wants to know of loads.
+    #[cfg(test)]
+    pub on_load: std::sync::Mutex<Option<Arc<dyn Fn() + Send + Sync>>>,
 }
 
-impl Part {
-    fn new(segment: Segment) -> Self {
+impl Source {
+    pub fn new(tokenizer: TokenizerKind) -> Self {
         Self {
-            gone: Vec::new(),
-            rows: segment.len(),
-            tokens: segment.lengths().iter().copied().map(u64::from).sum(),
-            segment: Arc::new(segment),
+            tokenizer,
+            #[cfg(test)]
+            on_load: std::sync::Mutex::default(),
         }
     }
 
-    /// Whether every chunk of the segment counts.
-    pub fn is_whole(&self) -> bool {
-        self.gone.is_empty()
+    #[cfg(test)]
+    fn note_load(&self) {
+        let note = self.on_load.lock().unwrap().clone();
+        if let Some(note) = note {
+            note();
+        }
     }
 
-    /// Whether a chunk does not count any more.
-    pub fn is_gone(&self, chunk: u32) -> bool {
-        let word = self.gone.get(chunk as usize / 64);
-        word.is_some_and(|word| word >> (chunk % 64) & 1 == 1)
+    #[cfg(not(test))]
+    #[allow(clippy::unused_self, reason = "tests look at it")]
+    fn note_load(&self) {}
+}
+
+impl Version for Snapshot {
+    type Source = Source;
+
+    const NAME: &'static str = "ranking";
+
+    fn generation(&self) -> i64 {
+        self.generation
     }
 
-    fn drop_row(&mut self, row: i64) {
-        let Some(chunk) = self.segment.chunk(row) else {
-            return;
+    fn load(source: &Source, connection: &Connection) -> rusqlite::Result<Self> {
+        let generation = changes::generation(connection)?;
+        source.note_load();
+        match build::from_stored(connection) {
+            Ok(segment) => Ok(Self::new(generation, segment)),
+            Err(Failure::Sqlite(error)) if is_interrupt(&error) => Err(error),
+            // Remembered, so that nobody tries it again.
+            Err(Failure::Unfit(unfit)) => Ok(Self::unfit(generation, unfit.reason().to_owned())),
+            Err(Failure::Sqlite(error)) => Ok(Self::unfit(
+                generation,
+                format!("the index cannot be read: {error}"),
+            )),
+        }
+    }
+
+    fn follow(
+        self: &Arc<Self>,
+        source: &Source,
+        connection: &Connection,
+        generation: i64,
+    ) -> rusqlite::Result<Option<Self>> {
+        if self.unfit.is_some() {
+            return Ok(None);
+        }
+        let Some(rows) = changes::since(connection, self.generation)? else {
+            return Ok(None);
         };
-        if !self.is_gone(chunk) {
-            self.gone.resize(self.segment.len().div_ceil(64), 0);
-            self.gone[chunk as usize / 64] |= 1 << (chunk % 64);
-            self.rows -= 1;
-            self.tokens -= u64::from(self.segment.lengths()[chunk as usize]);
+        if rows.len() > REFRESHED_ROWS {
+            return Ok(None);
+        }
+        let followed = build::from_texts(connection, source.tokenizer, &rows)
+            .and_then(|segment| self.after(generation, &rows, segment));
+        match followed {
+            Ok(snapshot) => Ok(Some(snapshot)),
+            Err(Failure::Sqlite(error)) => Err(error),
+            Err(Failure::Unfit(_)) => Ok(None),
         }
     }
 }
 
 impl Snapshot {
     /// A snapshot of one segment.
-    pub fn new(generation: i64, segment: Segment) -> Self {
+    fn new(generation: i64, segment: Segment) -> Self {
+        Self::of(generation, vec![Part::new(segment)])
+    }
+
+    fn of(generation: i64, parts: Vec<Part>) -> Self {
         Self {
             generation,
-            parts: vec![Part::new(segment)],
+            unfit: None,
+            is_merge_due: tiers::is_due(&parts),
+            parts,
         }
     }
 
-    /// A later generation, in which these rows are what `segment` says of them, or gone.
-    pub fn after(&self, generation: i64, rows: &[i64], segment: Segment) -> Result<Self, Unfit> {
+    /// A snapshot that says why there is none.
+    fn unfit(generation: i64, why: String) -> Self {
+        Self {
+            generation,
+            parts: Vec::new(),
+            unfit: Some(why),
+            is_merge_due: false,
+        }
+    }
+
+    /// Why it cannot rank; None where it can.
+    pub(super) fn why_unfit(&self) -> Option<&str> {
+        self.unfit.as_deref()
+    }
+
+    /// Whether there is something to merge in the background.
+    pub(super) fn is_merge_due(&self) -> bool {
+        self.is_merge_due
+    }
+
+    /// A later generation, in which these rows are what `segment` says of them, or deleted.
+    fn after(&self, generation: i64, rows: &[i64], segment: Segment) -> Result<Self, Failure> {
         let mut parts = self.parts.clone();
         for part in &mut parts {
             for row in rows {
-                part.drop_row(*row);
+                part.delete_row(*row);
             }
         }
         parts.push(Part::new(segment));
-        parts.retain(|part| part.rows > 0);
-        let mut snapshot = Self { generation, parts };
-        snapshot.tidy()?;
-        Ok(snapshot)
+        // Whoever merges a part looks for it afterwards.
+        parts.retain(|part| part.rows > 0 || part.is_merging());
+        Ok(Self::of(generation, tiers::tidy(parts)?))
     }
 
-    /// Keep parts few, each much larger than the next, and free of what is gone: merging costs a
-    /// change little when many follow each other, and searching has few parts to look into.
-    fn tidy(&mut self) -> Result<(), Unfit> {
-        let mut from = self.parts.len();
-        let mut tail = 0;
-        for (place, part) in self.parts.iter().enumerate().rev() {
-            // A part half of which is gone is made anew, and with it those behind.
-            if tail * GROWTH >= part.rows || part.rows * 2 < part.segment.len() {
-                from = place;
+    /// The same generation with some parts in one, which was made of them as they were some time
+    /// ago; None when they are not all there any more.
+    pub(super) fn with_merged(&self, parts: &[Part], mut merged: Part) -> Option<Self> {
+        for part in parts {
+            let now = self.parts.iter().find(|now| now.is(part))?;
+            for chunk in now.deleted.since(&part.deleted) {
+                merged.delete_row(part.segment.row(chunk));
             }
-            tail += part.rows;
         }
-        let behind = self.parts.split_off(from);
-        if let [part] = behind.as_slice()
-            && part.is_whole()
-        {
-            self.parts.extend(behind);
-        } else if !behind.is_empty() {
-            let segments: Vec<&Segment> = behind.iter().map(|part| &*part.segment).collect();
-            let merged = merge(&segments, |part, chunk| behind[part].is_gone(chunk))?;
-            self.parts.push(Part::new(merged));
+        let is_merged = |now: &Part| parts.iter().any(|part| part.is(now));
+        let mut kept: Vec<Part> = self.parts.clone();
+        kept.retain(|now| !is_merged(now));
+        if merged.rows > 0 {
+            kept.push(merged);
         }
-        Ok(())
+        Some(Self::of(self.generation, kept))
     }
 
-    pub fn parts(&self) -> &[Part] {
+    pub(super) fn parts(&self) -> &[Part] {
         &self.parts
     }
 
     /// How many chunks there are, and how many tokens they have.
-    pub fn counts(&self) -> Counts {
+    pub(super) fn counts(&self) -> Counts {
         Counts {
             rows: self.parts.iter().map(|part| part.rows as u64).sum(),
             tokens: self.parts.iter().map(|part| part.tokens).sum(),
-            holders: Vec::new(),
+            document_frequencies: Vec::new(),
         }
     }
 
     /// How many bytes of memory it takes.
     pub fn bytes(&self) -> usize {
-        let part = |part: &Part| part.segment.bytes() + part.gone.capacity() * size_of::<u64>();
-        self.parts.iter().map(part).sum()
+        self.parts.iter().map(Part::bytes).sum()
     }
 }

@@ -18,6 +18,8 @@ const AVERAGES: i64 = 1;
 const PAGE_BITS: u32 = 37;
 /// What leads every term: the main index, not one of prefixes.
 const MAIN: u8 = b'0';
+/// How many bytes a page has as a rule.
+const PAGE_BYTES: u64 = 4050;
 /// A page begins with two numbers of two bytes.
 const HEADER: usize = 4;
 
@@ -31,7 +33,7 @@ pub(super) struct Totals {
 /// What FTS5 counts as rows and tokens.
 pub(super) fn totals(connection: &Connection) -> Result<Totals, Failure> {
     let record = record(connection, AVERAGES)?;
-    read_totals(&record).ok_or(Failure::Unfit)
+    read_totals(&record).ok_or(Unfit::Damaged.into())
 }
 
 fn read_totals(record: &[u8]) -> Option<Totals> {
@@ -60,8 +62,8 @@ pub(super) fn lengths(connection: &Connection) -> Result<(Vec<i64>, Vec<u32>), F
         connection.prepare_cached("SELECT id, sz FROM knowledge_fts_docsize ORDER BY id")?;
     let mut found = statement.query([])?;
     while let Some(found) = found.next()? {
-        let sizes = found.get_ref(1)?.as_blob().map_err(|_| Unfit)?;
-        lengths.push(sum(sizes).ok_or(Unfit)?);
+        let sizes = found.get_ref(1)?.as_blob().map_err(|_| Unfit::Damaged)?;
+        lengths.push(sum(sizes).ok_or(Unfit::Damaged)?);
         rows.push(found.get(0)?);
     }
     Ok((rows, lengths))
@@ -85,9 +87,19 @@ struct Pages {
 
 /// All runs, the newest first.
 pub(super) fn runs(connection: &Connection) -> Result<Vec<Run>, Failure> {
-    let structure = read_structure(&record(connection, STRUCTURE)?).ok_or(Unfit)?;
+    let structure = read_structure(&record(connection, STRUCTURE)?).ok_or(Unfit::Damaged)?;
     let runs = structure.iter().map(|pages| Run::read(connection, pages));
     runs.collect()
+}
+
+/// How many bytes all runs take, at most.
+pub(super) fn run_bytes(connection: &Connection) -> Result<u64, Failure> {
+    let structure = record(connection, STRUCTURE)?;
+    let structure = read_structure(&structure).ok_or(Unfit::Damaged)?;
+    let pages = structure
+        .iter()
+        .map(|pages| pages.last.abs_diff(pages.first) + 1);
+    Ok(pages.sum::<u64>().saturating_mul(PAGE_BYTES))
 }
 
 fn read_structure(record: &[u8]) -> Option<Vec<Pages>> {
@@ -149,14 +161,14 @@ impl Run {
         let mut expected = id(pages.first);
         while let Some(found) = found.next()? {
             if found.get::<_, i64>(0)? != expected {
-                return Err(Failure::Unfit);
+                return Err(Unfit::Damaged.into());
             }
-            let page = found.get_ref(1)?.as_blob().map_err(|_| Unfit)?;
-            run.add_page(page).ok_or(Unfit)?;
+            let page = found.get_ref(1)?.as_blob().map_err(|_| Unfit::Damaged)?;
+            run.add_page(page).ok_or(Unfit::Damaged)?;
             expected += 1;
         }
         if expected != id(pages.last) + 1 {
-            return Err(Failure::Unfit);
+            return Err(Unfit::Damaged.into());
         }
         Ok(run)
     }
@@ -204,22 +216,22 @@ impl Run {
             .terms
             .get(self.next_term)
             .map_or(self.bytes.len(), |(end, _)| *end);
-        let mut rest = self.bytes.get(start..end).ok_or(Unfit)?;
+        let mut rest = self.bytes.get(start..end).ok_or(Unfit::Damaged)?;
         let mut next = || {
-            let number = take_number(&mut rest).ok_or(Unfit)?;
-            usize::try_from(number).map_err(|_| Unfit)
+            let number = take_number(&mut rest).ok_or(Unfit::Damaged)?;
+            usize::try_from(number).map_err(|_| Unfit::Damaged)
         };
         let kept = if first { 0 } else { next()? };
         let new = next()?;
-        let added = rest.get(..new).ok_or(Unfit)?;
+        let added = rest.get(..new).ok_or(Unfit::Damaged)?;
         // The mark of the main index, which is not part of the term, is never kept apart.
         let (kept, added) = match added.split_first() {
             Some((&MAIN, added)) if kept == 0 => (0, added),
             Some(_) if kept > 0 => (kept - 1, added),
-            _ => return Err(Unfit),
+            _ => return Err(Unfit::Damaged),
         };
         if kept > self.term.len() {
-            return Err(Unfit);
+            return Err(Unfit::Damaged);
         }
         self.term.truncate(kept);
         self.term.extend_from_slice(added);
@@ -230,8 +242,8 @@ impl Run {
     /// Add the entries of the term, by row. `run` is the place of this run.
     pub fn entries(&mut self, run: usize, entries: &mut Vec<Entry>) -> Result<(), Unfit> {
         let end = self.entries.end;
-        let bytes = self.bytes.get(..end).ok_or(Unfit)?;
-        let mut rest = bytes.get(self.entries.start..).ok_or(Unfit)?;
+        let bytes = self.bytes.get(..end).ok_or(Unfit::Damaged)?;
+        let mut rest = bytes.get(self.entries.start..).ok_or(Unfit::Damaged)?;
         let mut row = None;
         while !rest.is_empty() {
             let at = end - rest.len();
@@ -243,17 +255,17 @@ impl Run {
                 clippy::cast_possible_wrap,
                 reason = "negative rows are stored as large ones"
             )]
-            let number = take_number(&mut rest).ok_or(Unfit)? as i64;
+            let number = take_number(&mut rest).ok_or(Unfit::Damaged)? as i64;
             let this = match row {
                 Some(before) if !written_out => i64::wrapping_add(before, number),
                 _ => number,
             };
-            let size = take_number(&mut rest).ok_or(Unfit)? / 2;
+            let size = take_number(&mut rest).ok_or(Unfit::Damaged)? / 2;
             let start = end - rest.len();
-            let size = usize::try_from(size).map_err(|_| Unfit)?;
-            rest = rest.get(size..).ok_or(Unfit)?;
+            let size = usize::try_from(size).map_err(|_| Unfit::Damaged)?;
+            rest = rest.get(size..).ok_or(Unfit::Damaged)?;
             if row.is_some_and(|before| before >= this) {
-                return Err(Unfit);
+                return Err(Unfit::Damaged);
             }
             row = Some(this);
             entries.push(Entry {

@@ -1,0 +1,90 @@
+//! How much memory ranking takes, before it does.
+
+use rusqlite::Connection;
+
+use super::failure::Failure;
+use super::stored;
+
+/// The most that ranking takes by itself.
+const AUTO_BYTES: u64 = 1 << 30;
+/// About what a token and a chunk take.
+const TOKEN_BYTES: u64 = 7;
+const CHUNK_BYTES: u64 = 64;
+/// What is reserved for a token while a segment is built, and counted of a chunk beside.
+const BUILT_TOKEN_BYTES: u64 = 9;
+const COUNTED_BYTES: u64 = 4;
+
+/// How many bytes a snapshot takes, and how many while it is built.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Estimate {
+    pub kept: u64,
+    pub building: u64,
+}
+
+impl Estimate {
+    pub fn read(connection: &Connection) -> Result<Self, Failure> {
+        let totals = stored::totals(connection)?;
+        let runs = stored::run_bytes(connection)?;
+        Ok(Self::of(totals.rows, totals.tokens, runs))
+    }
+
+    /// Whether ranking may take that by itself.
+    pub fn is_small_enough(&self) -> bool {
+        self.building <= AUTO_BYTES
+    }
+
+    /// Of so many chunks and tokens, stored in runs of so many bytes.
+    fn of(rows: u64, tokens: u64, runs: u64) -> Self {
+        let of = |token_bytes: u64, chunk_bytes: u64| {
+            let chunks = rows.saturating_mul(chunk_bytes);
+            tokens.saturating_mul(token_bytes).saturating_add(chunks)
+        };
+        let built = of(BUILT_TOKEN_BYTES, CHUNK_BYTES + COUNTED_BYTES);
+        Self {
+            kept: of(TOKEN_BYTES, CHUNK_BYTES),
+            building: built.saturating_add(runs),
+        }
+    }
+}
+
+/// A number of bytes for people.
+pub(super) fn size(bytes: u64) -> String {
+    if bytes < AUTO_BYTES {
+        return format!("{} MB", bytes.div_ceil(1_000_000));
+    }
+    let tenths = bytes % AUTO_BYTES * 10 / AUTO_BYTES;
+    format!("{}.{tenths} GiB", bytes / AUTO_BYTES)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_are_for_people() {
+        for (bytes, expected) in [
+            (0, "0 MB"),
+            (1, "1 MB"),
+            (80_000_000, "80 MB"),
+            (AUTO_BYTES - 1, "1074 MB"),
+            (AUTO_BYTES, "1.0 GiB"),
+            (AUTO_BYTES * 21 / 10 + 1, "2.1 GiB"),
+            (u64::MAX, "17179869183.9 GiB"),
+        ] {
+            assert_eq!(size(bytes), expected);
+        }
+    }
+
+    #[test]
+    fn building_counts_what_is_read_and_what_is_made_of_it() {
+        let estimate = Estimate::of(100_000, 10_000_000, 40_000_000);
+        assert_eq!(estimate.kept, 76_400_000);
+        assert_eq!(estimate.building, 136_800_000);
+        assert!(estimate.is_small_enough());
+        // What is kept would be small enough.
+        let large = Estimate::of(1_000_000, 100_000_000, 400_000_000);
+        assert!(large.kept < AUTO_BYTES && !large.is_small_enough());
+        let most = Estimate::of(u64::MAX, 1, 1);
+        assert_eq!((most.kept, most.building), (u64::MAX, u64::MAX));
+    }
+}

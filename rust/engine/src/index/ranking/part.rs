@@ -1,0 +1,75 @@
+//! A segment in a snapshot.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use super::build;
+use super::deleted::Deleted;
+use super::failure::Failure;
+use super::segment::Segment;
+
+/// A segment, and which of its chunks have another form in a later part, or none any more.
+#[derive(Debug, Clone)]
+pub(super) struct Part {
+    pub segment: Arc<Segment>,
+    pub deleted: Deleted,
+    /// How many chunks are not deleted, and how many tokens they have.
+    pub rows: usize,
+    pub tokens: u64,
+    /// Whether a thread in the background merges it into another; the same for all versions.
+    merging: Arc<AtomicBool>,
+}
+
+impl Part {
+    pub fn new(segment: Segment) -> Self {
+        Self {
+            deleted: Deleted::default(),
+            rows: segment.len(),
+            tokens: segment.lengths().iter().copied().map(u64::from).sum(),
+            segment: Arc::new(segment),
+            merging: Arc::default(),
+        }
+    }
+
+    /// Several parts in one, without what is deleted.
+    pub fn merge(parts: &[Self]) -> Result<Self, Failure> {
+        let segments: Vec<&Segment> = parts.iter().map(|part| &*part.segment).collect();
+        let merged = build::merge(&segments, |part, chunk| parts[part].deleted.contains(chunk))?;
+        Ok(Self::new(merged))
+    }
+
+    /// Whether both are of one segment.
+    pub fn is(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.segment, &other.segment)
+    }
+
+    /// A row has another form elsewhere from now on, or none any more.
+    pub fn delete_row(&mut self, row: i64) {
+        if let Some(chunk) = self.segment.chunk(row)
+            && self.deleted.insert(chunk)
+        {
+            self.rows -= 1;
+            self.tokens -= u64::from(self.segment.lengths()[chunk as usize]);
+        }
+    }
+
+    /// Whether so much is deleted that it is worth being made anew.
+    pub fn is_sparse(&self) -> bool {
+        self.rows * 2 < self.segment.len()
+    }
+
+    /// Whether a thread in the background merges it into another.
+    pub fn is_merging(&self) -> bool {
+        self.merging.load(Ordering::Relaxed)
+    }
+
+    /// Say whether one does.
+    pub fn set_merging(&self, merging: bool) {
+        self.merging.store(merging, Ordering::Relaxed);
+    }
+
+    /// How many bytes of memory it takes.
+    pub fn bytes(&self) -> usize {
+        self.segment.bytes() + self.deleted.bytes()
+    }
+}

@@ -1,0 +1,77 @@
+//! Which parts of a snapshot are to be merged, and when.
+//!
+//! Each part should have several times the chunks of all that are smaller: then a chunk is merged
+//! seldom, and a search has few parts to look into. What takes no time is merged by the search
+//! that adds a part, the rest in the background ([`super::merging`]), and meanwhile at most
+//! [`MOST_PARTS`] parts wait beside those being merged.
+
+use super::failure::Failure;
+use super::part::Part;
+
+/// A part is merged with those that are smaller unless it has more than so many times their chunks.
+const GROWTH: usize = 4;
+/// A search merges parts of so many chunks together.
+const INLINE_CHUNKS: usize = 64;
+/// A snapshot has at most so many parts that nobody merges. A search that adds another merges the
+/// smallest until half as many are left: as a rule the background is faster than that.
+pub(super) const MOST_PARTS: usize = 16;
+
+/// The parts that nobody merges, the largest first.
+fn idle(parts: &[Part]) -> Vec<&Part> {
+    let mut idle: Vec<&Part> = parts.iter().filter(|part| !part.is_merging()).collect();
+    idle.sort_by_key(|part| std::cmp::Reverse(part.rows));
+    idle
+}
+
+/// The place from which on parts, the largest first, are to be merged: as many as have no more
+/// than `most` chunks together.
+fn tail(parts: &[&Part], most: usize) -> usize {
+    let mut from = parts.len();
+    let (mut rows, mut chunks) = (0, 0);
+    for (place, part) in parts.iter().enumerate().rev() {
+        chunks += part.segment.len();
+        if chunks > most {
+            break;
+        }
+        if rows * GROWTH >= part.rows || part.is_sparse() {
+            from = place;
+        }
+        rows += part.rows;
+    }
+    from
+}
+
+/// Whether anything is to be merged in the background.
+pub(super) fn is_due(parts: &[Part]) -> bool {
+    let idle = idle(parts);
+    tail(&idle, usize::MAX) < idle.len()
+}
+
+/// The parts that are to be merged in the background; none where all is as it should be.
+pub(super) fn due(parts: &[Part]) -> Vec<Part> {
+    let idle = idle(parts);
+    let due = &idle[tail(&idle, usize::MAX)..];
+    due.iter().map(|part| (*part).clone()).collect()
+}
+
+/// Merge what takes no time, and what must not wait.
+pub(super) fn tidy(parts: Vec<Part>) -> Result<Vec<Part>, Failure> {
+    let idle = idle(&parts);
+    let mut from = tail(&idle, INLINE_CHUNKS);
+    if from + usize::from(from < idle.len()) > MOST_PARTS {
+        from = MOST_PARTS / 2 - 1;
+    }
+    let tail = &idle[from..];
+    if tail.is_empty() {
+        return Ok(parts);
+    }
+    let tail: Vec<Part> = tail.iter().map(|part| (*part).clone()).collect();
+    let merged = Part::merge(&tail)?;
+    let is_merged = |part: &Part| tail.iter().any(|merged| merged.is(part));
+    let mut parts = parts;
+    parts.retain(|part| !is_merged(part));
+    if merged.rows > 0 {
+        parts.push(merged);
+    }
+    Ok(parts)
+}

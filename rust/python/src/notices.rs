@@ -1,0 +1,42 @@
+//! What the engine reports beside the answers of calls, for Python's log.
+
+use hedgerow_engine::Result;
+use hedgerow_engine::index::{Index, Level};
+use pyo3::prelude::*;
+
+use crate::errors;
+
+/// [`errors::call_detached`] for work on an index, after which what waits is logged.
+pub fn call_detached<T: Send>(
+    py: Python<'_>,
+    index: &Index,
+    engine: impl FnOnce() -> Result<T> + Send,
+) -> PyResult<T> {
+    let result = errors::call_detached(py, engine);
+    log(py, index);
+    result
+}
+
+/// Log what an index has to report; where that fails, the call that found it goes on.
+pub fn log(py: Python<'_>, index: &Index) {
+    let notices = index.take_notices();
+    if notices.is_empty() {
+        return;
+    }
+    let logged = || -> PyResult<()> {
+        let logger = py
+            .import("logging")?
+            .call_method1("getLogger", ("hedgerow",))?;
+        for notice in &notices {
+            let level = match notice.level {
+                Level::Info => "info",
+                Level::Warning => "warning",
+            };
+            logger.call_method1(level, ("%s", &notice.message))?;
+        }
+        Ok(())
+    };
+    if let Err(error) = logged() {
+        error.write_unraisable(py, None);
+    }
+}
