@@ -26,8 +26,13 @@ impl Index {
     ) -> Result<Vec<Hit>> {
         check_limit(limit)?;
         let selection = Selection::plain(limit, filters);
+        let options = MatchOptions {
+            tokenizer: self.tokenizer,
+            ..*options
+        };
+        let expression = match_expression(query, &options)?;
         self.session(false, None, |session| {
-            let found = session.match_rows(query, &selection, options)?;
+            let found = session.match_rows(&expression, &selection)?;
             let hit = |(place, found): (usize, RankedRow)| {
                 Ok(Hit {
                     score: found.score,
@@ -42,27 +47,23 @@ impl Index {
 
 impl Session<'_> {
     /// The best rows of a selection by BM25, best first; equal scores in row order.
+    ///
+    /// The expression is one for the tokenizer of the index.
     pub fn match_rows(
         &self,
-        query: &Query,
+        expression: &MatchExpression,
         selection: &Selection<'_>,
-        options: &MatchOptions<'_>,
     ) -> Result<MatchedRows> {
         check_limit(selection.limit)?;
-        let options = MatchOptions {
-            tokenizer: self.index.tokenizer,
-            ..*options
-        };
-        let expression = match_expression(query, &options)?;
         if expression.is_empty() {
             return Ok(MatchedRows::default());
         }
-        let plan = Plan::of(&expression, self.index.tokenizer)?;
+        let plan = Plan::of(expression, self.index.tokenizer)?;
         let Selection { limit, filters, .. } = *selection;
         self.read(|connection| {
             // Groups are made of all that match.
             let most = self.paths.is_none().then_some(limit);
-            let (ranked, counts) = self.rank(&plan, &expression, most, filters)?;
+            let (ranked, counts) = self.rank(&plan, expression, most, filters)?;
             let ranked = match &self.paths {
                 None => ranked,
                 Some(paths) => paths.first_rows(ranked, limit),
@@ -70,7 +71,7 @@ impl Session<'_> {
             let phrases = (selection.statistics && !ranked.is_empty())
                 .then(|| match counts {
                     Some(counts) => Ok(counts),
-                    None => PhraseCounts::read(connection, &expression),
+                    None => PhraseCounts::read(connection, expression),
                 })
                 .transpose()?;
             let of_row = |(row, score): Ranked| {

@@ -118,7 +118,10 @@ impl VectorLeg {
         let vectors: Vec<&[f32]> = requests.iter().filter_map(vector).collect();
         let found = match requests.first() {
             Some(first) if !vectors.is_empty() => {
-                session.nearest_rows(&vectors, &selection(setup, first))
+                // In the transaction of the search: the index may have been embedded anew meanwhile.
+                let fits = setup.embedder.map(|name| session.check_embedder(name));
+                fits.transpose()
+                    .and_then(|_| session.nearest_rows(&vectors, &selection(setup, first)))
             }
             _ => Ok(Vec::new()),
         };
