@@ -33,14 +33,14 @@ impl Index {
         let expression = match_expression(query, &options)?;
         self.session(false, None, |session| {
             let found = session.match_rows(&expression, &selection)?;
-            let hit = |(place, found): (usize, RankedRow)| {
-                Ok(Hit {
-                    score: found.score,
-                    bm25_rank: Some(place),
-                    ..session.texts(found.row, MATCHED)?.into()
-                })
-            };
-            found.rows.into_iter().enumerate().map(hit).collect()
+            let rows: Vec<_> = found.rows.iter().map(|one| (one.row, MATCHED)).collect();
+            let ranked = found.rows.iter().zip(session.texts(&rows)?).enumerate();
+            let hits = ranked.map(|(rank, (found, texts))| Hit {
+                score: found.score,
+                bm25_rank: Some(rank),
+                ..texts.into()
+            });
+            Ok(hits.collect())
         })
     }
 }

@@ -80,11 +80,11 @@ impl<'a> Bm25Leg<'a> {
 /// Why the texts of one of these rows cannot be read.
 fn unreadable(
     session: &Session<'_>,
-    mut rows: impl Iterator<Item = i64>,
+    rows: impl Iterator<Item = i64>,
     what: &str,
 ) -> Result<Option<Error>> {
-    let error = rows.find_map(|row| session.texts(row, what).err());
-    error.map(of_the_leg).transpose()
+    let rows: Vec<_> = rows.map(|row| (row, what)).collect();
+    session.texts(&rows).err().map(of_the_leg).transpose()
 }
 
 /// The vector leg.

@@ -140,7 +140,7 @@ impl Search<'_> {
         let readable = if intent.any() { usize::MAX } else { wanted };
         let (fused_count, hits) = timed(&mut timings.fuse, || {
             let fused = legs.fuse(self.setup.fusion, self.request);
-            let read = |row, what| self.session.texts(row, what);
+            let read = |rows: &[_]| self.session.texts(rows);
             (fused.len(), fused.hits(readable, read))
         });
         let start = Instant::now();
