@@ -16,6 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import hedgerow as hr
+from hedgerow._searching import _SHORT
 from hedgerow.retriever import SearchKeywords
 from retrieval_doubles import (
     AsyncFakeReranker,
@@ -250,6 +251,30 @@ def test_another_embedder_is_refused(notes: hr.Index) -> None:
         hr.Retriever(notes, embedder=embedder).search("hedge")
     assert info.value.code == "embedder_mismatch"
     assert embedder.calls == []
+
+
+@pytest.mark.parametrize(
+    ("query", "code"),
+    [
+        ("x" * 70_000, "query_text_too_large"),
+        ("é" * 33_000, "query_text_too_large"),
+        ("yyy " * 4_097, "too_many_tokens"),
+        ('a"b"' * 2_049, "too_many_tokens"),
+        ("half \ud800", "lone_surrogate"),
+    ],
+)
+def test_no_embedder_sees_what_no_search_takes(notes: hr.Index, query: str, code: str) -> None:
+    embedder = FnvEmbedder()
+    for retriever in hr.Retriever(notes, embedder=embedder), hr.Retriever(notes):
+        with pytest.raises(hr.InvalidInputError) as info:
+            retriever.search(query)
+        assert info.value.code == code
+    assert embedder.calls == []
+
+
+@given(st.text(alphabet='ab "*\u2003\u200bÅ\uac01', min_size=1, max_size=6))
+def test_what_is_not_asked_to_be_checked_is_within_the_limits(text: str) -> None:
+    hr.parse_query((text * _SHORT)[: _SHORT - 1])
 
 
 def test_asynchronous_parts_want_the_asynchronous_methods(notes: hr.Index) -> None:

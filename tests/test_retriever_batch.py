@@ -39,7 +39,7 @@ def test_one_bad_query_has_its_own_error(retriever: hr.Retriever) -> None:
             assert answer == retriever.search(good[place])
     codes = [getattr(answer, "code", None) for answer in answers]
     assert codes == [None, "lone_surrogate", "query_text_too_large", "too_many_tokens", None]
-    assert retriever.embedder.calls[0] == ["kaas", queries[3], "huis"]
+    assert retriever.embedder.calls[0] == ["kaas", "huis"]
     with pytest.raises(hr.InvalidInputError, match="half of a surrogate pair at character 0"):
         retriever.search_many(queries)
     with pytest.raises(hr.InvalidInputError, match="half of a surrogate pair at character 0"):

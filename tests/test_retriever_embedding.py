@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -114,6 +116,46 @@ def test_another_embedder_or_dimension_is_refused() -> None:
     with pytest.raises(hr.InvalidInputError, match="4") as info:
         hr.Retriever(index, embedder=Dimensions("one", 4)).upsert(chunks(3))
     assert info.value.code == "dimension_mismatch"
+
+
+class Interrupted(Dimensions):
+    """Something else happens while it embeds, once."""
+
+    meanwhile: Callable[[], object] | None = None
+
+    def embed(self, texts, /):
+        if self.meanwhile is not None:
+            meanwhile, self.meanwhile = self.meanwhile, None
+            meanwhile()
+        return super().embed(texts)
+
+
+@pytest.mark.parametrize("known", [False, True], ids=["asked first", "asked before"])
+def test_an_index_embedded_anew_while_a_query_is_embedded(tmp_path: Path, known: bool) -> None:
+    embedder = Interrupted("one", 3)
+    with hr.Index.open(tmp_path / "i.db") as index, hr.Index.open(tmp_path / "i.db") as other:
+        retriever = hr.Retriever(index, embedder=embedder)
+        retriever.upsert(chunks(3))
+        if known:
+            assert retriever.search("note").trace.embedder_used
+        replaced = hr.Retriever(other, embedder=Dimensions("two", 3))
+        for search in [
+            lambda: retriever.search("note"),
+            lambda: retriever.search_many(["note", "0", "1"], threads=2, on_error="return"),
+        ]:
+            embedder.meanwhile = replaced.reembed
+            with pytest.raises(hr.InvalidInputError) as info:
+                search()
+            assert info.value.code == "embedder_mismatch"
+            assert '"two", not "one"; use that one, or embed all chunks anew' in str(info.value)
+            assert embedder.meanwhile is None
+            asked = len(embedder.calls)
+            with pytest.raises(hr.InvalidInputError, match='"two", not "one"'):
+                search()
+            assert len(embedder.calls) == asked, "nobody pays for what is refused"
+            assert retriever.search("note", mode="bm25").trace.bm25_count == 3
+            retriever.reembed()
+            assert retriever.search("note").trace.embedder_used
 
 
 def test_reembed_replaces_all_vectors() -> None:

@@ -575,6 +575,7 @@ class Searcher:
         queries: Sequence[str],
         dated: Sequence[tuple[str, Sequence[str]] | None],
         vectors: Buffer | Iterable[_Vector] | Literal["failed"] | None,
+        embedder: str | None,
         embed_seconds: float,
         options: SearchOptions,
         threads: int,

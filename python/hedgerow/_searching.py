@@ -20,6 +20,10 @@ from .results import Response
 
 _log = logging.getLogger("hedgerow")
 
+# No text with fewer characters is over a limit of spec/query.md: 64 KiB are at least 16,384 of them,
+# and a token takes at least two.
+_SHORT = 8_192
+
 
 @dataclass(slots=True)
 class Request:
@@ -34,7 +38,7 @@ class Request:
     threads: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Stages:
     """What takes part in the searches of a retriever."""
 
@@ -42,6 +46,8 @@ class Stages:
     searcher: Searcher
     embedder: Embedder | AsyncEmbedder | None
     reranker: Reranker | AsyncReranker | None
+    # The name under which the index took the embedder last.
+    _admitted: str | None = None
 
     def search(self, request: Request) -> Steps[list[Response | HedgerowError]]:
         """Answer every query: with a response, or with its error."""
@@ -49,25 +55,37 @@ class Stages:
         sound = [place for place, answer in enumerate(answers) if answer is None]
         queries = [request.queries[place] for place in sound]
         started = perf_counter()
-        vectors = (yield from self._vectors(queries)) if request.embeds else None
+        vectors = name = None
+        if request.embeds and self.embedder is not None and queries:
+            name = embedder_name(self.embedder)
+            vectors = yield from self._vectors(self.embedder, name, queries)
         seconds = perf_counter() - started
         dated = [_dated(request.queries[place], request.dates[place]) for place in sound]
         stop = Stop()
-        arguments = (queries, dated, vectors, seconds, request.options, request.threads, stop)
+        options, threads = request.options, request.threads
+        arguments = (queries, dated, vectors, name, seconds, options, threads, stop)
         found = yield Call(self.searcher.search, arguments, stop)
         for place, one in zip(sound, found, strict=True):
+            if isinstance(one, HedgerowError) and one.code == "embedder_mismatch":
+                # The index was embedded anew since it took this embedder.
+                self._admitted = None
+                raise one
             answers[place] = yield from self._answer(request, request.queries[place], one)
         return [answer for answer in answers if answer is not None]
 
-    def _vectors(self, queries: list[str]) -> Steps[Any]:
-        """The rows of an embedder, None without one, "failed" when it raised."""
-        if self.embedder is None or not queries:
-            return None
-        name = embedder_name(self.embedder)
-        if name is not None:
+    def _vectors(
+        self, embedder: Embedder | AsyncEmbedder, name: str | None, queries: list[str]
+    ) -> Steps[Any]:
+        """The rows of the embedder, "failed" when it raised.
+
+        The search itself compares the name with that of the index, in its own transaction. It is
+        asked for ahead only until it was right once, so that no embedder is paid for in vain.
+        """
+        if name is not None and name != self._admitted:
             yield Call(_check_embedder, (self.index, name))
+            self._admitted = name
         try:
-            rows = yield Call(self.embedder.embed, (queries,))
+            rows = yield Call(embedder.embed, (queries,))
         except Exception as error:  # noqa: BLE001 - whatever it is, keywords still answer
             _log.warning("the embedder failed, keywords answer alone: %s", error, exc_info=error)
             return "failed"
@@ -105,10 +123,19 @@ class Stages:
 def _refusal(query: str) -> HedgerowError | None:
     """Why a query cannot be searched for: asked before it goes to an embedder."""
     try:
-        _check_query(query)
+        if len(query) >= _SHORT or not _is_unicode(query):
+            _check_query(query)
     except HedgerowError as error:
         return error
     return None
+
+
+def _is_unicode(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _dated(query: str, date: str | None) -> tuple[str, list[str]] | None:

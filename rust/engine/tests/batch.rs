@@ -105,6 +105,7 @@ proptest! {
             matching: Matching::Spec,
             fusion,
             fuzzy: &FuzzyChunks::own(),
+            embedder: None,
         };
         let mut asked = asked;
         if sorted {
@@ -151,6 +152,7 @@ fn one_wrong_vector_spoils_no_other_search() {
         matching: Matching::Spec,
         fusion: Fusion::Rrf,
         fuzzy: &FuzzyChunks::own(),
+        embedder: None,
     };
     let asked: Vec<Asked> = [
         vec![1.0, 1.0, 0.0],

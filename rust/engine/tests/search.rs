@@ -120,6 +120,7 @@ fn run(index: &Index, case: &Value) -> Found {
         matching: Matching::Spec,
         fusion: Fusion::Rrf,
         fuzzy: &fuzzy,
+        embedder: None,
     };
     let query = text(&request["query"]);
     let has_embedder = !options["embedder"].is_null();

@@ -47,6 +47,7 @@ fn setup<'a>(index: &'a Index, fuzzy: &'a FuzzyChunks) -> Setup<'a> {
         matching: Matching::Spec,
         fusion: Fusion::Rrf,
         fuzzy,
+        embedder: None,
     }
 }
 
@@ -99,6 +100,41 @@ fn keywords_answer_when_the_embedder_fails() {
     assert!(found.trace.fell_back_to_bm25);
     assert!(!found.trace.embedder_used);
     assert!(!found.failed);
+}
+
+#[test]
+fn the_embedder_must_be_that_of_the_index() {
+    let (index, fuzzy, filters) = (filled(), FuzzyChunks::own(), Filters::default());
+    let find = |embedder, mode, embedding| {
+        let setup = Setup {
+            embedder,
+            ..setup(&index, &fuzzy)
+        };
+        let request = Request {
+            mode,
+            ..request("winter", embedding, &filters)
+        };
+        search(&setup, &request).map(|found| found.trace.vector_count)
+    };
+    let north = Embedding::Vector(&NORTH);
+    // Nobody has said whose the vectors are.
+    assert_eq!(find(Some("one"), Mode::Hybrid, north), Ok(3));
+    let oak = chunk("oak", "trees/oak-tree.md", "an oak in winter", NORTH);
+    index.upsert_from(&[&oak], Some("one")).unwrap();
+    assert_eq!(find(Some("one"), Mode::Hybrid, north), Ok(3));
+    assert_eq!(find(None, Mode::Hybrid, north), Ok(3));
+    for mode in [Mode::Auto, Mode::Hybrid, Mode::Semantic] {
+        let error = find(Some("two"), mode, north).unwrap_err();
+        assert_eq!(error.code(), ErrorCode::EmbedderMismatch);
+        assert_eq!(
+            error.message(),
+            "the index in memory has vectors of the embedder \"one\", not \"two\"; use that one, \
+             or embed all chunks anew"
+        );
+    }
+    // Words are compared without a vector.
+    assert_eq!(find(Some("two"), Mode::Bm25, north), Ok(0));
+    assert_eq!(find(Some("two"), Mode::Hybrid, Embedding::Failed), Ok(0));
 }
 
 #[test]

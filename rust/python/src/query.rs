@@ -1,6 +1,6 @@
 //! `Query` and `Token`, and the functions that make them.
 
-use hedgerow_engine::query::{Operator, Query, Token, TokenKind, limits, parse, stopwords};
+use hedgerow_engine::query::{Operator, Query, Token, TokenKind, parse, stopwords};
 use hedgerow_engine::{ErrorCode, text};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
@@ -235,7 +235,7 @@ impl QueryOrText {
 /// Refuse a text that no search takes, before it is embedded.
 #[pyfunction]
 pub fn _check_query(text: Text) -> PyResult<()> {
-    errors::call(|| limits::check_text(&text))
+    errors::call(|| parse(&text).map(drop))
 }
 
 /// Compose to NFC, drop zero-width characters, collapse white space (spec/normalise.md).

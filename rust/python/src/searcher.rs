@@ -134,7 +134,8 @@ impl PySearcher {
     /// Search for every query: the Found of each, or its exception.
     ///
     /// `dated` and `vectors` have an item for each query; `vectors` is None without an embedder
-    /// and "failed" when it failed. `embed_seconds` is how long that took.
+    /// and "failed" when it failed. `embedder` is its name, if it has one, and `embed_seconds` how
+    /// long it took.
     #[allow(clippy::too_many_arguments, reason = "one call does it all")]
     fn search<'py>(
         &self,
@@ -142,12 +143,13 @@ impl PySearcher {
         queries: Vec<Text>,
         dated: Vec<Option<Dated>>,
         vectors: &Bound<'py, PyAny>,
+        embedder: Option<Text>,
         embed_seconds: f64,
         options: &Bound<'py, PySearchOptions>,
         threads: NonZeroUsize,
         stop: &Bound<'py, PyStop>,
     ) -> PyResult<Vec<Bound<'py, PyAny>>> {
-        let embedded = embedded(vectors, queries.len())?;
+        let vectors = embedded(vectors, queries.len())?;
         let options = options.get();
         let request = |place: usize| {
             let dated = dated[place].as_ref();
@@ -156,7 +158,7 @@ impl PySearcher {
                 augmented: dated.map(|(text, _)| &**text),
                 date_hints: dated.map_or(&[], |(_, hints)| hints),
                 mode: options.mode,
-                embedding: embedded[place].embedding(),
+                embedding: vectors[place].embedding(),
                 candidate_k: options.candidate_k,
                 wanted: options.wanted,
                 reranker: options.reranker,
@@ -165,13 +167,15 @@ impl PySearcher {
                 group_by: options.group_by,
             }
         };
-        let sound = (0..queries.len()).filter(|place| embedded[*place].error(py).is_none());
+        let sound = (0..queries.len()).filter(|place| vectors[*place].error(py).is_none());
         let requests: Vec<Request<'_>> = sound.map(request).collect();
-        let mut found = self.run(py, &requests, threads, &stop.get().0)?.into_iter();
+        let setup = self.setup(embedder.as_deref());
+        let found = run(py, &setup, &requests, threads, &stop.get().0)?;
+        let mut found = found.into_iter();
         let embed = Duration::try_from_secs_f64(embed_seconds).unwrap_or_default();
-        embedded
+        vectors
             .iter()
-            .map(|embedded| match embedded.error(py) {
+            .map(|vector| match vector.error(py) {
                 Some(error) => Ok(error.into_value(py).into_bound(py).into_any()),
                 None => answer(py, found.next().flatten(), embed),
             })
@@ -180,32 +184,36 @@ impl PySearcher {
 }
 
 impl PySearcher {
-    /// One search runs as it is; a batch on threads of its own, so that it can be interrupted.
-    fn run(
-        &self,
-        py: Python<'_>,
-        requests: &[Request<'_>],
-        threads: NonZeroUsize,
-        stop: &Arc<AtomicBool>,
-    ) -> PyResult<Vec<Option<Result<Found>>>> {
-        let setup = Setup {
+    /// What searches have in common whose vectors are of this embedder.
+    fn setup<'a>(&'a self, embedder: Option<&'a str>) -> Setup<'a> {
+        Setup {
             index: &self.index,
             aliases: self.aliases.as_ref(),
             default_operator: self.default_operator,
             matching: self.matching,
             fusion: self.fusion,
             fuzzy: &self.fuzzy,
-        };
-        if let [request] = requests {
-            let search = || Ok(vec![Some(search(&setup, request))]);
-            return notices::call_detached(py, &self.index, search);
+            embedder,
         }
-        let found = errors::call_interruptible(py, stop, || {
-            Ok(search_many(&setup, requests, threads, stop))
-        });
-        notices::log(py, &self.index);
-        found
     }
+}
+
+/// One search runs as it is; a batch on threads of its own, so that it can be interrupted.
+fn run(
+    py: Python<'_>,
+    setup: &Setup<'_>,
+    requests: &[Request<'_>],
+    threads: NonZeroUsize,
+    stop: &Arc<AtomicBool>,
+) -> PyResult<Vec<Option<Result<Found>>>> {
+    if let [request] = requests {
+        let search = || Ok(vec![Some(search(setup, request))]);
+        return notices::call_detached(py, setup.index, search);
+    }
+    let many = || Ok(search_many(setup, requests, threads, stop));
+    let found = errors::call_interruptible(py, stop, many);
+    notices::log(py, setup.index);
+    found
 }
 
 /// A Found or an exception; a search that was never run raises, for the batch was stopped.

@@ -74,6 +74,7 @@ fn whole(criterion: &mut Criterion) {
             matching: Matching::Spec,
             fusion,
             fuzzy: &FuzzyChunks::own(),
+            embedder: None,
         };
         let request = Request {
             query: "word30 word700 word9000",

@@ -26,47 +26,48 @@ impl Index {
     ) -> Result<Vec<Hit>> {
         check_limit(limit)?;
         let selection = Selection::plain(limit, filters);
+        let options = MatchOptions {
+            tokenizer: self.tokenizer,
+            ..*options
+        };
+        let expression = match_expression(query, &options)?;
         let needs = Needs {
             keywords: true,
             ..Needs::default()
         };
         self.session(needs, |session| {
-            let found = session.match_rows(query, &selection, options)?;
-            let hit = |(place, found): (usize, RankedRow)| {
-                Ok(Hit {
-                    score: found.score,
-                    bm25_rank: Some(place),
-                    ..session.texts(found.row, MATCHED)?.into()
-                })
-            };
-            found.rows.into_iter().enumerate().map(hit).collect()
+            let found = session.match_rows(&expression, &selection)?;
+            let rows: Vec<_> = found.rows.iter().map(|one| (one.row, MATCHED)).collect();
+            let ranked = found.rows.iter().zip(session.texts(&rows)?).enumerate();
+            let hits = ranked.map(|(rank, (found, texts))| Hit {
+                score: found.score,
+                bm25_rank: Some(rank),
+                ..texts.into()
+            });
+            Ok(hits.collect())
         })
     }
 }
 
 impl Session<'_> {
     /// The best rows of a selection by BM25, best first; equal scores in row order.
+    ///
+    /// The expression is one for the tokenizer of the index.
     pub fn match_rows(
         &self,
-        query: &Query,
+        expression: &MatchExpression,
         selection: &Selection<'_>,
-        options: &MatchOptions<'_>,
     ) -> Result<MatchedRows> {
         check_limit(selection.limit)?;
-        let options = MatchOptions {
-            tokenizer: self.index.tokenizer,
-            ..*options
-        };
-        let expression = match_expression(query, &options)?;
         if expression.is_empty() {
             return Ok(MatchedRows::default());
         }
-        let plan = Plan::of(&expression, self.index.tokenizer)?;
+        let plan = Plan::of(expression, self.index.tokenizer)?;
         let Selection { limit, filters, .. } = *selection;
         self.read(|connection| {
             // Groups are made of all that match.
             let most = self.paths.is_none().then_some(limit);
-            let (ranked, counts) = self.rank(&plan, &expression, most, filters)?;
+            let (ranked, counts) = self.rank(&plan, expression, most, filters)?;
             let ranked = match &self.paths {
                 None => ranked,
                 Some(paths) => paths.first_rows(ranked, limit),
@@ -74,7 +75,7 @@ impl Session<'_> {
             let phrases = (selection.statistics && !ranked.is_empty())
                 .then(|| match counts {
                     Some(counts) => Ok(counts),
-                    None => PhraseCounts::read(connection, &expression),
+                    None => PhraseCounts::read(connection, expression),
                 })
                 .transpose()?;
             let of_row = |(row, score): Ranked| {

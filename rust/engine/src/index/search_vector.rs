@@ -62,14 +62,14 @@ impl Index {
         self.session(needs, |session| {
             let mut found = session.nearest_rows(&[query], &selection)?;
             let nearest = found.pop().unwrap_or_else(|| Ok(NearestRows::default()))?;
-            let hit = |found: RankedRow| {
-                Ok(Hit {
-                    score: found.score,
-                    vector_similarity: Some(found.score),
-                    ..session.texts(found.row, NEAREST)?.into()
-                })
-            };
-            nearest.rows.into_iter().map(hit).collect()
+            let rows: Vec<_> = nearest.rows.iter().map(|one| (one.row, NEAREST)).collect();
+            let nearest = nearest.rows.iter().zip(session.texts(&rows)?);
+            let hits = nearest.map(|(found, texts)| Hit {
+                score: found.score,
+                vector_similarity: Some(found.score),
+                ..texts.into()
+            });
+            Ok(hits.collect())
         })
     }
 

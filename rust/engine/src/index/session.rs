@@ -1,7 +1,9 @@
 //! What a search reads: one state of the index, whatever is written meanwhile.
 
+use std::rc::Rc;
 use std::sync::Arc;
 
+use rusqlite::types::Value;
 use rusqlite::{Connection, OptionalExtension};
 
 use super::cache::{At, Cache, Version};
@@ -10,7 +12,7 @@ use super::paths::Paths;
 use super::ranking::Snapshot;
 use super::search::without_chunk;
 use super::selection::GroupBy;
-use super::texts::{KeptTexts, OF_ROW, Texts};
+use super::texts::{KeptTexts, OF_ROWS, Texts};
 use super::vectors::Matrix;
 use super::{Failure, Index, changes};
 use crate::error::{ErrorCode, Result};
@@ -212,22 +214,47 @@ impl Session<'_> {
             .map_err(|error| without_chunk(what, error))
     }
 
-    /// The texts of a row that was found by `what`.
+    /// The texts of rows, each with what it was found by, in their order.
     ///
     /// To be called late and of few rows: what is not kept in memory is read from the file, which
     /// is most of the time of a search.
-    pub fn texts(&self, row: i64, what: &str) -> Result<Arc<Texts>> {
-        if let Some(texts) = self.texts.get(row) {
-            return Ok(texts);
+    pub fn texts(&self, rows: &[(i64, &str)]) -> Result<Vec<Arc<Texts>>> {
+        let mut texts = self.texts.get(rows.iter().map(|(row, _)| *row));
+        let mut missing: Vec<usize> = (0..rows.len())
+            .filter(|slot| texts[*slot].is_none())
+            .collect();
+        if !missing.is_empty() {
+            // In the order of the file: neighbors are often on one page.
+            missing.sort_unstable_by_key(|slot| rows[*slot].0);
+            let wanted: Vec<_> = missing.iter().map(|slot| rows[*slot]).collect();
+            let read = self.read(|connection| read_texts(connection, &wanted))?;
+            for (slot, (_, read, _)) in missing.iter().zip(&read) {
+                texts[*slot] = Some(Arc::clone(read));
+            }
+            self.texts.keep(read.into_iter());
         }
-        let (texts, bytes) = self.read(|connection| {
-            connection
-                .prepare_cached(OF_ROW)?
-                .query_row([row], Texts::from_row)
-                .map_err(|error| without_chunk(what, error))
-        })?;
-        let texts = Arc::new(texts);
-        self.texts.keep(row, &texts, bytes);
-        Ok(texts)
+        Ok(texts.into_iter().flatten().collect())
     }
+}
+
+/// Rows with their texts and about how many bytes these take, in the order asked.
+fn read_texts(
+    connection: &Connection,
+    rows: &[(i64, &str)],
+) -> rusqlite::Result<Vec<(i64, Arc<Texts>, usize)>> {
+    let wanted: Vec<Value> = rows.iter().map(|(row, _)| (*row).into()).collect();
+    let mut of_rows = connection.prepare_cached(OF_ROWS)?;
+    let mut found = of_rows.query([Rc::new(wanted)])?;
+    let mut read = Vec::with_capacity(rows.len());
+    for (row, what) in rows {
+        // A row without a chunk is left out, and the next comes instead.
+        match found.next()? {
+            Some(found) if found.get(0) == Ok(*row) => {
+                let (texts, bytes) = Texts::from_row(found)?;
+                read.push((*row, Arc::new(texts), bytes));
+            }
+            _ => return Err(without_chunk(what, rusqlite::Error::QueryReturnedNoRows)),
+        }
+    }
+    Ok(read)
 }

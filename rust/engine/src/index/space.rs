@@ -3,6 +3,7 @@
 use rusqlite::Connection;
 
 use super::location::Location;
+use super::session::Session;
 use super::settings::{self, DIMENSIONS, EMBEDDER};
 use super::{Failure, Index};
 use crate::error::{Error, ErrorCode, Result};
@@ -57,6 +58,17 @@ impl Space {
             )),
             _ => Ok(()),
         }
+    }
+}
+
+impl Session<'_> {
+    /// Refuse another embedder than the one the vectors of this state are of.
+    pub fn check_embedder(&self, embedder: &str) -> Result<()> {
+        let space = Space {
+            dimensions: None,
+            embedder: self.read(|connection| settings::get(connection, EMBEDDER))?,
+        };
+        space.check_embedder(embedder, &self.index.location)
     }
 }
 

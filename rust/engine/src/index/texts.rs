@@ -64,22 +64,28 @@ impl From<Texts> for Chunk {
     }
 }
 
-/// Asks for what [`Texts::from_row`] reads of a row.
-pub(super) const OF_ROW: &str =
-    "SELECT id, path, title, summary, content, metadata FROM knowledge_chunks WHERE row = ?";
+/// Asks for what [`Texts::from_row`] reads of rows, in the order of the array. One statement for all
+/// takes a fifth fewer instructions than one a row.
+pub(super) const OF_ROWS: &str = "SELECT row, id, path, title, summary, content, metadata
+       FROM rarray(?) AS wanted CROSS JOIN knowledge_chunks ON row = wanted.value";
+/// The JSON of a chunk without metadata, as most are.
+const NO_METADATA: &[u8] = b"{}";
 
 impl Texts {
     /// The texts of a row, and about how many bytes of memory they take.
     pub(super) fn from_row(row: &Row<'_>) -> rusqlite::Result<(Self, usize)> {
         let texts = Self {
-            id: row.get(0)?,
-            path: row.get(1)?,
-            title: row.get(2)?,
-            summary: row.get(3)?,
-            content: row.get(4)?,
-            metadata: json(row, 5)?,
+            id: row.get(1)?,
+            path: row.get(2)?,
+            title: row.get(3)?,
+            summary: row.get(4)?,
+            content: row.get(5)?,
+            metadata: match row.get_ref(6)?.as_bytes()? {
+                NO_METADATA => Map::new(),
+                _ => json(row, 6)?,
+            },
         };
-        let metadata = row.get_ref(5)?.as_bytes()?.len() * METADATA_FACTOR;
+        let metadata = row.get_ref(6)?.as_bytes()?.len() * METADATA_FACTOR;
         let Self {
             id,
             path,
@@ -153,29 +159,26 @@ impl KeptTexts {
         }
     }
 
-    /// The texts of a row.
-    pub fn get(&self, row: i64) -> Option<Arc<Texts>> {
+    /// The texts of these rows in their order; None where they are not kept.
+    pub fn get(&self, rows: impl Iterator<Item = i64>) -> Vec<Option<Arc<Texts>>> {
         let mut kept = self.lock();
-        if kept.generation != self.generation {
-            return None;
-        }
-        let (texts, _) = kept.texts.get(&row)?;
-        Some(Arc::clone(texts))
+        let current = kept.generation == self.generation;
+        rows.map(|row| {
+            let (texts, _) = kept.texts.get(&row).filter(|_| current)?;
+            Some(Arc::clone(texts))
+        })
+        .collect()
     }
 
-    /// Keep the texts of a row, in the place of what was not used for longest.
-    pub fn keep(&self, row: i64, texts: &Arc<Texts>, bytes: usize) {
+    /// Keep the texts of rows, each with about how many bytes it takes, instead
+    /// of what was not used for longest.
+    pub fn keep(&self, texts: impl Iterator<Item = (i64, Arc<Texts>, usize)>) {
         let mut kept = self.lock();
-        if kept.generation != self.generation || bytes > LARGEST {
+        if kept.generation != self.generation {
             return;
         }
-        kept.forget(row);
-        kept.texts.insert(row, (Arc::clone(texts), bytes));
-        kept.bytes += bytes;
-        while kept.bytes > MOST_BYTES
-            && let Some((_, (_, bytes))) = kept.texts.remove_lru()
-        {
-            kept.bytes -= bytes;
+        for (row, texts, bytes) in texts.filter(|(_, _, bytes)| *bytes <= LARGEST) {
+            kept.insert(row, texts, bytes);
         }
     }
 
@@ -190,6 +193,18 @@ impl KeptTexts {
 }
 
 impl Kept {
+    fn insert(&mut self, row: i64, texts: Arc<Texts>, bytes: usize) {
+        if let Some((_, replaced)) = self.texts.insert(row, (texts, bytes)) {
+            self.bytes -= replaced;
+        }
+        self.bytes += bytes;
+        while self.bytes > MOST_BYTES
+            && let Some((_, (_, bytes))) = self.texts.remove_lru()
+        {
+            self.bytes -= bytes;
+        }
+    }
+
     fn forget(&mut self, row: i64) {
         if let Some((_, bytes)) = self.texts.remove(&row) {
             self.bytes -= bytes;
@@ -208,6 +223,7 @@ mod tests {
 
     use proptest::prelude::*;
 
+    use super::super::session::Needs;
     use super::super::{Filters, Index};
     use super::*;
     use crate::query::{MatchOptions, parse};
@@ -219,6 +235,14 @@ mod tests {
             content: format!("oak {content}"),
             ..Chunk::default()
         }
+    }
+
+    fn get(kept: &KeptTexts, row: i64) -> Option<Arc<Texts>> {
+        kept.get([row].into_iter()).pop().unwrap()
+    }
+
+    fn keep(kept: &KeptTexts, row: i64, texts: &Arc<Texts>, bytes: usize) {
+        kept.keep([(row, Arc::clone(texts), bytes)].into_iter());
     }
 
     fn contents(index: &Index) -> Vec<String> {
@@ -260,6 +284,44 @@ mod tests {
     }
 
     #[test]
+    fn they_are_read_in_the_order_asked() {
+        let index = Index::in_memory(TokenizerKind::Porter).unwrap();
+        let metadata = Map::from_iter([("n".to_owned(), Value::from(3))]);
+        let three = Chunk {
+            metadata: metadata.clone(),
+            ..chunk("3", "")
+        };
+        index
+            .upsert(&[&chunk("1", ""), &chunk("2", ""), &three, &chunk("4", "")])
+            .unwrap();
+        let ids = |rows: &[i64]| {
+            let rows: Vec<_> = rows.iter().map(|row| (*row, "a search")).collect();
+            index.session(Needs::default(), |session| {
+                let texts = session.texts(&rows)?.into_iter();
+                Ok(texts
+                    .map(|texts| (texts.id.clone(), texts.metadata.len()))
+                    .collect::<Vec<_>>())
+            })
+        };
+        let expected = |rows: &[i64]| -> Vec<(String, usize)> {
+            (rows.iter())
+                .map(|row| (row.to_string(), if *row == 3 { metadata.len() } else { 0 }))
+                .collect()
+        };
+        // None kept, all kept, some kept, one twice.
+        for rows in [&[3, 1][..], &[1, 3], &[4, 1, 2, 3], &[2, 2], &[]] {
+            assert_eq!(ids(rows).unwrap(), expected(rows));
+        }
+        index.texts.clear();
+        assert_eq!(ids(&[4, 4, 1]).unwrap(), expected(&[4, 4, 1]));
+        let before = index.text_bytes();
+        let error = ids(&[2, 9, 1]).unwrap_err();
+        assert_eq!(error.code(), crate::ErrorCode::IndexDamaged);
+        assert!(error.message().contains("a search has no chunk"), "{error}");
+        assert_eq!(index.text_bytes(), before, "nothing is kept of it");
+    }
+
+    #[test]
     fn a_generation_has_its_own_and_no_other() {
         let kept = KeptTexts::empty(1);
         let texts = Arc::new(Texts::default());
@@ -267,15 +329,15 @@ mod tests {
             generation: 0,
             kept: Arc::clone(&kept.kept),
         };
-        earlier.keep(7, &texts, 10);
+        keep(&earlier, 7, &texts, 10);
         assert_eq!(
-            (earlier.get(7), kept.bytes()),
+            (get(&earlier, 7), kept.bytes()),
             (None, 0),
             "of an earlier one"
         );
-        kept.keep(7, &texts, 10);
-        assert_eq!(kept.get(7), Some(texts));
-        assert_eq!(earlier.get(7), None);
+        keep(&kept, 7, &texts, 10);
+        assert_eq!(get(&kept, 7), Some(texts));
+        assert_eq!(get(&earlier, 7), None);
     }
 
     proptest! {
@@ -292,14 +354,14 @@ mod tests {
                         last.remove(&row);
                     }
                     1 | 2 => {
-                        let found = kept.get(row);
+                        let found = get(&kept, row);
                         prop_assert!(found.is_none() || found.as_ref() == last.get(&row));
                     }
                     _ => {
                         let id = bytes.to_string();
                         let texts = Arc::new(Texts { id, ..Texts::default() });
-                        kept.keep(row, &texts, bytes);
-                        prop_assert_eq!(kept.get(row), Some(Arc::clone(&texts)));
+                        keep(&kept, row, &texts, bytes);
+                        prop_assert_eq!(get(&kept, row), Some(Arc::clone(&texts)));
                         last.insert(row, texts);
                     }
                 }
@@ -317,15 +379,17 @@ mod tests {
         let texts = Arc::new(Texts::default());
         let rows = i64::try_from(MOST_BYTES / LARGEST).unwrap();
         for row in 0..rows {
-            kept.keep(row, &texts, LARGEST);
+            keep(&kept, row, &texts, LARGEST);
         }
         assert_eq!(kept.bytes(), MOST_BYTES);
-        assert!(kept.get(0).is_some());
-        kept.keep(rows, &texts, LARGEST + 1);
-        kept.keep(rows, &texts, 1);
-        let gone: Vec<i64> = (0..=rows).filter(|row| kept.get(*row).is_none()).collect();
+        assert!(get(&kept, 0).is_some());
+        keep(&kept, rows, &texts, LARGEST + 1);
+        keep(&kept, rows, &texts, 1);
+        let gone: Vec<i64> = (0..=rows)
+            .filter(|row| get(&kept, *row).is_none())
+            .collect();
         assert_eq!(gone, [1]);
-        kept.keep(2, &texts, 5);
+        keep(&kept, 2, &texts, 5);
         assert_eq!(kept.bytes(), MOST_BYTES - 2 * LARGEST + 6);
     }
 }

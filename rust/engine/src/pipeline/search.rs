@@ -149,6 +149,7 @@ impl Run<'_> {
             matching: Matching::Extended,
             fusion: Fusion::Rrf,
             fuzzy: self.store.fuzzy(),
+            embedder: None,
         };
         let request = Request {
             query: &wanted.query,

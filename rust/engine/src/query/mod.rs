@@ -10,7 +10,7 @@ pub mod limits;
 pub mod parse;
 pub mod stopwords;
 
-pub use alias::AliasTable;
+pub use alias::{AliasTable, expand};
 pub use ast::{Connective, Operator, Query, Token, TokenKind};
 pub use compile::{
     MatchOptions, Matching, compile_fts, compile_fts_text, compile_match, match_expression,

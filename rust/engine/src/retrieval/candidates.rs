@@ -174,7 +174,6 @@ mod tests {
     use crate::error::Result;
     use std::sync::Arc;
 
-    use crate::index::search_vector::NEAREST;
     use crate::index::session::RankedRow;
     use crate::index::{Hit, Texts};
 
@@ -199,9 +198,13 @@ mod tests {
         clippy::unnecessary_wraps,
         reason = "as reading from an index may fail"
     )]
-    fn read(row: i64, _: &'static str) -> Result<Arc<Texts>> {
+    fn read(rows: &[(i64, &'static str)]) -> Result<Vec<Arc<Texts>>> {
+        Ok(rows.iter().map(|(row, _)| texts_of(*row)).collect())
+    }
+
+    fn texts_of(row: i64) -> Arc<Texts> {
         let row = usize::try_from(row).unwrap();
-        Ok(texts(IDS.get(row).unwrap_or(&SECOND)))
+        texts(IDS.get(row).unwrap_or(&SECOND))
     }
 
     /// Texts whose path is what stands before the dash of their id.
@@ -347,7 +350,7 @@ mod tests {
             });
             let by_meaning = nearest.rows.iter().map(|found| Hit {
                 vector_similarity: Some(found.score),
-                ..read(found.row, NEAREST).unwrap().into()
+                ..texts_of(found.row).into()
             });
             let lists: [Vec<Hit>; 2] = [by_keywords.collect(), by_meaning.collect()];
             let expected = reciprocal_rank_fusion(&lists, DEFAULT_K);

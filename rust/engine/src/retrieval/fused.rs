@@ -22,29 +22,33 @@ pub(super) struct Document<'a> {
     pub explanation: Explanation,
 }
 
-/// How the texts of a row are read, which was found by what is told.
-pub(super) trait Read: Fn(i64, &'static str) -> Result<Arc<Texts>> {}
-
-impl<F: Fn(i64, &'static str) -> Result<Arc<Texts>>> Read for F {}
+/// A row, and what found it.
+type FoundRow = (i64, &'static str);
 
 impl Document<'_> {
-    fn hit(self, read: &impl Read) -> Result<ExplainedHit> {
+    /// The row of the index that it has texts from.
+    fn row(&self) -> Option<FoundRow> {
+        match self.source {
+            Source::Row(row) => Some((row, self.explanation.keywords.map_or(NEAREST, |_| MATCHED))),
+            Source::Given(_) => self.partner.map(|row| (row, NEAREST)),
+        }
+    }
+
+    /// The hit, with the texts of [`Self::row`].
+    fn hit(self, stored: Option<Arc<Texts>>) -> ExplainedHit {
         let explanation = self.explanation;
         let texts = match self.source {
-            Source::Row(row) => read(row, explanation.keywords.map_or(NEAREST, |_| MATCHED))?,
+            Source::Row(_) => stored.unwrap_or_default(),
             Source::Given(chunk) => {
                 let mut given = Texts::from(chunk.clone());
-                if let Some(row) = self.partner {
-                    let stored = read(row, NEAREST)?;
-                    // Another chunk of the group counts by its nearness, not by its texts.
-                    if stored.id == given.id {
-                        fill_texts(&mut given, &stored);
-                    }
+                // Another chunk of the group counts by its nearness, not by its texts.
+                if let Some(stored) = stored.filter(|stored| stored.id == given.id) {
+                    fill_texts(&mut given, &stored);
                 }
                 given.into()
             }
         };
-        Ok(ExplainedHit {
+        ExplainedHit {
             hit: Hit {
                 score: explanation.score,
                 bm25_rank: explanation.keywords.map(|by| by.rank),
@@ -52,7 +56,7 @@ impl Document<'_> {
                 ..texts.into()
             },
             explanation,
-        })
+        }
     }
 }
 
@@ -66,11 +70,19 @@ impl<'a> Fused<'a> {
     }
 
     /// The first `wanted` hits, with their texts; none are read but of what may be among them.
-    pub fn hits(self, wanted: usize, read: impl Read) -> Result<Vec<ExplainedHit>> {
-        let hits = self.first(wanted).into_iter();
-        let mut hits: Vec<ExplainedHit> = hits
-            .map(|document| document.hit(&read))
-            .collect::<Result<_>>()?;
+    pub fn hits(
+        self,
+        wanted: usize,
+        read: impl FnOnce(&[FoundRow]) -> Result<Vec<Arc<Texts>>>,
+    ) -> Result<Vec<ExplainedHit>> {
+        let documents = self.first(wanted);
+        let rows: Vec<FoundRow> = documents.iter().filter_map(Document::row).collect();
+        let mut texts = read(&rows)?.into_iter();
+        let hit = |document: Document<'_>| {
+            let stored = document.row().and_then(|_| texts.next());
+            document.hit(stored)
+        };
+        let mut hits: Vec<ExplainedHit> = documents.into_iter().map(hit).collect();
         hits.sort_by(|left, right| {
             before(&left.explanation, &right.explanation)
                 .then_with(|| utf16::compare(&left.hit.path, &right.hit.path))
@@ -133,12 +145,13 @@ mod tests {
         clippy::unnecessary_wraps,
         reason = "as reading from an index may fail"
     )]
-    fn read(row: i64, _: &'static str) -> Result<Arc<Texts>> {
-        Ok(Arc::new(Texts {
+    fn read(rows: &[FoundRow]) -> Result<Vec<Arc<Texts>>> {
+        let texts = rows.iter().map(|(row, _)| Texts {
             id: row.to_string(),
             title: format!("title of {row}"),
             ..Texts::default()
-        }))
+        });
+        Ok(texts.map(Arc::new).collect())
     }
 
     fn nearest(rows: &[i64]) -> Nearest {
@@ -169,9 +182,9 @@ mod tests {
         let all = ["2", "1", "6", "3", "4"];
         for (wanted, reads) in [(0, 0), (1, 1), (2, 3), (3, 3), (4, 5), (9, 5)] {
             let asked = Cell::new(0);
-            let counted = |row, what| {
-                asked.set(asked.get() + 1);
-                read(row, what)
+            let counted = |rows: &[FoundRow]| {
+                asked.set(asked.get() + rows.len());
+                read(rows)
             };
             let fused = Candidates::join(&matches, &nearest).fuse(Fusion::Rrf, 2);
             let hits = fused.hits(wanted, counted).unwrap();

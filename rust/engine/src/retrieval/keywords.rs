@@ -6,7 +6,9 @@ use super::score_fusion::greatest_bm25;
 use crate::error::Result;
 use crate::index::Chunk;
 use crate::index::session::Session;
-use crate::query::{MatchOptions, Matching, Query, compile_fts, compile_match, parse};
+use crate::query::{
+    MatchExpression, MatchOptions, Matching, compile_fts, expand, match_expression, parse,
+};
 
 /// Searches by keywords of one request.
 pub(super) struct Keywords<'a> {
@@ -45,11 +47,10 @@ pub(super) enum Source<'a> {
 
 /// The query itself, compiled in both forms.
 pub(super) struct Compiled {
-    pub query: Query,
     /// The normative text.
     pub fts: String,
-    /// What SQLite runs.
-    pub matching: String,
+    /// What the index is asked.
+    pub expression: MatchExpression,
 }
 
 impl Compiled {
@@ -61,29 +62,46 @@ impl Compiled {
             date_hints,
             ..
         } = request;
-        let normative = parse(augmented.unwrap_or(text))?;
-        // Extended matching reads the words as they were asked, and has the dates as hints.
-        let query = match setup.matching {
-            Matching::Spec => normative.clone(),
-            Matching::Extended => parse(text)?,
-        };
-        Ok(Self {
-            fts: compile_fts(&normative, setup.aliases, setup.default_operator)?,
-            matching: compile_match(&query, &options(setup, date_hints))?,
-            query,
-        })
+        let query = parse(augmented.unwrap_or(text))?;
+        let options = options(setup, date_hints);
+        match setup.matching {
+            Matching::Spec => {
+                // Aliases are expanded once, for both forms.
+                let query = match setup.aliases {
+                    Some(aliases) => expand(&query, aliases)?,
+                    None => query,
+                };
+                let options = MatchOptions {
+                    aliases: None,
+                    ..options
+                };
+                Ok(Self {
+                    fts: compile_fts(&query, None, setup.default_operator)?,
+                    expression: match_expression(&query, &options)?,
+                })
+            }
+            Matching::Extended => Ok(Self {
+                fts: compile_fts(&query, setup.aliases, setup.default_operator)?,
+                // It reads the words as they were asked, and has the dates as hints.
+                expression: match augmented {
+                    Some(_) => match_expression(&parse(text)?, &options)?,
+                    None => match_expression(&query, &options)?,
+                },
+            }),
+        }
     }
 }
 
 impl<'a> Keywords<'a> {
     /// Run the compiled query.
     pub fn run(&self, compiled: &Compiled) -> Result<Matches<'a>> {
-        self.search_query(&compiled.query, self.request.date_hints)
+        self.search_expression(&compiled.expression)
     }
 
     /// Parse, expand, compile and run the text of a rung.
     pub fn search(&self, text: &str) -> Result<Matches<'a>> {
-        self.search_query(&parse(text)?, &[])
+        let expression = match_expression(&parse(text)?, &options(self.setup, &[]))?;
+        self.search_expression(&expression)
     }
 
     /// The fuzzy rung.
@@ -96,10 +114,9 @@ impl<'a> Keywords<'a> {
         })
     }
 
-    fn search_query(&self, query: &Query, date_hints: &[String]) -> Result<Matches<'a>> {
+    fn search_expression(&self, expression: &MatchExpression) -> Result<Matches<'a>> {
         let selection = selection(self.setup, self.request);
-        let options = options(self.setup, date_hints);
-        let matched = self.session.match_rows(query, &selection, &options)?;
+        let matched = self.session.match_rows(expression, &selection)?;
         let found = matched.rows.into_iter().map(|found| Match {
             source: Source::Row(found.row),
             key: Some(found.key),

@@ -80,11 +80,11 @@ impl<'a> Bm25Leg<'a> {
 /// Why the texts of one of these rows cannot be read.
 fn unreadable(
     session: &Session<'_>,
-    mut rows: impl Iterator<Item = i64>,
+    rows: impl Iterator<Item = i64>,
     what: &str,
 ) -> Result<Option<Error>> {
-    let error = rows.find_map(|row| session.texts(row, what).err());
-    error.map(of_the_leg).transpose()
+    let rows: Vec<_> = rows.map(|row| (row, what)).collect();
+    session.texts(&rows).err().map(of_the_leg).transpose()
 }
 
 /// The vector leg.
@@ -118,7 +118,10 @@ impl VectorLeg {
         let vectors: Vec<&[f32]> = requests.iter().filter_map(vector).collect();
         let found = match requests.first() {
             Some(first) if !vectors.is_empty() => {
-                session.nearest_rows(&vectors, &selection(setup, first))
+                // In the transaction of the search: the index may have been embedded anew meanwhile.
+                let fits = setup.embedder.map(|name| session.check_embedder(name));
+                fits.transpose()
+                    .and_then(|_| session.nearest_rows(&vectors, &selection(setup, first)))
             }
             _ => Ok(Vec::new()),
         };

@@ -81,6 +81,9 @@ pub struct Setup<'a> {
     pub fusion: Fusion,
     /// What the fuzzy rung searches.
     pub fuzzy: &'a FuzzyChunks,
+    /// The name of what made the vectors of the requests, where it has one: another than that of the
+    /// index's vectors is an error.
+    pub embedder: Option<&'a str>,
 }
 
 /// What the embedder made of the query, before the engine was called.

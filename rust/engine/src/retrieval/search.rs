@@ -118,9 +118,11 @@ impl Search<'_> {
             request,
         };
         let compiled = Compiled::new(setup, request)?;
+        // What is wrong with the vector is the caller's, and nothing is searched for.
+        let vector = vector?;
         let mut legs = Legs {
             bm25: Bm25Leg::run(&keywords, &compiled, &mut timings)?,
-            vector: vector?,
+            vector,
         };
         let hits = match self.hits(&legs, &mut timings) {
             Ok(hits) => hits,
@@ -143,7 +145,7 @@ impl Search<'_> {
         let readable = if intent.any() { usize::MAX } else { wanted };
         let (fused_count, hits) = timed(&mut timings.fuse, || {
             let fused = legs.fuse(self.session, self.setup.fusion, self.request)?;
-            let read = |row, what| self.session.texts(row, what);
+            let read = |rows: &[_]| self.session.texts(rows);
             Ok((fused.len(), fused.hits(readable, read)?))
         })?;
         let start = Instant::now();
@@ -237,7 +239,7 @@ impl<'a> Legs<'a> {
             augmented_query: request.augmented.map(str::to_owned),
             date_hints: request.date_hints.to_vec(),
             compiled_query: compiled.fts,
-            match_query: compiled.matching,
+            match_query: compiled.expression.to_string(),
             candidate_k: request.candidate_k,
             rrf_k: DEFAULT_K,
             bm25_count: self.bm25.matches.found.len(),

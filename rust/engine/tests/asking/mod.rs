@@ -49,6 +49,7 @@ pub fn find(index: &Index, query: &str, ask: &Ask<'_>) -> Found {
         matching: Matching::Spec,
         fusion: ask.fusion,
         fuzzy: &FuzzyChunks::own(),
+        embedder: None,
     };
     let request = Request {
         query,

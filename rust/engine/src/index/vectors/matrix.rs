@@ -241,7 +241,7 @@ impl Matrix {
 #[cfg(test)]
 impl Matrix {
     /// An empty matrix.
-    pub fn of(layout: Layout) -> Self {
+    pub(super) fn of(layout: Layout) -> Self {
         Self {
             generation: 1,
             layout: Arc::new(layout),
