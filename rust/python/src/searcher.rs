@@ -15,6 +15,7 @@ use hedgerow_engine::retrieval::{
 };
 use hedgerow_engine::{ErrorCode, Result};
 use pyo3::prelude::*;
+use pyo3::types::PyTuple;
 
 use crate::aliases::Aliases;
 use crate::chunk::PyChunk;
@@ -25,9 +26,9 @@ use crate::index::PyIndex;
 use crate::source::Source;
 use crate::text::Text;
 use crate::value::Argument;
-use crate::{compile, vector};
+use crate::{compile, interrupt, vector};
 
-/// Ends a running batch, from any thread.
+/// Ends running calls, from any thread.
 #[pyclass(name = "Stop", module = "hedgerow._engine", frozen)]
 pub struct PyStop(Arc<AtomicBool>);
 
@@ -38,9 +39,19 @@ impl PyStop {
         Self(Arc::default())
     }
 
-    /// Let no further search of the batch begin.
+    /// Have the calls end soon; they change nothing.
     fn set(&self) {
         self.0.store(true, Ordering::Relaxed);
+    }
+
+    /// Call a function with these arguments, whose calls into the engine are ended by `set`.
+    #[pyo3(signature = (function, *arguments))]
+    fn run<'py>(
+        &self,
+        function: &Bound<'py, PyAny>,
+        arguments: &Bound<'py, PyTuple>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        interrupt::stoppable(&self.0, || function.call1(arguments))
     }
 }
 
@@ -197,7 +208,8 @@ impl PySearcher {
             fuzzy: &self.fuzzy,
         };
         if let [request] = requests {
-            return errors::call_detached(py, || Ok(vec![Some(search(&setup, request))]));
+            let work = || errors::call_detached(py, || Ok(vec![Some(search(&setup, request))]));
+            return interrupt::stoppable(stop, work);
         }
         errors::call_interruptible(py, stop, || {
             Ok(search_many(&setup, requests, threads, stop))
