@@ -1,12 +1,21 @@
-"""Ctrl-C while the engine works (spec/index.md, "Promises")."""
+"""Ctrl-C and cancelling while the engine works (spec/index.md, "Promises")."""
 
 from __future__ import annotations
 
+import asyncio
 import signal
+import sqlite3
 import subprocess
 import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
 
 import pytest
+
+import hedgerow as hr
+from hedgerow import _searching
+from hedgerow._engine import Stop
 
 PROGRAM = """
 import itertools, os, signal, sys, threading, time
@@ -102,3 +111,147 @@ def test_ctrl_c_ends_work_on_the_graph(pipeline):
     command = [sys.executable, "-c", GRAPH, pipeline]
     done = subprocess.run(command, check=True, capture_output=True, text=True, timeout=60)
     assert done.stdout.split() == ["KeyboardInterrupt", "30000"]
+
+
+BUSY = """
+import ctypes, sys, threading
+import hedgerow as hr
+
+index = hr.Index.open(sys.argv[1])
+words = " ".join(f"w{n}" for n in range(400))
+chunks = [hr.Chunk(f"c{n}", "p", words) for n in range(5_000)]
+
+def write():
+    index.upsert(chunks)
+
+def hold_the_interpreter():
+    sys.stdin.readline()
+    # It is not let go of until the input ends.
+    ctypes.PyDLL(None).getchar()
+
+here, there = (write, hold_the_interpreter)[:: 1 if sys.argv[2] == "main" else -1]
+thread = threading.Thread(target=there, daemon=True)
+thread.start()
+here()
+thread.join()
+print(len(index))
+"""
+
+
+def is_written(path: Path) -> bool:
+    """Whether another process writes."""
+    other = sqlite3.connect(path, timeout=0, isolation_level=None)
+    try:
+        other.execute("BEGIN IMMEDIATE")
+    except sqlite3.OperationalError:
+        return True
+    finally:
+        other.close()
+    return False
+
+
+def wait_for(condition: Callable[[], bool]) -> None:
+    for _ in range(3000):
+        if condition():
+            return
+        time.sleep(0.01)
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGALRM"), reason="finds getchar as on Unix")
+@pytest.mark.parametrize("writer", ["main", "other"])
+def test_a_write_does_not_wait_for_the_interpreter(tmp_path: Path, writer: str) -> None:
+    path = tmp_path / "index.db"
+    # Made here and closed, since the locks of a process do not hold in itself.
+    hr.Index.open(path).close()
+    busy = subprocess.Popen(
+        [sys.executable, "-c", BUSY, str(path), writer],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert busy.stdin is not None
+    with busy:
+        wait_for(lambda: is_written(path))
+        busy.stdin.write("\n")
+        busy.stdin.flush()
+        wait_for(lambda: not is_written(path))
+        with hr.Index.open(path, read_only=True) as index:
+            written = len(index)
+        output, _ = busy.communicate()
+    assert (written, output.split()) == (5000, ["5000"])
+
+
+FORKS = """
+import os
+index = None
+
+def write():
+    index.upsert([hr.Chunk("a", "p", "oak")])
+
+# Registered before those of hedgerow, so that it runs after them.
+os.register_at_fork(before=write)
+import hedgerow as hr
+index = hr.Index.in_memory()
+child = os.fork()
+if child == 0:
+    os._exit(0)
+os.waitpid(child, 0)
+print(len(index))
+"""
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGALRM"), reason="forks as on Unix")
+def test_the_main_thread_may_write_while_it_forks() -> None:
+    command = [sys.executable, "-c", FORKS]
+    done = subprocess.run(command, check=True, capture_output=True, text=True, timeout=60)
+    assert done.stdout.split() == ["1"]
+
+
+def many_chunks(count: int) -> list[hr.Chunk]:
+    words = " ".join(f"w{n}" for n in range(400))
+    return [hr.Chunk(f"c{n}", "p", words) for n in range(count)]
+
+
+def test_a_cancelled_task_ends_its_write(tmp_path: Path) -> None:
+    path = tmp_path / "index.db"
+    index = hr.Index.open(path)
+    retriever = hr.Retriever(index)
+
+    async def run() -> None:
+        task = asyncio.create_task(retriever.aupsert(many_chunks(20_000)))
+        # What no longer fits into SQLite's memory goes there before the end.
+        log = path.with_name("index.db-wal")
+        while log.stat().st_size < 1_000_000 and not task.done():  # noqa: ASYNC110 - no event tells
+            await asyncio.sleep(0.001)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    # asyncio.run waits for its threads.
+    asyncio.run(run())
+    assert len(index) == 0
+
+
+def test_what_is_stopped_fails_and_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    index = hr.Index.in_memory(ranking="fts5")
+    chunks = many_chunks(1500)
+    index.upsert(chunks)
+    query = chunks[0].content
+    retriever = hr.Retriever(index)
+    stop = Stop()
+    assert len(stop.run(index.search_bm25, query)) == 10
+    stop.set()
+    for function, argument in [
+        (index.search_bm25, query),
+        (index.upsert, many_chunks(3000)),
+        (index.delete, [chunk.id for chunk in chunks]),
+    ]:
+        with pytest.raises(hr.IndexFileError, match="interrupted and changed nothing") as caught:
+            stop.run(function, argument)
+        assert caught.value.code == "interrupted"
+    assert len(index) == 1500
+    # One search has its own.
+    assert stop.run(retriever.search, query).results
+    monkeypatch.setattr(_searching, "Stop", lambda: stop)
+    with pytest.raises(hr.HedgerowError, match="was interrupted"):
+        retriever.search(query)

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Literal, SupportsFloat, SupportsIndex, TypedDict, final
+from typing import Any, Literal, SupportsFloat, SupportsIndex, TypedDict, TypeVar, final
 
 from typing_extensions import Buffer, Self, disjoint_base
 
@@ -17,6 +17,7 @@ ERROR_CODES: frozenset[str]
 EN_STOPWORDS: frozenset[str]
 NL_STOPWORDS: frozenset[str]
 
+_T = TypeVar("_T")
 _Aliases = Mapping[str, Sequence[str]]
 _Real = SupportsFloat | SupportsIndex
 _Operator = Literal["AND", "OR", "NOT"]
@@ -545,6 +546,7 @@ class Found:
 class Stop:
     def __new__(cls) -> Stop: ...
     def set(self) -> None: ...
+    def run(self, function: Callable[..., _T], *arguments: Any) -> _T: ...
 
 @final
 class SearchOptions:

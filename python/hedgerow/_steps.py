@@ -20,7 +20,7 @@ T = TypeVar("T")
 # Not frozen, like the request of a search: made for each, and that would take three times as long.
 @dataclass(slots=True)
 class Call:
-    """A function to call with these arguments; `stop` ends it early, where it can be ended."""
+    """A function to call with these arguments; `stop` ends it early, where it is given one."""
 
     function: Callable[..., Any]
     arguments: tuple[Any, ...]
@@ -74,13 +74,13 @@ def _done(call: Call) -> Any:
 async def _awaited(call: Call) -> Any:
     import asyncio  # noqa: PLC0415 - a third of the time that importing hedgerow would take
 
+    stop = call.stop or Stop()
     try:
         if inspect.iscoroutinefunction(call.function):
             return await call.function(*call.arguments)
-        return await asyncio.to_thread(call.function, *call.arguments)
+        return await asyncio.to_thread(stop.run, call.function, *call.arguments)
     except asyncio.CancelledError:
-        if call.stop is not None:
-            call.stop.set()
+        stop.set()
         raise
     except Exception as error:  # noqa: BLE001 - see _go_on
         return _Raised(error)

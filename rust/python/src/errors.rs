@@ -2,10 +2,6 @@
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{self, RecvTimeoutError};
-use std::thread;
-use std::time::Duration;
 
 use hedgerow_engine::{Error, ErrorCode, ErrorKind, Result};
 use pyo3::prelude::*;
@@ -22,51 +18,44 @@ pub fn call<T>(engine: impl FnOnce() -> Result<T>) -> PyResult<T> {
 }
 
 /// [`call`] with the interpreter free for other threads. Ctrl-C ends it soon.
+///
+/// For all that does not hold the write lock: Python's main thread waits for the interpreter now
+/// and then.
 pub fn call_detached<T: Send>(
     py: Python<'_>,
     engine: impl FnOnce() -> Result<T> + Send,
 ) -> PyResult<T> {
-    let (result, interrupted) = py.detach(|| interrupt::watched(|| guarded(engine)));
+    let (result, interrupted) = interrupt::watched(py, || guarded(engine));
     if interrupted {
         interrupt::handle(py)?;
     }
     result.map_err(to_py)
 }
 
-/// How long Ctrl-C may go unnoticed.
-const MOMENT: Duration = Duration::from_millis(50);
-
-/// [`call_detached`] for work that takes long and looks at `stop`: a signal that arrives
-/// meanwhile sets it, and its exception is raised once the work has ended.
-///
-/// Python runs signal handlers on its main thread alone, so the work goes to another.
-pub fn call_interruptible<T: Send>(
+/// [`call_detached`] for what may hold the write lock, with which nobody waits for the interpreter.
+pub fn call_writing<T: Send>(
     py: Python<'_>,
-    stop: &AtomicBool,
     engine: impl FnOnce() -> Result<T> + Send,
 ) -> PyResult<T> {
-    let mut signal = None;
-    let watched = || {
-        thread::scope(|scope| {
-            let (ended, waiting) = mpsc::channel();
-            let worker = scope.spawn(move || {
-                // Dropped when the work ends, however it does.
-                let _ended: mpsc::Sender<()> = ended;
-                guarded(engine)
-            });
-            while waiting.recv_timeout(MOMENT) == Err(RecvTimeoutError::Timeout) {
-                if signal.is_none() {
-                    signal = Python::attach(|py| py.check_signals().err());
-                    stop.fetch_or(signal.is_some(), Ordering::Relaxed);
-                }
-            }
-            worker
-                .join()
-                .unwrap_or_else(|panic| Err(panic_error(panic.as_ref())))
-        })
-    };
-    let result = py.detach(|| guarded(watched));
-    match signal {
+    let stop = interrupt::stop().unwrap_or_default();
+    let look = |py: Python<'_>| interrupt::is_pressed(py).then_some(());
+    let (result, pressed) = interrupt::apart(py, &stop, look, || guarded(engine));
+    if pressed.is_some() {
+        interrupt::handle(py)?;
+    }
+    result.map_err(to_py)
+}
+
+/// [`call_detached`] for work that takes long: a signal that arrives meanwhile sets `stop`, and its
+/// exception is raised once the work has ended.
+pub fn call_interruptible<T: Send>(
+    py: Python<'_>,
+    stop: &interrupt::Flag,
+    engine: impl FnOnce() -> Result<T> + Send,
+) -> PyResult<T> {
+    let look = |py: Python<'_>| py.check_signals().err();
+    let (result, raised) = interrupt::apart(py, stop, look, || guarded(engine));
+    match raised {
         Some(raised) => Err(raised),
         None => result.map_err(to_py),
     }

@@ -1,40 +1,137 @@
-//! Ctrl-C while the engine works.
+//! What ends a call early: Ctrl-C, or a `Stop`.
 //!
 //! The engine asks now and then whether to go on. Python's handlers must not run there: one may
 //! use, or close, the very index that the call has in its hands. So Ctrl-C is taken notice of, the
 //! call ends, and only then Python is told of it again.
+//!
+//! Python hears of signals on its main thread alone, and only with its lock. So no other thread
+//! looks, and the main thread only looks where it holds nothing that others wait for: reading it
+//! looks on the way; writing is done by a helper thread, which never asks for Python's lock.
 #![allow(unsafe_code)]
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
+use std::panic::resume_unwind;
+use std::process;
 use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::thread;
 use std::time::{Duration, Instant};
 
+use hedgerow_engine::{Error, ErrorCode, Result, index, interrupt};
 use pyo3::ffi;
 use pyo3::prelude::*;
 
 /// How long the engine works between two looks at Python, which may have to wait for its lock.
 const PAUSE: Duration = Duration::from_millis(50);
 
-/// Do `work`, which lets go of the interpreter, until Ctrl-C is pressed; whether it was.
-pub fn watched<T>(work: impl FnOnce() -> T) -> (T, bool) {
-    let pressed = Rc::new(Cell::new(false));
-    let looked = Cell::new(Instant::now());
-    let seen = Rc::clone(&pressed);
-    let is_pressed = move || {
-        if !seen.get() && looked.get().elapsed() >= PAUSE {
-            seen.set(take_notice());
-            looked.set(Instant::now());
-        }
-        seen.get()
-    };
-    let result = hedgerow_engine::interrupt::watched(is_pressed, work);
-    (result, pressed.get())
+/// Set from any thread to end a call.
+pub type Flag = Arc<AtomicBool>;
+
+thread_local! {
+    /// Whether this thread is Python's main thread, in the process of this number: after a fork
+    /// the thread that forked is.
+    static IS_MAIN: Cell<Option<(u32, bool)>> = const { Cell::new(None) };
+    /// What ends the calls of this thread.
+    static STOP: RefCell<Option<Flag>> = const { RefCell::new(None) };
 }
 
-/// Whether Ctrl-C was pressed since the last look. Only Python's main thread hears of it.
-fn take_notice() -> bool {
-    // SAFETY: called with the interpreter attached.
-    Python::attach(|_| unsafe { ffi::PyOS_InterruptOccurred() != 0 })
+/// Let `stop` end the calls that `work` makes on this thread.
+pub fn stoppable<T>(stop: &Flag, work: impl FnOnce() -> T) -> T {
+    struct Before(Option<Flag>);
+    impl Drop for Before {
+        fn drop(&mut self) {
+            STOP.set(self.0.take());
+        }
+    }
+    let _before = Before(STOP.replace(Some(Arc::clone(stop))));
+    work()
+}
+
+/// Do `work`, which lets go of the interpreter, until it is stopped or Ctrl-C is pressed; whether
+/// that was.
+pub fn watched<T: Send>(py: Python<'_>, work: impl FnOnce() -> T + Send) -> (T, bool) {
+    let stop = stop();
+    let looks = is_main_thread(py);
+    py.detach(|| {
+        let pressed = Rc::new(Cell::new(false));
+        let looked = Cell::new(Instant::now());
+        let seen = Rc::clone(&pressed);
+        let is_unwanted = move || {
+            if looks && !seen.get() && looked.get().elapsed() >= PAUSE {
+                seen.set(Python::attach(is_pressed));
+                looked.set(Instant::now());
+            }
+            seen.get()
+                || stop
+                    .as_ref()
+                    .is_some_and(|stop| stop.load(Ordering::Relaxed))
+        };
+        let result = interrupt::watched(is_unwanted, work);
+        (result, pressed.get())
+    })
+}
+
+/// Do `work`, which lets go of the interpreter, until `stop` is set or `look` sees a signal, which is
+/// handed back. The thread that works never asks for Python's lock.
+///
+/// On Python's main thread a helper thread works, and this one looks.
+pub fn apart<T: Send, S: Send>(
+    py: Python<'_>,
+    stop: &Flag,
+    look: impl Fn(Python<'_>) -> Option<S> + Send,
+    work: impl FnOnce() -> Result<T> + Send,
+) -> (Result<T>, Option<S>) {
+    let watched = || {
+        let stop = Arc::clone(stop);
+        interrupt::watched(move || stop.load(Ordering::Relaxed), work)
+    };
+    // While this thread forks, no other may use the engine.
+    if !is_main_thread(py) || index::is_forking() {
+        return py.detach(|| (watched(), None));
+    }
+    py.detach(move || helped(watched, stop, || Python::attach(&look)))
+}
+
+/// Have a helper thread do `work`, while this one looks for a signal, which sets `stop`.
+fn helped<T: Send, S>(
+    work: impl FnOnce() -> Result<T> + Send,
+    stop: &AtomicBool,
+    look: impl Fn() -> Option<S>,
+) -> (Result<T>, Option<S>) {
+    thread::scope(|scope| {
+        let (ended, waiting) = mpsc::channel::<()>();
+        let help = move || {
+            // Dropped when the work ends, however it does.
+            let _ended = ended;
+            work()
+        };
+        let Ok(helper) = thread::Builder::new().spawn_scoped(scope, help) else {
+            let message = "no thread could be started to do the work; raise the limit on threads";
+            return (Err(Error::new(ErrorCode::EngineFault, message)), None);
+        };
+        let mut seen = None;
+        while waiting.recv_timeout(PAUSE) == Err(RecvTimeoutError::Timeout) {
+            if seen.is_none() {
+                seen = look();
+                stop.fetch_or(seen.is_some(), Ordering::Relaxed);
+            }
+        }
+        let result = helper.join();
+        (result.unwrap_or_else(|panic| resume_unwind(panic)), seen)
+    })
+}
+
+/// What ends the calls of this thread.
+pub fn stop() -> Option<Flag> {
+    STOP.with_borrow(Clone::clone)
+}
+
+/// Whether Ctrl-C was pressed since the last look.
+pub fn is_pressed(_: Python<'_>) -> bool {
+    // SAFETY: the argument says that the interpreter is attached.
+    unsafe { ffi::PyOS_InterruptOccurred() != 0 }
 }
 
 /// Have Python handle Ctrl-C, which was only taken notice of: KeyboardInterrupt, as a rule.
@@ -42,4 +139,24 @@ pub fn handle(py: Python<'_>) -> PyResult<()> {
     // SAFETY: `py` says that the interpreter is attached.
     unsafe { ffi::PyErr_SetInterrupt() };
     py.check_signals()
+}
+
+/// Whether this is the thread that Python tells of signals.
+fn is_main_thread(py: Python<'_>) -> bool {
+    let process = process::id();
+    match IS_MAIN.get() {
+        Some((known, is_main)) if known == process => is_main,
+        _ => {
+            // Without an answer nobody looks, and Ctrl-C waits until the call is through.
+            let is_main = asked(py).unwrap_or(false);
+            IS_MAIN.set(Some((process, is_main)));
+            is_main
+        }
+    }
+}
+
+fn asked(py: Python<'_>) -> PyResult<bool> {
+    let threading = py.import("threading")?;
+    let main = threading.call_method0("main_thread")?.getattr("ident")?;
+    main.eq(threading.call_method0("get_ident")?)
 }

@@ -17,6 +17,17 @@ pub fn call_detached<T: Send>(
     result
 }
 
+/// [`errors::call_writing`] for work on an index, after which what waits is logged.
+pub fn call_writing<T: Send>(
+    py: Python<'_>,
+    index: &Index,
+    engine: impl FnOnce() -> Result<T> + Send,
+) -> PyResult<T> {
+    let result = errors::call_writing(py, engine);
+    log(py, index);
+    result
+}
+
 /// Log what an index has to report; where that fails, the call that found it goes on.
 pub fn log(py: Python<'_>, index: &Index) {
     let notices = index.take_notices();

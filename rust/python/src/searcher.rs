@@ -15,6 +15,7 @@ use hedgerow_engine::retrieval::{
 };
 use hedgerow_engine::{ErrorCode, Result};
 use pyo3::prelude::*;
+use pyo3::types::PyTuple;
 
 use crate::aliases::Aliases;
 use crate::chunk::PyChunk;
@@ -25,9 +26,9 @@ use crate::index::PyIndex;
 use crate::source::Source;
 use crate::text::Text;
 use crate::value::Argument;
-use crate::{compile, notices, vector};
+use crate::{compile, interrupt, notices, vector};
 
-/// Ends a running batch, from any thread.
+/// Ends running calls, from any thread.
 #[pyclass(name = "Stop", module = "hedgerow._engine", frozen)]
 pub struct PyStop(Arc<AtomicBool>);
 
@@ -38,9 +39,19 @@ impl PyStop {
         Self(Arc::default())
     }
 
-    /// Let no further search of the batch begin.
+    /// Have the calls end soon; they change nothing.
     fn set(&self) {
         self.0.store(true, Ordering::Relaxed);
+    }
+
+    /// Call a function with these arguments, whose calls into the engine are ended by `set`.
+    #[pyo3(signature = (function, *arguments))]
+    fn run<'py>(
+        &self,
+        function: &Bound<'py, PyAny>,
+        arguments: &Bound<'py, PyTuple>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        interrupt::stoppable(&self.0, || function.call1(arguments))
     }
 }
 
@@ -204,11 +215,12 @@ fn run(
     setup: &Setup<'_>,
     requests: &[Request<'_>],
     threads: NonZeroUsize,
-    stop: &Arc<AtomicBool>,
+    stop: &interrupt::Flag,
 ) -> PyResult<Vec<Option<Result<Found>>>> {
     if let [request] = requests {
         let search = || Ok(vec![Some(search(setup, request))]);
-        return notices::call_detached(py, setup.index, search);
+        let work = || notices::call_detached(py, setup.index, search);
+        return interrupt::stoppable(stop, work);
     }
     let many = || Ok(search_many(setup, requests, threads, stop));
     let found = errors::call_interruptible(py, stop, many);

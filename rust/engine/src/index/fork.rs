@@ -29,8 +29,7 @@ thread_local! {
 /// Wait until no fork is under way, and hold off the next one while the guard lives.
 pub(super) fn enter() -> Option<RwLockReadGuard<'static, ()>> {
     // The thread that forks may come here too, and must not wait for itself.
-    let forking = HELD.with_borrow(Option::is_some);
-    (!forking).then(|| GATE.read().unwrap_or_else(PoisonError::into_inner))
+    (!is_forking()).then(|| GATE.read().unwrap_or_else(PoisonError::into_inner))
 }
 
 /// Have the handle's connections closed before forks.
@@ -59,6 +58,12 @@ pub fn before_fork() {
         }
     }
     HELD.set(Some(gate));
+}
+
+/// Whether this thread is between [`before_fork`] and [`after_fork`]: then no other thread gets to
+/// use the engine, and this one must not wait for any.
+pub fn is_forking() -> bool {
+    HELD.with_borrow(Option::is_some)
 }
 
 /// To be called in the thread that forked, just after, in parent and child.

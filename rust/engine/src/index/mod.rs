@@ -44,7 +44,7 @@ use crate::text::tokenizer::TokenizerKind;
 pub use chunk::Chunk;
 pub(crate) use connections::Failure;
 pub use filters::Filters;
-pub use fork::{after_fork, before_fork};
+pub use fork::{after_fork, before_fork, is_forking};
 pub use hit::Hit;
 pub use phrase::phrase_words;
 pub use phrase_counts::PhraseCounts;
