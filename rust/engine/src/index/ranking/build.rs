@@ -1,4 +1,4 @@
-//! Making segments: all chunks from FTS5's index, some from their texts, several into one.
+//! Making segments: of some chunks from their texts, and of several segments.
 
 use std::collections::BTreeMap;
 
@@ -7,70 +7,8 @@ use rusqlite::{Connection, OptionalExtension, Row};
 use super::failure::{Failure, Unfit};
 use super::postings::{LONGEST_TOKEN, PositionWriter};
 use super::segment::{Builder, Segment};
-use super::stored::{self, Entry, Run};
 use crate::interrupt::Pace;
 use crate::text::tokenizer::TokenizerKind;
-
-/// All chunks, from what FTS5 stored of them. What it says of chunks and what it says of terms
-/// must agree, else the file is damaged.
-pub(super) fn from_stored(connection: &Connection) -> Result<Segment, Failure> {
-    let totals = stored::totals(connection)?;
-    let (rows, lengths) = stored::lengths(connection)?;
-    let tokens: u64 = lengths.iter().copied().map(u64::from).sum();
-    if (rows.len() as u64, tokens) != (totals.rows, totals.tokens) {
-        return Err(Unfit::Damaged.into());
-    }
-    let mut runs = stored::runs(connection)?;
-    let mut builder = Builder::new(rows, lengths);
-    builder.reserve(tokens);
-    let mut live: Vec<usize> = Vec::new();
-    for (place, run) in runs.iter_mut().enumerate() {
-        if run.advance()? {
-            live.push(place);
-        }
-    }
-    let mut entries = Vec::new();
-    let mut pace = Pace::default();
-    while let Some(term) = live.iter().map(|place| runs[*place].term()).min() {
-        let term = term.to_vec();
-        let holders = live
-            .iter()
-            .copied()
-            .filter(|place| runs[*place].term() == term);
-        let holders: Vec<usize> = holders.collect();
-        entries.clear();
-        // The oldest first: where chunks were only added, rows are in order then.
-        for place in holders.iter().rev() {
-            runs[*place].entries(*place, &mut entries)?;
-        }
-        if !entries.is_sorted_by(|one, next| one.row < next.row) {
-            // Not the unstable sort, which knows nothing of what is in order already.
-            entries.sort();
-            entries.dedup_by_key(|entry| entry.row);
-        }
-        builder.begin(&term)?;
-        push_all(&mut builder, &runs, &entries)?;
-        for place in holders {
-            if !runs[place].advance()? {
-                live.retain(|live| *live != place);
-            }
-        }
-        pace.read(entries.len())?;
-    }
-    Ok(builder.finish()?)
-}
-
-fn push_all(builder: &mut Builder, runs: &[Run], entries: &[Entry]) -> Result<(), Unfit> {
-    let mut near = 0;
-    for entry in entries {
-        // An empty entry says that the row does not hold the term any more.
-        if entry.end > entry.start {
-            near = builder.chunk(entry.row, near)?;
-            builder.push(near, runs[entry.run].positions(entry))?;
-        }
-    }
-    Ok(())
-}
 
 /// Those of these rows that there still are, ascending, from their texts.
 pub(super) fn from_texts(
@@ -154,7 +92,7 @@ impl Words {
     }
 
     fn segment(self) -> Result<Segment, Unfit> {
-        let mut builder = Builder::new(self.rows, self.lengths);
+        let mut builder = Builder::new(self.rows.len());
         for (token, postings) in self.postings {
             builder.begin(&token)?;
             for Occurrences {
@@ -164,7 +102,7 @@ impl Words {
                 builder.push(chunk, &positions)?;
             }
         }
-        builder.finish()
+        builder.finish(self.rows, self.lengths)
     }
 }
 
@@ -188,11 +126,12 @@ pub(super) fn merge(
     for ((_, part, chunk), name) in chunks.iter().zip(0..) {
         renamed[*part][*chunk as usize] = Some(name);
     }
-    let rows = chunks.iter().map(|(row, ..)| *row).collect();
+    let rows: Vec<i64> = chunks.iter().map(|(row, ..)| *row).collect();
     let lengths = chunks
         .iter()
         .map(|(_, part, chunk)| parts[*part].lengths()[*chunk as usize]);
-    let mut builder = Builder::new(rows, lengths.collect());
+    let lengths = lengths.collect();
+    let mut builder = Builder::new(rows.len());
     let mut next = vec![0; parts.len()];
     let mut postings: Vec<(u32, usize, usize)> = Vec::new();
     let mut pace = Pace::default();
@@ -216,7 +155,7 @@ pub(super) fn merge(
         }
         pace.read(postings.len())?;
     }
-    Ok(builder.finish()?)
+    Ok(builder.finish(rows, lengths)?)
 }
 
 /// The lowest of the terms that come next.

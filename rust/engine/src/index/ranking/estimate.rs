@@ -3,6 +3,7 @@
 use rusqlite::Connection;
 
 use super::failure::Failure;
+use super::load::MOST_THREADS;
 use super::stored;
 
 /// The most that ranking takes by itself.
@@ -10,9 +11,9 @@ const AUTO_BYTES: u64 = 1 << 30;
 /// About what a token and a chunk take.
 const TOKEN_BYTES: u64 = 7;
 const CHUNK_BYTES: u64 = 64;
-/// What is reserved for a token while a segment is built, and counted of a chunk beside.
+/// What is reserved for a token while a segment is built, and counted of a chunk by each thread.
 const BUILT_TOKEN_BYTES: u64 = 9;
-const COUNTED_BYTES: u64 = 4;
+const BUILT_CHUNK_BYTES: u64 = CHUNK_BYTES + 4 * (MOST_THREADS as u64 + 1);
 
 /// How many bytes a snapshot takes, and how many while it is built.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,8 +25,7 @@ pub(super) struct Estimate {
 impl Estimate {
     pub fn read(connection: &Connection) -> Result<Self, Failure> {
         let totals = stored::totals(connection)?;
-        let runs = stored::run_bytes(connection)?;
-        Ok(Self::of(totals.rows, totals.tokens, runs))
+        Ok(Self::of(totals.rows, totals.tokens))
     }
 
     /// Whether ranking may take that by itself.
@@ -33,16 +33,15 @@ impl Estimate {
         self.building <= AUTO_BYTES
     }
 
-    /// Of so many chunks and tokens, stored in runs of so many bytes.
-    fn of(rows: u64, tokens: u64, runs: u64) -> Self {
+    /// Of so many chunks and tokens. What FTS5 stores of them is read and let go of bit by bit.
+    fn of(rows: u64, tokens: u64) -> Self {
         let of = |token_bytes: u64, chunk_bytes: u64| {
             let chunks = rows.saturating_mul(chunk_bytes);
             tokens.saturating_mul(token_bytes).saturating_add(chunks)
         };
-        let built = of(BUILT_TOKEN_BYTES, CHUNK_BYTES + COUNTED_BYTES);
         Self {
             kept: of(TOKEN_BYTES, CHUNK_BYTES),
-            building: built.saturating_add(runs),
+            building: of(BUILT_TOKEN_BYTES, BUILT_CHUNK_BYTES),
         }
     }
 }
@@ -76,15 +75,15 @@ mod tests {
     }
 
     #[test]
-    fn building_counts_what_is_read_and_what_is_made_of_it() {
-        let estimate = Estimate::of(100_000, 10_000_000, 40_000_000);
+    fn building_counts_what_is_reserved() {
+        let estimate = Estimate::of(100_000, 10_000_000);
         assert_eq!(estimate.kept, 76_400_000);
-        assert_eq!(estimate.building, 136_800_000);
+        assert_eq!(estimate.building, 100_000_000);
         assert!(estimate.is_small_enough());
         // What is kept would be small enough.
-        let large = Estimate::of(1_000_000, 100_000_000, 400_000_000);
+        let large = Estimate::of(1_000_000, 120_000_000);
         assert!(large.kept < AUTO_BYTES && !large.is_small_enough());
-        let most = Estimate::of(u64::MAX, 1, 1);
+        let most = Estimate::of(u64::MAX, 1);
         assert_eq!((most.kept, most.building), (u64::MAX, u64::MAX));
     }
 }

@@ -1,7 +1,7 @@
 //! Ranking by BM25 in memory (spec/index.md, "Ranking in memory").
 //!
 //! FTS5 is the store and the truth. A [`Snapshot`] holds its postings of one generation of the
-//! index: first read from FTS5's own tables ([`stored`]), then kept up to date by reading the
+//! index: first read from FTS5's own tables ([`load`]), then kept up to date by reading the
 //! texts of the few chunks that changed ([`build`]). An expression becomes a [`Plan`], its phrases
 //! are looked up in each part of the snapshot ([`phrase`]), and what they add to a score is added
 //! up by FTS5's formula ([`counts`]) in FTS5's order ([`score`]): ids, order and scores are the
@@ -9,6 +9,7 @@
 //! with the same formula ([`function`]).
 
 mod allowed;
+mod batch;
 mod best;
 mod build;
 mod counts;
@@ -20,6 +21,7 @@ mod failure;
 mod function;
 #[cfg(test)]
 mod histories;
+mod load;
 mod merging;
 mod part;
 mod phrase;
@@ -27,6 +29,7 @@ mod plan;
 mod postings;
 mod ranker;
 mod reason;
+mod run;
 mod score;
 mod segment;
 #[cfg(test)]

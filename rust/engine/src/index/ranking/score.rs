@@ -130,6 +130,9 @@ impl<'p> Lists<'p> {
         norms: &LengthNorms<'_>,
         best: &mut Best,
     ) -> rusqlite::Result<()> {
+        if self.phrases.iter().all(|phrase| phrase.chunks.is_empty()) {
+            return Ok(());
+        }
         let narrowed = self.narrowed(plan);
         let addends = plan.addends.iter().zip(&narrowed);
         let addends: Vec<(&PhrasePostings<'_>, f64)> = addends

@@ -12,7 +12,7 @@ const LARGE: u8 = u8::MAX;
 ///
 /// A chunk is called by its place in `rows` and a term by its place in the order of terms. The
 /// postings of term `t` are those from `firsts[t]` to before `firsts[t + 1]`, by chunk.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Segment {
     /// The row of each chunk, ascending.
     rows: Vec<i64>,
@@ -34,7 +34,7 @@ pub(super) struct Segment {
 }
 
 /// Numbers of which nearly all fit into a byte.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Bytes {
     small: Vec<u8>,
     /// Place and number of the others.
@@ -50,6 +50,14 @@ impl Bytes {
                 self.large.push((place, number));
             }
         }
+    }
+
+    /// Append others, the first of which is at this place then.
+    fn append(&mut self, others: &Self, first: u32) {
+        self.small.extend_from_slice(&others.small);
+        let large = others.large.iter();
+        self.large
+            .extend(large.map(|(place, number)| (place + first, *number)));
     }
 
     pub fn get(&self, place: usize) -> u32 {
@@ -171,6 +179,7 @@ impl Segment {
 }
 
 /// Makes a segment: terms come in order, and the postings of each by chunk.
+#[derive(Debug)]
 pub(super) struct Builder {
     segment: Segment,
     /// How many tokens of each chunk came so far.
@@ -178,15 +187,11 @@ pub(super) struct Builder {
 }
 
 impl Builder {
-    /// A builder for chunks of these rows, ascending, and these numbers of tokens.
-    pub fn new(rows: Vec<i64>, lengths: Vec<u32>) -> Self {
+    /// A builder for so many chunks.
+    pub fn new(chunks: usize) -> Self {
         Self {
-            counted: vec![0; lengths.len()],
-            segment: Segment {
-                rows,
-                lengths,
-                ..Segment::default()
-            },
+            counted: vec![0; chunks],
+            segment: Segment::default(),
         }
     }
 
@@ -199,27 +204,6 @@ impl Builder {
         segment.weights.small.reserve(tokens);
         segment.sizes.small.reserve(tokens);
         segment.positions.reserve(tokens.saturating_mul(3));
-    }
-
-    /// The chunk of a row, to be looked for from `near` on.
-    pub fn chunk(&self, row: i64, near: u32) -> Result<u32, Unfit> {
-        let rows = &self.segment.rows;
-        let near = near as usize;
-        // Rows mostly follow each other without a gap.
-        let guess = rows.first().and_then(|first| row.checked_sub(*first));
-        if let Some(guess) = guess.and_then(|guess| usize::try_from(guess).ok())
-            && rows.get(guess) == Some(&row)
-        {
-            return u32::try_from(guess).map_err(|_| Unfit::TooLarge);
-        }
-        let mut step = 1;
-        while rows.get(near + step).is_some_and(|found| *found < row) {
-            step *= 2;
-        }
-        let end = rows.len().min(near + step + 1);
-        let found = rows.get(near..end).ok_or(Unfit::Damaged)?;
-        let place = found.binary_search(&row).map_err(|_| Unfit::Damaged)?;
-        u32::try_from(near + place).map_err(|_| Unfit::TooLarge)
     }
 
     /// Begin a term; one that is given no postings is forgotten.
@@ -260,15 +244,78 @@ impl Builder {
         Ok(())
     }
 
-    /// The segment, when every chunk was given as many tokens as it has.
-    pub fn finish(mut self) -> Result<Segment, Unfit> {
-        // Forgets the last term if it is empty, and notes where the postings end.
+    /// Add a segment without chunks that has the next terms.
+    pub fn append(&mut self, next: &Segment) -> Result<(), Unfit> {
+        let to = &mut self.segment;
+        let ends_at = |length: usize, more: usize| {
+            let end = length
+                .checked_add(more)
+                .and_then(|end| u32::try_from(end).ok());
+            end.map(|_| length).ok_or(Unfit::TooLarge)
+        };
+        let text = ends_at(to.texts.len(), next.texts.len())?;
+        let posting = ends_at(to.chunks.len(), next.chunks.len())?;
+        let position = ends_at(to.positions.len(), next.positions.len())?;
+        #[allow(clippy::cast_possible_truncation, reason = "even the ends fit")]
+        let (text, first) = (text as u32, posting as u32);
+        to.ends.extend(next.ends.iter().map(|end| end + text));
+        to.firsts.extend(
+            next.firsts[..next.terms()]
+                .iter()
+                .map(|posting| posting + first),
+        );
+        let (mut start, mut from) = (position, 0);
+        let boundaries =
+            (posting.next_multiple_of(BLOCK) - posting..next.chunks.len()).step_by(BLOCK);
+        for boundary in boundaries {
+            start += next.sizes.sum(from, boundary) as usize;
+            from = boundary;
+            to.blocks
+                .push(u32::try_from(start).map_err(|_| Unfit::TooLarge)?);
+        }
+        to.texts.extend_from_slice(&next.texts);
+        to.chunks.extend_from_slice(&next.chunks);
+        to.weights.append(&next.weights, first);
+        to.sizes.append(&next.sizes, first);
+        to.positions.extend_from_slice(&next.positions);
+        Ok(())
+    }
+
+    /// The terms so far, without chunks, and none are left; what was counted stays.
+    pub fn take(&mut self) -> Result<Segment, Unfit> {
+        self.end()?;
+        Ok(std::mem::take(&mut self.segment))
+    }
+
+    /// How many tokens of each chunk came.
+    pub fn counted(&self) -> &[u32] {
+        &self.counted
+    }
+
+    /// Count tokens of terms that were appended.
+    pub fn count(&mut self, counted: &[u32]) {
+        for (all, more) in self.counted.iter_mut().zip(counted) {
+            *all = all.saturating_add(*more);
+        }
+    }
+
+    /// Forget the last term if it is empty, and note where the postings end.
+    fn end(&mut self) -> Result<(), Unfit> {
         self.begin(&[])?;
-        let mut segment = self.segment;
-        segment.ends.pop();
-        if self.counted != segment.lengths {
+        self.segment.ends.pop();
+        Ok(())
+    }
+
+    /// The segment of chunks of these rows, ascending, when each was given as many tokens as it
+    /// has.
+    pub fn finish(mut self, rows: Vec<i64>, lengths: Vec<u32>) -> Result<Segment, Unfit> {
+        self.end()?;
+        if self.counted != lengths {
             return Err(Unfit::Damaged);
         }
+        let mut segment = self.segment;
+        segment.rows = rows;
+        segment.lengths = lengths;
         segment.rows.shrink_to_fit();
         segment.lengths.shrink_to_fit();
         segment.texts.shrink_to_fit();
@@ -281,4 +328,24 @@ impl Builder {
         segment.positions.shrink_to_fit();
         Ok(segment)
     }
+}
+
+/// The chunk of a row, one of these, to be looked for from `near` on.
+pub(super) fn chunk_of(rows: &[i64], row: i64, near: u32) -> Result<u32, Unfit> {
+    let near = near as usize;
+    // Rows mostly follow each other without a gap.
+    let guess = rows.first().and_then(|first| row.checked_sub(*first));
+    if let Some(guess) = guess.and_then(|guess| usize::try_from(guess).ok())
+        && rows.get(guess) == Some(&row)
+    {
+        return u32::try_from(guess).map_err(|_| Unfit::TooLarge);
+    }
+    let mut step = 1;
+    while rows.get(near + step).is_some_and(|found| *found < row) {
+        step *= 2;
+    }
+    let end = rows.len().min(near + step + 1);
+    let found = rows.get(near..end).ok_or(Unfit::Damaged)?;
+    let place = found.binary_search(&row).map_err(|_| Unfit::Damaged)?;
+    u32::try_from(near + place).map_err(|_| Unfit::TooLarge)
 }

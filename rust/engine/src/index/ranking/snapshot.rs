@@ -7,6 +7,7 @@ use rusqlite::Connection;
 use super::build;
 use super::counts::Counts;
 use super::failure::{Failure, is_interrupt};
+use super::load;
 use super::part::Part;
 use super::segment::Segment;
 use super::tiers;
@@ -70,7 +71,7 @@ impl Version for Snapshot {
     fn load(source: &Source, connection: &Connection) -> rusqlite::Result<Self> {
         let generation = changes::generation(connection)?;
         source.note_load();
-        match build::from_stored(connection) {
+        match load::from_stored(connection) {
             Ok(segment) => Ok(Self::new(generation, segment)),
             Err(Failure::Sqlite(error)) if is_interrupt(&error) => Err(error),
             // Remembered, so that nobody tries it again.

@@ -1,0 +1,204 @@
+//! Terms of FTS5's index with what all runs say of them, apart from the file.
+
+use std::ops::Range;
+
+use rusqlite::Connection;
+
+use super::failure::{Failure, Unfit};
+use super::postings::take_number;
+use super::run::Run;
+use super::segment::{Builder, chunk_of};
+use super::stored;
+
+/// Some terms that follow each other.
+#[derive(Debug, Default)]
+pub(super) struct Batch {
+    /// The bytes of terms and lists.
+    bytes: Vec<u8>,
+    /// Where in the bytes rows are written out that are not the first of their list; others are
+    /// differences.
+    rows: Vec<usize>,
+    /// What one run says of a term each: where its bytes are, and its rows.
+    lists: Vec<(Range<usize>, Range<usize>)>,
+    /// Where the bytes of a term are, and its lists, the newest first.
+    terms: Vec<(Range<usize>, Range<usize>)>,
+}
+
+/// Reads all terms in order.
+pub(super) struct Batches<'c> {
+    connection: &'c Connection,
+    /// The newest first; those with terms to come.
+    runs: Vec<Run>,
+    bytes: usize,
+}
+
+impl<'c> Batches<'c> {
+    /// Batches of about so many bytes.
+    pub fn new(connection: &'c Connection, bytes: usize) -> Result<Self, Failure> {
+        let mut runs = Vec::new();
+        for mut run in stored::runs(connection)? {
+            if run.advance(connection)? {
+                runs.push(run);
+            }
+        }
+        Ok(Self {
+            connection,
+            runs,
+            bytes,
+        })
+    }
+
+    /// The next terms; None when there are no more.
+    pub fn next(&mut self) -> Result<Option<Batch>, Failure> {
+        let mut batch = Batch::default();
+        while batch.bytes.len() < self.bytes && !self.runs.is_empty() {
+            self.add_term(&mut batch)?;
+        }
+        Ok((!batch.terms.is_empty()).then_some(batch))
+    }
+
+    fn add_term(&mut self, batch: &mut Batch) -> Result<(), Failure> {
+        let Some(term) = self.runs.iter().map(Run::term).min() else {
+            return Ok(());
+        };
+        let start = batch.bytes.len();
+        batch.bytes.extend_from_slice(term);
+        let (text, first) = (start..batch.bytes.len(), batch.lists.len());
+        let mut ended = false;
+        for run in &mut self.runs {
+            if run.term() == &batch.bytes[text.clone()] {
+                batch
+                    .lists
+                    .push(run.copy_list(&mut batch.bytes, &mut batch.rows));
+                ended |= !run.advance(self.connection)?;
+            }
+        }
+        if ended {
+            self.runs.retain(|run| !run.is_at_end());
+        }
+        batch.terms.push((text, first..batch.lists.len()));
+        Ok(())
+    }
+}
+
+impl Batch {
+    /// Add all terms to a builder; `rows` are those of its chunks.
+    pub fn decode(&self, rows: &[i64], builder: &mut Builder) -> Result<(), Unfit> {
+        let mut cursors = Vec::new();
+        for (text, lists) in &self.terms {
+            builder.begin(&self.bytes[text.clone()])?;
+            cursors.clear();
+            for (bytes, rows) in &self.lists[lists.clone()] {
+                let mut cursor = Cursor {
+                    bytes: &self.bytes[..bytes.end],
+                    at: bytes.start,
+                    rows: &self.rows[rows.clone()],
+                    entry: None,
+                };
+                if cursor.advance()? {
+                    cursors.push(cursor);
+                }
+            }
+            merge(&mut cursors, rows, builder)?;
+        }
+        Ok(())
+    }
+}
+
+/// What a run says of a term and a row.
+#[derive(Debug, Clone, Copy)]
+struct Entry<'b> {
+    row: i64,
+    positions: &'b [u8],
+}
+
+/// A list of entries by row, read one by one.
+struct Cursor<'b> {
+    bytes: &'b [u8],
+    at: usize,
+    rows: &'b [usize],
+    /// The one that is read; None before the first and after the last.
+    entry: Option<Entry<'b>>,
+}
+
+impl Cursor<'_> {
+    /// Go on to the next entry; false when there is none.
+    fn advance(&mut self) -> Result<bool, Unfit> {
+        let before = self.entry.take().map(|entry| entry.row);
+        if self.at == self.bytes.len() {
+            return Ok(false);
+        }
+        let is_written_out = self.rows.first() == Some(&self.at);
+        if is_written_out {
+            self.rows = &self.rows[1..];
+        }
+        let mut rest = &self.bytes[self.at..];
+        #[allow(
+            clippy::cast_possible_wrap,
+            reason = "negative rows are stored as large ones"
+        )]
+        let number = take_number(&mut rest).ok_or(Unfit::Damaged)? as i64;
+        let row = match before {
+            Some(before) if !is_written_out => before.wrapping_add(number),
+            _ => number,
+        };
+        // The lowest bit says something of tables that can be deleted from without their texts.
+        let size = take_number(&mut rest).ok_or(Unfit::Damaged)? / 2;
+        let size = usize::try_from(size).map_err(|_| Unfit::Damaged)?;
+        let positions = rest.get(..size).ok_or(Unfit::Damaged)?;
+        if before.is_some_and(|before| before >= row) {
+            return Err(Unfit::Damaged);
+        }
+        self.at = self.bytes.len() - (rest.len() - size);
+        self.entry = Some(Entry { row, positions });
+        Ok(true)
+    }
+
+    fn row(&self) -> i64 {
+        self.entry.map_or(i64::MAX, |entry| entry.row)
+    }
+}
+
+/// Add the entries of a term to a builder by row; of several for a row the first list's counts.
+fn merge(cursors: &mut Vec<Cursor<'_>>, rows: &[i64], builder: &mut Builder) -> Result<(), Unfit> {
+    let mut near = 0;
+    let mut put = |entry: Entry<'_>| -> Result<(), Unfit> {
+        // An empty entry says that the row does not hold the term any more.
+        if entry.positions.is_empty() {
+            return Ok(());
+        }
+        near = chunk_of(rows, entry.row, near)?;
+        builder.push(near, entry.positions)
+    };
+    while let Some(row) = cursors.iter().map(Cursor::row).min() {
+        // All others come later, as a rule for long: where chunks were only added, to the end.
+        let is_next = |cursor: &Cursor<'_>| cursor.row() == row;
+        let Some(first) = cursors.iter().position(is_next) else {
+            return Ok(());
+        };
+        let others = cursors
+            .iter()
+            .enumerate()
+            .filter(|(number, _)| *number != first);
+        let bound = others.map(|(_, cursor)| cursor.row()).min();
+        let mut ended = false;
+        if bound == Some(row) {
+            cursors[first].entry.map_or(Ok(()), &mut put)?;
+            for cursor in cursors.iter_mut().filter(|cursor| cursor.row() == row) {
+                ended |= !cursor.advance()?;
+            }
+        } else {
+            let cursor = &mut cursors[first];
+            while let Some(entry) = cursor.entry
+                && bound.is_none_or(|bound| entry.row < bound)
+            {
+                put(entry)?;
+                ended |= !cursor.advance()?;
+            }
+        }
+        if ended {
+            cursors.retain(|cursor| cursor.entry.is_some());
+        }
+    }
+    Ok(())
+}

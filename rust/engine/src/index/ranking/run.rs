@@ -1,0 +1,185 @@
+//! One run of FTS5's index, a few pages at a time.
+
+use std::collections::VecDeque;
+use std::ops::Range;
+
+use rusqlite::Connection;
+
+use super::failure::{Failure, Unfit};
+use super::postings::take_number;
+
+/// In the number of a page, the bits of its place in the run.
+const PAGE_BITS: u32 = 37;
+/// What leads every term: the main index, not one of prefixes.
+const MAIN: u8 = b'0';
+/// A page begins with two numbers of two bytes.
+const HEADER: usize = 4;
+/// So many pages are read together.
+const READ_PAGES: i64 = 64;
+
+/// A run's place among the pages.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Pages {
+    pub run: i64,
+    pub first: i64,
+    pub last: i64,
+}
+
+/// A run, and how far it is read. What lies behind the term at hand is let go of.
+#[derive(Debug)]
+pub(super) struct Run {
+    /// Those that are still to be read.
+    pages: Pages,
+    /// What the pages hold, put together.
+    bytes: Vec<u8>,
+    /// Where each of the next terms begins, and whether it is the first of its page: then it is
+    /// written out, the others continue the one before.
+    terms: VecDeque<(usize, bool)>,
+    /// Where rows are written out that are not the first of their term; others are differences.
+    rows: VecDeque<usize>,
+    term: Vec<u8>,
+    /// Where the entries of the term are.
+    entries: Range<usize>,
+    is_at_end: bool,
+}
+
+impl Run {
+    pub fn new(pages: Pages) -> Self {
+        Self {
+            pages,
+            bytes: Vec::new(),
+            terms: VecDeque::new(),
+            rows: VecDeque::new(),
+            term: Vec::new(),
+            entries: 0..0,
+            is_at_end: false,
+        }
+    }
+
+    /// The term read last.
+    pub fn term(&self) -> &[u8] {
+        &self.term
+    }
+
+    /// Whether there are no more terms.
+    pub fn is_at_end(&self) -> bool {
+        self.is_at_end
+    }
+
+    /// Copy the entries of the term, and where among them rows are written out: where both are
+    /// among the copies then.
+    pub fn copy_list(
+        &mut self,
+        bytes: &mut Vec<u8>,
+        rows: &mut Vec<usize>,
+    ) -> (Range<usize>, Range<usize>) {
+        let (start, first) = (bytes.len(), rows.len());
+        bytes.extend_from_slice(&self.bytes[self.entries.clone()]);
+        while let Some(row) = self.rows.front().filter(|row| **row < self.entries.end) {
+            if let Some(within) = row.checked_sub(self.entries.start) {
+                rows.push(start + within);
+            }
+            self.rows.pop_front();
+        }
+        (start..bytes.len(), first..rows.len())
+    }
+
+    /// Read the next term; false when there are no more.
+    pub fn advance(&mut self, connection: &Connection) -> Result<bool, Failure> {
+        // A term ends where the next one begins.
+        while self.terms.len() < 2 && self.pages.first <= self.pages.last {
+            self.read_pages(connection)?;
+        }
+        let Some((start, first)) = self.terms.pop_front() else {
+            self.is_at_end = true;
+            return Ok(false);
+        };
+        let end = self.terms.front().map_or(self.bytes.len(), |(end, _)| *end);
+        let mut rest = self.bytes.get(start..end).ok_or(Unfit::Damaged)?;
+        let mut next = || {
+            let number = take_number(&mut rest).ok_or(Unfit::Damaged)?;
+            usize::try_from(number).map_err(|_| Unfit::Damaged)
+        };
+        let kept = if first { 0 } else { next()? };
+        let new = next()?;
+        let added = rest.get(..new).ok_or(Unfit::Damaged)?;
+        // The mark of the main index, which is not part of the term, is never kept apart.
+        let (kept, added) = match added.split_first() {
+            Some((&MAIN, added)) if kept == 0 => (0, added),
+            Some(_) if kept > 0 => (kept - 1, added),
+            _ => return Err(Unfit::Damaged.into()),
+        };
+        if kept > self.term.len() {
+            return Err(Unfit::Damaged.into());
+        }
+        self.term.truncate(kept);
+        self.term.extend_from_slice(added);
+        self.entries = end - (rest.len() - new)..end;
+        Ok(true)
+    }
+
+    fn read_pages(&mut self, connection: &Connection) -> Result<(), Failure> {
+        self.forget();
+        let mut statement = connection.prepare_cached(
+            "SELECT id, block FROM knowledge_fts_data WHERE id BETWEEN ? AND ? ORDER BY id",
+        )?;
+        let id = |page: i64| (self.pages.run << PAGE_BITS) + page;
+        let last = self.pages.last.min(self.pages.first + READ_PAGES - 1);
+        let mut found = statement.query([id(self.pages.first), id(last)])?;
+        let (mut expected, end) = (id(self.pages.first), id(last) + 1);
+        while let Some(found) = found.next()? {
+            if found.get::<_, i64>(0)? != expected {
+                return Err(Unfit::Damaged.into());
+            }
+            let page = found.get_ref(1)?.as_blob().map_err(|_| Unfit::Damaged)?;
+            self.add_page(page).ok_or(Unfit::Damaged)?;
+            expected += 1;
+        }
+        if expected != end {
+            return Err(Unfit::Damaged.into());
+        }
+        self.pages.first = last + 1;
+        Ok(())
+    }
+
+    /// Let go of what lies before the next term.
+    fn forget(&mut self) {
+        let done = self
+            .terms
+            .front()
+            .map_or(self.bytes.len(), |(start, _)| *start);
+        self.bytes.drain(..done);
+        for (start, _) in &mut self.terms {
+            *start -= done;
+        }
+        while self.rows.front().is_some_and(|row| *row < done) {
+            self.rows.pop_front();
+        }
+        for row in &mut self.rows {
+            *row -= done;
+        }
+    }
+
+    /// A page: where its first row is written out, where its footer begins, the rest of the
+    /// entries of the last term, terms with their entries, and as a footer where terms begin.
+    fn add_page(&mut self, page: &[u8]) -> Option<()> {
+        let two = |at: usize| Some(u16::from_be_bytes([*page.get(at)?, *page.get(at + 1)?]).into());
+        let (first_row, end): (usize, usize) = (two(0)?, two(2)?);
+        let content = page.get(HEADER..end)?;
+        let mut footer = page.get(end..)?;
+        let start = self.bytes.len();
+        // Offsets in a page count its header.
+        let offset = |at: usize| (at >= HEADER && at <= end).then(|| start + at - HEADER);
+        if first_row > 0 {
+            self.rows.push_back(offset(first_row)?);
+        }
+        let (mut at, mut first) = (0, true);
+        while !footer.is_empty() {
+            at += usize::try_from(take_number(&mut footer)?).ok()?;
+            self.terms.push_back((offset(at)?, first));
+            first = false;
+        }
+        self.bytes.extend_from_slice(content);
+        Some(())
+    }
+}
