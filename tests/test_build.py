@@ -24,7 +24,6 @@ def python(version: str) -> str:
 COMPLETE = {
     "make": "",
     "cc": "",
-    "c++": "",
     "python3": python("3.13"),
     "rustc": "echo 'rustc 1.95.0 (59807616e 2026-04-14)'",
     "cargo": "echo 'cargo 1.95.0'",
@@ -97,7 +96,6 @@ def test_a_complete_machine_hears_nothing(machine: Machine) -> None:
         ("rustc", "exit 1", "Rust 1.89 or later (rustc is not there)"),
         ("cargo", "exit 1", "cargo,"),
         ("cc", "exit 1", "a C compiler that links programs, as `cc`"),
-        ("c++", "exit 1", "a C++ compiler that links programs, as `c++`"),
     ],
 )
 def test_what_is_there_but_does_not_do(machine: Machine, tool: str, script: str, said: str) -> None:
@@ -125,7 +123,6 @@ def test_everything_missing_is_said_at_once(machine: Machine) -> None:
     assert [re.split(r"[ ,]", what)[0] for what in machine.missing()] == [
         "make",
         "a",
-        "a",
         "Python",
         "Rust",
     ]
@@ -138,14 +135,6 @@ def test_everything_missing_is_said_at_once(machine: Machine) -> None:
         (
             "cc",
             ["sudo apt install build-essential", "sudo dnf install gcc", "xcode-select --install"],
-        ),
-        (
-            "c++",
-            [
-                "sudo apt install build-essential",
-                "sudo dnf install gcc-c++",
-                "xcode-select --install",
-            ],
         ),
         (
             "python3",

@@ -7,8 +7,8 @@ use super::settings::{self, CHANGES_AFTER, GENERATION};
 
 /// A transaction that changes more rows than this is not listed: snapshots are made anew.
 const LISTED_ROWS: usize = 256;
-/// How many transactions the list goes back.
-const LISTED_GENERATIONS: i64 = 256;
+/// How many transactions the list goes back: more than are written while a large index is read.
+const LISTED_GENERATIONS: i64 = 1024;
 
 /// How many transactions changed a chunk or a vector. Equal numbers mean an equal state.
 pub(super) fn generation(connection: &Connection) -> rusqlite::Result<i64> {
@@ -42,7 +42,12 @@ pub(super) fn record(connection: &Connection, rows: &[i64]) -> rusqlite::Result<
 pub(super) fn since(connection: &Connection, known: i64) -> rusqlite::Result<Option<Vec<i64>>> {
     let generation = generation(connection)?;
     let after = settings::get(connection, CHANGES_AFTER)?.unwrap_or(0);
-    if known > generation || known < after.max(generation - LISTED_GENERATIONS) {
+    // An earlier hedgerow may have written the file, which kept a shorter list.
+    let first: Option<i64> = connection
+        .prepare_cached("SELECT min(generation) FROM changes")?
+        .query_row([], |row| row.get(0))?;
+    let listed_after = first.map_or(generation, |first| first - 1);
+    if known > generation || known < after.max(listed_after) {
         return Ok(None);
     }
     connection
@@ -78,14 +83,18 @@ mod tests {
                 record(connection, &many)?;
                 assert_eq!(since(connection, 2)?, None);
                 assert_eq!(since(connection, 3)?, Some(vec![]));
-                for _ in 0..300 {
+                for _ in 0..1500 {
                     record(connection, &[1, 2])?;
                 }
-                assert_eq!(since(connection, 303 - 257)?, None);
-                assert_eq!(since(connection, 303 - 256)?, Some(vec![1, 2]));
+                assert_eq!(since(connection, 1503 - 1025)?, None);
+                assert_eq!(since(connection, 1503 - 1024)?, Some(vec![1, 2]));
+                // As an earlier hedgerow left it.
+                connection.execute("DELETE FROM changes WHERE generation <= 1400", [])?;
+                assert_eq!(since(connection, 1399)?, None);
+                assert_eq!(since(connection, 1400)?, Some(vec![1, 2]));
                 let rows: i64 =
                     connection.query_row("SELECT count(*) FROM changes", [], |row| row.get(0))?;
-                assert_eq!(rows, 2 * LISTED_GENERATIONS);
+                assert_eq!(rows, 2 * 103);
                 Ok(())
             })
             .unwrap();

@@ -274,11 +274,11 @@ mod tests {
         assert_eq!(contents(&index), expected);
         assert_eq!(contents(&other), expected);
         // More than the list of changes holds.
-        let many: Vec<Chunk> = (0..600).map(|n| chunk("c", &n.to_string())).collect();
+        let many: Vec<Chunk> = (0..1100).map(|n| chunk("c", &n.to_string())).collect();
         for one in &many {
             other.upsert(&[one]).unwrap();
         }
-        assert_eq!(contents(&index), ["oak 599", expected[1], expected[2]]);
+        assert_eq!(contents(&index), ["oak 1099", expected[1], expected[2]]);
         index.close().unwrap();
         assert_eq!(index.text_bytes(), 0);
     }
