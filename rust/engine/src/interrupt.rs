@@ -4,6 +4,7 @@
 //! [`crate::ErrorCode::Interrupted`], and a write leaves nothing behind.
 
 use std::cell::RefCell;
+use std::cmp::Ordering;
 use std::rc::Rc;
 
 use rusqlite::ffi;
@@ -39,7 +40,7 @@ pub(crate) fn is_due() -> bool {
 }
 
 /// Fail when nobody waits for the call that this thread is in.
-pub(crate) fn check() -> Result<()> {
+pub fn check() -> Result<()> {
     if is_due() {
         let sentence = "a call was interrupted and changed nothing; call again";
         return Err(Error::new(ErrorCode::Interrupted, sentence));
@@ -57,11 +58,11 @@ pub(crate) fn check_reading() -> rusqlite::Result<()> {
 }
 
 /// How many steps of a long loop lie between two looks at whether somebody waits for it.
-const STRIDE: usize = 1 << 16;
+const STRIDE: usize = if cfg!(test) { 1 << 8 } else { 1 << 16 };
 
 /// [`check`] for a long loop, which is told of every step.
 #[derive(Debug, Default)]
-pub(crate) struct Pace {
+pub struct Pace {
     steps: usize,
 }
 
@@ -72,7 +73,7 @@ impl Pace {
     }
 
     /// The same among statements.
-    pub fn read(&mut self, steps: usize) -> rusqlite::Result<()> {
+    pub(crate) fn read(&mut self, steps: usize) -> rusqlite::Result<()> {
         if self.is_over(steps) {
             check_reading()
         } else {
@@ -88,6 +89,24 @@ impl Pace {
         }
         over
     }
+}
+
+/// Sort many items, equal ones in the order they were in, unless nobody waits for it.
+pub(crate) fn sort<T>(items: &mut [T], compare: impl Fn(&T, &T) -> Ordering) -> Result<()> {
+    for run in items.chunks_mut(STRIDE) {
+        check()?;
+        run.sort_by(&compare);
+    }
+    // Runs that are in order are merged in one go.
+    let mut sorted = STRIDE;
+    while sorted < items.len() {
+        sorted *= 2;
+        for run in items.chunks_mut(sorted) {
+            check()?;
+            run.sort_by(&compare);
+        }
+    }
+    Ok(())
 }
 
 #[cfg(test)]
@@ -130,6 +149,24 @@ mod tests {
                 "a call was interrupted and changed nothing; call again"
             );
         });
+    }
+
+    #[test]
+    fn many_items_are_sorted_as_few_are_and_sorting_ends_on_the_way() {
+        let count = 3 * STRIDE + 17;
+        let items: Vec<(usize, usize)> = (0..count).map(|n| (n * 7919 % 1000, n)).collect();
+        let mut expected = items.clone();
+        expected.sort_by_key(|(key, _)| *key);
+        let mut sorted = items.clone();
+        let by_key = |one: &(usize, usize), other: &(usize, usize)| one.0.cmp(&other.0);
+        sort(&mut sorted, by_key).unwrap();
+        assert_eq!(sorted, expected);
+        for asks in 0..6 {
+            let asked = Cell::new(0);
+            let after_some = move || asked.replace(asked.get() + 1) == asks;
+            let error = watched(after_some, || sort(&mut items.clone(), by_key)).unwrap_err();
+            assert_eq!(error.code(), ErrorCode::Interrupted);
+        }
     }
 
     #[test]

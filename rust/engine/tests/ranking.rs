@@ -83,23 +83,26 @@ fn rrf_cases() {
             .map(|list| hits(list.as_array().unwrap()))
             .collect();
         let k = case["k"].as_f64().unwrap_or(fuse::DEFAULT_K);
-        let fused = reciprocal_rank_fusion(&lists, k).into_iter().map(|hit| {
-            let mut value = json!({
-                "id": hit.id,
-                "path": hit.path,
-                "title": hit.title,
-                "summary": hit.summary,
-                "content": hit.content,
-                "score": hit.score,
+        let fused = reciprocal_rank_fusion(&lists, k)
+            .unwrap()
+            .into_iter()
+            .map(|hit| {
+                let mut value = json!({
+                    "id": hit.id,
+                    "path": hit.path,
+                    "title": hit.title,
+                    "summary": hit.summary,
+                    "content": hit.content,
+                    "score": hit.score,
+                });
+                if let Some(rank) = hit.bm25_rank {
+                    value["bm25Rank"] = json!(rank);
+                }
+                if let Some(similarity) = hit.vector_similarity {
+                    value["vectorSimilarity"] = json!(similarity);
+                }
+                value
             });
-            if let Some(rank) = hit.bm25_rank {
-                value["bm25Rank"] = json!(rank);
-            }
-            if let Some(similarity) = hit.vector_similarity {
-                value["vectorSimilarity"] = json!(similarity);
-            }
-            value
-        });
         floats(fused.collect())
     });
 }
@@ -163,7 +166,7 @@ fn trigram_cases() {
         let chunks = array(case, "chunks")
             .iter()
             .map(|chunk| (text(chunk, "id").to_owned(), text(chunk, "path").to_owned()));
-        let index = TrigramIndex::new(chunks);
+        let index = TrigramIndex::new(chunks).unwrap();
         let search = |query: &Value| -> Value {
             let limit = usize::try_from(query["limit"].as_u64().unwrap()).unwrap();
             index
@@ -205,15 +208,15 @@ proptest! {
         k in -2.0..200.0,
     ) {
         let (one, other) = (
-            reciprocal_rank_fusion(&lists, k),
-            reciprocal_rank_fusion(&shuffled, k),
+            reciprocal_rank_fusion(&lists, k).unwrap(),
+            reciprocal_rank_fusion(&shuffled, k).unwrap(),
         );
         prop_assert_eq!(scores(&one), scores(&other));
     }
 
     #[test]
     fn a_fused_list_is_the_union_in_order(lists in any_lists(), k in -2.0..200.0) {
-        let fused = reciprocal_rank_fusion(&lists, k);
+        let fused = reciprocal_rank_fusion(&lists, k).unwrap();
         let union: BTreeSet<&str> = lists.iter().flatten().map(|hit| hit.id.as_str()).collect();
         prop_assert_eq!(scores(&fused).into_keys().collect::<BTreeSet<_>>(), union);
         prop_assert_eq!(scores(&fused).len(), fused.len());
@@ -287,7 +290,7 @@ proptest! {
             .enumerate()
             .map(|(place, path)| (format!("{}", place % 9), path.clone()))
             .collect();
-        let index = TrigramIndex::new(chunks.clone());
+        let index = TrigramIndex::new(chunks.clone()).unwrap();
         let found = index.search(&tokens, limit).unwrap();
         let mut expected: Vec<(f64, &str, &str)> = Vec::new();
         for (id, path) in chunks.iter().take(9) {

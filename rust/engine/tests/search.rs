@@ -94,12 +94,13 @@ fn fuzzy_chunks(kind: &Value) -> FuzzyChunks {
     };
     match kind.as_str() {
         None => FuzzyChunks::own(),
-        Some("empty") => FuzzyChunks::given(Vec::new()),
+        Some("empty") => FuzzyChunks::given(Vec::new()).unwrap(),
         Some(_) => FuzzyChunks::given(vec![
             chunk("tri-1", "custom/espresso-machine.md", "Espresso"),
             chunk("tri-2", "custom/kubernetes-upgrade.md", ""),
             chunk("tri-3", "custom/fietsenmaker.md", "Fietsenmaker"),
-        ]),
+        ])
+        .unwrap(),
     }
 }
 

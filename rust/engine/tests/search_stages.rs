@@ -244,7 +244,8 @@ fn filters_hold_on_every_rung() {
     let given = FuzzyChunks::given(vec![
         chunk("given-oak", "trees/oakk.md", "", NORTH),
         chunk("given-fox", "animals/oakk.md", "", NORTH),
-    ]);
+    ])
+    .unwrap();
     let filters = Filters {
         path_prefix: Some("animals/".to_owned()),
         ..Filters::default()

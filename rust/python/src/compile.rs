@@ -1,5 +1,6 @@
 //! The compiled forms of queries.
 
+use hedgerow_engine::interrupt::Pace;
 use hedgerow_engine::query::{self, AliasTable, Connective, MatchOptions, Matching, parse};
 use hedgerow_engine::{Error, ErrorCode, Result};
 use pyo3::prelude::*;
@@ -76,7 +77,11 @@ pub fn compile_many(
         let connective = connective(default_operator)?;
         let matching = self::matching(matching)?;
         let target = Target::from_name(target)?;
-        let compile = |text: &str| target.compile(text, aliases, connective, matching);
+        let mut pace = Pace::default();
+        let mut compile = |text: &str| {
+            pace.step(1 + text.len())?;
+            target.compile(text, aliases, connective, matching)
+        };
         let place = |place: usize| move |error: Error| error.at(&format!("texts[{place}]"));
         texts
             .0

@@ -35,7 +35,7 @@ pub fn reciprocal_rank_fusion(
     let k = k.map_or(Ok(fuse::DEFAULT_K), |k| argument.real(k))?;
     let fused = errors::call_detached(py, || {
         let lists = lists.iter().map(|list| list.iter().map(Source::hit));
-        Ok(retrieval::reciprocal_rank_fusion(lists, k))
+        retrieval::reciprocal_rank_fusion(lists, k)
     })?;
     Ok(fused.into_iter().map(PyHit::from).collect())
 }

@@ -115,6 +115,7 @@ type Dated = (Text, Vec<String>);
 impl PySearcher {
     #[new]
     fn new(
+        py: Python<'_>,
         index: &Bound<'_, PyIndex>,
         aliases: Option<Aliases<'_>>,
         trigram_chunks: Option<&Bound<'_, PyAny>>,
@@ -123,7 +124,9 @@ impl PySearcher {
         default_operator: &str,
     ) -> PyResult<Self> {
         let chunks = trigram_chunks.map(chunks).transpose()?;
-        errors::call(|| {
+        let index = &index.get().index;
+        let aliases = aliases.map(|aliases| aliases.table().clone());
+        errors::call_detached(py, || {
             let options = MatchOptions {
                 matching: compile::matching(matching)?,
                 default_operator: compile::connective(default_operator)?,
@@ -131,13 +134,17 @@ impl PySearcher {
             };
             // What excludes each other is refused now rather than by every search.
             compile_match(&parse("")?, &options)?;
+            let fuzzy = match chunks {
+                Some(chunks) => FuzzyChunks::given(chunks)?,
+                None => FuzzyChunks::own(),
+            };
             Ok(Self {
-                index: Arc::clone(&index.get().index),
-                aliases: aliases.map(|aliases| aliases.table().clone()),
+                index: Arc::clone(index),
+                aliases,
                 default_operator: options.default_operator,
                 matching: options.matching,
                 fusion: Fusion::from_name(fusion)?,
-                fuzzy: chunks.map_or_else(FuzzyChunks::own, FuzzyChunks::given),
+                fuzzy,
             })
         })
     }

@@ -143,7 +143,7 @@ impl PyTrigramIndex {
     /// Make an index again from the ids and paths that pickle kept of it.
     #[staticmethod]
     fn _restore(py: Python<'_>, entries: Entries) -> PyResult<Self> {
-        errors::call_detached(py, || Ok(TrigramIndex::new(entries))).map(Self)
+        errors::call_detached(py, || TrigramIndex::new(entries)).map(Self)
     }
 }
 

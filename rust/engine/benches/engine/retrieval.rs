@@ -43,7 +43,7 @@ fn pieces(criterion: &mut Criterion) {
     group.bench_function("fuse 60 and 60", |bencher| {
         bencher.iter(|| reciprocal_rank_fusion(black_box(&lists), fuse::DEFAULT_K));
     });
-    let fused = reciprocal_rank_fusion(&lists, fuse::DEFAULT_K);
+    let fused = reciprocal_rank_fusion(&lists, fuse::DEFAULT_K).unwrap();
     let intent = Intent::detect(PREFERENCE).unwrap();
     group.bench_function("reweight 90", |bencher| {
         bencher.iter_batched(
@@ -54,7 +54,7 @@ fn pieces(criterion: &mut Criterion) {
     });
     let mut dice = Dice::new(17);
     let slugs = (0..size()).map(|number| (number.to_string(), dice.words(2).replace(' ', "-")));
-    let trigrams = TrigramIndex::new(slugs);
+    let trigrams = TrigramIndex::new(slugs).unwrap();
     group.bench_function(format!("trigrams of {} slugs", size()), |bencher| {
         bencher.iter(|| trigrams.search(black_box(&["word1234", "wrd77"]), 10));
     });

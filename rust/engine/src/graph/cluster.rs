@@ -6,7 +6,7 @@ use crate::interrupt::Pace;
 
 /// How much of the neighbours of each place are joined themselves.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Clustering {
+pub(crate) struct Clustering {
     /// How many triangles each place is a corner of.
     triangles: Vec<u64>,
     /// The share of its pairs of neighbours that are joined: `2e / (d (d - 1))`, and 0 below two
@@ -64,14 +64,13 @@ fn triangles(edges: &Edges) -> Result<Vec<u64>> {
     let count = edges.len() as u32;
     let mut pace = Pace::default();
     let rank = |place: u32| (edges.degree(place), place);
-    let later: Vec<Vec<u32>> = (0..count)
-        .map(|place| {
-            let neighbours = edges.neighbours(place).iter().copied();
-            neighbours
-                .filter(|other| rank(*other) > rank(place))
-                .collect()
-        })
-        .collect();
+    let later = (0..count).map(|place| {
+        pace.step(1 + edges.degree(place))?;
+        let neighbours = edges.neighbours(place).iter().copied();
+        let later = neighbours.filter(|other| rank(*other) > rank(place));
+        Ok(later.collect())
+    });
+    let later: Vec<Vec<u32>> = later.collect::<Result<_>>()?;
     let mut triangles = vec![0_u64; count as usize];
     // The place whose later neighbours are marked, at each of them.
     let mut marks = vec![u32::MAX; count as usize];
@@ -94,7 +93,7 @@ fn triangles(edges: &Edges) -> Result<Vec<u64>> {
 }
 
 /// For each place the smallest place it is connected to.
-pub(super) fn components(edges: &Edges) -> Result<Vec<u32>> {
+pub(crate) fn components(edges: &Edges) -> Result<Vec<u32>> {
     let count = edges.len() as u32;
     let mut components = vec![u32::MAX; count as usize];
     let mut queue = Vec::new();

@@ -19,9 +19,9 @@ pub struct Communities {
 }
 
 impl Communities {
-    pub(super) fn of(edges: &Edges) -> Result<Self> {
+    pub(crate) fn of(edges: &Edges) -> Result<Self> {
         let labels = smallest_members(propagate(edges)?);
-        let isolations = isolations(edges, &labels);
+        let isolations = isolations(edges, &labels)?;
         Ok(Self { labels, isolations })
     }
 
@@ -105,9 +105,11 @@ fn smallest_members(labels: Vec<u32>) -> Vec<u32> {
         .collect()
 }
 
-fn isolations(edges: &Edges, labels: &[u32]) -> Vec<f64> {
+fn isolations(edges: &Edges, labels: &[u32]) -> Result<Vec<f64>> {
+    let mut pace = Pace::default();
     let mut sums = vec![(0.0, 0.0); labels.len()];
     for (place, label) in (0..).zip(labels) {
+        pace.step(1 + edges.degree(place))?;
         let (inside, all) = &mut sums[*label as usize];
         for (other, strength) in edges.joined(place) {
             *all += strength;
@@ -117,7 +119,7 @@ fn isolations(edges: &Edges, labels: &[u32]) -> Vec<f64> {
         }
     }
     let share = |(inside, all)| if all > 0.0 { inside / all } else { 1.0 };
-    sums.into_iter().map(share).collect()
+    Ok(sums.into_iter().map(share).collect())
 }
 
 #[cfg(test)]

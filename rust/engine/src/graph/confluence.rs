@@ -55,10 +55,13 @@ impl Confluence {
                 }
                 worth *= self.edge_decay;
                 next.clear();
-                for other in front.iter().flat_map(|place| edges.neighbours(*place)) {
-                    if seen[*other as usize] != search {
-                        seen[*other as usize] = search;
-                        next.push(*other);
+                for place in &front {
+                    pace.step(edges.degree(*place))?;
+                    for other in edges.neighbours(*place) {
+                        if seen[*other as usize] != search {
+                            seen[*other as usize] = search;
+                            next.push(*other);
+                        }
                     }
                 }
                 std::mem::swap(&mut front, &mut next);
@@ -69,6 +72,6 @@ impl Confluence {
             .into_iter()
             .filter(|place| sources[*place as usize] as usize >= enough);
         let found = found.map(|place| (place, sums[place as usize]));
-        Ok(finish(nodes, seeds, found.collect(), &self.shape, wanted))
+        finish(nodes, seeds, found.collect(), &self.shape, wanted)
     }
 }

@@ -4,19 +4,24 @@
 //! nodes the strongest counts, and those of deleted nodes count not at all.
 
 use std::ops::Range;
-use std::sync::OnceLock;
+use std::panic::resume_unwind;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::thread;
 
 use super::cluster::{self, Clustering};
 use super::load::{self, Table};
 use super::nodes::Nodes;
 use crate::error::Result;
+use crate::interrupt::{self, Pace};
 
 /// Two places and the strength between them.
 pub type Edge = (u32, u32, f64);
 
 /// Up to how many edges the rows are made on one thread.
 const SMALL: usize = 200_000;
+/// After so many edges somebody is asked whether to go on.
+const PART: usize = 1 << 12;
 
 /// Every edge between live nodes, from both its ends.
 #[derive(Debug, Clone, Default)]
@@ -61,16 +66,17 @@ impl Edges {
         let lists: Vec<&[Edge]> = lists.iter().map(Vec::as_slice).collect();
         Ok(Self {
             generation: table.generation.1,
-            ..Self::of(nodes.len(), &lists)
+            ..Self::of(nodes.len(), &lists)?
         })
     }
 
     /// The graph of `count` places with these edges.
+    #[cfg(test)]
     pub fn new(count: usize, list: &[Edge]) -> Self {
-        Self::of(count, &[list])
+        Self::of(count, &[list]).expect("nobody interrupts")
     }
 
-    fn of(count: usize, lists: &[&[Edge]]) -> Self {
+    fn of(count: usize, lists: &[&[Edge]]) -> rusqlite::Result<Self> {
         let edges: usize = lists.iter().map(|list| list.len()).sum();
         let threads = if edges > SMALL { load::threads() } else { 1 };
         let share = count.div_ceil(threads).max(1);
@@ -78,52 +84,61 @@ impl Edges {
             .step_by(share)
             .map(|start| start..count.min(start + share))
             .collect();
-        let mut edges = Self::default();
         let Some(first) = (!shares.is_empty()).then(|| shares.remove(0)) else {
-            return edges;
+            return Ok(Self::default());
         };
+        let stop = Arc::new(AtomicBool::new(false));
         thread::scope(|scope| {
-            let others: Vec<_> = shares
-                .into_iter()
-                .map(|places| scope.spawn(move || Self::rows(places, lists)))
-                .collect();
-            edges = Self::rows(first, lists);
+            let help = |places| {
+                let stopped = Arc::clone(&stop);
+                let is_unwanted = move || stopped.load(Ordering::Relaxed);
+                move || interrupt::watched(is_unwanted, || Self::rows(places, lists))
+            };
+            let shares = shares.into_iter();
+            let others: Vec<_> = shares.map(|places| scope.spawn(help(places))).collect();
+            let first = Self::rows(first, lists);
+            stop.store(first.is_err(), Ordering::Relaxed);
+            let mut edges = first?;
             for other in others {
-                match other.join() {
-                    Ok(rows) => edges.append(&rows),
-                    // The panic goes on to whoever called, as it would on one thread.
-                    Err(panic) => std::panic::resume_unwind(panic),
-                }
+                // A panic goes on to whoever called, as it would on one thread.
+                let rows = other.join().unwrap_or_else(|panic| resume_unwind(panic))?;
+                edges.append(&rows);
             }
-        });
-        edges
+            Ok(edges)
+        })
     }
 
     /// The rows of some places.
-    fn rows(places: Range<usize>, lists: &[&[Edge]]) -> Self {
-        let ends = || {
-            let edges = lists.iter().copied().flatten();
-            edges.flat_map(|(source, target, strength)| {
-                [(*source, *target, *strength), (*target, *source, *strength)]
-            })
+    fn rows(places: Range<usize>, lists: &[&[Edge]]) -> rusqlite::Result<Self> {
+        let mut pace = Pace::default();
+        let parts = || lists.iter().flat_map(|list| list.chunks(PART));
+        let both_ways = |(source, target, strength): &Edge| {
+            [(*source, *target, *strength), (*target, *source, *strength)]
         };
         let inside = |place: u32| {
             let inside = places.contains(&(place as usize));
             inside.then(|| place as usize - places.start)
         };
         let mut starts = vec![0; places.len() + 1];
-        for place in ends().filter_map(|(from, _, _)| inside(from)) {
-            starts[place + 1] += 1;
+        for part in parts() {
+            pace.read(part.len())?;
+            let ends = part.iter().flat_map(both_ways);
+            for place in ends.filter_map(|(from, _, _)| inside(from)) {
+                starts[place + 1] += 1;
+            }
         }
         for place in 0..places.len() {
             starts[place + 1] += starts[place];
         }
         let mut parallel = vec![(0, 0.0); starts[places.len()]];
         let mut filled = starts.clone();
-        for (from, to, strength) in ends() {
-            if let Some(place) = inside(from) {
-                parallel[filled[place]] = (to, strength);
-                filled[place] += 1;
+        for part in parts() {
+            pace.read(part.len())?;
+            for (from, to, strength) in part.iter().flat_map(both_ways) {
+                if let Some(place) = inside(from) {
+                    parallel[filled[place]] = (to, strength);
+                    filled[place] += 1;
+                }
             }
         }
         let mut rows = Self {
@@ -134,9 +149,11 @@ impl Edges {
             ..Self::default()
         };
         for place in 0..places.len() {
-            rows.push_row(&mut parallel[starts[place]..starts[place + 1]]);
+            let row = starts[place]..starts[place + 1];
+            pace.read(1 + row.len())?;
+            rows.push_row(&mut parallel[row]);
         }
-        rows
+        Ok(rows)
     }
 
     fn push_row(&mut self, row: &mut [(u32, f64)]) {
@@ -356,8 +373,8 @@ mod tests {
             .filter(|(one, other, _)| one != other)
             .collect();
         let (left, right) = list.split_at(1000);
-        let edges = Edges::of(30_011, &[left, right]);
-        let rows = Edges::rows(0..30_011, &[&list]);
+        let edges = Edges::of(30_011, &[left, right]).unwrap();
+        let rows = Edges::rows(0..30_011, &[&list]).unwrap();
         assert_eq!(said(&edges), said(&rows));
     }
 

@@ -5,7 +5,7 @@ use super::nodes::Nodes;
 use super::ranking::{Scored, Shape, Wanted, finish, sort};
 use super::spectrum::{Coordinates, cosine_of_step};
 use crate::error::Result;
-use crate::interrupt;
+use crate::interrupt::Pace;
 
 /// Cosines this close are equal.
 const EQUAL: f64 = 1e-9;
@@ -32,18 +32,19 @@ impl Geodesic {
         wanted: Wanted,
     ) -> Result<Vec<Scored>> {
         let mut best = seeds.to_vec();
-        sort(nodes, &mut best);
+        sort(nodes, &mut best)?;
         best.truncate(self.max_seeds);
         let mut sums = vec![0.0_f64; nodes.len()];
         let mut reached = Vec::new();
+        let mut pace = Pace::default();
         for (from, from_score) in &best {
             for (to, to_score) in &best {
+                pace.step(1)?;
                 let component = coordinates.component(*from);
                 if from == to || component.is_none() || component != coordinates.component(*to) {
                     continue;
                 }
-                interrupt::check()?;
-                let walk = self.walk(nodes, edges, coordinates, *from, *to);
+                let walk = self.walk(nodes, edges, coordinates, (*from, *to), &mut pace)?;
                 for place in walk.unwrap_or_default() {
                     sums[place as usize] += 0.5 * from_score * to_score;
                     reached.push(place);
@@ -60,7 +61,7 @@ impl Geodesic {
             .into_iter()
             .filter(|place| sums[*place as usize] > 0.0);
         found.extend(others.map(|place| (place, sums[place as usize])));
-        Ok(finish(nodes, seeds, found, &self.shape, wanted))
+        finish(nodes, seeds, found, &self.shape, wanted)
     }
 
     /// The nodes between two others, always on to the neighbour that lies most in the direction
@@ -70,18 +71,19 @@ impl Geodesic {
         nodes: &Nodes,
         edges: &Edges,
         coordinates: &Coordinates,
-        from: u32,
-        to: u32,
-    ) -> Option<Vec<u32>> {
+        (from, to): (u32, u32),
+        pace: &mut Pace,
+    ) -> Result<Option<Vec<u32>>> {
         let mut path = vec![from];
         let mut here = from;
         for _ in 0..self.max_path {
             if edges.strength(here, to).is_some() {
                 path.remove(0);
-                return Some(path);
+                return Ok(Some(path));
             }
             let mut best: Option<(u32, f64)> = None;
             for other in edges.neighbours(here) {
+                pace.step(1 + path.len())?;
                 if path.contains(other) {
                     continue;
                 }
@@ -94,10 +96,12 @@ impl Geodesic {
                     best = Some((*other, cosine));
                 }
             }
-            let (next, _) = best.filter(|(_, cosine)| *cosine > 0.0)?;
+            let Some((next, _)) = best.filter(|(_, cosine)| *cosine > 0.0) else {
+                return Ok(None);
+            };
             path.push(next);
             here = next;
         }
-        None
+        Ok(None)
     }
 }

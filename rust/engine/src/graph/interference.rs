@@ -8,7 +8,7 @@ use super::ranking::Scored;
 use crate::error::Result;
 use crate::index::vector;
 use crate::index::vectors::kernels;
-use crate::interrupt::Pace;
+use crate::interrupt::{self, Pace};
 
 /// Up to how many vectors every pair is compared.
 const ALL_PAIRS: usize = 2000;
@@ -78,31 +78,31 @@ impl Vectors {
         } else {
             self.nearest_pairs()?
         };
-        let mut pairs: Vec<Pair> = candidates
-            .into_iter()
-            .filter_map(|(left, right)| {
-                let places = (self.places[left], self.places[right]);
-                if communities.label(places.0) == communities.label(places.1) {
-                    return None;
-                }
-                let similarity = cosine(self.vector(left), self.vector(right));
-                if similarity < min_similarity {
-                    return None;
-                }
-                if nodes.by_key(places.0, places.1).is_lt() {
-                    Some((places.0, places.1, similarity))
-                } else {
-                    Some((places.1, places.0, similarity))
-                }
-            })
-            .collect();
+        let mut pairs: Vec<Pair> = Vec::new();
+        let mut pace = Pace::default();
+        for (left, right) in candidates {
+            let (one, other) = (self.places[left], self.places[right]);
+            pace.step(1 + self.vector(left).len())?;
+            if communities.label(one) == communities.label(other) {
+                continue;
+            }
+            let similarity = cosine(self.vector(left), self.vector(right));
+            if similarity < min_similarity {
+                continue;
+            }
+            if nodes.by_key(one, other).is_lt() {
+                pairs.push((one, other, similarity));
+            } else {
+                pairs.push((other, one, similarity));
+            }
+        }
         let rounded = |similarity: f64| (similarity * 1e12).round();
-        pairs.sort_by(|left, right| {
+        interrupt::sort(&mut pairs, |left, right| {
             rounded(right.2)
                 .total_cmp(&rounded(left.2))
                 .then_with(|| nodes.by_key(left.0, right.0))
                 .then_with(|| nodes.by_key(left.1, right.1))
-        });
+        })?;
         pairs.truncate(max_pairs);
         Ok(pairs)
     }
@@ -138,22 +138,24 @@ impl Vectors {
             let found = nearest.iter().take(NEAREST);
             pairs.extend(found.map(|(_, right)| (left.min(*right), left.max(*right))));
         }
-        pairs.sort_unstable();
+        interrupt::sort(&mut pairs, Ord::cmp)?;
         pairs.dedup();
         Ok(pairs)
     }
 }
 
 /// Both ends of each pair, with the similarity of their best.
-pub fn ends(nodes: &Nodes, pairs: &[Pair]) -> Vec<Scored> {
+pub fn ends(nodes: &Nodes, pairs: &[Pair]) -> Result<Vec<Scored>> {
     let mut ends: Vec<Scored> = pairs
         .iter()
         .flat_map(|(left, right, similarity)| [(*left, *similarity), (*right, *similarity)])
         .collect();
-    ends.sort_by(|left, right| left.0.cmp(&right.0).then(right.1.total_cmp(&left.1)));
+    interrupt::sort(&mut ends, |left, right| {
+        left.0.cmp(&right.0).then(right.1.total_cmp(&left.1))
+    })?;
     ends.dedup_by_key(|(place, _)| *place);
-    super::ranking::sort(nodes, &mut ends);
-    ends
+    super::ranking::sort(nodes, &mut ends)?;
+    Ok(ends)
 }
 
 /// Stored vectors are of length 1 to the precision of 32 bits; here it is made exact.

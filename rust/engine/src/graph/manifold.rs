@@ -3,6 +3,8 @@
 use super::nodes::Nodes;
 use super::ranking::{Scored, Shape, by_place, finish};
 use super::spectrum::{Coordinates, distance};
+use crate::error::Result;
+use crate::interrupt::Pace;
 
 /// Which way along the line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -28,12 +30,18 @@ pub fn run(
     seeds: &[Scored],
     direction: Direction,
     shape: &Shape,
-) -> Option<Vec<Scored>> {
-    let component = heaviest(coordinates, seeds)?;
-    let line = Line::through(coordinates, component, seeds)?;
+) -> Result<Option<Vec<Scored>>> {
+    let Some(component) = heaviest(coordinates, seeds)? else {
+        return Ok(None);
+    };
+    let Some(line) = Line::through(coordinates, component, seeds)? else {
+        return Ok(None);
+    };
+    let mut pace = Pace::default();
     let mut found = seeds.to_vec();
     let known = by_place(seeds);
     for place in 0..coordinates.len() as u32 {
+        pace.step(1 + line.axis.len())?;
         if coordinates.component(place) != Some(component)
             || !nodes.live[place as usize]
             || known
@@ -50,34 +58,36 @@ pub fn run(
         };
         found.push((place, along / (line.reach + beside)));
     }
-    Some(finish(nodes, seeds, found, shape, None))
+    finish(nodes, seeds, found, shape, None).map(Some)
 }
 
 /// Just the seeds, where there is no line.
-pub fn seeds_alone(nodes: &Nodes, seeds: &[Scored], shape: &Shape) -> Vec<Scored> {
+pub fn seeds_alone(nodes: &Nodes, seeds: &[Scored], shape: &Shape) -> Result<Vec<Scored>> {
     finish(nodes, seeds, seeds.to_vec(), shape, None)
 }
 
 /// The component that the seeds weigh most in, the first of equals.
-fn heaviest(coordinates: &Coordinates, seeds: &[Scored]) -> Option<u32> {
+fn heaviest(coordinates: &Coordinates, seeds: &[Scored]) -> Result<Option<u32>> {
+    let mut pace = Pace::default();
     let mut masses: Vec<(u32, f64)> = Vec::new();
     for (seed, score) in by_place(seeds) {
         let Some(component) = coordinates.component(seed) else {
             continue;
         };
+        pace.step(1 + masses.len())?;
         match masses.iter_mut().find(|(known, _)| *known == component) {
             Some((_, mass)) => *mass += score,
             None => masses.push((component, score)),
         }
     }
     masses.sort_unstable_by_key(|(component, _)| *component);
-    let mut best = masses.first().copied()?;
+    let mut best: Option<(u32, f64)> = None;
     for mass in masses {
-        if mass.1 > best.1 {
-            best = mass;
+        if best.is_none_or(|best| mass.1 > best.1) {
+            best = Some(mass);
         }
     }
-    Some(best.0)
+    Ok(best.map(|(component, _)| component))
 }
 
 /// The seeds' centre and principal axis.
@@ -89,7 +99,11 @@ struct Line {
 }
 
 impl Line {
-    fn through(coordinates: &Coordinates, component: u32, seeds: &[Scored]) -> Option<Self> {
+    fn through(
+        coordinates: &Coordinates,
+        component: u32,
+        seeds: &[Scored],
+    ) -> Result<Option<Self>> {
         let usable: Vec<(u32, f64)> = seeds
             .iter()
             .copied()
@@ -97,14 +111,16 @@ impl Line {
             .collect();
         let (first, last) = match &usable[..] {
             [first, .., last] => (coordinates.of_place(first.0), coordinates.of_place(last.0)),
-            _ => return None,
+            _ => return Ok(None),
         };
         let points: Vec<(&[f64], f64)> = by_place(&usable)
             .into_iter()
             .map(|(seed, score)| (coordinates.of_place(seed), score))
             .collect();
-        let centre = centre(&points);
-        let mut axis = principal_axis(&points, &centre)?;
+        let centre = centre(&points)?;
+        let Some(mut axis) = principal_axis(&points, &centre)? else {
+            return Ok(None);
+        };
         let forward: f64 = (last.iter().zip(first).zip(&axis))
             .map(|((last, first), axis)| (last - first) * axis)
             .sum();
@@ -118,11 +134,14 @@ impl Line {
             axis,
             reach: 0.0,
         };
-        line.reach = points
-            .iter()
-            .map(|(point, _)| line.project(point).0.abs())
-            .fold(0.0, f64::max);
-        (line.reach > 0.0).then_some(line)
+        let mut pace = Pace::default();
+        let mut reach: f64 = 0.0;
+        for (point, _) in &points {
+            pace.step(1 + point.len())?;
+            reach = reach.max(line.project(point).0.abs());
+        }
+        line.reach = reach;
+        Ok((reach > 0.0).then_some(line))
     }
 
     /// How far along the axis a point lies, and how far beside it.
@@ -138,27 +157,30 @@ impl Line {
     }
 }
 
-fn centre(points: &[(&[f64], f64)]) -> Vec<f64> {
+fn centre(points: &[(&[f64], f64)]) -> Result<Vec<f64>> {
+    let mut pace = Pace::default();
     let mass: f64 = points.iter().map(|(_, weight)| weight).sum();
     let width = points.first().map_or(0, |(point, _)| point.len());
     (0..width)
         .map(|place| {
-            points
-                .iter()
-                .map(|(p, weight)| weight * p[place])
-                .sum::<f64>()
-                / mass
+            pace.step(points.len())?;
+            let weighted = points.iter().map(|(p, weight)| weight * p[place]);
+            Ok(weighted.sum::<f64>() / mass)
         })
         .collect()
 }
 
 /// The direction in which weighted points differ most, by power iteration from the two that are
 /// furthest apart; None where all are one.
-fn principal_axis(points: &[(&[f64], f64)], centre: &[f64]) -> Option<Vec<f64>> {
-    let mut axis = unit(furthest_apart(points)?)?;
+fn principal_axis(points: &[(&[f64], f64)], centre: &[f64]) -> Result<Option<Vec<f64>>> {
+    let Some(mut axis) = furthest_apart(points)?.and_then(unit) else {
+        return Ok(None);
+    };
+    let mut pace = Pace::default();
     for _ in 0..MAX_STEPS {
         let mut next = vec![0.0; axis.len()];
         for (point, weight) in points {
+            pace.step(1 + point.len())?;
             let along: f64 = (point.iter().zip(centre).zip(&axis))
                 .map(|((point, centre), axis)| (point - centre) * axis)
                 .sum();
@@ -167,7 +189,7 @@ fn principal_axis(points: &[(&[f64], f64)], centre: &[f64]) -> Option<Vec<f64>> 
             }
         }
         let Some(next) = unit(next) else {
-            return Some(axis);
+            return Ok(Some(axis));
         };
         let moved = distance(&next, &axis);
         axis = next;
@@ -175,27 +197,25 @@ fn principal_axis(points: &[(&[f64], f64)], centre: &[f64]) -> Option<Vec<f64>> 
             break;
         }
     }
-    Some(axis)
+    Ok(Some(axis))
 }
 
-fn furthest_apart(points: &[(&[f64], f64)]) -> Option<Vec<f64>> {
+fn furthest_apart(points: &[(&[f64], f64)]) -> Result<Option<Vec<f64>>> {
+    let mut pace = Pace::default();
     let mut best: Option<(f64, &[f64], &[f64])> = None;
     for (place, (one, _)) in points.iter().enumerate() {
         for (other, _) in &points[place + 1..] {
+            pace.step(1 + one.len())?;
             let apart = distance(one, other);
             if best.is_none_or(|(known, _, _)| apart > known) {
                 best = Some((apart, one, other));
             }
         }
     }
-    let (_, one, other) = best?;
-    Some(
-        other
-            .iter()
-            .zip(one)
-            .map(|(other, one)| other - one)
-            .collect(),
-    )
+    Ok(best.map(|(_, one, other)| {
+        let differences = other.iter().zip(one);
+        differences.map(|(other, one)| other - one).collect()
+    }))
 }
 
 fn unit(mut vector: Vec<f64>) -> Option<Vec<f64>> {

@@ -4,6 +4,8 @@ use super::community::Communities;
 use super::nodes::Nodes;
 use super::spectrum::{Coordinates, distance};
 use super::visits::NEVER;
+use crate::error::Result;
+use crate::interrupt::{self, Pace};
 
 const DAY: f64 = 86_400.0;
 /// How much overdue is as overdue as can be.
@@ -46,25 +48,26 @@ pub fn since(then: i64, now: i64) -> i64 {
 
 /// For each place the distance to the middle of its community, where the median is 1; None
 /// without coordinates.
-pub fn outliers(communities: &Communities, coordinates: &Coordinates) -> Vec<Option<f64>> {
+pub fn outliers(communities: &Communities, coordinates: &Coordinates) -> Result<Vec<Option<f64>>> {
+    interrupt::check()?;
     let mut outliers = vec![None; coordinates.len()];
     let mut members: Vec<(u32, u32)> = (0..coordinates.len() as u32)
         .filter(|place| coordinates.component(*place).is_some())
         .map(|place| (communities.label(place), place))
         .collect();
-    members.sort_unstable();
+    interrupt::sort(&mut members, Ord::cmp)?;
     for community in members.chunk_by(|left, right| left.0 == right.0) {
         let places: Vec<u32> = community.iter().map(|(_, place)| *place).collect();
-        for (place, value) in places.iter().zip(of_community(coordinates, &places)) {
+        for (place, value) in places.iter().zip(of_community(coordinates, &places)?) {
             outliers[*place as usize] = Some(value);
         }
     }
-    outliers
+    Ok(outliers)
 }
 
-fn of_community(coordinates: &Coordinates, places: &[u32]) -> Vec<f64> {
+fn of_community(coordinates: &Coordinates, places: &[u32]) -> Result<Vec<f64>> {
     if places.len() < FEWEST_MEMBERS {
-        return vec![1.0; places.len()];
+        return Ok(vec![1.0; places.len()]);
     }
     let points: Vec<&[f64]> = places
         .iter()
@@ -72,28 +75,33 @@ fn of_community(coordinates: &Coordinates, places: &[u32]) -> Vec<f64> {
         .collect();
     let width = points.iter().map(|point| point.len()).min().unwrap_or(0);
     let middle: Vec<f64> = (0..width)
-        .map(|place| points.iter().map(|p| p[place]).sum::<f64>() / points.len() as f64)
-        .collect();
-    let distances: Vec<f64> = points
-        .iter()
-        .map(|point| distance(point, &middle))
-        .collect();
-    let median = median(&distances);
+        .map(|place| {
+            interrupt::check()?;
+            Ok(points.iter().map(|p| p[place]).sum::<f64>() / points.len() as f64)
+        })
+        .collect::<Result<_>>()?;
+    let mut pace = Pace::default();
+    let distances = points.iter().map(|point| {
+        pace.step(width)?;
+        Ok(distance(point, &middle))
+    });
+    let distances: Vec<f64> = distances.collect::<Result<_>>()?;
+    let median = median(&distances)?;
     if median <= 0.0 {
-        return vec![1.0; places.len()];
+        return Ok(vec![1.0; places.len()]);
     }
-    distances.into_iter().map(|value| value / median).collect()
+    Ok(distances.into_iter().map(|value| value / median).collect())
 }
 
-fn median(values: &[f64]) -> f64 {
+fn median(values: &[f64]) -> Result<f64> {
     let mut values = values.to_vec();
-    values.sort_unstable_by(f64::total_cmp);
+    interrupt::sort(&mut values, f64::total_cmp)?;
     let half = values.len() / 2;
-    if values.len().is_multiple_of(2) {
+    Ok(if values.len().is_multiple_of(2) {
         f64::midpoint(values[half - 1], values[half])
     } else {
         values[half]
-    }
+    })
 }
 
 #[cfg(test)]

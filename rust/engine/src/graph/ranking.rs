@@ -1,6 +1,8 @@
 //! Rankings of nodes: what the algorithms take, and how they hand over what they found.
 
 use super::nodes::Nodes;
+use crate::error::Result;
+use crate::interrupt::{self, Pace};
 
 /// A place and its score.
 pub type Scored = (u32, f64);
@@ -41,17 +43,18 @@ pub(super) fn finish(
     mut found: Vec<Scored>,
     shape: &Shape,
     wanted: Wanted,
-) -> Vec<Scored> {
+) -> Result<Vec<Scored>> {
+    interrupt::check()?;
     let seeds = by_place(seeds);
     let is_seed = |place: u32| seeds.binary_search_by_key(&place, |(seed, _)| *seed);
     if shape.mix < 1.0 {
-        found = mixed(&seeds, found, shape.mix);
+        found = mixed(&seeds, found, shape.mix)?;
     }
     found.retain(|(place, score)| *score > 0.0 && (shape.keep_seeds || is_seed(*place).is_err()));
     // Among so many there are as many others as there may be.
     let most = shape.limit.map(|limit| limit.saturating_add(seeds.len()));
     let first = [most, wanted].into_iter().flatten().min();
-    sort_first(nodes, &mut found, first);
+    sort_first(nodes, &mut found, first)?;
     if let Some(limit) = shape.limit {
         let mut others = 0;
         found.retain(|(place, _)| {
@@ -61,11 +64,11 @@ pub(super) fn finish(
             }
         });
     }
-    found
+    Ok(found)
 }
 
 /// `(1 - mix) · seed + mix · result / best result`.
-fn mixed(seeds: &[Scored], mut found: Vec<Scored>, mix: f64) -> Vec<Scored> {
+fn mixed(seeds: &[Scored], mut found: Vec<Scored>, mix: f64) -> Result<Vec<Scored>> {
     let best = found.iter().map(|(_, score)| *score).fold(0.0, f64::max);
     for (_, score) in &mut found {
         *score = if best > 0.0 {
@@ -74,25 +77,28 @@ fn mixed(seeds: &[Scored], mut found: Vec<Scored>, mix: f64) -> Vec<Scored> {
             0.0
         };
     }
-    found.sort_unstable_by_key(|(place, _)| *place);
+    // No place is there twice.
+    interrupt::sort(&mut found, |one, other| one.0.cmp(&other.0))?;
     let known = found.len();
+    let mut pace = Pace::default();
     for (seed, weight) in seeds {
+        pace.step(1)?;
         let part = (1.0 - mix) * weight;
         match found[..known].binary_search_by_key(seed, |(place, _)| *place) {
             Ok(known) => found[known].1 += part,
             Err(_) => found.push((*seed, part)),
         }
     }
-    found
+    Ok(found)
 }
 
 /// Order by score, best first; scores that are the same to 12 decimals, by key.
-pub fn sort(nodes: &Nodes, scored: &mut Vec<Scored>) {
-    sort_first(nodes, scored, None);
+pub fn sort(nodes: &Nodes, scored: &mut Vec<Scored>) -> Result<()> {
+    sort_first(nodes, scored, None)
 }
 
 /// The same, cut to the first so many.
-fn sort_first(nodes: &Nodes, scored: &mut Vec<Scored>, first: Option<usize>) {
+fn sort_first(nodes: &Nodes, scored: &mut Vec<Scored>, first: Option<usize>) -> Result<()> {
     // What is compared is worked out once. Scores are finite.
     let mut keyed: Vec<(f64, u32, Scored)> = scored
         .iter()
@@ -110,9 +116,10 @@ fn sort_first(nodes: &Nodes, scored: &mut Vec<Scored>, first: Option<usize>) {
         }
         keyed.truncate(first);
     }
-    keyed.sort_unstable_by(order);
+    interrupt::sort(&mut keyed, order)?;
     scored.clear();
     scored.extend(keyed.into_iter().map(|(_, _, scored)| scored));
+    Ok(())
 }
 
 #[cfg(test)]

@@ -9,6 +9,7 @@ use super::nodes::word;
 use super::{Category, Needs, Store};
 use crate::error::Result;
 use crate::index::read::chunk_of;
+use crate::interrupt::Pace;
 
 /// A key, and the keys it is joined with, each with the strength of the edge.
 pub type Neighbours = (String, Vec<(String, f64)>);
@@ -36,7 +37,13 @@ impl Store {
             joined.sort_unstable_by(strongest_first);
             Some((key.as_ref().to_owned(), joined))
         };
-        Ok(keys.iter().filter_map(of).collect())
+        let mut pace = Pace::default();
+        let mut found = Vec::new();
+        for (key, joined) in keys.iter().filter_map(of) {
+            pace.step(1 + joined.len())?;
+            found.push((key, joined));
+        }
+        Ok(found)
     }
 }
 

@@ -6,6 +6,9 @@ use super::spectrum::{Coordinates, distance};
 use crate::error::Result;
 use crate::interrupt::Pace;
 
+/// How many seeds are compared with before somebody asks whether to go on.
+const SOME: usize = 1024;
+
 /// Rank by the distance of coordinates: `seed / (1 + distance)`, of the seed for which it is most.
 pub fn run(
     nodes: &Nodes,
@@ -27,7 +30,7 @@ pub fn run(
         .collect();
     let mut pace = Pace::default();
     for place in 0..coordinates.len() as u32 {
-        pace.step(1 + embedded.len())?;
+        pace.step(1)?;
         let Some(component) = coordinates.component(place) else {
             continue;
         };
@@ -35,12 +38,18 @@ pub fn run(
             continue;
         }
         let here = coordinates.of_place(place);
-        let near = embedded.iter().filter(|(of, _, _)| *of == component);
-        let best = near
-            .map(|(_, score, there)| score / (1.0 + distance(there, here)))
-            .fold(0.0, f64::max);
+        let mut best: f64 = 0.0;
+        for some in embedded.chunks(SOME) {
+            pace.step(some.len() * here.len())?;
+            let near = some.iter().filter(|(of, _, _)| *of == component);
+            best = near
+                .map(|(_, score, there)| score / (1.0 + distance(there, here)))
+                .fold(best, f64::max);
+        }
         match seeds_by_place.binary_search_by_key(&place, |(seed, _)| *seed) {
             Ok(_) => {
+                // Seeds stand in another order here.
+                pace.step(seeds.len())?;
                 if let Some((_, score)) = found.iter_mut().find(|(seed, _)| *seed == place) {
                     *score = score.max(best);
                 }
@@ -48,5 +57,5 @@ pub fn run(
             Err(_) => found.push((place, best)),
         }
     }
-    Ok(finish(nodes, seeds, found, shape, None))
+    finish(nodes, seeds, found, shape, None)
 }

@@ -39,15 +39,17 @@ pub struct Coordinates {
 }
 
 impl Coordinates {
-    pub(super) fn of(edges: &Edges, dimensions: usize) -> Result<Self> {
+    pub(crate) fn of(edges: &Edges, dimensions: usize) -> Result<Self> {
         let components = edges.components()?.to_vec();
         let mut members: Vec<u32> = (0..edges.len() as u32).collect();
-        members.sort_by_key(|place| components[*place as usize]);
+        interrupt::sort(&mut members, |one, other| {
+            components[*one as usize].cmp(&components[*other as usize])
+        })?;
         let mut rows: Vec<Vec<f64>> = vec![Vec::new(); edges.len()];
         let component = |place: &u32| components[*place as usize];
         for members in members.chunk_by(|left, right| component(left) == component(right)) {
             if members.len() > 1 {
-                let graph = Component::of(edges, members);
+                let graph = Component::of(edges, members)?;
                 for (place, row) in members.iter().zip(graph.embed(dimensions)?) {
                     rows[*place as usize] = row;
                 }
@@ -135,7 +137,8 @@ struct Component {
 type Spectrum = Vec<(f64, Vec<f64>)>;
 
 impl Component {
-    fn of(edges: &Edges, members: &[u32]) -> Self {
+    fn of(edges: &Edges, members: &[u32]) -> Result<Self> {
+        let mut pace = Pace::default();
         let strength = |place: &u32| {
             edges
                 .joined(*place)
@@ -145,6 +148,7 @@ impl Component {
         let roots: Vec<f64> = members.iter().map(|place| strength(place).sqrt()).collect();
         let (mut starts, mut targets, mut weights) = (vec![0], Vec::new(), Vec::new());
         for (here, place) in members.iter().enumerate() {
+            pace.step(1 + edges.degree(*place))?;
             for (other, strength) in edges.joined(*place) {
                 // Members are ascending, and neighbours are members.
                 let there = members.binary_search(&other).unwrap_or_default();
@@ -153,12 +157,12 @@ impl Component {
             }
             starts.push(targets.len());
         }
-        Self {
+        Ok(Self {
             starts,
             targets,
             weights,
             roots,
-        }
+        })
     }
 
     fn len(&self) -> usize {
@@ -174,16 +178,16 @@ impl Component {
             self.partial_spectrum(dimensions + EXTRA + 1)?
         };
         let kept = kept(&spectrum, dimensions);
-        let rows = (0..self.len())
-            .map(|place| {
-                let spectrum = spectrum[..kept].iter();
-                let value = |(value, vector): &(f64, Vec<f64>)| {
-                    vector[place] / (self.roots[place] * value.sqrt())
-                };
-                spectrum.map(value).collect()
-            })
-            .collect();
-        Ok(rows)
+        let mut pace = Pace::default();
+        let rows = (0..self.len()).map(|place| {
+            pace.step(kept)?;
+            let spectrum = spectrum[..kept].iter();
+            let value = |(value, vector): &(f64, Vec<f64>)| {
+                vector[place] / (self.roots[place] * value.sqrt())
+            };
+            Ok(spectrum.map(value).collect())
+        });
+        rows.collect()
     }
 
     /// All of it but the zero.
@@ -266,8 +270,10 @@ impl Component {
         let steepest = ((1.0 - middle) / half).acosh();
         let degree = (MAX_GROWTH / steepest).clamp(2.0, MAX_DEGREE) as usize;
         let shifted = |x: &DMatrix<f64>, scale: f64| {
+            let mut pace = Pace::default();
             let mut product = self.multiply(x)?;
             for column in 0..x.ncols() {
+                pace.step(x.nrows())?;
                 for row in 0..x.nrows() {
                     let value = product[(row, column)] - middle * x[(row, column)];
                     product[(row, column)] = scale * value / half;
@@ -289,10 +295,10 @@ impl Component {
         let mut pace = Pace::default();
         let mut product = DMatrix::zeros(x.nrows(), x.ncols());
         for column in 0..x.ncols() {
-            pace.step(self.targets.len())?;
             let from = x.column(column);
             for place in 0..from.len() {
                 let row = self.starts[place]..self.starts[place + 1];
+                pace.step(1 + row.len())?;
                 let joined = self.targets[row.clone()].iter().zip(&self.weights[row]);
                 product[(place, column)] = joined
                     .map(|(target, weight)| weight * from[*target as usize])
@@ -355,7 +361,7 @@ mod tests {
         let edges = rings(70, 9);
         assert!(edges.len() > DENSE);
         let places: Vec<u32> = (0..edges.len() as u32).collect();
-        let component = Component::of(&edges, &places);
+        let component = Component::of(&edges, &places).unwrap();
         let dense = component.dense_spectrum();
         let partial = component.partial_spectrum(29).unwrap();
         assert_eq!(partial.len(), 29);

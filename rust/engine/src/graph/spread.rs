@@ -5,7 +5,7 @@ use super::edges::Edges;
 use super::nodes::Nodes;
 use super::ranking::{Scored, Shape, Wanted, by_place, finish};
 use crate::error::Result;
-use crate::interrupt;
+use crate::interrupt::{self, Pace};
 
 /// How activation spreads.
 #[derive(Debug, Clone, PartialEq)]
@@ -46,24 +46,26 @@ impl Spread {
                 *total = (*total + activation).min(f64::MAX);
             }
             if hop < self.max_hops {
-                front = self.hop(edges, &front, &mut arrived);
+                front = self.hop(edges, &front, &mut arrived)?;
             }
             // The last to arrive send nothing on, and may stand in any order.
             if hop + 1 < self.max_hops {
-                front.sort_unstable_by_key(|(place, _)| *place);
+                interrupt::sort(&mut front, |one, other| one.0.cmp(&other.0))?;
             }
         }
         let found = reached.into_iter().map(|place| {
             let weight = nodes.weights[place as usize];
             (place, weight * total[place as usize])
         });
-        Ok(finish(nodes, seeds, found.collect(), &self.shape, wanted))
+        finish(nodes, seeds, found.collect(), &self.shape, wanted)
     }
 
     /// What arrives after one more edge, in no order. `arrived` is left all zeros.
-    fn hop(&self, edges: &Edges, front: &[Scored], arrived: &mut [f64]) -> Vec<Scored> {
+    fn hop(&self, edges: &Edges, front: &[Scored], arrived: &mut [f64]) -> Result<Vec<Scored>> {
         let mut touched = Vec::new();
+        let mut pace = Pace::default();
         for (place, activation) in front {
+            pace.step(1 + edges.degree(*place))?;
             let mut sent = activation * self.edge_decay;
             if self.share {
                 sent /= edges.degree(*place) as f64;
@@ -81,8 +83,8 @@ impl Spread {
             let activation = std::mem::take(&mut arrived[place as usize]);
             (place, activation)
         });
-        taken
+        Ok(taken
             .filter(|(_, activation)| *activation > 0.0 && *activation >= self.min_activation)
-            .collect()
+            .collect())
     }
 }

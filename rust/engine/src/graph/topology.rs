@@ -2,6 +2,7 @@
 
 use super::{Needs, Store};
 use crate::error::Result;
+use crate::interrupt;
 
 /// How many nodes and edges there are, and how they hang together.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
@@ -35,7 +36,7 @@ impl Store {
             .filter(|place| nodes.live[*place as usize])
             .collect();
         let mut labels: Vec<u32> = live.iter().map(|place| communities.label(*place)).collect();
-        labels.sort_unstable();
+        interrupt::sort(&mut labels, Ord::cmp)?;
         let groups: Vec<&[u32]> = labels.chunk_by(|left, right| left == right).collect();
         let isolation = groups.iter().map(|group| communities.isolation(group[0]));
         let ends: usize = live.iter().map(|place| edges.degree(*place)).sum();

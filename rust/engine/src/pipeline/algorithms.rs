@@ -37,12 +37,14 @@ impl Run<'_> {
                 shape,
             } => {
                 let coordinates = self.coordinates(*dimensions)?;
-                let found = manifold::run(nodes, &coordinates, &seeds, *direction, shape);
-                found.unwrap_or_else(|| {
+                let found = manifold::run(nodes, &coordinates, &seeds, *direction, shape)?;
+                if let Some(found) = found {
+                    found
+                } else {
                     let what = "manifold: a line takes two seeds that are joined; the seeds stay";
                     self.warn(what.to_owned());
-                    manifold::seeds_alone(nodes, &seeds, shape)
-                })
+                    manifold::seeds_alone(nodes, &seeds, shape)?
+                }
             }
         };
         let pairs = std::mem::take(&mut set.pairs);

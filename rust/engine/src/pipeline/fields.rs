@@ -48,7 +48,7 @@ impl<'s> Run<'s> {
             Value::SpectralPriority => {
                 let communities = self.communities()?;
                 let coordinates = self.coordinates(OUTLIER_DIMENSIONS)?;
-                let outliers = measure::outliers(&communities, &coordinates);
+                let outliers = measure::outliers(&communities, &coordinates)?;
                 Field::SpectralPriority(outliers, snapshot.edges.clustering()?)
             }
             Value::Recency(agent) => Field::Recency(snapshot.visits(agent)),

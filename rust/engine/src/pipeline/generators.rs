@@ -22,7 +22,7 @@ impl Run<'_> {
             }
             Generator::Seed(seeds) => (Set::listed(self.seeds(seeds)), seeds.len()),
             Generator::Neighbors(key, min_strength) => {
-                let mut found = self.neighbours(key);
+                let mut found = self.neighbours(key)?;
                 let candidates = found.len();
                 found.retain(|(_, strength)| strength >= min_strength);
                 (Set::listed(found), candidates)
@@ -47,15 +47,15 @@ impl Run<'_> {
         list
     }
 
-    fn neighbours(&mut self, key: &str) -> Vec<Scored> {
+    fn neighbours(&mut self, key: &str) -> Result<Vec<Scored>> {
         let snapshot = self.snapshot;
         let Some(place) = snapshot.nodes.find(key) else {
             self.warn(format!("neighbors: there is no node {key:?}"));
-            return Vec::new();
+            return Ok(Vec::new());
         };
         let mut found: Vec<Scored> = snapshot.edges.joined(place).collect();
-        sort(&snapshot.nodes, &mut found);
-        found
+        sort(&snapshot.nodes, &mut found)?;
+        Ok(found)
     }
 
     fn interfering(&mut self, min_similarity: f64, max_pairs: usize) -> Result<(Set, usize)> {
@@ -67,7 +67,7 @@ impl Run<'_> {
         }
         let communities = self.communities()?;
         let pairs = vectors.interfering(nodes, &communities, min_similarity, max_pairs)?;
-        let mut set = Set::listed(interference::ends(nodes, &pairs));
+        let mut set = Set::listed(interference::ends(nodes, &pairs)?);
         set.pairs = pairs;
         Ok((set, vectors.len()))
     }

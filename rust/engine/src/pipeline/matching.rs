@@ -4,6 +4,7 @@ use super::run::Run;
 use crate::error::Result;
 use crate::graph::ranking::{Scored, sort};
 use crate::index::phrase_words;
+use crate::interrupt::{self, Pace};
 use crate::text::lower::lower;
 
 /// What a term counts that is a whole key, a part of one, or in the content.
@@ -19,13 +20,14 @@ impl Run<'_> {
         let nodes = &self.snapshot.nodes;
         let mut sums = vec![0.0; nodes.len()];
         let mut found = Vec::new();
+        let mut pace = Pace::default();
         for term in terms {
             let term = lower(term.clone());
-            let mut hits: Vec<Scored> = nodes
-                .order
-                .iter()
-                .filter_map(|place| Some((*place, by_key(nodes.key(*place), &term)?)))
-                .collect();
+            let mut hits: Vec<Scored> = Vec::new();
+            for place in &nodes.order {
+                pace.step(1)?;
+                hits.extend(by_key(nodes.key(*place), &term).map(|score| (*place, score)));
+            }
             if hits.is_empty() {
                 hits = self.by_content(&term)?;
             }
@@ -41,7 +43,7 @@ impl Run<'_> {
             .into_iter()
             .map(|place| (place, sums[place as usize]))
             .collect();
-        sort(nodes, &mut found);
+        sort(nodes, &mut found)?;
         Ok(found)
     }
 
@@ -58,13 +60,14 @@ impl Run<'_> {
             .iter()
             .filter_map(|key| nodes.find(key))
             .collect();
-        candidates.sort_unstable_by(|left, right| {
+        interrupt::sort(&mut candidates, |left, right| {
             nodes.weights[*right as usize]
                 .total_cmp(&nodes.weights[*left as usize])
                 .then_with(|| nodes.by_key(*left, *right))
-        });
+        })?;
         let mut hits = Vec::new();
         for place in candidates {
+            interrupt::check()?;
             if hits.len() == MOST_BY_CONTENT {
                 break;
             }

@@ -9,6 +9,8 @@ mod fields;
 mod filters;
 mod generators;
 pub mod glob;
+#[cfg(test)]
+mod interrupted;
 mod matching;
 mod needs;
 mod parse;

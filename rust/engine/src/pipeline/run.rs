@@ -12,6 +12,7 @@ use crate::graph::community::Communities;
 use crate::graph::ranking::Wanted;
 use crate::graph::spectrum::Coordinates;
 use crate::graph::{Snapshot, Store};
+use crate::interrupt::{self, Pace};
 
 /// What a run is told.
 #[derive(Debug, Clone, Default)]
@@ -102,6 +103,7 @@ pub fn run(store: &Store, pipeline: &Pipeline, options: &Options) -> Result<Outc
     let mut set = Set::listed(Vec::new());
     let mut rows_in = 0;
     for (number, stage) in pipeline.stages.iter().enumerate() {
+        interrupt::check()?;
         let start = Instant::now();
         let wanted = match pipeline.stages.get(number + 1) {
             // Who wants to know what each stage did has it do all of it.
@@ -118,7 +120,7 @@ pub fn run(store: &Store, pipeline: &Pipeline, options: &Options) -> Result<Outc
             set.retain(|place, _| {
                 let id = snapshot.nodes.ids[place as usize];
                 options.without.binary_search(&id).is_err()
-            });
+            })?;
         }
         if options.explain {
             run.outcome.stages.push(Report {
@@ -131,7 +133,7 @@ pub fn run(store: &Store, pipeline: &Pipeline, options: &Options) -> Result<Outc
         }
         rows_in = set.len();
     }
-    Ok(run.finish(set))
+    run.finish(set)
 }
 
 impl Stage {
@@ -179,19 +181,24 @@ impl Run<'_> {
         Ok(candidates)
     }
 
-    fn finish(mut self, mut set: Set) -> Outcome {
+    fn finish(mut self, mut set: Set) -> Result<Outcome> {
         let nodes = &self.snapshot.nodes;
         let key = |place: u32| nodes.key(place).to_owned();
         if self.outcome.count.is_none() {
             let list = set.list(nodes);
-            self.outcome.keys = list.iter().map(|(place, _)| key(*place)).collect();
+            let mut pace = Pace::default();
+            self.outcome.keys.reserve_exact(list.len());
+            for (place, _) in &*list {
+                pace.step(1)?;
+                self.outcome.keys.push(key(*place));
+            }
             self.outcome.scores = list.iter().map(|(_, score)| *score).collect();
         }
         let pairs = set.pairs.iter();
         self.outcome.pairs = pairs
             .map(|(left, right, similarity)| (key(*left), key(*right), *similarity))
             .collect();
-        self.outcome
+        Ok(self.outcome)
     }
 
     /// Say what was missing.

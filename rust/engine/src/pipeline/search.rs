@@ -5,6 +5,7 @@ use super::run::Run;
 use crate::error::Result;
 use crate::graph::ranking::{Scored, sort};
 use crate::index::Filters;
+use crate::interrupt::Pace;
 use crate::query::{Connective, Matching};
 use crate::retrieval::{Embedding, Fusion, Mode, Request, Reranker, Setup, search};
 
@@ -64,10 +65,12 @@ impl Run<'_> {
             None => vec![self.found(wanted, among.as_deref())?],
         };
         let mut fused: Vec<Scored> = Vec::new();
+        let mut pace = Pace::default();
         for leg in legs {
             let mut places: Vec<u32> = Vec::with_capacity(leg.len());
             let mut seen = std::collections::HashSet::with_capacity(leg.len());
             for place in leg.iter().filter_map(|key| nodes.find(key)) {
+                pace.step(1)?;
                 let wanted = among
                     .as_ref()
                     .is_none_or(|among| among.binary_search(&place).is_ok());
@@ -91,7 +94,7 @@ impl Run<'_> {
             same
         });
         let candidates = fused.len();
-        sort(nodes, &mut fused);
+        sort(nodes, &mut fused)?;
         fused.truncate(wanted.limit);
         Ok((fused, candidates))
     }

@@ -1,8 +1,10 @@
 //! The set that goes from stage to stage: nodes in an order, each with a score.
 
+use crate::error::Result;
 use crate::graph::interference::Pair;
 use crate::graph::nodes::Nodes;
 use crate::graph::ranking::Scored;
+use crate::interrupt::Pace;
 
 /// A set of nodes.
 pub(super) struct Set {
@@ -46,18 +48,30 @@ impl Set {
     /// Keep what passes.
     ///
     /// Marked nodes are looked at in the order of places, which memory likes best.
-    pub fn retain(&mut self, passes: impl Fn(u32, f64) -> bool) {
+    pub fn retain(&mut self, passes: impl Fn(u32, f64) -> bool) -> Result<()> {
+        let mut pace = Pace::default();
         match &mut self.marks {
             Some(marks) => {
                 self.marked = 0;
                 for (place, mark) in (0..).zip(marks) {
+                    pace.step(1)?;
                     *mark = *mark && passes(place, 1.0);
                     self.marked += usize::from(*mark);
                 }
             }
-            None => self.list.retain(|(place, score)| passes(*place, *score)),
+            None => {
+                let mut kept = Vec::new();
+                for (place, score) in &self.list {
+                    pace.step(1)?;
+                    if passes(*place, *score) {
+                        kept.push((*place, *score));
+                    }
+                }
+                self.list = kept;
+            }
         }
         self.drop_pairs();
+        Ok(())
     }
 
     /// The nodes in their order.

@@ -9,6 +9,7 @@ use super::set::Set;
 use crate::error::Result;
 use crate::graph::measure;
 use crate::graph::ranking::{Scored, Wanted};
+use crate::interrupt::{self, Pace};
 
 /// A value of a row that is shown.
 #[derive(Debug, Clone, PartialEq)]
@@ -36,13 +37,13 @@ impl Run<'_> {
             }
             SortBy::Value(value) => {
                 let field = self.field(value)?;
-                self.values(set.list(nodes), &field)
+                self.values(set.list(nodes), &field)?
             }
             SortBy::Sum(terms) => {
                 let mut sums = vec![0.0; set.len()];
                 for (weight, value) in terms {
                     let field = self.field(value)?;
-                    let mut values = self.values(set.list(nodes), &field);
+                    let mut values = self.values(set.list(nodes), &field)?;
                     normalise(value, &mut values);
                     for (sum, value) in sums.iter_mut().zip(values) {
                         *sum += weight * value;
@@ -52,14 +53,18 @@ impl Run<'_> {
             }
         };
         let list = set.list(nodes);
-        *list = ordered(list, &keys, sort.ascending, limit);
+        *list = ordered(list, &keys, sort.ascending, limit)?;
         Ok(())
     }
 
-    fn values(&self, list: &[Scored], field: &Field<'_>) -> Vec<f64> {
-        list.iter()
-            .map(|(place, score)| self.value(field, *place, *score))
-            .collect()
+    fn values(&self, list: &[Scored], field: &Field<'_>) -> Result<Vec<f64>> {
+        let mut pace = Pace::default();
+        let mut values = Vec::with_capacity(list.len());
+        for (place, score) in list {
+            pace.step(1)?;
+            values.push(self.value(field, *place, *score));
+        }
+        Ok(values)
     }
 
     /// A row for each node.
@@ -103,15 +108,17 @@ impl Run<'_> {
                 Column::Weight => Cell::Real(nodes.weights[at]),
             }
         };
-        let rows = set.list(nodes).iter();
-        Ok(rows
-            .map(|(place, score)| columns.iter().map(|c| cell(c, *place, *score)).collect())
-            .collect())
+        let mut pace = Pace::default();
+        let rows = set.list(nodes).iter().map(|(place, score)| {
+            pace.step(columns.len())?;
+            Ok(columns.iter().map(|c| cell(c, *place, *score)).collect())
+        });
+        rows.collect()
     }
 }
 
 /// The list by its keys, stable in both directions; the first `limit` of it.
-fn ordered(list: &[Scored], keys: &[f64], ascending: bool, limit: Wanted) -> Vec<Scored> {
+fn ordered(list: &[Scored], keys: &[f64], ascending: bool, limit: Wanted) -> Result<Vec<Scored>> {
     // 0 and -0 are the same number; sums of very large ones may be none, and have a place too.
     let by_key = |left: f64, right: f64| (left + 0.0).total_cmp(&(right + 0.0));
     let mut places: Vec<(f64, usize)> = keys.iter().copied().zip(0..).collect();
@@ -129,6 +136,6 @@ fn ordered(list: &[Scored], keys: &[f64], ascending: bool, limit: Wanted) -> Vec
         }
         places.truncate(limit);
     }
-    places.sort_unstable_by(order);
-    places.into_iter().map(|(_, place)| list[place]).collect()
+    interrupt::sort(&mut places, order)?;
+    Ok(places.into_iter().map(|(_, place)| list[place]).collect())
 }

@@ -44,8 +44,7 @@ pub fn search_many(
             };
             let stopped = Arc::clone(stop);
             let is_unwanted = move || stopped.load(Ordering::Relaxed);
-            let asked = is_unwanted.clone();
-            let found = interrupt::watched(is_unwanted, || search_together(setup, block, &asked));
+            let found = interrupt::watched(is_unwanted, || search_together(setup, block));
             answers.push((place, found));
         }
         answers

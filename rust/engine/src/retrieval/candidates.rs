@@ -353,7 +353,7 @@ mod tests {
                 ..texts_of(found.row).into()
             });
             let lists: [Vec<Hit>; 2] = [by_keywords.collect(), by_meaning.collect()];
-            let expected = reciprocal_rank_fusion(&lists, DEFAULT_K);
+            let expected = reciprocal_rank_fusion(&lists, DEFAULT_K).unwrap();
             for wanted in [0, 1, 2, 3, 4, 5, usize::MAX] {
                 let fused = Candidates::join(&matches, &nearest).fuse(Fusion::Rrf, 2);
                 assert_eq!(fused.len(), expected.len());

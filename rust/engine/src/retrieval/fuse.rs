@@ -4,7 +4,9 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::order;
+use crate::error::Result;
 use crate::index::{Hit, Texts};
+use crate::interrupt::{self, Pace};
 use crate::text::utf16;
 
 /// The `k` of the specification: how little the first places count more than the others.
@@ -14,32 +16,34 @@ pub const DEFAULT_K: f64 = 60.0;
 ///
 /// A `k` that is not above 0 (or is not a number) stands for [`DEFAULT_K`]. What a list says of
 /// a document fills only what earlier lists left blank. Ties: path, then id, in UTF-16 order.
-pub fn reciprocal_rank_fusion<'a, L>(lists: impl IntoIterator<Item = L>, k: f64) -> Vec<Hit>
+pub fn reciprocal_rank_fusion<'a, L>(lists: impl IntoIterator<Item = L>, k: f64) -> Result<Vec<Hit>>
 where
     L: IntoIterator<Item = &'a Hit>,
 {
     let k = if k > 0.0 { k } else { DEFAULT_K };
-    let mut places: HashMap<&str, usize> = HashMap::new();
+    let mut slots: HashMap<&str, usize> = HashMap::new();
     let mut fused: Vec<Fused> = Vec::new();
+    let mut pace = Pace::default();
     for list in lists {
         let mut rank = 0.0;
         for hit in list {
-            let place = *places.entry(&hit.id).or_insert(fused.len());
-            match fused.get_mut(place) {
+            pace.step(1)?;
+            let slot = *slots.entry(&hit.id).or_insert(fused.len());
+            match fused.get_mut(slot) {
                 Some(known) => fill(&mut known.hit, hit),
                 None => fused.push(Fused::seed(hit)),
             }
-            fused[place].contributions.push(contribution(k, rank));
+            fused[slot].contributions.push(contribution(k, rank));
             rank += 1.0;
         }
     }
     let mut hits: Vec<Hit> = fused.into_iter().map(Fused::into_hit).collect();
-    hits.sort_by(|left, right| {
+    interrupt::sort(&mut hits, |left, right| {
         order::descending(left.score, right.score)
             .then_with(|| utf16::compare(&left.path, &right.path))
             .then_with(|| utf16::compare(&left.id, &right.id))
-    });
-    hits
+    })?;
+    Ok(hits)
 }
 
 /// What the place `rank` of a list, from 0, gives a document.
@@ -124,15 +128,18 @@ mod tests {
             [hit("b", "😀.md")],
             [hit("a", "😀.md")],
         ];
-        assert_eq!(ids(&reciprocal_rank_fusion(&lists, 60.0)), ["a", "b", "c"]);
+        assert_eq!(
+            ids(&reciprocal_rank_fusion(&lists, 60.0).unwrap()),
+            ["a", "b", "c"]
+        );
     }
 
     #[test]
     fn a_k_that_is_not_above_zero_is_the_default() {
         let lists = [[hit("a", "a.md"), hit("b", "b.md")]];
-        let expected = reciprocal_rank_fusion(&lists, DEFAULT_K);
+        let expected = reciprocal_rank_fusion(&lists, DEFAULT_K).unwrap();
         for k in [0.0, -0.0, -3.5, f64::NEG_INFINITY, f64::NAN] {
-            assert_eq!(reciprocal_rank_fusion(&lists, k), expected, "{k}");
+            assert_eq!(reciprocal_rank_fusion(&lists, k).unwrap(), expected, "{k}");
         }
         assert!((expected[0].score - 1.0 / 61.0).abs() < 1e-15);
     }
@@ -140,7 +147,7 @@ mod tests {
     #[test]
     fn an_infinite_k_leaves_the_order_of_paths() {
         let lists = [[hit("z", "z.md"), hit("a", "a.md")]];
-        let fused = reciprocal_rank_fusion(&lists, f64::INFINITY);
+        let fused = reciprocal_rank_fusion(&lists, f64::INFINITY).unwrap();
         assert_eq!(ids(&fused), ["a", "z"]);
         assert!(fused.iter().all(|hit| hit.score == 0.0));
     }
@@ -160,7 +167,7 @@ mod tests {
             vector_similarity: Some(0.9),
             ..texts.into()
         };
-        let fused = reciprocal_rank_fusion([[&first], [&later]], 1.0);
+        let fused = reciprocal_rank_fusion([[&first], [&later]], 1.0).unwrap();
         let [fused] = &fused[..] else {
             panic!("{fused:?}")
         };

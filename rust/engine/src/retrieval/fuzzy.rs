@@ -25,19 +25,19 @@ pub struct Given {
 
 impl FuzzyChunks {
     /// Search these chunks rather than the index; an empty id is skipped, a repeated one too.
-    pub fn given(chunks: Vec<Chunk>) -> Self {
+    pub fn given(chunks: Vec<Chunk>) -> Result<Self> {
         let paths = chunks
             .iter()
             .map(|chunk| (chunk.id.clone(), chunk.path.clone()));
-        let trigrams = TrigramIndex::new(paths);
+        let trigrams = TrigramIndex::new(paths)?;
         let mut by_id = HashMap::with_capacity(chunks.len());
         for chunk in chunks {
             by_id.entry(chunk.id.clone()).or_insert(chunk);
         }
-        Self::Given(Given {
+        Ok(Self::Given(Given {
             chunks: by_id,
             trigrams,
-        })
+        }))
     }
 
     /// Search the chunks of the index.
@@ -136,7 +136,7 @@ fn current(
         }
         _ => session.paths_by_id()?,
     };
-    let trigrams = Arc::new(TrigramIndex::new(paths));
+    let trigrams = Arc::new(TrigramIndex::new(paths)?);
     // A search that began before another must not undo what that one made.
     if kept.as_ref().is_none_or(|(known, _)| *known < generation) {
         *kept = Some((generation, Arc::clone(&trigrams)));

@@ -10,6 +10,7 @@ use super::request::Fusion;
 use super::score_fusion::multiplied;
 use crate::error::Result;
 use crate::index::Hit;
+use crate::interrupt::{self, Pace};
 use crate::text::lower::lower_ascii;
 
 /// One row of the tables of multipliers: why a score was multiplied.
@@ -116,16 +117,20 @@ pub struct Reweighted {
 ///
 /// Without an intent the hits stay as they are, sorted or not.
 pub fn reweight(intent: Intent, hits: Vec<Hit>) -> Result<Vec<Reweighted>> {
+    let mut pace = Pace::default();
     let mut reweighted = hits
         .into_iter()
         .map(|mut hit| {
+            pace.step(1 + hit.content.len())?;
             let multiplier = Multiplier::of(intent, &hit)?;
             hit.score *= multiplier.factor();
             Ok(Reweighted { hit, multiplier })
         })
         .collect::<Result<Vec<_>>>()?;
     if intent.any() {
-        reweighted.sort_by(|left, right| order::descending(left.hit.score, right.hit.score));
+        interrupt::sort(&mut reweighted, |left, right| {
+            order::descending(left.hit.score, right.hit.score)
+        })?;
     }
     Ok(reweighted)
 }

@@ -16,6 +16,7 @@ use super::trace::{SkippedReason, Timings, Trace};
 use super::unanimity::{self, DEFAULT_AGREE_MIN};
 use crate::error::{Error, ErrorCode, Result};
 use crate::index::session::{Needs, Session};
+use crate::interrupt;
 
 /// What a search found, before a reranker.
 #[derive(Debug, Clone)]
@@ -35,19 +36,18 @@ pub struct Found {
 /// An error is one of the caller: a text over the limits, a vector that does not fit, a closed
 /// index. What fails on the way is in the trace and in [`Found::error`].
 pub fn search(setup: &Setup<'_>, request: &Request<'_>) -> Result<Found> {
-    let mut found = search_together(setup, slice::from_ref(request), &|| false);
+    let mut found = search_together(setup, slice::from_ref(request));
     found.pop().flatten().unwrap_or_else(|| {
         let message = "a search had no answer; please report this";
         Err(Error::new(ErrorCode::EngineFault, message))
     })
 }
 
-/// The same for requests that may hold the same, in one state of the index. Those that have not
-/// begun when `is_unwanted` says so have no answer.
+/// The same for requests that may hold the same, in one state of the index. Those that nobody waits
+/// for any more when their turn comes have no answer.
 pub(super) fn search_together(
     setup: &Setup<'_>,
     requests: &[Request<'_>],
-    is_unwanted: &dyn Fn() -> bool,
 ) -> Vec<Option<Result<Found>>> {
     let vectors = requests.iter().any(|request| vector(request).is_some());
     let group_by = requests.first().and_then(|request| request.group_by);
@@ -71,7 +71,7 @@ pub(super) fn search_together(
                 vector: time,
                 ..Timings::default()
             };
-            (!is_unwanted()).then(|| search.run(leg, timings))
+            (requests.len() == 1 || !interrupt::is_due()).then(|| search.run(leg, timings))
         };
         Ok(requests.iter().zip(legs).map(one).collect())
     });

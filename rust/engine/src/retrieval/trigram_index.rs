@@ -5,6 +5,7 @@ use std::mem;
 
 use super::order;
 use crate::error::{Error, ErrorCode, Result};
+use crate::interrupt::{self, Pace};
 use crate::text::slug::slug_text;
 use crate::text::trigram::{Gram, grams};
 use crate::text::utf16;
@@ -43,30 +44,36 @@ pub struct TrigramIndex {
 
 impl TrigramIndex {
     /// An index of `(id, path)`; an empty id is skipped, of a repeated one the first counts.
-    pub fn new(chunks: impl IntoIterator<Item = (String, String)>) -> Self {
+    pub fn new(chunks: impl IntoIterator<Item = (String, String)>) -> Result<Self> {
+        let mut pace = Pace::default();
         let mut seen = HashSet::new();
         let mut entries: Vec<(String, String)> = chunks
             .into_iter()
             .filter(|(id, _)| !id.is_empty() && seen.insert(id.clone()))
             .collect();
-        entries.sort_by(|(left_id, left_path), (right_id, right_path)| {
-            utf16::compare(left_path, right_path).then_with(|| utf16::compare(left_id, right_id))
-        });
+        interrupt::sort(
+            &mut entries,
+            |(left_id, left_path), (right_id, right_path)| {
+                utf16::compare(left_path, right_path)
+                    .then_with(|| utf16::compare(left_id, right_id))
+            },
+        )?;
         let mut sizes = Vec::with_capacity(entries.len());
         let mut postings: HashMap<Gram, Vec<u32>> = HashMap::new();
         for (entry, (_, path)) in (0..).zip(&entries) {
             let grams = grams(&slug_text(path));
+            pace.step(1 + grams.len())?;
             sizes.push(count(grams.len()));
             for gram in grams {
                 postings.entry(gram).or_default().push(entry);
             }
         }
-        Self {
+        Ok(Self {
             smallest: sizes.iter().copied().min().unwrap_or(0),
             entries,
             sizes,
             postings,
-        }
+        })
     }
 
     /// Id and path of every chunk, by path and then id.
@@ -92,7 +99,7 @@ impl TrigramIndex {
                 "limit must be at least 1, not 0",
             ));
         }
-        let mut best = self.similarities(tokens);
+        let mut best = self.similarities(tokens)?;
         best.retain(|(entry, _)| may_be_found(&self.entries[*entry].0));
         let by_similarity = |(entry, left): &(usize, f64), (other, right): &(usize, f64)| {
             order::descending(*left, *right).then_with(|| entry.cmp(other))
@@ -101,7 +108,7 @@ impl TrigramIndex {
             best.select_nth_unstable_by(limit, by_similarity);
             best.truncate(limit);
         }
-        best.sort_unstable_by(by_similarity);
+        interrupt::sort(&mut best, by_similarity)?;
         let hit = |(entry, similarity): (usize, f64)| {
             let (id, path) = self.entries[entry].clone();
             TrigramHit {
@@ -117,14 +124,15 @@ impl TrigramIndex {
     ///
     /// Rather than comparing sets, it counts for each entry how many grams of the token have
     /// it in their postings: that number is the size of the intersection.
-    fn similarities<S: AsRef<str>>(&self, tokens: &[S]) -> Vec<(usize, f64)> {
+    fn similarities<S: AsRef<str>>(&self, tokens: &[S]) -> Result<Vec<(usize, f64)>> {
+        let mut pace = Pace::default();
         let mut common = vec![0_u32; self.entries.len()];
         let mut touched = Vec::new();
         let mut found: Vec<(usize, f64)> = Vec::new();
         for token in tokens {
             let grams = grams(token.as_ref());
             let size = f64::from(count(grams.len()));
-            self.count_common(&grams, &mut common, &mut touched);
+            self.count_common(&grams, &mut common, &mut touched, &mut pace)?;
             for entry in touched.drain(..) {
                 let entry = entry as usize;
                 let intersection = f64::from(mem::take(&mut common[entry]));
@@ -135,39 +143,49 @@ impl TrigramIndex {
                 }
             }
         }
-        found.sort_unstable_by(|(entry, left), (other, right)| {
+        interrupt::sort(&mut found, |(entry, left), (other, right)| {
             entry
                 .cmp(other)
                 .then_with(|| order::descending(*left, *right))
-        });
+        })?;
         found.dedup_by_key(|(entry, _)| *entry);
-        found
+        Ok(found)
     }
 
     /// Count at each entry how many of the grams it has; which those entries are is `touched`.
     ///
     /// An entry that has fewer than `least` need not be counted, so the longest postings only count
     /// where a shorter one came before.
-    fn count_common(&self, grams: &BTreeSet<Gram>, common: &mut [u32], touched: &mut Vec<u32>) {
+    fn count_common(
+        &self,
+        grams: &BTreeSet<Gram>,
+        common: &mut [u32],
+        touched: &mut Vec<u32>,
+        pace: &mut Pace,
+    ) -> Result<()> {
         let postings = grams.iter().filter_map(|gram| self.postings.get(gram));
         let mut postings: Vec<&[u32]> = postings.map(Vec::as_slice).collect();
         postings.sort_by_key(|posting| posting.len());
         let least = self.least_in_common(grams.len());
         let Some(first) = (postings.len() + 1).checked_sub(least) else {
-            return;
+            return Ok(());
         };
         let shorter: usize = postings[..first].iter().map(|posting| posting.len()).sum();
         if shorter > common.len() {
-            return count_densely(&postings, least, common, touched);
+            return count_densely(&postings, least, common, touched, pace);
         }
-        for entry in postings[..first].iter().copied().flatten() {
-            let common = &mut common[*entry as usize];
-            if *common == 0 {
-                touched.push(*entry);
+        for posting in &postings[..first] {
+            pace.step(posting.len())?;
+            for entry in *posting {
+                let common = &mut common[*entry as usize];
+                if *common == 0 {
+                    touched.push(*entry);
+                }
+                *common += 1;
             }
-            *common += 1;
         }
         for posting in &postings[first..] {
+            pace.step(posting.len().min(touched.len() * SEARCH_COST))?;
             if touched.len() * SEARCH_COST < posting.len() {
                 for entry in &*touched {
                     common[*entry as usize] += u32::from(posting.binary_search(entry).is_ok());
@@ -179,6 +197,7 @@ impl TrigramIndex {
                 }
             }
         }
+        Ok(())
     }
 
     /// How many grams a hit has in common with a token of so many: since the union is no smaller
@@ -199,9 +218,18 @@ impl TrigramIndex {
 
 /// [`TrigramIndex::count_common`] where most entries have some of the grams: those with fewer than
 /// `least` are not told.
-fn count_densely(postings: &[&[u32]], least: usize, common: &mut [u32], touched: &mut Vec<u32>) {
-    for entry in postings.iter().copied().flatten() {
-        common[*entry as usize] += 1;
+fn count_densely(
+    postings: &[&[u32]],
+    least: usize,
+    common: &mut [u32],
+    touched: &mut Vec<u32>,
+    pace: &mut Pace,
+) -> Result<()> {
+    for posting in postings {
+        pace.step(posting.len())?;
+        for entry in *posting {
+            common[*entry as usize] += 1;
+        }
     }
     let least = count(least);
     for (first, block) in (0..).step_by(BLOCK).zip(common.chunks_mut(BLOCK)) {
@@ -217,6 +245,7 @@ fn count_densely(postings: &[&[u32]], least: usize, common: &mut [u32], touched:
             }
         }
     }
+    Ok(())
 }
 
 /// A number of grams; more than fits is as good as all.
@@ -264,7 +293,7 @@ mod tests {
             let chunks: Vec<(String, String)> = ids.zip(paths).collect();
             let mut expected = compared(&chunks, &tokens);
             expected.truncate(limit);
-            let index = TrigramIndex::new(chunks.iter().cloned());
+            let index = TrigramIndex::new(chunks.iter().cloned()).unwrap();
             let found = index.search(&tokens, limit).unwrap();
             let found: Vec<(String, f64)> =
                 found.into_iter().map(|hit| (hit.id, hit.similarity)).collect();
