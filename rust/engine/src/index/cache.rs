@@ -95,11 +95,6 @@ impl<V: Version> Cache<V> {
         }
     }
 
-    /// What versions are made of beside the file.
-    pub fn source(&self) -> &V::Source {
-        &self.shared.source
-    }
-
     /// The newest version, of whatever generation.
     pub fn newest(&self) -> Option<Arc<V>> {
         self.shared.recent().back().cloned()

@@ -368,7 +368,7 @@ fn round_plain(vector: &[f32], step: f32, codes: &mut Vec<u8>) -> [f32; 2] {
 
 /// Ask memory for a row while another is worked on: a scan waits for little else.
 #[inline(always)]
-fn prefetch<T>(row: &[T]) {
+pub(super) fn prefetch<T>(row: &[T]) {
     #[cfg(target_arch = "x86_64")]
     x86_64::prefetch(row.as_ptr().cast(), size_of_val(row));
     #[cfg(not(target_arch = "x86_64"))]

@@ -5,10 +5,12 @@
 //! what could still be among the nearest is compared in full, elsewhere. With planes every bound is
 //! proven, so nothing is lost; with sign bits the first is only probable.
 
+use std::slice;
+
 use super::best::Best;
 use super::block::Block;
 use super::codes::CodeQuery;
-use super::kernels::{Line, Planes, TILE, code_dots, plane_dots, reach};
+use super::kernels::{Line, Planes, TILE, code_dots, plane_dots, prefetch, reach};
 use super::matrix::Matrix;
 use super::signs::SignQuery;
 use super::slots::{Bits, Slots, slot};
@@ -54,6 +56,12 @@ pub(super) fn candidates(
     let mut pace = Pace::default();
     for (number, block) in matrix.blocks().iter().enumerate() {
         let next = matrix.blocks().get(number + 1).map(|next| &**next);
+        if let Some(after) = matrix.blocks().get(number + 2) {
+            prefetch(slice::from_ref(&**after));
+        }
+        if let Some(signs) = next.and_then(|next| next.signs.as_ref()) {
+            signs.prefetch();
+        }
         for from in (0..block.len()).step_by(TILE) {
             let tile = Tile {
                 block,
