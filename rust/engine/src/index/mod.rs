@@ -11,6 +11,7 @@ mod chunk;
 mod coarse;
 mod connections;
 mod embed;
+mod encoded;
 mod filters;
 mod fork;
 mod hit;
