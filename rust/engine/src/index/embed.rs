@@ -2,7 +2,7 @@
 
 use rusqlite::{CachedStatement, Connection, OptionalExtension, Row};
 
-use super::chunk::{COLUMNS, Chunk};
+use super::chunk::Chunk;
 use super::read::Page;
 use super::settings::{self, CENTER};
 use super::space::Space;
@@ -26,12 +26,10 @@ impl Index {
     /// none, and there is none stored for their texts.
     pub fn unembedded(&self, chunks: &[&Chunk]) -> Result<Vec<usize>> {
         self.read(|connection| {
-            let sql =
-                format!("SELECT row, {COLUMNS}, {UNEMBEDDED} FROM knowledge_chunks WHERE id = ?");
-            let mut find = connection.prepare_cached(&sql)?;
+            let mut meant = Meant::prepare(connection)?;
             let mut places = Vec::new();
             for (place, chunk) in chunks.iter().enumerate() {
-                if chunk.embedding.is_none() && !is_embedded(&mut find, chunk)? {
+                if chunk.embedding.is_none() && !meant.is_embedded(chunk)? {
                     places.push(place);
                 }
             }
@@ -90,13 +88,11 @@ impl Index {
         self.admit(connection, given, embedder, |place| {
             format!("vectors[{place}]")
         })?;
-        let sql = format!("SELECT row, {COLUMNS} FROM knowledge_chunks WHERE id = ?");
-        let mut find = connection.prepare_cached(&sql)?;
+        let mut meant = Meant::prepare(connection)?;
         let mut statements = VectorStatements::prepare(connection)?;
         let (mut stored, mut changed) = (0, Vec::new());
         for (chunk, vector) in chunks.iter().zip(vectors) {
-            let found = find.query_row([&chunk.id], Chunk::with_row).optional()?;
-            if let Some((row, _)) = found.filter(|(_, found)| found.same_meaning(chunk)) {
+            if let Some((row, _)) = meant.find(chunk)? {
                 stored += 1;
                 if statements.set(row, vector.as_ref())? {
                     changed.push(row);
@@ -109,11 +105,36 @@ impl Index {
     }
 }
 
-/// Whether the chunk is stored with the same texts and what its vector is.
-fn is_embedded(find: &mut CachedStatement<'_>, chunk: &Chunk) -> rusqlite::Result<bool> {
-    let stored = |row: &Row<'_>| Ok((Chunk::with_row(row)?.1, !row.get::<_, bool>(9)?));
-    let found = find.query_row([&chunk.id], stored).optional()?;
-    Ok(found.is_some_and(|(found, embedded)| embedded && found.same_meaning(chunk)))
+/// Finds what is stored of a chunk, if an embedder sees the same texts there.
+struct Meant<'c>(CachedStatement<'c>);
+
+impl<'c> Meant<'c> {
+    fn prepare(connection: &'c Connection) -> rusqlite::Result<Self> {
+        let sql = format!(
+            "SELECT row, title, summary, content, {UNEMBEDDED} FROM knowledge_chunks WHERE id = ?"
+        );
+        connection.prepare_cached(&sql).map(Self)
+    }
+
+    /// The row of the chunk, and whether nobody has said yet what its vector is.
+    fn find(&mut self, chunk: &Chunk) -> rusqlite::Result<Option<(i64, bool)>> {
+        let meaning = [&chunk.title, &chunk.summary, &chunk.content];
+        let found = |row: &Row<'_>| {
+            // Compared in SQLite's memory, and not decoded.
+            for (column, text) in (1..).zip(meaning) {
+                if row.get_ref(column)?.as_bytes()? != text.as_bytes() {
+                    return Ok(None);
+                }
+            }
+            Ok(Some((row.get(0)?, row.get(4)?)))
+        };
+        Ok(self.0.query_row([&chunk.id], found).optional()?.flatten())
+    }
+
+    /// Whether the chunk is stored with the same texts and what its vector is.
+    fn is_embedded(&mut self, chunk: &Chunk) -> rusqlite::Result<bool> {
+        Ok(self.find(chunk)?.is_some_and(|(_, unembedded)| !unembedded))
+    }
 }
 
 fn check_vectors<V: AsRef<[f32]>>(chunks: &[&Chunk], vectors: &[V]) -> Result<()> {

@@ -9,6 +9,7 @@ mod check;
 mod chunk;
 mod connections;
 mod embed;
+mod encoded;
 mod filters;
 mod fork;
 mod hit;

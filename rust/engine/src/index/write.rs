@@ -2,10 +2,11 @@
 
 use std::collections::HashMap;
 
-use rusqlite::{CachedStatement, Connection, OptionalExtension, params};
+use rusqlite::{CachedStatement, Connection, OptionalExtension, Row, params};
 
 use super::chunk::{COLUMNS, Chunk};
-use super::filters::{texts, to_json};
+use super::encoded::Encoded;
+use super::filters::texts;
 use super::{Failure, Index, changes, vector, vectors};
 use crate::error::Result;
 
@@ -92,7 +93,7 @@ fn remove_where(
         .collect::<rusqlite::Result<_>>()?;
     let mut statements = Statements::prepare(connection)?;
     for (row, chunk) in &found {
-        index(&mut statements.forget, *row, chunk)?;
+        index(&mut statements.forget, *row, chunk, &chunk.tag_text())?;
         // Before the row itself, whose number may be given to another chunk.
         statements.vectors.remove(*row)?;
         statements.delete.execute([row])?;
@@ -128,13 +129,16 @@ struct Statements<'c> {
     vectors: VectorStatements<'c>,
     /// The rows that are not as they were.
     changed: Vec<i64>,
+    /// Whether the last id was new: then the next is stored as new, without being looked up first.
+    adding: bool,
 }
 
 impl<'c> Statements<'c> {
     fn prepare(connection: &'c Connection) -> rusqlite::Result<Self> {
         let find = format!("SELECT row, {COLUMNS} FROM knowledge_chunks WHERE id = ?");
         let insert = format!(
-            "INSERT INTO knowledge_chunks ({COLUMNS}, tag_text) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
+            "INSERT INTO knowledge_chunks ({COLUMNS}, tag_text)
+             VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING"
         );
         Ok(Self {
             connection,
@@ -158,67 +162,68 @@ impl<'c> Statements<'c> {
             )?,
             vectors: VectorStatements::prepare(connection)?,
             changed: Vec::new(),
+            adding: true,
         })
     }
 
     fn upsert(&mut self, chunk: &Chunk) -> rusqlite::Result<()> {
-        match self
-            .find
-            .query_row([&chunk.id], Chunk::with_row)
-            .optional()?
-        {
-            None => self.add(chunk),
-            Some((row, old)) => self.replace(row, &old, chunk),
+        let encoded = Encoded::of(chunk)?;
+        if self.adding && self.add(chunk, &encoded)? {
+            return Ok(());
+        }
+        let stored = |row: &Row<'_>| {
+            let number = row.get(0)?;
+            if encoded.is_in(row)? {
+                return Ok((number, None));
+            }
+            Ok((number, Some(Chunk::with_row(row)?.1)))
+        };
+        let found = self.find.query_row([&chunk.id], stored).optional()?;
+        self.adding = found.is_none();
+        match found {
+            None => self.add(chunk, &encoded).map(drop),
+            Some((row, None)) => self.set_vector(row, chunk, false, true),
+            Some((row, Some(old))) => self.replace(row, &old, chunk, &encoded),
         }
     }
 
-    fn add(&mut self, chunk: &Chunk) -> rusqlite::Result<()> {
-        self.insert.execute(params![
+    /// Store a chunk, unless there is one of its id; the answer is whether there was none.
+    fn add(&mut self, chunk: &Chunk, encoded: &Encoded<'_>) -> rusqlite::Result<bool> {
+        let inserted = self.insert.execute(params![
             chunk.id,
             chunk.path,
             chunk.ordinal,
             chunk.title,
             chunk.summary,
-            to_json(&chunk.tags)?,
+            encoded.tags,
             chunk.content,
-            to_json(&chunk.metadata)?,
-            chunk.tag_text(),
+            encoded.metadata,
+            encoded.tag_text,
         ])?;
-        let row = self.connection.last_insert_rowid();
-        index(&mut self.index, row, chunk)?;
-        self.changed.push(row);
-        if let Some(embedding) = &chunk.embedding {
-            self.vectors.set(row, embedding)?;
-        }
-        Ok(())
-    }
-
-    fn replace(&mut self, row: i64, old: &Chunk, new: &Chunk) -> rusqlite::Result<()> {
-        let texts = self.replace_texts(row, old, new)?;
-        let vector = match &new.embedding {
-            Some(embedding) => self.vectors.set(row, embedding)?,
-            None if old.same_meaning(new) => false,
-            // It would stand for a text that is gone.
-            None => self.vectors.remove(row)?,
-        };
-        if texts || vector {
-            self.changed.push(row);
-        }
-        Ok(())
-    }
-
-    /// Replace all but the vector; the answer is whether anything was different.
-    fn replace_texts(&mut self, row: i64, old: &Chunk, new: &Chunk) -> rusqlite::Result<bool> {
-        // The text of metadata, since equal objects may differ in the order of their keys.
-        let metadata = to_json(&new.metadata)?;
-        if old.same_texts(new) && old.ordinal == new.ordinal && metadata == to_json(&old.metadata)?
-        {
+        if inserted == 0 {
             return Ok(false);
         }
+        let row = self.connection.last_insert_rowid();
+        index(&mut self.index, row, chunk, &encoded.tag_text)?;
+        self.changed.push(row);
+        if let Some(embedding) = &chunk.embedding {
+            self.vectors.add(row, embedding)?;
+        }
+        Ok(true)
+    }
+
+    /// Replace what a row says by something else.
+    fn replace(
+        &mut self,
+        row: i64,
+        old: &Chunk,
+        new: &Chunk,
+        encoded: &Encoded<'_>,
+    ) -> rusqlite::Result<()> {
         let reindex = !old.same_texts(new);
         if reindex {
             // FTS5 removes what it is told was there, so it gets the old texts.
-            index(&mut self.forget, row, old)?;
+            index(&mut self.forget, row, old, &old.tag_text())?;
         }
         self.update.execute(params![
             row,
@@ -226,15 +231,35 @@ impl<'c> Statements<'c> {
             new.ordinal,
             new.title,
             new.summary,
-            to_json(&new.tags)?,
+            encoded.tags,
             new.content,
-            metadata,
-            new.tag_text(),
+            encoded.metadata,
+            encoded.tag_text,
         ])?;
         if reindex {
-            index(&mut self.index, row, new)?;
+            index(&mut self.index, row, new, &encoded.tag_text)?;
         }
-        Ok(true)
+        self.set_vector(row, new, true, old.same_meaning(new))
+    }
+
+    /// Store the vector of a row that was there before. Without one it keeps its own, if it still
+    /// means the same: otherwise that would stand for a text that is gone.
+    fn set_vector(
+        &mut self,
+        row: i64,
+        chunk: &Chunk,
+        changed: bool,
+        same_meaning: bool,
+    ) -> rusqlite::Result<()> {
+        let other = match &chunk.embedding {
+            Some(embedding) => self.vectors.set(row, embedding)?,
+            None if same_meaning => false,
+            None => self.vectors.remove(row)?,
+        };
+        if changed || other {
+            self.changed.push(row);
+        }
+        Ok(())
     }
 }
 
@@ -254,14 +279,18 @@ impl<'c> VectorStatements<'c> {
         })
     }
 
+    /// Store the vector of a new row.
+    fn add(&mut self, row: i64, embedding: &[f32]) -> rusqlite::Result<()> {
+        let blob = vector::to_blob(&vector::unit(embedding));
+        self.put.execute(params![row, blob])?;
+        Ok(())
+    }
+
     /// Store the vector of a row; the answer is whether it had another, or none.
     pub fn set(&mut self, row: i64, embedding: &[f32]) -> rusqlite::Result<bool> {
         let blob = vector::to_blob(&vector::unit(embedding));
-        let old: Option<Vec<u8>> = self
-            .find
-            .query_row([row], |found| found.get(0))
-            .optional()?;
-        if old.as_ref() == Some(&blob) {
+        let same = |found: &Row<'_>| Ok(found.get_ref(0)?.as_bytes()? == blob);
+        if self.find.query_row([row], same).optional()? == Some(true) {
             return Ok(false);
         }
         self.put.execute(params![row, blob])?;
@@ -275,14 +304,112 @@ impl<'c> VectorStatements<'c> {
 }
 
 /// Give FTS5 the texts of a row, to add or to forget.
-fn index(statement: &mut CachedStatement<'_>, row: i64, chunk: &Chunk) -> rusqlite::Result<()> {
+fn index(
+    statement: &mut CachedStatement<'_>,
+    row: i64,
+    chunk: &Chunk,
+    tag_text: &str,
+) -> rusqlite::Result<()> {
     statement.execute(params![
         row,
         chunk.path,
         chunk.title,
         chunk.summary,
-        chunk.tag_text(),
+        tag_text,
         chunk.content
     ])?;
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::text::tokenizer::TokenizerKind;
+
+    /// Chunks of few ids and few texts, so that many are written again, some of them as they were.
+    fn chunk() -> impl Strategy<Value = Chunk> {
+        let metadata = ["{}", r#"{"a":1,"b":2}"#, r#"{"b":2,"a":1}"#, r#"{"a":1.0}"#];
+        (
+            0..4_u8,
+            prop::array::uniform4("[ab]{0,1}"),
+            prop::collection::vec("[ab ]{0,2}", 0..2),
+            0..2_i64,
+            prop::sample::select(metadata.to_vec()),
+            prop::sample::select(vec![None, Some(vec![]), Some(vec![1.0, 0.0])]),
+        )
+            .prop_map(|(id, texts, tags, ordinal, metadata, embedding)| {
+                let [path, title, summary, content] = texts;
+                Chunk {
+                    id: id.to_string(),
+                    path,
+                    ordinal,
+                    title,
+                    summary,
+                    tags,
+                    content,
+                    metadata: serde_json::from_str(metadata).unwrap(),
+                    embedding,
+                }
+            })
+    }
+
+    /// What an index says, to the order of the keys of metadata.
+    fn told(chunk: &Chunk) -> String {
+        format!("{chunk:?}")
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_stored_is_what_was_written_last(
+            batches in prop::collection::vec(prop::collection::vec(chunk(), 1..6), 1..8),
+        ) {
+            let index = Index::in_memory(TokenizerKind::Porter).unwrap();
+            // In the order in which ids came first: that of the rows.
+            let mut model: Vec<Chunk> = Vec::new();
+            for batch in batches {
+                let all = || -> Vec<String> {
+                    index.page(0, 99).unwrap().chunks.iter().map(told).collect()
+                };
+                let generation = || index.read(changes::generation).unwrap();
+                let (before, counted) = (all(), generation());
+                let given: Vec<&Chunk> = batch.iter().collect();
+                index.upsert(&given).unwrap();
+                for chunk in last_of_each_id(&given) {
+                    let mut stored = chunk.clone();
+                    match model.iter_mut().find(|known| known.id == chunk.id) {
+                        None => model.push(stored),
+                        Some(known) => {
+                            if stored.embedding.is_none() && known.same_meaning(chunk) {
+                                stored.embedding.clone_from(&known.embedding);
+                            }
+                            *known = stored;
+                        }
+                    }
+                }
+                let expected: Vec<String> = (model.iter().cloned())
+                    .map(|mut chunk| {
+                        chunk.embedding = chunk.embedding.filter(|vector| !vector.is_empty());
+                        told(&chunk)
+                    })
+                    .collect();
+                prop_assert_eq!(&all(), &expected);
+                prop_assert!(before == expected || generation() == counted + 1);
+                let without: Vec<usize> = (0..model.len())
+                    .filter(|slot| model[*slot].embedding.is_none())
+                    .collect();
+                let bare: Vec<Chunk> = (model.iter().cloned())
+                    .map(|chunk| Chunk { embedding: None, ..chunk })
+                    .collect();
+                let bare: Vec<&Chunk> = bare.iter().collect();
+                prop_assert_eq!(index.unembedded(&bare).unwrap(), without);
+                // The same again is nothing new.
+                let counted = generation();
+                index.upsert(&bare).unwrap();
+                prop_assert_eq!(generation(), counted);
+            }
+            prop_assert_eq!(index.check().unwrap(), [] as [&str; 0]);
+        }
+    }
 }
