@@ -9,7 +9,7 @@ use rusqlite::{Connection, OptionalExtension};
 use super::cache::{At, Cache, Version};
 use super::connections::ReadTransaction;
 use super::paths::Paths;
-use super::ranking::Snapshot;
+use super::ranking::{Acquired, Snapshot};
 use super::search::without_chunk;
 use super::selection::GroupBy;
 use super::texts::{KeptTexts, OF_ROWS, Texts};
@@ -133,7 +133,11 @@ impl Index {
             Some(GroupBy::Path) => current(&self.paths, connection, generation, waits)?.map(Some),
         };
         let keywords = if needs.keywords {
-            self.ranker.acquire(connection, generation, waits)?
+            match self.ranker.acquire(connection, generation, waits)? {
+                Acquired::Snapshot(snapshot) => Some(Some(snapshot)),
+                Acquired::Fts5 => Some(None),
+                Acquired::Later => None,
+            }
         } else {
             Some(None)
         };

@@ -151,7 +151,7 @@ pub(super) fn compare(
     for filters in filters {
         let all = index.read(|connection| {
             let generation = changes::generation(connection)?;
-            let snapshot = ranker.acquire(connection, generation, false)?.flatten();
+            let snapshot = ranker.current(connection, generation)?;
             let snapshot = snapshot.expect("small changes are followed");
             assert_eq!(snapshot.generation(), generation);
             let ours = (!plan.only_fts5)

@@ -67,8 +67,7 @@ fn parts(index: &Index) -> Vec<Part> {
 fn follow(index: &Index) {
     let acquire = |connection: &_| {
         let generation = crate::index::changes::generation(connection)?;
-        let acquired = index.ranker.acquire(connection, generation, false)?;
-        assert!(acquired.flatten().is_some());
+        assert!(index.ranker.current(connection, generation)?.is_some());
         Ok(())
     };
     index.read(acquire).unwrap();

@@ -204,7 +204,7 @@ mod tests {
         // Words that are in one chunk alone, and a position list of more than a page.
         let mut long = many(5_000..5_200, 7);
         for (chunk, number) in long.iter_mut().zip(0..) {
-            chunk.content.push_str(&format!(" word{number}"));
+            chunk.title = format!("word{number}");
         }
         long[3].content.push_str(&" oak".repeat(9_000));
         written(&index, &long);

@@ -23,7 +23,9 @@ impl Merge {
         snapshots.revise(|newest| {
             let parts = tiers::due(newest.parts());
             if !parts.is_empty() {
-                parts.iter().for_each(|part| part.set_merging(true));
+                for part in &parts {
+                    part.set_merging(true);
+                }
                 begun = Some(Self { parts });
             }
             None
@@ -49,7 +51,9 @@ impl Merge {
 
 impl Drop for Merge {
     fn drop(&mut self) {
-        self.parts.iter().for_each(|part| part.set_merging(false));
+        for part in &self.parts {
+            part.set_merging(false);
+        }
     }
 }
 

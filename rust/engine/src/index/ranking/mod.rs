@@ -23,6 +23,8 @@ mod function;
 mod histories;
 mod load;
 mod merging;
+#[cfg(test)]
+mod outcomes;
 mod part;
 mod phrase;
 mod plan;
@@ -42,7 +44,7 @@ use crate::error::{Error, ErrorCode, Result};
 
 pub(super) use function::register;
 pub(super) use plan::Plan;
-pub(super) use ranker::Ranker;
+pub(super) use ranker::{Acquired, Ranker};
 pub(super) use snapshot::Snapshot;
 
 /// Who ranks by BM25.

@@ -19,6 +19,14 @@ use crate::text::tokenizer::TokenizerKind;
 /// No generation.
 const NEVER: i64 = -1;
 
+/// Who ranks for a search.
+pub(in crate::index) enum Acquired {
+    Snapshot(Arc<Snapshot>),
+    Fts5,
+    /// There are later generations only.
+    Later,
+}
+
 /// The snapshots of a handle, and how they come about.
 pub(in crate::index) struct Ranker {
     ranking: Ranking,
@@ -90,45 +98,41 @@ impl Ranker {
         }
     }
 
-    /// The snapshot of the generation that `connection` sees, or none where FTS5 must rank; None
-    /// when the caller, who `waits` for what is newer, had better begin anew.
+    /// The snapshot of the generation that `connection` sees, if there is one. Where there are only
+    /// later ones, a caller who `waits` had better begin anew.
     pub fn acquire(
         &self,
         connection: &Connection,
         generation: i64,
         waits: bool,
-    ) -> rusqlite::Result<Option<Option<Arc<Snapshot>>>> {
+    ) -> rusqlite::Result<Acquired> {
         if self.ranking == Ranking::Fts5 {
-            return Ok(Some(None));
+            return Ok(Acquired::Fts5);
         }
-        let asked = self.asked.swap(true, Ordering::Relaxed);
+        let asked = was_set(&self.asked);
         match self.snapshots.at(connection, generation) {
             Ok(At::Current(snapshot)) => {
-                self.served.store(true, Ordering::Relaxed);
+                was_set(&self.served);
                 if let Some(why) = snapshot.why_unfit() {
                     self.note(Outcome::Unfit(why.to_owned()));
-                    return Ok(Some(None));
+                    return Ok(Acquired::Fts5);
                 }
                 self.note(Outcome::Loaded);
                 if snapshot.is_merge_due() {
                     merging::start(&self.snapshots, &self.merging, &self.background);
                 }
-                Ok(Some(Some(snapshot)))
+                return Ok(Acquired::Snapshot(snapshot));
             }
-            Ok(At::Later) if waits => Ok(None),
-            Ok(At::Later) => Ok(Some(None)),
-            Ok(At::Stale) => {
-                if asked || self.ranking == Ranking::Memory {
-                    self.load_in_background(connection, generation)?;
-                } else {
-                    self.note(Outcome::OneSearch);
-                }
-                Ok(Some(None))
+            Ok(At::Later) if waits => return Ok(Acquired::Later),
+            Ok(At::Stale) if asked || self.ranking == Ranking::Memory => {
+                self.load_in_background(connection, generation)?;
             }
-            Err(error) if is_interrupt(&error) => Err(error),
+            Ok(At::Stale) => self.note(Outcome::OneSearch),
+            Err(error) if is_interrupt(&error) => return Err(error),
             // If the file cannot be read, FTS5 says so.
-            Err(_) => Ok(Some(None)),
+            Ok(At::Later) | Err(_) => {}
         }
+        Ok(Acquired::Fts5)
     }
 
     /// Begin to read the index in the background, unless it would be too large for `auto`.
@@ -146,17 +150,18 @@ impl Ranker {
             }
         }
         self.failed_at.store(NEVER, Ordering::Relaxed);
+        // What nobody can use any more makes room.
+        self.snapshots.drop_before(generation);
         match self.is_small_enough(connection) {
             Ok(true) => {
-                // What nobody can use any more makes room for what is read.
-                self.snapshots.drop_before(generation);
                 self.note(Outcome::Loading);
                 // Its failure is a notice; FTS5 answers.
                 let _ = self.snapshots.load_in_background();
             }
             Ok(false) => self.note(Outcome::TooLarge),
             Err(Failure::Unfit(unfit)) => self.note(Outcome::Unfit(unfit.reason().to_owned())),
-            Err(Failure::Sqlite(error)) => return Err(error),
+            Err(Failure::Sqlite(error)) if is_interrupt(&error) => return Err(error),
+            Err(Failure::Sqlite(error)) => self.note(Outcome::unreadable(&error)),
         }
         Ok(())
     }
@@ -176,6 +181,11 @@ impl Ranker {
     }
 }
 
+/// Set a flag; whether it was set before. Nearly always it was, and nothing is written then.
+fn was_set(flag: &AtomicBool) -> bool {
+    flag.load(Ordering::Relaxed) || flag.swap(true, Ordering::Relaxed)
+}
+
 #[cfg(test)]
 impl Ranker {
     /// Have every load call this when it begins.
@@ -186,6 +196,18 @@ impl Ranker {
     /// Leave merges to the test.
     pub fn hold_merges(&self) {
         self.merging.store(true, Ordering::Relaxed);
+    }
+
+    /// The snapshot of a generation, without waiting.
+    pub fn current(
+        &self,
+        connection: &Connection,
+        generation: i64,
+    ) -> rusqlite::Result<Option<Arc<Snapshot>>> {
+        Ok(match self.acquire(connection, generation, false)? {
+            Acquired::Snapshot(snapshot) => Some(snapshot),
+            Acquired::Fts5 | Acquired::Later => None,
+        })
     }
 
     pub fn snapshots(&self) -> &Cache<Snapshot> {

@@ -39,6 +39,11 @@ struct Known {
 }
 
 impl Outcome {
+    /// SQLite could not read the index.
+    pub fn unreadable(error: &rusqlite::Error) -> Self {
+        Self::Unfit(unreadable(error))
+    }
+
     /// A bit for the kind; the same outcome again is no news.
     fn bit(&self) -> u8 {
         match self {
@@ -50,6 +55,11 @@ impl Outcome {
             Self::Unfit(_) => 32,
         }
     }
+}
+
+/// What users are told of an index that SQLite could not read.
+pub(super) fn unreadable(error: &rusqlite::Error) -> String {
+    format!("the index cannot be read: {error}")
 }
 
 impl Reason {

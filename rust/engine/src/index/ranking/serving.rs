@@ -4,12 +4,11 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
-use std::thread;
+use std::thread::{self, ScopedJoinHandle};
 use std::time::Duration;
 
-use super::Ranking;
+use super::{Acquired, Ranking};
 use crate::error::ErrorCode;
-use crate::index::background::Level;
 use crate::index::search::rank_by_fts5;
 use crate::index::session::Needs;
 use crate::index::{Chunk, Filters, Index};
@@ -23,7 +22,7 @@ const KEYWORDS: Needs = Needs {
     group_by: None,
 };
 
-fn chunk(id: usize, content: &str) -> Chunk {
+pub(super) fn chunk(id: usize, content: &str) -> Chunk {
     Chunk {
         id: id.to_string(),
         content: content.to_owned(),
@@ -37,19 +36,19 @@ fn filled(index: Index, count: usize) -> Index {
     index
 }
 
-fn in_file(folder: &Path, ranking: Ranking) -> Index {
+pub(super) fn in_file(folder: &Path, ranking: Ranking) -> Index {
     let path = folder.join("index.db");
     let index = Index::open_with(&path, TokenizerKind::Porter, false, ranking).unwrap();
     filled(index, 100)
 }
 
 /// Whether a search of its own is served from memory.
-fn from_memory(index: &Index) -> bool {
+pub(super) fn from_memory(index: &Index) -> bool {
     let served = index.session(KEYWORDS, |session| Ok(session.keywords.is_some()));
     served.unwrap()
 }
 
-fn hits(index: &Index) -> usize {
+pub(super) fn hits(index: &Index) -> usize {
     let query = parse("oak").unwrap();
     let options = MatchOptions::default();
     let hits = index.search_bm25(&query, 1000, &Filters::default(), &options);
@@ -57,14 +56,14 @@ fn hits(index: &Index) -> usize {
 }
 
 /// What a load of an index meets: it is counted, says that it began and waits to be let go on.
-struct Loads {
-    count: Arc<AtomicUsize>,
+pub(super) struct Loads {
+    pub count: Arc<AtomicUsize>,
     began: Receiver<()>,
-    go_on: Sender<()>,
+    pub go_on: Sender<()>,
 }
 
 impl Loads {
-    fn of(index: &Index) -> Self {
+    pub fn of(index: &Index) -> Self {
         let count = Arc::new(AtomicUsize::new(0));
         let (begins, began) = channel();
         let (go_on, goes_on) = channel::<()>();
@@ -82,12 +81,12 @@ impl Loads {
         }
     }
 
-    fn wait(&self) {
+    pub fn wait(&self) {
         self.began.recv_timeout(Duration::from_mins(1)).unwrap();
     }
 }
 
-fn wait_for_memory(index: &Index) {
+pub(super) fn wait_for_memory(index: &Index) {
     for _ in 0..6000 {
         if from_memory(index) {
             return;
@@ -200,113 +199,6 @@ fn what_is_out_of_date_is_read_again_in_the_background() {
     }
 }
 
-fn reason(index: &Index) -> String {
-    index.stats().unwrap().ranking_reason
-}
-
-#[test]
-fn it_says_which_way_it_went_and_why() {
-    let folder = tempfile::tempdir().unwrap();
-    let index = in_file(folder.path(), Ranking::Auto);
-    assert_eq!(reason(&index), "fts5: no search yet");
-    assert!(!from_memory(&index));
-    assert_eq!(
-        reason(&index),
-        "fts5: one search so far; memory takes over after the second"
-    );
-    let loads = Loads::of(&index);
-    assert!(!from_memory(&index));
-    loads.wait();
-    assert_eq!(
-        reason(&index),
-        "fts5: memory is being filled, with 1 MB of at most 1 GiB, 1 MB while it is built"
-    );
-    assert_eq!(index.take_notices(), []);
-    loads.go_on.send(()).unwrap();
-    wait_for_memory(&index);
-    let expected = "memory: 1 MB, 1 MB while it is built, of at most 1 GiB";
-    assert_eq!(reason(&index), expected);
-    let notices = index.take_notices();
-    assert_eq!(notices.len(), 1);
-    assert_eq!(notices[0].level, Level::Info);
-    assert_eq!(notices[0].message, format!("BM25 is ranked by {expected}"));
-    assert!(from_memory(&index));
-    assert_eq!(index.take_notices(), []);
-}
-
-#[test]
-fn damage_is_reported_once_and_fts5_ranks() {
-    for ranking in [Ranking::Memory, Ranking::Auto] {
-        let folder = tempfile::tempdir().unwrap();
-        let index = in_file(folder.path(), ranking);
-        let damage = "UPDATE knowledge_fts_docsize SET sz = x'0101010150' WHERE id = 5";
-        index
-            .write(|connection| connection.execute_batch(damage))
-            .unwrap();
-        let loads = Arc::new(AtomicUsize::new(0));
-        let counted = Arc::clone(&loads);
-        index.ranker.on_load(move || {
-            counted.fetch_add(1, Ordering::SeqCst);
-        });
-        let expected = "fts5: the index is damaged: what it says of chunks and of words does not \
-                        agree; look at check()";
-        for _ in 0..6_000 {
-            assert!(!from_memory(&index));
-            if reason(&index) == expected {
-                break;
-            }
-            thread::sleep(Duration::from_millis(10));
-        }
-        for _ in 0..3 {
-            assert!(!from_memory(&index));
-            assert_eq!(hits(&index), 100);
-        }
-        assert_eq!(reason(&index), expected);
-        let notices = index.take_notices();
-        assert_eq!(notices.len(), 1, "{notices:?}");
-        assert_eq!(notices[0].level, Level::Warning);
-        assert_eq!(notices[0].message, format!("BM25 is ranked by {expected}"));
-        assert_eq!(loads.load(Ordering::SeqCst), 1, "not tried again");
-        assert_eq!(index.ranker.bytes(), 0);
-    }
-}
-
-#[test]
-fn a_load_that_fails_leaves_ranking_to_fts5_until_something_is_written() {
-    for ranking in [Ranking::Memory, Ranking::Auto] {
-        let folder = tempfile::tempdir().unwrap();
-        let index = in_file(folder.path(), ranking);
-        let loads = Arc::new(AtomicUsize::new(0));
-        let counted = Arc::clone(&loads);
-        index.ranker.on_load(move || {
-            let before = counted.fetch_add(1, Ordering::SeqCst);
-            assert!(before > 0, "on purpose");
-        });
-        let message = "reading the ranking panicked; please report this";
-        for _ in 0..6_000 {
-            assert!(!from_memory(&index));
-            if reason(&index) == format!("fts5: {message}") {
-                break;
-            }
-            thread::sleep(Duration::from_millis(10));
-        }
-        for _ in 0..3 {
-            assert!(!from_memory(&index));
-            assert_eq!(hits(&index), 100);
-        }
-        assert_eq!(loads.load(Ordering::SeqCst), 1);
-        let notices = index.take_notices();
-        assert_eq!(notices.len(), 1, "{notices:?}");
-        assert_eq!(
-            notices[0].message,
-            format!("BM25 is ranked by fts5: {message}")
-        );
-        index.upsert(&[&chunk(7, "oak ash")]).unwrap();
-        wait_for_memory(&index);
-        assert_eq!(loads.load(Ordering::SeqCst), 2);
-    }
-}
-
 #[test]
 fn fts5_alone_loads_nothing() {
     let index = Index::in_memory_with(TokenizerKind::Porter, Ranking::Fts5).unwrap();
@@ -340,7 +232,7 @@ fn an_older_search_gets_its_own_generation() {
                 others.join().unwrap();
             });
             let acquired = index.ranker.acquire(connection, generation, true)?;
-            assert!(acquired.flatten().is_some());
+            assert!(matches!(acquired, Acquired::Snapshot(_)));
             Ok(())
         })
         .unwrap();
@@ -349,8 +241,8 @@ fn an_older_search_gets_its_own_generation() {
     index
         .read(|connection| {
             let acquire = |waits| index.ranker.acquire(connection, newest - 2, waits);
-            assert!(acquire(true)?.is_none());
-            assert!(acquire(false)?.unwrap().is_none());
+            assert!(matches!(acquire(true)?, Acquired::Later));
+            assert!(matches!(acquire(false)?, Acquired::Fts5));
             Ok(())
         })
         .unwrap();
@@ -408,7 +300,7 @@ fn concurrent_searches_are_of_their_own_generation() {
             }
             let changed = chunk(step * 13 % 120, &format!("oak ash w{step} elm"));
             index.upsert(&[&changed]).unwrap();
-            if searching.iter().any(|thread| thread.is_finished()) {
+            if searching.iter().any(ScopedJoinHandle::is_finished) {
                 break;
             }
         }

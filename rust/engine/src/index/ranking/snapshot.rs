@@ -9,6 +9,7 @@ use super::counts::Counts;
 use super::failure::{Failure, is_interrupt};
 use super::load;
 use super::part::Part;
+use super::reason::unreadable;
 use super::segment::Segment;
 use super::tiers;
 use crate::index::cache::Version;
@@ -76,10 +77,7 @@ impl Version for Snapshot {
             Err(Failure::Sqlite(error)) if is_interrupt(&error) => Err(error),
             // Remembered, so that nobody tries it again.
             Err(Failure::Unfit(unfit)) => Ok(Self::unfit(generation, unfit.reason().to_owned())),
-            Err(Failure::Sqlite(error)) => Ok(Self::unfit(
-                generation,
-                format!("the index cannot be read: {error}"),
-            )),
+            Err(Failure::Sqlite(error)) => Ok(Self::unfit(generation, unreadable(&error))),
         }
     }
 
