@@ -77,7 +77,8 @@ class IndexStats:
     them: 0 before they are first searched. `vector_recall` is what part of the nearest vectors an
     approximate search finds of a sample (1.0 is all), None while searches compare all of them.
     `ranking_bytes` is the memory with which it ranks by BM25: 0 as long as FTS5 does.
-    `text_bytes` is about the memory in which it keeps the texts that searches found last.
+    `text_bytes` is about the memory in which it keeps the texts that searches found last,
+    `fuzzy_bytes` that of the slugs for words that are nearly right: 0 before one is first looked for.
     """
 
     chunks: int
@@ -93,6 +94,7 @@ class IndexStats:
     vector_recall: float | None
     ranking_bytes: int
     text_bytes: int
+    fuzzy_bytes: int
 
 
 @dataclass(frozen=True, slots=True)

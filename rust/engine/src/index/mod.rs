@@ -33,6 +33,7 @@ mod selection;
 pub(crate) mod session;
 pub(crate) mod settings;
 mod similarities;
+pub(crate) mod slugs;
 mod space;
 mod spread;
 mod texts;
@@ -71,6 +72,7 @@ use migrations::MIGRATIONS;
 use paths::Paths;
 use pool::Pool;
 use ranking::Ranker;
+use slugs::Slugs;
 use texts::KeptTexts;
 
 /// A handle on an index, for use from many threads at once.
@@ -96,6 +98,8 @@ pub struct Index {
     paths: Cache<Paths>,
     /// What the last searches found.
     texts: Cache<KeptTexts>,
+    /// What words are compared with that are nearly right, from the first search on that needs it.
+    slugs: Arc<Cache<Slugs>>,
 }
 
 /// How a handle searches, where there is a choice.
@@ -168,6 +172,7 @@ impl Index {
             vectors: Cache::new(background.clone(), ()),
             paths: Cache::new(background.clone(), ()),
             texts: Cache::new(background.clone(), ()),
+            slugs: Arc::new(Cache::new(background.clone(), ())),
             background,
             approximate: Approximate::new(vectors),
             ranker,
@@ -217,6 +222,7 @@ impl Index {
         self.ranker.clear();
         self.paths.clear();
         self.texts.clear();
+        self.slugs.clear();
         Ok(())
     }
 }

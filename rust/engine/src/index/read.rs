@@ -47,6 +47,9 @@ pub struct IndexStats {
     pub ranking_bytes: usize,
     /// The memory that this handle keeps the texts of the last hits in, by estimate.
     pub text_bytes: usize,
+    /// The memory that this handle keeps slugs in, by estimate: none before the fuzzy rung is first
+    /// reached.
+    pub fuzzy_bytes: usize,
 }
 
 impl Index {
@@ -127,6 +130,7 @@ impl Index {
                 vector_recall: None,
                 ranking_bytes: 0,
                 text_bytes: 0,
+                fuzzy_bytes: 0,
             })
         })?;
         Ok(IndexStats {
@@ -134,6 +138,7 @@ impl Index {
             vector_recall: self.approximate.recall(),
             ranking_bytes: self.ranker.bytes(),
             text_bytes: self.text_bytes(),
+            fuzzy_bytes: self.slugs.newest().map_or(0, |slugs| slugs.bytes()),
             ..stats
         })
     }

@@ -1,5 +1,6 @@
 //! What a search reads: one state of the index, whatever is written meanwhile.
 
+use std::cell::Cell;
 use std::sync::Arc;
 
 use rusqlite::{Connection, OptionalExtension};
@@ -10,6 +11,7 @@ use super::matrix::Matrix;
 use super::paths::Paths;
 use super::search::without_chunk;
 use super::selection::GroupBy;
+use super::slugs::{self, Slugs};
 use super::texts::{KeptTexts, OF_ROW, Texts};
 use super::{Failure, Index, changes};
 use crate::error::{ErrorCode, Result};
@@ -25,6 +27,8 @@ pub(crate) struct Needs {
     pub vectors: bool,
     /// Whether it groups what it finds.
     pub group_by: Option<GroupBy>,
+    /// Whether it looks for slugs that are like words.
+    pub slugs: bool,
 }
 
 /// One state of the index, on one connection. Rows are numbers to look up in it, and mean nothing
@@ -41,6 +45,9 @@ pub(crate) struct Session<'a> {
     pub(super) matrix: Option<Result<Arc<Matrix>>>,
     /// Which chunks share a path, where they are grouped by it.
     pub(super) paths: Option<Arc<Paths>>,
+    /// The slugs, where it was known beforehand that they are needed.
+    slugs: Option<Arc<Slugs>>,
+    lacks_slugs: Cell<bool>,
     texts: Arc<KeptTexts>,
 }
 
@@ -93,6 +100,9 @@ impl Index {
         if needs.group_by.is_some() {
             self.paths.load_after(seen)?;
         }
+        if needs.slugs {
+            self.slugs.load_after(seen)?;
+        }
         if !needs.vectors {
             return Ok(Ok(()));
         }
@@ -124,7 +134,12 @@ impl Index {
             None => Some(None),
             Some(GroupBy::Path) => current(&self.paths, connection, generation, waits)?.map(Some),
         };
-        let (Some(matrix), Some(paths)) = (matrix, paths) else {
+        let slugs = if needs.slugs {
+            current(&self.slugs, connection, generation, waits)?.map(Some)
+        } else {
+            Some(None)
+        };
+        let (Some(matrix), Some(paths), Some(slugs)) = (matrix, paths, slugs) else {
             return Ok(Err(generation));
         };
         let texts = match self.texts.at(connection, generation)? {
@@ -137,6 +152,8 @@ impl Index {
             generation,
             matrix,
             paths,
+            slugs,
+            lacks_slugs: Cell::new(false),
             texts,
         }))
     }
@@ -181,6 +198,28 @@ impl Session<'_> {
             None => self.row(id),
             Some(paths) => Ok(paths.number(path).map(number)),
         }
+    }
+
+    /// The slugs of all chunks; None when they must be read first, for which this transaction must
+    /// end: then [`Self::lacks_slugs`], and the search is to begin anew with them as a need.
+    pub fn slugs(&self) -> Result<Option<Arc<Slugs>>> {
+        let slugs = match &self.slugs {
+            Some(slugs) => Some(Arc::clone(slugs)),
+            None => {
+                match self.read(|connection| self.index.slugs.at(connection, self.generation))? {
+                    At::Current(slugs) => Some(slugs),
+                    At::Later | At::Stale => None,
+                }
+            }
+        };
+        self.lacks_slugs.set(slugs.is_none());
+        slugs::merge_when_due(&self.index.slugs, &self.index.background);
+        Ok(slugs)
+    }
+
+    /// Whether something was not found since the slugs were not there.
+    pub fn lacks_slugs(&self) -> bool {
+        self.lacks_slugs.get()
     }
 
     /// The row of an id.

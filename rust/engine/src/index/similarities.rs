@@ -199,7 +199,11 @@ mod tests {
             let query = query.map(f32::from);
             let found = |filters: &Filters, statistics| {
                 let selection = Selection { limit, filters, group_by: Some(GroupBy::Path), statistics };
-                let needs = Needs { vectors: true, group_by: selection.group_by };
+                let needs = Needs {
+                    vectors: true,
+                    group_by: selection.group_by,
+                    ..Needs::default()
+                };
                 let found = index.session(needs, |session| {
                     let found = session.nearest_rows(&[&query, &query], &selection)?;
                     Ok(found.into_iter().map(|found| found.unwrap().rows).collect::<Vec<_>>())
