@@ -359,3 +359,19 @@ def test_all_methods_that_search_have_the_same_options() -> None:
     taken = options(hr.Retriever._request, "self", "queries", "dates", "threads")
     assert explained == taken
     assert explained.keys() == SearchKeywords.__annotations__.keys()
+
+
+def test_slugs_are_shared_by_retrievers_follow_changes_and_are_reported() -> None:
+    index = hr.Index.in_memory()
+    index.upsert(hr.Chunk(str(n), f"notes/espresso-{n}.md", "oak") for n in range(100))
+    assert index.stats().fuzzy_bytes == 0, "no search came to the fuzzy rung"
+    first, second = hr.Retriever(index), hr.Retriever(index)
+    assert len(first.search("expresso").results) == 10
+    read = index.stats().fuzzy_bytes
+    assert 100 * 50 < read < 100 * 2000
+    assert second.search("expresso") == first.search("expresso")
+    assert index.stats().fuzzy_bytes == read
+    index.upsert([hr.Chunk("17", "notes/lungo.md", "elm")])
+    for retriever in (first, second):
+        assert [hit.id for hit in retriever.search("lungoo").results] == ["17"]
+    index.close()

@@ -78,7 +78,8 @@ class IndexStats:
     approximate search finds of a sample (1.0 is all), None while searches compare all of them.
     `ranking_bytes` is the memory with which it ranks by BM25: 0 as long as FTS5 does.
     `ranking_reason` is a sentence on which of both it is and why: "memory: ..." or "fts5: ...".
-    `text_bytes` is about the memory in which it keeps the texts that searches found last.
+    `text_bytes` is about the memory in which it keeps the texts that searches found last,
+    `fuzzy_bytes` that of the slugs for words that are nearly right: 0 before one is first looked for.
     """
 
     chunks: int
@@ -95,6 +96,7 @@ class IndexStats:
     ranking_bytes: int
     ranking_reason: str
     text_bytes: int
+    fuzzy_bytes: int
 
 
 @dataclass(frozen=True, slots=True)

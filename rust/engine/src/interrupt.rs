@@ -51,10 +51,18 @@ pub fn check() -> Result<()> {
 /// [`check`] among statements: fails as SQLite does when it is interrupted.
 pub(crate) fn check_reading() -> rusqlite::Result<()> {
     if is_due() {
-        let interrupted = ffi::Error::new(ffi::SQLITE_INTERRUPT);
-        return Err(rusqlite::Error::SqliteFailure(interrupted, None));
+        return Err(interrupted());
     }
     Ok(())
+}
+
+/// What was done among statements without any: nothing but an interruption can have ended it.
+pub(crate) fn among_statements<T>(done: Result<T>) -> rusqlite::Result<T> {
+    done.map_err(|_| interrupted())
+}
+
+fn interrupted() -> rusqlite::Error {
+    rusqlite::Error::SqliteFailure(ffi::Error::new(ffi::SQLITE_INTERRUPT), None)
 }
 
 /// How many steps of a long loop lie between two looks at whether somebody waits for it.

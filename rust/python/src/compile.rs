@@ -82,12 +82,12 @@ pub fn compile_many(
             pace.step(1 + text.len())?;
             target.compile(text, aliases, connective, matching)
         };
-        let place = |place: usize| move |error: Error| error.at(&format!("texts[{place}]"));
+        let named = |at: usize| move |error: Error| error.at(&format!("texts[{at}]"));
         texts
             .0
             .iter()
             .enumerate()
-            .map(|(at, text)| compile(text).map_err(place(at)))
+            .map(|(at, text)| compile(text).map_err(named(at)))
             .collect()
     })
 }

@@ -274,6 +274,7 @@ impl PyIndex {
         fields.set_item("ranking_bytes", stats.ranking_bytes)?;
         fields.set_item("ranking_reason", stats.ranking_reason)?;
         fields.set_item("text_bytes", stats.text_bytes)?;
+        fields.set_item("fuzzy_bytes", stats.fuzzy_bytes)?;
         py.import("hedgerow.results")?
             .getattr("IndexStats")?
             .call((), Some(&fields))

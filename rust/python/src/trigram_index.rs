@@ -136,7 +136,8 @@ impl PyTrigramIndex {
     }
 
     fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, (Entries,))> {
-        let entries = slf.get().0.entries().to_vec();
+        let owned = |(id, path): (&str, &str)| (id.to_owned(), path.to_owned());
+        let entries = slf.get().0.entries().map(owned).collect();
         Ok((slf.get_type().getattr("_restore")?, (entries,)))
     }
 

@@ -72,7 +72,7 @@ impl Edges {
 
     /// The graph of `count` places with these edges.
     #[cfg(test)]
-    pub fn new(count: usize, list: &[Edge]) -> Self {
+    pub(crate) fn new(count: usize, list: &[Edge]) -> Self {
         Self::of(count, &[list]).expect("nobody interrupts")
     }
 

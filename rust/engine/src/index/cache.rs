@@ -95,6 +95,12 @@ impl<V: Version> Cache<V> {
         }
     }
 
+    /// What versions are made of beside the file.
+    #[cfg(test)]
+    pub fn source(&self) -> &V::Source {
+        &self.shared.source
+    }
+
     /// The newest version, of whatever generation.
     pub fn newest(&self) -> Option<Arc<V>> {
         self.shared.recent().back().cloned()

@@ -29,6 +29,7 @@ pub(crate) mod search_vector;
 mod selection;
 pub(crate) mod session;
 pub(crate) mod settings;
+pub(crate) mod slugs;
 mod space;
 mod texts;
 pub(crate) mod vector;
@@ -65,6 +66,7 @@ use migrations::MIGRATIONS;
 use paths::Paths;
 use pool::Pool;
 use ranking::Ranker;
+use slugs::Slugs;
 use texts::KeptTexts;
 use vectors::{Kept, Matrix, Source};
 
@@ -90,6 +92,8 @@ pub struct Index {
     paths: Cache<Paths>,
     /// What the last searches found.
     texts: Cache<KeptTexts>,
+    /// What words are compared with that are nearly right, from the first search on that needs it.
+    slugs: Arc<Cache<Slugs>>,
 }
 
 /// How a handle searches, where there is a choice.
@@ -172,6 +176,7 @@ impl Index {
             methods,
             paths: Cache::new(background.clone(), ()),
             texts: Cache::new(background.clone(), ()),
+            slugs: Arc::new(Cache::new(background.clone(), ())),
             background,
             ranker,
         })
@@ -227,6 +232,7 @@ impl Index {
         self.ranker.clear();
         self.paths.clear();
         self.texts.clear();
+        self.slugs.clear();
         Ok(())
     }
 }

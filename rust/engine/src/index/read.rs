@@ -50,6 +50,9 @@ pub struct IndexStats {
     pub ranking_reason: String,
     /// The memory that this handle keeps the texts of the last hits in, by estimate.
     pub text_bytes: usize,
+    /// The memory that this handle keeps slugs in, by estimate: none before the fuzzy rung is first
+    /// reached.
+    pub fuzzy_bytes: usize,
 }
 
 impl Index {
@@ -144,6 +147,7 @@ impl Index {
                 ranking_bytes: 0,
                 ranking_reason: String::new(),
                 text_bytes: 0,
+                fuzzy_bytes: 0,
             })
         })?;
         Ok(IndexStats {
@@ -152,6 +156,7 @@ impl Index {
             ranking_bytes: self.ranker.bytes(),
             ranking_reason: self.ranker.reason(),
             text_bytes: self.text_bytes(),
+            fuzzy_bytes: self.slugs.newest().map_or(0, |slugs| slugs.bytes()),
             ..stats
         })
     }

@@ -1,5 +1,6 @@
 //! What a search reads: one state of the index, whatever is written meanwhile.
 
+use std::cell::Cell;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -12,6 +13,7 @@ use super::paths::Paths;
 use super::ranking::{Acquired, Snapshot};
 use super::search::without_chunk;
 use super::selection::GroupBy;
+use super::slugs::{self, Slugs};
 use super::texts::{KeptTexts, OF_ROWS, Texts};
 use super::vectors::Matrix;
 use super::{Failure, Index, changes};
@@ -30,6 +32,8 @@ pub(crate) struct Needs {
     pub vectors: bool,
     /// Whether it groups what it finds.
     pub group_by: Option<GroupBy>,
+    /// Whether it looks for slugs that are like words.
+    pub slugs: bool,
 }
 
 /// One state of the index, on one connection. Rows are numbers to look up in it, and mean nothing
@@ -40,12 +44,17 @@ pub(crate) struct Needs {
 pub(crate) struct Session<'a> {
     pub(super) index: &'a Index,
     pub(super) connection: &'a Connection,
+    /// How many transactions made it what it is: the same number means the same state.
+    generation: i64,
     /// What ranks by BM25; None where FTS5 does, or where it was not asked for.
     pub(super) keywords: Option<Arc<Snapshot>>,
     /// The vectors, or why they cannot be read; None where they were not asked for.
     pub(super) matrix: Option<Result<Arc<Matrix>>>,
     /// Which chunks share a path, where they are grouped by it.
     pub(super) paths: Option<Arc<Paths>>,
+    /// The slugs, where it was known beforehand that they are needed.
+    slugs: Option<Arc<Slugs>>,
+    lacks_slugs: Cell<bool>,
     texts: Arc<KeptTexts>,
 }
 
@@ -101,6 +110,9 @@ impl Index {
         if needs.group_by.is_some() {
             self.paths.load_after(seen)?;
         }
+        if needs.slugs {
+            self.slugs.load_after(seen)?;
+        }
         if !needs.vectors {
             return Ok(Ok(()));
         }
@@ -141,7 +153,14 @@ impl Index {
         } else {
             Some(None)
         };
-        let (Some(keywords), Some(matrix), Some(paths)) = (keywords, matrix, paths) else {
+        let slugs = if needs.slugs {
+            current(&self.slugs, connection, generation, waits)?.map(Some)
+        } else {
+            Some(None)
+        };
+        let (Some(keywords), Some(matrix), Some(paths), Some(slugs)) =
+            (keywords, matrix, paths, slugs)
+        else {
             return Ok(Err(generation));
         };
         let texts = match self.texts.at(connection, generation)? {
@@ -151,9 +170,12 @@ impl Index {
         Ok(Ok(Session {
             index: self,
             connection,
+            generation,
             keywords,
             matrix,
             paths,
+            slugs,
+            lacks_slugs: Cell::new(false),
             texts,
         }))
     }
@@ -198,6 +220,28 @@ impl Session<'_> {
             None => self.row(id),
             Some(paths) => Ok(paths.number(path)),
         }
+    }
+
+    /// The slugs of all chunks; None when they must be read first, for which this transaction must
+    /// end: then [`Self::lacks_slugs`], and the search is to begin anew with them as a need.
+    pub fn slugs(&self) -> Result<Option<Arc<Slugs>>> {
+        let slugs = match &self.slugs {
+            Some(slugs) => Some(Arc::clone(slugs)),
+            None => {
+                match self.read(|connection| self.index.slugs.at(connection, self.generation))? {
+                    At::Current(slugs) => Some(slugs),
+                    At::Later | At::Stale => None,
+                }
+            }
+        };
+        self.lacks_slugs.set(slugs.is_none());
+        slugs::merge_when_due(&self.index.slugs, &self.index.background);
+        Ok(slugs)
+    }
+
+    /// Whether something was not found since the slugs were not there.
+    pub fn lacks_slugs(&self) -> bool {
+        self.lacks_slugs.get()
     }
 
     /// The row of an id.

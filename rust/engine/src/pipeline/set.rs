@@ -50,25 +50,22 @@ impl Set {
     /// Marked nodes are looked at in the order of places, which memory likes best.
     pub fn retain(&mut self, passes: impl Fn(u32, f64) -> bool) -> Result<()> {
         let mut pace = Pace::default();
-        match &mut self.marks {
-            Some(marks) => {
-                self.marked = 0;
-                for (place, mark) in (0..).zip(marks) {
-                    pace.step(1)?;
-                    *mark = *mark && passes(place, 1.0);
-                    self.marked += usize::from(*mark);
+        if let Some(marks) = &mut self.marks {
+            self.marked = 0;
+            for (place, mark) in (0..).zip(marks) {
+                pace.step(1)?;
+                *mark = *mark && passes(place, 1.0);
+                self.marked += usize::from(*mark);
+            }
+        } else {
+            let mut kept = Vec::new();
+            for (place, score) in &self.list {
+                pace.step(1)?;
+                if passes(*place, *score) {
+                    kept.push((*place, *score));
                 }
             }
-            None => {
-                let mut kept = Vec::new();
-                for (place, score) in &self.list {
-                    pace.step(1)?;
-                    if passes(*place, *score) {
-                        kept.push((*place, *score));
-                    }
-                }
-                self.list = kept;
-            }
+            self.list = kept;
         }
         self.drop_pairs();
         Ok(())

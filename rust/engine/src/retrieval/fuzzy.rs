@@ -1,20 +1,20 @@
 //! What the fuzzy rung of the ladder searches: chunks given once, or the index's own.
 
-use std::collections::{HashMap, HashSet};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::collections::HashMap;
 
 use super::keywords::{Match, Source};
 use super::trigram_index::{TrigramHit, TrigramIndex};
 use crate::error::Result;
 use crate::index::session::Session;
+use crate::index::slugs::Entry;
 use crate::index::{Chunk, GroupBy, Selection};
 
 /// The chunks of the fuzzy rung, with their trigrams.
 pub enum FuzzyChunks {
     /// Given by the caller, with all that a hit shows.
     Given(Given),
-    /// Read from the index on first use, and again when it has changed: its generation then.
-    Own(Mutex<Option<(i64, Arc<TrigramIndex>)>>),
+    /// Those of the index.
+    Own,
 }
 
 /// Chunks that stand outside the index.
@@ -42,7 +42,7 @@ impl FuzzyChunks {
 
     /// Search the chunks of the index.
     pub fn own() -> Self {
-        Self::Own(Mutex::new(None))
+        Self::Own
     }
 
     /// The chunks whose slug is like a token, best first, as a BM25 leg would have them.
@@ -54,31 +54,38 @@ impl FuzzyChunks {
     ) -> Result<Vec<Match<'_>>> {
         match self {
             Self::Given(given) => given.search(session, tokens, selection),
-            Self::Own(kept) => {
-                let trigrams = current(kept, session)?;
-                let found = if selection.filters.is_empty() {
-                    best(&trigrams, tokens, selection, |_| true)?
-                } else {
-                    let allowed: HashSet<String> =
-                        session.ids(selection.filters)?.into_iter().collect();
-                    best(&trigrams, tokens, selection, |id| allowed.contains(id))?
-                };
-                let matched = |hit: TrigramHit| {
-                    let row = session.row(&hit.id)?;
-                    Ok(row.map(|row| Match {
-                        source: Source::Row(row),
-                        key: session.key(row),
-                        score: hit.similarity,
-                    }))
-                };
-                // All are there: the trigrams are of the state that is read.
-                found
-                    .into_iter()
-                    .filter_map(|hit| matched(hit).transpose())
-                    .collect()
-            }
+            Self::Own => own(session, tokens, selection),
         }
     }
+}
+
+/// The chunks of the index that are found.
+fn own(
+    session: &Session<'_>,
+    tokens: &[String],
+    selection: &Selection<'_>,
+) -> Result<Vec<Match<'static>>> {
+    let Some(slugs) = session.slugs()? else {
+        // The search begins anew once they are read.
+        return Ok(Vec::new());
+    };
+    let allowed = if selection.filters.is_empty() {
+        None
+    } else {
+        Some(session.rows(selection.filters)?)
+    };
+    let accept = |entry: &Entry| {
+        let allowed = allowed.as_deref();
+        allowed.is_none_or(|rows| rows.binary_search(&entry.row).is_ok())
+    };
+    let mut found = slugs.similar(tokens, asked(selection), accept)?;
+    cut(&mut found, selection, |(entry, _)| &entry.path);
+    let matched = found.into_iter().map(|(entry, similarity)| Match {
+        source: Source::Row(entry.row),
+        key: session.key(entry.row),
+        score: similarity,
+    });
+    Ok(matched.collect())
 }
 
 impl Given {
@@ -90,7 +97,9 @@ impl Given {
     ) -> Result<Vec<Match<'_>>> {
         let chunk = |id: &str| self.chunks.get(id);
         let allowed = |id: &str| chunk(id).is_some_and(|chunk| selection.filters.accept(chunk));
-        let found = best(&self.trigrams, tokens, selection, allowed)?;
+        let limit = asked(selection);
+        let mut found = self.trigrams.search_among(tokens, limit, allowed)?;
+        cut(&mut found, selection, |hit| &hit.path);
         let matched = |hit: &TrigramHit| {
             let Some(chunk) = chunk(&hit.id) else {
                 return Ok(None);
@@ -108,38 +117,18 @@ impl Given {
     }
 }
 
-/// The hits of a selection. Chunks of one path are equally similar, so they stand together.
-fn best(
-    trigrams: &TrigramIndex,
-    tokens: &[String],
-    selection: &Selection<'_>,
-    may_be_found: impl Fn(&str) -> bool,
-) -> Result<Vec<TrigramHit>> {
-    let Some(GroupBy::Path) = selection.group_by else {
-        return trigrams.search_among(tokens, selection.limit, may_be_found);
-    };
-    let mut found = trigrams.search_among(tokens, usize::MAX, may_be_found)?;
-    found.dedup_by(|later, first| later.path == first.path);
-    found.truncate(selection.limit);
-    Ok(found)
+/// How many hits to ask for: of groups nobody knows beforehand how many they come from.
+fn asked(selection: &Selection<'_>) -> usize {
+    match selection.group_by {
+        Some(GroupBy::Path) => usize::MAX,
+        None => selection.limit,
+    }
 }
 
-/// The trigrams of the state that is read; they are made by one thread while others wait.
-fn current(
-    kept: &Mutex<Option<(i64, Arc<TrigramIndex>)>>,
-    session: &Session<'_>,
-) -> Result<Arc<TrigramIndex>> {
-    let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
-    let (generation, paths) = match kept.as_ref() {
-        Some((generation, trigrams)) if session.generation()? == *generation => {
-            return Ok(Arc::clone(trigrams));
-        }
-        _ => session.paths_by_id()?,
-    };
-    let trigrams = Arc::new(TrigramIndex::new(paths)?);
-    // A search that began before another must not undo what that one made.
-    if kept.as_ref().is_none_or(|(known, _)| *known < generation) {
-        *kept = Some((generation, Arc::clone(&trigrams)));
+/// Cut hits to a selection. Chunks of one path are equally similar, so they stand together.
+fn cut<T>(found: &mut Vec<T>, selection: &Selection<'_>, path: impl Fn(&T) -> &str) {
+    if let Some(GroupBy::Path) = selection.group_by {
+        found.dedup_by(|later, first| path(later) == path(first));
     }
-    Ok(trigrams)
+    found.truncate(selection.limit);
 }

@@ -51,12 +51,35 @@ pub(super) fn search_together(
 ) -> Vec<Option<Result<Found>>> {
     let vectors = requests.iter().any(|request| vector(request).is_some());
     let group_by = requests.first().and_then(|request| request.group_by);
-    let needs = Needs {
+    let mut needs = Needs {
         keywords: true,
         vectors,
         group_by,
+        slugs: false,
     };
-    let found = setup.index.session(needs, |session| {
+    let mut found = in_session(setup, requests, needs);
+    if matches!(found, Ok(None)) {
+        // Hardly any search comes to the fuzzy rung, so none has its slugs read beforehand.
+        needs.slugs = true;
+        found = in_session(setup, requests, needs);
+    }
+    let failed = |error: Error| {
+        let failed = |request| Some(without_index(setup, request, &error));
+        requests.iter().map(failed).collect()
+    };
+    match found {
+        Ok(found) => found.unwrap_or_default(),
+        Err(error) => failed(error),
+    }
+}
+
+/// [`search_together`]; None when it turned out on the way that slugs are needed.
+fn in_session(
+    setup: &Setup<'_>,
+    requests: &[Request<'_>],
+    needs: Needs,
+) -> Result<Option<Vec<Option<Result<Found>>>>> {
+    setup.index.session(needs, |session| {
         let start = Instant::now();
         let legs = VectorLeg::run(session, setup, requests);
         // Each has an equal part in the pass that they share.
@@ -73,11 +96,8 @@ pub(super) fn search_together(
             };
             (requests.len() == 1 || !interrupt::is_due()).then(|| search.run(leg, timings))
         };
-        Ok(requests.iter().zip(legs).map(one).collect())
-    });
-    found.unwrap_or_else(|error| {
-        let failed = |request| Some(without_index(setup, request, &error));
-        requests.iter().map(failed).collect()
+        let found = requests.iter().zip(legs).map(one).collect();
+        Ok((!session.lacks_slugs()).then_some(found))
     })
 }
 

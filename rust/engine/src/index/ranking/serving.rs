@@ -20,6 +20,7 @@ const KEYWORDS: Needs = Needs {
     keywords: true,
     vectors: false,
     group_by: None,
+    slugs: false,
 };
 
 pub(super) fn chunk(id: usize, content: &str) -> Chunk {

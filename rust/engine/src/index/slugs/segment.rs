@@ -1,0 +1,242 @@
+//! Slugs by their trigrams, made once: what words are compared with that are nearly right.
+
+use std::cmp::Ordering;
+use std::collections::{BTreeSet, HashMap};
+use std::mem;
+
+use crate::error::Result;
+use crate::interrupt::{self, Pace};
+use crate::text::slug::slug_text;
+use crate::text::trigram::{Gram, grams};
+use crate::text::utf16;
+
+/// The least similarity that is a hit.
+pub const THRESHOLD: f64 = 0.3;
+
+/// Of how many entries it is asked at once whether any has enough in common with a token.
+const BLOCK: usize = 64;
+/// How many entries of a posting can be counted while one is searched for in it.
+const SEARCH_COST: usize = 64;
+/// About what a gram takes in a table beside its posting.
+const GRAM_BYTES: usize = 40;
+
+/// A chunk whose slug can be found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Entry {
+    pub path: String,
+    pub id: String,
+    /// What its owner knows it by.
+    pub row: i64,
+}
+
+impl Entry {
+    /// Of equal similarities: by path, then id.
+    pub fn compare(&self, other: &Self) -> Ordering {
+        utf16::compare(&self.path, &other.path).then_with(|| utf16::compare(&self.id, &other.id))
+    }
+}
+
+/// The trigrams of the slugs of many chunks. It never changes, so threads share it freely.
+#[derive(Debug, Default)]
+pub(crate) struct Segment {
+    /// By path and then id: equal similarities stand in this order.
+    entries: Vec<Entry>,
+    /// How many grams each entry has.
+    sizes: Vec<u32>,
+    /// The fewest of them.
+    smallest: u32,
+    /// The slots of the entries that have a gram.
+    postings: HashMap<Gram, Vec<u32>>,
+}
+
+impl Segment {
+    /// The segment of these entries, in whatever order.
+    pub fn of(mut entries: Vec<Entry>) -> Result<Self> {
+        let mut pace = Pace::default();
+        interrupt::sort(&mut entries, Entry::compare)?;
+        let mut sizes = Vec::with_capacity(entries.len());
+        let mut postings: HashMap<Gram, Vec<u32>> = HashMap::new();
+        for (slot, entry) in (0..).zip(&entries) {
+            let grams = grams(&slug_text(&entry.path));
+            pace.step(1 + grams.len())?;
+            sizes.push(count(grams.len()));
+            for gram in grams {
+                postings.entry(gram).or_default().push(slot);
+            }
+        }
+        Ok(Self {
+            smallest: sizes.iter().copied().min().unwrap_or(0),
+            entries,
+            sizes,
+            postings,
+        })
+    }
+
+    /// Every entry, by path and then id.
+    pub fn entries(&self) -> &[Entry] {
+        &self.entries
+    }
+
+    /// About how much memory it takes.
+    pub fn bytes(&self) -> usize {
+        let text = |entry: &Entry| entry.path.capacity() + entry.id.capacity();
+        let texts: usize = self.entries.iter().map(text).sum();
+        let each = mem::size_of::<Entry>() + mem::size_of::<u32>();
+        let postings: usize = self.postings.values().map(Vec::capacity).sum();
+        texts
+            + self.entries.len() * each
+            + self.postings.len() * GRAM_BYTES
+            + postings * mem::size_of::<u32>()
+    }
+
+    /// The slots that are accepted and most similar to any of `tokens`, with their similarity, best
+    /// first and at most `limit`.
+    pub fn similar<S: AsRef<str>>(
+        &self,
+        tokens: &[S],
+        limit: usize,
+        accept: impl Fn(usize, &Entry) -> bool,
+    ) -> Result<Vec<(usize, f64)>> {
+        let mut best = self.similarities(tokens)?;
+        best.retain(|(slot, _)| accept(*slot, &self.entries[*slot]));
+        let by_similarity = |(slot, left): &(usize, f64), (other, right): &(usize, f64)| {
+            right.total_cmp(left).then_with(|| slot.cmp(other))
+        };
+        if limit < best.len() {
+            best.select_nth_unstable_by(limit, by_similarity);
+            best.truncate(limit);
+        }
+        interrupt::sort(&mut best, by_similarity)?;
+        Ok(best)
+    }
+
+    /// Every entry over the threshold, once, with its best similarity.
+    ///
+    /// Rather than comparing sets, it counts for each entry how many grams of the token have
+    /// it in their postings: that number is the size of the intersection.
+    fn similarities<S: AsRef<str>>(&self, tokens: &[S]) -> Result<Vec<(usize, f64)>> {
+        let mut pace = Pace::default();
+        let mut common = vec![0_u32; self.entries.len()];
+        let mut touched = Vec::new();
+        let mut found: Vec<(usize, f64)> = Vec::new();
+        for token in tokens {
+            let grams = grams(token.as_ref());
+            let size = f64::from(count(grams.len()));
+            self.count_common(&grams, &mut common, &mut touched, &mut pace)?;
+            for entry in touched.drain(..) {
+                let entry = entry as usize;
+                let intersection = f64::from(mem::take(&mut common[entry]));
+                let union = size + f64::from(self.sizes[entry]) - intersection;
+                let similarity = intersection / union;
+                if similarity >= THRESHOLD {
+                    found.push((entry, similarity));
+                }
+            }
+        }
+        interrupt::sort(&mut found, |(entry, left), (other, right)| {
+            entry.cmp(other).then_with(|| right.total_cmp(left))
+        })?;
+        found.dedup_by_key(|(entry, _)| *entry);
+        Ok(found)
+    }
+
+    /// Count at each entry how many of the grams it has; which those entries are is `touched`.
+    ///
+    /// An entry that has fewer than `least` need not be counted, so the longest postings only count
+    /// where a shorter one came before.
+    fn count_common(
+        &self,
+        grams: &BTreeSet<Gram>,
+        common: &mut [u32],
+        touched: &mut Vec<u32>,
+        pace: &mut Pace,
+    ) -> Result<()> {
+        let postings = grams.iter().filter_map(|gram| self.postings.get(gram));
+        let mut postings: Vec<&[u32]> = postings.map(Vec::as_slice).collect();
+        postings.sort_by_key(|posting| posting.len());
+        let least = self.least_in_common(grams.len());
+        let Some(first) = (postings.len() + 1).checked_sub(least) else {
+            return Ok(());
+        };
+        let shorter: usize = postings[..first].iter().map(|posting| posting.len()).sum();
+        if shorter > common.len() {
+            return count_densely(&postings, least, common, touched, pace);
+        }
+        for posting in &postings[..first] {
+            pace.step(posting.len())?;
+            for entry in *posting {
+                let common = &mut common[*entry as usize];
+                if *common == 0 {
+                    touched.push(*entry);
+                }
+                *common += 1;
+            }
+        }
+        for posting in &postings[first..] {
+            pace.step(posting.len().min(touched.len() * SEARCH_COST))?;
+            if touched.len() * SEARCH_COST < posting.len() {
+                for entry in &*touched {
+                    common[*entry as usize] += u32::from(posting.binary_search(entry).is_ok());
+                }
+            } else {
+                for entry in *posting {
+                    let common = &mut common[*entry as usize];
+                    *common += u32::from(*common > 0);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// How many grams a hit has in common with a token of so many: since the union is no smaller
+    /// than the token, and since no entry has fewer than the smallest.
+    #[allow(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "a count"
+    )]
+    fn least_in_common(&self, grams: usize) -> usize {
+        let size = f64::from(count(grams));
+        let both = (size + f64::from(self.smallest)) / (1.0 + THRESHOLD);
+        // Rather one too few than one too many.
+        let least = THRESHOLD * size.max(both) - 1e-6;
+        (least.ceil() as usize).max(1)
+    }
+}
+
+/// [`Segment::count_common`] where most entries have some of the grams: those with fewer than
+/// `least` are not told.
+fn count_densely(
+    postings: &[&[u32]],
+    least: usize,
+    common: &mut [u32],
+    touched: &mut Vec<u32>,
+    pace: &mut Pace,
+) -> Result<()> {
+    for posting in postings {
+        pace.step(posting.len())?;
+        for entry in *posting {
+            common[*entry as usize] += 1;
+        }
+    }
+    let least = count(least);
+    for (first, block) in (0..).step_by(BLOCK).zip(common.chunks_mut(BLOCK)) {
+        if block.iter().fold(0, |most, common| most.max(*common)) < least {
+            block.fill(0);
+            continue;
+        }
+        for (entry, common) in (first..).zip(block) {
+            if *common < least {
+                *common = 0;
+            } else {
+                touched.push(entry);
+            }
+        }
+    }
+    Ok(())
+}
+
+/// A number of grams; more than fits is as good as all.
+fn count(grams: usize) -> u32 {
+    u32::try_from(grams).unwrap_or(u32::MAX)
+}
