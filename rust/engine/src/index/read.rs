@@ -121,6 +121,10 @@ impl Index {
             vectors: true,
             ..Needs::default()
         };
+        #[allow(
+            clippy::redundant_closure_for_method_calls,
+            reason = "the method itself is of sessions of one lifetime"
+        )]
         self.session(needs, |session| session.recall())
     }
 

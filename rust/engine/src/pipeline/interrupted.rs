@@ -29,10 +29,10 @@ fn filled() -> Store {
     let node = |number: usize| Node {
         key: key(number),
         content: "oak".to_owned(),
-        weight: (number % 97) as f64 / 97.0,
+        weight: f64::from(u8::try_from(number % 97).unwrap()) / 97.0,
         embedding: Some(
             (0..4)
-                .map(|n| ((number * (n + 3)) % 11) as f32 + 0.5)
+                .map(|n| f32::from(u8::try_from((number * (n + 3)) % 11).unwrap()) + 0.5)
                 .collect(),
         ),
         ..Node::default()
@@ -76,9 +76,8 @@ fn ends_on_the_way<T: Debug>(name: &str, work: impl Fn() -> Result<T>) {
     for after in (0..asks).step_by(asks.div_ceil(9)) {
         let asked = Cell::new(0);
         let after_some = move || asked.replace(asked.get() + 1) >= after;
-        let error = match watched(after_some, &work) {
-            Err(error) => error,
-            Ok(_) => panic!("{name}: was not interrupted after {after} of {asks}"),
+        let Err(error) = watched(after_some, &work) else {
+            panic!("{name}: was not interrupted after {after} of {asks}");
         };
         assert_eq!(error.code(), ErrorCode::Interrupted, "{name}: {error}");
     }

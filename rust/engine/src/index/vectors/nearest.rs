@@ -38,14 +38,14 @@ impl VectorReader<'_> {
         for slots in slots.chunks(AT_ONCE) {
             pace.read(slots.len() * TILE)?;
             let rows = slots.iter().map(|slot| self.matrix.vector(*slot));
-            let similarities = match rows.collect::<Option<Vec<&[f32]>>>() {
-                Some(rows) => dots(query, &rows),
-                None => {
-                    let vectors = self.read(slots)?;
-                    let rows: Vec<&[f32]> = vectors.iter().map(Vec::as_slice).collect();
-                    dots(query, &rows)
-                }
+            let read;
+            let rows = if let Some(rows) = rows.collect::<Option<Vec<&[f32]>>>() {
+                rows
+            } else {
+                read = self.read(slots)?;
+                read.iter().map(Vec::as_slice).collect()
             };
+            let similarities = dots(query, &rows);
             let similarities = similarities.into_iter().map(within_bounds);
             found.extend(slots.iter().copied().zip(similarities));
         }

@@ -1,6 +1,6 @@
 //! One bit a number, and how near a vector probably is by these alone.
 //!
-//! The estimate is that of RaBitQ (Gao and Long, SIGMOD 2024, <https://arxiv.org/abs/2405.12497>): the
+//! The estimate is that of `RaBitQ` (Gao and Long, SIGMOD 2024, <https://arxiv.org/abs/2405.12497>): the
 //! signs of a randomly rotated residual, scaled by how well they stand for it, give products without
 //! bias, with an error whose deviation is known for each vector. Here the rotation is fixed.
 

@@ -203,13 +203,14 @@ fn a_fast_search_finds_nearly_all_and_tells_true_cosines() {
             .collect();
         let queries: Vec<&[f32]> = queries.iter().map(Vec::as_slice).collect();
         let fast = found(&matrix, FirstLook::Signs, &queries, 60, Slots::All);
-        let (mut hits, mut wanted) = (0, 0);
+        let (mut hits, mut wanted) = (0_u32, 0_u32);
         for (query, fast) in queries.iter().zip(fast) {
             let exact = compared(&matrix, query, 60, Slots::All);
-            wanted += exact.len();
-            hits += exact.iter().filter(|one| fast.contains(one)).count();
+            wanted += u32::try_from(exact.len()).unwrap();
+            let both = exact.iter().filter(|one| fast.contains(one));
+            hits += u32::try_from(both.count()).unwrap();
         }
-        let recall = f64::from(hits as u32) / f64::from(wanted as u32);
+        let recall = f64::from(hits) / f64::from(wanted);
         assert!(recall >= 0.99, "{dimensions} {noise}: {recall}");
     }
 }
