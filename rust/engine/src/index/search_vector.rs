@@ -142,7 +142,7 @@ impl Session<'_> {
                 (keys.iter().map(|key| key.and_then(|key| matrix.slot(key)))).collect();
             let slots: Vec<usize> = found.iter().flatten().copied().collect();
             let mut scored = vectors.similarities(&asked.direction, &slots)?.into_iter();
-            let cosine = |slot: Option<usize>| Some(slot.and(scored.next())?.1);
+            let cosine = |slot: Option<usize>| Some(slot.and_then(|_| scored.next())?.1);
             Ok(found.into_iter().map(cosine).collect())
         })?;
         Ok(cosines
