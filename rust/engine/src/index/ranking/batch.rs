@@ -123,6 +123,7 @@ struct Cursor<'b> {
 
 impl Cursor<'_> {
     /// Go on to the next entry; false when there is none.
+    #[inline]
     fn advance(&mut self) -> Result<bool, Unfit> {
         let before = self.entry.take().map(|entry| entry.row);
         if self.at == self.bytes.len() {

@@ -10,7 +10,7 @@ const CHUNKS: u32 = 1 << BITS;
 const WORDS: usize = CHUNKS as usize / 64;
 /// Postings are searched for deleted chunks where there are so many times as many of them;
 /// otherwise all are looked up.
-const FEW: usize = 8;
+const FEW: usize = 32;
 
 /// The deleted chunks of a segment. A clone shares all blocks, and adding to it copies one.
 #[derive(Debug, Clone, Default)]

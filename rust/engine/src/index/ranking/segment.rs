@@ -331,6 +331,7 @@ impl Builder {
 }
 
 /// The chunk of a row, one of these, to be looked for from `near` on.
+#[inline]
 pub(super) fn chunk_of(rows: &[i64], row: i64, near: u32) -> Result<u32, Unfit> {
     let near = near as usize;
     // Rows mostly follow each other without a gap.
