@@ -50,7 +50,7 @@ impl PyStore {
                 "path must name a file, not \":memory:\"; use Store.in_memory()",
             ));
         }
-        let store = errors::call_writing(py, || {
+        let store = errors::call_writing(py, None, || {
             let store = Store::open(&path)?;
             store.register(&types)?;
             Ok(store)
@@ -63,7 +63,7 @@ impl PyStore {
     #[pyo3(signature = (*, types=None), text_signature = "(*, types=())")]
     fn in_memory(py: Python<'_>, types: Option<&Bound<'_, PyAny>>) -> PyResult<Self> {
         let types = named_types(types)?;
-        let store = errors::call_writing(py, || {
+        let store = errors::call_writing(py, Some(0), || {
             let store = Store::in_memory()?;
             store.register(&types)?;
             Ok(store)
@@ -98,7 +98,7 @@ impl PyStore {
     fn upsert(&self, py: Python<'_>, nodes: &Bound<'_, PyAny>) -> PyResult<usize> {
         let nodes = node::nodes(nodes)?;
         let now = now();
-        errors::call_writing(py, || {
+        errors::call_writing(py, Some(node::bytes(&nodes)), || {
             let nodes: Vec<&Node> = nodes
                 .iter()
                 .map(|node: &Py<PyNode>| &node.get().0)
@@ -116,7 +116,9 @@ impl PyStore {
             code: ErrorCode::InvalidId,
         };
         let keys = argument.texts_of_any(keys)?;
-        errors::call_writing(py, || self.store.delete(&keys))
+        errors::call_writing(py, Some(keys.len() * errors::ITEM), || {
+            self.store.delete(&keys)
+        })
     }
 
     /// The node of a key, with its embedding; None where there is none, or it was deleted.
@@ -173,7 +175,7 @@ impl PyStore {
             relation: relation(rel.as_ref()),
             strength: strength.map_or(Ok(1.0), |strength| argument.number(strength))?,
         };
-        errors::call_writing(py, || self.store.link(&[edge]))
+        errors::call_writing(py, Some(errors::ITEM), || self.store.link(&[edge]))
     }
 
     /// Remove an edge; returns whether there was one.
@@ -182,7 +184,9 @@ impl PyStore {
     #[pyo3(signature = (a, b, rel=None), text_signature = "($self, a, b, rel='link')")]
     fn unlink(&self, py: Python<'_>, a: Text, b: Text, rel: Option<Text>) -> PyResult<bool> {
         let relation = relation(rel.as_ref());
-        errors::call_writing(py, || self.store.unlink(&a, &b, &relation))
+        errors::call_writing(py, Some(errors::ITEM), || {
+            self.store.unlink(&a, &b, &relation)
+        })
     }
 
     /// Note that an agent visited a node at a time, in Unix seconds.
@@ -206,7 +210,7 @@ impl PyStore {
             at: node::seconds(at, time("at"))?,
             outcome: outcome_of(outcome.as_ref())?,
         };
-        errors::call_writing(py, || self.store.visit(&[visit]))
+        errors::call_writing(py, Some(errors::ITEM), || self.store.visit(&[visit]))
     }
 
     /// Run a pipeline (spec/pipeline.md) and return a QueryResult.
@@ -248,7 +252,7 @@ impl PyStore {
 
     /// Join many nodes in one transaction: pairs of keys with a strength each.
     fn _link_many(&self, py: Python<'_>, edges: Vec<(Text, Text, f64)>) -> PyResult<()> {
-        errors::call_writing(py, || {
+        errors::call_writing(py, Some(edges.len() * errors::ITEM), || {
             let edges = edges.iter().map(|(source, target, strength)| Edge {
                 source: source.to_string(),
                 target: target.to_string(),
@@ -262,7 +266,7 @@ impl PyStore {
     /// Register more types.
     fn _register(&self, py: Python<'_>, types: &Bound<'_, PyAny>) -> PyResult<()> {
         let types = named_types(Some(types))?;
-        errors::call_writing(py, || self.store.register(&types))
+        errors::call_writing(py, Some(0), || self.store.register(&types))
     }
 
     /// Remove edges, of which strengths do not count, and put others, in one transaction.
@@ -272,7 +276,11 @@ impl PyStore {
         removed: Vec<EdgeTuple>,
         added: Vec<EdgeTuple>,
     ) -> PyResult<()> {
-        errors::call_writing(py, || self.store.relink(&edges(removed), &edges(added)))
+        errors::call_writing(
+            py,
+            Some((removed.len() + added.len()) * errors::ITEM),
+            || self.store.relink(&edges(removed), &edges(added)),
+        )
     }
 
     /// Every edge between live nodes: source, target, relation and strength, in that order.
@@ -292,7 +300,7 @@ impl PyStore {
         outcome: Option<Text>,
     ) -> PyResult<()> {
         let outcome = outcome_of(outcome.as_ref())?;
-        errors::call_writing(py, || {
+        errors::call_writing(py, Some(visits.len() * errors::ITEM), || {
             let visits = visits.iter().map(|(key, at)| Visit {
                 agent: agent.to_string(),
                 key: key.to_string(),

@@ -24,17 +24,18 @@ fn key(number: usize) -> String {
     format!("folder/n{}", number * 7919 % COUNT)
 }
 
+/// A number of two digits as a part of one.
+fn small(number: usize) -> f32 {
+    f32::from(u8::try_from(number).unwrap()) / 100.0
+}
+
 fn filled() -> Store {
     let store = Store::in_memory().unwrap();
     let node = |number: usize| Node {
         key: key(number),
         content: "oak".to_owned(),
-        weight: (number % 97) as f64 / 97.0,
-        embedding: Some(
-            (0..4)
-                .map(|n| ((number * (n + 3)) % 11) as f32 + 0.5)
-                .collect(),
-        ),
+        weight: small(number % 97).into(),
+        embedding: Some((0..4).map(|n| small(number * (n + 3) % 11)).collect()),
         ..Node::default()
     };
     let nodes: Vec<Node> = (0..COUNT).map(node).collect();
@@ -76,9 +77,8 @@ fn ends_on_the_way<T: Debug>(name: &str, work: impl Fn() -> Result<T>) {
     for after in (0..asks).step_by(asks.div_ceil(9)) {
         let asked = Cell::new(0);
         let after_some = move || asked.replace(asked.get() + 1) >= after;
-        let error = match watched(after_some, &work) {
-            Err(error) => error,
-            Ok(_) => panic!("{name}: was not interrupted after {after} of {asks}"),
+        let Err(error) = watched(after_some, &work) else {
+            panic!("{name}: was not interrupted after {after} of {asks}");
         };
         assert_eq!(error.code(), ErrorCode::Interrupted, "{name}: {error}");
     }
