@@ -68,6 +68,9 @@ fn interrupted() -> rusqlite::Error {
 /// How many steps of a long loop lie between two looks at whether somebody waits for it.
 const STRIDE: usize = if cfg!(test) { 1 << 8 } else { 1 << 16 };
 
+/// How many steps of a loop that should not count each are taken together.
+pub(crate) const SOME: usize = STRIDE / 16;
+
 /// [`check`] for a long loop, which is told of every step.
 #[derive(Debug, Default)]
 pub struct Pace {

@@ -57,7 +57,7 @@ pub fn _begin_run(
     now: i64,
     expires: i64,
 ) -> PyResult<Option<(i64, Vec<String>)>> {
-    let begun = errors::call_writing(py, || {
+    let begun = errors::call_writing(py, Some(keys.len() * errors::ITEM), || {
         store.store.begin_run(&Beginning {
             agent: &agent,
             definition: &definition,
@@ -87,7 +87,7 @@ pub fn _end_run(
         let message = format!("a run ends \"failed\" or \"stopped\", not {status:?}");
         errors::error(ErrorCode::InvalidOption, message)
     })?;
-    errors::call_writing(py, || {
+    errors::call_writing(py, Some(0), || {
         let error = error.as_deref();
         store.store.end_run(run, now, status, error, permanent)
     })
@@ -131,7 +131,7 @@ pub fn _apply_run(
             reason: Some(reason),
         })
         .collect();
-    errors::call_writing(py, || {
+    errors::call_writing(py, None, || {
         store.store.apply(&Applied {
             run,
             now,
@@ -158,7 +158,7 @@ pub fn _rehearse(
     run: Option<i64>,
 ) -> PyResult<Vec<Option<String>>> {
     let actions: Vec<Action> = actions.iter().map(action_of).collect::<PyResult<_>>()?;
-    errors::call_writing(py, || {
+    errors::call_writing(py, None, || {
         store.store.rehearse(&agent, run, &actions, &shown, now)
     })
 }
@@ -225,7 +225,7 @@ pub fn _last_visits(
 /// Have the failures of an agent so far count no more.
 #[pyfunction]
 pub fn _resume_agent(py: Python<'_>, store: &PyStore, agent: String) -> PyResult<()> {
-    errors::call_writing(py, || store.store.resume(&agent))
+    errors::call_writing(py, Some(0), || store.store.resume(&agent))
 }
 
 /// Nodes, edges, communities, communities of one, mean isolation, mean cc.

@@ -5,6 +5,7 @@ use hedgerow_engine::index::Chunk;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple, PyType};
 
+use crate::errors;
 use crate::value::{self, Argument};
 use crate::vector;
 
@@ -203,6 +204,20 @@ pub fn chunks(object: &Bound<'_, PyAny>) -> PyResult<Vec<Py<PyChunk>>> {
             }
         })
         .collect()
+}
+
+/// About how many bytes chunks take in the file.
+pub fn bytes(chunks: &[Py<PyChunk>]) -> usize {
+    let of_one = |chunk: &Py<PyChunk>| {
+        let chunk = &chunk.get().0;
+        let texts = [&chunk.title, &chunk.summary, &chunk.content].map(String::len);
+        let vector = chunk
+            .embedding
+            .as_ref()
+            .map_or(0, |vector| 4 * vector.len());
+        errors::ITEM + texts.iter().sum::<usize>() + vector
+    };
+    chunks.iter().map(of_one).sum()
 }
 
 /// The engine's side of chunks.

@@ -19,7 +19,7 @@ pub fn _upsert_from(
 ) -> PyResult<usize> {
     let chunks = chunk::chunks(chunks)?;
     let index = &index.get().index;
-    errors::call_writing(py, || {
+    errors::call_writing(py, Some(chunk::bytes(&chunks)), || {
         index.upsert_from(&chunk::inner(&chunks), embedder.as_deref())
     })
 }
@@ -64,7 +64,7 @@ pub fn _set_embeddings(
     let chunks = chunk::chunks(chunks)?;
     let vectors = vector::vectors(vectors, "vectors")?;
     let index = &index.get().index;
-    errors::call_writing(py, || {
+    errors::call_writing(py, None, || {
         let (chunks, embedder) = (chunk::inner(&chunks), embedder.as_deref());
         if replace {
             index.replace_embeddings(&chunks, &vectors, embedder)

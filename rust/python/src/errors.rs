@@ -32,12 +32,26 @@ pub fn call_detached<T: Send>(
     result.map_err(to_py)
 }
 
+/// How many bytes are written in far less time than Ctrl-C may take to be noticed.
+const LITTLE: usize = 1 << 18;
+/// What one of many things is taken to have that are written together: a node, an edge, an id.
+pub const ITEM: usize = 1 << 11;
+
 /// [`call_detached`] for what may hold the write lock, with which nobody waits for the interpreter.
+/// It writes about so many bytes, or None says that there is no telling.
+///
+/// Having a helper thread write costs tens of microseconds, and milliseconds where all processors
+/// are busy. So a little is written on the spot, and Ctrl-C waits for it.
 pub fn call_writing<T: Send>(
     py: Python<'_>,
+    bytes: Option<usize>,
     engine: impl FnOnce() -> Result<T> + Send,
 ) -> PyResult<T> {
     let stop = interrupt::stop().unwrap_or_default();
+    if bytes.is_some_and(|bytes| bytes <= LITTLE) {
+        let result = interrupt::on_the_spot(py, &stop, || guarded(engine));
+        return result.map_err(to_py);
+    }
     let look = |py: Python<'_>| interrupt::is_pressed(py).then_some(());
     let (result, pressed) = interrupt::apart(py, &stop, look, || guarded(engine));
     if pressed.is_some() {

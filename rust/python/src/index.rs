@@ -143,7 +143,9 @@ impl PyIndex {
     /// embedding of another dimension than the index.
     fn upsert(&self, py: Python<'_>, chunks: &Bound<'_, PyAny>) -> PyResult<usize> {
         let chunks = chunk::chunks(chunks)?;
-        self.write(py, || self.index.upsert(&chunk::inner(&chunks)))
+        self.write(py, Some(chunk::bytes(&chunks)), || {
+            self.index.upsert(&chunk::inner(&chunks))
+        })
     }
 
     /// Remove the chunks of these ids; returns how many there were.
@@ -153,12 +155,14 @@ impl PyIndex {
             code: ErrorCode::InvalidId,
         };
         let ids = argument.texts_of_any(ids)?;
-        self.write(py, || self.index.delete(&ids))
+        self.write(py, Some(ids.len() * errors::ITEM), || {
+            self.index.delete(&ids)
+        })
     }
 
     /// Remove every chunk of a path; returns how many there were.
     fn delete_path(&self, py: Python<'_>, path: Text) -> PyResult<usize> {
-        self.write(py, || self.index.delete_path(&path))
+        self.write(py, None, || self.index.delete_path(&path))
     }
 
     /// The chunk of an id, or None.
@@ -284,12 +288,12 @@ impl PyIndex {
     ///
     /// A read-only handle compares the rows of the full-text index, but not its texts.
     fn check(&self, py: Python<'_>) -> PyResult<Vec<String>> {
-        self.write(py, || self.index.check())
+        self.write(py, None, || self.index.check())
     }
 
     /// Merge the full-text index into one piece, for faster searches after much writing.
     fn optimize(&self, py: Python<'_>) -> PyResult<()> {
-        self.write(py, || self.index.optimize())
+        self.write(py, None, || self.index.optimize())
     }
 
     /// Close the files once running calls are through; closing again does nothing.
@@ -300,7 +304,7 @@ impl PyIndex {
     /// Set how long writes wait for another process, so that tests need not wait as long.
     fn _set_write_timeout(&self, py: Python<'_>, seconds: f64) -> PyResult<()> {
         let timeout = Duration::try_from_secs_f64(seconds).unwrap_or_default();
-        self.write(py, || self.index.set_write_timeout(timeout))
+        self.write(py, Some(0), || self.index.set_write_timeout(timeout))
     }
 
     fn __enter__(slf: Bound<'_, Self>) -> Bound<'_, Self> {
@@ -401,9 +405,10 @@ impl PyIndex {
     fn write<T: Send>(
         &self,
         py: Python<'_>,
+        bytes: Option<usize>,
         engine: impl FnOnce() -> hedgerow_engine::Result<T> + Send,
     ) -> PyResult<T> {
-        notices::call_writing(py, &self.index, engine)
+        notices::call_writing(py, &self.index, bytes, engine)
     }
 
     /// The index of a store, on the store's own handle.
@@ -423,7 +428,7 @@ impl PyIndex {
         make: impl FnOnce(TokenizerKind, Methods) -> hedgerow_engine::Result<Index> + Send,
     ) -> PyResult<Self> {
         let dimensions = dimensions.map(|dimensions| dimensions.0);
-        errors::call_writing(py, || {
+        errors::call_writing(py, None, || {
             let asked = TokenizerKind::from_name(tokenizer)?;
             let methods = Methods {
                 ranking: Ranking::from_name(ranking)?,

@@ -6,7 +6,8 @@
 //!
 //! Python hears of signals on its main thread alone, and only with its lock. So no other thread
 //! looks, and the main thread only looks where it holds nothing that others wait for: reading it
-//! looks on the way; writing is done by a helper thread, which never asks for Python's lock.
+//! looks on the way; what may write for long is done by a helper thread, which never asks for Python's
+//! lock.
 #![allow(unsafe_code)]
 
 use std::cell::{Cell, RefCell};
@@ -83,15 +84,22 @@ pub fn apart<T: Send, S: Send>(
     look: impl Fn(Python<'_>) -> Option<S> + Send,
     work: impl FnOnce() -> Result<T> + Send,
 ) -> (Result<T>, Option<S>) {
-    let watched = || {
-        let stop = Arc::clone(stop);
-        interrupt::watched(move || stop.load(Ordering::Relaxed), work)
-    };
     // While this thread forks, no other may use the engine.
     if !is_main_thread(py) || index::is_forking() {
-        return py.detach(|| (watched(), None));
+        return (on_the_spot(py, stop, work), None);
     }
-    py.detach(move || helped(watched, stop, || Python::attach(&look)))
+    let work = || until(stop, work);
+    py.detach(move || helped(work, stop, || Python::attach(&look)))
+}
+
+/// Do `work`, which lets go of the interpreter, on this thread until `stop` is set.
+pub fn on_the_spot<T: Send>(py: Python<'_>, stop: &Flag, work: impl FnOnce() -> T + Send) -> T {
+    py.detach(|| until(stop, work))
+}
+
+fn until<T>(stop: &Flag, work: impl FnOnce() -> T) -> T {
+    let stop = Arc::clone(stop);
+    interrupt::watched(move || stop.load(Ordering::Relaxed), work)
 }
 
 /// Have a helper thread do `work`, while this one looks for a signal, which sets `stop`.

@@ -21,9 +21,10 @@ pub fn call_detached<T: Send>(
 pub fn call_writing<T: Send>(
     py: Python<'_>,
     index: &Index,
+    bytes: Option<usize>,
     engine: impl FnOnce() -> Result<T> + Send,
 ) -> PyResult<T> {
-    let result = errors::call_writing(py, engine);
+    let result = errors::call_writing(py, bytes, engine);
     log(py, index);
     result
 }

@@ -51,7 +51,7 @@ impl PyStore {
                 "path must name a file, not \":memory:\"; use Store.in_memory()",
             ));
         }
-        let store = errors::call_writing(py, || {
+        let store = errors::call_writing(py, None, || {
             let store = Store::open(&path)?;
             store.register(&types)?;
             Ok(store)
@@ -64,7 +64,7 @@ impl PyStore {
     #[pyo3(signature = (*, types=None), text_signature = "(*, types=())")]
     fn in_memory(py: Python<'_>, types: Option<&Bound<'_, PyAny>>) -> PyResult<Self> {
         let types = named_types(types)?;
-        let store = errors::call_writing(py, || {
+        let store = errors::call_writing(py, Some(0), || {
             let store = Store::in_memory()?;
             store.register(&types)?;
             Ok(store)
@@ -99,7 +99,7 @@ impl PyStore {
     fn upsert(&self, py: Python<'_>, nodes: &Bound<'_, PyAny>) -> PyResult<usize> {
         let nodes = node::nodes(nodes)?;
         let now = now();
-        self.write(py, || {
+        self.write(py, Some(node::bytes(&nodes)), || {
             let nodes: Vec<&Node> = nodes
                 .iter()
                 .map(|node: &Py<PyNode>| &node.get().0)
@@ -117,7 +117,9 @@ impl PyStore {
             code: ErrorCode::InvalidId,
         };
         let keys = argument.texts_of_any(keys)?;
-        self.write(py, || self.store.delete(&keys))
+        self.write(py, Some(keys.len() * errors::ITEM), || {
+            self.store.delete(&keys)
+        })
     }
 
     /// The node of a key, with its embedding; None where there is none, or it was deleted.
@@ -174,7 +176,7 @@ impl PyStore {
             relation: relation(rel.as_ref()),
             strength: strength.map_or(Ok(1.0), |strength| argument.number(strength))?,
         };
-        self.write(py, || self.store.link(&[edge]))
+        self.write(py, Some(errors::ITEM), || self.store.link(&[edge]))
     }
 
     /// Remove an edge; returns whether there was one.
@@ -183,7 +185,9 @@ impl PyStore {
     #[pyo3(signature = (a, b, rel=None), text_signature = "($self, a, b, rel='link')")]
     fn unlink(&self, py: Python<'_>, a: Text, b: Text, rel: Option<Text>) -> PyResult<bool> {
         let relation = relation(rel.as_ref());
-        self.write(py, || self.store.unlink(&a, &b, &relation))
+        self.write(py, Some(errors::ITEM), || {
+            self.store.unlink(&a, &b, &relation)
+        })
     }
 
     /// Note that an agent visited a node at a time, in Unix seconds.
@@ -207,7 +211,7 @@ impl PyStore {
             at: node::seconds(at, time("at"))?,
             outcome: outcome_of(outcome.as_ref())?,
         };
-        self.write(py, || self.store.visit(&[visit]))
+        self.write(py, Some(errors::ITEM), || self.store.visit(&[visit]))
     }
 
     /// Run a pipeline (spec/pipeline.md) and return a QueryResult.
@@ -248,7 +252,7 @@ impl PyStore {
 
     /// Join many nodes in one transaction: pairs of keys with a strength each.
     fn _link_many(&self, py: Python<'_>, edges: Vec<(Text, Text, f64)>) -> PyResult<()> {
-        self.write(py, || {
+        self.write(py, Some(edges.len() * errors::ITEM), || {
             let edges = edges.iter().map(|(source, target, strength)| Edge {
                 source: source.to_string(),
                 target: target.to_string(),
@@ -262,7 +266,7 @@ impl PyStore {
     /// Register more types.
     fn _register(&self, py: Python<'_>, types: &Bound<'_, PyAny>) -> PyResult<()> {
         let types = named_types(Some(types))?;
-        self.write(py, || self.store.register(&types))
+        self.write(py, Some(0), || self.store.register(&types))
     }
 
     /// Remove edges, of which strengths do not count, and put others, in one transaction.
@@ -272,7 +276,11 @@ impl PyStore {
         removed: Vec<EdgeTuple>,
         added: Vec<EdgeTuple>,
     ) -> PyResult<()> {
-        self.write(py, || self.store.relink(&edges(removed), &edges(added)))
+        errors::call_writing(
+            py,
+            Some((removed.len() + added.len()) * errors::ITEM),
+            || self.store.relink(&edges(removed), &edges(added)),
+        )
     }
 
     /// Every edge between live nodes: source, target, relation and strength, in that order.
@@ -292,7 +300,7 @@ impl PyStore {
         outcome: Option<Text>,
     ) -> PyResult<()> {
         let outcome = outcome_of(outcome.as_ref())?;
-        self.write(py, || {
+        self.write(py, Some(visits.len() * errors::ITEM), || {
             let visits = visits.iter().map(|(key, at)| Visit {
                 agent: agent.to_string(),
                 key: key.to_string(),
@@ -348,9 +356,10 @@ impl PyStore {
     fn write<T: Send>(
         &self,
         py: Python<'_>,
+        bytes: Option<usize>,
         engine: impl FnOnce() -> hedgerow_engine::Result<T> + Send,
     ) -> PyResult<T> {
-        notices::call_writing(py, self.store.index(), engine)
+        notices::call_writing(py, self.store.index(), bytes, engine)
     }
 
     fn of(py: Python<'_>, store: Store) -> PyResult<Self> {

@@ -24,17 +24,18 @@ fn key(number: usize) -> String {
     format!("folder/n{}", number * 7919 % COUNT)
 }
 
+/// A number of two digits as a part of one.
+fn small(number: usize) -> f32 {
+    f32::from(u8::try_from(number).unwrap()) / 100.0
+}
+
 fn filled() -> Store {
     let store = Store::in_memory().unwrap();
     let node = |number: usize| Node {
         key: key(number),
         content: "oak".to_owned(),
-        weight: f64::from(u8::try_from(number % 97).unwrap()) / 97.0,
-        embedding: Some(
-            (0..4)
-                .map(|n| f32::from(u8::try_from((number * (n + 3)) % 11).unwrap()) + 0.5)
-                .collect(),
-        ),
+        weight: small(number % 97).into(),
+        embedding: Some((0..4).map(|n| small(number * (n + 3) % 11)).collect()),
         ..Node::default()
     };
     let nodes: Vec<Node> = (0..COUNT).map(node).collect();

@@ -24,9 +24,10 @@ impl Run<'_> {
         for term in terms {
             let term = lower(term.clone());
             let mut hits: Vec<Scored> = Vec::new();
-            for place in &nodes.order {
-                pace.step(1)?;
-                hits.extend(by_key(nodes.key(*place), &term).map(|score| (*place, score)));
+            for some in nodes.order.chunks(interrupt::SOME) {
+                pace.step(some.len())?;
+                let hit = |place: &u32| Some((*place, by_key(nodes.key(*place), &term)?));
+                hits.extend(some.iter().filter_map(hit));
             }
             if hits.is_empty() {
                 hits = self.by_content(&term)?;

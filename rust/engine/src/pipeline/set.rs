@@ -4,7 +4,7 @@ use crate::error::Result;
 use crate::graph::interference::Pair;
 use crate::graph::nodes::Nodes;
 use crate::graph::ranking::Scored;
-use crate::interrupt::Pace;
+use crate::interrupt::{self, Pace};
 
 /// A set of nodes.
 pub(super) struct Set {
@@ -52,18 +52,22 @@ impl Set {
         let mut pace = Pace::default();
         if let Some(marks) = &mut self.marks {
             self.marked = 0;
-            for (place, mark) in (0..).zip(marks) {
-                pace.step(1)?;
-                *mark = *mark && passes(place, 1.0);
-                self.marked += usize::from(*mark);
+            for (first, marks) in (0..)
+                .step_by(interrupt::SOME)
+                .zip(marks.chunks_mut(interrupt::SOME))
+            {
+                pace.step(marks.len())?;
+                for (place, mark) in (first..).zip(marks) {
+                    *mark = *mark && passes(place, 1.0);
+                    self.marked += usize::from(*mark);
+                }
             }
         } else {
             let mut kept = Vec::new();
-            for (place, score) in &self.list {
-                pace.step(1)?;
-                if passes(*place, *score) {
-                    kept.push((*place, *score));
-                }
+            for some in self.list.chunks(interrupt::SOME) {
+                pace.step(some.len())?;
+                let passing = some.iter().filter(|(place, score)| passes(*place, *score));
+                kept.extend(passing);
             }
             self.list = kept;
         }

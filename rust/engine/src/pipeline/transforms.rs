@@ -60,9 +60,10 @@ impl Run<'_> {
     fn values(&self, list: &[Scored], field: &Field<'_>) -> Result<Vec<f64>> {
         let mut pace = Pace::default();
         let mut values = Vec::with_capacity(list.len());
-        for (place, score) in list {
-            pace.step(1)?;
-            values.push(self.value(field, *place, *score));
+        for some in list.chunks(interrupt::SOME) {
+            pace.step(some.len())?;
+            let some = some.iter();
+            values.extend(some.map(|(place, score)| self.value(field, *place, *score)));
         }
         Ok(values)
     }
