@@ -159,10 +159,22 @@ impl Index {
             let _exclusive = pool.exclude();
             let connection = match writer.as_mut() {
                 Some(connection) => connection,
-                None => writer.insert(self.location.connection(false)?),
+                None => writer.insert(self.writing_connection()?),
             };
-            work(connection).map_err(|error| self.said(error))
+            let result = work(connection).map_err(|error| self.said(error));
+            self.checkpoints.make_if_due(&self.background);
+            result
         })
+    }
+
+    /// A connection to write on.
+    fn writing_connection(&self) -> Result<Connection> {
+        let mut connection = self.location.connection(false)?;
+        if self.location.path().is_some() {
+            let watched = self.checkpoints.watch(&mut connection);
+            watched.map_err(|error| self.said(error))?;
+        }
+        Ok(connection)
     }
 
     /// Why work stopped, in our words.

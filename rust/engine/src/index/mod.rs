@@ -6,6 +6,7 @@ pub(crate) mod cache;
 mod catalogue;
 mod changes;
 mod check;
+mod checkpoint;
 mod chunk;
 mod connections;
 mod embed;
@@ -61,6 +62,7 @@ pub use vectors::{Resident, Vectors};
 use background::Background;
 pub use background::{Level, Notice};
 use cache::Cache;
+use checkpoint::Checkpoints;
 use location::Location;
 use migrations::MIGRATIONS;
 use paths::Paths;
@@ -86,6 +88,7 @@ pub struct Index {
     methods: Methods,
     /// Work that no caller waits for, or that many wait for.
     background: Background,
+    checkpoints: Checkpoints,
     /// What ranks in memory.
     ranker: Ranker,
     /// Which chunks share a path, from the first search that groups by it on.
@@ -154,6 +157,11 @@ impl Index {
         let _gate = fork::enter();
         let mut connection = location.first_connection(read_only)?;
         let tokenizer = schema::prepare(&mut connection, &location, asked, read_only, MIGRATIONS)?;
+        let checkpoints = Checkpoints::default();
+        if !read_only && location.path().is_some() {
+            let watched = checkpoints.watch(&mut connection);
+            watched.map_err(|error| location.error(&error))?;
+        }
         let pool = Pool::new(connection, read_only, location.path().is_none());
         let pool = Arc::new(RwLock::new(Some(pool)));
         fork::register(&pool);
@@ -178,6 +186,7 @@ impl Index {
             texts: Cache::new(background.clone(), ()),
             slugs: Arc::new(Cache::new(background.clone(), ())),
             background,
+            checkpoints,
             ranker,
         })
     }

@@ -2,6 +2,7 @@
 //! share, and what is copied when one of them changes.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use super::codes::{Codes, RowCodes};
 use super::rotation::Rotation;
@@ -11,6 +12,9 @@ use crate::index::row_blocks::RowBlock;
 /// How many vectors a block has at most: few enough to copy one in some microseconds, and enough
 /// for a scan that does not notice where one ends.
 pub(super) const BLOCK: usize = 128;
+
+/// What sharing a vector takes beside its numbers: two counts.
+const SHARED: usize = 2 * size_of::<usize>();
 
 /// What is kept in memory of vectors beside their codes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -33,8 +37,8 @@ pub(super) struct Layout {
 pub(super) struct Block {
     /// Ascending.
     pub rows: Vec<i64>,
-    /// Vector after vector; empty where they are not kept.
-    values: Vec<f32>,
+    /// The vectors, which copies of a block share; empty where they are not kept.
+    values: Vec<Arc<[f32]>>,
     pub codes: Codes,
     pub signs: Option<Signs>,
 }
@@ -65,11 +69,7 @@ impl RowBlock for Block {
     const FULL: usize = BLOCK;
 
     fn new(Layout { rotation, kept }: &Layout) -> Self {
-        let values = if kept.values {
-            BLOCK * rotation.dimensions()
-        } else {
-            0
-        };
+        let values = if kept.values { BLOCK } else { 0 };
         Self {
             rows: Vec::with_capacity(BLOCK),
             values: Vec::with_capacity(values),
@@ -83,9 +83,9 @@ impl RowBlock for Block {
     }
 
     fn append(&mut self, other: &Self, entries: Range<usize>) {
-        let dimensions = other.dimensions();
-        let values = entries.start * dimensions..entries.end * dimensions;
-        self.values.extend_from_slice(&other.values[values]);
+        if let Some(values) = other.values.get(entries.clone()) {
+            self.values.extend_from_slice(values);
+        }
         self.rows.extend_from_slice(&other.rows[entries.clone()]);
         self.codes.extend(&other.codes, entries.clone());
         if let (Some(signs), Some(others)) = (&mut self.signs, &other.signs) {
@@ -94,8 +94,9 @@ impl RowBlock for Block {
     }
 
     fn remove(&mut self, at: usize) {
-        let dimensions = self.dimensions();
-        self.values.drain(at * dimensions..(at + 1) * dimensions);
+        if at < self.values.len() {
+            self.values.remove(at);
+        }
         self.rows.remove(at);
         self.codes.remove(at);
         if let Some(signs) = &mut self.signs {
@@ -105,11 +106,6 @@ impl RowBlock for Block {
 }
 
 impl Block {
-    /// How many numbers a vector has; 0 where vectors are not kept.
-    fn dimensions(&self) -> usize {
-        self.values.len() / self.len().max(1)
-    }
-
     /// How many vectors there are.
     pub fn len(&self) -> usize {
         self.rows.len()
@@ -117,9 +113,7 @@ impl Block {
 
     /// The vector at `at`; None where vectors are not kept.
     pub fn vector(&self, at: usize) -> Option<&[f32]> {
-        let dimensions = self.dimensions();
-        let vector = self.values.get(at * dimensions..(at + 1) * dimensions);
-        vector.filter(|vector| !vector.is_empty())
+        self.values.get(at).map(|vector| &**vector)
     }
 
     /// Keep the vector of a row: over the one at `Ok`, or before the one at `Err`.
@@ -130,14 +124,10 @@ impl Block {
         found: Result<usize, usize>,
         kept: Kept,
     ) {
-        let values = |at: usize, count: usize| {
-            let dimensions = encoded.vector.len();
-            at * dimensions..(at + count) * dimensions
-        };
         match found {
             Ok(at) => {
                 if kept.values {
-                    self.values[values(at, 1)].copy_from_slice(encoded.vector);
+                    self.values[at] = encoded.vector.into();
                 }
                 self.codes.replace(at, &encoded.codes);
                 if let (Some(signs), Some(row)) = (&mut self.signs, &encoded.signs) {
@@ -147,10 +137,7 @@ impl Block {
             Err(at) => {
                 self.rows.insert(at, row);
                 if kept.values {
-                    let start = values(at, 0).start;
-                    // Mostly at the end, where nothing moves.
-                    self.values.extend_from_slice(encoded.vector);
-                    self.values[start..].rotate_right(encoded.vector.len());
+                    self.values.insert(at, encoded.vector.into());
                 }
                 self.codes.insert(at, &encoded.codes);
                 if let (Some(signs), Some(row)) = (&mut self.signs, &encoded.signs) {
@@ -163,7 +150,12 @@ impl Block {
     /// How many bytes of memory it takes.
     pub fn bytes(&self) -> usize {
         self.rows.capacity() * size_of::<i64>()
-            + self.values.capacity() * size_of::<f32>()
+            + self.values.capacity() * size_of::<Arc<[f32]>>()
+            + self
+                .values
+                .iter()
+                .map(|vector| size_of_val(&**vector) + SHARED)
+                .sum::<usize>()
             + self.codes.bytes()
             + self.signs.as_ref().map_or(0, Signs::bytes)
     }
