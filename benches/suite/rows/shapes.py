@@ -38,7 +38,7 @@ def _row(bench: Bench, key: str, what: str, vectors: Vectors, questions: Vectors
     folder.mkdir()
     made = Bench(corpus, folder, bench.budget, tell=bench.tell, failures=bench.failures)
     made.make(_WHO)
-    with ours.variants(made.path, corpus) as (variants, absent):
-        row = nearest(made, variants, absent, key, what)
+    with ours.variants(made.path, corpus) as variants:
+        row = nearest(made, variants, key, what)
     made.close()
     return row

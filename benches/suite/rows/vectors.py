@@ -28,17 +28,16 @@ Calls = dict[str, Callable[[Any], Any]]
 
 def measure(bench: Bench) -> Iterator[Row]:
     """One at a time, the same beside a load, and a hundred in a call."""
-    with ours.variants(bench.path, bench.corpus) as (variants, absent):
-        single = nearest(bench, variants, absent, "vector", f"vectors, top {TOP}", reading=1.3)
+    with ours.variants(bench.path, bench.corpus) as variants:
+        single = nearest(bench, variants, "vector", f"vectors, top {TOP}", reading=1.3)
         yield single
         yield _busy(bench, variants, single)
-        yield _batch(bench, variants, absent, single)
+        yield _batch(bench, variants, single)
 
 
-def nearest(  # noqa: PLR0913 - who is asked, and how it is told
+def nearest(
     bench: Bench,
     variants: Mapping[str, ours.Opened],
-    absent: Mapping[str, str],
     key: str,
     what: str,
     *,
@@ -65,7 +64,7 @@ def nearest(  # noqa: PLR0913 - who is asked, and how it is told
         figures,
         targets=tuple(targets) if bench.large else (),
         checks=tuple(checks),
-        absent={**absent, **bench.missing("nearest")},
+        absent=bench.missing("nearest"),
     )
 
 
@@ -158,9 +157,7 @@ def _busy(bench: Bench, variants: Mapping[str, ours.Opened], quiet: Row) -> Row:
     )
 
 
-def _batch(
-    bench: Bench, variants: Mapping[str, ours.Opened], absent: Mapping[str, str], single: Row
-) -> Row:
+def _batch(bench: Bench, variants: Mapping[str, ours.Opened], single: Row) -> Row:
     batch = np.stack(as_many(list(bench.corpus.question_vectors), _BATCH))
     batches = [batch] * (_FEWER_BATCHES if bench.million else _BATCHES)
     taken = by_turns(_with_variants(bench, variants, "nearest_many"), batches, bench.budget)
@@ -173,5 +170,5 @@ def _batch(
         "ms",
         each,
         targets=(aim,) if bench.large else (),
-        absent={**absent, **bench.missing("nearest_many")},
+        absent=bench.missing("nearest_many"),
     )
