@@ -379,4 +379,17 @@ mod tests {
         other.close().unwrap();
         assert_eq!(other.vector_bytes(), 0);
     }
+
+    #[test]
+    fn a_dimension_that_no_vector_has_takes_no_memory() {
+        let index = Index::in_memory(TokenizerKind::Porter).unwrap();
+        index.upsert(&[&chunk("a", "p", None)]).unwrap();
+        index
+            .write(|connection| settings::set(connection, DIMENSIONS, Some("999999999999999")))
+            .unwrap();
+        let error = index
+            .search_vector(&[1.0], 1, &Filters::default())
+            .unwrap_err();
+        assert_eq!(error.code(), ErrorCode::DimensionMismatch, "{error}");
+    }
 }

@@ -163,9 +163,15 @@ impl Groups<'_> {
 
     /// The similarity of the most similar of each path's vectors; None where it has none.
     fn best(&self, direction: &[f32], members: &Members) -> rusqlite::Result<Vec<Option<f32>>> {
-        let slots = self.possible(direction, members);
-        let scored = self.vectors.similarities(direction, &slots.slots)?;
-        let best = slots.ranges().map(|range| {
+        let possible;
+        let members = if self.vectors.matrix.has_codes() {
+            possible = self.possible(direction, members);
+            &possible
+        } else {
+            members
+        };
+        let scored = self.vectors.similarities(direction, &members.slots)?;
+        let best = members.ranges().map(|range| {
             let similarities = scored[range].iter().map(|(_, similarity)| *similarity);
             similarities.reduce(f32::max)
         });

@@ -20,6 +20,8 @@ use crate::interrupt::Pace;
 
 /// A search reads so many changed vectors again; when more changed, all are read anew.
 const FOLLOWED_ROWS: usize = 4096;
+/// With more numbers than this codes are of no use.
+const CODED_DIMENSIONS: usize = 60_000;
 /// With fewer numbers than this the signs of a vector say too little.
 const SIGNED_DIMENSIONS: usize = 64;
 
@@ -137,7 +139,7 @@ impl Matrix {
             self.blocks.remove(row, &self.layout);
             return Ok(());
         }
-        let mut vector = Vec::with_capacity(self.dimensions());
+        let mut vector = Vec::new();
         if !read_blob(blob, &mut vector) || vector.len() != self.dimensions() {
             return Err(damaged(row));
         }
@@ -168,6 +170,12 @@ impl Matrix {
         } else {
             FirstLook::HighPlane
         }
+    }
+
+    /// Whether codes tell anything of vectors: with more numbers a sum of products could leave 32
+    /// bits.
+    pub(super) fn has_codes(&self) -> bool {
+        self.dimensions() <= CODED_DIMENSIONS
     }
 
     /// The vector at a slot; None where vectors are not kept.

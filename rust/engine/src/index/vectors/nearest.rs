@@ -90,7 +90,7 @@ impl VectorReader<'_> {
         slots: Slots<'_>,
     ) -> rusqlite::Result<Vec<Vec<Scored>>> {
         let count = self.count(slots);
-        if count <= FEW.max(limit.saturating_mul(PART)) {
+        if count <= FEW.max(limit.saturating_mul(PART)) || !self.matrix.has_codes() {
             let slots = self.listed(slots);
             let all = |query: &&[f32]| {
                 let scored = self.similarities(query, &slots)?;

@@ -1,6 +1,8 @@
 //! A fixed rotation, which spreads what a vector says evenly over its numbers, so that a few bits of
 //! each number are enough to tell how near another vector is.
 
+use std::sync::OnceLock;
+
 use super::kernels::{CODES_AT_ONCE, rotate};
 
 /// Where the signs come from. Another seed would give other codes, though the same exact results.
@@ -14,31 +16,21 @@ const ROUNDS: usize = 4;
 /// numbers, as many as there are: an orthonormal map, so that products stay what they are.
 #[derive(Debug)]
 pub(super) struct Rotation {
-    /// What is subtracted from vectors before they are rotated.
+    dimensions: usize,
+    /// What is subtracted from vectors before they are rotated; nothing where it is empty.
     center: Vec<f32>,
-    /// 1 or -1 for each number and round.
-    signs: Vec<Vec<f32>>,
-    /// How many numbers are mixed at a time: the largest power of two that the dimension holds.
-    mixed: usize,
+    /// 1 or -1 for each number and round, made for the first vector: what a file says of its
+    /// dimension takes no memory before there is one.
+    signs: OnceLock<Vec<Vec<f32>>>,
 }
 
 impl Rotation {
     /// The rotation of vectors of this dimension about a center; an empty one is zero.
-    pub fn new(dimensions: usize, mut center: Vec<f32>) -> Self {
-        center.resize(dimensions, 0.0);
-        let mut state = SEED;
-        let mut sign = || {
-            if split_mix(&mut state) >> 63 == 0 {
-                1.0
-            } else {
-                -1.0
-            }
-        };
-        let signs = (0..ROUNDS).map(|_| (0..dimensions).map(|_| sign()).collect());
+    pub fn new(dimensions: usize, center: Vec<f32>) -> Self {
         Self {
+            dimensions,
             center,
-            signs: signs.collect(),
-            mixed: dimensions.checked_ilog2().map_or(0, |power| 1 << power),
+            signs: OnceLock::new(),
         }
     }
 
@@ -49,7 +41,7 @@ impl Rotation {
 
     /// How many numbers a vector has.
     pub fn dimensions(&self) -> usize {
-        self.center.len()
+        self.dimensions
     }
 
     /// How many codes a vector has: as many as numbers, and zeros up to a full register.
@@ -59,8 +51,10 @@ impl Rotation {
 
     /// What is left of a vector without the center, rotated.
     pub fn residual(&self, vector: &[f32]) -> Vec<f32> {
-        let residual = vector.iter().zip(&self.center).map(|(x, c)| x - c);
-        let mut residual: Vec<f32> = residual.collect();
+        let mut residual = vector.to_vec();
+        for (x, center) in residual.iter_mut().zip(&self.center) {
+            *x -= center;
+        }
         self.rotate(&mut residual);
         residual
     }
@@ -73,8 +67,25 @@ impl Rotation {
     }
 
     fn rotate(&self, vector: &mut [f32]) {
-        rotate(vector, &self.signs, self.mixed);
+        // The largest power of two that the dimension holds.
+        let mixed = vector.len().checked_ilog2().map_or(0, |power| 1 << power);
+        let signs = self.signs.get_or_init(|| signs(vector.len()));
+        rotate(vector, signs, mixed);
     }
+}
+
+/// 1 or -1 for each number and round, always the same.
+fn signs(dimensions: usize) -> Vec<Vec<f32>> {
+    let mut state = SEED;
+    let mut sign = || {
+        if split_mix(&mut state) >> 63 == 0 {
+            1.0
+        } else {
+            -1.0
+        }
+    };
+    let mut round = |_| (0..dimensions).map(|_| sign()).collect();
+    (0..ROUNDS).map(&mut round).collect()
 }
 
 /// The next number of the `SplitMix64` generator.

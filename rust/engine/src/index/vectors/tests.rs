@@ -239,3 +239,19 @@ fn what_is_no_vector_of_the_index_is_damage() {
     assert!(matrix.put(1, &[0, 0, 0]).is_err());
     assert_eq!(matrix.len(), 1);
 }
+
+#[test]
+fn vectors_of_very_many_numbers_are_compared_in_full() {
+    let vector = |sign: f32, last: f32| {
+        let mut vector = vec![sign; 70_000];
+        vector[0] = last;
+        unit(&vector)
+    };
+    let vectors: Vec<Vec<f32>> = (0..300_u16)
+        .map(|n| vector(if n % 2 == 0 { 1.0 } else { -1.0 }, f32::from(n)))
+        .collect();
+    let matrix = filled(&vectors);
+    let query = vector(1.0, 7.0);
+    let nearest = found(&matrix, FirstLook::HighPlane, &[&query], 3, Slots::All);
+    assert_eq!(nearest[0], compared(&matrix, &query, 3, Slots::All));
+}
