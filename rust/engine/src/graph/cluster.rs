@@ -1,5 +1,6 @@
 //! What the edges around a node say: clustering coefficients and connected components.
 
+use super::column::Column;
 use super::edges::Edges;
 use crate::error::Result;
 use crate::interrupt::Pace;
@@ -8,10 +9,10 @@ use crate::interrupt::Pace;
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Clustering {
     /// How many triangles each place is a corner of.
-    triangles: Vec<u64>,
+    triangles: Column<u64>,
     /// The share of its pairs of neighbours that are joined: `2e / (d (d - 1))`, and 0 below two
     /// neighbours.
-    pub coefficients: Vec<f64>,
+    pub coefficients: Column<f64>,
 }
 
 impl Clustering {
@@ -20,30 +21,28 @@ impl Clustering {
         let coefficients = (0..).zip(&triangles);
         let coefficients = coefficients
             .map(|(place, triangles)| coefficient(*triangles, edges.degree(place)))
-            .collect();
+            .collect::<Vec<_>>();
         Ok(Self {
-            triangles,
-            coefficients,
+            triangles: triangles.into(),
+            coefficients: coefficients.into(),
         })
     }
 
     /// There are so many places now.
     pub fn grow(&mut self, count: usize) {
-        self.triangles.resize(count, 0);
-        self.coefficients.resize(count, 0.0);
+        self.triangles.grow(count, 0);
+        self.coefficients.grow(count, 0.0);
     }
 
     /// Two places that share these neighbours were joined, or were parted.
     pub fn update(&mut self, edges: &Edges, ends: [u32; 2], shared: &[u32], joined: bool) {
         let at_ends = ends.iter().map(|end| (*end, shared.len() as u64));
         for (corner, count) in at_ends.chain(shared.iter().map(|corner| (*corner, 1))) {
-            let triangles = &mut self.triangles[corner as usize];
-            *triangles = if joined {
-                *triangles + count
-            } else {
-                *triangles - count
-            };
-            self.coefficients[corner as usize] = coefficient(*triangles, edges.degree(corner));
+            let known = self.triangles[corner as usize];
+            let triangles = if joined { known + count } else { known - count };
+            self.triangles.set(corner as usize, triangles);
+            let coefficient = coefficient(triangles, edges.degree(corner));
+            self.coefficients.set(corner as usize, coefficient);
         }
     }
 }

@@ -3,44 +3,103 @@
 //! The graph is undirected and simple: an edge counts for both its ends, of several between two
 //! nodes the strongest counts, and those of deleted nodes count not at all.
 
-use std::ops::Range;
-use std::panic::resume_unwind;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
-use std::thread;
+
+use rusqlite::Connection;
 
 use super::cluster::{self, Clustering};
+use super::column::Column;
+use super::links::{self, Links};
 use super::load::{self, Table};
-use super::nodes::Nodes;
+use super::nodes::{self, Nodes};
+use super::rows::{self, BLOCK, Block};
 use crate::error::Result;
-use crate::interrupt::{self, Pace};
+use crate::index::background::Background;
+use crate::index::cache::{Cache, Version};
+use crate::index::settings::{self, EDGES_GENERATION};
 
 /// Two places and the strength between them.
 pub type Edge = (u32, u32, f64);
 
-/// Up to how many edges the rows are made on one thread.
-const SMALL: usize = 200_000;
-/// After so many edges somebody is asked whether to go on.
-const PART: usize = 1 << 12;
+/// Up to which share of the edges, one in so many, may change in memory.
+const ONE_IN: usize = if cfg!(test) { 5 } else { 100 };
+/// Up to how many edges are read by whoever needs them.
+const FEW: usize = if cfg!(test) { 50 } else { 10_000 };
 
 /// Every edge between live nodes, from both its ends.
 #[derive(Debug, Clone, Default)]
 pub struct Edges {
     pub(super) generation: i64,
-    /// Where the neighbours of each place begin.
-    starts: Vec<usize>,
-    /// How many each place has.
-    degrees: Vec<u32>,
-    targets: Vec<u32>,
-    strengths: Vec<f64>,
-    /// How many of the targets are of no row any more.
-    left: usize,
-    clustering: OnceLock<Clustering>,
-    components: OnceLock<Vec<u32>>,
+    /// How many places there are.
+    len: usize,
+    /// How many neighbours there are, of all places together.
+    targets: usize,
+    /// The rows of `BLOCK` places each. Copies share them until one of them changes.
+    blocks: Vec<Arc<Block>>,
+    clustering: OnceLock<Arc<Clustering>>,
+    components: OnceLock<Arc<Vec<u32>>>,
+}
+
+/// What edges are read with.
+pub(crate) struct Source {
+    pub background: Background,
+    pub nodes: Arc<Cache<Nodes>>,
+    pub links: Links,
+}
+
+impl Source {
+    /// The nodes of the same state.
+    fn nodes(&self, connection: &Connection) -> rusqlite::Result<Arc<Nodes>> {
+        nodes::of_state(&self.nodes, connection)
+    }
+}
+
+impl Version for Edges {
+    type Source = Source;
+    const NAME: &'static str = "edges";
+
+    fn generation(&self) -> i64 {
+        self.generation
+    }
+
+    fn load(source: &Source, connection: &Connection) -> rusqlite::Result<Self> {
+        let nodes = source.nodes(connection)?;
+        let table = Table {
+            background: &source.background,
+            connection,
+            generation: (EDGES_GENERATION, generation(connection)?),
+        };
+        Self::read(&table, &nodes)
+    }
+
+    fn follow(
+        self: &Arc<Self>,
+        source: &Source,
+        connection: &Connection,
+        generation: i64,
+    ) -> rusqlite::Result<Option<Self>> {
+        let ends = source.links.between(self.generation, generation);
+        if let Some(ends) = ends.filter(|ends| 2 * ends.len() * ONE_IN <= self.targets) {
+            let nodes = source.nodes(connection)?;
+            let changes = links::changes(connection, &ends, &nodes)?;
+            let mut next = Self::clone(self);
+            next.change(nodes.len(), &changes);
+            next.generation = generation;
+            return Ok(Some(next));
+        }
+        // A few are read sooner than a thread is started for them.
+        let few = self.targets <= FEW;
+        few.then(|| Self::load(source, connection)).transpose()
+    }
+}
+
+/// How many transactions changed an edge in the state that `connection` sees.
+pub(super) fn generation(connection: &Connection) -> rusqlite::Result<i64> {
+    Ok(settings::get(connection, EDGES_GENERATION)?.unwrap_or_default())
 }
 
 impl Edges {
-    pub(super) fn load(table: &Table<'_>, nodes: &Nodes) -> rusqlite::Result<Self> {
+    fn read(table: &Table<'_>, nodes: &Nodes) -> rusqlite::Result<Self> {
         let largest = "SELECT coalesce(max(source), 0) FROM edges";
         let largest = table.connection.query_row(largest, [], |row| row.get(0))?;
         let live = |id| {
@@ -77,125 +136,29 @@ impl Edges {
     }
 
     fn of(count: usize, lists: &[&[Edge]]) -> rusqlite::Result<Self> {
-        let edges: usize = lists.iter().map(|list| list.len()).sum();
-        let threads = if edges > SMALL { load::threads() } else { 1 };
-        let share = count.div_ceil(threads).max(1);
-        let mut shares: Vec<Range<usize>> = (0..count)
-            .step_by(share)
-            .map(|start| start..count.min(start + share))
-            .collect();
-        let Some(first) = (!shares.is_empty()).then(|| shares.remove(0)) else {
-            return Ok(Self::default());
-        };
-        let stop = Arc::new(AtomicBool::new(false));
-        thread::scope(|scope| {
-            let help = |places| {
-                let stopped = Arc::clone(&stop);
-                let is_unwanted = move || stopped.load(Ordering::Relaxed);
-                move || interrupt::watched(is_unwanted, || Self::rows(places, lists))
-            };
-            let shares = shares.into_iter();
-            let others: Vec<_> = shares.map(|places| scope.spawn(help(places))).collect();
-            let first = Self::rows(first, lists);
-            stop.store(first.is_err(), Ordering::Relaxed);
-            let mut edges = first?;
-            for other in others {
-                // A panic goes on to whoever called, as it would on one thread.
-                let rows = other.join().unwrap_or_else(|panic| resume_unwind(panic))?;
-                edges.append(&rows);
-            }
-            Ok(edges)
-        })
+        Ok(Self::made(count, rows::blocks(count, lists)?))
     }
 
-    /// The rows of some places.
-    fn rows(places: Range<usize>, lists: &[&[Edge]]) -> rusqlite::Result<Self> {
-        let mut pace = Pace::default();
-        let parts = || lists.iter().flat_map(|list| list.chunks(PART));
-        let both_ways = |(source, target, strength): &Edge| {
-            [(*source, *target, *strength), (*target, *source, *strength)]
-        };
-        let inside = |place: u32| {
-            let inside = places.contains(&(place as usize));
-            inside.then(|| place as usize - places.start)
-        };
-        let mut starts = vec![0; places.len() + 1];
-        for part in parts() {
-            pace.read(part.len())?;
-            let ends = part.iter().flat_map(both_ways);
-            for place in ends.filter_map(|(from, _, _)| inside(from)) {
-                starts[place + 1] += 1;
-            }
-        }
-        for place in 0..places.len() {
-            starts[place + 1] += starts[place];
-        }
-        let mut parallel = vec![(0, 0.0); starts[places.len()]];
-        let mut filled = starts.clone();
-        for part in parts() {
-            pace.read(part.len())?;
-            for (from, to, strength) in part.iter().flat_map(both_ways) {
-                if let Some(place) = inside(from) {
-                    parallel[filled[place]] = (to, strength);
-                    filled[place] += 1;
-                }
-            }
-        }
-        let mut rows = Self {
-            starts: Vec::with_capacity(places.len()),
-            degrees: Vec::with_capacity(places.len()),
-            targets: Vec::with_capacity(parallel.len()),
-            strengths: Vec::with_capacity(parallel.len()),
+    fn made(count: usize, blocks: Vec<Block>) -> Self {
+        Self {
+            len: count,
+            targets: blocks.iter().map(|block| block.targets.len()).sum(),
+            blocks: blocks.into_iter().map(Arc::new).collect(),
             ..Self::default()
-        };
-        for place in 0..places.len() {
-            let row = starts[place]..starts[place + 1];
-            pace.read(1 + row.len())?;
-            rows.push_row(&mut parallel[row]);
         }
-        Ok(rows)
-    }
-
-    fn push_row(&mut self, row: &mut [(u32, f64)]) {
-        let start = self.targets.len();
-        self.starts.push(start);
-        row.sort_unstable_by_key(|(target, _)| *target);
-        for (target, strength) in row {
-            match self.strengths.last_mut() {
-                Some(known)
-                    if self.targets.len() > start && self.targets.last() == Some(target) =>
-                {
-                    *known = known.max(*strength);
-                }
-                _ => {
-                    self.targets.push(*target);
-                    self.strengths.push(*strength);
-                }
-            }
-        }
-        self.degrees.push((self.targets.len() - start) as u32);
-    }
-
-    /// Take the rows of the next places in.
-    fn append(&mut self, rows: &Self) {
-        let before = self.targets.len();
-        self.starts
-            .extend(rows.starts.iter().map(|start| before + start));
-        self.degrees.extend_from_slice(&rows.degrees);
-        self.targets.extend_from_slice(&rows.targets);
-        self.strengths.extend_from_slice(&rows.strengths);
     }
 
     /// Change the strength between pairs of places, None for no edge, in a graph that has `count`
     /// places now.
-    pub(super) fn change(&mut self, count: usize, changes: &[(u32, u32, Option<f64>)]) {
+    fn change(&mut self, count: usize, changes: &[(u32, u32, Option<f64>)]) {
         let mut clustering = self.clustering.take();
-        if count > self.len() {
-            self.starts.resize(count, 0);
-            self.degrees.resize(count, 0);
+        if count > self.len {
+            self.len = count;
+            let blocks = count.div_ceil(BLOCK);
+            self.blocks.resize_with(blocks, || Arc::new(Block::empty()));
             self.components.take();
             if let Some(clustering) = &mut clustering {
-                clustering.grow(count);
+                Arc::make_mut(clustering).grow(count);
             }
         }
         for (one, other, strength) in changes {
@@ -206,6 +169,7 @@ impl Edges {
                 self.components.take();
                 if let Some(clustering) = &mut clustering {
                     let shared = self.shared(*one, *other);
+                    let clustering = Arc::make_mut(clustering);
                     clustering.update(self, [*one, *other], &shared, strength.is_some());
                 }
             }
@@ -215,27 +179,32 @@ impl Edges {
         }
     }
 
-    /// Change one end of an edge. A row that grows is written anew behind the others.
+    /// Change one end of an edge.
     fn put(&mut self, from: u32, to: u32, strength: Option<f64>) {
-        let row = self.row(from);
-        match (self.targets[row.clone()].binary_search(&to), strength) {
-            (Ok(at), Some(strength)) => self.strengths[row.start + at] = strength,
+        let (number, local) = (from as usize / BLOCK, from as usize % BLOCK);
+        let Some(block) = self.blocks.get_mut(number) else {
+            return;
+        };
+        let row = block.row(local);
+        match (block.targets[row.clone()].binary_search(&to), strength) {
+            (Ok(at), Some(strength)) => Arc::make_mut(block).strengths[row.start + at] = strength,
             (Ok(at), None) => {
-                let rest = row.start + at + 1..row.end;
-                self.targets.copy_within(rest.clone(), row.start + at);
-                self.strengths.copy_within(rest, row.start + at);
-                self.degrees[from as usize] -= 1;
-                self.left += 1;
+                let block = Arc::make_mut(block);
+                block.targets.remove(row.start + at);
+                block.strengths.remove(row.start + at);
+                block.starts[local + 1..]
+                    .iter_mut()
+                    .for_each(|start| *start -= 1);
+                self.targets -= 1;
             }
             (Err(at), Some(strength)) => {
-                let start = self.targets.len();
-                self.targets.extend_from_within(row.clone());
-                self.targets.insert(start + at, to);
-                self.strengths.extend_from_within(row.clone());
-                self.strengths.insert(start + at, strength);
-                self.starts[from as usize] = start;
-                self.degrees[from as usize] += 1;
-                self.left += row.len();
+                let block = Arc::make_mut(block);
+                block.targets.insert(row.start + at, to);
+                block.strengths.insert(row.start + at, strength);
+                block.starts[local + 1..]
+                    .iter_mut()
+                    .for_each(|start| *start += 1);
+                self.targets += 1;
             }
             (Err(_), None) => {}
         }
@@ -253,14 +222,9 @@ impl Edges {
         shared.copied().collect()
     }
 
-    /// How many targets there are, and how many of them are of no row any more.
-    pub(super) fn size(&self) -> (usize, usize) {
-        (self.targets.len(), self.left)
-    }
-
     /// How many places there are; nodes that came since have no edges.
     pub fn len(&self) -> usize {
-        self.starts.len()
+        self.len
     }
 
     /// Whether there is no place.
@@ -270,33 +234,41 @@ impl Edges {
 
     /// The neighbours of a place, ascending.
     pub fn neighbours(&self, place: u32) -> &[u32] {
-        &self.targets[self.row(place)]
+        self.row(place).0
     }
 
     /// Neighbours and strengths of a place.
     pub fn joined(&self, place: u32) -> impl Iterator<Item = (u32, f64)> + '_ {
-        let row = self.row(place);
-        let targets = self.targets[row.clone()].iter().copied();
-        targets.zip(self.strengths[row].iter().copied())
+        let (targets, strengths) = self.row(place);
+        targets.iter().copied().zip(strengths.iter().copied())
     }
 
     /// How many neighbours a place has.
     pub fn degree(&self, place: u32) -> usize {
-        self.degrees
-            .get(place as usize)
-            .map_or(0, |degree| *degree as usize)
+        let place = place as usize;
+        let block = self.blocks.get(place / BLOCK);
+        block.map_or(0, |block| block.row(place % BLOCK).len())
     }
 
     /// The strength of the edge between two places.
     pub fn strength(&self, source: u32, target: u32) -> Option<f64> {
-        let row = self.row(source);
-        let found = self.targets[row.clone()].binary_search(&target).ok()?;
-        Some(self.strengths[row][found])
+        let (targets, strengths) = self.row(source);
+        let found = targets.binary_search(&target).ok()?;
+        Some(strengths[found])
+    }
+
+    fn row(&self, place: u32) -> (&[u32], &[f64]) {
+        let place = place as usize;
+        let Some(block) = self.blocks.get(place / BLOCK) else {
+            return (&[], &[]);
+        };
+        let row = block.row(place % BLOCK);
+        (&block.targets[row.clone()], &block.strengths[row])
     }
 
     /// For each place how much of its neighbours are joined themselves (`cluster.rs`); 0 for
     /// nodes that came since.
-    pub fn clustering(&self) -> Result<&[f64]> {
+    pub fn clustering(&self) -> Result<&Column<f64>> {
         let clustering = known(&self.clustering, || Clustering::of(self))?;
         Ok(&clustering.coefficients)
     }
@@ -306,19 +278,14 @@ impl Edges {
         let components = known(&self.components, || cluster::components(self))?;
         Ok(components)
     }
-
-    fn row(&self, place: u32) -> Range<usize> {
-        let start = self.starts.get(place as usize).copied().unwrap_or(0);
-        start..start + self.degree(place)
-    }
 }
 
 /// What was worked out before, or is now.
-fn known<T>(cell: &OnceLock<T>, make: impl FnOnce() -> Result<T>) -> Result<&T> {
+fn known<T>(cell: &OnceLock<Arc<T>>, make: impl FnOnce() -> Result<T>) -> Result<&T> {
     if let Some(value) = cell.get() {
         return Ok(value);
     }
-    let value = make()?;
+    let value = Arc::new(make()?);
     Ok(cell.get_or_init(|| value))
 }
 
@@ -328,6 +295,7 @@ mod tests {
 
     use proptest::prelude::*;
 
+    use super::super::rows::SMALL;
     use super::*;
 
     #[test]
@@ -374,7 +342,7 @@ mod tests {
             .collect();
         let (left, right) = list.split_at(1000);
         let edges = Edges::of(30_011, &[left, right]).unwrap();
-        let rows = Edges::rows(0..30_011, &[&list]).unwrap();
+        let rows = Edges::made(30_011, rows::rows(0..30_011, &[&list]).unwrap());
         assert_eq!(said(&edges), said(&rows));
     }
 

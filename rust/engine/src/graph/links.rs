@@ -1,20 +1,17 @@
 //! Edges that changed since they were read: a few are changed in memory, instead of reading all.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError};
 
 use rusqlite::Connection;
 
-use super::edges::Edges;
 use super::nodes::Nodes;
 
 /// How many changes are remembered at most.
 const MOST: usize = 100_000;
-/// Up to which share of the edges, one in so many, may change in memory.
-const ONE_IN: usize = 100;
 
 /// The edges that one transaction changed.
 #[derive(Debug)]
-pub(super) struct Changed {
+pub(crate) struct Changed {
     /// The generation of edges that it made.
     pub generation: i64,
     /// The ids of their ends.
@@ -23,7 +20,7 @@ pub(super) struct Changed {
 
 /// The edges that this handle changed.
 #[derive(Default)]
-pub(super) struct Links(Mutex<Vec<Changed>>);
+pub(crate) struct Links(Mutex<Vec<Changed>>);
 
 impl Links {
     /// Remember what a transaction changed.
@@ -36,7 +33,7 @@ impl Links {
     }
 
     /// What changed after one generation, up to another; None where somebody else did it.
-    fn between(&self, before: i64, now: i64) -> Option<Vec<(i64, i64)>> {
+    pub fn between(&self, before: i64, now: i64) -> Option<Vec<(i64, i64)>> {
         let mut noted = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         noted.retain(|one| one.generation > before);
         noted.sort_unstable_by_key(|one| one.generation);
@@ -49,43 +46,30 @@ impl Links {
             ends.copied().collect()
         })
     }
+}
 
-    /// Bring edges up to date where a few changed; None where they are to be read again.
-    pub fn bring_up(
-        &self,
-        mut edges: Arc<Edges>,
-        connection: &Connection,
-        generation: i64,
-        nodes: &Nodes,
-    ) -> rusqlite::Result<Option<Arc<Edges>>> {
-        let Some(ends) = self.between(edges.generation, generation) else {
-            return Ok(None);
-        };
-        let (size, left) = edges.size();
-        if (left + 2 * ends.len()) * ONE_IN > size {
-            return Ok(None);
+/// The strengths that there are now between these ids, as changes of places; None for no edge.
+pub(super) fn changes(
+    connection: &Connection,
+    ends: &[(i64, i64)],
+    nodes: &Nodes,
+) -> rusqlite::Result<Vec<(u32, u32, Option<f64>)>> {
+    let mut strongest = connection.prepare_cached(
+        "SELECT max(strength) FROM (
+             SELECT strength FROM edges WHERE source = ?1 AND target = ?2
+             UNION ALL
+             SELECT strength FROM edges WHERE source = ?2 AND target = ?1)",
+    )?;
+    let mut changes = Vec::new();
+    for (one, other) in ends {
+        let places = (nodes.place_of(*one), nodes.place_of(*other));
+        if let (Some(from), Some(to)) = places
+            && nodes.live[from as usize]
+            && nodes.live[to as usize]
+        {
+            let strength = strongest.query_row([one, other], |row| row.get(0))?;
+            changes.push((from, to, strength));
         }
-        let mut strongest = connection.prepare_cached(
-            "SELECT max(strength) FROM (
-                 SELECT strength FROM edges WHERE source = ?1 AND target = ?2
-                 UNION ALL
-                 SELECT strength FROM edges WHERE source = ?2 AND target = ?1)",
-        )?;
-        let mut changes = Vec::new();
-        for (one, other) in ends {
-            let places = (nodes.place_of(one), nodes.place_of(other));
-            if let (Some(from), Some(to)) = places
-                && nodes.live[from as usize]
-                && nodes.live[to as usize]
-            {
-                let strength = strongest.query_row([one, other], |row| row.get(0))?;
-                changes.push((from, to, strength));
-            }
-        }
-        // Copied when somebody still reads the older ones.
-        let current = Arc::make_mut(&mut edges);
-        current.change(nodes.len(), &changes);
-        current.generation = generation;
-        Ok(Some(edges))
     }
+    Ok(changes)
 }

@@ -8,7 +8,8 @@ use std::thread;
 
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 
-use crate::index::{Index, settings};
+use crate::index::background::Background;
+use crate::index::settings;
 use crate::interrupt;
 
 /// Up to how many ids a table is read in one piece.
@@ -20,7 +21,7 @@ const MOST_THREADS: usize = 8;
 
 /// A table in one state.
 pub(super) struct Table<'s> {
-    pub index: &'s Index,
+    pub background: &'s Background,
     /// A connection that reads this state.
     pub connection: &'s Connection,
     /// The setting that counts the table's changes, and what it says in this state.
@@ -52,11 +53,11 @@ impl Table<'_> {
             }
             Ok(answers)
         };
-        let (index, generation) = (self.index, self.generation);
+        let (background, generation) = (self.background, self.generation);
         let help = || {
             let stopped = Arc::clone(&stop);
             let is_unwanted = move || stopped.load(Ordering::Relaxed);
-            interrupt::watched(is_unwanted, || in_state(index, generation, work))
+            interrupt::watched(is_unwanted, || in_state(background, generation, work))
         };
         let mut answers = thread::scope(|scope| {
             let helpers: Vec<_> = (1..threads().min(pieces.len()))
@@ -75,11 +76,11 @@ impl Table<'_> {
 
 /// Do work on a connection of its own if that sees this state; without one there is none.
 fn in_state<T>(
-    index: &Index,
+    background: &Background,
     (name, generation): (&str, i64),
     work: impl Fn(&Connection) -> rusqlite::Result<Vec<T>>,
 ) -> rusqlite::Result<Vec<T>> {
-    let Ok(connection) = index.another_reader() else {
+    let Ok(connection) = background.connection() else {
         return Ok(Vec::new());
     };
     let transaction = Transaction::new_unchecked(&connection, TransactionBehavior::Deferred)?;
@@ -184,7 +185,7 @@ mod tests {
             let read = |fails: i64| {
                 store.index.on_reader(|connection| {
                     let table = Table {
-                        index: &store.index,
+                        background: store.index.background(),
                         connection,
                         generation: (NODES_GENERATION, generation),
                     };

@@ -1,5 +1,6 @@
 //! What a node is worth attention for: outlier, priority, recency (spec/pipeline.md, "Values").
 
+use super::column::Column;
 use super::community::Communities;
 use super::nodes::Nodes;
 use super::spectrum::{Coordinates, distance};
@@ -16,8 +17,8 @@ const NEVER_REPLAYED: f64 = 3.0;
 const FEWEST_MEMBERS: usize = 3;
 
 /// How little the neighbours of a place are joined themselves.
-pub fn displacement(clustering: &[f64], place: u32) -> f64 {
-    1.0 - clustering.get(place as usize).copied().unwrap_or(0.0)
+pub fn displacement(clustering: &Column<f64>, place: u32) -> f64 {
+    1.0 - clustering.get(place as usize).unwrap_or(0.0)
 }
 
 /// What is due to be replayed: displacement, times overdue, times how much it moved.

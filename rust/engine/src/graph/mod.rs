@@ -16,19 +16,24 @@
 pub mod agents;
 mod build;
 pub mod cluster;
+pub mod column;
 pub mod community;
 pub mod confluence;
 pub mod edges;
 pub mod geodesic;
+#[cfg(test)]
+mod histories;
 pub mod interference;
 mod links;
 mod load;
 pub mod manifold;
 pub mod measure;
+mod names;
 pub mod node;
 pub mod nodes;
 pub mod ranking;
 mod read;
+mod rows;
 mod snapshot;
 pub mod spectral;
 pub mod spectrum;
@@ -57,8 +62,7 @@ pub use write::{Edge, Visit};
 /// Nodes, edges and visits in the file of an index, for use from many threads at once.
 pub struct Store {
     index: Arc<Index>,
-    cache: Mutex<snapshot::Cache>,
-    links: links::Links,
+    kept: snapshot::Kept,
     fuzzy: FuzzyChunks,
     types: Mutex<Vec<String>>,
 }
@@ -76,9 +80,8 @@ impl Store {
 
     fn of(index: Index) -> Self {
         Self {
+            kept: snapshot::Kept::new(index.background()),
             index: Arc::new(index),
-            cache: Mutex::default(),
-            links: links::Links::default(),
             fuzzy: FuzzyChunks::own(),
             types: Mutex::default(),
         }

@@ -1,55 +1,121 @@
-//! Nodes in columns: one vector for each field, a node at the same place in all of them.
+//! Nodes in columns: one for each field, a node at the same place in all of them.
 
 use std::cmp::Ordering;
-use std::collections::HashMap;
 use std::iter;
+use std::sync::Arc;
 
 use rusqlite::types::{FromSqlError, Type};
 use rusqlite::{Connection, Row};
 
+use super::column::Column;
 use super::load::{self, Table};
+use super::names::{Keys, Texts};
 use super::node::Category;
+use crate::index::background::Background;
+use crate::index::cache::{At, Cache, Version};
+use crate::index::settings::{self, NODES_GENERATION};
 
 const COLUMNS: &str = "id, key, type, content_length, weight, category, emotion, provenance, \
                        created_at, updated_at, last_replayed, replay_interval, deleted";
+
+/// Up to how many nodes may change, or one in so many, before all are read anew, on several threads.
+const MOST_CHANGES: usize = if cfg!(test) { 10 } else { 1000 };
+const ONE_IN: usize = 4;
 
 /// Every node, deleted ones too: a node keeps its place for good.
 #[derive(Debug, Clone, Default)]
 pub struct Nodes {
     pub(super) generation: i64,
     /// Ascending.
-    pub ids: Vec<i64>,
+    pub ids: Column<i64>,
     keys: Keys,
     /// In characters.
-    pub key_lengths: Vec<u16>,
+    pub key_lengths: Column<u16>,
     /// What kind of memory each is: a place in `types`.
-    pub kinds: Vec<u32>,
+    pub kinds: Column<u32>,
     types: Texts,
     /// What each is about.
-    pub categories: Vec<Category>,
+    pub categories: Column<Category>,
     /// From 0 to 1.
-    pub weights: Vec<f64>,
+    pub weights: Column<f64>,
     /// From 0 to 10.
-    pub emotions: Vec<f64>,
+    pub emotions: Column<f64>,
     /// In characters.
-    pub content_lengths: Vec<u32>,
+    pub content_lengths: Column<u32>,
     /// Where each comes from: a place in `sources`.
-    pub provenances: Vec<u32>,
+    pub provenances: Column<u32>,
     sources: Texts,
     /// In Unix seconds.
-    pub created: Vec<i64>,
+    pub created: Column<i64>,
     /// In Unix seconds.
-    pub updated: Vec<i64>,
+    pub updated: Column<i64>,
     /// In Unix seconds; 0 for never.
-    pub replayed: Vec<i64>,
+    pub replayed: Column<i64>,
     /// In days.
-    pub intervals: Vec<u32>,
+    pub intervals: Column<u32>,
     /// Whether each is there, rather than deleted.
-    pub live: Vec<bool>,
+    pub live: Column<bool>,
     /// The places of live nodes, by key.
-    pub order: Vec<u32>,
+    pub order: Arc<Vec<u32>>,
     /// Where each live node stands in `order`.
-    pub ranks: Vec<u32>,
+    pub ranks: Arc<Vec<u32>>,
+}
+
+impl Version for Nodes {
+    type Source = Background;
+    const NAME: &'static str = "nodes";
+
+    fn generation(&self) -> i64 {
+        self.generation
+    }
+
+    fn load(source: &Background, connection: &Connection) -> rusqlite::Result<Self> {
+        let generation = generation(connection)?;
+        let mut nodes = Self {
+            generation,
+            ..Self::default()
+        };
+        nodes.read_all(&Table {
+            background: source,
+            connection,
+            generation: (NODES_GENERATION, generation),
+        })?;
+        Ok(nodes)
+    }
+
+    fn follow(
+        self: &Arc<Self>,
+        _: &Background,
+        connection: &Connection,
+        generation: i64,
+    ) -> rusqlite::Result<Option<Self>> {
+        let most = MOST_CHANGES.max(self.len() / ONE_IN);
+        let changed: usize = connection
+            .prepare_cached("SELECT count(*) FROM (SELECT 1 FROM nodes WHERE changed > ? LIMIT ?)")?
+            .query_row([self.generation, most as i64 + 1], |row| row.get(0))?;
+        let mut next = Self::clone(self);
+        if changed > most || !next.read_changes(connection)? {
+            return Ok(None);
+        }
+        next.generation = generation;
+        Ok(Some(next))
+    }
+}
+
+/// How many transactions changed a node in the state that `connection` sees.
+pub(super) fn generation(connection: &Connection) -> rusqlite::Result<i64> {
+    Ok(settings::get(connection, NODES_GENERATION)?.unwrap_or_default())
+}
+
+/// The nodes in the state that `connection` sees, for what is read with them.
+pub(super) fn of_state(
+    cache: &Cache<Nodes>,
+    connection: &Connection,
+) -> rusqlite::Result<Arc<Nodes>> {
+    match cache.at(connection, generation(connection)?)? {
+        At::Current(nodes) => Ok(nodes),
+        At::Later | At::Stale => cache.load_here(connection),
+    }
 }
 
 impl Nodes {
@@ -70,22 +136,22 @@ impl Nodes {
 
     /// The provenance at a place.
     pub fn provenance(&self, place: u32) -> &str {
-        &self.sources.texts[self.provenances[place as usize] as usize]
+        &self.sources()[self.provenances[place as usize] as usize]
     }
 
     /// The type at a place.
     pub fn kind(&self, place: u32) -> &str {
-        &self.types.texts[self.kinds[place as usize] as usize]
+        &self.types()[self.kinds[place as usize] as usize]
     }
 
     /// Every type that a node is or was of.
     pub fn types(&self) -> &[String] {
-        &self.types.texts
+        self.types.all()
     }
 
     /// Every provenance there is.
     pub fn sources(&self) -> &[String] {
-        &self.sources.texts
+        self.sources.all()
     }
 
     /// The place of a live node.
@@ -99,30 +165,26 @@ impl Nodes {
     /// The place of an id.
     pub fn place_of(&self, id: i64) -> Option<u32> {
         // Ids begin with 1 and none is left out, unless somebody else wrote the file.
-        if self.ids.last() == Some(&(self.ids.len() as i64)) {
-            return (1..=self.ids.len() as i64)
-                .contains(&id)
-                .then(|| (id - 1) as u32);
+        let dense = self.ids.last() == Some(self.ids.len() as i64);
+        if dense {
+            let known = (1..=self.ids.len() as i64).contains(&id);
+            return known.then(|| (id - 1) as u32);
         }
-        let place = self.ids.binary_search(&id).ok();
-        place.map(|place| place as u32)
+        let (mut first, mut end) = (0, self.ids.len());
+        while first < end {
+            let middle = usize::midpoint(first, end);
+            match self.ids[middle].cmp(&id) {
+                Ordering::Less => first = middle + 1,
+                Ordering::Equal => return Some(middle as u32),
+                Ordering::Greater => end = middle,
+            }
+        }
+        None
     }
 
     /// By key.
     pub fn by_key(&self, left: u32, right: u32) -> Ordering {
         self.ranks[left as usize].cmp(&self.ranks[right as usize])
-    }
-
-    /// Read what changed since this generation.
-    pub(super) fn refresh(&mut self, table: &Table<'_>) -> rusqlite::Result<()> {
-        if self.is_empty() {
-            self.read_all(table)?;
-        } else if !self.read_changes(table.connection)? {
-            *self = Self::default();
-            self.read_all(table)?;
-        }
-        self.generation = table.generation.1;
-        Ok(())
     }
 
     fn read_all(&mut self, table: &Table<'_>) -> rusqlite::Result<()> {
@@ -143,11 +205,12 @@ impl Nodes {
         for part in parts {
             match part {
                 Part::Order(ids) => order = ids,
-                Part::Rows(rows) => self.append(*rows),
+                Part::Rows(rows) => self.append(&rows),
             }
         }
         let places = order.into_iter().filter_map(|id| self.place_of(id));
-        self.order = places.filter(|place| self.live[*place as usize]).collect();
+        let live = places.filter(|place| self.live[*place as usize]);
+        self.order = Arc::new(live.collect());
         self.rank();
         Ok(())
     }
@@ -165,26 +228,27 @@ impl Nodes {
     }
 
     /// Take in the nodes of the next ids.
-    fn append(&mut self, next: Self) {
+    fn append(&mut self, next: &Self) {
         let sources = self.sources.append(&next.sources);
         let types = self.types.append(&next.types);
-        let provenances = next.provenances.iter();
-        self.provenances
-            .extend(provenances.map(|place| sources[*place as usize]));
-        let kinds = next.kinds.iter();
-        self.kinds.extend(kinds.map(|place| types[*place as usize]));
+        for provenance in next.provenances.iter() {
+            self.provenances.push(sources[provenance as usize]);
+        }
+        for kind in next.kinds.iter() {
+            self.kinds.push(types[kind as usize]);
+        }
         self.keys.append(&next.keys);
-        self.ids.extend(next.ids);
-        self.key_lengths.extend(next.key_lengths);
-        self.categories.extend(next.categories);
-        self.weights.extend(next.weights);
-        self.emotions.extend(next.emotions);
-        self.content_lengths.extend(next.content_lengths);
-        self.created.extend(next.created);
-        self.updated.extend(next.updated);
-        self.replayed.extend(next.replayed);
-        self.intervals.extend(next.intervals);
-        self.live.extend(next.live);
+        self.ids.append(&next.ids);
+        self.key_lengths.append(&next.key_lengths);
+        self.categories.append(&next.categories);
+        self.weights.append(&next.weights);
+        self.emotions.append(&next.emotions);
+        self.content_lengths.append(&next.content_lengths);
+        self.created.append(&next.created);
+        self.updated.append(&next.updated);
+        self.replayed.append(&next.replayed);
+        self.intervals.append(&next.intervals);
+        self.live.append(&next.live);
     }
 
     /// The answer is whether all could be taken in: a node that has another key cannot, since
@@ -255,17 +319,20 @@ impl Nodes {
 
     /// All but id and key, which stay.
     fn replace(&mut self, place: usize, row: &Row<'_>) -> rusqlite::Result<()> {
-        self.kinds[place] = self.types.intern(row.get_ref(2)?.as_str()?);
-        self.content_lengths[place] = row.get(3)?;
-        self.weights[place] = row.get(4)?;
-        self.categories[place] = word(row, 5, Category::from_name)?;
-        self.emotions[place] = row.get(6)?;
-        self.provenances[place] = self.sources.intern(row.get_ref(7)?.as_str()?);
-        self.created[place] = row.get(8)?;
-        self.updated[place] = row.get(9)?;
-        self.replayed[place] = row.get(10)?;
-        self.intervals[place] = row.get(11)?;
-        self.live[place] = !row.get::<_, bool>(12)?;
+        let kind = self.types.intern(row.get_ref(2)?.as_str()?);
+        self.kinds.set(place, kind);
+        self.content_lengths.set(place, row.get(3)?);
+        self.weights.set(place, row.get(4)?);
+        self.categories
+            .set(place, word(row, 5, Category::from_name)?);
+        self.emotions.set(place, row.get(6)?);
+        let provenance = self.sources.intern(row.get_ref(7)?.as_str()?);
+        self.provenances.set(place, provenance);
+        self.created.set(place, row.get(8)?);
+        self.updated.set(place, row.get(9)?);
+        self.replayed.set(place, row.get(10)?);
+        self.intervals.set(place, row.get(11)?);
+        self.live.set(place, !row.get::<_, bool>(12)?);
         Ok(())
     }
 
@@ -274,7 +341,7 @@ impl Nodes {
         came.sort_unstable_by(|left, right| self.key(*left).cmp(self.key(*right)));
         let mut merged = Vec::with_capacity(self.order.len() + came.len());
         let mut came = came.into_iter().peekable();
-        for place in &self.order {
+        for place in &*self.order {
             if !self.live[*place as usize] {
                 continue;
             }
@@ -285,16 +352,16 @@ impl Nodes {
             merged.push(*place);
         }
         merged.extend(came);
-        self.order = merged;
+        self.order = Arc::new(merged);
         self.rank();
     }
 
     fn rank(&mut self) {
-        self.ranks.clear();
-        self.ranks.resize(self.ids.len(), u32::MAX);
+        let mut ranks = vec![u32::MAX; self.ids.len()];
         for (rank, place) in self.order.iter().enumerate() {
-            self.ranks[*place as usize] = rank as u32;
+            ranks[*place as usize] = rank as u32;
         }
+        self.ranks = Arc::new(ranks);
     }
 }
 
@@ -309,62 +376,6 @@ enum Part {
 fn read_order(connection: &Connection) -> rusqlite::Result<Vec<i64>> {
     let mut statement = connection.prepare_cached("SELECT id FROM nodes ORDER BY key")?;
     statement.query_map([], |row| row.get(0))?.collect()
-}
-
-/// Keys, one after the other.
-#[derive(Debug, Clone, Default)]
-struct Keys {
-    text: String,
-    ends: Vec<usize>,
-}
-
-impl Keys {
-    fn push(&mut self, key: &str) {
-        self.text.push_str(key);
-        self.ends.push(self.text.len());
-    }
-
-    fn append(&mut self, next: &Self) {
-        let before = self.text.len();
-        self.text.push_str(&next.text);
-        self.ends.extend(next.ends.iter().map(|end| before + end));
-    }
-
-    fn get(&self, place: usize) -> &str {
-        let start = match place {
-            0 => 0,
-            _ => self.ends[place - 1],
-        };
-        &self.text[start..self.ends[place]]
-    }
-}
-
-/// Types or provenances, each once: there are few.
-#[derive(Debug, Clone, Default)]
-struct Texts {
-    texts: Vec<String>,
-    places: HashMap<String, u32>,
-}
-
-impl Texts {
-    /// Take in texts; the answer is the place of each here.
-    fn append(&mut self, next: &Self) -> Vec<u32> {
-        next.texts.iter().map(|text| self.intern(text)).collect()
-    }
-
-    fn intern(&mut self, text: &str) -> u32 {
-        // Most nodes are from where the first is from.
-        if self.texts.first().is_some_and(|first| first == text) {
-            return 0;
-        }
-        if let Some(place) = self.places.get(text) {
-            return *place;
-        }
-        let place = self.texts.len() as u32;
-        self.texts.push(text.to_owned());
-        self.places.insert(text.to_owned(), place);
-        place
-    }
 }
 
 /// A word of a closed set; another one means that somebody else wrote the file.

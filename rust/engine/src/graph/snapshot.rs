@@ -7,14 +7,20 @@ use rusqlite::{Connection, Transaction, TransactionBehavior};
 
 use super::Store;
 use super::build::{Build, SMALL};
+use super::column::Column;
 use super::community::Communities;
-use super::edges::Edges;
-use super::load::Table;
-use super::nodes::Nodes;
+use super::edges::{self, Edges};
+use super::links::Links;
+use super::nodes::{self, Nodes};
 use super::spectrum::Coordinates;
-use super::visits::Visits;
-use crate::error::Result;
-use crate::index::settings::{self, EDGES_GENERATION, NODES_GENERATION};
+use super::visits::{self, Visits};
+use crate::error::{Error, ErrorCode, Result};
+use crate::index::background::Background;
+use crate::index::cache::{At, Cache, Version};
+
+/// How often a query begins anew because others write faster than it can read. After that it reads
+/// what it needs in its own transaction.
+const ATTEMPTS: usize = 4;
 
 /// What a query reads beside the nodes.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -31,133 +37,176 @@ pub struct Snapshot {
     pub nodes: Arc<Nodes>,
     /// Every edge; none when they were not asked for.
     pub edges: Arc<Edges>,
-    visits: Vec<(String, Arc<Vec<i64>>)>,
+    visits: Vec<(String, Arc<Visits>)>,
+    never: Column<i64>,
     builds: Arc<Builds>,
 }
 
-/// What the last query read, brought up to date by the next.
-#[derive(Default)]
-pub(super) struct Cache {
-    nodes: Option<Arc<Nodes>>,
-    edges: Option<Arc<Edges>>,
-    visits: Option<Visits>,
+/// What is kept in memory for the next query.
+pub(super) struct Kept {
+    pub nodes: Arc<Cache<Nodes>>,
+    pub edges: Cache<Edges>,
+    /// By the agent.
+    visits: Mutex<BTreeMap<String, Arc<Cache<Visits>>>>,
     builds: Arc<Builds>,
 }
 
 /// What was worked out from the edges.
-#[derive(Default)]
 struct Builds {
+    background: Background,
     communities: Arc<Build<Communities>>,
     /// By the number of dimensions.
     coordinates: Mutex<BTreeMap<usize, Arc<Build<Coordinates>>>>,
 }
 
-impl Store {
-    /// The state of this moment.
-    pub fn snapshot(&self, needs: &Needs) -> Result<Snapshot> {
-        self.index.on_reader(|reader| {
-            // The lock is held since before the transaction begins: then no thread comes with an
-            // older state than the one before, and none reads what another is reading already.
-            let mut cache = self.cache.lock().unwrap_or_else(PoisonError::into_inner);
-            let transaction = Transaction::new_unchecked(reader, TransactionBehavior::Deferred)?;
-            cache.read(self, &transaction, needs)
-        })
+/// Of what a query needs, the generations that it could not have: it begins anew with later ones.
+#[derive(Default)]
+struct Missed {
+    nodes: Option<i64>,
+    edges: Option<i64>,
+    visits: Option<i64>,
+}
+
+impl Kept {
+    pub fn new(background: &Background) -> Self {
+        let nodes = Arc::new(Cache::new(background.clone(), background.clone()));
+        let source = edges::Source {
+            background: background.clone(),
+            nodes: Arc::clone(&nodes),
+            links: Links::default(),
+        };
+        Self {
+            nodes,
+            edges: Cache::new(background.clone(), source),
+            visits: Mutex::default(),
+            builds: Arc::new(Builds {
+                background: background.clone(),
+                communities: Arc::default(),
+                coordinates: Mutex::default(),
+            }),
+        }
     }
 
-    fn table<'s>(
-        &'s self,
-        connection: &'s Connection,
-        generation: (&'static str, i64),
-    ) -> Table<'s> {
-        Table {
-            index: &self.index,
-            connection,
-            generation,
-        }
+    fn visits(&self, agent: &str) -> Arc<Cache<Visits>> {
+        let mut visits = self.visits.lock().unwrap_or_else(PoisonError::into_inner);
+        let new = || {
+            let source = visits::Source {
+                agent: agent.to_owned(),
+                nodes: Arc::clone(&self.nodes),
+            };
+            Arc::new(Cache::new(self.builds.background.clone(), source))
+        };
+        Arc::clone(visits.entry(agent.to_owned()).or_insert_with(new))
     }
 }
 
-impl Cache {
-    fn read(
-        &mut self,
-        store: &Store,
+impl Store {
+    /// The state of this moment.
+    pub fn snapshot(&self, needs: &Needs) -> Result<Snapshot> {
+        self.index.check_process()?;
+        let agents = needs.agents.iter();
+        let visits: Vec<(String, Arc<Cache<Visits>>)> = agents
+            .map(|agent| (agent.clone(), self.kept.visits(agent)))
+            .collect();
+        let mut missed = Missed::default();
+        for attempt in 0.. {
+            // Outside a transaction, since reading everything takes long and has one of its own.
+            self.kept.nodes.load_after(missed.nodes)?;
+            if needs.edges {
+                self.kept.edges.load_after(missed.edges)?;
+            }
+            for (_, cache) in &visits {
+                cache.load_after(missed.visits)?;
+            }
+            let read = self.index.on_reader(|reader| {
+                let transaction =
+                    Transaction::new_unchecked(reader, TransactionBehavior::Deferred)?;
+                self.state(&transaction, needs, &visits, attempt < ATTEMPTS)
+            })?;
+            match read {
+                Ok(snapshot) => return Ok(snapshot),
+                Err(what) => missed = what,
+            }
+        }
+        let message = "a store could not be read; please report this";
+        Err(Error::new(ErrorCode::EngineFault, message))
+    }
+
+    /// The state that `connection` sees; where something is not in memory for it, and `waits` says
+    /// that the caller rather begins anew, what that is.
+    fn state(
+        &self,
         connection: &Connection,
         needs: &Needs,
-    ) -> rusqlite::Result<Snapshot> {
-        let nodes = self.nodes(store, connection)?;
-        let edges = if needs.edges {
-            self.edges(store, connection, &nodes)?
-        } else {
-            Arc::default()
+        visits: &[(String, Arc<Cache<Visits>>)],
+        waits: bool,
+    ) -> rusqlite::Result<std::result::Result<Snapshot, Missed>> {
+        let kept = &self.kept;
+        let mut missed = Missed::default();
+        let generation = nodes::generation(connection)?;
+        let Some(nodes) = current(&kept.nodes, connection, generation, waits)? else {
+            missed.nodes = Some(generation - 1);
+            return Ok(Err(missed));
         };
-        let mut visits = Vec::new();
-        if !needs.agents.is_empty() {
-            let mut known = match self.visits.take() {
-                Some(known) => known,
-                None => Visits::begin(connection)?,
+        let mut edges = Arc::default();
+        if needs.edges {
+            let generation = edges::generation(connection)?;
+            let Some(found) = current(&kept.edges, connection, generation, waits)? else {
+                missed.edges = Some(generation - 1);
+                return Ok(Err(missed));
             };
-            known.refresh(connection, &nodes)?;
-            for agent in &needs.agents {
-                visits.push((agent.clone(), known.of(connection, &nodes, agent)?));
-            }
-            self.visits = Some(known);
+            edges = found;
         }
-        Ok(Snapshot {
+        let mut columns = Vec::new();
+        for (agent, cache) in visits {
+            let last = visits::last(connection)?;
+            let Some(found) = current(cache, connection, last, waits)? else {
+                missed.visits = Some(last - 1);
+                return Ok(Err(missed));
+            };
+            columns.push((agent.clone(), found));
+        }
+        Ok(Ok(Snapshot {
             nodes,
             edges,
-            visits,
-            builds: Arc::clone(&self.builds),
-        })
+            visits: columns,
+            never: Column::default(),
+            builds: Arc::clone(&kept.builds),
+        }))
     }
+}
 
-    fn nodes(&mut self, store: &Store, connection: &Connection) -> rusqlite::Result<Arc<Nodes>> {
-        let generation = settings::get(connection, NODES_GENERATION)?.unwrap_or_default();
-        // Taken out, since they are not whole when reading fails on the way.
-        let mut nodes = self.nodes.take().unwrap_or_default();
-        if nodes.generation != generation {
-            let table = store.table(connection, (NODES_GENERATION, generation));
-            // Copied when another query still reads the older ones.
-            Arc::make_mut(&mut nodes).refresh(&table)?;
-        }
-        self.nodes = Some(Arc::clone(&nodes));
-        Ok(nodes)
-    }
-
-    fn edges(
-        &mut self,
-        store: &Store,
-        connection: &Connection,
-        nodes: &Nodes,
-    ) -> rusqlite::Result<Arc<Edges>> {
-        let generation = settings::get(connection, EDGES_GENERATION)?.unwrap_or_default();
-        let known = match self.edges.take() {
-            Some(edges) if edges.generation == generation => Some(edges),
-            Some(edges) => store.links.bring_up(edges, connection, generation, nodes)?,
-            None => None,
-        };
-        let edges = if let Some(edges) = known {
-            edges
-        } else {
-            let table = store.table(connection, (EDGES_GENERATION, generation));
-            Arc::new(Edges::load(&table, nodes)?)
-        };
-        self.edges = Some(Arc::clone(&edges));
-        Ok(edges)
+/// The version of a generation; None where there is none and `waits` says that the caller rather
+/// begins anew than reads everything.
+fn current<V: Version>(
+    cache: &Cache<V>,
+    connection: &Connection,
+    generation: i64,
+    waits: bool,
+) -> rusqlite::Result<Option<Arc<V>>> {
+    match cache.at(connection, generation)? {
+        At::Current(version) => Ok(Some(version)),
+        At::Later | At::Stale if waits => Ok(None),
+        At::Later | At::Stale => cache.load_here(connection).map(Some),
     }
 }
 
 impl Snapshot {
     /// When an agent last visited each place; it must be among those that were asked for.
-    pub fn visits(&self, agent: &str) -> &[i64] {
+    pub fn visits(&self, agent: &str) -> &Column<i64> {
         let found = self.visits.iter().find(|(name, _)| name == agent);
-        found.map_or(&[], |(_, column)| column)
+        found.map_or(&self.never, |(_, visits)| &visits.column)
     }
 
     /// The communities, and whether they are of earlier edges.
     pub fn communities(&self) -> Result<(Arc<Communities>, bool)> {
-        self.builds
-            .communities
-            .of(&self.edges, self.is_small(), Communities::of)
+        self.builds.communities.of(
+            &self.edges,
+            self.is_small(),
+            &self.builds.background,
+            "communities",
+            Communities::of,
+        )
     }
 
     /// Coordinates of so many dimensions, and whether they are of earlier edges.
@@ -170,9 +219,13 @@ impl Snapshot {
                 .unwrap_or_else(PoisonError::into_inner);
             Arc::clone(builds.entry(dimensions).or_default())
         };
-        build.of(&self.edges, self.is_small(), move |edges| {
-            Coordinates::of(edges, dimensions)
-        })
+        build.of(
+            &self.edges,
+            self.is_small(),
+            &self.builds.background,
+            "coordinates",
+            move |edges| Coordinates::of(edges, dimensions),
+        )
     }
 
     fn is_small(&self) -> bool {

@@ -31,7 +31,7 @@ impl Store {
         let (nodes, edges) = (&snapshot.nodes, &snapshot.edges);
         let (communities, _) = snapshot.communities()?;
         let clustering = edges.clustering()?;
-        let cc = |place: &u32| clustering.get(*place as usize).copied().unwrap_or(0.0);
+        let cc = |place: &u32| clustering.get(*place as usize).unwrap_or(0.0);
         let live: Vec<u32> = (0..nodes.len() as u32)
             .filter(|place| nodes.live[*place as usize])
             .collect();

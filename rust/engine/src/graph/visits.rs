@@ -1,86 +1,94 @@
 //! Who visited which node when: a column for each agent that was asked for.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use rusqlite::Connection;
 
+use super::column::Column;
 use super::node::Outcome;
-use super::nodes::Nodes;
+use super::nodes::{self, Nodes};
+use crate::index::cache::{Cache, Version};
 
 /// When a node was visited that never was.
 pub const NEVER: i64 = i64::MIN;
 
-/// The last visits that did not fail, of the agents that were asked for so far.
-#[derive(Debug, Default)]
-pub(super) struct Visits {
-    /// The last visit that was read.
+/// The last visits of an agent that did not fail.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Visits {
+    /// The last visit of all agents that was read.
     last: i64,
-    agents: BTreeMap<String, Arc<Vec<i64>>>,
+    /// By place; nodes beyond the end were never visited.
+    pub column: Column<i64>,
 }
 
-impl Visits {
-    /// Read the visits since the last time, which only concern agents that were asked for.
-    pub fn refresh(&mut self, connection: &Connection, nodes: &Nodes) -> rusqlite::Result<()> {
-        let mut statement = connection.prepare_cached(
-            "SELECT id, node, agent, at, outcome FROM visits WHERE id > ? ORDER BY id",
-        )?;
-        let mut rows = statement.query([self.last])?;
-        let mut last = self.last;
-        while let Some(row) = rows.next()? {
-            last = row.get(0)?;
-            let failed = row.get_ref(4)?.as_str()? == Outcome::Failed.as_str();
-            let column = self.agents.get_mut(row.get_ref(2)?.as_str()?);
-            if let (Some(column), Some(place), false) =
-                (column, nodes.place_of(row.get(1)?), failed)
-            {
-                note(Arc::make_mut(column), place, row.get(3)?);
-            }
-        }
-        self.last = last;
-        Ok(())
+/// What the visits of an agent are read with.
+pub(crate) struct Source {
+    pub agent: String,
+    pub nodes: Arc<Cache<Nodes>>,
+}
+
+impl Version for Visits {
+    type Source = Source;
+    const NAME: &'static str = "visits";
+
+    fn generation(&self) -> i64 {
+        self.last
     }
 
-    /// The visits of an agent, by place; nodes beyond the end were never visited.
-    pub fn of(
-        &mut self,
-        connection: &Connection,
-        nodes: &Nodes,
-        agent: &str,
-    ) -> rusqlite::Result<Arc<Vec<i64>>> {
-        if let Some(column) = self.agents.get(agent) {
-            return Ok(Arc::clone(column));
-        }
+    fn load(source: &Source, connection: &Connection) -> rusqlite::Result<Self> {
+        let nodes = source.nodes(connection)?;
         let mut column = vec![NEVER; nodes.len()];
         let mut statement =
             connection.prepare_cached("SELECT node, at FROM last_visits WHERE agent = ?")?;
-        let mut rows = statement.query([agent])?;
+        let mut rows = statement.query([&source.agent])?;
         while let Some(row) = rows.next()? {
             if let Some(place) = nodes.place_of(row.get(0)?) {
-                note(&mut column, place, row.get(1)?);
+                let at = &mut column[place as usize];
+                *at = row.get::<_, i64>(1)?.max(*at);
             }
         }
-        let column = Arc::new(column);
-        self.agents.insert(agent.to_owned(), Arc::clone(&column));
-        Ok(column)
+        Ok(Self {
+            last: last(connection)?,
+            column: column.into(),
+        })
     }
 
-    /// Begin with what is in the file: of no agent yet, and up to its last visit.
-    pub fn begin(connection: &Connection) -> rusqlite::Result<Self> {
-        let last = connection
-            .prepare_cached("SELECT coalesce(max(id), 0) FROM visits")?
-            .query_row([], |row| row.get(0))?;
-        Ok(Self {
-            last,
-            ..Self::default()
-        })
+    /// Visits are only ever added.
+    fn follow(
+        self: &Arc<Self>,
+        source: &Source,
+        connection: &Connection,
+        generation: i64,
+    ) -> rusqlite::Result<Option<Self>> {
+        let nodes = source.nodes(connection)?;
+        let mut next = Self::clone(self);
+        next.last = generation;
+        let mut statement = connection.prepare_cached(
+            "SELECT node, at FROM visits WHERE id > ? AND agent = ? AND outcome <> ? ORDER BY id",
+        )?;
+        let failed = Outcome::Failed.as_str();
+        let mut rows = statement.query((self.last, &source.agent, failed))?;
+        while let Some(row) = rows.next()? {
+            if let Some(place) = nodes.place_of(row.get(0)?) {
+                let place = place as usize;
+                next.column.grow(place + 1, NEVER);
+                next.column.set(place, next.column[place].max(row.get(1)?));
+            }
+        }
+        Ok(Some(next))
     }
 }
 
-fn note(column: &mut Vec<i64>, place: u32, at: i64) {
-    let place = place as usize;
-    if column.len() <= place {
-        column.resize(place + 1, NEVER);
+impl Source {
+    /// The nodes of the same state.
+    fn nodes(&self, connection: &Connection) -> rusqlite::Result<Arc<Nodes>> {
+        nodes::of_state(&self.nodes, connection)
     }
-    column[place] = column[place].max(at);
+}
+
+/// The last visit in the state that `connection` sees, whoever made it: as good as a generation.
+pub(super) fn last(connection: &Connection) -> rusqlite::Result<i64> {
+    connection
+        .prepare_cached("SELECT coalesce(max(id), 0) FROM visits")?
+        .query_row([], |row| row.get(0))
 }

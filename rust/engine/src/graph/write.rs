@@ -89,7 +89,7 @@ impl Store {
         let changed = self
             .index
             .try_write(|connection| put_edges(connection, edges))?;
-        self.links.note(changed);
+        self.kept.edges.source().links.note(changed);
         Ok(())
     }
 
@@ -112,7 +112,7 @@ impl Store {
             changed.ends.extend(gone);
             Ok(changed)
         })?;
-        self.links.note(changed);
+        self.kept.edges.source().links.note(changed);
         Ok(())
     }
 
@@ -156,7 +156,7 @@ impl Store {
         })?;
         let is_gone = removed.is_some();
         if let Some(changed) = removed {
-            self.links.note(changed);
+            self.kept.edges.source().links.note(changed);
         }
         Ok(is_gone)
     }

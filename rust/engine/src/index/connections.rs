@@ -93,12 +93,6 @@ impl Index {
         })
     }
 
-    /// One more read connection, for a thread that helps a call: one that is on a reader already,
-    /// and so holds off closing and forking, until the thread is through.
-    pub(crate) fn another_reader(&self) -> Result<Connection> {
-        self.location.connection(true)
-    }
-
     /// Run `work` on a read connection that was never used before.
     pub(super) fn on_new_reader<T>(
         &self,
@@ -206,7 +200,7 @@ impl Index {
 
     /// SQLite's connections must not cross a fork: locks and shared memory stay behind. Asked
     /// before any lock is taken, since a thread that held one may not exist here.
-    pub(super) fn check_process(&self) -> Result<()> {
+    pub(crate) fn check_process(&self) -> Result<()> {
         if process::id() == self.process {
             return Ok(());
         }

@@ -206,6 +206,11 @@ impl Index {
         self.read_only
     }
 
+    /// Work beside the callers.
+    pub(crate) fn background(&self) -> &Background {
+        &self.background
+    }
+
     /// Who ranks by BM25.
     pub fn ranking(&self) -> Ranking {
         self.ranker.ranking()

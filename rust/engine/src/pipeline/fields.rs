@@ -6,22 +6,25 @@ use super::ast::Value;
 use super::run::Run;
 use crate::error::Result;
 use crate::graph::NEVER;
+use crate::graph::column::Column;
 use crate::graph::community::Communities;
 use crate::graph::measure;
+use crate::graph::ranking::Scored;
+use crate::interrupt::{self, Pace};
 
 /// A value of every node, looked up once for the whole set.
 pub(super) enum Field<'r> {
     Score,
-    Real(&'r [f64]),
-    Count(&'r [u32]),
-    Length(&'r [u16]),
-    Time(&'r [i64]),
+    Real(&'r Column<f64>),
+    Count(&'r Column<u32>),
+    Length(&'r Column<u16>),
+    Time(&'r Column<i64>),
     Degree,
-    Clustering(&'r [f64]),
+    Clustering(&'r Column<f64>),
     Isolation(Arc<Communities>),
-    Priority(&'r [f64]),
-    SpectralPriority(Vec<Option<f64>>, &'r [f64]),
-    Recency(&'r [i64]),
+    Priority(&'r Column<f64>),
+    SpectralPriority(Vec<Option<f64>>, &'r Column<f64>),
+    Recency(&'r Column<i64>),
 }
 
 /// How much of an outlier a node has to be to count no more.
@@ -55,43 +58,53 @@ impl<'s> Run<'s> {
         })
     }
 
-    /// The value of one node.
+    /// The values of nodes.
     #[allow(
         clippy::cast_precision_loss,
         reason = "lengths and times are sorted as numbers"
     )]
-    pub fn value(&self, field: &Field<'_>, place: u32, score: f64) -> f64 {
-        let edges = &self.snapshot.edges;
-        let nodes = &self.snapshot.nodes;
-        let at = place as usize;
+    pub fn values(&self, list: &[Scored], field: &Field<'_>) -> Result<Vec<f64>> {
+        let (nodes, edges) = (&self.snapshot.nodes, &self.snapshot.edges);
+        let priority =
+            |place: u32, displacement: f64| measure::priority(nodes, place, displacement, self.now);
         match field {
-            Field::Score => score,
-            Field::Real(values) => values[at],
-            Field::Count(values) => f64::from(values[at]),
-            Field::Length(values) => f64::from(values[at]),
-            Field::Time(values) => values[at] as f64,
-            Field::Degree => edges.degree(place) as f64,
-            Field::Clustering(clustering) => clustering.get(at).copied().unwrap_or(0.0),
-            Field::Isolation(communities) => communities.isolation(place),
-            Field::Priority(clustering) => measure::priority(
-                nodes,
-                place,
-                measure::displacement(clustering, place),
-                self.now,
-            ),
-            Field::SpectralPriority(outliers, clustering) => {
-                let outlier = outliers.get(at).copied().flatten();
+            Field::Score => each(list, |_, score| score),
+            Field::Real(values) => each(list, |place, _| values[place as usize]),
+            Field::Count(values) => each(list, |place, _| values[place as usize].into()),
+            Field::Length(values) => each(list, |place, _| values[place as usize].into()),
+            Field::Time(values) => each(list, |place, _| values[place as usize] as f64),
+            Field::Degree => each(list, |place, _| edges.degree(place) as f64),
+            Field::Clustering(clustering) => each(list, |place, _| {
+                clustering.get(place as usize).unwrap_or(0.0)
+            }),
+            Field::Isolation(communities) => each(list, |place, _| communities.isolation(place)),
+            Field::Priority(clustering) => each(list, |place, _| {
+                priority(place, measure::displacement(clustering, place))
+            }),
+            Field::SpectralPriority(outliers, clustering) => each(list, |place, _| {
+                let outlier = outliers.get(place as usize).copied().flatten();
                 let displacement = match outlier {
                     Some(outlier) => (outlier / MOST_OUTLYING).min(MOST_OUTLYING),
                     None => measure::displacement(clustering, place),
                 };
-                measure::priority(nodes, place, displacement, self.now)
-            }
-            Field::Recency(visits) => {
-                measure::recency(visits.get(at).copied().unwrap_or(NEVER), self.now)
-            }
+                priority(place, displacement)
+            }),
+            Field::Recency(visits) => each(list, |place, _| {
+                measure::recency(visits.get(place as usize).unwrap_or(NEVER), self.now)
+            }),
         }
     }
+}
+
+/// A value of each node.
+fn each(list: &[Scored], value: impl Fn(u32, f64) -> f64) -> Result<Vec<f64>> {
+    let mut pace = Pace::default();
+    let mut values = Vec::with_capacity(list.len());
+    for some in list.chunks(interrupt::SOME) {
+        pace.step(some.len())?;
+        values.extend(some.iter().map(|(place, score)| value(*place, *score)));
+    }
+    Ok(values)
 }
 
 /// Bring the values of a set to one scale, so that they can be summed.

@@ -6,6 +6,7 @@ use super::run::Run;
 use super::set::Set;
 use crate::error::Result;
 use crate::graph::NEVER;
+use crate::graph::column::{Column, Value};
 use crate::graph::measure::since;
 
 impl Run<'_> {
@@ -13,22 +14,21 @@ impl Run<'_> {
     pub fn filter(&mut self, set: &mut Set, filter: &Filter, negated: bool) -> Result<()> {
         let snapshot = self.snapshot;
         let (nodes, now) = (&snapshot.nodes, self.now);
-        let mut keep = |passes: &dyn Fn(usize, f64) -> bool| {
-            set.retain(|place, score| passes(place as usize, score) != negated)
-        };
         match filter {
             Filter::Type(kinds) => {
                 let wanted = nodes.types().iter().map(|kind| kinds.contains(kind));
                 let passing: Vec<bool> = wanted.collect();
-                keep(&|at, _| passing[nodes.kinds[at] as usize])
+                keep(set, negated, &nodes.kinds, |kind| passing[kind as usize])
             }
             Filter::Category(categories) => {
-                keep(&|at, _| categories.contains(&nodes.categories[at]))
+                let passes = |category| categories.contains(&category);
+                keep(set, negated, &nodes.categories, passes)
             }
             Filter::Key(glob) => set.retain(|place, _| glob.matches(nodes.key(place)) != negated),
             Filter::Provenance(glob) => {
                 let passing = passing(glob, nodes.sources());
-                keep(&|at, _| passing[nodes.provenances[at] as usize])
+                let passes = |source| passing[source as usize];
+                keep(set, negated, &nodes.provenances, passes)
             }
             Filter::Community(id) => {
                 let wanted = nodes.place_of(*id);
@@ -40,39 +40,40 @@ impl Run<'_> {
                 let wanted = member.map(|member| communities.label(member));
                 self.in_community(set, wanted, negated, &format!("no node {key:?}"))
             }
-            Filter::Number(field, comparison, number) => match field {
-                NumberField::Weight => keep(&|at, _| comparison.holds(nodes.weights[at], *number)),
-                NumberField::Emotion => {
-                    keep(&|at, _| comparison.holds(nodes.emotions[at], *number))
+            Filter::Number(field, comparison, number) => {
+                let holds = |value: f64| comparison.holds(value, *number);
+                match field {
+                    NumberField::Weight => keep(set, negated, &nodes.weights, holds),
+                    NumberField::Emotion => keep(set, negated, &nodes.emotions, holds),
+                    NumberField::Score => set.retain(|_, score| holds(score) != negated),
+                    NumberField::KeyLen => keep(set, negated, &nodes.key_lengths, |length| {
+                        holds(length.into())
+                    }),
+                    NumberField::ContentLen => {
+                        keep(set, negated, &nodes.content_lengths, |length| {
+                            holds(length.into())
+                        })
+                    }
+                    NumberField::Degree => set.retain(|place, _| {
+                        let degree = snapshot.edges.degree(place);
+                        let degree = u32::try_from(degree).unwrap_or(u32::MAX);
+                        holds(degree.into()) != negated
+                    }),
                 }
-                NumberField::Score => keep(&|_, score| comparison.holds(score, *number)),
-                NumberField::KeyLen => {
-                    keep(&|at, _| comparison.holds(f64::from(nodes.key_lengths[at]), *number))
-                }
-                NumberField::ContentLen => {
-                    keep(&|at, _| comparison.holds(f64::from(nodes.content_lengths[at]), *number))
-                }
-                NumberField::Degree => {
-                    let edges = &snapshot.edges;
-                    set.retain(|place, _| {
-                        let degree = u32::try_from(edges.degree(place)).unwrap_or(u32::MAX);
-                        comparison.holds(f64::from(degree), *number) != negated
-                    })
-                }
-            },
-            Filter::Age(comparison, seconds) => {
-                keep(&|at, _| comparison.holds(since(nodes.updated[at], now), *seconds))
             }
-            Filter::Created(comparison, seconds) => {
-                keep(&|at, _| comparison.holds(since(nodes.created[at], now), *seconds))
-            }
+            Filter::Age(comparison, seconds) => keep(set, negated, &nodes.updated, |time| {
+                comparison.holds(since(time, now), *seconds)
+            }),
+            Filter::Created(comparison, seconds) => keep(set, negated, &nodes.created, |time| {
+                comparison.holds(since(time, now), *seconds)
+            }),
             Filter::Visited(agent, within) => {
-                let visits = snapshot.visits(agent);
-                keep(&|at, _| visited(visits, at, *within, now))
+                let passes = |visit| visited(visit, *within, now) != negated;
+                set.retain_by(snapshot.visits(agent), NEVER, passes)
             }
             Filter::NotVisited(agent, within) => {
-                let visits = snapshot.visits(agent);
-                keep(&|at, _| !visited(visits, at, *within, now))
+                let passes = |visit| visited(visit, *within, now) == negated;
+                set.retain_by(snapshot.visits(agent), NEVER, passes)
             }
         }
     }
@@ -96,12 +97,19 @@ impl Run<'_> {
     }
 }
 
+/// Keep those whose value in a column passes, or those whose value does not.
+fn keep<T: Value>(
+    set: &mut Set,
+    negated: bool,
+    column: &Column<T>,
+    passes: impl Fn(T) -> bool,
+) -> Result<()> {
+    set.retain_by(column, T::default(), |value| passes(value) != negated)
+}
+
 /// Whether the last visit is less than so long ago; whether there was one, where nobody says.
-fn visited(visits: &[i64], at: usize, within: Option<i64>, now: i64) -> bool {
-    match visits.get(at) {
-        None | Some(&NEVER) => false,
-        Some(visit) => within.is_none_or(|within| since(*visit, now) < within),
-    }
+fn visited(visit: i64, within: Option<i64>, now: i64) -> bool {
+    visit != NEVER && within.is_none_or(|within| since(visit, now) < within)
 }
 
 /// For each text whether it is like the pattern.

@@ -1,6 +1,7 @@
 //! The set that goes from stage to stage: nodes in an order, each with a score.
 
 use crate::error::Result;
+use crate::graph::column::{Column, Value};
 use crate::graph::interference::Pair;
 use crate::graph::nodes::Nodes;
 use crate::graph::ranking::Scored;
@@ -22,7 +23,7 @@ impl Set {
     /// Every live node.
     pub fn all(nodes: &Nodes) -> Self {
         Self {
-            marks: Some(nodes.live.clone()),
+            marks: Some(nodes.live.to_vec()),
             marked: nodes.order.len(),
             list: Vec::new(),
             pairs: Vec::new(),
@@ -70,6 +71,37 @@ impl Set {
                 kept.extend(passing);
             }
             self.list = kept;
+        }
+        self.drop_pairs();
+        Ok(())
+    }
+
+    /// Keep those whose value in a column passes; of places behind its end that is `beyond`.
+    pub fn retain_by<T: Value>(
+        &mut self,
+        column: &Column<T>,
+        beyond: T,
+        passes: impl Fn(T) -> bool,
+    ) -> Result<()> {
+        let Some(marks) = &mut self.marks else {
+            return self.retain(|place, _| passes(column.get(place as usize).unwrap_or(beyond)));
+        };
+        let mut pace = Pace::default();
+        let mut left = &mut marks[..];
+        self.marked = 0;
+        for values in column.slices() {
+            pace.step(values.len())?;
+            let (some, rest) = left.split_at_mut(values.len().min(left.len()));
+            for (mark, value) in some.iter_mut().zip(values) {
+                *mark &= passes(*value);
+            }
+            self.marked += some.iter().filter(|mark| **mark).count();
+            left = rest;
+        }
+        let passes = passes(beyond);
+        for mark in left {
+            *mark &= passes;
+            self.marked += usize::from(*mark);
         }
         self.drop_pairs();
         Ok(())

@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use super::ast::{Column, Sort, SortBy};
-use super::fields::{Field, normalise};
+use super::fields::normalise;
 use super::run::Run;
 use super::set::Set;
 use crate::error::Result;
-use crate::graph::measure;
 use crate::graph::ranking::{Scored, Wanted};
+use crate::graph::{self, measure};
 use crate::interrupt::{self, Pace};
 
 /// A value of a row that is shown.
@@ -57,17 +57,6 @@ impl Run<'_> {
         Ok(())
     }
 
-    fn values(&self, list: &[Scored], field: &Field<'_>) -> Result<Vec<f64>> {
-        let mut pace = Pace::default();
-        let mut values = Vec::with_capacity(list.len());
-        for some in list.chunks(interrupt::SOME) {
-            pace.step(some.len())?;
-            let some = some.iter();
-            values.extend(some.map(|(place, score)| self.value(field, *place, *score)));
-        }
-        Ok(values)
-    }
-
     /// A row for each node.
     pub fn select(&mut self, set: &mut Set, columns: &[Column]) -> Result<Vec<Vec<Cell>>> {
         let snapshot = self.snapshot;
@@ -80,10 +69,11 @@ impl Run<'_> {
         } else {
             Arc::default()
         };
+        let none = graph::column::Column::default();
         let clustering = if columns.contains(&Column::Priority) {
             edges.clustering()?
         } else {
-            &[]
+            &none
         };
         let cell = |column: &Column, place: u32, score: f64| {
             let at = place as usize;
