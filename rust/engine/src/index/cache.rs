@@ -96,7 +96,6 @@ impl<V: Version> Cache<V> {
     }
 
     /// What versions are made of beside the file.
-    #[cfg(test)]
     pub fn source(&self) -> &V::Source {
         &self.shared.source
     }
