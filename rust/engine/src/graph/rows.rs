@@ -39,7 +39,7 @@ impl Block {
         self.starts[local] as usize..self.starts[local + 1] as usize
     }
 
-    /// Add the row behind those of the places before, of parallel edges the strongest.
+    /// Add the row behind that of the place before, of parallel edges the strongest.
     fn push_row(&mut self, local: usize, row: &mut [(u32, f64)]) {
         let start = self.targets.len();
         row.sort_unstable_by_key(|(target, _)| *target);
@@ -56,7 +56,7 @@ impl Block {
                 }
             }
         }
-        self.starts[local + 1..].fill(self.targets.len() as u32);
+        self.starts[local + 1] = self.targets.len() as u32;
     }
 }
 
@@ -135,6 +135,11 @@ pub(super) fn rows(places: Range<usize>, lists: &[&[Edge]]) -> rusqlite::Result<
         if let Some(block) = blocks.last_mut() {
             block.push_row(place % BLOCK, &mut parallel[row]);
         }
+    }
+    // Places that are not there yet have no neighbours.
+    if let Some(last) = blocks.last_mut() {
+        let used = (places.len() - 1) % BLOCK + 1;
+        last.starts[used..].fill(last.targets.len() as u32);
     }
     Ok(blocks)
 }

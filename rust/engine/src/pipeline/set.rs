@@ -98,9 +98,8 @@ impl Set {
             self.marked += some.iter().filter(|mark| **mark).count();
             left = rest;
         }
-        let passes = passes(beyond);
         for mark in left {
-            *mark &= passes;
+            *mark = *mark && passes(beyond);
             self.marked += usize::from(*mark);
         }
         self.drop_pairs();
@@ -142,5 +141,49 @@ impl Set {
         let is_member = |end: &u32| places.binary_search(end).is_ok();
         self.pairs
             .retain(|(left, right, _)| is_member(left) && is_member(right));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn a_column_keeps_what_its_values_keep_one_by_one(
+            values in prop::collection::vec(0_u8..9, 0..40),
+            marks in prop::collection::vec(any::<bool>(), 0..50),
+            most in 0_u8..9,
+            listed: bool,
+        ) {
+            let marked: Vec<u32> = (0..).zip(&marks).filter(|(_, m)| **m).map(|(p, _)| p).collect();
+            let list: Vec<Scored> = marked.iter().map(|place| (*place, 1.0)).collect();
+            let mut set = Set::listed(list);
+            if !listed {
+                set.marked = marked.len();
+                set.marks = Some(marks);
+                set.list.clear();
+            }
+            let column = Column::from(values.clone());
+            set.retain_by(&column, 5, |value| value <= most).unwrap();
+            let value = |place: &u32| values.get(*place as usize).copied().unwrap_or(5);
+            let expected: Vec<u32> = marked.into_iter().filter(|p| value(p) <= most).collect();
+            prop_assert_eq!(set.len(), expected.len());
+            let kept: Vec<u32> = match &set.marks {
+                Some(marks) => (0..).zip(marks).filter(|(_, m)| **m).map(|(p, _)| p).collect(),
+                None => set.list.iter().map(|(place, _)| *place).collect(),
+            };
+            prop_assert_eq!(kept, expected);
+        }
+    }
+
+    #[test]
+    fn of_no_place_no_value_is_asked() {
+        let mut set = Set::all(&Nodes::default());
+        let never = |_: u8| -> bool { panic!("there is no place") };
+        set.retain_by(&Column::default(), 0, never).unwrap();
+        assert_eq!(set.len(), 0);
     }
 }
