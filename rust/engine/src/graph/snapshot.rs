@@ -16,7 +16,7 @@ use super::spectrum::Coordinates;
 use super::visits::{self, Visits};
 use crate::error::{Error, ErrorCode, Result};
 use crate::index::background::Background;
-use crate::index::cache::{At, Cache, Version};
+use crate::index::cache::Cache;
 
 /// How often a query begins anew because others write faster than it can read. After that it reads
 /// what it needs in its own transaction.
@@ -144,14 +144,14 @@ impl Store {
         let kept = &self.kept;
         let mut missed = Missed::default();
         let generation = nodes::generation(connection)?;
-        let Some(nodes) = current(&kept.nodes, connection, generation, waits)? else {
+        let Some(nodes) = kept.nodes.current(connection, generation, waits)? else {
             missed.nodes = Some(generation - 1);
             return Ok(Err(missed));
         };
         let mut edges = Arc::default();
         if needs.edges {
             let generation = edges::generation(connection)?;
-            let Some(found) = current(&kept.edges, connection, generation, waits)? else {
+            let Some(found) = kept.edges.current(connection, generation, waits)? else {
                 missed.edges = Some(generation - 1);
                 return Ok(Err(missed));
             };
@@ -160,7 +160,7 @@ impl Store {
         let mut columns = Vec::new();
         for (agent, cache) in visits {
             let last = visits::last(connection)?;
-            let Some(found) = current(cache, connection, last, waits)? else {
+            let Some(found) = cache.current(connection, last, waits)? else {
                 missed.visits = Some(last - 1);
                 return Ok(Err(missed));
             };
@@ -173,21 +173,6 @@ impl Store {
             never: Column::default(),
             builds: Arc::clone(&kept.builds),
         }))
-    }
-}
-
-/// The version of a generation; None where there is none and `waits` says that the caller rather
-/// begins anew than reads everything.
-fn current<V: Version>(
-    cache: &Cache<V>,
-    connection: &Connection,
-    generation: i64,
-    waits: bool,
-) -> rusqlite::Result<Option<Arc<V>>> {
-    match cache.at(connection, generation)? {
-        At::Current(version) => Ok(Some(version)),
-        At::Later | At::Stale if waits => Ok(None),
-        At::Later | At::Stale => cache.load_here(connection).map(Some),
     }
 }
 

@@ -224,6 +224,21 @@ impl<V: Version> Cache<V> {
         Ok(At::Current(next))
     }
 
+    /// The version of a generation; None where there is none and `waits` says that the caller rather
+    /// begins anew than reads everything.
+    pub fn current(
+        &self,
+        connection: &Connection,
+        generation: i64,
+        waits: bool,
+    ) -> rusqlite::Result<Option<Arc<V>>> {
+        match self.at(connection, generation)? {
+            At::Current(version) => Ok(Some(version)),
+            At::Later | At::Stale if waits => Ok(None),
+            At::Later | At::Stale => self.load_here(connection).map(Some),
+        }
+    }
+
     /// Read everything in the transaction of `connection`, for a caller who cannot wait for its
     /// generation any more because others write all the time.
     pub fn load_here(&self, connection: &Connection) -> rusqlite::Result<Arc<V>> {

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use rusqlite::types::Value;
 use rusqlite::{Connection, OptionalExtension};
 
-use super::cache::{At, Cache, Version};
+use super::cache::At;
 use super::connections::ReadTransaction;
 use super::paths::Paths;
 use super::ranking::{Acquired, Snapshot};
@@ -135,14 +135,14 @@ impl Index {
         let matrix = match loaded {
             _ if !needs.vectors => Some(None),
             Err(error) => Some(Some(Err(error.clone()))),
-            Ok(()) => match current(&self.vectors, connection, generation, waits) {
+            Ok(()) => match self.vectors.current(connection, generation, waits) {
                 Ok(found) => found.map(|found| Some(Ok(found))),
                 Err(error) => Some(Some(Err(self.said(error)))),
             },
         };
         let paths = match needs.group_by {
             None => Some(None),
-            Some(GroupBy::Path) => current(&self.paths, connection, generation, waits)?.map(Some),
+            Some(GroupBy::Path) => self.paths.current(connection, generation, waits)?.map(Some),
         };
         let keywords = if needs.keywords {
             match self.ranker.acquire(connection, generation, waits)? {
@@ -154,7 +154,7 @@ impl Index {
             Some(None)
         };
         let slugs = if needs.slugs {
-            current(&self.slugs, connection, generation, waits)?.map(Some)
+            self.slugs.current(connection, generation, waits)?.map(Some)
         } else {
             Some(None)
         };
@@ -178,21 +178,6 @@ impl Index {
             lacks_slugs: Cell::new(false),
             texts,
         }))
-    }
-}
-
-/// The version of a generation; None where there is none and `waits` says that the caller rather
-/// begins anew than reads everything.
-fn current<V: Version>(
-    cache: &Cache<V>,
-    connection: &Connection,
-    generation: i64,
-    waits: bool,
-) -> rusqlite::Result<Option<Arc<V>>> {
-    match cache.at(connection, generation)? {
-        At::Current(version) => Ok(Some(version)),
-        At::Later | At::Stale if waits => Ok(None),
-        At::Later | At::Stale => cache.load_here(connection).map(Some),
     }
 }
 
