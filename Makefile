@@ -43,7 +43,7 @@ bench: .venv/engine-built .venv-bench/peers-installed ## hedgerow beside its pee
 		$(if $(BENCH_DATA),--data "$(BENCH_DATA)") $(BENCH_OPTIONS)
 
 bench-engine: prerequisites ## the engine by itself, without Python
-	cargo bench --package hedgerow-engine --locked
+	cargo bench --package hedgerow-engine --package hedgerow-graph --locked
 
 .venv-bench/peers-installed: benches/requirements.txt | prerequisites
 	$(PYTHON) -m venv .venv-bench

@@ -3,7 +3,8 @@
 use std::mem;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use hedgerow_engine::index::{Chunk, Index, Page};
+use hedgerow_engine::chunks::{Chunk, Page};
+use hedgerow_engine::index::Index;
 use pyo3::prelude::*;
 
 use crate::chunk::PyChunk;

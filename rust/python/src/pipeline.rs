@@ -1,7 +1,7 @@
 //! `Pipeline` and `parse_pipeline`.
 
 use hedgerow_engine::ErrorCode;
-use hedgerow_engine::pipeline::{Pipeline, Problem, parse};
+use hedgerow_graph::pipeline::{Pipeline, Problem, parse};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString};

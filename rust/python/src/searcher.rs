@@ -5,13 +5,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use hedgerow_engine::index::{Chunk, Filters, Index};
+use hedgerow_engine::chunks::GroupBy;
+use hedgerow_engine::chunks::{Chunk, Filters};
+use hedgerow_engine::index::Index;
 use hedgerow_engine::query::{
     AliasTable, Connective, MatchOptions, Matching, compile_match, parse,
 };
 use hedgerow_engine::retrieval::{
-    Embedding, Found, Fusion, FuzzyChunks, GroupBy, Mode, Request, Reranker, Setup, search,
-    search_many,
+    Embedding, Found, Fusion, FuzzyChunks, Mode, Request, Reranker, Setup, search, search_many,
 };
 use hedgerow_engine::{ErrorCode, Result};
 use pyo3::prelude::*;
@@ -93,7 +94,7 @@ impl PySearchOptions {
         group_by: Option<&str>,
     ) -> PyResult<Self> {
         Ok(Self {
-            mode: errors::call(|| Mode::from_name(mode))?,
+            mode: errors::call(|| Mode::from_option("mode", mode))?,
             candidate_k,
             wanted,
             reranker: match reranks {
@@ -103,7 +104,11 @@ impl PySearchOptions {
             },
             skip_retry_ladder,
             filters: filters.map(|filters| filters.0).unwrap_or_default(),
-            group_by: errors::call(|| group_by.map(GroupBy::from_name).transpose())?,
+            group_by: errors::call(|| {
+                group_by
+                    .map(|name| GroupBy::from_option("group_by", name))
+                    .transpose()
+            })?,
         })
     }
 }
@@ -143,7 +148,7 @@ impl PySearcher {
                 aliases,
                 default_operator: options.default_operator,
                 matching: options.matching,
-                fusion: Fusion::from_name(fusion)?,
+                fusion: Fusion::from_option("fusion", fusion)?,
                 fuzzy,
             })
         })

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use hedgerow_engine::ErrorCode;
-use hedgerow_engine::graph::types::check;
-use hedgerow_engine::graph::{Edge, Node, Outcome, Store, TYPES, Visit};
-use hedgerow_engine::pipeline::{self, Leg, Options, Pipeline, Ranked};
+use hedgerow_graph::graph::types::check;
+use hedgerow_graph::graph::{Edge, Node, Outcome, Store, TYPES, Visit};
+use hedgerow_graph::pipeline::{self, Leg, Options, Pipeline, Ranked};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 

@@ -1,14 +1,14 @@
-//! Giving vectors to chunks that are stored already.
+//! Giving vectors to chunks that are stored already, and the space those vectors are in.
 
 use rusqlite::{CachedStatement, Connection, OptionalExtension, Row};
 
-use super::chunk::Chunk;
-use super::read::Page;
-use super::settings::{self, CENTER};
-use super::space::Space;
-use super::write::VectorStatements;
-use super::{Failure, Index, changes, vector, vectors};
+use super::Index;
+use crate::chunks::{Chunk, Page};
 use crate::error::{Error, ErrorCode, Result};
+use crate::storage::settings::{self, CENTER};
+use crate::storage::{Failure, generations};
+use crate::unit_vector;
+use crate::vectors::{Space, VectorWriter, settle};
 
 /// Whether nobody has said yet what the vector of a chunk is.
 const UNEMBEDDED: &str =
@@ -19,21 +19,22 @@ impl Index {
     ///
     /// A chunk that was given an empty vector has none, and is not asked for again.
     pub fn unembedded_page(&self, after: i64, limit: u32) -> Result<Page> {
-        self.page_where(UNEMBEDDED, after, limit)
+        self.database
+            .read(|connection| Page::read(connection, UNEMBEDDED, after, limit))
     }
 
-    /// The places of those chunks that would have no vector once they are upserted: they bring
+    /// The positions of those chunks that would have no vector once they are upserted: they bring
     /// none, and there is none stored for their texts.
     pub fn unembedded(&self, chunks: &[&Chunk]) -> Result<Vec<usize>> {
-        self.read(|connection| {
+        self.database.read(|connection| {
             let mut meant = Meant::prepare(connection)?;
-            let mut places = Vec::new();
-            for (place, chunk) in chunks.iter().enumerate() {
+            let mut positions = Vec::new();
+            for (position, chunk) in chunks.iter().enumerate() {
                 if chunk.embedding.is_none() && !meant.is_embedded(chunk)? {
-                    places.push(place);
+                    positions.push(position);
                 }
             }
-            Ok(places)
+            Ok(positions)
         })
     }
 
@@ -48,7 +49,8 @@ impl Index {
         embedder: Option<&str>,
     ) -> Result<usize> {
         check_vectors(chunks, vectors)?;
-        self.try_write(|connection| self.store(connection, chunks, vectors, embedder))
+        self.database
+            .try_write(|connection| self.store(connection, chunks, vectors, embedder))
     }
 
     /// Replace the vectors of all chunks by these, which may be of another embedder and have
@@ -60,13 +62,13 @@ impl Index {
         embedder: Option<&str>,
     ) -> Result<usize> {
         check_vectors(chunks, vectors)?;
-        self.try_write(|connection| {
+        self.database.try_write(|connection| {
             let mut had = connection.prepare("SELECT row FROM embeddings")?;
             let rows: Vec<i64> = had
                 .query_map([], |row| row.get(0))?
                 .collect::<rusqlite::Result<_>>()?;
             connection.execute("DELETE FROM embeddings", [])?;
-            changes::record(connection, &rows)?;
+            generations::record(connection, &rows)?;
             Space {
                 dimensions: None,
                 embedder: embedder.map(ToOwned::to_owned),
@@ -85,11 +87,11 @@ impl Index {
         embedder: Option<&str>,
     ) -> std::result::Result<usize, Failure> {
         let given = vectors.iter().map(|vector| Some(vector.as_ref()));
-        self.admit(connection, given, embedder, |place| {
-            format!("vectors[{place}]")
+        self.admit(connection, given, embedder, |position| {
+            format!("vectors[{position}]")
         })?;
         let mut meant = Meant::prepare(connection)?;
-        let mut statements = VectorStatements::prepare(connection)?;
+        let mut statements = VectorWriter::prepare(connection)?;
         let (mut stored, mut changed) = (0, Vec::new());
         for (chunk, vector) in chunks.iter().zip(vectors) {
             if let Some((row, _)) = meant.find(chunk)? {
@@ -99,9 +101,84 @@ impl Index {
                 }
             }
         }
-        changes::record(connection, &changed)?;
-        vectors::settle(connection)?;
+        generations::record(connection, &changed)?;
+        settle(connection)?;
         Ok(stored)
+    }
+}
+
+impl Index {
+    /// What the vectors have in common by now.
+    pub fn space(&self) -> Result<Space> {
+        self.database.read(Space::read)
+    }
+
+    /// Refuse another embedder than the one the vectors are of, where that is known.
+    pub fn check_embedder(&self, embedder: &str) -> Result<()> {
+        self.space()?
+            .check_embedder(embedder, self.database.location())
+    }
+
+    /// Take vectors in before they are stored: the first fixes the dimension and the embedder,
+    /// and what is not of them is refused. `name` is what the caller calls the vector of a position.
+    pub(super) fn admit<'v>(
+        &self,
+        connection: &Connection,
+        vectors: impl Iterator<Item = Option<&'v [f32]>>,
+        embedder: Option<&str>,
+        name: impl Fn(usize) -> String,
+    ) -> std::result::Result<(), Failure> {
+        let known = Space::read(connection)?;
+        let mut space = known.clone();
+        if let Some(embedder) = embedder {
+            known.check_embedder(embedder, self.database.location())?;
+        }
+        for (position, vector) in vectors.enumerate() {
+            let Some(vector) = vector.filter(|vector| !vector.is_empty()) else {
+                continue;
+            };
+            if space.dimensions != Some(vector.len()) {
+                space.check(vector, &name(position))?;
+                space.dimensions = Some(vector.len());
+            }
+            if space.embedder.is_none() {
+                space.embedder = embedder.map(ToOwned::to_owned);
+            }
+        }
+        if space != known {
+            space.write(connection)?;
+        }
+        Ok(())
+    }
+
+    /// Have vectors of this dimension only: an index that has none yet is given it, and one of
+    /// another dimension is refused.
+    pub fn expect_dimensions(&self, dimensions: usize) -> Result<()> {
+        let space = self.space()?;
+        if space.dimensions.is_none() && !self.database.read_only() {
+            return self.database.try_write(|connection| {
+                // Another process may have been first.
+                let mut space = Space::read(connection)?;
+                self.agree(&space, dimensions)?;
+                space.dimensions = Some(dimensions);
+                Ok::<_, Failure>(space.write(connection)?)
+            });
+        }
+        self.agree(&space, dimensions)
+    }
+
+    fn agree(&self, space: &Space, dimensions: usize) -> Result<()> {
+        match space.dimensions {
+            Some(known) if known != dimensions => Err(Error::new(
+                ErrorCode::DimensionMismatch,
+                format!(
+                    "{} has vectors of {known} dimensions, not {dimensions}; leave the dimensions \
+                     out, or embed all chunks anew",
+                    self.database.location()
+                ),
+            )),
+            _ => Ok(()),
+        }
     }
 }
 
@@ -148,9 +225,9 @@ fn check_vectors<V: AsRef<[f32]>>(chunks: &[&Chunk], vectors: &[V]) -> Result<()
             ),
         ));
     }
-    for (place, vector) in vectors.iter().enumerate() {
-        let name = format!("vectors[{place}]");
-        vector::check(vector.as_ref(), &name, ErrorCode::InvalidVector)?;
+    for (position, vector) in vectors.iter().enumerate() {
+        let name = format!("vectors[{position}]");
+        unit_vector::check(vector.as_ref(), &name, ErrorCode::InvalidVector)?;
     }
     Ok(())
 }

@@ -1,94 +1,41 @@
-//! The embedded index: one SQLite file (spec/index.md).
+//! The embedded index: one SQLite file (spec/index.md), with what its searches keep in memory.
 
-pub(crate) mod background;
-mod backup;
-pub(crate) mod cache;
-mod catalogue;
-mod changes;
-mod check;
-mod checkpoint;
-mod chunk;
-mod connections;
 mod embed;
-mod encoded;
-mod filters;
-mod fork;
 mod hit;
-mod location;
-mod migrations;
-mod paths;
-mod phrase;
-mod phrase_counts;
-mod pieces;
-mod pool;
-mod ranking;
-pub(crate) mod read;
-mod row_blocks;
-mod schema;
-pub(crate) mod search;
-pub(crate) mod search_vector;
-mod selection;
+mod search;
 pub(crate) mod session;
-pub(crate) mod settings;
-pub(crate) mod slugs;
-mod space;
-mod texts;
-pub(crate) mod vector;
-pub(crate) mod vectors;
-pub(crate) mod write;
+mod stats;
+mod write;
 
 use std::path::{Path, PathBuf};
-use std::process;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::Arc;
 
+use crate::bm25::{BM25, Ranker, Ranking};
+use crate::chunks::{self, CHUNKS, KeptTexts, Paths, TOKENIZER};
 use crate::error::Result;
+use crate::fuzzy::Slugs;
+use crate::storage::cache::Cache;
+use crate::storage::{Database, Location, Notice, Subjects};
 use crate::text::tokenizer::TokenizerKind;
+use crate::vectors::{Kept, Matrix, Resident, Source, VECTORS, Vectors};
 
-pub use chunk::Chunk;
-pub(crate) use connections::Failure;
-pub use filters::Filters;
-pub use fork::{after_fork, before_fork, is_forking};
 pub use hit::Hit;
-pub use phrase::phrase_words;
-pub use phrase_counts::PhraseCounts;
-pub use ranking::Ranking;
-pub use read::{IndexStats, Page};
-pub use selection::{GroupBy, Selection};
-pub use space::Space;
-pub use texts::Texts;
-pub(crate) use vectors::Spread;
-pub use vectors::{Resident, Vectors};
+pub use stats::IndexStats;
+pub use write::remove_chunks;
 
-use background::Background;
-pub use background::{Level, Notice};
-use cache::Cache;
-use checkpoint::Checkpoints;
-use location::Location;
-use migrations::MIGRATIONS;
-use paths::Paths;
-use pool::Pool;
-use ranking::Ranker;
-use slugs::Slugs;
-use texts::KeptTexts;
-use vectors::{Kept, Matrix, Source};
+/// What an index keeps in its file. A handle that keeps more there names these first.
+pub const SUBJECTS: Subjects = &[&CHUNKS, &BM25, &VECTORS];
 
 /// A handle on an index, for use from many threads at once.
 ///
 /// Searches run side by side, each on a read connection of its own; writes take turns. The
 /// handle belongs to the process that opened it.
 pub struct Index {
-    process: u32,
-    location: Location,
+    database: Database,
     tokenizer: TokenizerKind,
-    read_only: bool,
-    /// None once closed. Every operation holds the lock shared, so that closing waits for it.
-    pool: fork::Shared,
-    /// The vectors, from their first search on.
-    vectors: Cache<Matrix>,
     methods: Methods,
-    /// Work that no caller waits for, or that many wait for.
-    background: Background,
-    checkpoints: Checkpoints,
+    /// The vectors, from their first search on.
+    matrices: Cache<Matrix>,
     /// What ranks in memory.
     ranker: Ranker,
     /// Which chunks share a path, from the first search that groups by it on.
@@ -134,7 +81,7 @@ impl Index {
         read_only: bool,
         methods: impl Into<Methods>,
     ) -> Result<Self> {
-        let location = Location::file(path, read_only)?;
+        let location = Location::file(path, read_only, SUBJECTS)?;
         Self::open_at(location, tokenizer, read_only, methods.into())
     }
 
@@ -145,55 +92,50 @@ impl Index {
 
     /// The same with a say in how it is searched.
     pub fn in_memory_with(tokenizer: TokenizerKind, methods: impl Into<Methods>) -> Result<Self> {
-        Self::open_at(Location::memory(), tokenizer, false, methods.into())
+        let location = Location::memory(SUBJECTS);
+        Self::open_at(location, tokenizer, false, methods.into())
     }
 
-    fn open_at(
+    /// Open an index in a file that may hold more subjects than [`SUBJECTS`].
+    pub fn open_at(
         location: Location,
-        asked: TokenizerKind,
+        tokenizer: TokenizerKind,
         read_only: bool,
         methods: Methods,
     ) -> Result<Self> {
-        let _gate = fork::enter();
-        let mut connection = location.first_connection(read_only)?;
-        let tokenizer = schema::prepare(&mut connection, &location, asked, read_only, MIGRATIONS)?;
-        let checkpoints = Checkpoints::default();
-        if !read_only && location.path().is_some() {
-            let watched = checkpoints.watch(&mut connection);
-            watched.map_err(|error| location.error(&error))?;
-        }
-        let pool = Pool::new(connection, read_only, location.path().is_none());
-        let pool = Arc::new(RwLock::new(Some(pool)));
-        fork::register(&pool);
-        let background = Background::new(location.clone(), Arc::clone(&pool));
-        let matrix = Source {
+        let initial = [(TOKENIZER, tokenizer.as_str())];
+        let database = Database::open(location, read_only, &initial)?;
+        let location = database.location();
+        let tokenizer =
+            database.on_reader(|connection| chunks::tokenizer(connection, location, tokenizer))?;
+        let background = database.background();
+        let matrices = Source {
             background: background.clone(),
             kept: Kept {
                 values: methods.resident == Resident::All,
                 signs: methods.vectors == Vectors::Fast,
             },
         };
-        let ranker = Ranker::new(methods.ranking, tokenizer, background.clone());
         Ok(Self {
-            process: process::id(),
-            location,
             tokenizer,
-            read_only,
-            pool,
-            vectors: Cache::new(background.clone(), matrix),
             methods,
+            matrices: Cache::new(background.clone(), matrices),
+            ranker: Ranker::new(methods.ranking, tokenizer, background.clone()),
             paths: Cache::new(background.clone(), ()),
             texts: Cache::new(background.clone(), ()),
             slugs: Arc::new(Cache::new(background.clone(), ())),
-            background,
-            checkpoints,
-            ranker,
+            database,
         })
+    }
+
+    /// The file, for those who keep more in it.
+    pub fn database(&self) -> &Database {
+        &self.database
     }
 
     /// The absolute path of the file; none for an index in memory.
     pub fn path(&self) -> Option<&PathBuf> {
-        self.location.path()
+        self.database.path()
     }
 
     /// The tokenizer the index was made with.
@@ -203,12 +145,7 @@ impl Index {
 
     /// Whether this handle refuses to write.
     pub fn read_only(&self) -> bool {
-        self.read_only
-    }
-
-    /// Work beside the callers.
-    pub(crate) fn background(&self) -> &Background {
-        &self.background
+        self.database.read_only()
     }
 
     /// Who ranks by BM25.
@@ -228,35 +165,33 @@ impl Index {
 
     /// What happened since the last time that no caller waits for: each notice is given once.
     pub fn take_notices(&self) -> Vec<Notice> {
-        self.background.notices().take()
+        self.database.background().notices().take()
+    }
+
+    /// Copy the index into a new file: all of it, as it was at one moment.
+    ///
+    /// Searches go on meanwhile, and so do writes to a file. The copy is made under another
+    /// name in the same folder, and moved into place when it is whole and on the disk.
+    pub fn backup(&self, target: &Path) -> Result<()> {
+        self.database.backup(target)
+    }
+
+    /// Look for damage: in the file, in the full-text index, and between it and the chunks.
+    ///
+    /// The answer is one sentence for each problem. A read-only handle cannot have FTS5
+    /// compare its index with the texts, and compares the rows alone.
+    pub fn check(&self) -> Result<Vec<String>> {
+        self.database.check()
     }
 
     /// Close the connections once running operations are through; closing again does nothing.
     pub fn close(&self) -> Result<()> {
-        self.check_process()?;
-        self.background.stop();
-        let _gate = fork::enter();
-        let pool = self
-            .pool
-            .write()
-            .unwrap_or_else(PoisonError::into_inner)
-            .take();
-        drop(pool);
-        self.vectors.clear();
+        self.database.close()?;
+        self.matrices.clear();
         self.ranker.clear();
         self.paths.clear();
         self.texts.clear();
         self.slugs.clear();
         Ok(())
-    }
-}
-
-impl Drop for Index {
-    fn drop(&mut self) {
-        self.background.stop();
-        // Closing inherited connections could undo what the parent process is doing: keep them.
-        if process::id() != self.process {
-            std::mem::forget(Arc::clone(&self.pool));
-        }
     }
 }

@@ -17,7 +17,9 @@ use super::ast::{Operator, Query, Token, TokenKind};
 use super::limits;
 use super::stopwords::is_stopword;
 use crate::error::Result;
-use crate::text::{lower::lower, normalise::normalise, utf16, whitespace};
+use crate::text::lower::lower;
+use crate::text::normalise::normalise;
+use crate::text::{utf16, whitespace};
 
 /// Normalise and parse `text`; fails only over the limits.
 pub fn parse(text: &str) -> Result<Query> {

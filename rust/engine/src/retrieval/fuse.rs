@@ -4,8 +4,9 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::order;
+use crate::chunks::Texts;
 use crate::error::Result;
-use crate::index::{Hit, Texts};
+use crate::index::Hit;
 use crate::interrupt::{self, Pace};
 use crate::text::utf16;
 

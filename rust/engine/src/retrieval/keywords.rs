@@ -3,8 +3,8 @@
 use super::legs::selection;
 use super::request::{Request, Setup};
 use super::score_fusion::greatest_bm25;
+use crate::chunks::Chunk;
 use crate::error::Result;
-use crate::index::Chunk;
 use crate::index::session::Session;
 use crate::query::{
     MatchExpression, MatchOptions, Matching, compile_fts, expand, match_expression, parse,

@@ -6,11 +6,13 @@ use super::keywords::{Compiled, Keywords, Matches, Source};
 use super::ladder;
 use super::request::{Embedding, Fusion, Mode, Request, Setup};
 use super::trace::{Attempt, Stage, Strategy, Timings};
+use crate::bm25::MATCHED;
+use crate::chunks::RankedRow;
+use crate::chunks::Selection;
 use crate::error::{Error, ErrorCode, ErrorKind, Result};
-use crate::index::search::MATCHED;
-use crate::index::search_vector::{NEAREST, NearestRows};
-use crate::index::session::{RankedRow, Session};
-use crate::index::{Selection, Spread};
+use crate::index::session::Session;
+use crate::vectors::Spread;
+use crate::vectors::{NEAREST, NearestRows};
 
 /// The BM25 leg and its ladder.
 #[derive(Default)]

@@ -26,7 +26,7 @@ mod trace;
 pub mod trigram_index;
 pub mod unanimity;
 
-pub use crate::index::GroupBy;
+pub use crate::chunks::GroupBy;
 pub use batch::search_many;
 pub use explanation::{ByKeywords, ByMeaning, ExplainedHit, Explanation};
 pub use fuse::reciprocal_rank_fusion;

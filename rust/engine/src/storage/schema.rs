@@ -1,0 +1,405 @@
+//! Whose file it is, and how an older one is brought up to date.
+//!
+//! `PRAGMA user_version` is the format of the file as a whole, with the tables of storage itself.
+//! The tables of each [`Subject`] have a version of their own in the table `subjects`.
+
+use std::collections::HashMap;
+
+use rusqlite::{Connection, Transaction, TransactionBehavior};
+
+use super::location::Location;
+use super::settings;
+use super::subject::Subject;
+use crate::error::{Error, ErrorCode, Result};
+
+/// Marks a SQLite file as ours ("HGRW").
+const APPLICATION_ID: i64 = 0x4847_5257;
+
+/// The format of the file that this code writes. Up to 4 it counted the tables of all subjects.
+pub const FORMAT: u32 = 5;
+
+/// The setting that keeps the format a file had before it was brought up to date: subjects that a
+/// later handle registers may be there already.
+const FORMER_FORMAT: &str = "former_format";
+
+/// Make, upgrade or recognize the file; one that is made begins with the settings `initial`.
+pub(super) fn prepare(
+    connection: &mut Connection,
+    location: &Location,
+    read_only: bool,
+    initial: &[(&str, &str)],
+) -> Result<()> {
+    if !is_current(connection, location)? {
+        if read_only {
+            return Err(needs_writing(location));
+        }
+        location.write_ahead(connection)?;
+        return migrate(connection, location, initial);
+    }
+    if read_only {
+        return Ok(());
+    }
+    location.write_ahead(connection)
+}
+
+/// Whether the file has all tables in the versions of this code. A file that is not ours, or of a
+/// later version, is refused unread.
+fn is_current(connection: &mut Connection, location: &Location) -> Result<bool> {
+    let at = |error: rusqlite::Error| location.error(&error);
+    let transaction = connection.transaction().map_err(at)?;
+    let format = format(&transaction, location)?;
+    if format < FORMAT {
+        return Ok(false);
+    }
+    let versions = versions(&transaction).map_err(at)?;
+    let mut current = true;
+    for subject in location.subjects() {
+        let version = versions.get(subject.name).copied().unwrap_or(0);
+        if version > subject.version() {
+            return Err(too_new(
+                location,
+                &format!("version {version} of its {}", subject.name),
+                &format!("version {}", subject.version()),
+            ));
+        }
+        current &= version == subject.version();
+    }
+    Ok(current)
+}
+
+/// The format of a file of ours, 0 for an empty one.
+fn format(connection: &Connection, location: &Location) -> Result<u32> {
+    let (application, format, tables) =
+        header(connection).map_err(|error| location.error(&error))?;
+    if (application, format, tables) == (0, 0, 0) {
+        return Ok(0);
+    }
+    if application != APPLICATION_ID {
+        return Err(location.not_an_index());
+    }
+    match u32::try_from(format) {
+        Ok(format) if format <= FORMAT => Ok(format),
+        _ => Err(too_new(
+            location,
+            &format!("schema version {format}"),
+            &FORMAT.to_string(),
+        )),
+    }
+}
+
+/// Application id, format and number of tables.
+fn header(connection: &Connection) -> rusqlite::Result<(i64, i64, i64)> {
+    let number = |sql: &str| connection.query_row(sql, [], |row| row.get(0));
+    Ok((
+        number("PRAGMA application_id")?,
+        number("PRAGMA user_version")?,
+        number("SELECT count(*) FROM sqlite_schema")?,
+    ))
+}
+
+/// The version of each subject that is in the file.
+fn versions(connection: &Connection) -> rusqlite::Result<HashMap<String, usize>> {
+    connection
+        .prepare("SELECT name, version FROM subjects")?
+        .query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?
+        .collect()
+}
+
+/// Run the steps that are missing, in one transaction.
+fn migrate(
+    connection: &mut Connection,
+    location: &Location,
+    initial: &[(&str, &str)],
+) -> Result<()> {
+    let at = |error: rusqlite::Error| location.error(&error);
+    let transaction =
+        Transaction::new_unchecked(connection, TransactionBehavior::Immediate).map_err(at)?;
+    // Another process may have been first while this one waited.
+    let former = format(&transaction, location)?;
+    let steps = || {
+        if former < FORMAT {
+            begin(&transaction, former, initial)?;
+        }
+        let former = settings::get(&transaction, FORMER_FORMAT)?.unwrap_or(0);
+        let versions = versions(&transaction)?;
+        for subject in location.subjects() {
+            upgrade(&transaction, subject, versions.get(subject.name), former)?;
+        }
+        transaction.execute_batch(&format!(
+            "PRAGMA application_id = {APPLICATION_ID}; PRAGMA user_version = {FORMAT};"
+        ))
+    };
+    steps().map_err(at)?;
+    transaction.commit().map_err(at)
+}
+
+/// Make the tables of storage, of which files of earlier formats have some.
+fn begin(connection: &Connection, former: u32, initial: &[(&str, &str)]) -> rusqlite::Result<()> {
+    connection.execute_batch(
+        "CREATE TABLE IF NOT EXISTS settings (
+             name TEXT PRIMARY KEY,
+             value TEXT NOT NULL
+         ) STRICT, WITHOUT ROWID;
+         CREATE TABLE IF NOT EXISTS changes (
+             generation INTEGER NOT NULL,
+             row INTEGER NOT NULL,
+             PRIMARY KEY (generation, row)
+         ) STRICT, WITHOUT ROWID;
+         INSERT OR IGNORE INTO settings VALUES ('generation', '0');
+         CREATE TABLE subjects (
+             name TEXT PRIMARY KEY,
+             version INTEGER NOT NULL
+         ) STRICT, WITHOUT ROWID;",
+    )?;
+    if former > 0 {
+        return settings::set(connection, FORMER_FORMAT, Some(&former.to_string()));
+    }
+    for (name, value) in initial {
+        settings::set(connection, name, Some(value))?;
+    }
+    Ok(())
+}
+
+/// Bring the tables of one subject up to date.
+fn upgrade(
+    connection: &Connection,
+    subject: &Subject,
+    version: Option<&usize>,
+    former: u32,
+) -> rusqlite::Result<()> {
+    if subject.migrations.is_empty() {
+        return Ok(());
+    }
+    let version = match version {
+        Some(version) => *version,
+        None => usize::from(former >= subject.since_format),
+    };
+    for step in subject.migrations.iter().skip(version) {
+        step(connection)?;
+    }
+    let newest = subject.version().max(version);
+    connection
+        .prepare("INSERT OR REPLACE INTO subjects VALUES (?, ?)")?
+        .execute((subject.name, newest))?;
+    Ok(())
+}
+
+fn too_new(location: &Location, has: &str, known: &str) -> Error {
+    Error::new(
+        ErrorCode::IndexTooNew,
+        format!("{location} has {has} and this hedgerow reads up to {known}; upgrade hedgerow"),
+    )
+}
+
+fn needs_writing(location: &Location) -> Error {
+    Error::new(
+        ErrorCode::IndexReadOnly,
+        format!("{location} is empty or of an older version; open it once without read_only"),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::path::Path;
+
+    use super::*;
+    use crate::chunks::Chunk;
+    use crate::index::Index;
+
+    fn add_table(connection: &Connection, _: TokenizerKind) -> rusqlite::Result<()> {
+        connection.execute_batch("CREATE TABLE added (x); CREATE TABLE knowledge_chunks (x)")
+    }
+
+    fn add_column(connection: &Connection, _: TokenizerKind) -> rusqlite::Result<()> {
+        connection.execute_batch("ALTER TABLE knowledge_chunks ADD COLUMN note TEXT")
+    }
+
+    fn made(folder: &Path) -> Location {
+        let path = folder.join("index.db");
+        let index = Index::open(&path, TokenizerKind::Unicode61, false).unwrap();
+        let chunk = Chunk {
+            id: "a".to_owned(),
+            content: "kept".to_owned(),
+            ..Chunk::default()
+        };
+        index.upsert(&[&chunk]).unwrap();
+        Location::file(&path, false).unwrap()
+    }
+
+    fn prepare_with(
+        location: &Location,
+        read_only: bool,
+        steps: &[Migration],
+    ) -> Result<TokenizerKind> {
+        let mut connection = location.first_connection(read_only)?;
+        prepare(
+            &mut connection,
+            location,
+            TokenizerKind::default(),
+            read_only,
+            steps,
+        )
+    }
+
+    fn state(location: &Location) -> (i64, i64, i64) {
+        header(&mut location.connection(false).unwrap()).unwrap()
+    }
+
+    #[test]
+    fn an_older_file_is_migrated_and_keeps_what_it_has() {
+        let folder = tempfile::tempdir().unwrap();
+        let location = made(folder.path());
+        let (_, _, tables) = state(&location);
+        let kept = prepare_with(
+            &location,
+            false,
+            &[MIGRATIONS, &[add_column as Migration]].concat(),
+        )
+        .unwrap();
+        assert_eq!(kept, TokenizerKind::Unicode61);
+        assert_eq!(state(&location), (APPLICATION_ID, 5, tables));
+        let content: String = location
+            .connection(true)
+            .unwrap()
+            .query_row(
+                "SELECT content FROM knowledge_chunks WHERE note IS NULL",
+                [],
+                |row| row.get(0),
+            )
+            .unwrap();
+        assert_eq!(content, "kept");
+    }
+
+    #[test]
+    fn a_file_of_version_1_is_given_vectors() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("index.db");
+        let location = Location::file(&path, false).unwrap();
+        prepare_with(&location, false, &MIGRATIONS[..1]).unwrap();
+        let connection = location.connection(false).unwrap();
+        connection
+            .execute_batch(
+                "INSERT INTO knowledge_chunks
+                     VALUES (7, 'a', 'p', 0, 'old', '', '[]', '', 'winter garden', '{}');
+                 INSERT INTO knowledge_fts (rowid, path, title, summary, tags, content)
+                     VALUES (7, 'p', 'old', '', '', 'winter garden');",
+            )
+            .unwrap();
+        drop(connection);
+        assert_eq!(state(&location).1, 1);
+        let index = Index::open(&path, TokenizerKind::default(), false).unwrap();
+        assert_eq!(state(&location).1, 4);
+        assert_eq!(index.check().unwrap(), [] as [&str; 0]);
+        let stats = index.stats().unwrap();
+        assert_eq!(
+            (stats.chunks, stats.vectors, stats.dimensions),
+            (1, 0, None)
+        );
+        let stored = index.get("a").unwrap().unwrap();
+        assert_eq!(stored.content, "winter garden");
+        let embedded = Chunk {
+            embedding: Some(vec![0.0, 2.0]),
+            ..stored
+        };
+        assert_eq!(index.upsert(&[&embedded]).unwrap(), 1);
+        let found = index
+            .search_vector(&[0.0, 1.0], 1, &super::super::Filters::default())
+            .unwrap();
+        assert_eq!(found[0].title, "old");
+        assert_eq!(found[0].vector_similarity, Some(1.0));
+    }
+
+    #[test]
+    fn a_step_that_fails_leaves_the_file_as_it_was() {
+        let folder = tempfile::tempdir().unwrap();
+        let location = made(folder.path());
+        let before = state(&location);
+        // The second of its statements fails; the step before it worked.
+        let error = prepare_with(
+            &location,
+            false,
+            &[MIGRATIONS, &[add_column as Migration, add_table]].concat(),
+        )
+        .unwrap_err();
+        assert_eq!(error.code(), ErrorCode::EngineFault, "{error}");
+        assert_eq!(state(&location), before);
+        assert!(
+            prepare_with(
+                &location,
+                false,
+                &[MIGRATIONS, &[add_column as Migration]].concat()
+            )
+            .is_ok()
+        );
+    }
+
+    #[test]
+    fn an_older_file_opened_read_only_is_not_touched() {
+        let folder = tempfile::tempdir().unwrap();
+        let location = made(folder.path());
+        let error = prepare_with(
+            &location,
+            true,
+            &[MIGRATIONS, &[add_column as Migration]].concat(),
+        )
+        .unwrap_err();
+        assert_eq!(error.code(), ErrorCode::IndexReadOnly);
+        assert!(
+            error.message().contains("once without read_only"),
+            "{error}"
+        );
+        assert_eq!(state(&location).1, 4);
+    }
+
+    #[test]
+    fn a_newer_file_is_refused_untouched() {
+        let folder = tempfile::tempdir().unwrap();
+        let location = made(folder.path());
+        prepare_with(
+            &location,
+            false,
+            &[MIGRATIONS, &[add_column as Migration]].concat(),
+        )
+        .unwrap();
+        let path = location.path().unwrap();
+        let before = fs::read(path).unwrap();
+        let error = Index::open(path, TokenizerKind::Porter, false)
+            .err()
+            .unwrap();
+        assert_eq!(error.code(), ErrorCode::IndexTooNew);
+        assert!(error.message().contains("version 5"), "{error}");
+        assert!(
+            error.message().contains("up to 4; upgrade hedgerow"),
+            "{error}"
+        );
+        assert_eq!(fs::read(path).unwrap(), before);
+    }
+
+    #[test]
+    fn files_of_others_are_refused_untouched() {
+        let folder = tempfile::tempdir().unwrap();
+        let database = folder.path().join("other.db");
+        Connection::open(&database)
+            .unwrap()
+            .execute_batch("CREATE TABLE theirs (x)")
+            .unwrap();
+        let text = folder.path().join("notes.txt");
+        fs::write(
+            &text,
+            "not a database, but long enough to look at".repeat(50),
+        )
+        .unwrap();
+        for path in [database, text] {
+            let before = fs::read(&path).unwrap();
+            for read_only in [false, true] {
+                let error = Index::open(&path, TokenizerKind::Porter, read_only)
+                    .err()
+                    .unwrap();
+                assert_eq!(error.code(), ErrorCode::NotAnIndex, "{error}");
+            }
+            assert_eq!(fs::read(&path).unwrap(), before);
+            assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2);
+        }
+    }
+}
