@@ -194,7 +194,7 @@ mod tests {
             .collect();
         let chunks: Vec<&Chunk> = chunks.iter().collect();
         for ranking in Ranking::ALL {
-            let index = Index::in_memory_with(TokenizerKind::Porter, ranking).unwrap();
+            let index = Index::in_memory_with(TokenizerKind::Porter, *ranking).unwrap();
             let error = watched(|| true, || index.upsert(&chunks)).unwrap_err();
             assert_eq!(error.code(), ErrorCode::Interrupted, "{error}");
             assert_eq!(index.len().unwrap(), 0);

@@ -121,6 +121,9 @@ impl<'ast> Visit<'ast> for Collector<'_> {
         self.scope.children.insert(item.ident.to_string());
     }
 
+    // `pub(in path)` says who may import, and imports nothing.
+    fn visit_visibility(&mut self, _: &'ast syn::Visibility) {}
+
     fn visit_path(&mut self, path: &'ast syn::Path) {
         let names = path
             .segments

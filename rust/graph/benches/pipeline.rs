@@ -6,6 +6,7 @@
 #![allow(missing_docs, reason = "criterion's macros make functions without")]
 
 #[path = "../../engine/benches/engine/corpus.rs"]
+#[allow(dead_code, reason = "the engine's benches use the rest")]
 mod corpus;
 
 use std::hint::black_box;

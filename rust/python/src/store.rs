@@ -5,7 +5,6 @@ use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use hedgerow_engine::ErrorCode;
-use hedgerow_graph::graph::types::check;
 use hedgerow_graph::graph::{Edge, Node, Outcome, Store, TYPES, Visit};
 use hedgerow_graph::pipeline::{self, Leg, Options, Pipeline, Ranked};
 use pyo3::prelude::*;
@@ -15,7 +14,7 @@ use crate::errors;
 use crate::index::PyIndex;
 use crate::node::{self, PyNode};
 use crate::notices;
-use crate::pipeline::PipelineLike;
+use crate::pipeline::{PipelineLike, named_types};
 use crate::query_result::PyQueryResult;
 use crate::text::Text;
 use crate::value::Argument;
@@ -390,20 +389,6 @@ fn edges(tuples: Vec<EdgeTuple>) -> Vec<Edge> {
         strength,
     };
     tuples.into_iter().map(edge).collect()
-}
-
-/// The names of types that are given, checked; none without any.
-pub fn named_types(types: Option<&Bound<'_, PyAny>>) -> PyResult<Vec<String>> {
-    let argument = Argument {
-        name: "types",
-        code: ErrorCode::InvalidOption,
-    };
-    let types = types
-        .map(|types| argument.texts_of_any(types))
-        .transpose()?
-        .unwrap_or_default();
-    errors::call(|| types.iter().try_for_each(|name| check(name)))?;
-    Ok(types)
 }
 
 /// How a visit ended.

@@ -7,7 +7,9 @@ use proptest::prelude::*;
 use rusqlite::{Connection, ToSql, params_from_iter};
 
 use super::phrase_counts::PhraseCounts;
-use super::search::{Ranked, rank_by_fts5};
+use super::plan::Plan;
+use super::ranking::Ranked;
+use super::search::rank_by_fts5;
 use super::*;
 use crate::chunks::Chunk;
 use crate::chunks::Filters;
@@ -151,7 +153,7 @@ pub(super) fn compare(
     let plan = Plan::of(expression, index.tokenizer()).unwrap();
     ranker.load().unwrap();
     for filters in filters {
-        let all = index.read(|connection| {
+        let all = index.database().read(|connection| {
             let generation = generations::generation(connection)?;
             let snapshot = ranker.current(connection, generation)?;
             let snapshot = snapshot.expect("small changes are followed");
@@ -171,7 +173,9 @@ pub(super) fn compare(
         assert_eq!(bits(fallback), theirs, "{expression} {filters:?}");
         match ours {
             Some((ours, counts)) => {
-                let expected = index.read(|connection| PhraseCounts::read(connection, expression));
+                let expected = index
+                    .database()
+                    .read(|connection| PhraseCounts::read(connection, expression));
                 assert_eq!(counts, expected.unwrap(), "{expression}");
                 assert_eq!(bits(ours), theirs, "{expression} {filters:?}");
             }
@@ -204,7 +208,7 @@ proptest! {
             }
         }
         // A handle that comes late reads everything at once.
-        let late = Ranker::new(Ranking::Memory, tokenizer, index.background.clone());
+        let late = Ranker::new(Ranking::Memory, tokenizer, index.database.background().clone());
         for expression in &expressions {
             compare(&index, &late, expression, limit);
         }

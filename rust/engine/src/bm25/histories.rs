@@ -71,7 +71,7 @@ fn follow(index: &Index) {
         assert!(index.ranker.current(connection, generation)?.is_some());
         Ok(())
     };
-    index.read(acquire).unwrap();
+    index.database().read(acquire).unwrap();
 }
 
 fn begin(index: &Index) -> Option<(Merge, Part)> {

@@ -210,7 +210,7 @@ mod tests {
         long[3].content.push_str(&" oak".repeat(9_000));
         written(&index, &long);
         let compare = || {
-            index.read(|connection| {
+            index.database().read(|connection| {
                 let rows: Vec<i64> = connection
                     .prepare("SELECT row FROM knowledge_chunks ORDER BY row")?
                     .query_map([], |row| row.get(0))?
@@ -235,8 +235,9 @@ mod tests {
     fn it_stops_when_nobody_waits() {
         let index = Index::in_memory(TokenizerKind::Porter).unwrap();
         written(&index, &many(0..500, 1));
-        let stopped =
-            index.read(|connection| Ok(interrupt::watched(|| true, || load(connection, 2, 100))));
+        let stopped = index
+            .database()
+            .read(|connection| Ok(interrupt::watched(|| true, || load(connection, 2, 100))));
         let failure = format!("{:?}", stopped.unwrap().err());
         assert!(failure.contains("OperationInterrupted"), "{failure}");
     }
@@ -250,9 +251,11 @@ mod tests {
             (SELECT sz FROM knowledge_fts_docsize AS other WHERE other.id = 201 - one.id)
             WHERE id <= 200";
         index
+            .database()
             .write(|connection| connection.execute_batch(damage))
             .unwrap();
         index
+            .database()
             .read(|connection| {
                 for threads in [0, 1, 3] {
                     let loaded = load(connection, threads, 1_000);

@@ -51,6 +51,7 @@ fn damage_is_reported_once_and_fts5_ranks() {
         let index = in_file(folder.path(), ranking);
         let damage = "UPDATE knowledge_fts_docsize SET sz = x'0101010150' WHERE id = 5";
         index
+            .database()
             .write(|connection| connection.execute_batch(damage))
             .unwrap();
         let loads = Arc::new(AtomicUsize::new(0));
@@ -86,6 +87,7 @@ fn what_sqlite_cannot_read_is_reported_once() {
     let folder = tempfile::tempdir().unwrap();
     let index = in_file(folder.path(), Ranking::Memory);
     index
+        .database()
         .write(|connection| connection.execute_batch("DROP TABLE knowledge_fts_docsize"))
         .unwrap();
     for _ in 0..3 {

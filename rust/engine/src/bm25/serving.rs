@@ -219,12 +219,15 @@ fn an_older_search_gets_its_own_generation() {
     let index = in_file(folder.path(), Ranking::Memory);
     assert!(from_memory(&index));
     let number = |index: &Index| {
-        let generation = index.read(super::super::generations::generation);
+        let generation = index
+            .database()
+            .read(crate::storage::generations::generation);
         generation.unwrap()
     };
     index
+        .database()
         .read(|connection| {
-            let generation = super::super::generations::generation(connection)?;
+            let generation = crate::storage::generations::generation(connection)?;
             // Others write and search, and this transaction stays where it is.
             thread::scope(|scope| {
                 let others = scope.spawn(|| {
@@ -241,6 +244,7 @@ fn an_older_search_gets_its_own_generation() {
     // What is not kept any more: begin anew, or leave it to FTS5.
     let newest = number(&index);
     index
+        .database()
         .read(|connection| {
             let acquire = |waits| index.ranker.acquire(connection, newest - 2, waits);
             assert!(matches!(acquire(true)?, Acquired::Later));
@@ -276,10 +280,10 @@ fn concurrent_searches_are_of_their_own_generation() {
         let tokenizer = TokenizerKind::Porter;
         while !done.load(Ordering::SeqCst) {
             for expression in &expressions {
-                let plan = super::Plan::of(expression, tokenizer).unwrap();
+                let plan = super::plan::Plan::of(expression, tokenizer).unwrap();
                 let compare = |session: &crate::index::session::Session<'_>| {
                     let filters = Filters::default();
-                    session.read(|connection| {
+                    session.read(|connection| -> rusqlite::Result<()> {
                         let Some(snapshot) = &session.keywords else {
                             return Ok(());
                         };

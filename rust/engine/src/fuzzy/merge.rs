@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use super::{Part, Slugs};
+use super::slugs::{Part, Slugs};
 use crate::error::Result;
 use crate::interrupt;
 use crate::storage::cache::Cache;

@@ -2,14 +2,18 @@ use std::collections::BTreeMap;
 use std::thread;
 use std::time::Duration;
 
+use std::sync::Arc;
+
 use proptest::prelude::*;
 
-use super::*;
+use super::segment::*;
+use super::slugs::*;
 use crate::chunks::Chunk;
 use crate::error::ErrorCode;
 use crate::index::Index;
 use crate::index::session::Needs;
 use crate::interrupt::watched;
+use crate::storage::cache::Version;
 use crate::text::tokenizer::TokenizerKind;
 
 fn chunk(id: &str, path: &str) -> Chunk {

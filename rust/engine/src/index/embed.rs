@@ -2,7 +2,7 @@
 
 use rusqlite::{CachedStatement, Connection, OptionalExtension, Row};
 
-use super::Index;
+use super::handle::Index;
 use crate::chunks::{Chunk, Page};
 use crate::error::{Error, ErrorCode, Result};
 use crate::storage::settings::{self, CENTER};
@@ -309,7 +309,7 @@ mod tests {
         assert!(index.set_embeddings(&[&b], &[[1.0, 0.0]; 2], None).is_err());
 
         let query = [0.0, 0.0, 1.0];
-        let filters = crate::index::Filters::default();
+        let filters = crate::chunks::Filters::default();
         assert!(index.search_vector(&query, 5, &filters).is_err());
         let replaced = index.replace_embeddings(&[&b], &[query], Some("two"));
         assert_eq!(replaced.unwrap(), 1);

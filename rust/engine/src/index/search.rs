@@ -1,6 +1,6 @@
 //! Searching by one leg: keywords, vectors or a phrase.
 
-use super::Index;
+use super::handle::Index;
 use super::hit::Hit;
 use super::session::Needs;
 use crate::bm25::{self, MATCHED, phrase_words};
@@ -100,6 +100,7 @@ impl Index {
 mod tests {
     use super::*;
     use crate::chunks::Chunk;
+    use crate::storage::settings::{self, DIMENSIONS};
     use crate::text::tokenizer::TokenizerKind;
 
     fn chunk(id: &str, path: &str, embedding: Option<Vec<f32>>) -> Chunk {
@@ -189,6 +190,7 @@ mod tests {
         let index = Index::in_memory(TokenizerKind::Porter).unwrap();
         index.upsert(&[&chunk("a", "p", None)]).unwrap();
         index
+            .database()
             .write(|connection| settings::set(connection, DIMENSIONS, Some("999999999999999")))
             .unwrap();
         let error = index

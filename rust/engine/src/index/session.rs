@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use rusqlite::Connection;
 
-use super::Index;
+use super::handle::Index;
 use crate::bm25::{Acquired, Bm25, MatchedRows, Snapshot};
 use crate::chunks::{Filters, GroupBy, KeptTexts, Paths, Selection, Texts, group_key, row_of};
 use crate::error::{ErrorCode, Result};
@@ -44,11 +44,11 @@ pub(crate) struct Session<'a> {
     /// How many transactions made it what it is: the same number means the same state.
     generation: i64,
     /// What ranks by BM25; None where FTS5 does, or where it was not asked for.
-    keywords: Option<Arc<Snapshot>>,
+    pub(crate) keywords: Option<Arc<Snapshot>>,
     /// The vectors, or why they cannot be read; None where they were not asked for.
     matrix: Option<Result<Arc<Matrix>>>,
     /// Which chunks share a path, where they are grouped by it.
-    paths: Option<Arc<Paths>>,
+    pub(crate) paths: Option<Arc<Paths>>,
     /// The slugs, where it was known beforehand that they are needed.
     slugs: Option<Arc<Slugs>>,
     lacks_slugs: Cell<bool>,

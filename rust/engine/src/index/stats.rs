@@ -1,6 +1,6 @@
 //! Reading chunks, and what is in an index.
 
-use super::Index;
+use super::handle::Index;
 use super::session::Needs;
 use crate::chunks::{Chunk, Page, chunk_of};
 use crate::error::Result;

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use rusqlite::{Connection, ToSql};
 
-use super::Index;
+use super::handle::Index;
 use crate::chunks::{Change, Chunk, ChunkWriter, Stored, chunks_where, text_array};
 use crate::error::Result;
 use crate::storage::{Failure, generations};
@@ -211,7 +211,7 @@ mod tests {
                 let all = || -> Vec<String> {
                     index.page(0, 99).unwrap().chunks.iter().map(told).collect()
                 };
-                let generation = || index.read(generations::generation).unwrap();
+                let generation = || index.database().read(generations::generation).unwrap();
                 let (before, counted) = (all(), generation());
                 let given: Vec<&Chunk> = batch.iter().collect();
                 index.upsert(&given).unwrap();

@@ -3,10 +3,10 @@
 use super::explanation::{ByKeywords, ByMeaning, Explanation};
 use super::fuse::{DEFAULT_K, contribution};
 use super::fused::{Document, Fused};
-use super::keywords::{Match, Matches, Source};
 use super::legs::Nearest;
+use super::matches::{Match, Matches, Source};
+use super::multiplier::Multiplier;
 use super::request::Fusion;
-use super::reweight::Multiplier;
 use super::score_fusion::Scale;
 use crate::vectors::Spread;
 

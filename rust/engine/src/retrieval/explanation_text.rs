@@ -4,8 +4,8 @@ use std::fmt::{self, Display, Formatter};
 
 use super::explanation::Explanation;
 use super::fuse::DEFAULT_K;
+use super::multiplier::Condition;
 use super::request::Fusion;
-use super::reweight::Condition;
 
 /// One short paragraph.
 impl Display for Explanation {
@@ -169,7 +169,7 @@ mod tests {
     use crate::index::Hit;
     use crate::retrieval::explanation::{ByKeywords, ByMeaning};
     use crate::retrieval::intent::Intent;
-    use crate::retrieval::reweight::Multiplier;
+    use crate::retrieval::multiplier::Multiplier;
 
     fn rrf() -> Explanation {
         Explanation {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::explanation::{ExplainedHit, Explanation};
 use super::fuse::fill_texts;
-use super::keywords::Source;
+use super::matches::Source;
 use super::order;
 use super::request::Fusion;
 use crate::bm25::MATCHED;
@@ -139,8 +139,8 @@ mod tests {
     use crate::chunks::Chunk;
     use crate::chunks::RankedRow;
     use crate::retrieval::candidates::Candidates;
-    use crate::retrieval::keywords::{Match, Matches};
     use crate::retrieval::legs::Nearest;
+    use crate::retrieval::matches::{Match, Matches};
 
     #[allow(
         clippy::unnecessary_wraps,

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::keywords::{Match, Source};
+use super::matches::{Match, Source};
 use super::trigram_index::{TrigramHit, TrigramIndex};
 use crate::chunks::{Chunk, GroupBy, Selection};
 use crate::error::Result;

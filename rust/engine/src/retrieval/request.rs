@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::fuzzy::FuzzyChunks;
-use crate::chunks::{Filters, GroupBy};
+use crate::chunks::{Filters, GroupBy, Selection};
 use crate::index::Index;
 use crate::named_enum;
 use crate::query::{AliasTable, Connective, Matching};
@@ -104,4 +104,16 @@ pub struct Request<'a> {
     pub filters: &'a Filters,
     /// Which chunks count as one document, of which the best is found.
     pub group_by: Option<GroupBy>,
+}
+
+impl<'a> Request<'a> {
+    /// What either leg may hold.
+    pub(super) fn selection(&self, fusion: Fusion) -> Selection<'a> {
+        Selection {
+            limit: self.candidate_k,
+            filters: self.filters,
+            group_by: self.group_by,
+            statistics: fusion == Fusion::Score,
+        }
+    }
 }

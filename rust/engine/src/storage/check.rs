@@ -90,6 +90,7 @@ fn texts(connection: &Connection, sql: &str) -> rusqlite::Result<Vec<String>> {
 mod tests {
     use super::*;
     use crate::chunks::Chunk;
+    use crate::index::Index;
     use crate::text::tokenizer::TokenizerKind;
 
     /// An index of three chunks that somebody else wrote into.
@@ -166,6 +167,7 @@ mod tests {
         };
         index.upsert(&[&chunk]).unwrap();
         index
+            .database()
             .write(|connection| connection.execute_batch("UPDATE knowledge_chunks SET tags = 'x'"))
             .unwrap();
         let error = index.get("a").unwrap_err();
@@ -193,10 +195,11 @@ mod tests {
             };
             index.upsert(&[&chunk]).unwrap();
             index
+                .database()
                 .write(|connection| connection.execute_batch(damage))
                 .unwrap();
             let error = index
-                .search_vector(&[1.0, 2.0], 1, &crate::index::Filters::default())
+                .search_vector(&[1.0, 2.0], 1, &crate::chunks::Filters::default())
                 .unwrap_err();
             assert_eq!(error.code(), crate::ErrorCode::IndexDamaged, "{error}");
             assert!(error.message().contains(what), "{error}");

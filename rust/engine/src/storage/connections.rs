@@ -202,6 +202,7 @@ mod tests {
 
     use super::*;
     use crate::chunks::Chunk;
+    use crate::index::Index;
     use crate::text::tokenizer::TokenizerKind;
 
     fn chunk(id: &str, content: &str) -> Chunk {

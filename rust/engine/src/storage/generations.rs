@@ -67,6 +67,7 @@ mod tests {
     fn the_list_goes_back_as_far_as_it_says() {
         let index = Index::in_memory(TokenizerKind::Porter).unwrap();
         index
+            .database()
             .write(|connection| {
                 assert_eq!(generation(connection)?, 0);
                 assert_eq!(since(connection, 0)?, Some(vec![]));

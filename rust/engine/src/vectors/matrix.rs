@@ -8,7 +8,6 @@ use super::block::{Block, Encoded, Kept, Layout};
 use super::center;
 use super::path_sample::PathSample;
 use super::rotation::Rotation;
-use super::scan::FirstLook;
 use super::slots::{SlotSet, in_block, slot};
 use super::spread;
 use crate::interrupt::Pace;
@@ -41,6 +40,15 @@ pub(crate) struct Matrix {
     sample: OnceLock<Option<Vec<usize>>>,
     /// The sample of paths that stands for all, once it was asked for.
     pub(super) path_sample: OnceLock<PathSample>,
+}
+
+/// What the first look at a vector reads.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum FirstLook {
+    /// The high plane of its codes.
+    HighPlane,
+    /// One bit a number.
+    Signs,
 }
 
 /// What a matrix is made of beside the file.

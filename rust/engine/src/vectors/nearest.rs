@@ -6,8 +6,8 @@ use rusqlite::{Connection, OptionalExtension};
 
 use super::best::{Best, Scored, best};
 use super::kernels::{TILE, dots};
-use super::matrix::Matrix;
-use super::scan::{Candidate, FirstLook, candidates};
+use super::matrix::{FirstLook, Matrix};
+use super::scan::{Candidate, candidates};
 use super::slots::Slots;
 use super::spread::{SAMPLE, Spread, sample};
 use crate::interrupt::Pace;

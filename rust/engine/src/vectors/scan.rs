@@ -11,22 +11,13 @@ use super::best::Best;
 use super::block::Block;
 use super::codes::CodeQuery;
 use super::kernels::{Line, Planes, TILE, code_dots, plane_dots, prefetch, reach};
-use super::matrix::Matrix;
+use super::matrix::{FirstLook, Matrix};
 use super::signs::SignQuery;
 use super::slots::{Bits, Slots, slot};
 use crate::interrupt::Pace;
 
 /// Of a tile with fewer wanted vectors than this the first look is left out.
 const FEW: u32 = 8;
-
-/// What the first look at a vector reads.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum FirstLook {
-    /// The high plane of its codes.
-    HighPlane,
-    /// One bit a number.
-    Signs,
-}
 
 /// A vector that can be among the nearest, and the most that its similarity can be.
 #[derive(Debug, Clone, Copy)]

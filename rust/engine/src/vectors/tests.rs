@@ -7,10 +7,9 @@ use rusqlite::Connection;
 
 use super::best::{Scored, best};
 use super::block::{Kept, Layout};
-use super::matrix::Matrix;
+use super::matrix::{FirstLook, Matrix};
 use super::nearest::VectorReader;
 use super::rotation::Rotation;
-use super::scan::FirstLook;
 use super::slots::{SlotSet, Slots};
 use crate::unit_vector::{to_blob, unit};
 

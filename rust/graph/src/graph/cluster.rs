@@ -1,7 +1,7 @@
 //! What the edges around a node say: clustering coefficients and connected components.
 
+use super::adjacency::Adjacency;
 use super::column::Column;
-use super::edges::Edges;
 use hedgerow_engine::error::Result;
 use hedgerow_engine::interrupt::Pace;
 
@@ -16,7 +16,7 @@ pub(crate) struct Clustering {
 }
 
 impl Clustering {
-    pub fn of(edges: &Edges) -> Result<Self> {
+    pub fn of(edges: &Adjacency) -> Result<Self> {
         let triangles = triangles(edges)?;
         let coefficients = (0..).zip(&triangles);
         let coefficients = coefficients
@@ -35,7 +35,7 @@ impl Clustering {
     }
 
     /// Two places that share these neighbours were joined, or were parted.
-    pub fn update(&mut self, edges: &Edges, ends: [u32; 2], shared: &[u32], joined: bool) {
+    pub fn update(&mut self, edges: &Adjacency, ends: [u32; 2], shared: &[u32], joined: bool) {
         let at_ends = ends.iter().map(|end| (*end, shared.len() as u64));
         for (corner, count) in at_ends.chain(shared.iter().map(|corner| (*corner, 1))) {
             let known = self.triangles[corner as usize];
@@ -59,7 +59,7 @@ fn coefficient(triangles: u64, degree: usize) -> f64 {
 ///
 /// Every triangle is found once, from its end with the fewest neighbours: a node that everything
 /// is joined to costs no more than its share.
-fn triangles(edges: &Edges) -> Result<Vec<u64>> {
+fn triangles(edges: &Adjacency) -> Result<Vec<u64>> {
     let count = edges.len() as u32;
     let mut pace = Pace::default();
     let rank = |place: u32| (edges.degree(place), place);
@@ -92,7 +92,7 @@ fn triangles(edges: &Edges) -> Result<Vec<u64>> {
 }
 
 /// For each place the smallest place it is connected to.
-pub(crate) fn components(edges: &Edges) -> Result<Vec<u32>> {
+pub(crate) fn components(edges: &Adjacency) -> Result<Vec<u32>> {
     let count = edges.len() as u32;
     let mut components = vec![u32::MAX; count as usize];
     let mut queue = Vec::new();
@@ -119,6 +119,7 @@ pub(crate) fn components(edges: &Edges) -> Result<Vec<u32>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::graph::edges::Edges;
 
     #[test]
     fn coefficients_agree_with_counting_pairs() {

@@ -3,24 +3,22 @@
 //! The graph is undirected and simple: an edge counts for both its ends, of several between two
 //! nodes the strongest counts, and those of deleted nodes count not at all.
 
+use std::ops::Deref;
 use std::sync::{Arc, OnceLock};
 
 use rusqlite::Connection;
 
+use super::adjacency::{Adjacency, Edge};
 use super::cluster::{self, Clustering};
 use super::column::Column;
 use super::links::{self, Links};
 use super::nodes::{self, Nodes};
-use super::rows::{self, BLOCK, Block};
 use crate::schema::EDGES_GENERATION;
 use hedgerow_engine::error::Result;
 use hedgerow_engine::storage::Background;
 use hedgerow_engine::storage::cache::{Cache, Version};
 use hedgerow_engine::storage::parallel::{self, Table};
 use hedgerow_engine::storage::settings;
-
-/// Two places and the strength between them.
-pub type Edge = (u32, u32, f64);
 
 /// Up to which share of the edges, one in so many, may change in memory.
 const ONE_IN: usize = if cfg!(test) { 5 } else { 100 };
@@ -31,12 +29,7 @@ const FEW: usize = if cfg!(test) { 50 } else { 10_000 };
 #[derive(Debug, Clone, Default)]
 pub struct Edges {
     pub(super) generation: i64,
-    /// How many places there are.
-    len: usize,
-    /// How many neighbours there are, of all places together.
-    targets: usize,
-    /// The rows of `BLOCK` places each. Copies share them until one of them changes.
-    blocks: Vec<Arc<Block>>,
+    adjacency: Adjacency,
     clustering: OnceLock<Arc<Clustering>>,
     components: OnceLock<Arc<Vec<u32>>>,
 }
@@ -80,7 +73,8 @@ impl Version for Edges {
         generation: i64,
     ) -> rusqlite::Result<Option<Self>> {
         let ends = source.links.between(self.generation, generation);
-        if let Some(ends) = ends.filter(|ends| 2 * ends.len() * ONE_IN <= self.targets) {
+        if let Some(ends) = ends.filter(|ends| 2 * ends.len() * ONE_IN <= self.adjacency.targets())
+        {
             let nodes = source.nodes(connection)?;
             let changes = links::changes(connection, &ends, &nodes)?;
             let mut next = Self::clone(self);
@@ -89,7 +83,7 @@ impl Version for Edges {
             return Ok(Some(next));
         }
         // A few are read sooner than a thread is started for them.
-        let few = self.targets <= FEW;
+        let few = self.adjacency.targets() <= FEW;
         few.then(|| Self::load(source, connection)).transpose()
     }
 }
@@ -97,6 +91,14 @@ impl Version for Edges {
 /// How many transactions changed an edge in the state that `connection` sees.
 pub(super) fn generation(connection: &Connection) -> rusqlite::Result<i64> {
     Ok(settings::get(connection, EDGES_GENERATION)?.unwrap_or_default())
+}
+
+impl Deref for Edges {
+    type Target = Adjacency;
+
+    fn deref(&self) -> &Adjacency {
+        &self.adjacency
+    }
 }
 
 impl Edges {
@@ -137,26 +139,18 @@ impl Edges {
     }
 
     fn of(count: usize, lists: &[&[Edge]]) -> rusqlite::Result<Self> {
-        Ok(Self::made(count, rows::blocks(count, lists)?))
-    }
-
-    fn made(count: usize, blocks: Vec<Block>) -> Self {
-        Self {
-            len: count,
-            targets: blocks.iter().map(|block| block.targets.len()).sum(),
-            blocks: blocks.into_iter().map(Arc::new).collect(),
+        Ok(Self {
+            adjacency: Adjacency::of(count, lists)?,
             ..Self::default()
-        }
+        })
     }
 
     /// Change the strength between pairs of places, None for no edge, in a graph that has `count`
     /// places now.
     fn change(&mut self, count: usize, changes: &[(u32, u32, Option<f64>)]) {
         let mut clustering = self.clustering.take();
-        if count > self.len {
-            self.len = count;
-            let blocks = count.div_ceil(BLOCK);
-            self.blocks.resize_with(blocks, || Arc::new(Block::empty()));
+        if count > self.len() {
+            self.adjacency.grow(count);
             self.components.take();
             if let Some(clustering) = &mut clustering {
                 Arc::make_mut(clustering).grow(count);
@@ -164,14 +158,14 @@ impl Edges {
         }
         for (one, other, strength) in changes {
             let was_joined = self.strength(*one, *other).is_some();
-            self.put(*one, *other, *strength);
-            self.put(*other, *one, *strength);
+            self.adjacency.put(*one, *other, *strength);
+            self.adjacency.put(*other, *one, *strength);
             if was_joined != strength.is_some() {
                 self.components.take();
                 if let Some(clustering) = &mut clustering {
                     let shared = self.shared(*one, *other);
                     let clustering = Arc::make_mut(clustering);
-                    clustering.update(self, [*one, *other], &shared, strength.is_some());
+                    clustering.update(&self.adjacency, [*one, *other], &shared, strength.is_some());
                 }
             }
         }
@@ -180,103 +174,16 @@ impl Edges {
         }
     }
 
-    /// Change one end of an edge.
-    fn put(&mut self, from: u32, to: u32, strength: Option<f64>) {
-        let (number, local) = (from as usize / BLOCK, from as usize % BLOCK);
-        let Some(block) = self.blocks.get_mut(number) else {
-            return;
-        };
-        let row = block.row(local);
-        match (block.targets[row.clone()].binary_search(&to), strength) {
-            (Ok(at), Some(strength)) => Arc::make_mut(block).strengths[row.start + at] = strength,
-            (Ok(at), None) => {
-                let block = Arc::make_mut(block);
-                block.targets.remove(row.start + at);
-                block.strengths.remove(row.start + at);
-                block.starts[local + 1..]
-                    .iter_mut()
-                    .for_each(|start| *start -= 1);
-                self.targets -= 1;
-            }
-            (Err(at), Some(strength)) => {
-                let block = Arc::make_mut(block);
-                block.targets.insert(row.start + at, to);
-                block.strengths.insert(row.start + at, strength);
-                block.starts[local + 1..]
-                    .iter_mut()
-                    .for_each(|start| *start += 1);
-                self.targets += 1;
-            }
-            (Err(_), None) => {}
-        }
-    }
-
-    /// The neighbours that two places have in common.
-    fn shared(&self, one: u32, other: u32) -> Vec<u32> {
-        let (few, many) = (self.neighbours(one), self.neighbours(other));
-        let (few, many) = if few.len() > many.len() {
-            (many, few)
-        } else {
-            (few, many)
-        };
-        let shared = few.iter().filter(|place| many.binary_search(place).is_ok());
-        shared.copied().collect()
-    }
-
-    /// How many places there are; nodes that came since have no edges.
-    pub fn len(&self) -> usize {
-        self.len
-    }
-
-    /// Whether there is no place.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-
-    /// The neighbours of a place, ascending.
-    pub fn neighbours(&self, place: u32) -> &[u32] {
-        self.row(place).0
-    }
-
-    /// Neighbours and strengths of a place.
-    pub fn joined(&self, place: u32) -> impl Iterator<Item = (u32, f64)> + '_ {
-        let (targets, strengths) = self.row(place);
-        targets.iter().copied().zip(strengths.iter().copied())
-    }
-
-    /// How many neighbours a place has.
-    pub fn degree(&self, place: u32) -> usize {
-        let place = place as usize;
-        let block = self.blocks.get(place / BLOCK);
-        block.map_or(0, |block| block.row(place % BLOCK).len())
-    }
-
-    /// The strength of the edge between two places.
-    pub fn strength(&self, source: u32, target: u32) -> Option<f64> {
-        let (targets, strengths) = self.row(source);
-        let found = targets.binary_search(&target).ok()?;
-        Some(strengths[found])
-    }
-
-    fn row(&self, place: u32) -> (&[u32], &[f64]) {
-        let place = place as usize;
-        let Some(block) = self.blocks.get(place / BLOCK) else {
-            return (&[], &[]);
-        };
-        let row = block.row(place % BLOCK);
-        (&block.targets[row.clone()], &block.strengths[row])
-    }
-
     /// For each place how much of its neighbours are joined themselves (`cluster.rs`); 0 for
     /// nodes that came since.
     pub fn clustering(&self) -> Result<&Column<f64>> {
-        let clustering = known(&self.clustering, || Clustering::of(self))?;
+        let clustering = known(&self.clustering, || Clustering::of(&self.adjacency))?;
         Ok(&clustering.coefficients)
     }
 
     /// The smallest place that each place is connected to.
     pub fn components(&self) -> Result<&[u32]> {
-        let components = known(&self.components, || cluster::components(self))?;
+        let components = known(&self.components, || cluster::components(&self.adjacency))?;
         Ok(components)
     }
 }
@@ -297,7 +204,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::graph::rows::SMALL;
+    use crate::graph::adjacency::SMALL;
 
     #[test]
     fn the_strongest_of_parallel_edges_counts_from_both_ends() {
@@ -343,7 +250,10 @@ mod tests {
             .collect();
         let (left, right) = list.split_at(1000);
         let edges = Edges::of(30_011, &[left, right]).unwrap();
-        let rows = Edges::made(30_011, rows::rows(0..30_011, &[&list]).unwrap());
+        let rows = Edges {
+            adjacency: Adjacency::on_one_thread(30_011, &[&list]),
+            ..Edges::default()
+        };
         assert_eq!(said(&edges), said(&rows));
     }
 

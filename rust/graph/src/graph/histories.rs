@@ -7,7 +7,10 @@ use std::time::Duration;
 
 use proptest::prelude::*;
 
-use super::{Edge, Needs, Node, Outcome, Snapshot, Store, Visit};
+use super::node::{Node, Outcome};
+use super::snapshot::{Needs, Snapshot};
+use super::store::Store;
+use super::write::{Edge, Visit};
 use hedgerow_engine::error::ErrorCode;
 use hedgerow_engine::interrupt::watched;
 

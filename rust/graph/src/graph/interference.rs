@@ -1,10 +1,10 @@
 //! Pairs that mean nearly the same and lie in different communities (spec/pipeline.md,
 //! "interference-pairs").
 
-use super::Store;
 use super::community::Communities;
 use super::nodes::Nodes;
 use super::ranking::Scored;
+use super::store::Store;
 use hedgerow_engine::error::Result;
 use hedgerow_engine::interrupt::{self, Pace};
 use hedgerow_engine::unit_vector;

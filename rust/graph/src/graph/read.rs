@@ -4,9 +4,11 @@ use std::cmp::Ordering;
 
 use rusqlite::{Connection, OptionalExtension};
 
+use super::node::Category;
 use super::node::Node;
 use super::nodes::word;
-use super::{Category, Needs, Store};
+use super::snapshot::Needs;
+use super::store::Store;
 use hedgerow_engine::chunks::chunk_of;
 use hedgerow_engine::error::Result;
 use hedgerow_engine::interrupt::Pace;

@@ -5,7 +5,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 
-use super::Store;
 use super::build::{Build, SMALL};
 use super::column::Column;
 use super::community::Communities;
@@ -15,8 +14,8 @@ use super::nodes::{self, Nodes};
 use super::spectrum::Coordinates;
 use super::visits::{self, Visits};
 use hedgerow_engine::error::{Error, ErrorCode, Result};
-use hedgerow_engine::storage::Background;
 use hedgerow_engine::storage::cache::Cache;
+use hedgerow_engine::storage::{Background, Database};
 
 /// How often a query begins anew because others write faster than it can read. After that it reads
 /// what it needs in its own transaction.
@@ -100,25 +99,25 @@ impl Kept {
     }
 }
 
-impl Store {
+impl Kept {
     /// The state of this moment.
-    pub fn snapshot(&self, needs: &Needs) -> Result<Snapshot> {
-        self.index.database().check_process()?;
+    pub fn snapshot(&self, database: &Database, needs: &Needs) -> Result<Snapshot> {
+        database.check_process()?;
         let agents = needs.agents.iter();
         let visits: Vec<(String, Arc<Cache<Visits>>)> = agents
-            .map(|agent| (agent.clone(), self.kept.visits(agent)))
+            .map(|agent| (agent.clone(), self.visits(agent)))
             .collect();
         let mut missed = Missed::default();
         for attempt in 0.. {
             // Outside a transaction, since reading everything takes long and has one of its own.
-            self.kept.nodes.load_after(missed.nodes)?;
+            self.nodes.load_after(missed.nodes)?;
             if needs.edges {
-                self.kept.edges.load_after(missed.edges)?;
+                self.edges.load_after(missed.edges)?;
             }
             for (_, cache) in &visits {
                 cache.load_after(missed.visits)?;
             }
-            let read = self.index.database().on_reader(|reader| {
+            let read = database.on_reader(|reader| {
                 let transaction =
                     Transaction::new_unchecked(reader, TransactionBehavior::Deferred)?;
                 self.state(&transaction, needs, &visits, attempt < ATTEMPTS)
@@ -141,7 +140,7 @@ impl Store {
         visits: &[(String, Arc<Cache<Visits>>)],
         waits: bool,
     ) -> rusqlite::Result<std::result::Result<Snapshot, Missed>> {
-        let kept = &self.kept;
+        let kept = self;
         let mut missed = Missed::default();
         let generation = nodes::generation(connection)?;
         let Some(nodes) = kept.nodes.current(connection, generation, waits)? else {

@@ -1,6 +1,7 @@
 //! The whole graph in numbers.
 
-use super::{Needs, Store};
+use super::snapshot::Needs;
+use super::store::Store;
 use hedgerow_engine::error::Result;
 use hedgerow_engine::interrupt;
 

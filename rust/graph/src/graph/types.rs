@@ -1,10 +1,7 @@
 //! The types of nodes: five that every store has, and those that are registered in its file.
 
-use std::sync::PoisonError;
-
 use rusqlite::Connection;
 
-use super::Store;
 use crate::schema::NODE_TYPES;
 use hedgerow_engine::error::{Error, ErrorCode, Result};
 use hedgerow_engine::storage::settings;
@@ -44,57 +41,11 @@ pub(crate) fn read(connection: &Connection) -> rusqlite::Result<Vec<String>> {
     Ok(names.split_whitespace().map(str::to_owned).collect())
 }
 
-impl Store {
-    /// Let nodes be of these types too, for good.
-    pub fn register<T: AsRef<str>>(&self, types: &[T]) -> Result<()> {
-        for name in types {
-            check(name.as_ref())?;
-        }
-        let mut known = self.read_types()?;
-        let is_known = |known: &[String], name: &str| {
-            TYPES.contains(&name) || known.iter().any(|other| other == name)
-        };
-        if types.iter().all(|name| is_known(&known, name.as_ref())) {
-            return Ok(());
-        }
-        known = self.index.database().try_write(|connection| {
-            // Another process may have registered some meanwhile.
-            let mut known = read(connection)?;
-            for name in types {
-                if !is_known(&known, name.as_ref()) {
-                    known.push(name.as_ref().to_owned());
-                }
-            }
-            known.sort_unstable();
-            settings::set(connection, NODE_TYPES, Some(&known.join(" ")))?;
-            Ok(known)
-        })?;
-        self.remember_types(known);
-        Ok(())
-    }
-
-    /// The registered types, by name, as the file has them now.
-    pub fn read_types(&self) -> Result<Vec<String>> {
-        let types = self.index.database().on_reader(read)?;
-        self.remember_types(types.clone());
-        Ok(types)
-    }
-
-    /// The registered types as they were when they were last read; there may be more now.
-    pub fn known_types(&self) -> Vec<String> {
-        let types = self.types.lock().unwrap_or_else(PoisonError::into_inner);
-        types.clone()
-    }
-
-    fn remember_types(&self, known: Vec<String>) {
-        *self.types.lock().unwrap_or_else(PoisonError::into_inner) = known;
-    }
-}
-
 #[cfg(test)]
 #[allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 mod tests {
     use super::*;
+    use crate::graph::Store;
     use crate::pipeline::{ProblemKind, parse_for};
 
     #[test]

@@ -2,9 +2,9 @@
 
 use rusqlite::{CachedStatement, Connection, OptionalExtension, params};
 
-use super::Store;
 use super::links::Changed;
 use super::node::{Node, Outcome};
+use super::store::Store;
 use super::types::{self, TYPES};
 use crate::schema::{EDGES_GENERATION, NODES_GENERATION};
 use hedgerow_engine::chunks::Chunk;

@@ -13,6 +13,7 @@ pub mod glob;
 mod interrupted;
 mod matching;
 mod needs;
+mod outcome;
 mod parse;
 mod parse_algorithm;
 mod parse_filter;
@@ -29,8 +30,7 @@ mod transforms;
 mod values;
 
 pub use ast::Pipeline;
+pub use outcome::{Cell, Leg, Options, Outcome, Ranked, Report};
 pub use parse::{parse, parse_for};
 pub use problem::{Problem, ProblemKind};
-pub use run::{Options, Outcome, Report, run};
-pub use search::{Leg, Ranked};
-pub use transforms::Cell;
+pub use run::run;

@@ -1,85 +1,17 @@
 //! Running a pipeline over one state of a store, stage by stage.
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use super::ast::{Pipeline, Stage, Transform};
-use super::search::Ranked;
+use super::outcome::{Options, Outcome, Ranked, Report};
 use super::set::Set;
-use super::transforms::Cell;
 use crate::graph::community::Communities;
 use crate::graph::ranking::Wanted;
 use crate::graph::spectrum::Coordinates;
 use crate::graph::{Snapshot, Store};
 use hedgerow_engine::error::Result;
 use hedgerow_engine::interrupt::{self, Pace};
-
-/// What a run is told.
-#[derive(Debug, Clone, Default)]
-pub struct Options {
-    /// The time, in Unix seconds.
-    pub now: i64,
-    /// What the caller's own legs found for the searches; None for those of the store.
-    pub legs: Option<Vec<Ranked>>,
-    /// Whether to say what each stage did.
-    pub explain: bool,
-    /// The ids of nodes that no stage lets through, ascending.
-    pub without: Vec<i64>,
-}
-
-/// What a run came to.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct Outcome {
-    /// The nodes, in order; none where they were counted.
-    pub keys: Vec<String>,
-    /// The score of each.
-    pub scores: Vec<f64>,
-    /// How many there are, where they were counted.
-    pub count: Option<usize>,
-    /// What the columns of the rows are, where there are rows.
-    pub columns: Option<Vec<String>>,
-    /// A row for each node.
-    pub rows: Option<Vec<Vec<Cell>>>,
-    /// Pairs of keys, and how similar the two are.
-    pub pairs: Vec<(String, String, f64)>,
-    /// What was missing.
-    pub warnings: Vec<String>,
-    /// Whether communities or coordinates are of earlier edges.
-    pub stale: bool,
-    /// What each stage did, where that was asked for.
-    pub stages: Vec<Report>,
-}
-
-/// What a stage did.
-#[derive(Debug, Clone)]
-pub struct Report {
-    /// The stage in its canonical form.
-    pub name: String,
-    /// How many nodes came in.
-    pub rows_in: usize,
-    /// How many went on.
-    pub rows_out: usize,
-    /// How many were looked at.
-    pub candidates: usize,
-    /// How long it took, by a monotonic clock. Takes no part in comparisons.
-    pub time: Duration,
-}
-
-impl PartialEq for Report {
-    fn eq(&self, other: &Self) -> bool {
-        let facts = |report: &Self| {
-            let Self {
-                name,
-                rows_in,
-                rows_out,
-                candidates,
-                ..
-            } = report;
-            (name.clone(), *rows_in, *rows_out, *candidates)
-        };
-        facts(self) == facts(other)
-    }
-}
 
 /// A pipeline on its way.
 pub(super) struct Run<'s> {

@@ -1,6 +1,7 @@
 //! Running `search` and `rank`: both legs, fused by their ranks alone.
 
 use super::ast::Search;
+use super::outcome::{Leg, Ranked};
 use super::run::Run;
 use crate::graph::ranking::{Scored, sort};
 use hedgerow_engine::chunks::Filters;
@@ -11,37 +12,6 @@ use hedgerow_engine::retrieval::{Embedding, Fusion, Mode, Request, Reranker, Set
 
 /// How little the first places count more than the others.
 const FUSION_K: f64 = 60.0;
-
-/// One way to find nodes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Leg {
-    /// By words.
-    Bm25,
-    /// By meaning.
-    Semantic,
-}
-
-impl Leg {
-    /// The word users see.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Bm25 => "bm25",
-            Self::Semantic => "semantic",
-        }
-    }
-
-    /// The legs of a mode.
-    pub fn of(mode: Mode) -> &'static [Self] {
-        match mode {
-            Mode::Auto | Mode::Hybrid => &[Self::Bm25, Self::Semantic],
-            Mode::Bm25 => &[Self::Bm25],
-            Mode::Semantic => &[Self::Semantic],
-        }
-    }
-}
-
-/// What a leg of the caller's found: the query, the leg, and keys, best first.
-pub type Ranked = (String, Leg, Vec<String>);
 
 impl Run<'_> {
     /// The best of a hybrid search, where told among these nodes only; and how many were found.

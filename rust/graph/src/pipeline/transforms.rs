@@ -4,23 +4,13 @@ use std::sync::Arc;
 
 use super::ast::{Column, Sort, SortBy};
 use super::fields::normalise;
+use super::outcome::Cell;
 use super::run::Run;
 use super::set::Set;
 use crate::graph::ranking::{Scored, Wanted};
 use crate::graph::{self, measure};
 use hedgerow_engine::error::Result;
 use hedgerow_engine::interrupt::{self, Pace};
-
-/// A value of a row that is shown.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Cell {
-    /// A text.
-    Text(String),
-    /// A whole number.
-    Integer(i64),
-    /// A number.
-    Real(f64),
-}
 
 impl Run<'_> {
     /// Order a set; equal values stay in the order they were in. Where a limit follows at once,

@@ -60,7 +60,7 @@ impl Version for Counted {
 fn cache() -> (Index, Arc<Events>, Cache<Counted>) {
     let index = Index::in_memory(TokenizerKind::Porter).unwrap();
     let events = Arc::new(Events::default());
-    let cache = Cache::new(index.background.clone(), Arc::clone(&events));
+    let cache = Cache::new(index.database.background().clone(), Arc::clone(&events));
     (index, events, cache)
 }
 
@@ -74,7 +74,7 @@ fn write(index: &Index) {
 
 /// The generation of what the cache has for the index as it is; None where that is stale.
 fn current(index: &Index, cache: &Cache<Counted>) -> Result<Option<i64>> {
-    index.read(|connection| {
+    index.database().read(|connection| {
         let generation = generations::generation(connection)?;
         Ok(match cache.at(connection, generation)? {
             At::Current(version) => Some(version.generation()),
@@ -153,7 +153,9 @@ fn a_search_that_began_a_little_earlier_has_its_own_version() {
         assert_eq!(current(&index, &cache).unwrap(), Some(generation));
     }
     let known = |generation| {
-        let found = index.read(|connection| cache.at(connection, generation));
+        let found = index
+            .database()
+            .read(|connection| cache.at(connection, generation));
         matches!(found.unwrap(), At::Current(version) if version.generation() == generation)
     };
     let known: Vec<i64> = (0..=6).filter(|generation| known(*generation)).collect();

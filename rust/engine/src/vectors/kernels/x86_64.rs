@@ -5,26 +5,25 @@
 //! function around it only where it is.
 
 use std::arch::x86_64::{
-    __m128i, __m512i, _MM_HINT_T0, _mm_add_epi32, _mm_prefetch, _mm_storeu_si128, _mm256_add_epi32,
-    _mm256_castsi256_si128, _mm256_extracti128_si256, _mm256_storeu_ps, _mm512_add_epi32,
-    _mm512_add_epi64, _mm512_and_si512, _mm512_castsi512_si256, _mm512_cvtepi64_ps,
-    _mm512_dpbusd_epi32, _mm512_extracti64x4_epi64, _mm512_loadu_si512, _mm512_popcnt_epi64,
-    _mm512_reduce_add_epi32, _mm512_set1_epi8, _mm512_set1_epi64, _mm512_setzero_si512,
-    _mm512_slli_epi32, _mm512_slli_epi64, _mm512_srli_epi16, _mm512_unpackhi_epi32,
-    _mm512_unpackhi_epi64, _mm512_unpacklo_epi32, _mm512_unpacklo_epi64,
+    __m128i, __m512i, _mm_add_epi32, _mm_storeu_si128, _mm256_add_epi32, _mm256_castsi256_si128,
+    _mm256_extracti128_si256, _mm256_storeu_ps, _mm512_add_epi32, _mm512_add_epi64,
+    _mm512_and_si512, _mm512_castsi512_si256, _mm512_cvtepi64_ps, _mm512_dpbusd_epi32,
+    _mm512_extracti64x4_epi64, _mm512_loadu_si512, _mm512_popcnt_epi64, _mm512_reduce_add_epi32,
+    _mm512_set1_epi8, _mm512_set1_epi64, _mm512_setzero_si512, _mm512_slli_epi32,
+    _mm512_slli_epi64, _mm512_srli_epi16, _mm512_unpackhi_epi32, _mm512_unpackhi_epi64,
+    _mm512_unpacklo_epi32, _mm512_unpacklo_epi64,
 };
 
-use super::{
+use super::plain::{
     CODES_AT_ONCE, Line, Plane, Planes, QUERY_PLANES, ROWS_AHEAD, SIGN_ROWS, TILE, code_dots_plain,
     dots_plain, plane_dots_plain, reach_plain, rotate_plain, round_plain, sign_sums_plain,
 };
+use super::prefetch::{LINE, prefetch, prefetch_line};
 
 /// How many rows are multiplied side by side, and how many queries with them where there are so
 /// many: their sums and what is read fit into the registers.
 const ROWS: usize = 4;
 const QUERIES: usize = 4;
-/// How many bytes of a plane one instruction reads, and how much of memory is sent at once.
-const LINE: usize = 64;
 
 /// As much as a register holds.
 type Part<T> = [T; LINE];
@@ -193,8 +192,8 @@ pub fn code_dots_vnni(query: [&[i8]; 2], rows: &[Planes<'_>], sums: &mut [[i32; 
     let query = [parts(query[0]), parts(query[1])];
     for (nth, (found, [high, low])) in sums.iter_mut().zip(rows).enumerate() {
         if let Some([high, low]) = rows.get(nth + ROWS_AHEAD) {
-            prefetch(high.as_ptr(), high.len());
-            prefetch(low.as_ptr(), low.len());
+            prefetch(high);
+            prefetch(low);
         }
         let mut sums = [_mm512_setzero_si512(); 2];
         let (highs, lows) = (parts(high), parts(low));
@@ -248,20 +247,6 @@ pub fn sign_sums_avx512(
 #[inline(always)]
 fn parts<T>(codes: &[T]) -> &[Part<T>] {
     codes.as_chunks().0
-}
-
-/// Have memory send so many bytes from here on.
-#[inline(always)]
-pub fn prefetch(from: *const u8, count: usize) {
-    for line in (0..count).step_by(LINE) {
-        prefetch_line(from.wrapping_add(line));
-    }
-}
-
-#[inline(always)]
-fn prefetch_line(at: *const u8) {
-    // SAFETY: any address may be asked for: nothing is read, and no fault is raised.
-    unsafe { _mm_prefetch::<_MM_HINT_T0>(at.cast()) };
 }
 
 #[target_feature(enable = "avx512f")]
