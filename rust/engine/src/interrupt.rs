@@ -66,7 +66,11 @@ fn interrupted() -> rusqlite::Error {
 }
 
 /// How many steps of a long loop lie between two looks at whether somebody waits for it.
-const STRIDE: usize = if cfg!(test) { 1 << 8 } else { 1 << 16 };
+const STRIDE: usize = if cfg!(any(test, feature = "testing")) {
+    1 << 8
+} else {
+    1 << 16
+};
 
 /// How many steps of a loop that should not count each are taken together.
 pub const SOME: usize = STRIDE / 16;

@@ -3,6 +3,11 @@
 //!
 //! `use` declarations and paths count; what only tests compile does not. A name that a module
 //! re-exports leads to the file that defines it.
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a test fails by panicking"
+)]
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;

@@ -20,6 +20,7 @@ use crate::chunk_iterator::PyChunks;
 use crate::compile;
 use crate::errors;
 use crate::filters::FiltersLike;
+use crate::held::Held;
 use crate::hit::PyHit;
 use crate::notices;
 use crate::query::QueryOrText;
@@ -37,7 +38,7 @@ use crate::vector::{self, Dimensions};
 /// handle is closed or was opened by another process.
 #[pyclass(name = "Index", module = "hedgerow", frozen)]
 pub struct PyIndex {
-    pub index: Arc<Index>,
+    pub index: Held<Arc<Index>>,
     asked: TokenizerKind,
     dimensions: Option<usize>,
 }
@@ -419,7 +420,7 @@ impl PyIndex {
     /// The index of a store, on the store's own handle.
     pub fn of(index: Arc<Index>) -> Self {
         Self {
-            index,
+            index: Held::new(index),
             asked: TokenizerKind::default(),
             dimensions: None,
         }
@@ -445,7 +446,7 @@ impl PyIndex {
                 index.expect_dimensions(dimensions)?;
             }
             Ok(Self {
-                index: Arc::new(index),
+                index: Held::new(Arc::new(index)),
                 asked,
                 dimensions,
             })

@@ -23,6 +23,7 @@ use crate::chunk::PyChunk;
 use crate::errors;
 use crate::filters::FiltersLike;
 use crate::found::PyFound;
+use crate::held::Held;
 use crate::index::PyIndex;
 use crate::source::Source;
 use crate::text::Text;
@@ -59,7 +60,7 @@ impl PyStop {
 /// What every search of one retriever has in common.
 #[pyclass(name = "Searcher", module = "hedgerow._engine", frozen)]
 pub struct PySearcher {
-    index: Arc<Index>,
+    index: Held<Arc<Index>>,
     aliases: Option<AliasTable>,
     default_operator: Connective,
     matching: Matching,
@@ -144,7 +145,7 @@ impl PySearcher {
                 None => FuzzyChunks::own(),
             };
             Ok(Self {
-                index: Arc::clone(index),
+                index: Held::new(Arc::clone(index)),
                 aliases,
                 default_operator: options.default_operator,
                 matching: options.matching,

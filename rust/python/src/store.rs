@@ -11,6 +11,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 
 use crate::errors;
+use crate::held::Held;
 use crate::index::PyIndex;
 use crate::node::{self, PyNode};
 use crate::notices;
@@ -28,7 +29,7 @@ use crate::value::Argument;
 /// handle is closed or was opened by another process.
 #[pyclass(name = "Store", module = "hedgerow", frozen)]
 pub struct PyStore {
-    pub store: Store,
+    pub store: Held<Store>,
     index: Py<PyIndex>,
 }
 
@@ -363,7 +364,10 @@ impl PyStore {
 
     fn of(py: Python<'_>, store: Store) -> PyResult<Self> {
         let index = Py::new(py, PyIndex::of(Arc::clone(store.index())))?;
-        Ok(Self { store, index })
+        Ok(Self {
+            store: Held::new(store),
+            index,
+        })
     }
 
     /// The pipeline that is meant, with the types that nodes of this store may be of.

@@ -191,7 +191,7 @@ proptest! {
     fn what_memory_ranks_is_what_fts5_ranks(
         changes in prop::collection::vec(change(), 1..8),
         expressions in prop::collection::vec(expression(), 1..6),
-        tokenizer in prop::sample::select(&TokenizerKind::ALL[..]),
+        tokenizer in prop::sample::select(TokenizerKind::ALL),
         limit in prop_oneof![Just(None), (1..5_usize).prop_map(Some)],
     ) {
         let index = Index::in_memory_with(tokenizer, Ranking::Memory).unwrap();

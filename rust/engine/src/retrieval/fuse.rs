@@ -47,8 +47,8 @@ where
     Ok(hits)
 }
 
-/// What the place `rank` of a list, from 0, gives a document.
-pub(super) fn contribution(k: f64, rank: f64) -> f64 {
+/// What a list contributes to the score of a document: `rank` is its rank there, from 0.
+pub fn contribution(k: f64, rank: f64) -> f64 {
     1.0 / (k + rank + 1.0)
 }
 

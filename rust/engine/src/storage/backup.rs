@@ -1,7 +1,7 @@
 //! Copying an index while it is in use.
 
 use std::ffi::OsString;
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, OpenOptions};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process;
@@ -84,8 +84,7 @@ fn copy(source: &Connection, path: &Path) -> rusqlite::Result<()> {
 
 /// Give the finished copy its name, unless something has that name by now.
 fn move_into_place(partial: &Path, target: &Path) -> Result<()> {
-    File::open(partial)
-        .and_then(|file| file.sync_all())
+    sync(partial)
         .and_then(|()| match fs::hard_link(partial, target) {
             // Some file systems have no hard links: reserve the name, then rename over it.
             Err(error) if error.kind() != io::ErrorKind::AlreadyExists => OpenOptions::new()
@@ -95,10 +94,30 @@ fn move_into_place(partial: &Path, target: &Path) -> Result<()> {
                 .and_then(|_| fs::rename(partial, target)),
             linked => linked,
         })
+        .and_then(|()| sync_folder(target))
         .map_err(|error| match error.kind() {
             io::ErrorKind::AlreadyExists => exists(target),
             _ => failed(target, &error),
         })
+}
+
+/// Have a file on the disk. Windows syncs only what is open for writing.
+fn sync(file: &Path) -> io::Result<()> {
+    OpenOptions::new().write(true).open(file)?.sync_all()
+}
+
+/// Have the name of a file on the disk.
+#[cfg(unix)]
+fn sync_folder(file: &Path) -> io::Result<()> {
+    let folder = file.parent().filter(|folder| *folder != Path::new(""));
+    fs::File::open(folder.unwrap_or(Path::new(".")))?.sync_all()
+}
+
+/// Windows opens no folders, and keeps names by itself.
+#[cfg(not(unix))]
+#[allow(clippy::unnecessary_wraps, reason = "it can fail elsewhere")]
+fn sync_folder(_: &Path) -> io::Result<()> {
+    Ok(())
 }
 
 fn exists(target: &Path) -> Error {

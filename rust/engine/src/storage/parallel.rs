@@ -13,7 +13,11 @@ use super::settings;
 use crate::interrupt;
 
 /// Up to how many rows a table is read in one piece.
-const SMALL: i64 = if cfg!(test) { 50 } else { 20_000 };
+const SMALL: i64 = if cfg!(any(test, feature = "testing")) {
+    50
+} else {
+    20_000
+};
 /// In how many pieces a larger one is read.
 const PIECES: i64 = 16;
 /// More threads than this find nothing to do.

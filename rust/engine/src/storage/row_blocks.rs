@@ -24,6 +24,7 @@ pub trait RowBlock: Sized {
     fn remove(&mut self, at: usize);
 
     /// These entries of it, with room for more.
+    #[must_use]
     fn part(&self, entries: Range<usize>, layout: &Self::Layout) -> Self {
         let mut part = Self::new(layout);
         part.append(self, entries);
@@ -64,6 +65,11 @@ impl<B: RowBlock> RowBlocks<B> {
     /// How many entries there are.
     pub fn len(&self) -> usize {
         self.len
+    }
+
+    /// Whether there is no row.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
     }
 
     /// The blocks, in order.

@@ -211,19 +211,27 @@ fn blocks(count: usize, lists: &[&[Edge]]) -> rusqlite::Result<Vec<Block>> {
     };
     let stop = Arc::new(AtomicBool::new(false));
     thread::scope(|scope| {
-        let help = |places| {
+        let spawn = |places: Range<usize>| {
             let stopped = Arc::clone(&stop);
             let is_unwanted = move || stopped.load(Ordering::Relaxed);
-            move || interrupt::watched(is_unwanted, || rows(places, lists))
+            let share = places.clone();
+            let help = move || interrupt::watched(is_unwanted, || rows(share, lists));
+            (
+                places,
+                thread::Builder::new().spawn_scoped(scope, help).ok(),
+            )
         };
-        let shares = shares.into_iter();
-        let others: Vec<_> = shares.map(|places| scope.spawn(help(places))).collect();
+        let others: Vec<_> = shares.into_iter().map(spawn).collect();
         let first = rows(first, lists);
         stop.store(first.is_err(), Ordering::Relaxed);
         let mut blocks = first?;
-        for other in others {
-            // A panic goes on to whoever called, as it would on one thread.
-            blocks.extend(other.join().unwrap_or_else(|panic| resume_unwind(panic))?);
+        for (places, other) in others {
+            blocks.extend(match other {
+                // A panic goes on to whoever called, as it would on one thread.
+                Some(other) => other.join().unwrap_or_else(|panic| resume_unwind(panic))?,
+                // The system refused a thread.
+                None => rows(places, lists)?,
+            });
         }
         Ok(blocks)
     })

@@ -8,10 +8,8 @@ use hedgerow_engine::chunks::Filters;
 use hedgerow_engine::error::Result;
 use hedgerow_engine::interrupt::Pace;
 use hedgerow_engine::query::{Connective, Matching};
+use hedgerow_engine::retrieval::fuse::{DEFAULT_K, contribution};
 use hedgerow_engine::retrieval::{Embedding, Fusion, Mode, Request, Reranker, Setup, search};
-
-/// How little the first places count more than the others.
-const FUSION_K: f64 = 60.0;
 
 impl Run<'_> {
     /// The best of a hybrid search, where told among these nodes only; and how many were found.
@@ -48,9 +46,9 @@ impl Run<'_> {
                     places.push(place);
                 }
             }
-            let mut rank = 1.0;
+            let mut rank = 0.0;
             for place in places {
-                fused.push((place, 1.0 / (FUSION_K + rank)));
+                fused.push((place, contribution(DEFAULT_K, rank)));
                 rank += 1.0;
             }
         }

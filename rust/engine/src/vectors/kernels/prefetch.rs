@@ -1,5 +1,7 @@
 //! Asking memory for rows before they are read: a scan waits for little else.
 
+#![allow(clippy::inline_always)] // compiled for the processor of the function around it
+
 /// How many bytes of a plane one instruction reads, and how much of memory is sent at once.
 pub(super) const LINE: usize = 64;
 

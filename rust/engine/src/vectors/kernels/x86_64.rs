@@ -4,6 +4,8 @@
 //! Loops, and no closures but what is always inlined: a closure is compiled for the processor of the
 //! function around it only where it is.
 
+#![allow(clippy::inline_always)] // a loop is compiled for the processor of the function around it
+
 use std::arch::x86_64::{
     __m128i, __m512i, _mm_add_epi32, _mm_storeu_si128, _mm256_add_epi32, _mm256_castsi256_si128,
     _mm256_extracti128_si256, _mm256_storeu_ps, _mm512_add_epi32, _mm512_add_epi64,
