@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hedgerow import InvalidInputError, MemoryRoot
-from hedgerow.memory import depth, score, snippet, times, words
+from hedgerow.memory import score, snippet, times, words
 from memory_doubles import put
 
 RAVEN = "The silver raven rests."
@@ -100,9 +100,9 @@ class TestDepth:
             root.recall("x", depth="Deep")
         assert raised.value.code == "invalid_option"
 
-    @given(st.text(max_size=9), st.sampled_from(depth.DEPTHS))
+    @given(st.text(max_size=9), st.sampled_from(score.DEPTHS))
     def test_every_bucket_has_a_boost(self, bucket: str, how: str) -> None:
-        assert -1 < depth.depth_boost(bucket, how) < 1
+        assert -1 < score.depth_boost(bucket, how) < 1
 
 
 class TestScore:

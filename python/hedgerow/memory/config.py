@@ -14,6 +14,9 @@ from hedgerow.errors import HedgerowError, InvalidInputError
 from . import files, note
 from .names import CONFIG, DERIVED, DIRECTORIES, LEGACY_CONFIG, SCHEMA_VERSION
 
+ENVIRONMENT = "HEDGEROW_MEMORY_ROOT"
+
+_INSIDE = "memory"
 _IGNORE_COMMENT = "# hedgerow derived state"
 
 
@@ -255,3 +258,24 @@ def _ignore_derived(file: Path) -> bool:
     text += f"{_IGNORE_COMMENT}\n{DERIVED}/\n"
     files.replace(file, text)
     return True
+
+
+def root_from_environment() -> Path | None:
+    """Return the root that the environment names, if it names one."""
+    named = os.environ.get(ENVIRONMENT, "").strip()
+    return Path(named) if named else None
+
+
+def nearest_root(start: Path) -> Path | None:
+    """Return the nearest folder, from `start` upward, that is a root or has one in `memory`."""
+    start = start.resolve()
+    for folder in (start, *start.parents):
+        for candidate in (folder, folder / _INSIDE):
+            if any((candidate / name).is_file() for name in (CONFIG, LEGACY_CONFIG)):
+                return candidate
+    return None
+
+
+def default_root() -> Path:
+    """Return the root in the home folder, which `doctor` falls back to."""
+    return Path.home() / ".hedgerow" / "memory"

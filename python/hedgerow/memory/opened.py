@@ -13,10 +13,10 @@ from hedgerow.index import Index
 
 from . import recall as recalling
 from .config import Config
-from .depth import DepthPolicy
 from .derived import Derived, is_of_no_use
 from .freshness import is_fresh
 from .recall import Recall
+from .score import DepthPolicy
 
 if TYPE_CHECKING:
     from hedgerow.embedders import Embedder

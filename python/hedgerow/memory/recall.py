@@ -14,9 +14,8 @@ from hedgerow.index import Hit, Index
 from hedgerow.retriever import Retriever
 
 from . import score
-from .depth import DepthPolicy
 from .names import bucket_of
-from .score import ScoreParts
+from .score import DepthPolicy, ScoreParts
 from .snippet import cut_snippet
 from .words import query_tokens
 

@@ -12,13 +12,13 @@ from hedgerow.errors import HedgerowError
 
 from . import config
 from .config import Initialized, RootStatus
-from .depth import DepthPolicy, checked_depth, depth_boost
 from .derived import Derived
 from .freshness import IndexState, index_state
 from .node_store import Legs, NodeStore, VisitOutcome, key_of
 from .opened import OpenedIndex
 from .recall import Recall, checked_query
 from .results import Remembered, RootGraph, WrappedUp
+from .score import DepthPolicy, checked_depth, depth_boost
 
 if TYPE_CHECKING:
     from hedgerow.agents import Agents, ModelClient
