@@ -120,4 +120,4 @@ class RootPlace:
     def _set(self, key: str, field: str, value: float | str) -> None:
         derived = Derived.of(read_config(self._root.path))
         with locked(derived.lock):
-            set_field(derived.source_root / key, field, value)
+            set_field(derived.source_root / key, field, value, root=derived.source_root)

@@ -70,6 +70,7 @@ def link(  # noqa: PLR0913 - the parts of a link
             relation,
             add=[item],
             drop=lambda old: old != item and leads(old),
+            root=derived.source_root,
         )
     return a
 
@@ -79,7 +80,9 @@ def unlink(derived: Derived, state: NodeState, a: str, b: str, *, relation: str)
     _check(a, b, relation)
     leads = _leads_to(state, a, b, relation)
     with locked(derived.lock):
-        removed = edit.change_items(derived.source_root / a, relation, drop=leads)
+        removed = edit.change_items(
+            derived.source_root / a, relation, drop=leads, root=derived.source_root
+        )
     names = _names(state)
     in_text = [one for one in state.records[a].links if one.relation == "link"]
     if not removed and any(names.find(one, a) == b for one in in_text):
