@@ -136,7 +136,7 @@ def _links(root: MemoryRoot | None) -> Check:
     if root is None:
         return _not_looked_at()
     base = read_config(root.path).source_root
-    documents = list(read_documents(base))
+    documents, _ = read_documents(base)
     found = unresolved_links(documents, base)
     facts = {"unresolved": [{"file": file, "link": target} for file, target in found]}
     if not found:
