@@ -86,7 +86,7 @@ def _rename(temporary: Path, path: Path) -> None:
 
 
 def _link(temporary: Path, path: Path) -> bool:
-    """Give the temporary file its name unless that is taken."""
+    """Link the temporary file to its final name; False if that is taken."""
     try:
         os.link(temporary, path)
     except FileExistsError:
