@@ -101,7 +101,7 @@ class TestLink:
             (1, ["slugs", "slugs"], "cannot be linked to itself"),
             (1, ["slugs", "pond", "--rel", "weight"], "a key of front matter that has no other"),
             (1, ["frogs", "pond", "--remove", "--rel", "link"], "no other meaning"),
-            (1, ["frogs", "pond", "--remove"], "stands in the text of garden/frogs.md"),
+            (1, ["frogs", "pond", "--remove"], "is in the text of garden/frogs.md"),
         ],
     )
     def test_what_is_wrong_is_told(self, exit_code: int, args: list[str], message: str) -> None:

@@ -22,10 +22,10 @@ CANONICAL = [
     "edit",
     "links",
 ]
-SETUP = ["config", "locate"]
+SETUP = ["config"]
 RETRIEVAL = ["derived", "freshness", "manifest", "opened", "recall", "root", "sync", "vectors"]
 STORE = ["agents", "linking", "node_state", "node_store", "node_sync", "nodes"]
-POLICY = ["depth", "score", "snippet", "words"]
+POLICY = ["score", "snippet", "words"]
 OUTSIDE = {
     "hedgerow.index",
     "hedgerow.pipeline",
@@ -114,7 +114,7 @@ def test_nothing_in_a_root_knows_the_command_line(name: str) -> None:
 )
 def test_the_command_line_leaves_the_index_to_the_root(name: str) -> None:
     direct = set(imports_of(f"hedgerow.cli.{name}"))
-    allowed = in_memory(["locate", "doctor", "instructions"]) | {MEMORY}
+    allowed = in_memory(["config", "doctor", "instructions"]) | {MEMORY}
     assert not direct & {"hedgerow.index", "hedgerow.ingest"}
     assert {found for found in direct if found.startswith(MEMORY)} <= allowed
 

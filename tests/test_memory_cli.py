@@ -175,7 +175,7 @@ class TestAnswers:
     )
     def test_every_way_to_search(self, memory: Path, args: list[str], mode: str) -> None:
         answer = as_json(*args)
-        assert list(answer) == ["root", "query", "depth", "results", "mode"]
+        assert list(answer) == ["root", "query", "depth", "results", "mode", "unreadable"]
         assert (answer["root"], answer["mode"]) == (str(memory), mode)
         assert [one["provenance"]["file"] for one in answer["results"]] == ["notes/a.md"]
 

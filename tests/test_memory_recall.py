@@ -10,9 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from command_line import run
 from hedgerow import InvalidInputError, MemoryRoot
-from hedgerow.memory import depth, score, snippet, times, words
-from memory_doubles import put
+from hedgerow.memory import score, snippet, times, words
+from memory_doubles import WRAPUP, put
 
 RAVEN = "The silver raven rests."
 LONG = st.lists(st.text("abc d", max_size=30), max_size=60).map("\n".join)
@@ -100,9 +101,9 @@ class TestDepth:
             root.recall("x", depth="Deep")
         assert raised.value.code == "invalid_option"
 
-    @given(st.text(max_size=9), st.sampled_from(depth.DEPTHS))
+    @given(st.text(max_size=9), st.sampled_from(score.DEPTHS))
     def test_every_bucket_has_a_boost(self, bucket: str, how: str) -> None:
-        assert -1 < depth.depth_boost(bucket, how) < 1
+        assert -1 < score.depth_boost(bucket, how) < 1
 
 
 class TestScore:
@@ -230,3 +231,29 @@ class TestSnippet:
 )
 def test_tokens_of_a_query(query: str, tokens: list[str]) -> None:
     assert words.query_tokens(query) == tokens
+
+
+class TestUnreadableNotes:
+    def test_are_reported(self, root: MemoryRoot) -> None:
+        put(root.path, "notes/a.md", "hawthorn")
+        put(root.path, "notes/b.md", "---\na: [\n---\nhawthorn")
+        (root.path / "notes/c.md").write_bytes(b"hawthorn \xff")
+        for sync in (True, True, False):
+            found = root.recall("hawthorn", sync=sync)
+            assert len(found) == 2
+            [skip] = found.unreadable
+            assert (skip.path, skip.code) == ("notes/c.md", "not_utf8")
+            assert found.to_dict()["unreadable"] == [skip.to_dict()]
+        put(root.path, "notes/c.md", "hawthorn")
+        assert root.recall("hawthorn").unreadable == ()
+
+    def test_are_reported_with_a_wrapup(self, root: MemoryRoot) -> None:
+        (root.path / "c.md").write_bytes(b"hawthorn \xff")
+        done = root.wrapup(WRAPUP, title="A day", topic="hawthorn").to_dict()
+        assert [one["path"] for one in done["relatedMemory"]["unreadable"]] == ["c.md"]
+
+    def test_are_reported_by_the_command(self, root: MemoryRoot) -> None:
+        (root.path / "c.md").write_bytes(b"a\0b")
+        done = run("recall", "--root", str(root.path), "--topic", "hawthorn")
+        assert done.stderr == "Left out: c.md: the file is binary, not text\n"
+        assert done.stdout.endswith("No memory matches found.\n")

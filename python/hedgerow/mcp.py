@@ -52,6 +52,15 @@ class Result(TypedDict):
     scoreBreakdown: dict[str, Any]
 
 
+class Unreadable(TypedDict):
+    """A file or folder that could not be read, and why."""
+
+    path: str
+    line: int | None
+    code: str
+    reason: str
+
+
 class Found(TypedDict):
     """What was found, the best first; no results means that nothing is known."""
 
@@ -60,6 +69,7 @@ class Found(TypedDict):
     depth: str
     results: list[Result]
     mode: str
+    unreadable: list[Unreadable]
 
 
 class Written(TypedDict):

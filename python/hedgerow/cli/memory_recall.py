@@ -20,6 +20,9 @@ from .roots import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from hedgerow.ingest.source import Skip
     from hedgerow.memory.recall import Recall, Recalled
     from hedgerow.memory.sync import SyncReport
 
@@ -108,8 +111,7 @@ def index_root(
     if as_json:
         write_json(report.to_dict())
         return report
-    for skip in report.skips:
-        click.echo(f"Left out: {visible(str(skip))}", err=True)
+    show_left_out(report.skips, len(report.skips))
     click.echo(
         f"Indexed {plural(report.documents, 'Markdown document')} in {visible(report.root)}: "
         f"{report.added:,} added, {report.changed:,} changed, {report.removed:,} removed."
@@ -124,16 +126,25 @@ def mode_of(context: click.Context, name: str) -> str:
 
 
 def show_results(found: Recall) -> None:
-    """Print results, or that there are none."""
+    """Print results, or that there are none; on stderr the first files that were left out."""
+    show_left_out(found.unreadable)
     if not found.results:
         click.echo("No memory matches found.")
         return
-    blocks = (_block(place, one) for place, one in enumerate(found.results, start=1))
+    blocks = (_block(rank, one) for rank, one in enumerate(found.results, start=1))
     click.echo("\n\n".join(blocks))
 
 
-def _block(place: int, one: Recalled) -> str:
+def show_left_out(skips: Sequence[Skip], shown: int = 3) -> None:
+    """Name what could not be read on stderr."""
+    for skip in skips[:shown]:
+        click.echo(f"Left out: {visible(str(skip))}", err=True)
+    if len(skips) > shown:
+        click.echo(f"Left out: {len(skips) - shown:,} more (--json has all)", err=True)
+
+
+def _block(rank: int, one: Recalled) -> str:
     session = f" session={one.session_id}" if one.session_id else ""
     where = f"{one.file}:{one.line_start}-{one.line_end}"
-    head = visible(f"{place}. {where}{session} score={one.score:.2f}")
+    head = visible(f"{rank}. {where}{session} score={one.score:.2f}")
     return f"{head}\n   {visible(one.snippet)}"

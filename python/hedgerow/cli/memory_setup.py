@@ -44,7 +44,7 @@ def init(
     stays. Commit all but .hedgerow/, which can be made again.
     """
     refuse_remote(target_url, remote_url)
-    from hedgerow.memory.locate import root_from_environment  # noqa: PLC0415 - slow to import
+    from hedgerow.memory.config import root_from_environment  # noqa: PLC0415 - slow to import
 
     path = named_root(root) or root_from_environment()
     if path is None:
@@ -109,8 +109,8 @@ def doctor(
     ~/.hedgerow/memory. Exits with 1 when something is wrong; an index that is missing or
     behind, links to no memory, and integrations that are not installed, are warnings.
     """
+    from hedgerow.memory.config import default_root  # noqa: PLC0415
     from hedgerow.memory.doctor import diagnose  # noqa: PLC0415 - slow to import
-    from hedgerow.memory.locate import default_root  # noqa: PLC0415
 
     try:
         path = find_root(root)

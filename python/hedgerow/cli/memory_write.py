@@ -9,7 +9,7 @@ import click
 from hedgerow import InvalidInputError
 
 from .failures import UnfinishedError
-from .memory_recall import show_results
+from .memory_recall import show_left_out, show_results
 from .output import visible, write_json
 from .params import TEXT
 from .roots import (
@@ -135,15 +135,15 @@ def process(  # noqa: PLR0913 - one argument for each option
     limit: int | None,
     as_json: bool,
 ) -> None:
-    """Work over the memories of a root.
+    """Process the memories of a root.
 
     \b
       hedgerow process --mode lint --apply
       hedgerow process --mode synthesize --topic "hedge" --apply
 
-    lint writes a report of what deserves a look: pages without sources or out of date, double
-    titles, declared conflicts, open questions that seem answered. synthesize writes or updates
-    a page about --topic, made of lines that memories have.
+    lint writes a report of what needs attention: pages without sources or out of date,
+    duplicate titles, declared conflicts, open questions that seem answered. synthesize writes or
+    updates a page about --topic that quotes a line of each memory.
     """
     memory = open_root(root, target_url, remote_url)
     try:
@@ -161,6 +161,7 @@ def process(  # noqa: PLR0913 - one argument for each option
 
 
 def _show_processed(done: Processed) -> None:
+    show_left_out(done.unreadable)
     click.echo(f"Mode: {done.mode}")
     click.echo(f"Applied: {'yes' if done.applied else 'no'}")
     for file in done.files:

@@ -128,7 +128,7 @@ def refuse_remote(target_url: str | None, remote_url: str | None) -> None:
 
 def find_root(given: Sequence[str], missing: str = NO_ROOT_FOR_MEMORY) -> Path:
     """Give the root that is meant: named, or in the environment, or the nearest upward."""
-    from hedgerow.memory.locate import nearest_root, root_from_environment  # noqa: PLC0415
+    from hedgerow.memory.config import nearest_root, root_from_environment  # noqa: PLC0415
 
     named = named_root(given)
     if named is not None:

@@ -1,8 +1,8 @@
-"""A root as a place where agents work: what they do is done to files (spec/memory.md, "Agents")."""
+"""A root for agents to work on: their actions edit files (spec/memory.md, "Agents")."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from hedgerow._engine import _agent_runs, _rehearse, _unclaimed
 from hedgerow.agents import Bounds, Categorize, LinkAdd, Note, Rejected, Weight, write_action
@@ -15,15 +15,30 @@ from .edit import set_field
 from .lock import locked
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from hedgerow.agents import Action
     from hedgerow.pipeline import Pipeline, QueryResult, Store
 
-    from .root import MemoryRoot
+    from .node_store import Legs
 
 __all__ = ["RootPlace"]
 
 _ACTIONS = ("link-add", "weight", "categorize", "note")
-"""What can be done to files that people write without losing anything of them."""
+"""The actions that lose nothing of files that people write."""
+
+
+class Root(Protocol):
+    """What agents need of a `MemoryRoot`, whose module imports this one."""
+
+    @property
+    def path(self) -> Path: ...
+
+    def store(self, *, sync: bool = True) -> Store: ...
+
+    def link(self, a: str, b: str, strength: float = 1.0) -> str: ...
+
+    def _legs(self) -> Legs: ...
 
 
 class RootPlace:
@@ -33,7 +48,7 @@ class RootPlace:
     more, it changes nothing.
     """
 
-    def __init__(self, root: MemoryRoot) -> None:
+    def __init__(self, root: Root) -> None:
         self._root = root
 
     def bounds(self) -> Bounds:
@@ -105,4 +120,4 @@ class RootPlace:
     def _set(self, key: str, field: str, value: float | str) -> None:
         derived = Derived.of(read_config(self._root.path))
         with locked(derived.lock):
-            set_field(derived.source_root / key, field, value)
+            set_field(derived.source_root / key, field, value, root=derived.source_root)

@@ -1,4 +1,4 @@
-"""The folder `.hedgerow` of a root: all that can be made again from the Markdown files."""
+"""The folder `.hedgerow` of a root: what can be rebuilt from the Markdown files."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ _OF_NO_USE = frozenset({"index_damaged", "not_an_index"})
 
 @dataclass(frozen=True, slots=True)
 class Derived:
-    """Where the derived files of a root are."""
+    """The paths of the derived files of a root."""
 
     root: Path
     source_root: Path
 
     @classmethod
     def of(cls, config: Config) -> Derived:
-        """Give the derived files of a configured root."""
+        """Return the derived files of a configured root."""
         return cls(config.root, config.source_root)
 
     @property
@@ -49,7 +49,7 @@ class Derived:
 
     @property
     def store(self) -> Path:
-        """The store whose nodes the files are."""
+        """The store whose nodes are the files."""
         return self.folder / "store.db"
 
     @property
@@ -59,7 +59,7 @@ class Derived:
 
     @property
     def lock(self) -> Path:
-        """What a writer holds."""
+        """The file that a writer locks."""
         return self.folder / "lock"
 
     @property
@@ -79,7 +79,7 @@ class Derived:
 
 
 def open_to_write(derived: Derived) -> Index:
-    """Open the index, made anew where the file is damaged or something else."""
+    """Open the index; one that is damaged or not an index is rebuilt."""
     try:
         return Index.open(derived.index)
     except IndexFileError as error:
@@ -90,14 +90,14 @@ def open_to_write(derived: Derived) -> Index:
 
 
 def is_of_no_use(error: IndexFileError) -> bool:
-    """Tell whether the file is past reading, so that a new one loses nothing."""
+    """Report whether the file cannot be read at all, so that a new one loses nothing."""
     return error.code in _OF_NO_USE
 
 
 def open_store_to_write(derived: Derived) -> Store:
-    """Open the store, made anew where the file is damaged or something else.
+    """Open the store; one that is damaged or not a store is rebuilt.
 
-    It alone knows of visits, so what it was is kept beside it, and a warning says so.
+    Only the store has visits, so the old file is kept next to it, which is logged.
     """
     try:
         return Store.open(derived.store, types=NODE_TYPES)
@@ -106,7 +106,7 @@ def open_store_to_write(derived: Derived) -> Store:
             raise
         kept = derived.store.with_name(f"{derived.store.name}.damaged")
         _logger.warning(
-            "%s; it is made anew from the files without the visits it knew of, and kept as %s",
+            "%s; it is rebuilt from the files, without visits, and the old one kept as %s",
             error.message,
             kept,
         )
@@ -118,12 +118,12 @@ def open_store_to_write(derived: Derived) -> Store:
 
 
 def discard(derived: Derived) -> None:
-    """Remove the index and its ledger; only who holds the lock may."""
+    """Remove the index and its ledger; the caller holds the lock."""
     _remove(derived.ledger, derived.index)
 
 
 def _remove(*paths: Path) -> None:
-    """Remove files, and what SQLite keeps beside them."""
+    """Remove files, with their WAL and shared memory."""
     for path in paths:
         for suffix in ("", "-wal", "-shm"):
             with suppress(FileNotFoundError):

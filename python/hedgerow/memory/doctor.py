@@ -1,4 +1,4 @@
-"""Whether everything works, check by check (spec/memory.md, "Doctor")."""
+"""Health checks (spec/memory.md, "Doctor")."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _SHOWN = 3
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One thing that was looked at; a warning makes nothing unhealthy. `facts` go into JSON."""
+    """One check; a warning makes nothing unhealthy. `facts` go into JSON."""
 
     ok: bool
     message: str
@@ -34,13 +34,13 @@ class Check:
     is_warning: bool = False
 
     def to_dict(self) -> dict[str, Any]:
-        """Give the documented JSON."""
+        """Return the documented JSON."""
         return {**self.facts, "ok": self.ok, "message": self.message}
 
 
 @dataclass(frozen=True, slots=True)
 class Diagnosis:
-    """What was looked at."""
+    """The checks."""
 
     engine: Check
     memory_root: Check
@@ -55,7 +55,7 @@ class Diagnosis:
         return self.engine.ok and self.memory_root.ok and self.permissions.ok
 
     def checks(self) -> list[tuple[str, Check]]:
-        """Give the checks with their names, in the order of the report."""
+        """Return the checks with their names, in the order of the report."""
         return [
             ("Engine", self.engine),
             ("Memory root", self.memory_root),
@@ -66,7 +66,7 @@ class Diagnosis:
         ]
 
     def to_dict(self) -> dict[str, Any]:
-        """Give the documented JSON."""
+        """Return the documented JSON."""
         return {
             "ok": self.ok,
             "engine": self.engine.to_dict(),
@@ -79,7 +79,7 @@ class Diagnosis:
 
 
 def diagnose(path: Path) -> Diagnosis:
-    """Look at everything; what is wrong is in the diagnosis, not raised."""
+    """Run all checks; problems are in the diagnosis, not raised."""
     root: MemoryRoot | None = None
     status: RootStatus | None = None
     try:
@@ -135,7 +135,9 @@ def _index(root: MemoryRoot | None) -> Check:
 def _links(root: MemoryRoot | None) -> Check:
     if root is None:
         return _not_looked_at()
-    found = unresolved_links(list(read_documents(read_config(root.path).source_root)))
+    base = read_config(root.path).source_root
+    documents, _ = read_documents(base)
+    found = unresolved_links(documents, base)
     facts = {"unresolved": [{"file": file, "link": target} for file, target in found]}
     if not found:
         return Check(ok=True, message="All lead to memories.", facts=facts, is_warning=True)

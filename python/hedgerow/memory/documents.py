@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from hedgerow.ingest.front_matter import FrontMatter, read_front_matter
-from hedgerow.ingest.source import Source, UnreadableSourceError, read_bytes, text_of
+from hedgerow.ingest.source import Skip, Source, UnreadableSourceError, read_bytes, text_of
 
 from . import sections
 from .front_matter import metadata_of
@@ -52,13 +51,16 @@ class Document:
         return self.matter.text("title") or sections.first_heading(self.body)
 
 
-def read_documents(base: Path) -> Iterator[Document]:
-    """Give the documents that can be read, in path order; the others belong to no report."""
-    for path in sorted(list_files(base).files):
+def read_documents(base: Path) -> tuple[list[Document], tuple[Skip, ...]]:
+    """Read all documents, in path order; also returns what could not be read, and why."""
+    listing = list_files(base)
+    documents, skips = [], list(listing.skips)
+    for path in sorted(listing.files):
         try:
-            yield parse_document(path, read_bytes(Source(path, str(base / path))))
-        except UnreadableSourceError:  # noqa: PERF203 - each file by itself
-            continue
+            documents.append(parse_document(path, read_bytes(Source(path, str(base / path)))))
+        except UnreadableSourceError as error:  # noqa: PERF203 - each file by itself
+            skips.append(Skip(path, error.code, error.reason))
+    return documents, tuple(skips)
 
 
 def parse_document(path: str, data: bytes) -> Document:

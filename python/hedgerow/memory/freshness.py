@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from hedgerow.ingest.source import Skip
+
 from .derived import Derived
 from .ledger import Ledger, digest_of
 from .listing import Listing, list_files
@@ -17,13 +19,27 @@ class IndexState:
     stale: int
 
 
-def is_fresh(derived: Derived) -> bool:
-    """Tell, without a lock, whether the index has surely read every file as it is now."""
+def skips_if_fresh(derived: Derived) -> list[Skip] | None:
+    """Return what an index that has surely read every file as it is now could not read.
+
+    None, without a lock, where it may have to read some.
+    """
     ledger = _ledger(derived)
     if ledger is None:
-        return False
-    changed, gone = differences(ledger, list_files(derived.source_root))
-    return not changed and not gone
+        return None
+    listing = list_files(derived.source_root)
+    changed, gone = differences(ledger, listing)
+    return None if changed or gone else [*listing.skips, *_skips(ledger)]
+
+
+def known_skips(derived: Derived) -> list[Skip]:
+    """Return what the index could not read when it was last brought up to date."""
+    ledger = _ledger(derived)
+    return [] if ledger is None else _skips(ledger)
+
+
+def _skips(ledger: Ledger) -> list[Skip]:
+    return [skip for entry in ledger.failures() for skip in entry.skips]
 
 
 def index_state(derived: Derived) -> IndexState | None:

@@ -14,7 +14,7 @@ from hedgerow.pipeline import QueryResult, Store
 
 from .config import Config
 from .derived import Derived
-from .links import STATED, Link, Names
+from .links import STATED, Link, Names, without_attachments
 from .node_state import StateCache
 from .node_sync import current_state, sync_nodes
 from .results import RootGraph
@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 Leg = Literal["bm25", "semantic"]
 Legs = Callable[[str, Leg], list[str] | None]
 VisitOutcome = Literal["processed", "modified", "skipped", "failed"]
+
+_SHOWN = 10
 
 
 class NodeStore:
@@ -64,7 +66,8 @@ class NodeStore:
         """Give all edges, and the links that lead nowhere."""
         state = self.state(config, sync=sync)
         edges = self._opened(Derived.of(config))._edges()  # noqa: SLF001 - of the same package
-        _, unresolved = state.edges()
+        _, missing = state.edges()
+        unresolved = without_attachments(missing, config.source_root)
         return RootGraph(tuple(edges), tuple(unresolved), tuple(state.skips()))
 
     def open(self, config: Config, *, sync: bool, progress: Progress | None = None) -> Store:
@@ -106,11 +109,20 @@ class NodeStore:
 
 
 def key_of(state: NodeState, name: str) -> str:
-    """Give the file that a path, a name or a title means, as in `[[name]]`."""
+    """Return the file that a path, a name or a title means, as in `[[name]]`.
+
+    Raises InvalidInputError where there is none, or more than one.
+    """
     titles = state.titles()
-    found = Names(titles).find(Link(checked_text(name, "key"), "", STATED), "")
-    if found is not None:
-        return found
+    found = Names(titles).candidates(Link(checked_text(name, "key"), "", STATED))
+    if len(found) == 1:
+        return found[0]
+    if found:
+        shown = ", ".join(found[:_SHOWN])
+        more = f" and {len(found) - _SHOWN} more" if len(found) > _SHOWN else ""
+        raise InvalidInputError(
+            f"{name!r} is ambiguous: it means {shown}{more}; give the path", code="ambiguous_node"
+        )
     near = get_close_matches(name, titles, 1)
     hint = f"did you mean {near[0]!r}?" if near else "`hedgerow query all` lists what there is"
     raise InvalidInputError(

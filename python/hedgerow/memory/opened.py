@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING, TypeVar
 
 from hedgerow.errors import HedgerowError, IndexFileError
 from hedgerow.index import Index
+from hedgerow.ingest.source import Skip
 
 from . import recall as recalling
 from .config import Config
-from .depth import DepthPolicy
 from .derived import Derived, is_of_no_use
-from .freshness import is_fresh
+from .freshness import known_skips, skips_if_fresh
 from .recall import Recall
+from .score import DepthPolicy
 
 if TYPE_CHECKING:
     from hedgerow.embedders import Embedder
@@ -45,7 +46,8 @@ class OpenedIndex:
         def search() -> Recall:
             return self._search(config, query, limit=limit, depth=depth, sync=sync)
 
-        return self._current(config, search, sync=sync)
+        found, skips = self._current(config, search, sync=sync)
+        return found.with_skips(skips)
 
     def leg(self, config: Config, query: str, leg: str, *, sync: bool) -> list[str] | None:
         """Rank the files by keywords (`bm25`) or by meaning (`semantic`), the best first.
@@ -59,24 +61,30 @@ class OpenedIndex:
                 return None
             return recalling.ranked(self._index(Derived.of(config)), embedder, query)
 
-        return self._current(config, search, sync=sync)
+        return self._current(config, search, sync=sync)[0]
 
-    def _current(self, config: Config, search: Callable[[], T], *, sync: bool) -> T:
-        """Search, after bringing the index up to date with `sync`; a damaged one is made anew."""
+    def _current(
+        self, config: Config, search: Callable[[], T], *, sync: bool
+    ) -> tuple[T, list[Skip]]:
+        """Search, after bringing the index up to date with `sync`; a damaged one is made anew.
+
+        Also returns what the index could not read.
+        """
         derived = Derived.of(config)
-        if sync and not is_fresh(derived):
+        skips = skips_if_fresh(derived) if sync else known_skips(derived)
+        if skips is None:
             from .sync import sync as bring_up_to_date  # noqa: PLC0415 - slow to import
 
-            bring_up_to_date(derived)
+            skips = bring_up_to_date(derived).skips
         try:
-            return search()
+            return search(), skips
         except IndexFileError as error:
             if not (sync and is_of_no_use(error)):
                 raise
         from .sync import rebuild  # noqa: PLC0415 - slow to import
 
-        rebuild(derived)
-        return search()
+        skips = rebuild(derived).skips
+        return search(), skips
 
     def embed(self, config: Config, progress: Progress | None = None) -> None:
         """Embed what has no vector; nothing, without an embedder. Raises what that raises."""
