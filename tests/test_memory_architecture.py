@@ -13,7 +13,6 @@ MEMORY = "hedgerow.memory"
 CANONICAL = [
     "names",
     "note",
-    "front_matter",
     "sections",
     "documents",
     "listing",

@@ -12,7 +12,6 @@ from hedgerow.ingest.front_matter import FrontMatter, read_front_matter
 from hedgerow.ingest.source import Source, UnreadableSourceError, read_bytes, text_of
 
 from . import sections
-from .front_matter import metadata_of
 from .listing import list_files
 from .names import DIRECTORIES, bucket_of
 
@@ -38,7 +37,7 @@ class Document:
     @cached_property
     def metadata(self) -> dict[str, Any]:
         """The front matter as plain JSON."""
-        return metadata_of(self.matter)
+        return self.matter.to_dict()
 
     @property
     def is_page(self) -> bool:

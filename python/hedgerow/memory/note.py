@@ -10,8 +10,8 @@ from typing import Any
 
 from hedgerow._checks import checked_text
 from hedgerow.errors import InvalidInputError
+from hedgerow.ingest.front_matter import render_front_matter
 
-from .front_matter import render_front_matter
 from .names import DIRECTORIES
 
 _SLUG_LIMIT = 80
