@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import string
 import sys
+import time
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -14,6 +15,7 @@ from hypothesis import strategies as st
 from hedgerow import HedgerowError
 from hedgerow.ingest.front_matter import (
     FrontMatter,
+    append_item,
     read_front_matter,
     render_front_matter,
     update_front_matter,
@@ -159,10 +161,35 @@ class TestLoader:
         before = load_some()
         assert load_some() - before < 50
 
+    def test_an_anchor_may_be_used_again(self) -> None:
+        # Warnings are errors here.
+        assert load("a: &x 1\nb: *x\nc: &x 2\nd: *x") == {"a": 1, "b": 1, "c": 2, "d": 2}
+
+    @pytest.mark.parametrize("text", ["[" * 60_000, "{" * 60_000, "[\n" * 30_000, "- " * 30_000])
+    def test_deep_nesting_is_refused_before_it_takes_minutes(self, text: str) -> None:
+        started = time.process_time()
+        with pytest.raises(InvalidYamlError, match="nested too deep"):
+            load(f"a: {text}" if text[0] != "-" else text)
+        assert time.process_time() - started < 60
+
+    def test_a_problem_is_short(self) -> None:
+        with pytest.raises(InvalidYamlError) as raised:
+            load("a: !" + "x" * 1000)
+        assert len(raised.value.problem) <= 200
+
     def test_a_failed_load_leaves_nothing_behind(self) -> None:
         with pytest.raises(InvalidYamlError, match="duplicate"):
             load("a: {b: 1, b: 2}")
         assert load("a: {b: 1}") == {"a": {"b": 1}}
+
+
+def test_a_value_with_a_long_gap_is_read_in_one_pass() -> None:
+    # Trying every space of the gap as the last of the line took minutes.
+    gap = " " * 300_000
+    started = time.process_time()
+    block = [f"title: a{gap}b{gap}", "tags:", f"  - c{gap}d"]
+    assert simple_fields(block) == {"title": f"a{gap}b", "tags": [f"c{gap}d"]}
+    assert time.process_time() - started < 60
 
 
 def test_most_front_matter_is_simple() -> None:
@@ -213,6 +240,16 @@ class TestUpdate:
         with pytest.raises(HedgerowError, match="mend it by hand") as raised:
             update_front_matter(block, {"a": 1})
         assert raised.value.code == "invalid_front_matter"
+
+    def test_an_anchor_may_be_used_again(self) -> None:
+        block = "a: &x 1\nb: &x 2\nc: 3\n"
+        assert update_front_matter(block, {"c": 4}) == "a: &x 1\nb: &x 2\nc: 4\n"
+
+    def test_leaves_an_alias_rather_than_change_its_anchor(self) -> None:
+        with pytest.raises(HedgerowError, match="the value of b is an alias; mend it by hand"):
+            update_front_matter("a: &x [1]\nb: *x\n", {"b": 3})
+        with pytest.raises(HedgerowError, match="the value of b is an alias; mend it by hand"):
+            append_item("a: &x [1]\nb: *x\n", "b", [1], 2)
 
     @given(st.dictionaries(KEYS, VALUES, min_size=1, max_size=5), st.data())
     def test_other_keys_read_as_before(

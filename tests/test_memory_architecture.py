@@ -24,7 +24,7 @@ CANONICAL = [
 SETUP = ["config", "locate"]
 RETRIEVAL = ["derived", "freshness", "manifest", "opened", "recall", "root", "sync", "vectors"]
 STORE = ["agents", "linking", "node_state", "node_store", "node_sync", "nodes"]
-POLICY = ["depth", "score", "snippet", "words"]
+POLICY = ["depth", "score", "words"]
 OUTSIDE = {
     "hedgerow.index",
     "hedgerow.pipeline",

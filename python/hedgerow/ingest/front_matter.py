@@ -285,8 +285,10 @@ def _key_and_value(block: str, key: str) -> tuple[Any, Any] | None:
     from ruamel.yaml.error import YAMLError  # noqa: PLC0415
     from ruamel.yaml.nodes import MappingNode  # noqa: PLC0415
 
+    loader = YAML(typ="rt", pure=True)
+    loader.composer.warn_double_anchors = False
     try:
-        root = YAML(typ="rt", pure=True).compose(block)
+        root = loader.compose(block)
     except YAMLError as error:
         problem = " ".join(str(error).split())
         raise _invalid(problem) from error
@@ -294,7 +296,11 @@ def _key_and_value(block: str, key: str) -> tuple[Any, Any] | None:
         return None
     if not isinstance(root, MappingNode) or root.flow_style:
         raise _invalid("it is not one `key: value` a line")
-    return next(((name, value) for name, value in root.value if name.value == key), None)
+    found = next(((name, value) for name, value in root.value if name.value == key), None)
+    if found and found[1].start_mark.index < found[0].start_mark.index:
+        # The node of an alias is that of its anchor, further up.
+        raise _invalid(f"the value of {key} is an alias")
+    return found
 
 
 def _invalid(problem: str) -> HedgerowError:

@@ -11,9 +11,14 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
+from .passages import shorten
+
 LIMIT = 64 * 1024
 """The most characters of a block that is read."""
 
+_DEEPEST = 300
+_LONGEST_PROBLEM = 200
+_BRACKET = re.compile(r"[\[\]{}]")
 _DATE_TIME = re.compile(
     r"(\d{4})-(\d\d?)-(\d\d?)(?:[Tt]|[ \t]+)(\d\d?):(\d\d):(\d\d)(\.\d*)?[ \t]*"
     r"(Z|[-+]\d\d?(?::?\d\d)?)?\Z"
@@ -46,22 +51,40 @@ def load(text: str) -> Any:
     """Read YAML with the library; raises InvalidYamlError."""
     if len(text) > LIMIT:
         raise InvalidYamlError(f"it is longer than {LIMIT // 1024} KiB")
+    if _depth(text) > _DEEPEST:
+        raise InvalidYamlError("it is nested too deep")
     from ruamel.yaml import YAML  # noqa: PLC0415 - slow to import
     from ruamel.yaml.error import MarkedYAMLError, YAMLError  # noqa: PLC0415
 
     # One loader a call: it holds the state of a load, and a record of each that it has done.
     loader = YAML(typ="safe", pure=True)
     loader.Constructor = _constructor()
+    loader.composer.warn_double_anchors = False
     try:
         return loader.load(text)
     except MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         problem = " ".join(str(error.problem or error.context or "unreadable").split())
-        raise InvalidYamlError(problem, mark.line if mark else None) from error
+        line = mark.line if mark else None
+        raise InvalidYamlError(shorten(problem, _LONGEST_PROBLEM), line) from error
     except (YAMLError, ValueError, TypeError) as error:
-        raise InvalidYamlError(str(error).partition("\n")[0] or "unreadable") from error
+        problem = str(error).partition("\n")[0] or "unreadable"
+        raise InvalidYamlError(shorten(problem, _LONGEST_PROBLEM)) from error
     except RecursionError as error:
         raise InvalidYamlError("it is nested too deep") from error
+
+
+def _depth(text: str) -> int:
+    """Return how deep brackets nest: the library takes the square of it to see an open one.
+
+    Brackets in quotes and comments count too; no block that people write has so many.
+    """
+    depth = deepest = 0
+    if text.count("[") + text.count("{") > _DEEPEST:
+        for bracket in _BRACKET.findall(text):
+            depth = depth + 1 if bracket in "[{" else max(0, depth - 1)
+            deepest = max(deepest, depth)
+    return deepest
 
 
 @functools.cache

@@ -12,7 +12,7 @@ from typing import Any
 
 from hedgerow.errors import HedgerowError, InvalidInputError
 from hedgerow.ingest.front_matter import render_front_matter, update_front_matter
-from hedgerow.ingest.sentences import shorten
+from hedgerow.ingest.passages import shorten
 from hedgerow.ingest.source import (
     Source,
     UnreadableSourceError,
