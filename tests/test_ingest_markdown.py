@@ -205,7 +205,7 @@ class TestFrontMatter:
             ("a: b", ("x", "y"), 3, "Text.")
         ]
         assert [(skip.code, skip.line) for skip in skips] == [("bad_front_matter", 2)]
-        assert "front matter is no valid YAML" in skips[0].reason
+        assert "front matter is not valid YAML" in skips[0].reason
 
     @pytest.mark.parametrize(
         "block",

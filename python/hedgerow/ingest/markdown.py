@@ -30,7 +30,7 @@ _INLINE = frozenset({"Emphasis", "Strong", "Link", "Image"})
 
 @dataclass(frozen=True, slots=True)
 class Heading:
-    """A heading of the document itself, none inside a list, a quotation or a fence."""
+    """A heading of the document itself: not one in a list, a quotation or a fence."""
 
     level: int
     text: str
@@ -48,9 +48,9 @@ class Section:
 
 
 def read_markdown(source: Source, skips: list[Skip]) -> Iterator[Chunk]:
-    """Give a Markdown file's sections as chunks; bad front matter is added to `skips`.
+    """Yield a Markdown file's sections as chunks; bad front matter is added to `skips`.
 
-    Raises UnreadableSourceError when the file is no text.
+    Raises UnreadableSourceError when the file is not text.
     """
     lines = read_text(source).split("\n")
     matter = read_front_matter(lines)
@@ -60,19 +60,19 @@ def read_markdown(source: Source, skips: list[Skip]) -> Iterator[Chunk]:
 
 
 def bad_front_matter(source: Source, matter: FrontMatter) -> Skip:
-    """Say what is wrong with front matter of which only single lines could be read."""
-    reason = f"front matter is no valid YAML ({matter.problem}); used the lines that read"
+    """Report front matter of which only single lines could be read."""
+    reason = f"front matter is not valid YAML ({matter.problem}); used the lines that can be read"
     return Skip(source.path, "bad_front_matter", reason, matter.problem_line)
 
 
 def markdown_chunks(
     source: Source, lines: Sequence[str], matter: FrontMatter, metadata: Mapping[str, Any]
 ) -> Iterator[Chunk]:
-    """Give the sections of a text whose front matter is read; `metadata` goes to every chunk.
+    """Yield the sections of a text whose front matter has been read, each with `metadata`.
 
     Raises UnreadableSourceError when there is nothing to make a chunk of.
     """
-    # Blanked, not cut off: line numbers stay those of the file.
+    # Blanked, not removed: line numbers stay those of the file.
     lines = [*[""] * matter.body_start, *lines[matter.body_start :]]
     if not any(line.strip() for line in lines):
         yield _card(source, matter, metadata)
@@ -101,7 +101,7 @@ def markdown_chunks(
 
 
 def _card(source: Source, matter: FrontMatter, metadata: Mapping[str, Any]) -> Chunk:
-    """Make the chunk of a note that is all front matter: its title, summary and tags."""
+    """Return the chunk of a note that is all front matter: its title, summary and tags."""
     summary = matter.text("summary", "description")
     title = matter.text("title")
     if not (title or summary or matter.tags):
@@ -118,7 +118,7 @@ def _card(source: Source, matter: FrontMatter, metadata: Mapping[str, Any]) -> C
 
 
 def _title(section: Section, matter: FrontMatter, source: Source) -> str:
-    """Join the headings above a section, under the note's own title where it has one."""
+    """Join the headings above a section, under the title of the note where it has one."""
     names = [matter.text("title"), *section.headings]
     path: list[str] = []
     for name in names:
@@ -139,7 +139,7 @@ class _Document:
         self._starts = [start for start, _ in blocks.paragraphs]
 
     def sections(self, start: int) -> Iterator[Section]:
-        """Cut at the headings; an empty section is carried into its first subsection."""
+        """Yield the sections; an empty one is carried into its first subsection."""
         headings, end = self._headings, len(self._lines)
         ends = [*(heading.start for heading in headings), end]
         if start < ends[0]:
