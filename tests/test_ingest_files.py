@@ -272,8 +272,8 @@ class TestJsonLines:
             ('{"content": "x", "tags": 1}', '"tags" must be a list'),
             ('{"content": "x", "tags": [1]}', '"tags" must be a list'),
             ('{"content": "x", "metadata": []}', '"metadata" must be an object'),
-            ('{"content": "x", "a": 1, "metadata": {"a": 2}}', '"a" stands both'),
-            ('{"content": "x", "a": NaN}', "NaN is no JSON number"),
+            ('{"content": "x", "a": 1, "metadata": {"a": 2}}', '"a" is both outside and inside'),
+            ('{"content": "x", "a": NaN}', "NaN is not a JSON number"),
             ('{"content": "x", "embedding": 1}', '"embedding" must be one list of numbers'),
             ('{"content": "x", "embedding": "1,2"}', '"embedding" must be one list of numbers'),
             ('{"content": "x", "embedding": {"0": 1}}', '"embedding" must be one list of numbers'),
@@ -282,7 +282,7 @@ class TestJsonLines:
             ('{"content": "x", "embedding": [1, null]}', '"embedding" must be one list of numbers'),
             ('{"content": "x", "embedding": [1, true]}', '"embedding" must be one list of numbers'),
             ('{"content": "x", "embedding": [1, 1e999]}', "embedding"),
-            ('{"content": "x", "content": "y"}', 'the key "content" stands twice'),
+            ('{"content": "x", "content": "y"}', 'the key "content" is repeated'),
             ('{"content": "x", "a": 1e999}', "not a finite number"),
             ('{"content": "x", "a": ' + "9" * 30 + "}", "more than 64 bits"),
             ('{"content": "x", "a": ' + "9" * 5000 + "}", "more than 64 bits"),
@@ -332,7 +332,7 @@ class TestJsonLines:
         file.write_text(f'{{{keys}"content": "x", "content": "y"}}')
         started = time.process_time()
         _, skips = read(file)
-        assert 'the key "content" stands twice' in skips[0].reason
+        assert 'the key "content" is repeated' in skips[0].reason
         assert time.process_time() - started < 60
 
     def test_an_empty_file_is_named(self, tmp_path: Path) -> None:

@@ -110,7 +110,7 @@ def _metadata(source: Source, number: int, record: Mapping[str, Any]) -> dict[st
     others = {key: value for key, value in record.items() if key not in _KEYS}
     twice = sorted(others.keys() & metadata.keys())
     if twice:
-        raise _BadLineError(f'"{twice[0]}" stands both outside and inside "metadata"; keep one')
+        raise _BadLineError(f'"{twice[0]}" is both outside and inside "metadata"; keep one')
     facts = {"source_file": source.file, "line_start": number, "line_end": number}
     return {**others, **metadata, **facts}
 
@@ -146,12 +146,12 @@ def _whole_number(digits: str) -> int:
 
 
 def _no_constant(name: str) -> NoReturn:
-    raise _BadLineError(f"{name} is no JSON number")
+    raise _BadLineError(f"{name} is not a JSON number")
 
 
 def _no_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     record = dict(pairs)
     if len(record) < len(pairs):
         ((twice, _),) = Counter(key for key, _ in pairs).most_common(1)
-        raise _BadLineError(f'the key "{twice}" stands twice')
+        raise _BadLineError(f'the key "{twice}" is repeated')
     return record

@@ -52,7 +52,7 @@ class Document:
 
 
 def read_documents(base: Path) -> Iterator[Document]:
-    """Give the documents that can be read, in path order; the others belong to no report."""
+    """Yield the documents that can be read, in path order."""
     for path in sorted(list_files(base).files):
         try:
             yield parse_document(path, read_bytes(Source(path, str(base / path))))
