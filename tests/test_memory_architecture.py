@@ -13,7 +13,6 @@ MEMORY = "hedgerow.memory"
 CANONICAL = [
     "names",
     "note",
-    "front_matter",
     "sections",
     "documents",
     "listing",
@@ -25,7 +24,7 @@ CANONICAL = [
 SETUP = ["config"]
 RETRIEVAL = ["derived", "freshness", "manifest", "opened", "recall", "root", "sync", "vectors"]
 STORE = ["agents", "linking", "node_state", "node_store", "node_sync", "nodes"]
-POLICY = ["score", "snippet", "words"]
+POLICY = ["score", "words"]
 OUTSIDE = {
     "hedgerow.index",
     "hedgerow.pipeline",

@@ -118,7 +118,7 @@ def test_items_are_dropped(note: Path, before: str, after: str) -> None:
         ("---\n{a: 1, b: 2}\n---\nbody\n", "it is not one `key: value` a line"),
         (
             "---\nbase: &b [x]\nrelated: *b\n---\n",
-            "the change cannot be made without changing more",
+            "the value of related is an alias",
         ),
         ("---\nrelated: # all\n  - {a: &x 1}\n---\n", "there is more than a value under related"),
         ("a\0b", "the file is binary, not text"),

@@ -1,8 +1,8 @@
 """Files to chunks, and chunks into an index (spec/ingest.md).
 
-`IndexRun` brings an index up to date with files and folders; the readers under it turn one
+`IndexRun` brings an index up to date with files and folders; the readers below it turn one
 file into chunks. Nothing here prints: what was left out is in the report, with its reason.
-What is named is imported when it is first asked for: a memory root needs little of it.
+Names are imported on first use: a memory root needs few of them.
 """
 
 from __future__ import annotations

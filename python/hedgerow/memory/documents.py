@@ -1,4 +1,4 @@
-"""Memories as they are read: front matter and text."""
+"""Markdown files as they are read: front matter and text."""
 
 from __future__ import annotations
 
@@ -11,14 +11,13 @@ from hedgerow.ingest.front_matter import FrontMatter, read_front_matter
 from hedgerow.ingest.source import Skip, Source, UnreadableSourceError, read_bytes, text_of
 
 from . import sections
-from .front_matter import metadata_of
 from .listing import list_files
 from .names import DIRECTORIES, bucket_of
 
 
 @dataclass(frozen=True)
 class Document:
-    """One Markdown file, read: its path below the root, its front matter, its lines."""
+    """A Markdown file: its path below the root, its front matter, its lines."""
 
     path: str
     matter: FrontMatter
@@ -31,23 +30,23 @@ class Document:
 
     @property
     def body_start_line(self) -> int:
-        """The line, from 1, on which the text begins."""
+        """The line on which the text begins, counted from 1."""
         return self.matter.body_start + 1
 
     @cached_property
     def metadata(self) -> dict[str, Any]:
         """The front matter as plain JSON."""
-        return metadata_of(self.matter)
+        return self.matter.to_dict()
 
     @property
     def is_page(self) -> bool:
-        """Whether it sums up others: by its type, or by the folder it lies in."""
+        """Whether it sums up others, by its type or its folder."""
         in_pages = self.path.startswith(f"{DIRECTORIES['page']}/")
         return in_pages or bucket_of(self.path, self.metadata) == "page"
 
     @property
     def title(self) -> str:
-        """The title it states, else its first heading; may be empty."""
+        """The title in its front matter, else its first heading, else an empty string."""
         return self.matter.text("title") or sections.first_heading(self.body)
 
 
@@ -64,6 +63,6 @@ def read_documents(base: Path) -> tuple[list[Document], tuple[Skip, ...]]:
 
 
 def parse_document(path: str, data: bytes) -> Document:
-    """Read a file's bytes; raises UnreadableSourceError when they are no text."""
+    """Parse a file's bytes; raises UnreadableSourceError when they are not text."""
     lines = text_of(data).split("\n")
     return Document(path, read_front_matter(lines), lines)

@@ -12,11 +12,16 @@ from pathlib import Path
 from typing import Any
 
 from hedgerow.errors import HedgerowError
-from hedgerow.ingest.front_matter import FrontMatter, read_front_matter
+from hedgerow.ingest.front_matter import (
+    FrontMatter,
+    append_item,
+    read_front_matter,
+    remove_items,
+    update_front_matter,
+)
 from hedgerow.ingest.source import Source, UnreadableSourceError, read_bytes, text_of
 
 from . import files
-from .front_matter import append_item, remove_items, update_front_matter
 
 _BOM = "\ufeff"
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")

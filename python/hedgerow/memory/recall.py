@@ -17,8 +17,7 @@ from hedgerow.retriever import Retriever
 from . import score
 from .names import bucket_of
 from .score import DepthPolicy, ScoreParts
-from .snippet import cut_snippet
-from .words import query_tokens
+from .words import cut_snippet, recall_tokens
 
 _DEEPER = 10
 _AT_LEAST = 200
@@ -130,7 +129,7 @@ def recall(  # noqa: PLR0913 - all that a recall depends on
     best = max([1.0, *(hit.score for hit in found.hits)])
     matters = [hit.metadata["front_matter"] for hit in found.hits]
     temporal = score.temporal_relevance(query, [score.event_time_of(matter) for matter in matters])
-    tokens = query_tokens(query)
+    tokens = recall_tokens(query)
     results = [
         _recalled(hit, query, tokens, depth, policy, how=found.how, best=best, temporal=when)
         for hit, when in zip(found.hits, temporal, strict=True)

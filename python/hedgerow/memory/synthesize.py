@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from hedgerow.errors import HedgerowError, InvalidInputError
-from hedgerow.ingest.sentences import shorten
+from hedgerow.ingest.front_matter import render_front_matter, update_front_matter
+from hedgerow.ingest.passages import shorten
 from hedgerow.ingest.source import (
     Source,
     UnreadableSourceError,
@@ -22,7 +23,6 @@ from hedgerow.ingest.source import (
 
 from . import files, note
 from .documents import Document, parse_document
-from .front_matter import render_front_matter, update_front_matter
 from .names import DIRECTORIES
 from .scope import Scope, newest_first
 from .words import topic_tokens
