@@ -180,8 +180,7 @@ def _show_skips(report: RunReport) -> None:
     for skip in report.skips:
         if shown.total() < _SHOWN_SKIPS and shown[skip.path] < _SHOWN_OF_ONE_FILE:
             shown[skip.path] += 1
-            line = f"  {visible(str(skip))}"
-            click.echo(line.encode("utf-8", "backslashreplace"), err=True)
+            click.echo(f"  {visible(str(skip))}", err=True)
     more = len(report.skips) - shown.total()
     if more:
         click.echo(f"  and {more:,} more; --json names them all", err=True)

@@ -1,9 +1,11 @@
-"""Writing results: JSON as UTF-8 whatever the terminal, text with colours where they show."""
+"""Writing results: JSON that any reader decodes, text with colors where they show."""
 
 from __future__ import annotations
 
+import codecs
 import json
 import re
+import sys
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -18,10 +20,30 @@ _UNSAFE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 _WIDEST = 100
 
 
+def escape_unencodable() -> None:
+    """Have stdout and stderr escape what their encoding lacks, as in `\\u5473`.
+
+    A pipe on Windows is cp1252 or the like, and a name of a file may be no text at all.
+    """
+    for stream in (sys.stdout, sys.stderr):
+        reconfigure = getattr(stream, "reconfigure", None)
+        if reconfigure is not None:
+            reconfigure(errors="backslashreplace")
+
+
 def write_json(value: Any) -> None:
     """Write one JSON object to stdout, indented by two."""
-    text = json.dumps(value, ensure_ascii=False, indent=2)
-    click.echo(text.encode("utf-8"))
+    click.echo(json_bytes(value, indent=2))
+
+
+def json_bytes(value: Any, *, indent: int | None = None, err: bool = False) -> bytes:
+    """Encode JSON for stdout or stderr: UTF-8 where the stream is, else ASCII with escapes."""
+    try:
+        encoding = codecs.lookup((sys.stderr if err else sys.stdout).encoding).name
+        text = json.dumps(value, ensure_ascii=encoding != "utf-8", indent=indent)
+        return text.encode("utf-8")
+    except UnicodeEncodeError:  # half of a surrogate pair, from the name of a file
+        return json.dumps(value, indent=indent).encode("ascii")
 
 
 def make_console(*, stderr: bool = False) -> Console:
@@ -41,8 +63,6 @@ def make_console(*, stderr: bool = False) -> Console:
         # Lines in a file or a pipe are as long as they are.
         console.soft_wrap = True
         console.width = 10_000
-    if (console.encoding or "").lower().replace("-", "") != "utf8":
-        _replace_what_cannot_be_shown(console)
     return console
 
 
@@ -54,9 +74,3 @@ def visible(text: str) -> str:
 def plural(count: int, noun: str, nouns: str | None = None) -> str:
     """Write a count with its noun: `1 file`, `1,204 files`."""
     return f"{count:,} {noun if count == 1 else nouns or f'{noun}s'}"
-
-
-def _replace_what_cannot_be_shown(console: Console) -> None:
-    reconfigure = getattr(console.file, "reconfigure", None)
-    if reconfigure:
-        reconfigure(errors="replace")
