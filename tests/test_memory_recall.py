@@ -229,4 +229,4 @@ class TestSnippet:
     ],
 )
 def test_tokens_of_a_query(query: str, tokens: list[str]) -> None:
-    assert words.query_tokens(query) == tokens
+    assert words.recall_terms(query) == tokens

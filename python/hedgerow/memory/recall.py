@@ -18,7 +18,7 @@ from .depth import DepthPolicy
 from .names import bucket_of
 from .score import ScoreParts
 from .snippet import cut_snippet
-from .words import query_tokens
+from .words import recall_terms
 
 _DEEPER = 10
 _AT_LEAST = 200
@@ -120,7 +120,7 @@ def recall(  # noqa: PLR0913 - what a recall depends on, and nothing else
     best = max([1.0, *(hit.score for hit in found.hits)])
     matters = [hit.metadata["front_matter"] for hit in found.hits]
     temporal = score.temporal_relevance(query, [score.event_time_of(matter) for matter in matters])
-    tokens = query_tokens(query)
+    tokens = recall_terms(query)
     results = [
         _recalled(hit, query, tokens, depth, policy, how=found.how, best=best, temporal=when)
         for hit, when in zip(found.hits, temporal, strict=True)

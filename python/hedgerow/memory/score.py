@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Any
 
 from .times import ISO_TIME, event_time, time_of
-from .words import query_tokens
+from .words import recall_terms
 
 _PLACES = 4
 _STRONG = frozenset({"decision", "preference", "finding", "fact"})
@@ -75,14 +75,14 @@ def exact_match(query: str, snippet: str) -> float:
     text = snippet.lower()
     whole = " ".join(query.lower().split())
     boost = 0.25 if whole and whole in text else 0.0
-    long = [token for token in query_tokens(query) if len(token) >= _LONG_TOKEN]
+    long = [token for token in recall_terms(query) if len(token) >= _LONG_TOKEN]
     return min(0.35, boost + 0.03 * sum(token in text for token in long))
 
 
 def metadata_match(query: str, metadata: Mapping[str, Any]) -> float:
     """Reward words of the query in the front matter."""
     text = all_text(metadata).lower()
-    return min(0.15, 0.03 * sum(token in text for token in query_tokens(query)))
+    return min(0.15, 0.03 * sum(token in text for token in recall_terms(query)))
 
 
 def memory_strength(metadata: Mapping[str, Any]) -> float:

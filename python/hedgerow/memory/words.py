@@ -1,20 +1,22 @@
-"""The words of a query and of a topic that say something."""
+"""The words of queries and topics, without stop words."""
 
 from __future__ import annotations
 
 import re
 
-from hedgerow.query import is_stopword
+from hedgerow.query import EN_STOPWORDS, NL_STOPWORDS
 
 _BETWEEN_TOKENS = re.compile(r"[^\w./-]+")
 _WORD = re.compile(r"[^\W_]+")
 _LONG = 3
 
+STOP_WORDS = EN_STOPWORDS | NL_STOPWORDS
 
-def query_tokens(query: str) -> list[str]:
-    """Give the tokens of a query, lower-case and each once: no stop words, no single letters."""
+
+def recall_terms(query: str) -> list[str]:
+    """Return the distinct lower-case tokens of a query, without stop words and single letters."""
     tokens = (part.strip("._/-") for part in _BETWEEN_TOKENS.split(query.lower()))
-    kept = (token for token in tokens if len(token) > 1 and not is_stopword(token))
+    kept = (token for token in tokens if len(token) > 1 and token not in STOP_WORDS)
     return list(dict.fromkeys(kept))
 
 
