@@ -10,8 +10,8 @@ import click
 from hedgerow._graph import figures_of, neighbourhood_of
 
 from .output import write_json
-from .params import TEXT
-from .roots import RootCommand, json_option
+from .params import TEXT, Command
+from .roots import json_option
 from .stores import OpenStore, open_store, store_options
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 _LISTED = 1000
 
 
-@click.command("graph", cls=RootCommand, short_help="Show how memories are linked, or draw it.")
+@click.command("graph", cls=Command, short_help="Show how memories are linked, or draw it.")
 @click.argument("key", type=TEXT, required=False)
 @click.option("--svg", metavar="FILE", type=TEXT, help="Draw what is around KEY.")
 @click.option(

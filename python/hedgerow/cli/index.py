@@ -12,10 +12,9 @@ from hedgerow import Index, IndexStats, InvalidInputError
 
 from .failures import FAILED, InterruptedRunError
 from .models import embedder_of, embedder_option
-from .output import plural, visible, write_json
-from .params import TEXT, Tokenizer
-from .progress import progress_bar
-from .roots import RootCommand, root_option
+from .output import plural, progress_bar, visible, write_json
+from .params import TEXT, Command, Tokenizer
+from .roots import root_option
 
 if TYPE_CHECKING:
     from hedgerow import Embedder
@@ -26,9 +25,7 @@ _SHOWN_OF_ONE_FILE = 3
 _DEFAULT_TOKENIZER: Tokenizer = "porter unicode61"
 
 
-@click.command(
-    "index", cls=RootCommand, short_help="Read files and folders, or a root, into an index."
-)
+@click.command("index", cls=Command, short_help="Read files and folders, or a root, into an index.")
 @click.argument("paths", metavar="[PATH...]", nargs=-1, type=click.Path())
 @click.option("--db", metavar="FILE", type=TEXT, help="The index file; made if new.")
 @root_option

@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from .output import plural, visible, write_json
-from .params import TEXT
-from .roots import RootCommand, json_option
+from .params import TEXT, Command
+from .roots import json_option
 from .stores import OpenStore, open_store, store_options, time_option
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
-@click.command("link", cls=RootCommand, short_help="Join two memories, or part them.")
+@click.command("link", cls=Command, short_help="Join two memories, or part them.")
 @click.argument("a", type=TEXT)
 @click.argument("b", type=TEXT)
 @click.option(
@@ -81,7 +81,7 @@ def _remove(opened: OpenStore, a: str, b: str, rel: str) -> bool:
     return (opened.root or opened.store).unlink(a, b, rel)
 
 
-@click.command("visit", cls=RootCommand, short_help="Note that an agent visited memories.")
+@click.command("visit", cls=Command, short_help="Note that an agent visited memories.")
 @click.argument("agent", type=TEXT)
 @click.argument("keys", metavar="KEY...", type=TEXT, nargs=-1, required=True)
 @time_option("--at", "When it was there")

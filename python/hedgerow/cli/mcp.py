@@ -7,10 +7,11 @@ import click
 from hedgerow import HedgerowError, MissingExtraError
 from hedgerow._extras import imports_of
 
-from .roots import RootCommand, open_root, root_option
+from .params import Command
+from .roots import open_root, root_option
 
 
-@click.command("mcp", cls=RootCommand, short_help="Serve a memory root to agents, over stdio.")
+@click.command("mcp", cls=Command, short_help="Serve a memory root to agents, over stdio.")
 @root_option
 def command(*, root: tuple[str, ...], target_url: str | None, remote_url: str | None) -> None:
     """Serve a memory root to an agent over standard input and output.

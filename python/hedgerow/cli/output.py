@@ -6,6 +6,8 @@ import codecs
 import json
 import re
 import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -18,6 +20,8 @@ if TYPE_CHECKING:
 _UNSAFE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
 _WIDEST = 100
+
+Progress = Callable[[int, int], None]
 
 
 def escape_unencodable() -> None:
@@ -74,3 +78,18 @@ def visible(text: str) -> str:
 def plural(count: int, noun: str, nouns: str | None = None) -> str:
     """Write a count with its noun: `1 file`, `1,204 files`."""
     return f"{count:,} {noun if count == 1 else nouns or f'{noun}s'}"
+
+
+@contextmanager
+def progress_bar(label: str) -> Iterator[Progress | None]:
+    """Give what is to be told how many are done of how many; None without a terminal."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich.progress import BarColumn, MofNCompleteColumn  # noqa: PLC0415
+    from rich.progress import Progress as Bar  # noqa: PLC0415
+
+    columns = (label, BarColumn(), MofNCompleteColumn())
+    with Bar(*columns, console=make_console(stderr=True), transient=True) as bar:
+        task = bar.add_task("", total=None)
+        yield lambda done, total: bar.update(task, completed=done, total=total)

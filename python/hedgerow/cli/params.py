@@ -8,13 +8,51 @@ from typing import Any, Literal, TypeVar
 
 import click
 
-from hedgerow import AliasTable, Filters
+from hedgerow import AliasTable, Filters, __version__
 
 from .models import embedder_option
 
 Tokenizer = Literal["porter unicode61", "unicode61", "trigram"]
 
 F = TypeVar("F", bound=Callable[..., Any])
+
+
+class Command(click.Command):
+    """A command of `hedgerow`.
+
+    `-v`, `--v` and `--version` print the version wherever they stand. `--limit` may stand without
+    its value; any other option that takes one is an error without it.
+    """
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Answer `--version`, drop a `--limit` without a value, and name other options without."""
+        if ctx.resilient_parsing:
+            # For a completion: the value is what is being typed.
+            return super().parse_args(ctx, args)
+        end = args.index("--") if "--" in args else len(args)
+        if any(self._asks_version(args, index) for index in range(end)):
+            click.echo(__version__)
+            ctx.exit()
+        kept = []
+        for index, argument in enumerate(args[:end]):
+            following = args[index + 1] if index + 1 < end else "--"
+            if self._takes_value(argument) and following.startswith("--"):
+                if argument == "--limit":
+                    continue
+                raise click.UsageError(f"{argument} requires a value.", ctx)
+            kept.append(argument)
+        return super().parse_args(ctx, kept + args[end:])
+
+    def _asks_version(self, args: list[str], index: int) -> bool:
+        if args[index] == "-v":
+            return index == 0 or not self._takes_value(args[index - 1])
+        return args[index] in {"--v", "--version"}
+
+    def _takes_value(self, argument: str) -> bool:
+        return any(
+            isinstance(param, click.Option) and argument in param.opts and not param.is_flag
+            for param in self.params
+        )
 
 
 class _Text(click.ParamType):  # type: ignore[type-arg]  # not generic before click 8.2

@@ -9,8 +9,7 @@ import click
 from hedgerow import PipelineError, parse_pipeline
 
 from .output import write_json
-from .params import TEXT
-from .roots import RootCommand
+from .params import TEXT, Command
 from .stores import open_store, store_options, time_option
 
 if TYPE_CHECKING:
@@ -22,7 +21,7 @@ SHOWN = ("type", "weight", "timestamp")
 """What is shown of each node, where the pipeline does not say."""
 
 
-@click.command("query", cls=RootCommand, short_help="Select memories by a pipeline.")
+@click.command("query", cls=Command, short_help="Select memories by a pipeline.")
 @click.argument("words", metavar="[PIPELINE] [TERMS]...", type=TEXT, nargs=-1)
 @click.option(
     "-p",

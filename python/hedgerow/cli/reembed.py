@@ -9,14 +9,13 @@ import click
 from hedgerow import Index, Retriever
 
 from .failures import InterruptedRunError
-from .indexes import check_there_is
 from .models import embedder_of, embedder_option
-from .output import plural, write_json
-from .params import TEXT
-from .progress import progress_bar
+from .output import plural, progress_bar, write_json
+from .params import TEXT, Command
+from .stores import check_there_is
 
 
-@click.command("reembed", short_help="Replace the vectors of an index.")
+@click.command("reembed", cls=Command, short_help="Replace the vectors of an index.")
 @click.option("--db", required=True, metavar="FILE", type=TEXT, help="The index.")
 @embedder_option("What makes the new vectors:", required=True)
 @click.option("--json", "as_json", is_flag=True, help="Write the counts as JSON.")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from hedgerow import HedgerowError, InvalidInputError, __version__
+from hedgerow import HedgerowError, InvalidInputError
 
 from .params import TEXT
 
@@ -28,38 +28,6 @@ NO_ROOT_FOR_MEMORY = (
     "Missing option '--root': there is no memory root here or in a folder above. Name one with "
     "--root DIR or HEDGEROW_MEMORY_ROOT, or make one with: hedgerow init --root DIR"
 )
-
-
-class RootCommand(click.Command):
-    """A command whose `--limit` may stand without its value; other options may not.
-
-    `--version` counts wherever it stands.
-    """
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Drop a `--limit` without a value, and name any other option that has none."""
-        if ctx.resilient_parsing:
-            # For a completion: the value is what is being typed.
-            return super().parse_args(ctx, args)
-        end = args.index("--") if "--" in args else len(args)
-        if "--version" in args[:end]:
-            click.echo(__version__)
-            ctx.exit()
-        kept = []
-        for place, argument in enumerate(args[:end]):
-            following = args[place + 1] if place + 1 < end else "--"
-            if self._takes_value(argument) and following.startswith("--"):
-                if argument == "--limit":
-                    continue
-                raise click.UsageError(f"{argument} requires a value.", ctx)
-            kept.append(argument)
-        return super().parse_args(ctx, kept + args[end:])
-
-    def _takes_value(self, argument: str) -> bool:
-        return any(
-            isinstance(param, click.Option) and argument in param.opts and not param.is_flag
-            for param in self.params
-        )
 
 
 def root_option(command: F) -> F:

@@ -9,6 +9,7 @@ import click
 from .output import write_json
 from .params import (
     TEXT,
+    Command,
     Filter,
     alias_option,
     alias_table,
@@ -16,7 +17,7 @@ from .params import (
     language_options,
     ranking_options,
 )
-from .roots import RootCommand, depth_option, limit_option, root_option
+from .roots import depth_option, limit_option, root_option
 
 if TYPE_CHECKING:
     from hedgerow import QueryExplanation
@@ -27,7 +28,7 @@ _OF_A_ROOT = frozenset({"root", "target_url", "remote_url", "depth", "no_sync"})
 _OF_BOTH = frozenset({"text", "query", "limit", "as_json"})
 
 
-@click.command("search", cls=RootCommand, short_help="Search an index, or a memory root.")
+@click.command("search", cls=Command, short_help="Search an index, or a memory root.")
 @click.argument("text", type=TEXT, required=False)
 @click.option("--query", metavar="TEXT", type=TEXT, help="The same as TEXT.")
 @click.option("--db", metavar="FILE", type=TEXT, help="The index to search.")

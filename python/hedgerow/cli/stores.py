@@ -1,4 +1,4 @@
-"""What the commands on nodes share: which store they mean, and the time it is to them."""
+"""Which store or index a command means, and the time that it takes for the present."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ import click
 
 from hedgerow import IndexFileError, Store, parse_question_date
 
+from .output import progress_bar
 from .params import TEXT
-from .progress import progress_bar
 from .roots import NO_ROOT, open_root, root_option
 
 if TYPE_CHECKING:
@@ -122,3 +122,12 @@ def _seconds(context: click.Context, param: click.Parameter, given: str | None) 
             param,
         )
     return int(found.timestamp())
+
+
+def check_there_is(db: str) -> None:
+    """Raise IndexFileError, with the command that makes an index, where there is no file."""
+    if not os.path.lexists(db):
+        raise IndexFileError(
+            f"there is no index at {db}; make it with: hedgerow index PATH --db {db}",
+            code="index_not_found",
+        )
