@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import signal
+import subprocess
 import sys
 import sysconfig
 from collections.abc import Awaitable, Callable
@@ -136,6 +139,46 @@ def test_over_standard_input_and_output(memory: Path) -> None:
     found = anyio.run(asking).structured_content
     assert found["root"] == str(memory)
     assert found["results"][0]["provenance"]["file"].endswith("-moles.md")
+
+
+def test_the_instructions_name_the_tools_and_no_shell(memory: Path) -> None:
+    async def asking(client: Client) -> Any:
+        return client.instructions, (await client.list_tools()).tools
+
+    instructions, tools = ask(memory, asking)
+    assert all(f"- {tool.name}: " in instructions for tool in tools)
+    assert "`" not in instructions
+    assert "hedgerow run" not in instructions
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
+def test_ctrl_c_ends_it_while_standard_input_is_open(memory: Path) -> None:
+    hello = {
+        "jsonrpc": "2.0", "id": 1, "method": "initialize",
+        "params": {
+            "protocolVersion": "2025-06-18", "capabilities": {},
+            "clientInfo": {"name": "t", "version": "1"},
+        },
+    }  # fmt: skip
+    with subprocess.Popen(
+        [HEDGEROW, "mcp", "--root", str(memory)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdin.write(json.dumps(hello) + "\n")
+        process.stdin.flush()
+        assert '"serverInfo"' in process.stdout.readline()
+        try:
+            process.send_signal(signal.SIGINT)
+            assert process.wait(timeout=20) == 130
+            assert process.stderr.read() == "Error: interrupted\n"
+        finally:
+            process.kill()
 
 
 @pytest.mark.parametrize("version", [None, ModuleType("mcp")])

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import os
+import signal
+
 import click
 
 from hedgerow import HedgerowError, MissingExtraError
 from hedgerow._extras import imports_of
 
+from .failures import INTERRUPTED
 from .params import Command
 from .roots import open_root, root_option
 
@@ -36,5 +40,16 @@ def command(*, root: tuple[str, ...], target_url: str | None, remote_url: str | 
             'run: pip install "hedgerow[mcp]"',
             code="missing_extra",
         ) from error
+    signal.signal(signal.SIGINT, _stop)
     with memory:
         build_server(memory).run()
+
+
+def _stop(*_: object) -> None:
+    """End the process at once, as SIGTERM does: every write is atomic.
+
+    The thread that waits for standard input cannot be interrupted, and leaving the interpreter
+    would wait for it.
+    """
+    os.write(2, b"Error: interrupted\n")
+    os._exit(INTERRUPTED)
