@@ -44,7 +44,7 @@ Limit = Annotated[int, Field(ge=1, le=100, description="The most results")]
 
 
 class Provenance(TypedDict):
-    """Where a memory stands: a file below the root, its lines from 1, its front matter."""
+    """The source of a memory: a file below the root, its lines from 1, its front matter."""
 
     file: str
     lineStart: int
@@ -142,7 +142,7 @@ class _Tools:
 
     def remember(
         self,
-        title: Annotated[str, Field(description="One line that says what it is about")],
+        title: Annotated[str, Field(description="One line on its subject")],
         text: Annotated[str, Field(description="Markdown, without front matter")],
         type: Literal["note", "session", "finding", "decision", "preference", "page"] = "note",  # noqa: A002 - as in the file
         tags: Annotated[list[str] | None, Field(description="Words to group by")] = None,
@@ -155,7 +155,7 @@ class _Tools:
         return {"file": done.file, "indexed": done.indexed}
 
     def status(self) -> Status:
-        """Say which folder the memory is in, whether it is set up, and how much it holds."""
+        """Report the folder of the memory, whether it is set up, and how much it holds."""
         try:
             found = self._root.status()
             status: Any = found.to_dict()

@@ -203,7 +203,7 @@ def _hit_as_json(search: Search, place: int, *, explain: bool) -> dict[str, Any]
 def _explanation_as_json(explanation: QueryExplanation) -> dict[str, Any]:
     return {
         "text": explanation.text,
-        "normalised": explanation.normalised,
+        "normalised": explanation.normalized,
         "filtered": explanation.filtered,
         "words": [
             {

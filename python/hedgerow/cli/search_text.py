@@ -113,7 +113,7 @@ def _show_explanation(console: Console, search: Search) -> None:
     explanation = search.explanation
     lines = [
         ("text", explanation.text),
-        ("normalised", explanation.normalised),
+        ("normalised", explanation.normalized),
         ("filtering", _filtering(search)),
     ]
     compiled = [

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from hedgerow.query import EN_STOPWORDS, NL_STOPWORDS
+from hedgerow._engine import EN_STOPWORDS, NL_STOPWORDS
 
 _BETWEEN_TOKENS = re.compile(r"[^\w./-]+")
 _WORD = re.compile(r"[^\W_]+")

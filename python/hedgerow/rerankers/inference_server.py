@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from hedgerow._api_key import ApiKey
 from hedgerow._checks import checked_count, checked_text, checked_texts
-from hedgerow._connected import Connected
+from hedgerow._connection import ApiKey, Connected
 from hedgerow._extras import imports_of
 
-from . import RerankDocument, RerankScore, best_first
-from ._scores import bad_answer, checked_scores
+from .base import RerankDocument, RerankScore, bad_answer, best_first, checked_scores
 
 
 class TEIReranker(Connected):
