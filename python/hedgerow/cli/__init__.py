@@ -1,7 +1,7 @@
 """The `hedgerow` command. One file for each command; `main` is the console entry point.
 
 Commands are imported when they are called, and what is slow to import where it is used, so
-that `hedgerow` answers at once. Nothing outside this folder imports it.
+that `hedgerow` starts fast. Nothing outside this folder imports it.
 """
 
 from __future__ import annotations
@@ -60,13 +60,13 @@ Memory as Markdown files in a folder, and search in notes with a small query lan
   hedgerow index notes --db notes.db
   hedgerow search "winter feeding" --db notes.db
 
---root DIR is a memory root, --db FILE an index file. With neither, the nearest memory root is
-taken, from here upward: a folder with hedgerow.json, or whose folder `memory` has one.
+--root DIR is a memory root, --db FILE an index file. Without either, the nearest memory root is
+used, from here upward: a folder with hedgerow.json, or whose folder `memory` has one.
 
-In a query, plain words are alternatives; "a phrase" stands together, hedg* is a beginning,
-and AND, OR and NOT in capitals join what is around them. `hedgerow COMMAND --help` says
-what each command takes. Exit codes: 0 done (also when nothing was found), 1 failed, 2 wrong
-usage, 130 interrupted.
+In a query, plain words are alternatives, "a phrase" matches as a whole, hedg* is a prefix,
+and AND, OR and NOT in capitals are operators. `hedgerow COMMAND --help` describes each
+command. Exit codes: 0 done (also when nothing was found), 1 failed, 2 wrong usage, 130
+interrupted.
 """
 
 
@@ -151,7 +151,7 @@ def run() -> None:
 @click.version_option(__version__, "-V", "-v", "--v", "--version", message="%(prog)s %(version)s")
 @click.pass_context
 def cli(context: click.Context) -> None:
-    """Hold the commands together; alone, show the help."""
+    """Show the help when no command is given."""
     if context.invoked_subcommand is None:
         click.echo(context.get_help())
 

@@ -59,7 +59,7 @@ def _agents_option(command: F) -> F:
         "folder",
         metavar="DIR",
         type=TEXT,
-        help="The folder of the agents.  [default: agents, beside the store or in the root]",
+        help="The folder of the agents.  [default: agents, next to the store or in the root]",
     )(command)
 
 
@@ -174,8 +174,8 @@ def daemon(
       hedgerow agents daemon --db memory.db
       hedgerow agents daemon --db memory.db --tick 10 --json
 
-    Files of agents are read again when they change. Told to stop, it waits up to 5 seconds for
-    a model that is answering, then gives that run up, which counts for nothing.
+    Files of agents are read again when they change. When stopped, it waits up to 5 seconds for
+    a model that is answering, then abandons that run, which does not count.
     """
     from hedgerow.agents import serve, stopped_by_signals  # noqa: PLC0415 - slow to import
 
@@ -189,13 +189,13 @@ def daemon(
         click.echo("Stopped.", err=True)
 
 
-@agents.command("resume", short_help="Have a paused agent run again.")
+@agents.command("resume", short_help="Let a paused agent run again.")
 @click.argument("name", type=TEXT)
 @store_options
 @_agents_option
 @json_option
 def resume(*, name: str, folder: str | None, as_json: bool, **where: Any) -> None:
-    """Have the failures of the agent NAME count no more, so that it runs again when it is due.
+    """Forget the failures of the agent NAME, so that it runs again when it is due.
 
     \b
       hedgerow agents resume linker --db memory.db
@@ -254,17 +254,17 @@ def _working(
     from .agents_text import show_problems  # noqa: PLC0415 - slow to import
 
     with open_store(**where) as opened:
-        place = _folder_of(opened, folder)
-        found = _agents_of(opened, place, None)
+        path = _folder_of(opened, folder)
+        found = _agents_of(opened, path, None)
         show_problems(found.problems)
         if name is not None:
             found.definition(name)
         with model() as client:
-            yield _agents_of(opened, place, client)
+            yield _agents_of(opened, path, client)
 
 
 def _agents_of(opened: OpenStore, folder: Path, model: ModelClient | None) -> Agents:
-    """Give the agents of a folder, at work on a store."""
+    """Return the agents of a folder, on a store."""
     from hedgerow.agents import Agents  # noqa: PLC0415 - slow to import
 
     if opened.root is not None:
@@ -273,21 +273,21 @@ def _agents_of(opened: OpenStore, folder: Path, model: ModelClient | None) -> Ag
 
 
 def _folder_of(opened: OpenStore, folder: str | None) -> Path:
-    """Give the folder of the agents: named, in the root, or beside the store."""
+    """Return the folder of the agents: the named one, or that in the root or next to the store."""
     home = Path(opened.name).parent if opened.root is None else opened.root.path
-    place = home / "agents" if folder is None else Path(folder)
-    if not place.is_dir():
+    path = home / "agents" if folder is None else Path(folder)
+    if not path.is_dir():
         raise InvalidInputError(
-            f"there is no folder {place}; make it, or name the one that has the agents with "
+            f"there is no folder {path}; make it, or name the one that has the agents with "
             "--agents DIR",
             code="path_not_found",
         )
-    return place
+    return path
 
 
 @contextmanager
 def _model(url: str | None, *, wanted: bool) -> Iterator[ModelClient | None]:
-    """Give the model at a URL; without one OpenAI's where a model is wanted, else none."""
+    """Open the model at a URL; without one OpenAI's where a model is wanted, else none."""
     if url is None and not wanted:
         yield None
         return

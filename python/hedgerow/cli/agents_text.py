@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 def show_problems(problems: Sequence[Problem]) -> None:
-    """Say on stderr what is wrong with files."""
+    """Report problems in files on stderr."""
     for problem in problems:
         click.echo(visible(str(problem)), err=True)
 
@@ -50,7 +50,7 @@ def show_statuses(statuses: Sequence[AgentStatus], folder: Path) -> None:
 
 
 def show_report(report: RunReport) -> None:
-    """Print what a run came to."""
+    """Print the result of a run."""
     click.echo(visible(_line(report)))
     _show_actions(report.actions, report.rejected)
 

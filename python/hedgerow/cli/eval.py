@@ -98,7 +98,7 @@ class _Evaluation:
     metavar="LIST",
     default="spec,extended",
     show_default=True,
-    help="Which words of a question to search for.",
+    help="Which words of a query to search for.",
 )
 @click.option(
     "--fusion",
@@ -106,9 +106,9 @@ class _Evaluation:
     metavar="LIST",
     default="rrf,score",
     show_default=True,
-    help="What hybrid joins its two lists by.",
+    help="How hybrid fuses its two rankings.",
 )
-@embedder_option("What gives the queries vectors:")
+@embedder_option("The embedder of the queries:")
 @click.option(
     "--query-vectors", metavar="FILE.npy", type=TEXT, help="Vectors in the order of the queries."
 )
@@ -130,7 +130,7 @@ def command(  # noqa: PLR0913 - one argument for each option
     per_query: str | None,
     as_json: bool,
 ) -> None:
-    """Search for judged queries in several ways, and measure each by its first ten.
+    """Search for judged queries in several ways, and measure the first ten results of each.
 
     \b
       hedgerow eval --db notes.db --queries questions.jsonl --qrels judged.tsv
@@ -193,7 +193,7 @@ def _run(asked: _Asked) -> _Evaluation:
 def _modes(
     asked: _Asked, queries: Sequence[JudgedQuery], stats: IndexStats
 ) -> Sequence[JudgedMode]:
-    """Give the modes asked for, if there are vectors for them, or those that there can be."""
+    """Return the requested modes, if there are vectors for them, or all that are possible."""
     have = (
         asked.embedder is not None
         or asked.query_vectors is not None
@@ -217,7 +217,7 @@ def _modes(
 
 
 def _vectors(asked: _Asked, queries: Sequence[JudgedQuery], task: Task) -> Embedder:
-    """Give the vectors of the queries: from a model, a file, or the queries themselves."""
+    """Return the vectors of the queries: from a model, a file, or the queries themselves."""
     texts = [query.text for query in queries]
     if asked.query_vectors is not None:
         return ReadyVectors(texts, read_vectors(asked.query_vectors, len(texts)))

@@ -53,7 +53,7 @@ def _table(outcomes: Sequence[Outcome]) -> Table:
 
 
 def _notes(task: Task, outcomes: Sequence[Outcome]) -> list[str]:
-    """Say what was left out or counts against the figures, with the first few of each."""
+    """List what was left out or lowers the figures, with the first few of each."""
     query, document = ("judged query", "judged queries"), ("judged document", "judged documents")
     reasons = [
         (task.unasked, query, "not among the queries and left out"),

@@ -24,11 +24,11 @@ _COMPLETE = "_HEDGEROW_COMPLETE"
 
 
 class UnfinishedError(Exception):
-    """What was asked for was shown and not done, for want of an option."""
+    """The plan was shown and not executed, for want of an option."""
 
 
 class InterruptedRunError(Exception):
-    """Ctrl-C, with a sentence that says what state things were left in."""
+    """Ctrl-C, with a sentence on the state that things were left in."""
 
 
 def run_group(
@@ -70,7 +70,7 @@ def _run(group: click.Group, arguments: list[str], prog_name: str) -> int:  # no
     except (KeyboardInterrupt, click.Abort):
         return _report("interrupted", "interrupted", as_json=as_json, exit_code=INTERRUPTED)
     except BrokenPipeError:
-        # The reader (`| head`) has seen enough. What is still buffered must not fail at exit.
+        # The reader (`| head`) closed the pipe. What is still buffered must not fail at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except (OSError, UnicodeEncodeError) as error:
@@ -100,17 +100,17 @@ def _usage(error: click.UsageError, *, as_json: bool) -> int:
 
 
 def _failed(error: HedgerowError, *, as_json: bool) -> int:
-    """Report an error of ours; a pipeline that cannot be read is wrong usage, and shows where."""
+    """Report an error of ours; a pipeline that cannot be parsed is wrong usage."""
     if not isinstance(error, PipelineError):
         return _report(error.code, error.message, as_json=as_json)
-    place = {
+    fields = {
         "kind": error.kind,
         "stage": error.stage,
         "start": error.start,
         "end": error.end,
         "suggestion": error.suggestion,
     }
-    return _report(error.code, error.message, as_json=as_json, exit_code=USAGE, told=place)
+    return _report(error.code, error.message, as_json=as_json, exit_code=USAGE, fields=fields)
 
 
 def _report(
@@ -119,10 +119,10 @@ def _report(
     *,
     as_json: bool,
     exit_code: int = FAILED,
-    told: Mapping[str, Any] | None = None,
+    fields: Mapping[str, Any] | None = None,
 ) -> int:
     if as_json:
-        error = {"error": {"code": code, "message": message, **(told or {})}}
+        error = {"error": {"code": code, "message": message, **(fields or {})}}
         _to_stderr(json_bytes(error, err=True))
     else:
         _to_stderr(f"Error: {message}")

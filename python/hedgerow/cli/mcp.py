@@ -25,7 +25,7 @@ def command(*, root: tuple[str, ...], target_url: str | None, remote_url: str | 
       hedgerow mcp --root memory
 
     The tools are memory_search, memory_recall, memory_remember and memory_status. An agent
-    starts this command by itself; docs/mcp.md shows how to tell it to. Needs the extra "mcp":
+    starts this command itself; docs/mcp.md shows how to configure it. Needs the extra "mcp":
     pip install "hedgerow[mcp]"
     """
     memory = open_root(root, target_url, remote_url)

@@ -55,7 +55,7 @@ def recall(  # noqa: PLR0913 - one argument for each option
     """
     wanted = topic or query
     if not wanted:
-        raise click.UsageError("Give what to recall, as --topic TEXT or --query TEXT.")
+        raise click.UsageError("Pass what to recall as --topic TEXT or --query TEXT.")
     memory = open_root(root, target_url, remote_url)
     found = memory.recall(wanted, limit=limit, depth=depth, sync=not no_sync)
     if as_json:
@@ -126,12 +126,12 @@ def show_results(found: Recall) -> None:
     if not found.results:
         click.echo("No memory matches found.")
         return
-    blocks = (_block(place, one) for place, one in enumerate(found.results, start=1))
+    blocks = (_block(rank, one) for rank, one in enumerate(found.results, start=1))
     click.echo("\n\n".join(blocks))
 
 
-def _block(place: int, one: Recalled) -> str:
+def _block(rank: int, one: Recalled) -> str:
     session = f" session={one.session_id}" if one.session_id else ""
     where = f"{one.file}:{one.line_start}-{one.line_end}"
-    head = visible(f"{place}. {where}{session} score={one.score:.2f}")
+    head = visible(f"{rank}. {where}{session} score={one.score:.2f}")
     return f"{head}\n   {visible(one.snippet)}"

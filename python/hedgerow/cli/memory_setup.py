@@ -63,13 +63,13 @@ def init(
     click.echo(f".gitignore: {ignored}")
 
 
-@click.command("status", cls=Command, short_help="Say what a memory root is.")
+@click.command("status", cls=Command, short_help="Show the state of a memory root.")
 @root_option
 @json_option
 def status(
     *, root: tuple[str, ...], target_url: str | None, remote_url: str | None, as_json: bool
 ) -> None:
-    """Say which memory root is meant, and whether this hedgerow can work with it.
+    """Show which memory root is used, and whether this version of hedgerow supports it.
 
     \b
       hedgerow status
@@ -136,7 +136,7 @@ def _show_diagnosis(found: Diagnosis) -> None:
 
 @click.command("instructions", cls=Command, short_help="Print a hint for agents.")
 def instructions() -> None:
-    """Print Markdown that tells an agent how to use a memory root; add it to its rules.
+    """Print instructions for agents on using a memory root; add them to their rules.
 
     \b
       hedgerow instructions

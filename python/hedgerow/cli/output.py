@@ -15,8 +15,8 @@ import click
 if TYPE_CHECKING:
     from rich.console import Console
 
-# Control characters, and those that turn the direction of writing: a note must not be able to
-# change the terminal or hide what it says.
+# Control characters and bidirectional overrides: a note must not be able to change the terminal
+# or to hide its text.
 _UNSAFE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
 _WIDEST = 100
@@ -51,11 +51,11 @@ def json_bytes(value: Any, *, indent: int | None = None, err: bool = False) -> b
 
 
 def make_console(*, stderr: bool = False) -> Console:
-    """Make a console: colours only on a terminal and without NO_COLOR, never markup."""
+    """Make a console: colors only on a terminal and without NO_COLOR, never markup."""
     from rich.console import Console  # noqa: PLC0415 - slow to import
 
     class QuietConsole(Console):
-        """Leaves a closed pipe to the caller, as everything else that goes wrong."""
+        """Leaves a closed pipe to the caller, like all other errors."""
 
         def on_broken_pipe(self) -> None:
             raise BrokenPipeError
@@ -71,7 +71,7 @@ def make_console(*, stderr: bool = False) -> Console:
 
 
 def visible(text: str) -> str:
-    """Give a text without characters that act on a terminal."""
+    """Replace the characters that act on a terminal."""
     return _UNSAFE.sub("�", text)
 
 
@@ -82,7 +82,7 @@ def plural(count: int, noun: str, nouns: str | None = None) -> str:
 
 @contextmanager
 def progress_bar(label: str) -> Iterator[Progress | None]:
-    """Give what is to be told how many are done of how many; None without a terminal."""
+    """Return a callback for the number done and the total; None without a terminal."""
     if not sys.stderr.isatty():
         yield None
         return

@@ -61,7 +61,7 @@ class _Text(click.ParamType):  # type: ignore[type-arg]  # not generic before cl
     name = "text"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Give the text, or fail with the bytes that are none."""
+        """Return the text, or fail with the bytes that are not UTF-8."""
         try:
             # Python keeps what the locale cannot decode; in the C locale that may be UTF-8.
             return value.encode("utf-8", "surrogateescape").decode()
@@ -74,7 +74,7 @@ class _Text(click.ParamType):  # type: ignore[type-arg]  # not generic before cl
 
 
 def _printable(value: str) -> str:
-    """Give an argument as text that can be shown: bytes that are no UTF-8 as escapes."""
+    """Escape the bytes of an argument that are not UTF-8."""
     try:
         data = value.encode("utf-8", "surrogateescape")
     except UnicodeEncodeError:
@@ -88,7 +88,7 @@ class _Alias(_Text):
     name = "k=a,b"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Give the key and the list of its alternatives."""
+        """Return the key and the list of its alternatives."""
         if isinstance(value, tuple):
             return value
         key, equals, listed = super().convert(value, param, ctx).partition("=")
@@ -109,7 +109,7 @@ class Filter(_Text):
     name = "name=value"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Give the name and the value."""
+        """Return the name and the value."""
         if isinstance(value, tuple):
             return value
         name, equals, wanted = super().convert(value, param, ctx).partition("=")
@@ -133,7 +133,7 @@ class Choices(_Text):
         self._choices = tuple(choices)
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Give the words, in the order given."""
+        """Return the distinct words in their order."""
         if isinstance(value, tuple):
             return value
         words = [word.strip() for word in super().convert(value, param, ctx).split(",")]
@@ -157,7 +157,7 @@ def alias_option(command: F) -> F:
         "--alias",
         type=_Alias(),
         multiple=True,
-        help="Search for other words in a word's place: k8s=kubernetes,kube. May be repeated.",
+        help="Search for other words instead of one: k8s=kubernetes,kube. May be repeated.",
     )(command)
 
 
@@ -168,7 +168,7 @@ def language_options(command: F) -> F:
         type=click.Choice(["OR", "AND"], case_sensitive=False),
         default="OR",
         show_default=True,
-        help="What joins words that no operator joins.",
+        help="The operator between plain words.",
     )
     matching = click.option(
         "--matching",
@@ -181,7 +181,7 @@ def language_options(command: F) -> F:
 
 
 def ranking_options(command: F) -> F:
-    """Add what decides how keywords and meaning are ranked."""
+    """Add the options of ranking by keywords and meaning."""
     options = [
         embedder_option("Search by meaning too, with the embedder of the index:"),
         click.option(
@@ -196,19 +196,19 @@ def ranking_options(command: F) -> F:
             type=click.Choice(["rrf", "score"]),
             default="rrf",
             show_default=True,
-            help="Make one ranking of keywords and meaning by their places, or by their scores.",
+            help="Fuse keywords and meaning by their ranks, or by their scores.",
         ),
         click.option(
             "--group-by",
             type=click.Choice(["path"]),
-            help="Show the best chunk of each file alone.",
+            help="Show only the best chunk of each file.",
         ),
         click.option(
             "--candidates",
             type=click.IntRange(min=1),
             default=60,
             show_default=True,
-            help="How many hits keywords, and meaning, may each bring.",
+            help="The most hits that keywords and meaning each contribute.",
         ),
         click.option(
             "--question-date",
@@ -220,7 +220,7 @@ def ranking_options(command: F) -> F:
             "--rerank",
             metavar="NAME",
             type=TEXT,
-            help="Put the best 20 in order again: cross-encoder:MODEL or tei:URL.",
+            help="Rerank the best 20: cross-encoder:MODEL or tei:URL.",
         ),
     ]
     for option in reversed(options):

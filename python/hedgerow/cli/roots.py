@@ -84,18 +84,18 @@ def tag_option(command: F) -> F:
 
 
 def refuse_remote(target_url: str | None, remote_url: str | None) -> None:
-    """Raise the error that says that memory elsewhere is not supported yet."""
+    """Raise the error for remote memory, which is not supported yet."""
     for flag, url in (("--target-url", target_url), ("--remote-url", remote_url)):
         if url is not None:
             raise HedgerowError(
-                f"{flag} {url}: remote memory is recognised but not implemented yet; use a "
+                f"{flag} {url}: remote memory is recognized but not implemented yet; use a "
                 "folder on this machine with --root DIR",
                 code="not_implemented",
             )
 
 
 def find_root(given: Sequence[str], missing: str = NO_ROOT_FOR_MEMORY) -> Path:
-    """Give the root that is meant: named, or in the environment, or the nearest upward."""
+    """Return the root: the named one, that of the environment, or the nearest upward."""
     from hedgerow.memory.locate import nearest_root, root_from_environment  # noqa: PLC0415
 
     named = named_root(given)
@@ -108,7 +108,7 @@ def find_root(given: Sequence[str], missing: str = NO_ROOT_FOR_MEMORY) -> Path:
 
 
 def named_root(given: Sequence[str]) -> Path | None:
-    """Give the first `--root`; a blank one is an error."""
+    """Return the first `--root`; a blank one is an error."""
     if not given:
         return None
     if not given[0].strip():
@@ -131,7 +131,7 @@ def open_root(
 
 
 def required_title(title: str | None) -> str:
-    """Give the title; an empty one counts as none."""
+    """Return the title; an empty one counts as none."""
     if not title:
         raise click.UsageError("Missing option '--title': give the memory a title.")
     return title

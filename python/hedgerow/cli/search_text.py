@@ -38,8 +38,8 @@ def show(search: Search, *, explain: bool) -> None:
         if explain:
             _show_steps(console, search.response.trace)
         return
-    for place, hit in enumerate(search.hits, start=1):
-        _show_hit(console, place, hit, search.highlighter, explain=explain)
+    for rank, hit in enumerate(search.hits, start=1):
+        _show_hit(console, rank, hit, search.highlighter, explain=explain)
     if explain:
         _show_scores(console, search.response)
     found = plural(len(search.hits), "result")
@@ -50,12 +50,12 @@ def show(search: Search, *, explain: bool) -> None:
 
 
 def _show_hit(
-    console: Console, place: int, hit: Hit, highlighter: Highlighter, *, explain: bool
+    console: Console, rank: int, hit: Hit, highlighter: Highlighter, *, explain: bool
 ) -> None:
     line = hit.metadata.get("line_start")
     where = visible(hit.path) if line is None else f"{visible(hit.path)}:{line}"
     score = (f"  {_score_text(hit)}", "dim")
-    console.print(Text.assemble((f"{place}. ", "dim"), (where, "cyan"), score))
+    console.print(Text.assemble((f"{rank}. ", "dim"), (where, "cyan"), score))
     if hit.title:
         title = visible(hit.title)
         _print_indented(console, _marked(title, highlighter.spans(title), "bold"))
@@ -67,7 +67,7 @@ def _show_hit(
 
 
 def _show_degraded(console: Console, trace: Trace) -> None:
-    """Say what the results did without, which else would look like all there is."""
+    """Report a failed stage: without it the results would look complete."""
     if trace.error_stage is not None:
         stage = {"bm25": "Search by keywords", "vector": "Search by meaning"}
         what = stage.get(trace.error_stage, "The reranker")
@@ -75,7 +75,7 @@ def _show_degraded(console: Console, trace: Trace) -> None:
 
 
 def _show_nothing(console: Console, search: Search) -> None:
-    """Tell "nothing matches" from "nothing could be searched for", and say what to do."""
+    """Distinguish "nothing matches" from "nothing could be searched for", and name the fix."""
     explanation, match = search.explanation, search.response.trace.match_query
     if not match:
         console.print(Text("Nothing was searched for: no word of the query is left."))
@@ -211,9 +211,9 @@ def _show_scores(console: Console, response: Response) -> None:
     for name, _ in columns:
         table.add_column(name)
     table.add_column("score", justify="right")
-    for place, (hit, parts) in enumerate(zip(response, explained, strict=True), start=1):
+    for rank, (hit, parts) in enumerate(zip(response, explained, strict=True), start=1):
         cells = [cell(parts) for _, cell in columns]
-        table.add_row(f"{place}", visible(hit.id), *cells, _score_text(hit))
+        table.add_row(f"{rank}", visible(hit.id), *cells, _score_text(hit))
     console.print(table)
     console.print()
     _show_steps(console, response.trace)
@@ -265,9 +265,9 @@ def _meaning(parts: dict[str, Any]) -> str:
     by = parts.get("meaning")
     if by is None:
         return ""
-    place = "not in its list" if by["rank"] is None else _ordinal(by["rank"])
+    rank = "not in its list" if by["rank"] is None else _ordinal(by["rank"])
     far = "" if by["deviations"] is None else f", {by['deviations']:+.1f} deviations"
-    return f"{place}, cosine {by['cosine']:.2f}{far}: {_added(by)}"
+    return f"{rank}, cosine {by['cosine']:.2f}{far}: {_added(by)}"
 
 
 def _multipliers(parts: dict[str, Any]) -> str:
@@ -290,7 +290,7 @@ def _percent(part: float) -> str:
 
 
 def _ordinal(rank: int) -> str:
-    place = rank + 1
-    if place % 100 in {11, 12, 13}:
-        return f"{place}th"
-    return f"{place}{ {1: 'st', 2: 'nd', 3: 'rd'}.get(place % 10, 'th') }"
+    number = rank + 1
+    if number % 100 in {11, 12, 13}:
+        return f"{number}th"
+    return f"{number}{ {1: 'st', 2: 'nd', 3: 'rd'}.get(number % 10, 'th') }"

@@ -1,4 +1,4 @@
-"""Which store or index a command means, and the time that it takes for the present."""
+"""Which store or index a command means, and what it takes for the present time."""
 
 from __future__ import annotations
 
@@ -32,17 +32,17 @@ _SECONDS = re.compile(r"-?\d{1,12}\Z")
 class OpenStore:
     """The store that is meant: that of a file, or that of a memory root.
 
-    `told` says which in JSON, and `name` to a person. With `sync` a root is brought up to date.
+    `source` names it in JSON, and `name` in text.
     """
 
     store: Store
     root: MemoryRoot | None
-    told: dict[str, str]
+    source: dict[str, str]
 
     @property
     def name(self) -> str:
         """The file or the folder."""
-        return next(iter(self.told.values()))
+        return next(iter(self.source.values()))
 
     def query(
         self,
@@ -58,7 +58,7 @@ class OpenStore:
         return self.root.query(pipeline, now=now, terms=terms, explain=explain)
 
     def key(self, name: str) -> str:
-        """Give the key that a name means: in a root also the name or title of a file."""
+        """Return the key of a name: in a root also the name or title of a file."""
         return name if self.root is None else self.root.resolve(name)
 
 
@@ -69,7 +69,7 @@ def store_options(command: F) -> F:
 
 
 def time_option(name: str, what: str) -> Callable[[F], F]:
-    """Add an option that takes a time and gives Unix seconds, the present ones without it."""
+    """Add an option that takes a time as Unix seconds, by default the present."""
     return click.option(
         name,
         metavar="TIME",
