@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from ._engine import Store
 from .errors import InvalidInputError
-from .pipeline import Store
 
 MOST = 10
 """The number of communities, and of most linked nodes, to report."""

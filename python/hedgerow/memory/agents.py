@@ -15,8 +15,8 @@ from .edit import set_field
 from .lock import locked
 
 if TYPE_CHECKING:
+    from hedgerow._engine import Pipeline, QueryResult, Store
     from hedgerow.agents import Action
-    from hedgerow.pipeline import Pipeline, QueryResult, Store
 
     from .root import MemoryRoot
 

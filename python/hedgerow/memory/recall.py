@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from hedgerow._checks import checked_count, checked_text
+from hedgerow._engine import Hit, Index
 from hedgerow.embedders import Embedder
 from hedgerow.errors import InvalidInputError
-from hedgerow.index import Hit, Index
 from hedgerow.retriever import Retriever
 
 from . import score

@@ -21,9 +21,9 @@ from .recall import Recall, checked_query
 from .results import Remembered, RootGraph, WrappedUp
 
 if TYPE_CHECKING:
+    from hedgerow._engine import Pipeline, QueryResult, Store
     from hedgerow.agents import Agents, ModelClient
     from hedgerow.ingest.run import Progress
-    from hedgerow.pipeline import Pipeline, QueryResult, Store
 
     from .process import Processed
     from .sync import SyncReport
