@@ -29,7 +29,7 @@ _COMMANDS = {
     "recall": ("memory_recall", "recall"),
     "wrapup": ("memory_write", "wrapup"),
     "process": ("memory_write", "process"),
-    "run": ("", "run"),
+    "run": ("", "run"),  # below
     "mcp": ("mcp", "command"),
     "query": ("query", "command"),
     "link": ("link", "link"),
@@ -43,7 +43,7 @@ _COMMANDS = {
     "parse": ("language", "parse"),
     "compile": ("language", "compile_"),
 }
-"""Each command with its module and its name there."""
+"""Each command with its module and its attribute there."""
 
 _OTHER_NAMES = {"agent-hint": "instructions"}
 
@@ -71,7 +71,7 @@ interrupted.
 
 
 class _LazyGroup(click.Group):
-    """A group whose commands are modules of this package, imported when asked for."""
+    """A group whose commands are in modules of this package, imported when called."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
         return list(_COMMANDS)
