@@ -56,7 +56,7 @@ lint: .venv/engine-built ## everything that is checked without being run
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
-	$(BIN)/python -m mypy.stubtest hedgerow._engine --allowlist scripts/stubtest-allowlist.txt
+	$(BIN)/python -m mypy.stubtest hedgerow --mypy-config-file pyproject.toml --allowlist scripts/stubtest-allowlist.txt
 	$(BIN)/shellcheck .ci/run $$(git ls-files '*.sh')
 	cargo clippy --workspace --all-targets --locked -- --deny warnings
 

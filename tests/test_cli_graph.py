@@ -216,8 +216,8 @@ class TestGraph:
     @pytest.mark.parametrize(
         ("exit_code", "args", "message"),
         [
-            (2, ["--svg", "a.svg"], "Give a KEY: --svg and --hops are for what is around one."),
-            (2, ["--hops", "2"], "Give a KEY"),
+            (2, ["--svg", "a.svg"], "Pass a KEY: --svg and --hops show its neighborhood."),
+            (2, ["--hops", "2"], "Pass a KEY"),
             (2, ["slugs", "--hops", "0"], "0 is not in the range 1<=x<=10"),
             (2, ["slugs", "--svg", "a.png"], "--svg writes SVG; give a file that ends in .svg"),
             (1, ["snails"], "there is no memory 'snails' in this root"),

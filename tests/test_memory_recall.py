@@ -239,7 +239,7 @@ class TestSnippet:
     ],
 )
 def test_tokens_of_a_query(query: str, tokens: list[str]) -> None:
-    assert words.recall_tokens(query) == tokens
+    assert words.recall_terms(query) == tokens
 
 
 class TestUnreadableNotes:

@@ -74,7 +74,7 @@ def test_dates_are_one_for_all_or_one_each(retriever: hr.Retriever) -> None:
         ["2026/04/17"],
         [],
     ]
-    with pytest.raises(hr.InvalidInputError, match="2 question dates for 3 queries; give one to"):
+    with pytest.raises(hr.InvalidInputError, match="2 question dates for 3 queries; pass one for"):
         retriever.search_many(queries, question_date=dates[:2])
 
 

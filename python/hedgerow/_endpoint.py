@@ -1,4 +1,4 @@
-"""JSON over HTTP, for the adapters: tried again where that may help, and telling what failed.
+"""JSON over HTTP for the adapters, with retries and errors that name the cause.
 
 Importing this needs httpx and tenacity, so only constructors of adapters do.
 """
@@ -29,15 +29,15 @@ from tenacity import (
     wait_random,
 )
 
-from ._api_key import ApiKey
 from ._checks import checked_count, checked_seconds
+from ._connection import ApiKey
 from .errors import HedgerowError, InvalidInputError
 
 FIRST_WAIT = 0.5
 """Seconds before the second try; each later wait is twice as long, and all have some jitter."""
 
 LONGEST_WAIT = 30.0
-"""No wait is longer; a server that asks for more gets no other try."""
+"""No wait is longer; a server that asks for more is not retried."""
 
 _SHORTEST_TIMEOUT = 0.001
 
@@ -56,7 +56,7 @@ _HINTS = {
 
 
 class _Outcome(NamedTuple):
-    """What one try came to: a value, or a problem in words."""
+    """The result of one try: a value, or a problem in words."""
 
     value: Any = None
     problem: str = ""
@@ -316,17 +316,17 @@ def _asked_wait(header: str) -> float | None:
 
 
 def _detail(response: httpx.Response) -> str:
-    """What the server says of an error, as the usual servers put it, on one line."""
+    """The error message of a response, in the usual shapes, on one line."""
     try:
-        said = json.loads(response.content)
+        message = json.loads(response.content)
     except (ValueError, RecursionError):
-        said = "" if "html" in response.headers.get("Content-Type", "") else response.text
+        message = "" if "html" in response.headers.get("Content-Type", "") else response.text
     for name in ("error", "detail", "message"):
-        if isinstance(said, dict) and name in said:
-            said = said[name]
-    if not isinstance(said, str):
+        if isinstance(message, dict) and name in message:
+            message = message[name]
+    if not isinstance(message, str):
         return ""
-    return " ".join("".join(c if c.isprintable() else " " for c in said).split())
+    return " ".join("".join(c if c.isprintable() else " " for c in message).split())
 
 
 def _shortened(text: str) -> str:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
 
-from hedgerow.pipeline import Pipeline
+from hedgerow._engine import Pipeline
 
 from .actions import ACTIONS
 from .problems import DefinitionError, Problem

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from hedgerow._api_key import ApiKey
-from hedgerow._connected import Connected
+from hedgerow._connection import ApiKey, Connected
 from hedgerow._extras import imports_of
 from hedgerow.errors import HedgerowError
 

@@ -12,7 +12,7 @@ from hedgerow._engine import _apply_run, _unclaimed
 from .definition import Bounds
 
 if TYPE_CHECKING:
-    from hedgerow.pipeline import Pipeline, QueryResult, Store
+    from hedgerow._engine import Pipeline, QueryResult, Store
 
     from .actions import Action, Rejected
 

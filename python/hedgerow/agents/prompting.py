@@ -11,7 +11,7 @@ from .placeholders import scan
 from .template import Health, PromptData, PromptNode, Topology
 
 if TYPE_CHECKING:
-    from hedgerow.pipeline import Store
+    from hedgerow._engine import Store
 
     from .definition import AgentDefinition
 

@@ -13,8 +13,8 @@ from hashlib import sha256
 from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import Any
 
+from hedgerow._engine import Pipeline, parse_pipeline
 from hedgerow.errors import PipelineError
-from hedgerow.pipeline import Pipeline, parse_pipeline
 
 from ._nearest import nearest
 from .actions import ACTIONS

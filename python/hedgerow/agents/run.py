@@ -22,7 +22,7 @@ from .reports import DryRun, RunReport
 from .template import render
 
 if TYPE_CHECKING:
-    from hedgerow.pipeline import QueryResult, Store
+    from hedgerow._engine import QueryResult, Store
 
     from .actions import Action
     from .definition import AgentDefinition

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from hedgerow._engine import _agent_runs, _run_records, _standing
 
 if TYPE_CHECKING:
-    from hedgerow.pipeline import Store
+    from hedgerow._engine import Store
 
     from .definition import AgentDefinition
 

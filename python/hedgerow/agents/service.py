@@ -10,9 +10,8 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hedgerow._engine import _last_visits, _resume_agent
+from hedgerow._engine import Store, _last_visits, _resume_agent
 from hedgerow.errors import InvalidInputError
-from hedgerow.pipeline import Store
 
 from .due import Verdict, due
 from .library import AgentLibrary

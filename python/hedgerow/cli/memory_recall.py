@@ -6,12 +6,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from .output import plural, visible, write_json
-from .params import TEXT
-from .progress import progress_bar
+from .output import plural, progress_bar, visible, write_json
+from .params import TEXT, Command
 from .roots import (
     NO_ROOT,
-    RootCommand,
     depth_option,
     json_option,
     limit_option,
@@ -29,7 +27,7 @@ if TYPE_CHECKING:
 _RECIPE = "memory:"
 
 
-@click.command("recall", cls=RootCommand, short_help="Find what a memory root knows.")
+@click.command("recall", cls=Command, short_help="Find what a memory root knows.")
 @root_option
 @click.option("--topic", metavar="TEXT", type=TEXT, help="What to recall.")
 @click.option("--query", metavar="TEXT", type=TEXT, help="The same, where there is no --topic.")
@@ -60,7 +58,7 @@ def recall(  # noqa: PLR0913 - one argument for each option
     """
     wanted = topic or query
     if not wanted:
-        raise click.UsageError("Give what to recall, as --topic TEXT or --query TEXT.")
+        raise click.UsageError("Pass what to recall as --topic TEXT or --query TEXT.")
     memory = open_root(root, target_url, remote_url)
     found = memory.recall(wanted, limit=limit, depth=depth, sync=not no_sync)
     if as_json:

@@ -8,8 +8,8 @@ import click
 
 from .failures import FAILED
 from .output import visible, write_json
+from .params import Command
 from .roots import (
-    RootCommand,
     find_root,
     json_option,
     named_root,
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from hedgerow.memory.doctor import Diagnosis
 
 
-@click.command("init", cls=RootCommand, short_help="Make a folder a memory root.")
+@click.command("init", cls=Command, short_help="Make a folder a memory root.")
 @root_option
 @click.option("--force", is_flag=True, help="Write the configuration afresh.")
 @json_option
@@ -63,13 +63,13 @@ def init(
     click.echo(f".gitignore: {ignored}")
 
 
-@click.command("status", cls=RootCommand, short_help="Say what a memory root is.")
+@click.command("status", cls=Command, short_help="Show the state of a memory root.")
 @root_option
 @json_option
 def status(
     *, root: tuple[str, ...], target_url: str | None, remote_url: str | None, as_json: bool
 ) -> None:
-    """Say which memory root is meant, and whether this hedgerow can work with it.
+    """Show which memory root is used, and whether this version of hedgerow supports it.
 
     \b
       hedgerow status
@@ -87,7 +87,7 @@ def status(
     click.echo(visible(found.message))
 
 
-@click.command("doctor", cls=RootCommand, short_help="Check that everything works.")
+@click.command("doctor", cls=Command, short_help="Check that everything works.")
 @root_option
 @json_option
 @click.pass_context
@@ -134,9 +134,9 @@ def _show_diagnosis(found: Diagnosis) -> None:
         click.echo(f"{name}: {mark}: {visible(check.message)}")
 
 
-@click.command("instructions", short_help="Print a hint for agents.")
+@click.command("instructions", cls=Command, short_help="Print a hint for agents.")
 def instructions() -> None:
-    """Print Markdown that tells an agent how to use a memory root; add it to its rules.
+    """Print instructions for agents on using a memory root; add them to their rules.
 
     \b
       hedgerow instructions

@@ -11,9 +11,8 @@ from hedgerow import InvalidInputError
 from .failures import UnfinishedError
 from .memory_recall import show_left_out, show_results
 from .output import visible, write_json
-from .params import TEXT
+from .params import TEXT, Command
 from .roots import (
-    RootCommand,
     json_option,
     limit_option,
     open_root,
@@ -29,7 +28,7 @@ if TYPE_CHECKING:
 _TYPES = ("note", "session", "finding", "decision", "preference", "page")
 
 
-@click.command("remember", cls=RootCommand, short_help="Keep a text as a memory.")
+@click.command("remember", cls=Command, short_help="Keep a text as a memory.")
 @root_option
 @click.option("--title", metavar="TEXT", type=TEXT, help="Its title.  [required]")
 @click.option(
@@ -64,7 +63,7 @@ def remember(  # noqa: PLR0913 - one argument for each option
         click.echo(f"Remembered: {visible(done.file)}")
 
 
-@click.command("wrapup", cls=RootCommand, short_help="Keep what a session came to.")
+@click.command("wrapup", cls=Command, short_help="Keep what a session came to.")
 @root_option
 @click.option("--title", metavar="TEXT", type=TEXT, help="Its title.  [required]")
 @click.option("--topic", metavar="TEXT", type=TEXT, help="Recall this first, and note it.")
@@ -107,7 +106,7 @@ def wrapup(  # noqa: PLR0913 - one argument for each option
     click.echo(visible(done.body))
 
 
-@click.command("process", cls=RootCommand, short_help="Look through memories, or make a page.")
+@click.command("process", cls=Command, short_help="Look through memories, or make a page.")
 @root_option
 @click.option(
     "--mode", required=True, type=click.Choice(["lint", "synthesize"]), help="What to do."

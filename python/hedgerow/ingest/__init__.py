@@ -5,46 +5,6 @@ file into chunks. Nothing here prints: what was left out is in the report, with 
 Names are imported on first use: a memory root needs few of them.
 """
 
-from __future__ import annotations
+import lazy_loader
 
-from typing import TYPE_CHECKING
-
-from hedgerow._lazy import imported_when_asked_for
-
-if TYPE_CHECKING:
-    from .discovery import SUFFIXES, Discovery, discover
-    from .passages import PASSAGE_LIMIT
-    from .readers import read_chunks
-    from .run import IndexRun, RunReport
-    from .source import TITLE_SEPARATOR, Skip, Source, UnreadableSourceError
-
-__all__ = [
-    "PASSAGE_LIMIT",
-    "SUFFIXES",
-    "TITLE_SEPARATOR",
-    "Discovery",
-    "IndexRun",
-    "RunReport",
-    "Skip",
-    "Source",
-    "UnreadableSourceError",
-    "discover",
-    "read_chunks",
-]
-
-_HOMES = {
-    "PASSAGE_LIMIT": "passages",
-    "SUFFIXES": "discovery",
-    "TITLE_SEPARATOR": "source",
-    "Discovery": "discovery",
-    "IndexRun": "run",
-    "RunReport": "run",
-    "Skip": "source",
-    "Source": "source",
-    "UnreadableSourceError": "source",
-    "discover": "discovery",
-    "read_chunks": "readers",
-}
-
-if not TYPE_CHECKING:
-    __getattr__ = imported_when_asked_for(__name__, _HOMES)
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

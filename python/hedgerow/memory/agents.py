@@ -17,8 +17,8 @@ from .lock import locked
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from hedgerow._engine import Pipeline, QueryResult, Store
     from hedgerow.agents import Action
-    from hedgerow.pipeline import Pipeline, QueryResult, Store
 
     from .node_store import Legs
 

@@ -8,9 +8,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from hedgerow._engine import Index, Store
 from hedgerow.errors import IndexFileError
-from hedgerow.index import Index
-from hedgerow.pipeline import Store
 
 from .config import Config
 from .names import DERIVED, NODE_TYPES

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from hedgerow._engine import __version__
+from hedgerow._engine import Chunk, Index, __version__
 from hedgerow.errors import HedgerowError
-from hedgerow.index import Chunk, Index
 
 from .config import RootStatus, read_config
 from .documents import read_documents

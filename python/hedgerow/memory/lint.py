@@ -8,13 +8,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from hedgerow.ingest.source import Skip
-from hedgerow.query import is_stopword
-
 from .documents import Document
 from .links import normalized
 from .scope import Scope, mentions, searchable, time_of
 from .sections import first_heading, folded, level_two_sections
-from .words import topic_tokens
+from .words import STOP_WORDS, topic_tokens
 
 RULES = {
     "page-sources": "a page that does not name its sources",
@@ -113,7 +111,7 @@ def _answered_questions(
     ]
     for document in chosen:
         for question in _open_questions(document):
-            tokens = [token for token in topic_tokens(question) if not is_stopword(token)]
+            tokens = [token for token in topic_tokens(question) if token not in STOP_WORDS]
             needed = min(_ENOUGH, len(tokens))
             for path, text in answers:
                 if path != document.path and needed <= sum(token in text for token in tokens):

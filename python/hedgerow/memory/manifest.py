@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from hedgerow.index import Index
+from hedgerow._engine import Index
 from hedgerow.ingest.source import Source, UnreadableSourceError, read_bytes
 
 from . import documents, files, note

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from hedgerow._checks import checked_text
+from hedgerow._engine import QueryResult, Store
 from hedgerow.errors import IndexFileError, InvalidInputError
-from hedgerow.pipeline import QueryResult, Store
 
 from .config import Config
 from .derived import Derived
@@ -20,8 +20,8 @@ from .node_sync import current_state, sync_nodes
 from .results import RootGraph
 
 if TYPE_CHECKING:
+    from hedgerow._engine import Pipeline
     from hedgerow.ingest.run import Progress
-    from hedgerow.pipeline import Pipeline
 
     from .node_state import NodeState
 

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from hedgerow._engine import Node, Store
 from hedgerow.errors import HedgerowError
 from hedgerow.ingest.source import Skip, Source, UnreadableSourceError, read_bytes
-from hedgerow.pipeline import Node, Store
 
 from .derived import Derived, open_store_to_write
 from .documents import parse_document

@@ -8,8 +8,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
+from hedgerow._engine import Index
 from hedgerow.errors import HedgerowError, IndexFileError
-from hedgerow.index import Index
 from hedgerow.ingest.source import Skip
 
 from . import recall as recalling

@@ -8,16 +8,16 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from hedgerow._checks import checked_count, checked_text
+from hedgerow._engine import Hit, Index
 from hedgerow.embedders import Embedder
 from hedgerow.errors import InvalidInputError
-from hedgerow.index import Hit, Index
 from hedgerow.ingest.source import Skip
 from hedgerow.retriever import Retriever
 
 from . import score
 from .names import bucket_of
 from .score import DepthPolicy, ScoreParts
-from .words import cut_snippet, recall_tokens
+from .words import cut_snippet, recall_terms
 
 _DEEPER = 10
 _AT_LEAST = 200
@@ -129,7 +129,7 @@ def recall(  # noqa: PLR0913 - all that a recall depends on
     best = max([1.0, *(hit.score for hit in found.hits)])
     matters = [hit.metadata["front_matter"] for hit in found.hits]
     temporal = score.temporal_relevance(query, [score.event_time_of(matter) for matter in matters])
-    tokens = recall_tokens(query)
+    tokens = recall_terms(query)
     results = [
         _recalled(hit, query, tokens, depth, policy, how=found.how, best=best, temporal=when)
         for hit, when in zip(found.hits, temporal, strict=True)

@@ -21,9 +21,9 @@ from .results import Remembered, RootGraph, WrappedUp
 from .score import DepthPolicy, checked_depth, depth_boost
 
 if TYPE_CHECKING:
+    from hedgerow._engine import Pipeline, QueryResult, Store
     from hedgerow.agents import Agents, ModelClient
     from hedgerow.ingest.run import Progress
-    from hedgerow.pipeline import Pipeline, QueryResult, Store
 
     from .process import Processed
     from .sync import SyncReport

@@ -15,7 +15,7 @@ from typing import Any
 from hedgerow.errors import InvalidInputError
 
 from .times import ISO_TIME, event_time, time_of
-from .words import recall_tokens
+from .words import recall_terms
 
 DEPTHS = ("shallow", "normal", "deep")
 
@@ -108,14 +108,14 @@ def exact_match(query: str, snippet: str) -> float:
     text = snippet.lower()
     whole = " ".join(query.lower().split())
     boost = 0.25 if whole and whole in text else 0.0
-    long = [token for token in recall_tokens(query) if len(token) >= _LONG_TOKEN]
+    long = [token for token in recall_terms(query) if len(token) >= _LONG_TOKEN]
     return min(0.35, boost + 0.03 * sum(token in text for token in long))
 
 
 def metadata_match(query: str, metadata: Mapping[str, Any]) -> float:
     """Reward words of the query in the front matter."""
     text = all_text(metadata).lower()
-    return min(0.15, 0.03 * sum(token in text for token in recall_tokens(query)))
+    return min(0.15, 0.03 * sum(token in text for token in recall_terms(query)))
 
 
 def memory_strength(metadata: Mapping[str, Any]) -> float:

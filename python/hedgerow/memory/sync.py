@@ -8,8 +8,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from hedgerow._engine import Chunk, Index
 from hedgerow.errors import InvalidInputError
-from hedgerow.index import Chunk, Index
 from hedgerow.ingest.markdown import bad_front_matter, markdown_chunks
 from hedgerow.ingest.source import Skip, Source, UnreadableSourceError, read_bytes
 

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from hedgerow._embedding import Progress, embedder_name, embedding_missing, reembedding
-from hedgerow._engine import _unembedded_page
+from hedgerow._engine import Index, _unembedded_page
 from hedgerow._steps import run
 from hedgerow.embedders import Embedder
 from hedgerow.errors import InvalidInputError
-from hedgerow.index import Index
 
 from .derived import Derived, open_to_write
 from .lock import locked

@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 
-from hedgerow.query import is_stopword
+from hedgerow._engine import EN_STOPWORDS, NL_STOPWORDS
 
 SNIPPET_LIMIT = 500
 """The most characters of a snippet, without its ellipses."""
@@ -18,11 +18,13 @@ _LEAD = 60
 _STEM = 4
 _MOST_FOUND = 50
 
+STOP_WORDS = EN_STOPWORDS | NL_STOPWORDS
 
-def recall_tokens(query: str) -> list[str]:
-    """Return the tokens of a query in lower case, each once, without stop words and single letters."""
+
+def recall_terms(query: str) -> list[str]:
+    """Return the distinct lower-case tokens of a query, without stop words and single letters."""
     tokens = (part.strip("._/-") for part in _BETWEEN_TOKENS.split(query.lower()))
-    kept = (token for token in tokens if len(token) > 1 and not is_stopword(token))
+    kept = (token for token in tokens if len(token) > 1 and token not in STOP_WORDS)
     return list(dict.fromkeys(kept))
 
 

@@ -1,11 +1,15 @@
-"""A key that is sent and never shown."""
+"""What adapters with a server share: a key that is sent and never shown, and closing."""
 
 from __future__ import annotations
 
 import os
-from typing import Any
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Protocol
 
 from .errors import HedgerowError, InvalidInputError
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 
 class ApiKey:
@@ -30,8 +34,8 @@ class ApiKey:
     def value(self) -> str | None:
         """The key as it is now, or None where none is wanted.
 
-        Raises HedgerowError when it was left out of a pickle, InvalidInputError when the
-        variable is not set or the key cannot stand in a header.
+        Raises HedgerowError when it was left out of a pickle or its variable is not set,
+        InvalidInputError when the key cannot be sent in a header.
         """
         if self._lost:
             raise HedgerowError(
@@ -86,3 +90,28 @@ def _sendable(value: str, source: str) -> str:
         "copy the key again",
         code="invalid_api_key",
     )
+
+
+class _Endpoint(Protocol):
+    """What is used of an `_endpoint.Endpoint`, whose module needs an extra."""
+
+    shown: str
+
+    def post(self, payload: Mapping[str, Any], *, within: float | None = None) -> Any: ...
+    def close(self) -> None: ...
+
+
+class Connected:
+    """Holds connections until it is closed."""
+
+    _endpoint: _Endpoint
+
+    def close(self) -> None:
+        """Close the connections; `with` does it too."""
+        self._endpoint.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()

@@ -5,30 +5,30 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
-from hedgerow._named import Named, parse
+from hedgerow._checks import AdapterName, checked_adapter_name
 
-from . import Embedder
+from .base import Embedder
 
 
-def _model2vec(named: Named) -> Embedder:
+def _model2vec(named: AdapterName) -> Embedder:
     from .model2vec_static import Model2VecEmbedder  # noqa: PLC0415 - needs its extra
 
     return Model2VecEmbedder(named.without_url())
 
 
-def _sentence_transformers(named: Named) -> Embedder:
+def _sentence_transformers(named: AdapterName) -> Embedder:
     from .sentence_transformer import SentenceTransformerEmbedder  # noqa: PLC0415 - needs its extra
 
     return SentenceTransformerEmbedder(named.without_url())
 
 
-def _openai(named: Named) -> Embedder:
+def _openai(named: AdapterName) -> Embedder:
     from .openai_compatible import OpenAIEmbedder  # noqa: PLC0415 - needs its extra
 
     return _served(partial(OpenAIEmbedder, named.model), named.url)
 
 
-def _ollama(named: Named) -> Embedder:
+def _ollama(named: AdapterName) -> Embedder:
     from .ollama_server import OllamaEmbedder  # noqa: PLC0415 - needs its extra
 
     return _served(partial(OllamaEmbedder, named.model), named.url)
@@ -38,7 +38,7 @@ def _served(adapter: Callable[..., Embedder], url: str | None) -> Embedder:
     return adapter() if url is None else adapter(base_url=url)
 
 
-_ADAPTERS: dict[str, Callable[[Named], Embedder]] = {
+_ADAPTERS: dict[str, Callable[[AdapterName], Embedder]] = {
     "model2vec": _model2vec,
     "ollama": _ollama,
     "openai": _openai,
@@ -54,5 +54,7 @@ def embedder_named(name: str) -> Embedder:
 
     Raises InvalidInputError for another name, and what the adapter raises.
     """
-    named = parse(name, "embedder", _ADAPTERS, example="model2vec:minishlab/potion-base-8M")
+    named = checked_adapter_name(
+        name, "embedder", _ADAPTERS, example="model2vec:minishlab/potion-base-8M"
+    )
     return _ADAPTERS[named.adapter](named)

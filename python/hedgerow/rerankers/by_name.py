@@ -4,24 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from hedgerow._named import Named, parse
+from hedgerow._checks import AdapterName, checked_adapter_name
 
-from . import Reranker
+from .base import Reranker
 
 
-def _cross_encoder(named: Named) -> Reranker:
+def _cross_encoder(named: AdapterName) -> Reranker:
     from .cross_encoder import CrossEncoderReranker  # noqa: PLC0415 - needs its extra
 
     return CrossEncoderReranker(named.without_url())
 
 
-def _tei(named: Named) -> Reranker:
+def _tei(named: AdapterName) -> Reranker:
     from .inference_server import TEIReranker  # noqa: PLC0415 - needs its extra
 
     return TEIReranker(named.model)
 
 
-_ADAPTERS: dict[str, Callable[[Named], Reranker]] = {
+_ADAPTERS: dict[str, Callable[[AdapterName], Reranker]] = {
     "cross-encoder": _cross_encoder,
     "tei": _tei,
 }
@@ -32,5 +32,5 @@ def reranker_named(name: str) -> Reranker:
 
     Raises InvalidInputError for another name, and what the adapter raises.
     """
-    named = parse(name, "reranker", _ADAPTERS, example="tei:http://localhost:8080")
+    named = checked_adapter_name(name, "reranker", _ADAPTERS, example="tei:http://localhost:8080")
     return _ADAPTERS[named.adapter](named)
