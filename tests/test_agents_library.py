@@ -153,7 +153,7 @@ def test_a_template_that_is_gone_spoils_its_agent_until_it_is_back(
     library.reload()
     (folder.path / "p.md").unlink()
     [problem] = reloaded(library)
-    assert problem.startswith('linker.toml:4:12: there is no file "p.md" beside this one')
+    assert problem.startswith('linker.toml:4:12: there is no file "p.md" next to this one')
     assert library.definitions["linker"].template == "one"
     folder.write("p.md", "two")
     assert reloaded(library) == []
@@ -206,7 +206,7 @@ class TestNames:
         folder.agent("a.toml", "linker")
         folder.agent("b.toml", "linker")
         assert reloaded(library) == [
-            'b.toml:1:8: the name "linker" is that of a.toml too; change one of them'
+            'b.toml:1:8: the name "linker" is also used by a.toml; change one of them'
         ]
         assert [found.file.name for found in library.definitions.values()] == ["a.toml"]
 
@@ -217,7 +217,7 @@ class TestNames:
         library.reload()
         folder.agent("a.toml", "linker")
         assert reloaded(library) == [
-            'a.toml:1:8: the name "linker" is that of linker.toml too; change one of them'
+            'a.toml:1:8: the name "linker" is also used by linker.toml; change one of them'
         ]
         assert [found.file.name for found in library.definitions.values()] == ["linker.toml"]
         (folder.path / "linker.toml").unlink()
@@ -257,7 +257,7 @@ def test_a_folder_that_is_gone_is_a_problem_and_no_agent_is_lost(
     away = folder.path.with_name("away")
     folder.path.rename(away)
     problem = (
-        f"{folder.path}:1:1: the folder cannot be read (No such file or directory); make it, or "
+        f"{folder.path}:1:1: the folder cannot be read (No such file or directory); create it, or "
         "name another"
     )
     assert [str(found) for found in library.reload()] == [problem]

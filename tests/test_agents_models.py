@@ -81,7 +81,7 @@ class TestScripts:
         assert type(error) is ModelTransient
         assert (error.code, error.message) == (
             "model_transient",
-            "the model fails, as it was told to",
+            "the model fails on purpose",
         )
         assert model.requests == [REQUEST]
         with pytest.raises(KeyError):
@@ -155,7 +155,7 @@ def test_an_answer_without_text_may_pass(server: LocalServer, text: Any) -> None
     assert type(error) is ModelTransient
     assert (error.code, error.message) == (
         "bad_answer",
-        f"{server.url}/v1/chat/completions answered without text (it stopped for 'stop'); look "
+        f"{server.url}/v1/chat/completions answered without text (stop reason 'stop'); look "
         "into the log of the server",
     )
 
@@ -298,7 +298,7 @@ def test_options_that_cannot_be_used(options: dict[str, Any], code: str) -> None
 
 
 def test_the_extra_is_named_when_it_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in ("httpx", "hedgerow._endpoint", "hedgerow.agents._model_endpoint"):
+    for module in ("httpx", "hedgerow._endpoint"):
         monkeypatch.delitem(sys.modules, module, raising=False)
     monkeypatch.setitem(sys.modules, "httpx", None)
     error = fails(lambda: OpenAIModel("http://x"))

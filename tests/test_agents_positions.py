@@ -10,8 +10,8 @@ from typing import Any
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from hedgerow.agents.positions import Positions
-from hedgerow.agents.reading import tomllib
+from hedgerow.agents.definition_file import tomllib
+from hedgerow.agents.toml_positions import Positions
 
 
 def value_at(text: str, offset: int) -> Any:

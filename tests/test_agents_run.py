@@ -75,7 +75,7 @@ def test_an_agent_that_may_do_nothing_is_told_so(folder):
     report = working.run("linker")
     assert (report.status, report.actions) == ("ok", ())
     assert [one.op for one in report.rejected] == ["link-add"]
-    assert "You can change nothing" in request_of(working).system
+    assert "You cannot change anything" in request_of(working).system
 
 
 def test_a_reply_without_directives_is_a_success_and_visits(folder):
@@ -199,8 +199,7 @@ def test_a_refinement_of_what_was_not_seen_whole_is_rejected(folder):
     assert [action.op for action in report.applied] == ["refine"]
     assert [one.text for one in report.rejected] == ["REFINE long\nx\nEND_REFINE"]
     assert [one.reason for one in report.rejected] == [
-        'the agent was shown 100 of the 200 characters that "long" has; raise node_chars to have '
-        "it refined"
+        'the agent was shown 100 of the 200 characters of "long"; raise node_chars to allow this'
     ]
     node = store.get("long")
     assert node is not None
@@ -250,21 +249,21 @@ def test_a_run_over_its_time_is_not_applied(folder):
     report = working.run("linker")
     assert report.status == "failed"
     assert report.error is not None
-    assert report.error.startswith("the run took longer than its timeout and 60 s more")
+    assert report.error.startswith("the run took 60 s longer than its timeout")
     node = store.get("a")
     assert node is not None
     assert node.weight == 0.7
 
 
 def test_a_model_that_hangs_is_given_up(folder, monkeypatch):
-    monkeypatch.setattr("hedgerow.agents.asking.CALL_MARGIN_S", 0.05)
+    monkeypatch.setattr("hedgerow.agents.models.CALL_MARGIN_S", 0.05)
     path = put_agent(folder)
     path.write_text(path.read_text().replace("timeout_s = 120", "timeout_s = 1"))
     forever = threading.Event()
     working = agents(garden("a"), folder, lambda _: (forever.wait(30) and "") or "late")
     report = working.run("linker")
     forever.set()
-    assert (report.status, report.error) == ("failed", "the model gave no answer within 1.05 s")
+    assert (report.status, report.error) == ("failed", "the model did not answer within 1.05 s")
 
 
 def test_ctrl_c_counts_for_nothing_and_goes_on(folder):
@@ -315,7 +314,7 @@ def test_wrong_use_is_said(folder):
     )
     too_few = agents(hr.Store.in_memory(), folder).run("linker")
     assert (too_few.status, too_few.run) == ("idle", None)
-    assert too_few.error == "its query finds 0 nodes that are free, and it wants 1"
+    assert too_few.error == "its query finds 0 unclaimed nodes, and it needs 1"
     none = Agents(garden("a"), folder / "nowhere")
     assert none.definitions == {}
     assert "the folder cannot be read" in str(none.problems[0])

@@ -94,7 +94,7 @@ def test_a_run_claims_its_nodes_and_strong_neighbours():
 def test_an_agent_has_one_run_at_a_time():
     store = garden()
     assert begin(store, ["a"]) == (1, ["a"])
-    assert begin(store, ["b"], last=1) is None, "it is under way"
+    assert begin(store, ["b"], last=1) is None, "it is in progress"
     apply(store, 1, [])
     assert begin(store, ["b"]) is None, "somebody ran it since"
     assert begin(store, ["b"], last=1) == (2, ["b"])

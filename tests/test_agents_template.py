@@ -22,7 +22,7 @@ from hedgerow.agents import (
     Topology,
     render,
 )
-from hedgerow.agents.placeholders import scan
+from hedgerow.agents.template import scan
 
 NOW = 1_776_504_600
 """2026-04-18T09:30:00Z."""

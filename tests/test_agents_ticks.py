@@ -59,7 +59,7 @@ def test_what_will_not_pass_by_itself_pauses_at_once(folder):
     working.tick(NOON)
     [status] = working.statuses(NOON + DAY)
     assert status.verdict.word == "paused"
-    assert status.verdict.sentence == "its last run failed for good: no such model"
+    assert status.verdict.sentence == "its last run failed permanently: no such model"
     again = agents(store, folder, "ok")
     assert states(again, NOON + DAY) == {"linker": "paused"}, "it survives a restart"
     assert again.run("linker", NOON + DAY).status == "ok", "by hand it may"
@@ -95,7 +95,7 @@ def test_several_batches_in_a_period(folder):
 
 
 def test_a_stop_gives_the_call_up_and_counts_for_nothing(folder, monkeypatch):
-    monkeypatch.setattr("hedgerow.agents.asking.STOP_GRACE_S", 0.05)
+    monkeypatch.setattr("hedgerow.agents.models.STOP_GRACE_S", 0.05)
     put_agent(folder)
     store = garden("ab")
     forever = threading.Event()
@@ -132,7 +132,7 @@ def test_serving_waits_between_ticks_and_survives_a_store_that_fails(folder, cap
     with caplog.at_level(logging.WARNING, "hedgerow"):
         serve(working, tick_s=7, sleep=sleep)
     assert waits == [7] * 4
-    assert caplog.text.count("the agents could do nothing, and try again later") == 2
+    assert caplog.text.count("a tick failed and will be retried") == 2
 
 
 def test_serving_tells_the_logger_what_was_done(folder, caplog):

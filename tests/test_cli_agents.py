@@ -69,7 +69,7 @@ def test_list_says_who_is_due_and_why_not(place):
         ["asked", "on-demand", "on-demand"],
         ["linker", "daily", "due"],
     ]
-    assert "it runs only when told to" in lines[1]
+    assert "it only runs on demand" in lines[1]
     assert "never" in lines[2]
     [asked, linker] = json.loads(run(place, "list", "--json").stdout)["agents"]
     assert (asked["name"], asked["state"], asked["last"]) == ("asked", "on-demand", None)

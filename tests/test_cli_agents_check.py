@@ -51,11 +51,11 @@ def test_every_problem_of_every_file(folder: Path) -> None:
     lines = result.stdout.replace(f"{folder}/", "").splitlines()
     assert lines == [
         'a.toml:2:13: there is no stage "al"; did you mean "all"?',
-        'a.toml:7:12: "dayly" is no schedule; write on-demand, hourly, daily, weekly, monthly, or '
+        'a.toml:7:12: "dayly" is not a schedule; write on-demand, hourly, daily, weekly, monthly, or '
         '"every 6h" with any duration; did you mean "daily"?',
         'b.md:1:1: there is no placeholder "NODS"; there are NODES, EPISODES, TARGETS, NEIGHBORS, '
         'TOPOLOGY, PAIRS, HEALTH, COUNT, NOW, AGENT_NAME, NODE:key; did you mean "NODES"?',
-        'linker.toml:1:1: the name "linker" is that of c.toml too; change one of them',
+        'linker.toml:1:1: the name "linker" is also used by c.toml; change one of them',
         "4 problems; 1 agent can be used.",
     ]
     result = run("agents", "--json")
