@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import hedgerow as hr
+from agents_doubles import SHORT
 from hedgerow.agents import AgentDefinition, DefinitionError, Problem, load_definition
 from hedgerow.agents.definition import period_of
 from hedgerow.agents.definition_file import read_definition
@@ -41,15 +42,6 @@ max_actions = 10
 """
 
 TEMPLATE = "Link these.\n\n{{topology}}\n\n{{NODES}}\n"
-
-SHORT = """\
-[query]
-pipeline = "all"
-[prompt]
-inline = "Look at {{nodes}}."
-[execution]
-model = "sonnet"
-"""
 
 KNOWN = (
     "NODES, EPISODES, TARGETS, NEIGHBORS, TOPOLOGY, PAIRS, HEALTH, COUNT, NOW, AGENT_NAME, NODE:key"
