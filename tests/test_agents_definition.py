@@ -1,4 +1,4 @@
-"""The files of agents: what they come to, and every problem with its place."""
+"""Reading definitions: their values, and every problem with its position."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ Write = Callable[..., Path]
 
 @pytest.fixture
 def write(tmp_path: Path) -> Write:
-    """Write a definition and its template; give the file."""
+    """Write a definition and its template; returns the path of the definition."""
 
     def write(
         text: str | bytes, name: str = "linker.toml", template: str | bytes = TEMPLATE
@@ -236,7 +236,7 @@ def test_schedules(write: Write, schedule: str, seconds: int | None) -> None:
         ("max_actions = 10", "max_actions = 10\n[wat]", '22:2: there is no key "wat"'),
     ],
 )  # fmt: skip
-def test_a_problem_has_its_place_and_names_the_fix(
+def test_a_problem_has_its_position_and_names_the_fix(
     write: Write, old: str, new: str, problem: str
 ) -> None:
     assert LINKER.count(old) == 1

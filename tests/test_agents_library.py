@@ -1,4 +1,4 @@
-"""A folder of agents: what is read again, what stays in use, and what is said once."""
+"""Folders of agents: what is reloaded, what stays in use, and what is reported once."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def library(files: Files) -> AgentLibrary:
 
 
 def reloaded(library: AgentLibrary) -> list[str]:
-    """What a reload says, without the folder."""
+    """The new problems of a reload, with paths relative to the folder."""
     return [str(problem).removeprefix(f"{library.folder}/") for problem in library.reload()]
 
 

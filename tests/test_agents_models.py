@@ -1,4 +1,4 @@
-"""Model clients: those for tests, and the one over HTTP against a real server on this machine."""
+"""Model clients: those for tests, and the one over HTTP against a local server."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Agents among processes: several at once, and such as are killed between any two steps."""
+"""Agents in several processes at once, and in processes killed at any step."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def test_two_processes_of_one_agent_take_turns(shared_folder):
     check_whole(shared_folder)
 
 
-def test_killed_between_any_two_steps_there_is_all_of_a_run_or_nothing(shared_folder):
+def test_a_killed_process_leaves_all_of_a_run_or_nothing(shared_folder):
     chance = random.Random(7)  # noqa: S311 - moments, not secrets
     for turn in range(KILLS):
         worker = start(shared_folder, "one", NOON + turn * 1000)
@@ -127,7 +127,7 @@ def rows(connection: sqlite3.Connection, sql: str) -> list[tuple[Any, ...]]:
 
 
 def check_whole(shared_folder: Path) -> None:
-    """Of a run that ended ok there is everything, of any other nothing."""
+    """Check that all of each ok run is stored, and nothing of any other."""
     connection = sqlite3.connect(shared_folder / "memory.db")
     ok = {run for (run,) in rows(connection, "SELECT id FROM agent_runs WHERE status = 'ok'")}
     others = rows(connection, "SELECT id, applied FROM agent_runs WHERE status <> 'ok'")

@@ -1,4 +1,4 @@
-"""Replies of models: every line that asks for something is an action or rejected, with a reason."""
+"""Parsing replies: every request in them is an action or is rejected with a reason."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def test_what_a_reply_asks_for(text: str, action: Action) -> None:
          "with spaces", "link-add"),
         ("LINK", "LINK takes two keys and an optional strength; quote keys with spaces",
          "link-add"),
-        ("LINK a b c", '"c" is no number', "link-add"),
+        ("LINK a b c", '"c" is not a number', "link-add"),
         ("LINK a b 0", "strength must be above 0", "link-add"),
         ("LINK a b 1.01", "strength must be from 0 to 1", "link-add"),
         ("LINK a b 1e300", "strength must be from 0 to 1", "link-add"),
@@ -110,7 +110,7 @@ def test_what_a_reply_asks_for(text: str, action: Action) -> None:
         (r'DELETE "a\ud800"', "key has an unpaired surrogate", "delete"),
         ("DELETE a b", "DELETE takes one key; quote keys with spaces", "delete"),
         ("WEIGHT a", "WEIGHT takes a key and a number; quote keys with spaces", "weight"),
-        ("WEIGHT a high", '"high" is no number', "weight"),
+        ("WEIGHT a high", '"high" is not a number', "weight"),
         ("WEIGHT a -0.1", "value must be from 0 to 1", "weight"),
         ("CATEGORIZE a cor", 'category must be one of core, general, technical, observation, task; '
          'did you mean "core"?', "categorize"),

@@ -1,4 +1,4 @@
-"""Agents at work on a store: one run, and definitions that change."""
+"""Single runs of agents on a store, and definitions that change meanwhile."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def test_a_run_asks_the_model_and_does_what_it_says(agents_folder):
     assert report.to_dict()["actions"][1]["rejected"] == 'there is no node "x"'
 
 
-def test_an_agent_that_may_do_nothing_is_told_so(agents_folder):
+def test_the_prompt_of_a_read_only_agent_says_so(agents_folder):
     put_agent(agents_folder, actions=[])
     working = agents(garden("a"), agents_folder, "LINK a b\nAll is well.")
     report = working.run("linker")
@@ -203,7 +203,7 @@ def test_a_refinement_of_what_was_not_seen_whole_is_rejected(agents_folder):
 
 
 def test_what_changes_while_the_model_thinks(agents_folder):
-    """The run keeps its definition; a node that somebody wrote meanwhile is not overwritten."""
+    """The run keeps its definition; a node written meanwhile is not overwritten."""
     path = put_agent(agents_folder)
     store = garden("ab")
 
@@ -293,7 +293,7 @@ def test_a_dry_run_stores_nothing(agents_folder):
     assert without.dry_run("linker", NOON).prompt is None
 
 
-def test_wrong_use_is_said(agents_folder):
+def test_wrong_use_raises(agents_folder):
     put_agent(agents_folder)
     working = Agents(garden("a"), agents_folder)
     with pytest.raises(hr.InvalidInputError) as raised:

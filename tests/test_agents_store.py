@@ -1,4 +1,4 @@
-"""What runs of agents do to a store: claims, runs, and the transaction that ends a run."""
+"""What runs do to a store: claims, records, and the transaction that ends a run."""
 
 from __future__ import annotations
 

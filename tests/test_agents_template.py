@@ -1,4 +1,4 @@
-"""Prompts: what stands for each placeholder, node text as data, and what there is room for."""
+"""Filling templates: every placeholder, node text as data, and the limit on length."""
 
 from __future__ import annotations
 
@@ -137,7 +137,7 @@ FENCE = re.compile(r"^(`{3,})$", re.MULTILINE)
     st.sampled_from(["{{NODES}}", "x {{NODES}} y {{NODE:0}}", "{{NODE:1}}{{NEIGHBORS}}"]),
 )
 def test_no_text_stands_outside_of_fences(contents: list[str], template: str) -> None:
-    """What a reader of Markdown sees outside is the same whatever the nodes say."""
+    """What Markdown shows outside fences does not depend on the text of nodes."""
 
     def outside(contents: list[str]) -> str:
         nodes = [node(str(number), content) for number, content in enumerate(contents)]

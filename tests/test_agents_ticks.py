@@ -127,7 +127,7 @@ def test_serving_waits_between_ticks_and_survives_a_store_that_fails(agents_fold
     assert caplog.text.count("a tick failed and will be retried") == 2
 
 
-def test_serving_tells_the_logger_what_was_done(agents_folder, caplog):
+def test_serving_logs_what_was_done(agents_folder, caplog):
     put_agent(agents_folder, "good")
     put_agent(agents_folder, "poor")
     working = agents(garden("ab"), agents_folder, "WEIGHT a 1", ModelTransient("busy"))

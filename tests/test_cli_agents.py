@@ -148,7 +148,7 @@ def test_a_dry_run_shows_the_prompt_and_asks_only_when_told(store_folder, server
         (["frob"], 2, "No such command 'frob'"),
     ],
 )  # fmt: skip
-def test_wrong_use_is_said(store_folder, arguments, code, message):
+def test_wrong_use_is_reported(store_folder, arguments, code, message):
     assert message in run(store_folder, *arguments, code=code).stderr
 
 

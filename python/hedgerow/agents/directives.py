@@ -216,7 +216,7 @@ def _unquoted(inner: str) -> str:
 
 def _number(word: str) -> float:
     if not _NUMBER.fullmatch(word):
-        raise WrongActionError(f'"{word}" is no number')
+        raise WrongActionError(f'"{word}" is not a number')
     return float(word)
 
 

@@ -32,7 +32,7 @@ _READS = "You cannot change anything: your answer is only kept for a person to r
 
 
 def system_prompt(definition: AgentDefinition) -> str:
-    """Return what an agent is told before its own prompt: what is data, and what it may reply."""
+    """Return the system prompt of an agent: what is data, and what it may reply."""
     allowed = [form for action, form in _FORMS.items() if action in definition.actions]
     if allowed:
         forms = "\n\n".join(allowed)
