@@ -17,6 +17,7 @@ use super::visits::{self, Visits};
 use crate::error::{Error, ErrorCode, Result};
 use crate::index::background::Background;
 use crate::index::cache::Cache;
+use crate::index::session::{self, Session};
 
 /// How often a query begins anew because others write faster than it can read. After that it reads
 /// what it needs in its own transaction.
@@ -58,6 +59,9 @@ struct Builds {
     /// By the number of dimensions.
     coordinates: Mutex<BTreeMap<usize, Arc<Build<Coordinates>>>>,
 }
+
+/// An agent, and what is kept of its visits.
+type AgentVisits = (String, Arc<Cache<Visits>>);
 
 /// Of what a query needs, the generations that it could not have: it begins anew with later ones.
 #[derive(Default)]
@@ -103,9 +107,46 @@ impl Kept {
 impl Store {
     /// The state of this moment.
     pub fn snapshot(&self, needs: &Needs) -> Result<Snapshot> {
+        self.with_caches(needs, |visits, waits| {
+            self.index.on_reader(|reader| {
+                let transaction =
+                    Transaction::new_unchecked(reader, TransactionBehavior::Deferred)?;
+                self.state(&transaction, needs, visits, waits)
+            })
+        })
+    }
+
+    /// Let `work` read the state of this moment, and the index in the same transaction.
+    ///
+    /// Meanwhile the thread must not use the store or its index: in memory it could wait for a
+    /// writer that waits for it.
+    pub(crate) fn in_session<T>(
+        &self,
+        needs: &Needs,
+        index: session::Needs,
+        mut work: impl FnMut(&Snapshot, &Session<'_>) -> Result<T>,
+    ) -> Result<T> {
+        self.with_caches(needs, |visits, waits| {
+            self.index.session(index, |session| {
+                let read = |connection: &Connection| self.state(connection, needs, visits, waits);
+                match session.read(read)? {
+                    Ok(snapshot) => work(&snapshot, session).map(Ok),
+                    Err(missed) => Ok(Err(missed)),
+                }
+            })
+        })
+    }
+
+    /// Call `read` with what is needed in memory, again for as long as that is of another
+    /// generation than the transaction of `read`.
+    fn with_caches<T>(
+        &self,
+        needs: &Needs,
+        mut read: impl FnMut(&[AgentVisits], bool) -> Result<std::result::Result<T, Missed>>,
+    ) -> Result<T> {
         self.index.check_process()?;
         let agents = needs.agents.iter();
-        let visits: Vec<(String, Arc<Cache<Visits>>)> = agents
+        let visits: Vec<AgentVisits> = agents
             .map(|agent| (agent.clone(), self.kept.visits(agent)))
             .collect();
         let mut missed = Missed::default();
@@ -118,13 +159,8 @@ impl Store {
             for (_, cache) in &visits {
                 cache.load_after(missed.visits)?;
             }
-            let read = self.index.on_reader(|reader| {
-                let transaction =
-                    Transaction::new_unchecked(reader, TransactionBehavior::Deferred)?;
-                self.state(&transaction, needs, &visits, attempt < ATTEMPTS)
-            })?;
-            match read {
-                Ok(snapshot) => return Ok(snapshot),
+            match read(&visits, attempt < ATTEMPTS)? {
+                Ok(value) => return Ok(value),
                 Err(what) => missed = what,
             }
         }
@@ -138,7 +174,7 @@ impl Store {
         &self,
         connection: &Connection,
         needs: &Needs,
-        visits: &[(String, Arc<Cache<Visits>>)],
+        visits: &[AgentVisits],
         waits: bool,
     ) -> rusqlite::Result<std::result::Result<Snapshot, Missed>> {
         let kept = &self.kept;

@@ -1,17 +1,17 @@
 //! The chunks whose content holds a phrase, word for word, in no order and without scores.
 
-use super::Index;
+use super::read::chunk_of;
+use super::session::Session;
 use crate::error::Result;
 use crate::text::tokenizer::TokenizerKind;
 
-impl Index {
-    /// The ids of the chunks whose content may hold these words in a row: all that do are there.
+impl Session<'_> {
+    /// The ids of the chunks whose content may contain these words in a row, none of them missing.
     ///
-    /// What the index keeps are stems, or pieces of words: whether a chunk does is for
-    /// [`Index::holds_phrase`] to say.
+    /// The index has stems or parts of words only, so each needs [`Session::holds_phrase`].
     pub fn phrase_candidates(&self, words: &[String]) -> Result<Vec<String>> {
         self.read(|connection| {
-            if self.tokenizer == TokenizerKind::Trigram {
+            if self.index.tokenizer == TokenizerKind::Trigram {
                 return connection
                     .prepare_cached("SELECT id FROM knowledge_chunks")?
                     .query_map([], |row| row.get(0))?
@@ -30,9 +30,9 @@ impl Index {
         })
     }
 
-    /// Whether the content of a chunk holds these words in a row.
+    /// Whether the content of a chunk contains these words in a row.
     pub fn holds_phrase(&self, id: &str, words: &[String]) -> Result<bool> {
-        let Some(chunk) = self.get(id)? else {
+        let Some(chunk) = self.read(|connection| chunk_of(connection, id))? else {
             return Ok(false);
         };
         let found = phrase_words(&chunk.content)?;

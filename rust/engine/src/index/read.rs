@@ -93,11 +93,7 @@ impl Index {
 
     /// How many chunks there are.
     pub fn len(&self) -> Result<u64> {
-        self.read(|connection| {
-            connection.query_row("SELECT count(*) FROM knowledge_chunks", [], |row| {
-                row.get(0)
-            })
-        })
+        self.read(count_chunks)
     }
 
     /// Whether there is no chunk.
@@ -164,6 +160,13 @@ impl Index {
             ..stats
         })
     }
+}
+
+/// How many chunks there are in the transaction of `connection`.
+pub(super) fn count_chunks(connection: &Connection) -> rusqlite::Result<u64> {
+    connection.query_row("SELECT count(*) FROM knowledge_chunks", [], |row| {
+        row.get(0)
+    })
 }
 
 /// The chunk of an id in the transaction of `connection`.

@@ -11,6 +11,7 @@ use super::cache::At;
 use super::connections::ReadTransaction;
 use super::paths::Paths;
 use super::ranking::{Acquired, Snapshot};
+use super::read::count_chunks;
 use super::search::without_chunk;
 use super::selection::GroupBy;
 use super::slugs::{self, Slugs};
@@ -182,12 +183,17 @@ impl Index {
 }
 
 impl Session<'_> {
-    /// Run statements, and put their errors into our words.
-    pub(super) fn read<T>(
+    /// Run statements, and map their errors.
+    pub(crate) fn read<T>(
         &self,
         work: impl FnOnce(&Connection) -> rusqlite::Result<T>,
     ) -> Result<T> {
         work(self.connection).map_err(|error| self.index.said(error))
+    }
+
+    /// How many chunks there are.
+    pub fn chunk_count(&self) -> Result<u64> {
+        self.read(count_chunks)
     }
 
     /// What stands for the group of a row; without grouping the row itself.

@@ -7,7 +7,7 @@ use crate::graph::ranking::{Scored, sort};
 use crate::index::Filters;
 use crate::interrupt::Pace;
 use crate::query::{Connective, Matching};
-use crate::retrieval::{Embedding, Fusion, Mode, Request, Reranker, Setup, search};
+use crate::retrieval::{Embedding, Fusion, Mode, Request, Reranker, Setup, search_in};
 
 /// How little the first places count more than the others.
 const FUSION_K: f64 = 60.0;
@@ -128,7 +128,7 @@ impl Run<'_> {
             self.warn(what);
         }
         let nodes = &self.snapshot.nodes;
-        let index = self.store.index();
+        let session = self.session()?;
         let key = |place: &u32| nodes.key(*place).to_owned();
         let mut filters = Filters::default();
         match among {
@@ -137,7 +137,7 @@ impl Run<'_> {
                 filters.paths = among.iter().map(key).collect();
             }
             // The index may hold chunks that are no nodes.
-            _ if index.len()? != nodes.order.len() as u64 => {
+            _ if session.chunk_count()? != nodes.order.len() as u64 => {
                 filters.paths = nodes.order.iter().map(key).collect();
             }
             _ => {}
@@ -146,7 +146,7 @@ impl Run<'_> {
             return Ok(Vec::new());
         }
         let setup = Setup {
-            index,
+            index: self.store.index(),
             aliases: None,
             default_operator: Connective::Or,
             matching: Matching::Extended,
@@ -167,7 +167,10 @@ impl Run<'_> {
             filters: &filters,
             group_by: None,
         };
-        let found = search(&setup, &request)?;
+        let Some(found) = search_in(session, &setup, &request)? else {
+            self.lacks_slugs = true;
+            return Ok(Vec::new());
+        };
         if let Some(error) = found.error.filter(|_| found.failed) {
             return Err(error);
         }

@@ -36,6 +36,7 @@ pub use request::{Embedding, Fusion, Mode, Request, Reranker, Setup};
 pub use rerank::RerankScore;
 pub use rerank_text::rerank_text;
 pub use reweight::{Condition, Multiplier, Reweighted, reweight};
+pub(crate) use search::search_in;
 pub use search::{Found, search};
 pub use trace::{Attempt, SkippedReason, Stage, Strategy, Timings, Trace};
 pub use trigram_index::{TrigramHit, TrigramIndex};
