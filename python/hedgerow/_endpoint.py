@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-from collections.abc import Generator, Mapping
+from collections.abc import Callable, Generator, Mapping
 from email.utils import parsedate_to_datetime
 from functools import cache, partial
 from http import HTTPStatus
@@ -67,12 +67,24 @@ class _Outcome(NamedTuple):
     status: int | None = None
 
 
+def _endpoint_error(message: str, code: str, _status: int | None) -> HedgerowError:
+    return HedgerowError(message, code=code)
+
+
 class _Endpoint:
     """A URL to which JSON is posted. Pickles without its connections and without the key."""
 
-    def __init__(
-        self, base_url: str, path: str, *, key: ApiKey, timeout: float, retries: int
+    def __init__(  # noqa: PLR0913 - what a connection depends on
+        self,
+        base_url: str,
+        path: str,
+        *,
+        key: ApiKey,
+        timeout: float,
+        retries: int,
+        error: Callable[[str, str, int | None], HedgerowError] = _endpoint_error,
     ) -> None:
+        """`error` makes the exception of a message, a code and a status; it must pickle."""
         parts = _checked_url(base_url)
         joined = parts._replace(path=parts.path.rstrip("/") + path, fragment="")
         self.shown = urlunsplit(joined._replace(query=""))
@@ -81,6 +93,7 @@ class _Endpoint:
         self._key = key
         self._timeout = checked_seconds(timeout, "timeout")
         self._retries = checked_count(retries, "retries", least=0)
+        self._error = error
         self._closed = False
 
     def _options(self) -> dict[str, Any]:
@@ -153,10 +166,8 @@ class _Endpoint:
         if not outcome.problem:
             return outcome.value
         tries = f" (tried {outcome.tries} times)" if outcome.tries > 1 else ""
-        raise self._error(f"{self.shown} {outcome.problem}{tries}", outcome)
-
-    def _error(self, message: str, outcome: _Outcome) -> HedgerowError:
-        return HedgerowError(message, code=outcome.code)
+        message = f"{self.shown} {outcome.problem}{tries}"
+        raise self._error(message, outcome.code, outcome.status)
 
     def _check_open(self) -> None:
         if self._closed:

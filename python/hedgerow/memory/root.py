@@ -228,9 +228,11 @@ class MemoryRoot:
         """
         from hedgerow.agents import Agents  # noqa: PLC0415 - slow to import
 
-        from .agents import RootPlace  # noqa: PLC0415 - slow to import
+        from .agents import RootWorkspace  # noqa: PLC0415 - slow to import
 
-        return Agents(RootPlace(self), self._root / "agents" if folder is None else folder, model)
+        return Agents(
+            RootWorkspace(self), self._root / "agents" if folder is None else folder, model
+        )
 
     def link(self, a: str, b: str, strength: float = 1.0, rel: str = "related") -> str:
         """Link memory `a` to `b` in the front matter of `a`; returns the path of the changed file.

@@ -97,6 +97,34 @@ fn a_run_that_is_over_is_not_applied() {
     assert!(store.get("a").unwrap().is_some());
 }
 
+#[test]
+fn a_node_that_is_rewritten_is_derived_from_what_its_new_text_covers() {
+    let store = store();
+    let write = |covers: &[&str]| Action::WriteNode {
+        key: "sum".to_owned(),
+        content: covers.join(" and "),
+        kind: "semantic".to_owned(),
+        confidence: None,
+        covers: keys(covers),
+    };
+    let mut last = None;
+    for covers in [&["a", "b"][..], &["b", "c"], &[]] {
+        last = begin(&store, "one", &["a"], last);
+        let link = Action::LinkAdd {
+            a: "a".to_owned(),
+            b: "b".to_owned(),
+            strength: 0.5,
+        };
+        let reasons = apply(&store, last.unwrap(), &[write(covers), link]);
+        assert_eq!(reasons.unwrap()[0], None);
+        let mut derived = unclaimed(&store, "neighbors:sum", NOW);
+        derived.sort();
+        assert_eq!(derived, covers);
+    }
+    let linked = unclaimed(&store, "neighbors:a", NOW);
+    assert_eq!(linked, ["b"], "other relations stay");
+}
+
 /// Keys that are there, that are not, and that no node may have.
 fn key() -> impl Strategy<Value = String> {
     prop_oneof![

@@ -9,7 +9,7 @@ use crate::text::tokenizer::TokenizerKind;
 ///
 /// What the index keeps are stems, or trigrams: whether a chunk does is for [`phrase_words`] of its
 /// content to show.
-pub fn phrase_candidates(
+pub(crate) fn phrase_candidates(
     connection: &Connection,
     tokenizer: TokenizerKind,
     words: &[String],

@@ -20,7 +20,7 @@ pub use texts::Texts;
 
 pub(crate) use filters::text_array;
 pub(crate) use paths::{Paths, group_key};
-pub(crate) use read::{name_of, row_of, without_chunk};
+pub(crate) use read::{count_chunks, name_of, row_of, without_chunk};
 pub(crate) use schema::{TOKENIZER, tokenizer};
 pub(crate) use selection::{RankedRow, check_limit};
 pub(crate) use texts::KeptTexts;

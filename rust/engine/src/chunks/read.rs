@@ -51,6 +51,13 @@ pub fn chunk_of(connection: &Connection, id: &str) -> rusqlite::Result<Option<Ch
     Ok(found.map(|(_, chunk)| chunk))
 }
 
+/// How many chunks there are.
+pub(crate) fn count_chunks(connection: &Connection) -> rusqlite::Result<u64> {
+    connection.query_row("SELECT count(*) FROM knowledge_chunks", [], |row| {
+        row.get(0)
+    })
+}
+
 /// The row of an id.
 pub(crate) fn row_of(connection: &Connection, id: &str) -> rusqlite::Result<Option<i64>> {
     connection

@@ -4,7 +4,7 @@ mod embed;
 mod handle;
 mod hit;
 mod search;
-pub(crate) mod session;
+pub mod session;
 mod stats;
 mod write;
 

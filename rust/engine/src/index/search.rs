@@ -3,7 +3,7 @@
 use super::handle::Index;
 use super::hit::Hit;
 use super::session::Needs;
-use crate::bm25::{self, MATCHED, phrase_words};
+use crate::bm25::MATCHED;
 use crate::chunks::{Filters, Selection, check_limit};
 use crate::error::{ErrorCode, Result};
 use crate::query::{MatchOptions, Query, match_expression};
@@ -77,22 +77,6 @@ impl Index {
             });
             Ok(hits.collect())
         })
-    }
-
-    /// The ids of the chunks whose content may hold these words in a row: all that do are there.
-    /// Whether a chunk does is for [`Index::holds_phrase`] to say.
-    pub fn phrase_candidates(&self, words: &[String]) -> Result<Vec<String>> {
-        self.database
-            .read(|connection| bm25::phrase_candidates(connection, self.tokenizer, words))
-    }
-
-    /// Whether the content of a chunk holds these words in a row.
-    pub fn holds_phrase(&self, id: &str, words: &[String]) -> Result<bool> {
-        let Some(chunk) = self.get(id)? else {
-            return Ok(false);
-        };
-        let found = phrase_words(&chunk.content)?;
-        Ok(found.windows(words.len()).any(|window| window == words))
     }
 }
 

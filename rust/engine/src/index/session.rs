@@ -6,8 +6,10 @@ use std::sync::Arc;
 use rusqlite::Connection;
 
 use super::handle::Index;
-use crate::bm25::{Acquired, Bm25, MatchedRows, Snapshot};
-use crate::chunks::{Filters, GroupBy, KeptTexts, Paths, Selection, Texts, group_key, row_of};
+use crate::bm25::{self, Acquired, Bm25, MatchedRows, Snapshot, phrase_words};
+use crate::chunks::{
+    Filters, GroupBy, KeptTexts, Paths, Selection, Texts, chunk_of, count_chunks, group_key, row_of,
+};
 use crate::error::{ErrorCode, Result};
 use crate::fuzzy::{self, Slugs};
 use crate::query::MatchExpression;
@@ -22,7 +24,7 @@ const ATTEMPTS: usize = 4;
 
 /// What a search has to have in memory.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Needs {
+pub struct Needs {
     /// Whether it ranks by BM25.
     pub keywords: bool,
     /// Whether it searches vectors.
@@ -38,7 +40,7 @@ pub(crate) struct Needs {
 ///
 /// While it lives, the thread must not ask the [`Index`] itself: in memory it could wait for a
 /// writer that waits for it.
-pub(crate) struct Session<'a> {
+pub struct Session<'a> {
     index: &'a Index,
     connection: &'a Connection,
     /// How many transactions made it what it is: the same number means the same state.
@@ -57,7 +59,7 @@ pub(crate) struct Session<'a> {
 
 impl Index {
     /// Let `work` search the index as it is now, with what it needs in memory.
-    pub(crate) fn session<T>(
+    pub fn session<T>(
         &self,
         needs: Needs,
         work: impl FnOnce(&Session<'_>) -> Result<T>,
@@ -181,7 +183,7 @@ impl Session<'_> {
     }
 
     /// Refuse another embedder than the one the vectors of this state are of.
-    pub fn check_embedder(&self, embedder: &str) -> Result<()> {
+    pub(crate) fn check_embedder(&self, embedder: &str) -> Result<()> {
         let space = Space {
             dimensions: None,
             embedder: self.read(|connection| settings::get(connection, EMBEDDER))?,
@@ -190,18 +192,23 @@ impl Session<'_> {
     }
 
     /// The rows of the chunks that pass the filters, ascending.
-    pub fn rows(&self, filters: &Filters) -> Result<Vec<i64>> {
+    pub(crate) fn rows(&self, filters: &Filters) -> Result<Vec<i64>> {
         self.read(|connection| filters.rows(connection))
     }
 
+    /// How many chunks there are.
+    pub fn chunk_count(&self) -> Result<u64> {
+        self.read(count_chunks)
+    }
+
     /// What stands for the group of a row; without grouping the row itself.
-    pub fn key(&self, row: i64) -> Option<i64> {
+    pub(crate) fn key(&self, row: i64) -> Option<i64> {
         group_key(self.paths.as_deref(), row)
     }
 
     /// What stands for the group that a chunk of this id and path would be in; None when there is
     /// nothing that it could be one document with.
-    pub fn key_of(&self, id: &str, path: &str) -> Result<Option<i64>> {
+    pub(crate) fn key_of(&self, id: &str, path: &str) -> Result<Option<i64>> {
         match &self.paths {
             None => self.row(id),
             Some(paths) => Ok(paths.number(path)),
@@ -210,7 +217,7 @@ impl Session<'_> {
 
     /// The slugs of all chunks; None when they must be read first, for which this transaction must
     /// end: then [`Self::lacks_slugs`], and the search is to begin anew with them as a need.
-    pub fn slugs(&self) -> Result<Option<Arc<Slugs>>> {
+    pub(crate) fn slugs(&self) -> Result<Option<Arc<Slugs>>> {
         let slugs = match &self.slugs {
             Some(slugs) => Some(Arc::clone(slugs)),
             None => {
@@ -231,12 +238,12 @@ impl Session<'_> {
     }
 
     /// The row of an id.
-    pub fn row(&self, id: &str) -> Result<Option<i64>> {
+    pub(crate) fn row(&self, id: &str) -> Result<Option<i64>> {
         self.read(|connection| row_of(connection, id))
     }
 
     /// The best rows of a selection by BM25, best first; equal scores in row order.
-    pub fn match_rows(
+    pub(crate) fn match_rows(
         &self,
         expression: &MatchExpression,
         selection: &Selection<'_>,
@@ -251,7 +258,7 @@ impl Session<'_> {
     }
 
     /// The best rows of a selection for each query by the cosine of their vectors.
-    pub fn nearest_rows(
+    pub(crate) fn nearest_rows(
         &self,
         queries: &[&[f32]],
         selection: &Selection<'_>,
@@ -263,16 +270,37 @@ impl Session<'_> {
     }
 
     /// The cosine of what has each of these keys, be it near or not; None where there is no vector.
-    pub fn cosines(&self, nearest: &NearestRows, keys: &[Option<i64>]) -> Result<Vec<Option<f64>>> {
+    pub(crate) fn cosines(
+        &self,
+        nearest: &NearestRows,
+        keys: &[Option<i64>],
+    ) -> Result<Vec<Option<f64>>> {
         match self.vector_search() {
             Ok(Some(search)) => self.read(|_| search.cosines(nearest, keys)),
             _ => Ok(vec![None; keys.len()]),
         }
     }
 
+    /// The ids of the chunks whose content may contain these words in a row, none of them missing.
+    ///
+    /// The index has stems or parts of words only, so each needs [`Session::holds_phrase`].
+    pub fn phrase_candidates(&self, words: &[String]) -> Result<Vec<String>> {
+        let tokenizer = self.index.tokenizer;
+        self.read(|connection| bm25::phrase_candidates(connection, tokenizer, words))
+    }
+
+    /// Whether the content of a chunk contains these words in a row.
+    pub fn holds_phrase(&self, id: &str, words: &[String]) -> Result<bool> {
+        let Some(chunk) = self.read(|connection| chunk_of(connection, id))? else {
+            return Ok(false);
+        };
+        let found = phrase_words(&chunk.content)?;
+        Ok(found.windows(words.len()).any(|window| window == words))
+    }
+
     /// What part of the nearest vectors a fast search finds, for some of the vectors themselves;
     /// None where searches are exact.
-    pub fn recall(&self) -> Result<Option<f64>> {
+    pub(crate) fn recall(&self) -> Result<Option<f64>> {
         match self.vector_search()? {
             Some(search) => self.read(|_| search.recall()),
             None => Ok(None),
@@ -297,7 +325,7 @@ impl Session<'_> {
     ///
     /// To be called late and of few rows: what is not kept in memory is read from the file, which
     /// is most of the time of a search.
-    pub fn texts(&self, rows: &[(i64, &str)]) -> Result<Vec<Arc<Texts>>> {
+    pub(crate) fn texts(&self, rows: &[(i64, &str)]) -> Result<Vec<Arc<Texts>>> {
         self.read(|connection| self.texts.read_through(connection, rows))
     }
 }

@@ -2,7 +2,7 @@
 
 use super::handle::Index;
 use super::session::Needs;
-use crate::chunks::{Chunk, Page, chunk_of};
+use crate::chunks::{Chunk, Page, chunk_of, count_chunks};
 use crate::error::Result;
 use crate::storage::FORMAT;
 use crate::text::tokenizer::TokenizerKind;
@@ -61,11 +61,7 @@ impl Index {
 
     /// How many chunks there are.
     pub fn len(&self) -> Result<u64> {
-        self.database.read(|connection| {
-            connection.query_row("SELECT count(*) FROM knowledge_chunks", [], |row| {
-                row.get(0)
-            })
-        })
+        self.database.read(count_chunks)
     }
 
     /// Whether there is no chunk.

@@ -196,8 +196,12 @@ impl Application<'_> {
             self.live(&edge.target)?;
         }
         self.store.put_nodes(self.connection, &[node], self.now)?;
-        put_edges(self.connection, &edges)?;
         let written = self.live(key)?;
+        // A node that is rewritten covers what its new text covers, and nothing else.
+        self.connection
+            .prepare_cached("DELETE FROM edges WHERE source = ? AND relation = ?")?
+            .execute(params![written, DERIVED])?;
+        put_edges(self.connection, &edges)?;
         self.touched.push(written);
         Ok(())
     }

@@ -4,8 +4,8 @@
 use super::community::Communities;
 use super::nodes::Nodes;
 use super::ranking::Scored;
-use super::store::Store;
 use hedgerow_engine::error::Result;
+use hedgerow_engine::index::session::Session;
 use hedgerow_engine::interrupt::{self, Pace};
 use hedgerow_engine::unit_vector;
 use hedgerow_engine::vectors::kernels;
@@ -25,10 +25,10 @@ pub struct Vectors {
     values: Vec<f32>,
 }
 
-impl Store {
-    /// The vectors of these nodes.
-    pub fn vectors(&self, nodes: &Nodes) -> Result<Vectors> {
-        self.index().database().read(|connection| {
+impl Vectors {
+    /// Read the vectors of these nodes, in the session that has their state.
+    pub(crate) fn read(session: &Session<'_>, nodes: &Nodes) -> Result<Self> {
+        session.read(|connection| {
             let mut statement = connection.prepare_cached(
                 "SELECT nodes.id, embeddings.row, vector
                    FROM nodes
@@ -39,7 +39,6 @@ impl Store {
             let mut rows = statement.query([])?;
             let (mut places, mut values) = (Vec::new(), Vec::new());
             while let Some(row) = rows.next()? {
-                // A node that came after the others were read is not among them.
                 let place = nodes.place_of(row.get(0)?);
                 let Some(place) = place.filter(|place| nodes.live[*place as usize]) else {
                     continue;
@@ -49,12 +48,10 @@ impl Store {
                 }
                 places.push(place);
             }
-            Ok(Vectors { places, values })
+            Ok(Self { places, values })
         })
     }
-}
 
-impl Vectors {
     /// How many there are.
     pub fn len(&self) -> usize {
         self.places.len()

@@ -14,8 +14,10 @@ use super::nodes::{self, Nodes};
 use super::spectrum::Coordinates;
 use super::visits::{self, Visits};
 use hedgerow_engine::error::{Error, ErrorCode, Result};
+use hedgerow_engine::index::Index;
+use hedgerow_engine::index::session::{self, Session};
+use hedgerow_engine::storage::Background;
 use hedgerow_engine::storage::cache::Cache;
-use hedgerow_engine::storage::{Background, Database};
 
 /// How often a query begins anew because others write faster than it can read. After that it reads
 /// what it needs in its own transaction.
@@ -57,6 +59,9 @@ struct Builds {
     /// By the number of dimensions.
     coordinates: Mutex<BTreeMap<usize, Arc<Build<Coordinates>>>>,
 }
+
+/// An agent, and what is kept of its visits.
+type AgentVisits = (String, Arc<Cache<Visits>>);
 
 /// Of what a query needs, the generations that it could not have: it begins anew with later ones.
 #[derive(Default)]
@@ -101,10 +106,49 @@ impl Kept {
 
 impl Kept {
     /// The state of this moment.
-    pub fn snapshot(&self, database: &Database, needs: &Needs) -> Result<Snapshot> {
-        database.check_process()?;
+    pub fn snapshot(&self, index: &Index, needs: &Needs) -> Result<Snapshot> {
+        self.with_caches(index, needs, |visits, waits| {
+            index.database().on_reader(|reader| {
+                let transaction =
+                    Transaction::new_unchecked(reader, TransactionBehavior::Deferred)?;
+                self.state(&transaction, needs, visits, waits)
+            })
+        })
+    }
+
+    /// Let `work` read the state of this moment, and the index in the same transaction.
+    ///
+    /// Meanwhile the thread must not use the store or its index: in memory it could wait for a
+    /// writer that waits for it.
+    pub fn in_session<T>(
+        &self,
+        index: &Index,
+        needs: &Needs,
+        searched: session::Needs,
+        mut work: impl FnMut(&Snapshot, &Session<'_>) -> Result<T>,
+    ) -> Result<T> {
+        self.with_caches(index, needs, |visits, waits| {
+            index.session(searched, |session| {
+                let read = |connection: &Connection| self.state(connection, needs, visits, waits);
+                match session.read(read)? {
+                    Ok(snapshot) => work(&snapshot, session).map(Ok),
+                    Err(missed) => Ok(Err(missed)),
+                }
+            })
+        })
+    }
+
+    /// Call `read` with what is needed in memory, again for as long as that is of another
+    /// generation than the transaction of `read`.
+    fn with_caches<T>(
+        &self,
+        index: &Index,
+        needs: &Needs,
+        mut read: impl FnMut(&[AgentVisits], bool) -> Result<std::result::Result<T, Missed>>,
+    ) -> Result<T> {
+        index.database().check_process()?;
         let agents = needs.agents.iter();
-        let visits: Vec<(String, Arc<Cache<Visits>>)> = agents
+        let visits: Vec<AgentVisits> = agents
             .map(|agent| (agent.clone(), self.visits(agent)))
             .collect();
         let mut missed = Missed::default();
@@ -117,13 +161,8 @@ impl Kept {
             for (_, cache) in &visits {
                 cache.load_after(missed.visits)?;
             }
-            let read = database.on_reader(|reader| {
-                let transaction =
-                    Transaction::new_unchecked(reader, TransactionBehavior::Deferred)?;
-                self.state(&transaction, needs, &visits, attempt < ATTEMPTS)
-            })?;
-            match read {
-                Ok(snapshot) => return Ok(snapshot),
+            match read(&visits, attempt < ATTEMPTS)? {
+                Ok(value) => return Ok(value),
                 Err(what) => missed = what,
             }
         }
@@ -137,7 +176,7 @@ impl Kept {
         &self,
         connection: &Connection,
         needs: &Needs,
-        visits: &[(String, Arc<Cache<Visits>>)],
+        visits: &[AgentVisits],
         waits: bool,
     ) -> rusqlite::Result<std::result::Result<Snapshot, Missed>> {
         let kept = self;

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use hedgerow_engine::bm25::BM25;
 use hedgerow_engine::chunks::CHUNKS;
 use hedgerow_engine::error::Result;
+use hedgerow_engine::index::session::{self, Session};
 use hedgerow_engine::index::{Index, Methods};
 use hedgerow_engine::retrieval::FuzzyChunks;
 use hedgerow_engine::storage::settings;
@@ -114,6 +115,19 @@ impl Store {
 
     /// The state of this moment.
     pub fn snapshot(&self, needs: &Needs) -> Result<Snapshot> {
-        self.kept.snapshot(self.index.database(), needs)
+        self.kept.snapshot(&self.index, needs)
+    }
+
+    /// Let `work` read the state of this moment, and the index in the same transaction.
+    ///
+    /// Meanwhile the thread must not use the store or its index: in memory it could wait for a
+    /// writer that waits for it.
+    pub(crate) fn in_session<T>(
+        &self,
+        needs: &Needs,
+        searched: session::Needs,
+        work: impl FnMut(&Snapshot, &Session<'_>) -> Result<T>,
+    ) -> Result<T> {
+        self.kept.in_session(&self.index, needs, searched, work)
     }
 }

@@ -3,7 +3,7 @@
 use super::ast::Generator;
 use super::run::Run;
 use super::set::Set;
-use crate::graph::interference;
+use crate::graph::interference::{self, Vectors};
 use crate::graph::ranking::{Scored, sort};
 use hedgerow_engine::error::Result;
 
@@ -61,7 +61,7 @@ impl Run<'_> {
     fn interfering(&mut self, min_similarity: f64, max_pairs: usize) -> Result<(Set, usize)> {
         let snapshot = self.snapshot;
         let nodes = &snapshot.nodes;
-        let vectors = self.store.vectors(nodes)?;
+        let vectors = Vectors::read(self.session()?, nodes)?;
         if vectors.is_empty() {
             self.warn("interference-pairs: no node has a vector".to_owned());
         }

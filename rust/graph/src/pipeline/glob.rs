@@ -21,9 +21,17 @@ enum Part {
     Letter(char),
 }
 
+/// Why a pattern is invalid.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum BadGlob {
+    /// A bracket is not closed.
+    OpenBracket,
+    /// A range ends before it begins, so nothing can match it.
+    ReversedRange(char, char),
+}
+
 impl Glob {
-    /// None when a bracket is not closed.
-    pub(super) fn new(source: &str) -> Option<Self> {
+    pub(super) fn new(source: &str) -> Result<Self, BadGlob> {
         let mut parts = Vec::new();
         let mut rest = source.chars();
         while let Some(c) = rest.next() {
@@ -34,7 +42,7 @@ impl Glob {
                 letter => Part::Letter(letter),
             });
         }
-        Some(Self {
+        Ok(Self {
             source: source.to_owned(),
             parts,
         })
@@ -89,16 +97,16 @@ impl Part {
     }
 }
 
-/// What follows a bracket, up to the one that closes it. A `]` that comes first is a member.
-fn set(rest: &mut std::str::Chars<'_>) -> Option<Part> {
+/// The set after an opening bracket, up to the closing one. A `]` that comes first is a member.
+fn set(rest: &mut std::str::Chars<'_>) -> Result<Part, BadGlob> {
     let negated = rest.as_str().starts_with(['!', '^']);
     if negated {
         rest.next();
     }
     let mut ranges: Vec<(char, char)> = Vec::new();
     loop {
-        match rest.next()? {
-            ']' if !ranges.is_empty() => return Some(Part::Set { negated, ranges }),
+        match rest.next().ok_or(BadGlob::OpenBracket)? {
+            ']' if !ranges.is_empty() => return Ok(Part::Set { negated, ranges }),
             from => {
                 let mut ahead = rest.clone();
                 let to = match (ahead.next(), ahead.next()) {
@@ -108,6 +116,9 @@ fn set(rest: &mut std::str::Chars<'_>) -> Option<Part> {
                     }
                     _ => from,
                 };
+                if to < from {
+                    return Err(BadGlob::ReversedRange(from, to));
+                }
                 ranges.push((from, to));
             }
         }
@@ -142,15 +153,22 @@ mod tests {
         for (pattern, text) in [
             ("btree", "btree-cache"),
             ("b?d", "bd"),
-            ("[z-a]", "b"),
             ("[!a]", ""),
             ("a*b", "abc"),
             ("Plain", "plain"),
         ] {
             assert!(!matches(pattern, text), "{pattern} {text}");
         }
+    }
+
+    #[test]
+    fn invalid_patterns_are_refused() {
         for open in ["[ab", "[", "[]", "[!]", "x[a-"] {
-            assert_eq!(Glob::new(open), None, "{open}");
+            assert_eq!(Glob::new(open), Err(BadGlob::OpenBracket), "{open}");
+        }
+        for reversed in ["[z-a]", "x[!0-9z-a]*", "[z-a"] {
+            let error = BadGlob::ReversedRange('z', 'a');
+            assert_eq!(Glob::new(reversed), Err(error), "{reversed}");
         }
     }
 

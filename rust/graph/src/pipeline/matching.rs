@@ -55,8 +55,8 @@ impl Run<'_> {
         if words.is_empty() {
             return Ok(Vec::new());
         }
-        let index = self.store.index();
-        let candidates = index.phrase_candidates(&words)?;
+        let session = self.session()?;
+        let candidates = session.phrase_candidates(&words)?;
         let mut candidates: Vec<u32> = candidates
             .iter()
             .filter_map(|key| nodes.find(key))
@@ -72,7 +72,7 @@ impl Run<'_> {
             if hits.len() == MOST_BY_CONTENT {
                 break;
             }
-            if index.holds_phrase(nodes.key(place), &words)? {
+            if session.holds_phrase(nodes.key(place), &words)? {
                 hits.push((place, CONTENT));
             }
         }

@@ -1,12 +1,14 @@
-//! What a pipeline reads beside the nodes.
+//! What a pipeline reads besides the nodes.
 
 use super::ast::{
     Column, Filter, Generator, NumberField, Pipeline, SortBy, Stage, Transform, Value,
 };
 use crate::graph::Needs;
+use hedgerow_engine::index::session;
+use hedgerow_engine::retrieval::Mode;
 
 impl Pipeline {
-    /// What it reads beside the nodes.
+    /// What it reads besides the nodes.
     pub fn needs(&self) -> Needs {
         let mut needs = Needs::default();
         for stage in &self.stages {
@@ -14,6 +16,27 @@ impl Pipeline {
         }
         needs.agents.sort_unstable();
         needs.agents.dedup();
+        needs
+    }
+
+    /// What it needs of the index; None if no stage reads it. With `own_legs` searches use the
+    /// keyword leg of the store.
+    pub(super) fn index_needs(&self, own_legs: bool) -> Option<session::Needs> {
+        let mut needs: Option<session::Needs> = None;
+        for stage in &self.stages {
+            match stage {
+                Stage::Generator(Generator::Match(_) | Generator::Interference { .. }) => {
+                    needs.get_or_insert_default();
+                }
+                Stage::Generator(Generator::Search(search))
+                | Stage::Transform(Transform::Rank(search))
+                    if own_legs && search.mode != Mode::Semantic =>
+                {
+                    needs.get_or_insert_default().keywords = true;
+                }
+                _ => {}
+            }
+        }
         needs
     }
 }

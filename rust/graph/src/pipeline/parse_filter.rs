@@ -1,7 +1,7 @@
 //! Reading filters.
 
 use super::ast::{Filter, NumberField};
-use super::glob::Glob;
+use super::glob::{BadGlob, Glob};
 use super::problem::{Problem, ProblemKind};
 use super::text::{Piece, hyphened};
 use crate::graph::{Category, TYPES};
@@ -84,8 +84,13 @@ fn node_type(name: &str, known: &[&str]) -> Option<String> {
 }
 
 fn glob(value: Piece<'_>) -> Result<Glob, Problem> {
-    Glob::new(&value.string()?).ok_or_else(|| {
-        let sentence = "a bracket of this pattern is not closed";
+    Glob::new(&value.string()?).map_err(|error| {
+        let sentence = match error {
+            BadGlob::OpenBracket => "a bracket of this pattern is not closed".to_owned(),
+            BadGlob::ReversedRange(from, to) => {
+                format!("the range {from}-{to} of this pattern is reversed; write {to}-{from}")
+            }
+        };
         value.problem(ProblemKind::BadGlob, sentence)
     })
 }

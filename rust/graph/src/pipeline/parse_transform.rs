@@ -75,8 +75,9 @@ fn order(value: Piece<'_>) -> Result<Sort, Problem> {
         "asc" => true,
         "desc" => false,
         _ => {
-            let sentence = "only asc or desc can follow what is sorted by";
-            return Err(direction.problem(ProblemKind::BadSort, sentence));
+            let sentence = "the order must be asc or desc";
+            let known = ["asc", "desc"];
+            return Err(direction.misspelled(ProblemKind::BadSort, sentence, known));
         }
     };
     Ok(Sort { by, ascending })

@@ -49,7 +49,7 @@ kinds! {
     BadComparison,
     /// No duration.
     BadDuration,
-    /// A bracket that is not closed.
+    /// A bracket that is not closed, or a reversed range.
     BadGlob,
     /// No order.
     BadSort,

@@ -10,26 +10,70 @@ use crate::graph::community::Communities;
 use crate::graph::ranking::Wanted;
 use crate::graph::spectrum::Coordinates;
 use crate::graph::{Snapshot, Store};
-use hedgerow_engine::error::Result;
+use hedgerow_engine::error::{Error, ErrorCode, Result};
+use hedgerow_engine::index::session::Session;
 use hedgerow_engine::interrupt::{self, Pace};
 
 /// A pipeline on its way.
 pub(super) struct Run<'s> {
     pub store: &'s Store,
     pub snapshot: &'s Snapshot,
+    /// The index in the state of the snapshot; None for a pipeline that does not read it.
+    session: Option<&'s Session<'s>>,
     pub now: i64,
     pub legs: Option<&'s [Ranked]>,
+    /// Whether a search needs slugs, which the session lacks.
+    pub lacks_slugs: bool,
     outcome: Outcome,
 }
 
 /// Run a pipeline. What the data lacks is in the warnings; an error is one of the file's.
+///
+/// All stages read one state. A pipeline that reads the index does so in one transaction; any
+/// other takes a snapshot of the nodes and runs outside of one.
 pub fn run(store: &Store, pipeline: &Pipeline, options: &Options) -> Result<Outcome> {
-    let snapshot = store.snapshot(&pipeline.needs())?;
+    let needs = pipeline.needs();
+    let outcome = match pipeline.index_needs(options.legs.is_none()) {
+        None => {
+            let snapshot = store.snapshot(&needs)?;
+            run_stages(store, &snapshot, None, pipeline, options)?
+        }
+        Some(mut index) => {
+            let run = |index| {
+                store.in_session(&needs, index, |snapshot, session| {
+                    run_stages(store, snapshot, Some(session), pipeline, options)
+                })
+            };
+            let mut outcome = run(index)?;
+            if outcome.is_none() {
+                // Few searches come to the fuzzy rung, so slugs are not read beforehand.
+                index.slugs = true;
+                outcome = run(index)?;
+            }
+            outcome
+        }
+    };
+    outcome.ok_or_else(|| {
+        let message = "a pipeline lacks slugs that it has read; please report this";
+        Error::new(ErrorCode::EngineFault, message)
+    })
+}
+
+/// Run the stages; None if one needs slugs, which the session lacks.
+fn run_stages(
+    store: &Store,
+    snapshot: &Snapshot,
+    session: Option<&Session<'_>>,
+    pipeline: &Pipeline,
+    options: &Options,
+) -> Result<Option<Outcome>> {
     let mut run = Run {
         store,
-        snapshot: &snapshot,
+        snapshot,
+        session,
         now: options.now,
         legs: options.legs.as_deref(),
+        lacks_slugs: false,
         outcome: Outcome::default(),
     };
     let mut set = Set::listed(Vec::new());
@@ -48,6 +92,9 @@ pub fn run(store: &Store, pipeline: &Pipeline, options: &Options) -> Result<Outc
             _ => None,
         };
         let candidates = run.step(&mut set, stage, rows_in, wanted)?;
+        if run.lacks_slugs {
+            return Ok(None);
+        }
         if !options.without.is_empty() && stage.brings_nodes() {
             set.retain(|place, _| {
                 let id = snapshot.nodes.ids[place as usize];
@@ -65,7 +112,7 @@ pub fn run(store: &Store, pipeline: &Pipeline, options: &Options) -> Result<Outc
         }
         rows_in = set.len();
     }
-    run.finish(set)
+    run.finish(set).map(Some)
 }
 
 impl Stage {
@@ -75,7 +122,7 @@ impl Stage {
     }
 }
 
-impl Run<'_> {
+impl<'s> Run<'s> {
     /// Run a stage; the answer is how many nodes it looked at. Where a limit follows at once,
     /// `wanted` is that limit.
     fn step(
@@ -131,6 +178,15 @@ impl Run<'_> {
             .map(|(left, right, similarity)| (key(*left), key(*right), *similarity))
             .collect();
         Ok(self.outcome)
+    }
+
+    /// The index in the state of the snapshot.
+    pub fn session(&self) -> Result<&'s Session<'s>> {
+        self.session.ok_or_else(|| {
+            let message =
+                "a stage reads an index that its pipeline does not need; please report this";
+            Error::new(ErrorCode::EngineFault, message)
+        })
     }
 
     /// Say what was missing.

@@ -9,7 +9,7 @@ use hedgerow_engine::error::Result;
 use hedgerow_engine::interrupt::Pace;
 use hedgerow_engine::query::{Connective, Matching};
 use hedgerow_engine::retrieval::fuse::{DEFAULT_K, contribution};
-use hedgerow_engine::retrieval::{Embedding, Fusion, Mode, Request, Reranker, Setup, search};
+use hedgerow_engine::retrieval::{Embedding, Fusion, Mode, Request, Reranker, Setup, search_in};
 
 impl Run<'_> {
     /// The best of a hybrid search, where told among these nodes only; and how many were found.
@@ -96,7 +96,7 @@ impl Run<'_> {
             self.warn(what);
         }
         let nodes = &self.snapshot.nodes;
-        let index = self.store.index();
+        let session = self.session()?;
         let key = |place: &u32| nodes.key(*place).to_owned();
         let mut filters = Filters::default();
         match among {
@@ -105,7 +105,7 @@ impl Run<'_> {
                 filters.paths = among.iter().map(key).collect();
             }
             // The index may hold chunks that are no nodes.
-            _ if index.len()? != nodes.order.len() as u64 => {
+            _ if session.chunk_count()? != nodes.order.len() as u64 => {
                 filters.paths = nodes.order.iter().map(key).collect();
             }
             _ => {}
@@ -114,7 +114,7 @@ impl Run<'_> {
             return Ok(Vec::new());
         }
         let setup = Setup {
-            index,
+            index: self.store.index(),
             aliases: None,
             default_operator: Connective::Or,
             matching: Matching::Extended,
@@ -135,7 +135,10 @@ impl Run<'_> {
             filters: &filters,
             group_by: None,
         };
-        let found = search(&setup, &request)?;
+        let Some(found) = search_in(session, &setup, &request)? else {
+            self.lacks_slugs = true;
+            return Ok(Vec::new());
+        };
         if let Some(error) = found.error.filter(|_| found.failed) {
             return Err(error);
         }

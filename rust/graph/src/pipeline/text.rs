@@ -142,11 +142,10 @@ impl<'t> Piece<'t> {
 
     /// What is wrong with this piece.
     pub fn problem(self, kind: ProblemKind, sentence: impl Into<String>) -> Problem {
-        let span = (self.start, self.end);
-        Problem::new(self.text, kind, self.stage, span, sentence.into(), None)
+        self.suggesting(kind, sentence.into(), None)
     }
 
-    /// That this piece is none of the words there are; the nearest is suggested.
+    /// That there is no such word; suggests the nearest to `word`, its usual spelling.
     pub fn unknown<'w>(
         self,
         kind: ProblemKind,
@@ -154,9 +153,28 @@ impl<'t> Piece<'t> {
         word: &str,
         known: impl IntoIterator<Item = &'w str>,
     ) -> Problem {
-        let span = (self.start, self.end);
         let sentence = format!("there is no {what} {:?}", self.str());
-        let suggestion = nearest(word, known);
+        self.suggesting(kind, sentence, nearest(word, known))
+    }
+
+    /// What is wrong with this piece, suggesting the nearest of the known words.
+    pub fn misspelled<'w>(
+        self,
+        kind: ProblemKind,
+        sentence: &str,
+        known: impl IntoIterator<Item = &'w str>,
+    ) -> Problem {
+        let suggestion = nearest(&hyphened(self.str()), known);
+        self.suggesting(kind, sentence.to_owned(), suggestion)
+    }
+
+    fn suggesting(
+        self,
+        kind: ProblemKind,
+        sentence: String,
+        suggestion: Option<String>,
+    ) -> Problem {
+        let span = (self.start, self.end);
         Problem::new(self.text, kind, self.stage, span, sentence, suggestion)
     }
 }

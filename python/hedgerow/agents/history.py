@@ -1,30 +1,31 @@
-"""Runs as a store remembers them (spec/agents.md, "Runs")."""
+"""The runs recorded in a store (spec/agents.md, "The tables")."""
 
 from __future__ import annotations
 
 import json
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from hedgerow._engine import _agent_runs, _run_records, _standing
+from hedgerow.pipeline import Store
+
+from .definition import AgentDefinition
 
 if TYPE_CHECKING:
     from hedgerow._engine import Store
-
-    from .definition import AgentDefinition
 
 __all__ = ["ActionRecord", "AgentRun", "Standing", "records_of", "runs_of", "standing_of"]
 
 
 @dataclass(frozen=True, slots=True)
 class AgentRun:
-    """A run of an agent. Times are Unix seconds.
+    """A run of an agent. Times are in Unix seconds.
 
-    `definition` is the hash of the definition it followed. `status` is "started" while it is
-    under way, then "ok", "failed" or "stopped"; a run that has not ended when it `expires` failed
-    then. `permanent` says that its failure will not pass by itself. `nodes`, `applied` and
-    `rejected` are counts, and so are the tokens that the model read and wrote; `error` says why
-    it failed, else None.
+    `definition` is the hash of the definition used. `status` is "started" while the run is in
+    progress, then "ok", "failed" or "stopped"; a run that has not ended by `expires` counts as
+    failed. `permanent` means that its failure will not pass by itself. `nodes`, `applied` and
+    `rejected` are counts, `tokens_in` and `tokens_out` those of the model; `error` says why it
+    failed, else it is None.
     """
 
     id: int
@@ -43,15 +44,15 @@ class AgentRun:
     tokens_out: int
 
     def to_dict(self) -> dict[str, Any]:
-        """Give it as JSON."""
+        """Return it as JSON."""
         return asdict(self)
 
 
 @dataclass(frozen=True, slots=True)
 class ActionRecord:
-    """What became of an action: `action` is its JSON form, or the text that is none.
+    """The outcome of an action. `action` is its JSON form, or the text of one that is invalid.
 
-    `line` counts from 1 in the reply; `reason` says why it was rejected, None when it was applied.
+    `line` counts from 1 in the reply; `reason` says why it was rejected, None if it was applied.
     """
 
     line: int
@@ -59,15 +60,15 @@ class ActionRecord:
     reason: str | None
 
     def to_dict(self) -> dict[str, Any]:
-        """Give it as JSON."""
+        """Return it as JSON."""
         return asdict(self)
 
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """How an agent stands: its last run, ok runs of the last period, and failures in a row.
+    """The state of an agent: its last run, ok runs in the last period, and consecutive failures.
 
-    `failures` counts those with the present definition since the agent was last resumed;
+    `failures` counts those with the current definition since the agent was last resumed;
     `failure` is the last of them.
     """
 
@@ -78,7 +79,7 @@ class Standing:
 
 
 def standing_of(store: Store, definition: AgentDefinition, now: int) -> Standing:
-    """Read how an agent stands at a time, in Unix seconds."""
+    """Read the state of an agent at a time, in Unix seconds."""
     period = definition.period_s or 0
     found = _standing(store, definition.name, definition.sha, now, now - period)
     return Standing(
@@ -90,18 +91,18 @@ def standing_of(store: Store, definition: AgentDefinition, now: int) -> Standing
 
 
 def runs_of(store: Store, agent: str, now: int, limit: int) -> list[AgentRun]:
-    """Read the last runs of an agent, the latest first."""
+    """Read the last runs of an agent, latest first."""
     return [AgentRun(**fields) for fields in _agent_runs(store, agent, now, limit)]
 
 
 def records_of(store: Store, run: int) -> list[ActionRecord]:
-    """Read what became of the actions of a run, in the order of the reply."""
+    """Read the outcomes of the actions of a run, in the order of the reply."""
     records = _run_records(store, run)
     return [ActionRecord(line, _action(text), reason) for line, text, reason in records]
 
 
 def _action(text: str) -> dict[str, Any] | str:
-    """Give an action that was stored as JSON; what is no action was stored as JSON text."""
+    """Decode an action, or an invalid one, which is stored as a JSON string."""
     value: dict[str, Any] | str = json.loads(text)
     return value
 

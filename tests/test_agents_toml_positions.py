@@ -1,4 +1,4 @@
-"""Where keys, values and characters stand in a TOML text, against what Python reads from there."""
+"""Positions of keys, values and characters in TOML, checked against what tomllib reads there."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from typing import Any
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from hedgerow.agents.positions import Positions
-from hedgerow.agents.reading import tomllib
+from hedgerow.agents.definition_file import tomllib
+from hedgerow.agents.toml_positions import Positions
 
 
 def value_at(text: str, offset: int) -> Any:
-    """What Python reads where a value is said to begin: the most that is TOML from there."""
+    """The value that begins at an offset: the longest TOML from there."""
     for end in range(len(text), offset, -1):
         with contextlib.suppress(tomllib.TOMLDecodeError):
             return tomllib.loads(f"k = {text[offset:end]}")["k"]
@@ -62,7 +62,7 @@ written = st.recursive(
         st.tuples(st.booleans(), written, st.sampled_from(["", "  # a = [\n", "\n\n"])), max_size=6
     )
 )
-def test_every_key_and_value_is_found_where_it_stands(parts: list[tuple[bool, str, str]]) -> None:
+def test_every_key_and_value_is_found(parts: list[tuple[bool, str, str]]) -> None:
     text = ""
     for number, (header, value, behind) in enumerate(parts):
         text += f"[t{number}.'u v']\n" if header else ""
@@ -71,17 +71,17 @@ def test_every_key_and_value_is_found_where_it_stands(parts: list[tuple[bool, st
     positions = Positions(text)
 
     def check(path: tuple[str | int, ...], value: Any) -> None:
-        place = positions.of(path)
+        position = positions.of(path)
         if path:
-            assert place is not None
+            assert position is not None
             if isinstance(path[-1], str):
-                assert text.startswith((path[-1], f'"{path[-1]}"', f"'{path[-1]}'"), place.key)
+                assert text.startswith((path[-1], f'"{path[-1]}"', f"'{path[-1]}'"), position.key)
         if isinstance(value, dict):
             inner: list[tuple[str | int, Any]] = list(value.items())
         elif isinstance(value, list):
             inner = list(enumerate(value))
         else:
-            assert value_at(text, place.value) == value
+            assert value_at(text, position.value) == value
             inner = []
         for name, one in inner:
             check((*path, name), one)
@@ -90,19 +90,19 @@ def test_every_key_and_value_is_found_where_it_stands(parts: list[tuple[bool, st
 
 
 @given(texts, texts, st.sampled_from([basic, literal, multiline]))
-def test_a_character_of_a_text_is_found_where_it_is_written(
+def test_a_character_of_a_string_is_found(
     before: str, after: str, how: Callable[[str], str]
 ) -> None:
     whole = f"{before}§{after}"
     text = f"k = {how(whole)}\n"
-    place = Positions(text).of(("k",))
-    assert place is not None
+    position = Positions(text).of(("k",))
+    assert position is not None
     index = tomllib.loads(text)["k"].index("§")
-    assert text[Positions(text).in_text(place.value, index)] == "§"
+    assert text[Positions(text).in_text(position.value, index)] == "§"
 
 
 @example("a=[}")
 @given(st.text("[]{}=,.\"'\\#ab1 \n", max_size=40))
-def test_what_is_no_toml_is_walked_through_too(text: str) -> None:
-    """It always comes to an end."""
+def test_invalid_toml_is_accepted(text: str) -> None:
+    """It always terminates."""
     Positions(text)

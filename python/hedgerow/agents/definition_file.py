@@ -1,6 +1,6 @@
-"""Reads the file of an agent: everything that is wrong with it is found at once.
+"""Reading the file of an agent, finding all problems at once (spec/agents.md, "Definitions").
 
-The layout of the file stands here, from top to bottom (spec/agents.md, "Definitions").
+The code follows the layout of the file from top to bottom.
 """
 
 from __future__ import annotations
@@ -10,27 +10,25 @@ import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
+from os import PathLike
 from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import Any
 
 from hedgerow._engine import Pipeline, parse_pipeline
 from hedgerow.errors import PipelineError
 
-from ._nearest import nearest
 from .actions import ACTIONS
-from .definition import AgentDefinition, Bounds
-from .fields import Source, Table, WrongValueError, count, flag, seconds, shown, text
-from .placeholders import Placeholder, TemplateMistake, mistake, named, scan
-from .positions import Lines
-from .problems import Problem
-from .schedule import PERIODS, period_of
+from .definition import PERIODS, AgentDefinition, Bounds, period_of
+from .problems import DefinitionError, Lines, Problem, nearest
+from .template import Placeholder, TemplateMistake, check_placeholder, parse_placeholder, scan
+from .toml_fields import Source, Table, WrongValueError, count, flag, seconds, shown, text
 
 if sys.version_info >= (3, 11):
     import tomllib
 else:
     import tomli as tomllib
 
-__all__ = ["Reading", "read_definition"]
+__all__ = ["Reading", "load_definition", "read_definition"]
 
 _KEYS = {
     "": ("schema", "name", "enabled", "query", "prompt", "execution"),
@@ -49,15 +47,16 @@ _KEYS = {
 _SCHEMA = 1
 _LONGEST_TIMEOUT = 86_400.0
 _NAME = re.compile(r"[a-z][a-z0-9-]{0,63}")
-_TOML_PLACE = re.compile(r" \(at (?:line ([0-9]+), column ([0-9]+)|end of document)\)$")
+_TOML_POSITION = re.compile(r" \(at (?:line ([0-9]+), column ([0-9]+)|end of document)\)$")
 
 Read = Callable[[Path], bytes]
 
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What a file came to: a definition, or problems; `name_at` is the line and the column of its
-    name.
+    """What was read from a file: a definition, or problems.
+
+    `name_at` is the line and column of its name.
     """
 
     sha: str
@@ -66,30 +65,44 @@ class Reading:
     name_at: tuple[int, int] = (1, 1)
 
 
+def load_definition(
+    path: str | PathLike[str],
+    bounds: Bounds = Bounds(),  # noqa: B008 - it is frozen
+) -> AgentDefinition:
+    """Read the file of an agent and the template it names; `bounds` are those of its store.
+
+    Raises DefinitionError, which lists all problems found.
+    """
+    reading = read_definition(Path(path), bounds=bounds)
+    if reading.definition is None:
+        raise DefinitionError(reading.problems)
+    return reading.definition
+
+
 def read_definition(
     file: Path,
     read: Read = Path.read_bytes,
     bounds: Bounds = Bounds(),  # noqa: B008 - it is frozen
 ) -> Reading:
-    """Read one file, and the template it names, with `read`; `bounds` are those of its store."""
+    """Read a file and the template it names, using `read`; `bounds` are those of its store."""
     try:
         data = read(file)
     except OSError as error:
         return _unusable(b"", Problem(file, 1, 1, _refusal(error)))
     try:
-        # The line ends of Windows are no part of any value.
+        # CRLF must not get into values.
         source_text = data.decode("utf-8-sig").replace("\r\n", "\n")
         values = tomllib.loads(source_text)
         source = Source(file, source_text)
     except UnicodeDecodeError as error:
-        return _unusable(data, Problem(file, *_place_of(data, error), _NOT_UTF8))
+        return _unusable(data, Problem(file, *_position_of(data, error), _NOT_UTF8))
     except (ValueError, RecursionError) as error:
         return _unusable(data, _syntax_problem(file, source_text, error))
     return _Reader(source, data, read, bounds).reading(values)
 
 
 class _Reader:
-    """Reads one file that is TOML."""
+    """Reads a file that is valid TOML."""
 
     def __init__(self, source: Source, data: bytes, read: Read, bounds: Bounds) -> None:
         self._bounds = bounds
@@ -138,12 +151,12 @@ class _Reader:
     def _name(self, top: Table) -> str:
         stem = self._file.stem
         if "name" not in top.values and not _NAME.fullmatch(stem):
-            message = f"the file's name, {shown(stem)}, is no name for an agent; write name = "
+            message = f"the file's name, {shown(stem)}, is not a name for an agent; write name = "
             self._source.wrong_key(("name",), f'{message}"…" or rename it', _like_a_name(stem))
         return top.take("name", _agent_name, stem)
 
     def _query(self, query: Table) -> dict[str, Any]:
-        query.needs("pipeline", 'pipeline = "all | limit:20"')
+        query.require("pipeline", 'pipeline = "all | limit:20"')
         return {
             "pipeline": query.take("pipeline", self._pipeline, None),
             "min_results": query.take("min_results", count("min_results"), 1),
@@ -160,12 +173,12 @@ class _Reader:
                 message.removesuffix(meant), error.suggestion, error.start
             ) from error
         if pipeline.to_string().endswith("| count"):
-            message = "an agent works on nodes, and count gives a number; leave it out"
+            message = "an agent works on nodes and count returns a number; leave it out"
             raise WrongValueError(message, index=written.rindex("count"))
         return pipeline
 
     def _execution(self, execution: Table) -> dict[str, Any]:
-        execution.needs("model", 'model = "…", a name that the model client knows')
+        execution.require("model", 'model = "…", a name that the model client knows')
         on_demand: tuple[str, int | None] = ("on-demand", None)
         schedule, period = execution.take("schedule", _schedule, on_demand)
         return {
@@ -195,7 +208,7 @@ class _Reader:
         listed = prompt.take_each("placeholders", _placeholder_label)
         template = self._template(prompt)
         found, mistakes = scan(template or "")
-        self._note(prompt, template, mistakes)
+        self._add_mistakes(prompt, template, mistakes)
         if listed is not None and template is not None and not mistakes:
             self._compare(listed, found)
         fixed = len(template or "") - sum(
@@ -214,14 +227,14 @@ class _Reader:
         }
 
     def _template(self, prompt: Table) -> str | None:
-        """The text of the template, from where it stands; None, noted, where there is none."""
+        """The text of the template; None, with a problem, if there is none."""
         if "template" in prompt.values and "inline" in prompt.values:
             message = "template and inline exclude each other; leave one out"
             self._source.wrong_key(("prompt", "inline"), message)
         elif "inline" in prompt.values:
             return prompt.take("inline", text("inline"), None)
         else:
-            prompt.needs("template", f'template = "{self._file.stem}.md", or inline = """…"""')
+            prompt.require("template", f'template = "{self._file.stem}.md", or inline = """…"""')
             return prompt.take("template", self._template_text, None)
         return None
 
@@ -232,7 +245,7 @@ class _Reader:
             data = self._read(file)
         except FileNotFoundError as error:
             message = (
-                f"there is no file {shown(value)} beside this one; write it, or correct the name"
+                f"there is no file {shown(value)} next to this one; write it, or correct the name"
             )
             raise WrongValueError(message) from error
         except OSError as error:
@@ -242,16 +255,16 @@ class _Reader:
         try:
             template = data.decode("utf-8-sig").replace("\r\n", "\n")
         except UnicodeDecodeError as error:
-            self._template_problems.append(Problem(file, *_place_of(data, error), _NOT_UTF8))
+            self._template_problems.append(Problem(file, *_position_of(data, error), _NOT_UTF8))
             raise WrongValueError(f"the template {shown(value)} cannot be read") from error
         if not template.strip():
             raise WrongValueError(f"the template {shown(value)} is blank; write the prompt there")
         return template
 
-    def _note(
+    def _add_mistakes(
         self, prompt: Table, template: str | None, mistakes: Sequence[TemplateMistake]
     ) -> None:
-        """Note mistakes in the template where they stand: in this file, or in its own."""
+        """Add the mistakes in the template, which are in this file or in its own."""
         for found in mistakes:
             if "inline" in prompt.values:
                 error = WrongValueError(found.message, found.suggestion, found.offset)
@@ -262,7 +275,7 @@ class _Reader:
                 self._template_problems.append(problem)
 
     def _compare(self, listed: list[str], found: Sequence[Placeholder]) -> None:
-        """Note where the list of placeholders and those in the template differ."""
+        """Add the differences between the listed placeholders and those of the template."""
         used = dict.fromkeys(placeholder.label for placeholder in found)
         path = ("prompt", "placeholders")
         for index, label in enumerate(listed):
@@ -279,7 +292,7 @@ def _schema(value: Any) -> int:
     number = isinstance(value, int) and not isinstance(value, bool)
     if number and value > _SCHEMA:
         raise WrongValueError(
-            f"a newer hedgerow made this file (schema {value}, and this one reads {_SCHEMA}); "
+            f"the file is for a newer hedgerow (schema {value}; this one reads {_SCHEMA}); "
             "upgrade hedgerow"
         )
     if not number or value != _SCHEMA:
@@ -291,7 +304,7 @@ def _agent_name(value: Any) -> str:
     name = text("name")(value)
     if not _NAME.fullmatch(name):
         raise WrongValueError(
-            f"{shown(name)} is no name for an agent; it has 1 to 64 of a-z, 0-9 and -, a letter first",
+            f"{shown(name)} is not a name for an agent; use 1 to 64 of a-z, 0-9 and -, a letter first",
             _like_a_name(name),
         )
     return name
@@ -303,21 +316,21 @@ def _like_a_name(word: str) -> str | None:
 
 
 def _inner_path(name: str) -> str:
-    """The path of a template, which may not leave the folder of its agent."""
+    """The path of a template, which must be inside the folder of its agent."""
     parts = PurePosixPath(name.replace("\\", "/")).parts
     absolute = PurePosixPath(name).is_absolute() or PureWindowsPath(name).drive
     if absolute or ".." in parts:
         raise WrongValueError(
-            f'{shown(name)} leaves the folder of the agents; name a file in it, without ".."'
+            f'{shown(name)} is outside the folder of the agents; name a file in it, without ".."'
         )
     if "\0" in name:
-        raise WrongValueError(f"{shown(name)} is no name of a file")
+        raise WrongValueError(f"{shown(name)} is not a file name")
     return name
 
 
 def _placeholder_label(written: str) -> str:
-    name, key = named(written)
-    wrong = mistake(name, key)
+    name, key = parse_placeholder(written)
+    wrong = check_placeholder(name, key)
     if wrong:
         raise WrongValueError(*wrong)
     return name if key is None else f"{name}:{key}"
@@ -332,12 +345,12 @@ def _schedule(value: Any) -> tuple[str, int | None]:
 
 
 def _unknown(key: str, table: str) -> tuple[str, str | None]:
-    """What to say of a key that is not known in this table."""
+    """The message for an unknown key of a table, and what was probably meant."""
     where = f" in [{table}]" if table else ""
     for home, keys in _KEYS.items():
         if key in keys:
             belongs = f"in [{home}]" if home else "at the top"
-            return f"{key} stands{where or ' at the top'} and belongs {belongs}", None
+            return f"{key} is{where or ' at the top'} and belongs {belongs}", None
     return f"there is no key {shown(key)}{where}", nearest(key, _KEYS[table])
 
 
@@ -348,20 +361,20 @@ def _refusal(error: OSError) -> str:
     return f"cannot be read ({error.strerror or error}); check the file and its permissions"
 
 
-def _place_of(data: bytes, error: UnicodeDecodeError) -> tuple[int, int]:
+def _position_of(data: bytes, error: UnicodeDecodeError) -> tuple[int, int]:
     before = data[: error.start].decode("utf-8-sig").replace("\r\n", "\n")
     return Lines(before).line_and_column(len(before))
 
 
 def _syntax_problem(file: Path, source_text: str, error: Exception) -> Problem:
-    """What Python's reader says, and where, which it tells in its sentence."""
+    """The message of tomllib, which ends in the position."""
     if isinstance(error, RecursionError):
-        return Problem(file, 1, 1, "arrays are nested too deep")
-    place = _TOML_PLACE.search(str(error))
-    at = Lines(source_text).line_and_column(len(source_text)) if place else (1, 1)
-    if place and place[1]:
-        at = int(place[1]), int(place[2])
-    return Problem(file, *at, f"this is no TOML: {_TOML_PLACE.sub('', str(error))}")
+        return Problem(file, 1, 1, "arrays are nested too deeply")
+    position = _TOML_POSITION.search(str(error))
+    at = Lines(source_text).line_and_column(len(source_text)) if position else (1, 1)
+    if position and position[1]:
+        at = int(position[1]), int(position[2])
+    return Problem(file, *at, f"this is not TOML: {_TOML_POSITION.sub('', str(error))}")
 
 
 def _unusable(data: bytes, problem: Problem) -> Reading:

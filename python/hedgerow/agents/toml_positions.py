@@ -1,18 +1,24 @@
-"""Where keys and values stand in a TOML text: Python's reader tells values and no places.
+"""The positions of keys and values in a TOML text.
 
-The text has been read before, so it is valid and this only has to find its way: a key at the
-beginning of a statement, headers in brackets, and values, in which brackets are counted.
+Written here because no maintained library has them: tomllib and tomlkit keep no positions, and
+spanned-toml, which does, has had no release since 2022.
+
+The text is known to be valid, so this only tells keys, headers and values apart and matches
+brackets.
 """
 
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
 from collections.abc import Callable
 from typing import NamedTuple
 
-Path = tuple[str | int, ...]
-"""Keys from the top, and places in arrays from 0."""
+from .problems import Lines
+
+__all__ = ["KeyPath", "Position", "Positions"]
+
+KeyPath = tuple[str | int, ...]
+"""Keys from the top level down, and indexes of array elements."""
 
 _TOKEN = re.compile(
     r"""
@@ -32,43 +38,27 @@ _QUOTES = re.compile(r"\"\"\"\n?|'''\n?|\"|'")
 _CHARACTER = re.compile(r"\\[ \t]*\n[ \t\n]*|\\(?:u.{4}|U.{8}|x..|.)|[\s\S]")
 
 
-class Place(NamedTuple):
-    """Where a key begins, and its value: offsets in characters."""
+class Position(NamedTuple):
+    """Where a key and its value begin: offsets in characters."""
 
     key: int
     value: int
 
 
-class Lines:
-    """The lines of a text."""
-
-    def __init__(self, text: str) -> None:
-        self._starts = [0, *(found.end() for found in re.finditer("\n", text))]
-
-    def line_and_column(self, offset: int) -> tuple[int, int]:
-        """Give the line and the column of an offset, both from 1, in characters."""
-        line = bisect_right(self._starts, offset)
-        return line, offset - self._starts[line - 1] + 1
-
-    def start(self, line: int) -> int:
-        """Give the offset at which a line begins."""
-        return self._starts[line - 1]
-
-
 class Positions(Lines):
-    """The places of a TOML text, by path."""
+    """The positions in a TOML text, by path."""
 
     def __init__(self, text: str) -> None:
         super().__init__(text)
         self._text = text
-        self._places = _Finder(text).places()
+        self._positions = _Finder(text).positions()
 
-    def of(self, path: Path) -> Place | None:
-        """Give the place of a key, or of an element of an array; None for what is not there."""
-        return self._places.get(path)
+    def of(self, path: KeyPath) -> Position | None:
+        """Return the position of a key or an array element; None if the text has no such key."""
+        return self._positions.get(path)
 
     def in_text(self, value: int, index: int) -> int:
-        """Give the offset of character `index` of the string whose value begins at `value`."""
+        """Return the offset of character `index` of the string that begins at offset `value`."""
         quotes = _QUOTES.match(self._text, value)
         offset = value if quotes is None else quotes.end()
         if self._text.startswith("'", value):
@@ -82,22 +72,22 @@ class Positions(Lines):
         return offset if found is None else found.end()
 
     def _after_joined_lines(self, offset: int) -> int:
-        """A backslash at the end of a line stands for no character."""
+        """Skip a backslash at the end of a line, which stands for no character."""
         found = _CHARACTER.match(self._text, offset)
         joined = found is not None and len(found[0]) > 1 and "\n" in found[0]
         return found.end() if found is not None and joined else offset
 
 
 class _Finder:
-    """Walks over the tokens once."""
+    """Visits each token once."""
 
     def __init__(self, text: str) -> None:
         self._tokens = [found for found in _TOKEN.finditer(text) if found.lastgroup != "blank"]
         self._next = 0
-        self._places: dict[Path, Place] = {}
+        self._positions: dict[KeyPath, Position] = {}
 
-    def places(self) -> dict[Path, Place]:
-        table: Path = ()
+    def positions(self) -> dict[KeyPath, Position]:
+        table: KeyPath = ()
         while self._next < len(self._tokens):
             before = self._next
             if self._sees("["):
@@ -105,7 +95,7 @@ class _Finder:
             else:
                 self._pair(table)
             self._next = max(self._next, before + 1)
-        return self._places
+        return self._positions
 
     def _sees(self, *marks: str) -> bool:
         token = self._token()
@@ -118,7 +108,7 @@ class _Finder:
         token = self._token()
         return self._tokens[-1].end() if token is None else token.start()
 
-    def _header(self) -> Path:
+    def _header(self) -> KeyPath:
         start = self._offset()
         while self._sees("["):
             self._next += 1
@@ -127,8 +117,8 @@ class _Finder:
             self._next += 1
         return table
 
-    def _keys(self, path: Path, value: int | None = None) -> Path:
-        """The keys up to the mark after them, which are noted with where the value begins."""
+    def _keys(self, path: KeyPath, value: int | None = None) -> KeyPath:
+        """Record the keys up to the mark after them, with where their value begins."""
         starts = []
         while not self._sees("=", "]", "\n", "}") and self._token() is not None:
             if not self._sees("."):
@@ -140,13 +130,13 @@ class _Finder:
             value = self._offset()
         for depth, start in enumerate(starts):
             known = path[: len(path) - len(starts) + depth + 1]
-            self._places.setdefault(known, Place(start, start if value is None else value))
+            self._positions.setdefault(known, Position(start, start if value is None else value))
         return path
 
-    def _pair(self, table: Path) -> None:
+    def _pair(self, table: KeyPath) -> None:
         self._value(self._keys(table))
 
-    def _value(self, path: Path) -> None:
+    def _value(self, path: KeyPath) -> None:
         if self._sees("["):
             self._array(path)
         elif self._sees("{"):
@@ -155,23 +145,23 @@ class _Finder:
             while not self._sees("\n", ",", "]", "}") and self._token() is not None:
                 self._next += 1
 
-    def _array(self, path: Path) -> None:
+    def _array(self, path: KeyPath) -> None:
         count = 0
 
         def element() -> None:
             nonlocal count
             at = (*path, count)
-            self._places[at] = Place(self._offset(), self._offset())
+            self._positions[at] = Position(self._offset(), self._offset())
             self._value(at)
             count += 1
 
         self._inside("]", element)
 
-    def _inline_table(self, path: Path) -> None:
+    def _inline_table(self, path: KeyPath) -> None:
         self._inside("}", lambda: self._pair(path))
 
     def _inside(self, closer: str, one: Callable[[], None]) -> None:
-        """Walk over what stands between brackets, a step at least each time."""
+        """Visit what is between brackets, advancing by at least one token each time."""
         self._next += 1
         while not self._sees(closer) and self._token() is not None:
             before = self._next
@@ -182,5 +172,5 @@ class _Finder:
 
 
 def _unquoted(token: re.Match[str]) -> str:
-    """A key as its text; escapes in keys are not read, for no key of ours has one."""
+    """The text of a key; escapes are not decoded, as none of our keys needs one."""
     return token[0][1:-1] if token.lastgroup == "text" else token[0]

@@ -1,4 +1,4 @@
-"""Values taken out of a TOML file: each is checked, and what is wrong is noted with its place."""
+"""Checked access to the values of a TOML file; problems are collected with their positions."""
 
 from __future__ import annotations
 
@@ -8,18 +8,19 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
-from .positions import Path as KeyPath
-from .positions import Positions
 from .problems import Problem
+from .toml_positions import KeyPath, Positions
+
+__all__ = ["Source", "Table", "WrongValueError", "count", "flag", "seconds", "shown", "text"]
 
 T = TypeVar("T")
 
 _LONGEST_SHOWN = 60
-_MOST = 1_000_000_000
+_LARGEST = 1_000_000_000
 
 
 class WrongValueError(Exception):
-    """A value cannot be used; `index` is the character of a text at which it is wrong."""
+    """A value cannot be used; in a string, `index` is the character at fault."""
 
     def __init__(
         self, message: str, suggestion: str | None = None, index: int | None = None
@@ -30,7 +31,7 @@ class WrongValueError(Exception):
 
 
 class Source:
-    """A file that is read: its places, and what was wrong so far."""
+    """A file being read, with its positions and the problems found so far."""
 
     def __init__(self, file: Path, text: str) -> None:
         self.file = file
@@ -38,23 +39,23 @@ class Source:
         self.problems: list[Problem] = []
 
     def wrong_key(self, path: KeyPath, message: str, suggestion: str | None = None) -> None:
-        """Note a problem at a key, or at the nearest table above that is written down."""
-        place = self.positions.of(path)
-        while path and place is None:
+        """Add a problem at a key, or at the nearest table above it that the file has."""
+        position = self.positions.of(path)
+        while path and position is None:
             path = path[:-1]
-            place = self.positions.of(path)
-        self.wrong_at(0 if place is None else place.key, message, suggestion)
+            position = self.positions.of(path)
+        self.wrong_at(0 if position is None else position.key, message, suggestion)
 
     def wrong_value(self, path: KeyPath, error: WrongValueError, value: Any) -> None:
-        """Note a problem at a value, or within it at the character that the error names."""
-        place = self.positions.of(path)
-        offset = 0 if place is None else place.value
+        """Add a problem at a value, or at the character of it that the error names."""
+        position = self.positions.of(path)
+        offset = 0 if position is None else position.value
         if error.index is not None and isinstance(value, str):
             offset = self.positions.in_text(offset, error.index)
         self.wrong_at(offset, str(error), error.suggestion)
 
     def wrong_at(self, offset: int, message: str, suggestion: str | None = None) -> None:
-        """Note a problem at a character of the file."""
+        """Add a problem at an offset in the file."""
         line, column = self.positions.line_and_column(offset)
         self.problems.append(Problem(self.file, line, column, message, suggestion))
 
@@ -68,7 +69,7 @@ class Table:
         self.values = values
 
     def table(self, name: str) -> Table | None:
-        """Give a table in this one, empty when it is not written; None, noted, for what is none."""
+        """Return a subtable, empty if the file has none; None, with a problem, for another type."""
         values = self.values.get(name, {})
         if isinstance(values, dict):
             return Table(self._source, values, (*self._path, name))
@@ -77,14 +78,14 @@ class Table:
         return None
 
     def take(self, key: str, check: Callable[[Any], T], default: T) -> T:
-        """Give the checked value of a key; the default where it is not written, or wrong and noted."""
+        """Return the checked value of a key; the default if it is missing, or wrong (a problem)."""
         if key not in self.values:
             return default
         found = self._checked((*self._path, key), check, self.values[key])
         return found[0] if found else default
 
     def take_each(self, key: str, check: Callable[[str], T]) -> list[T] | None:
-        """Give the checked texts of an array; None where it is not written, or one was wrong."""
+        """Return the checked strings of an array; None if it is missing or any of them is wrong."""
         path = (*self._path, key)
         values = self._checked(path, _array(key), self.values.get(key, []))
         if key not in self.values or values is None:
@@ -103,19 +104,19 @@ class Table:
             self._source.wrong_value(path, error, value)
             return None
 
-    def needs(self, key: str, example: str) -> None:
-        """Note a key that is not written, with how to write it."""
+    def require(self, key: str, example: str) -> None:
+        """Add a problem if a key is missing, with an example of it."""
         if key not in self.values:
             where = f" in [{'.'.join(map(str, self._path))}]" if self._path else ""
             self._source.wrong_key((*self._path, key), f"{key} is missing{where}; write {example}")
 
 
 def text(name: str) -> Callable[[Any], str]:
-    """Check for a text that is not blank."""
+    """Check for a string that is not blank."""
 
     def check(value: Any) -> str:
         if not isinstance(value, str):
-            raise WrongValueError(f"{name} must be a text in quotes, not {shown(value)}")
+            raise WrongValueError(f"{name} must be a string, not {shown(value)}")
         if not value.strip():
             raise WrongValueError(f"{name} is blank; write something or leave it out")
         return value
@@ -126,7 +127,7 @@ def text(name: str) -> Callable[[Any], str]:
 def _array(name: str) -> Callable[[Any], list[Any]]:
     def check(value: Any) -> list[Any]:
         if not isinstance(value, list):
-            raise WrongValueError(f"{name} must be an array of texts, not {shown(value)}")
+            raise WrongValueError(f"{name} must be an array of strings, not {shown(value)}")
         return value
 
     return check
@@ -134,7 +135,7 @@ def _array(name: str) -> Callable[[Any], list[Any]]:
 
 def _element(name: str, value: Any) -> str:
     if not isinstance(value, str):
-        raise WrongValueError(f"{name} must be an array of texts, and {shown(value)} is none")
+        raise WrongValueError(f"{name} must be an array of strings, and {shown(value)} is not one")
     return value
 
 
@@ -150,11 +151,11 @@ def flag(name: str) -> Callable[[Any], bool]:
 
 
 def count(name: str) -> Callable[[Any], int]:
-    """Check for an integer from 1."""
+    """Check for an integer of at least 1."""
 
     def check(value: Any) -> int:
-        if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= _MOST:
-            message = f"{name} must be an integer from 1 to {_MOST}, not {shown(value)}"
+        if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= _LARGEST:
+            message = f"{name} must be an integer from 1 to {_LARGEST}, not {shown(value)}"
             raise WrongValueError(message)
         return value
 
@@ -162,7 +163,7 @@ def count(name: str) -> Callable[[Any], int]:
 
 
 def seconds(name: str, most: float) -> Callable[[Any], float]:
-    """Check for a number of seconds above 0."""
+    """Check for a number of seconds above 0 and up to `most`."""
 
     def check(value: Any) -> float:
         number = isinstance(value, (int, float)) and not isinstance(value, bool)
@@ -175,7 +176,7 @@ def seconds(name: str, most: float) -> Callable[[Any], float]:
 
 
 def shown(value: Any) -> str:
-    """Write a value as TOML has it, or what kind it is; long texts are cut."""
+    """Return a value as TOML writes it, or its type; long strings are cut."""
     if isinstance(value, dict):
         return "a table"
     if isinstance(value, list):
