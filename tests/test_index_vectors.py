@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import os
+import sqlite3
 import subprocess
 import sys
 import threading
@@ -146,9 +148,7 @@ def test_a_file_of_version_1_is_given_vectors_and_nodes(tmp_path):
     run_sql(
         path,
         "DROP TABLE embeddings; DROP TABLE changes; DELETE FROM settings WHERE name <> 'tokenizer';"
-        "DROP TABLE nodes; DROP TABLE edges; DROP TABLE visits; DROP TABLE last_visits;"
-        "DROP TABLE agent_runs; DROP TABLE agent_actions; DROP TABLE agent_claims;"
-        "DROP TABLE agent_resumes;"
+        "DROP TABLE subjects;"
         "PRAGMA user_version = 1",
     )
     with pytest.raises(hr.IndexFileError, match="open it once without read_only"):
@@ -159,11 +159,36 @@ def test_a_file_of_version_1_is_given_vectors_and_nodes(tmp_path):
         index.upsert([embedded("b", [1])])
         assert ids(index.search_vector([1])) == ["b"]
         assert ids(index.search_bm25("text")) == ["a", "b"]
-        assert index.stats().schema_version == 4
+        assert index.stats().schema_version == 5
         assert index.check() == []
     with hr.Store.open(path) as store:
         assert store.upsert([hr.Node("a")]) == 1
         assert store.query("all").keys == ["a"]
+
+
+def test_a_file_of_format_4_keeps_its_nodes(tmp_path):
+    path = tmp_path / "store.db"
+    with hr.Store.open(path) as store:
+        store.upsert([hr.Node("a"), hr.Node("b")])
+        store.link("a", "b")
+    run_sql(path, "DROP TABLE subjects; PRAGMA user_version = 4")
+    # A handle that knows no nodes brings the file up to date first.
+    with hr.Index.open(path) as index:
+        assert index.get("a") is not None
+    with hr.Store.open(path) as store:
+        assert store.query("seed:a | spread").keys == ["a", "b"]
+        assert store.index.check() == []
+
+
+def test_a_file_of_an_index_has_no_tables_of_nodes(tmp_path):
+    path = tmp_path / "index.db"
+    hr.Index.open(path).close()
+    tables = "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'knowledge_%'"
+    with contextlib.closing(sqlite3.connect(path)) as connection:
+        found = {name for (name,) in connection.execute(tables)}
+        subjects = dict(connection.execute("SELECT name, version FROM subjects"))
+    assert found == {"settings", "changes", "subjects", "embeddings"}
+    assert subjects == {"chunks": 1, "vectors": 1}
 
 
 class TestSideBySide:
