@@ -88,7 +88,12 @@ fn a_search_that_comes_to_the_fuzzy_rung_begins_anew_with_slugs() {
         ..Node::default()
     };
     store.upsert(&[&node], 1).unwrap();
-    let pipeline = parse("search:postgers-bakcup,mode=bm25", &[], &[]).unwrap();
+    let pipeline = parse(
+        "search:postgress,mode=bm25 | rank:postgress,mode=bm25",
+        &[],
+        &[],
+    )
+    .unwrap();
     let outcome = run(&store, &pipeline, &Options::default()).unwrap();
     assert_eq!(outcome.keys, ["notes/postgres-backup"]);
 }
