@@ -173,7 +173,7 @@ fn a_reranked_hit_explains_it() {
     );
     let mut found = find(&index, "oak", &ask(None, &filters));
     let best = RerankScore {
-        place: 0,
+        index: 0,
         score: 0.25,
     };
     found.rerank(1, &[best], "test", Duration::ZERO);

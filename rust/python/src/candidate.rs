@@ -10,7 +10,7 @@ use crate::value::{self, Argument};
 
 /// A document as one ranking knows it, to be fused with others (spec/retrieval.md, "Fusion").
 ///
-/// `id` is what makes two candidates the same document; `bm25_rank` is the place in a BM25
+/// `id` is what makes two candidates the same document; `bm25_rank` is the position in a BM25
 /// ranking (an int from 0) and `vector_similarity` a cosine, None where there is none.
 /// `metadata` is JSON with str keys. Wherever a Candidate is taken, a Hit or a mapping with
 /// these keys is too. Immutable; `metadata` gives a new dict each time.
@@ -104,7 +104,7 @@ impl PyCandidate {
         &self.0.content
     }
 
-    /// The place in the BM25 ranking, from 0, or None.
+    /// The position in the BM25 ranking, from 0, or None.
     #[getter]
     fn bm25_rank(&self) -> Option<usize> {
         self.0.bm25_rank

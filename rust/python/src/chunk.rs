@@ -12,7 +12,7 @@ use crate::vector;
 /// One searchable piece of knowledge (spec/index.md, "Chunks").
 ///
 /// `id` names it in an index, `path` says where it comes from and may be shared, `ordinal` is
-/// its place among the chunks of its path (from 0). `path`, `title`, `summary`, `tags` and
+/// its position among the chunks of its path (from 0). `path`, `title`, `summary`, `tags` and
 /// `content` are searched; `tags` and `metadata` (JSON with str keys) can be filtered by.
 /// `embedding` is its vector: a buffer of floats, such as a numpy array, or a sequence of
 /// numbers; empty, or all zeros, it says that there is none to be had (spec/index.md, "Vectors").
@@ -114,7 +114,7 @@ impl PyChunk {
         value::dict(py, &self.0.metadata)
     }
 
-    /// Its place among the chunks of its path.
+    /// Its position among the chunks of its path.
     #[getter]
     fn ordinal(&self) -> i64 {
         self.0.ordinal
@@ -196,11 +196,13 @@ pub fn chunks(object: &Bound<'_, PyAny>) -> PyResult<Vec<Py<PyChunk>>> {
     };
     items
         .enumerate()
-        .map(|(place, item)| {
+        .map(|(position, item)| {
             let item = item?;
             match item.cast::<PyChunk>() {
                 Ok(chunk) => Ok(chunk.clone().unbind()),
-                Err(_) => Err(field(&format!("chunks[{place}]")).wrong("must be a Chunk", &item)),
+                Err(_) => {
+                    Err(field(&format!("chunks[{position}]")).wrong("must be a Chunk", &item))
+                }
             }
         })
         .collect()

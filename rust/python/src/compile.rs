@@ -61,7 +61,7 @@ pub fn compile_match(
 /// Compile many texts in one call, other threads running meanwhile.
 ///
 /// `target` is "fts" for what `compile_fts` gives or "match" for what `compile_match` gives.
-/// Errors name the text at fault by its place.
+/// Errors name the text at fault by its position.
 #[pyfunction]
 #[pyo3(signature = (texts, aliases=None, *, target="fts", default_operator="OR", matching="spec"))]
 pub fn compile_many(

@@ -24,7 +24,7 @@ pub fn _upsert_from(
     })
 }
 
-/// The places of those chunks that would have no vector once they are upserted.
+/// The positions of those chunks that would have no vector once they are upserted.
 #[pyfunction]
 pub fn _unembedded(
     py: Python<'_>,

@@ -123,20 +123,20 @@ impl<'py> FromPyObject<'_, 'py> for FiltersLike {
         let mut given: [Option<Bound<'_, PyAny>>; 4] = [const { None }; 4];
         for item in mapping.items()? {
             let (key, value): (Bound<'_, PyAny>, Bound<'_, PyAny>) = item.extract()?;
-            let Some(place) = place(&key) else {
+            let Some(position) = position(&key) else {
                 let key = key.repr()?;
                 return Err(field("filters").error(&format!(
                     "has no key {key}; the keys are 'paths', 'path_prefix', 'tags' and 'metadata'"
                 )));
             };
-            given[place] = Some(value).filter(|value| !value.is_none());
+            given[position] = Some(value).filter(|value| !value.is_none());
         }
         let [paths, path_prefix, tags, metadata] = given.each_ref().map(Option::as_ref);
         PyFilters::new(paths, path_prefix, tags, metadata).map(|filters| Self(filters.0))
     }
 }
 
-fn place(key: &Bound<'_, PyAny>) -> Option<usize> {
+fn position(key: &Bound<'_, PyAny>) -> Option<usize> {
     const KEYS: [&str; 4] = ["paths", "path_prefix", "tags", "metadata"];
     let key: &str = key.extract().ok()?;
     KEYS.iter().position(|known| *known == key)

@@ -44,7 +44,7 @@ impl PyFound {
         self.0.rerank_documents(head)
     }
 
-    /// Put the first hits in the order of a reranker's places and scores.
+    /// Put the first hits in the order of a reranker's positions and scores.
     fn rerank(
         &mut self,
         head: usize,
@@ -54,9 +54,12 @@ impl PyFound {
     ) -> PyResult<()> {
         let scores: Vec<RerankScore> = scores
             .into_iter()
-            .filter_map(|(place, score)| {
-                let place = usize::try_from(place).ok()?;
-                Some(RerankScore { place, score })
+            .filter_map(|(position, score)| {
+                let position = usize::try_from(position).ok()?;
+                Some(RerankScore {
+                    index: position,
+                    score,
+                })
             })
             .collect();
         errors::call(|| {

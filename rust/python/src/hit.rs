@@ -12,7 +12,7 @@ use crate::value;
 
 /// A chunk that a search found, and why it stands where it does (spec/index.md, "Ranking").
 ///
-/// `score` is what the order is by, higher is better; `bm25_rank` the place in the BM25
+/// `score` is what the order is by, higher is better; `bm25_rank` the position in the BM25
 /// ranking from 0; `vector_similarity` and `rerank_score` are None where no vector or no
 /// reranker took part. `metadata` gives a new dict each time.
 #[pyclass(name = "Hit", module = "hedgerow", frozen, eq)]
@@ -94,7 +94,7 @@ impl PyHit {
         self.hit.score
     }
 
-    /// The place in the BM25 ranking, from 0, or None.
+    /// The position in the BM25 ranking, from 0, or None.
     #[getter]
     fn bm25_rank(&self) -> Option<usize> {
         self.hit.bm25_rank

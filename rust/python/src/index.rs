@@ -143,7 +143,7 @@ impl PyIndex {
     /// scores; of several with one id the last counts. A chunk without an embedding keeps its
     /// vector while title, summary and content stay the same. Returns the number of distinct ids.
     ///
-    /// Raises InvalidInputError, naming the place, for what is no Chunk, has an empty id or an
+    /// Raises InvalidInputError, naming the position, for what is no Chunk, has an empty id or an
     /// embedding of another dimension than the index.
     fn upsert(&self, py: Python<'_>, chunks: &Bound<'_, PyAny>) -> PyResult<usize> {
         let chunks = chunk::chunks(chunks)?;

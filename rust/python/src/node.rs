@@ -253,11 +253,11 @@ pub fn nodes(object: &Bound<'_, PyAny>) -> PyResult<Vec<Py<PyNode>>> {
     };
     items
         .enumerate()
-        .map(|(place, item)| {
+        .map(|(position, item)| {
             let item = item?;
             match item.cast::<PyNode>() {
                 Ok(node) => Ok(node.clone().unbind()),
-                Err(_) => Err(field(&format!("nodes[{place}]")).wrong("must be a Node", &item)),
+                Err(_) => Err(field(&format!("nodes[{position}]")).wrong("must be a Node", &item)),
             }
         })
         .collect()

@@ -15,11 +15,11 @@ use crate::value::Argument;
 /// Several rankings as one, a list of Hit, best first (spec/retrieval.md, "Fusion").
 ///
 /// `lists` holds lists of Candidate, Hit or mappings with their keys, each best first. A
-/// document, known by its id, gets 1 / (k + place) from each list that has it, places counted
+/// document, known by its id, gets 1 / (k + position) from each list that has it, positions counted
 /// from 1; `k` is any real number, and 60 where it is not above 0. What the first list says of
 /// a document stands; later ones fill what is blank. Ties go by path, then id, in UTF-16 order.
 ///
-/// Raises InvalidInputError, naming the place, for lists or a `k` of another shape.
+/// Raises InvalidInputError, naming the position, for lists or a `k` of another shape.
 #[pyfunction]
 #[pyo3(signature = (lists, k=None), text_signature = "(lists, k=60)")]
 pub fn reciprocal_rank_fusion(
@@ -46,7 +46,7 @@ pub fn reciprocal_rank_fusion(
 /// `hits` are Hit, or mappings with their keys and a score. Equal scores keep their order.
 /// Without an intent the hits come back as they are, sorted or not.
 ///
-/// Raises InvalidInputError, naming the place, for hits of another shape.
+/// Raises InvalidInputError, naming the position, for hits of another shape.
 #[pyfunction]
 pub fn reweight(py: Python<'_>, query: Text, hits: &Bound<'_, PyAny>) -> PyResult<Vec<PyHit>> {
     let hits = Source::many("hits", hits, Source::with_score)?;

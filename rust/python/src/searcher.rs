@@ -175,14 +175,14 @@ impl PySearcher {
     ) -> PyResult<Vec<Bound<'py, PyAny>>> {
         let vectors = embedded(vectors, queries.len())?;
         let options = options.get();
-        let request = |place: usize| {
-            let dated = dated[place].as_ref();
+        let request = |position: usize| {
+            let dated = dated[position].as_ref();
             Request {
-                query: &queries[place],
+                query: &queries[position],
                 augmented: dated.map(|(text, _)| &**text),
                 date_hints: dated.map_or(&[], |(_, hints)| hints),
                 mode: options.mode,
-                embedding: vectors[place].embedding(),
+                embedding: vectors[position].embedding(),
                 candidate_k: options.candidate_k,
                 wanted: options.wanted,
                 reranker: options.reranker,
@@ -191,7 +191,7 @@ impl PySearcher {
                 group_by: options.group_by,
             }
         };
-        let sound = (0..queries.len()).filter(|place| vectors[*place].error(py).is_none());
+        let sound = (0..queries.len()).filter(|position| vectors[*position].error(py).is_none());
         let requests: Vec<Request<'_>> = sound.map(request).collect();
         let setup = self.setup(embedder.as_deref());
         let found = run(py, &setup, &requests, threads, &stop.get().0)?;
@@ -315,12 +315,12 @@ fn chunks(object: &Bound<'_, PyAny>) -> PyResult<Vec<Chunk>> {
     };
     items
         .enumerate()
-        .map(|(place, item)| {
+        .map(|(position, item)| {
             let item = item?;
             if let Ok(chunk) = item.cast::<PyChunk>() {
                 return Ok(chunk.get().0.clone());
             }
-            let source = Source::new(&format!("trigram_chunks[{place}]"), &item)?;
+            let source = Source::new(&format!("trigram_chunks[{position}]"), &item)?;
             Ok(Chunk::from(source.hit().texts.as_ref().clone()))
         })
         .collect()

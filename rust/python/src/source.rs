@@ -60,7 +60,7 @@ impl Source {
     ) -> PyResult<Vec<Self>> {
         items(name, object)?
             .enumerate()
-            .map(|(place, item)| one(&format!("{name}[{place}]"), &item?))
+            .map(|(position, item)| one(&format!("{name}[{position}]"), &item?))
             .collect()
     }
 
@@ -68,7 +68,7 @@ impl Source {
     pub fn lists(name: &str, object: &Bound<'_, PyAny>) -> PyResult<Vec<Vec<Self>>> {
         items(name, object)?
             .enumerate()
-            .map(|(place, list)| Self::many(&format!("{name}[{place}]"), &list?, Self::new))
+            .map(|(position, list)| Self::many(&format!("{name}[{position}]"), &list?, Self::new))
             .collect()
     }
 
@@ -149,7 +149,7 @@ fn read(argument: Argument<'_>, mapping: &Bound<'_, PyMapping>) -> PyResult<Sour
     })
 }
 
-/// The values of a mapping by the places of [`KEYS`]; a value of None is not there.
+/// The values of a mapping by the positions of [`KEYS`]; a value of None is not there.
 struct Fields<'a, 'py> {
     argument: Argument<'a>,
     values: [Option<Bound<'py, PyAny>>; KEYS.len()],
@@ -160,14 +160,14 @@ impl<'a, 'py> Fields<'a, 'py> {
         let mut values = [const { None }; KEYS.len()];
         for item in mapping.items()? {
             let (key, value): (Bound<'py, PyAny>, Bound<'py, PyAny>) = item.extract()?;
-            let Some(place) = place(&key) else {
+            let Some(position) = position(&key) else {
                 return Err(argument.error(&format!(
                     "has no key {}; the keys are '{}'",
                     key.repr()?,
                     KEYS.join("', '")
                 )));
             };
-            values[place] = Some(value).filter(|value| !value.is_none());
+            values[position] = Some(value).filter(|value| !value.is_none());
         }
         Ok(Self { argument, values })
     }
@@ -197,7 +197,7 @@ impl<'a, 'py> Fields<'a, 'py> {
     }
 }
 
-fn place(key: &Bound<'_, PyAny>) -> Option<usize> {
+fn position(key: &Bound<'_, PyAny>) -> Option<usize> {
     let key: &str = key.extract().ok()?;
     KEYS.iter().position(|known| *known == key)
 }

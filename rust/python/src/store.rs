@@ -94,7 +94,7 @@ impl PyStore {
     /// new one does not say, also when it was created, and while the content stays the same its
     /// vector. A deleted one is there again. Returns the number of distinct keys.
     ///
-    /// Raises InvalidInputError, naming the place, for what is no Node and for an embedding of
+    /// Raises InvalidInputError, naming the position, for what is no Node and for an embedding of
     /// another dimension.
     fn upsert(&self, py: Python<'_>, nodes: &Bound<'_, PyAny>) -> PyResult<usize> {
         let nodes = node::nodes(nodes)?;

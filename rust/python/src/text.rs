@@ -51,8 +51,8 @@ impl<'py> FromPyObject<'_, 'py> for Texts {
                 "expected a sequence of str, not one str",
             ));
         }
-        let text = |(place, text): (usize, PyResult<Bound<'py, PyAny>>)| {
-            Text::named(text?.cast::<PyString>()?, format_args!("texts[{place}]"))
+        let text = |(position, text): (usize, PyResult<Bound<'py, PyAny>>)| {
+            Text::named(text?.cast::<PyString>()?, format_args!("texts[{position}]"))
         };
         object
             .try_iter()?
@@ -73,10 +73,10 @@ fn lone_surrogate(py: Python<'_>, error: PyErr, name: impl Display) -> PyErr {
         .getattr("start")
         .and_then(|start| start.extract::<usize>())
     {
-        Ok(place) => errors::error(
+        Ok(position) => errors::error(
             ErrorCode::LoneSurrogate,
             format!(
-                "{name} has half of a surrogate pair at character {place}; decode its source \
+                "{name} has half of a surrogate pair at character {position}; decode its source \
                  as UTF-8 with errors=\"replace\", or remove the character"
             ),
         ),

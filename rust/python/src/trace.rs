@@ -129,7 +129,7 @@ impl PyTrace {
         self.0.rerank_provider.as_deref()
     }
 
-    /// At how many of the first three places both legs agree, where that left the reranker out.
+    /// At how many of the first three positions both legs agree, where that left the reranker out.
     #[getter]
     fn unanimity(&self) -> Option<usize> {
         self.0.unanimity

@@ -80,7 +80,7 @@ impl PyTrigramHit {
 /// empty id is skipped, and of a repeated one the first counts. Only ids, paths and trigrams
 /// are kept. It never changes, so threads may share it; it pickles, and `len` counts chunks.
 ///
-/// Raises InvalidInputError, naming the place, for anything else among the chunks.
+/// Raises InvalidInputError, naming the position, for anything else among the chunks.
 #[pyclass(name = "TrigramIndex", module = "hedgerow", frozen)]
 pub struct PyTrigramIndex(TrigramIndex);
 
@@ -100,7 +100,7 @@ impl PyTrigramIndex {
         };
         let entries: Entries = items
             .enumerate()
-            .map(|(place, item)| entry(place, &item?))
+            .map(|(position, item)| entry(position, &item?))
             .collect::<PyResult<_>>()?;
         Self::_restore(py, entries)
     }
@@ -149,12 +149,12 @@ impl PyTrigramIndex {
 }
 
 /// Id and path of a chunk.
-fn entry(place: usize, item: &Bound<'_, PyAny>) -> PyResult<(String, String)> {
+fn entry(position: usize, item: &Bound<'_, PyAny>) -> PyResult<(String, String)> {
     if let Ok(chunk) = item.cast::<PyChunk>() {
         let chunk = &chunk.get().0;
         return Ok((chunk.id.clone(), chunk.path.clone()));
     }
-    let name = format!("chunks[{place}]");
+    let name = format!("chunks[{position}]");
     let Some(source) = Source::find(&name, item)? else {
         let argument = Argument {
             name: &name,

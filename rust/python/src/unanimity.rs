@@ -12,7 +12,7 @@ use crate::value::Argument;
 /// Two legs that found the same head on their own (spec/retrieval.md, "Unanimity").
 ///
 /// `ids`: the first three ids of the BM25 leg, a tuple. `agreements`: at how many of these
-/// places both legs have the same id.
+/// positions both legs have the same id.
 #[pyclass(name = "Unanimity", module = "hedgerow", frozen, eq, hash)]
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct PyUnanimity(Unanimity);
@@ -33,7 +33,7 @@ impl PyUnanimity {
         PyTuple::new(py, &self.0.ids)
     }
 
-    /// At how many places both legs have the same id.
+    /// At how many positions both legs have the same id.
     #[getter]
     fn agreements(&self) -> usize {
         self.0.agreements
@@ -57,7 +57,7 @@ impl PyUnanimity {
 
 /// Whether two legs agree on the head: a Unanimity, or None (spec/retrieval.md, "Unanimity").
 ///
-/// The first three of each leg's ids, best first, are compared place by place; at least
+/// The first three of each leg's ids, best first, are compared position by position; at least
 /// `agree_min` of them must agree, any real number. None also when a leg has less than three.
 ///
 /// Raises InvalidInputError for ids that are no list or tuple of str, and for an `agree_min`

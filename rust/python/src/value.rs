@@ -47,7 +47,7 @@ impl Argument<'_> {
         };
         items
             .enumerate()
-            .map(|(place, item)| text(&item?, &format!("{}[{place}]", self.name), self.code))
+            .map(|(position, item)| text(&item?, &format!("{}[{position}]", self.name), self.code))
             .collect()
     }
 
@@ -85,12 +85,12 @@ impl Argument<'_> {
     pub fn number(self, object: &Bound<'_, PyAny>) -> PyResult<f64> {
         let number = self.real(object)?;
         if number.is_nan() {
-            return Err(self.error("is not a number (nan), which has no place in an order"));
+            return Err(self.error("is not a number (nan), which has no position in an order"));
         }
         Ok(number)
     }
 
-    /// A place in a ranking, from 0.
+    /// A position in a ranking, from 0.
     pub fn rank(self, object: &Bound<'_, PyAny>) -> PyResult<usize> {
         let rank: Option<usize> = object.extract().ok();
         rank.filter(|_| !object.is_instance_of::<PyBool>())
@@ -160,11 +160,11 @@ impl Display for Place<'_> {
 
 fn json_mapping(
     mapping: &Bound<'_, PyMapping>,
-    place: Place<'_>,
+    position: Place<'_>,
     code: ErrorCode,
     depth: usize,
 ) -> PyResult<Map<String, Value>> {
-    let wrong = |what: &str| errors::error(code, format!("{place} {what}"));
+    let wrong = |what: &str| errors::error(code, format!("{position} {what}"));
     if depth == MAX_DEPTH {
         return Err(wrong(&format!("nests deeper than {MAX_DEPTH} levels")));
     }
@@ -177,8 +177,8 @@ fn json_mapping(
                 "has a key that is {given}; JSON keys are str"
             )));
         };
-        let key = Text::named(key, format_args!("a key of {place}"))?;
-        let value = json(&value, Place::Key(&place, &key), code, depth + 1)?;
+        let key = Text::named(key, format_args!("a key of {position}"))?;
+        let value = json(&value, Place::Key(&position, &key), code, depth + 1)?;
         map.insert(key.to_owned(), value);
     }
     Ok(map)
@@ -186,11 +186,11 @@ fn json_mapping(
 
 fn json(
     object: &Bound<'_, PyAny>,
-    place: Place<'_>,
+    position: Place<'_>,
     code: ErrorCode,
     depth: usize,
 ) -> PyResult<Value> {
-    let wrong = |what: &str| errors::error(code, format!("{place} {what}"));
+    let wrong = |what: &str| errors::error(code, format!("{position} {what}"));
     if object.is_none() {
         return Ok(Value::Null);
     }
@@ -198,7 +198,7 @@ fn json(
         return Ok(Value::Bool(value.is_true()));
     }
     if let Ok(string) = object.cast::<PyString>() {
-        return Ok(Value::String(Text::named(string, place)?.to_owned()));
+        return Ok(Value::String(Text::named(string, position)?.to_owned()));
     }
     if object.is_instance_of::<PyInt>() {
         return object
@@ -214,7 +214,7 @@ fn json(
             .ok_or_else(|| wrong("is not a finite number, which JSON cannot hold"));
     }
     if let Ok(mapping) = object.cast::<PyMapping>() {
-        return json_mapping(mapping, place, code, depth).map(Value::Object);
+        return json_mapping(mapping, position, code, depth).map(Value::Object);
     }
     if object.is_instance_of::<PyList>() || object.is_instance_of::<PyTuple>() {
         if depth == MAX_DEPTH {
@@ -223,7 +223,7 @@ fn json(
         return object
             .try_iter()?
             .enumerate()
-            .map(|(item, value)| json(&value?, Place::Item(&place, item), code, depth + 1))
+            .map(|(item, value)| json(&value?, Place::Item(&position, item), code, depth + 1))
             .collect::<PyResult<_>>()
             .map(Value::Array);
     }

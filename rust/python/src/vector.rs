@@ -46,8 +46,8 @@ pub fn each_vector(object: &Bound<'_, PyAny>, name: &str) -> PyResult<Vec<PyResu
         return Err(argument.wrong("must be an iterable of vectors", object));
     };
     rows.enumerate()
-        .map(|(place, row)| {
-            let name = format!("{name}[{place}]");
+        .map(|(position, row)| {
+            let name = format!("{name}[{position}]");
             let code = argument.code;
             Ok(vector(&row?, Argument { name: &name, code }))
         })
@@ -120,7 +120,7 @@ impl<'py> Buffer<'py> {
             let numbers: Vec<f32> = bytes.as_chunks().0.iter().copied().map(number).collect();
             return match numbers.iter().position(|number| !number.is_finite()) {
                 None => Ok(numbers),
-                Some(place) => Err(not_finite(argument, place)),
+                Some(position) => Err(not_finite(argument, position)),
             };
         }
         let number = if self.little_endian {
@@ -133,7 +133,7 @@ impl<'py> Buffer<'py> {
             .0
             .iter()
             .enumerate()
-            .map(|(place, bytes)| narrow(number(*bytes), place, argument))
+            .map(|(position, bytes)| narrow(number(*bytes), position, argument))
             .collect()
     }
 }
@@ -148,35 +148,35 @@ fn numbers(object: &Bound<'_, PyAny>, argument: Argument<'_>) -> PyResult<Vec<f3
     };
     items
         .enumerate()
-        .map(|(place, item)| {
+        .map(|(position, item)| {
             let item = item?;
             let number = item.extract().map_err(|_| {
-                let name = format!("{}[{place}]", argument.name);
+                let name = format!("{}[{position}]", argument.name);
                 let code = argument.code;
                 Argument { name: &name, code }.wrong("must be a number", &item)
             })?;
-            narrow(number, place, argument)
+            narrow(number, position, argument)
         })
         .collect()
 }
 
-fn narrow(number: f64, place: usize, argument: Argument<'_>) -> PyResult<f32> {
+fn narrow(number: f64, position: usize, argument: Argument<'_>) -> PyResult<f32> {
     #[allow(clippy::cast_possible_truncation, reason = "vectors are kept as f32")]
     let narrow = number as f32;
     if narrow.is_finite() {
         Ok(narrow)
     } else if number.is_finite() {
         Err(argument.error(&format!(
-            "is more than a float32 holds at position {place}; scale the vector down"
+            "is more than a float32 holds at position {position}; scale the vector down"
         )))
     } else {
-        Err(not_finite(argument, place))
+        Err(not_finite(argument, position))
     }
 }
 
-fn not_finite(argument: Argument<'_>, place: usize) -> PyErr {
+fn not_finite(argument: Argument<'_>, position: usize) -> PyErr {
     argument.error(&format!(
-        "is not finite at position {place}; embed the text again"
+        "is not finite at position {position}; embed the text again"
     ))
 }
 

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use super::postings::{LONGEST_TOKEN, read_places, weight_at};
+use super::postings::{LONGEST_TOKEN, read_positions, weight_at};
 use super::segment::{Bytes, Segment};
 use crate::error::Result;
 use crate::query::Phrase;
@@ -27,16 +27,16 @@ pub(super) struct PhrasePostings<'p> {
 /// What a phrase counts for in each of its chunks.
 #[derive(Debug)]
 pub(super) enum Weights<'p> {
-    /// Those of postings from a place on.
+    /// Those of postings from a slot on.
     Stored(&'p Bytes, usize),
     Own(Vec<u32>),
 }
 
 impl Weights<'_> {
-    pub fn get(&self, place: usize) -> u32 {
+    pub fn get(&self, slot: usize) -> u32 {
         match self {
-            Self::Stored(weights, first) => weights.get(first + place),
-            Self::Own(weights) => weights[place],
+            Self::Stored(weights, first) => weights.get(first + slot),
+            Self::Own(weights) => weights[slot],
         }
     }
 }
@@ -121,7 +121,7 @@ impl<'p> PhrasePostings<'p> {
             .iter()
             .zip(0..)
             .min_by_key(|(column, _)| column.chunks.len());
-        let Some(lead) = shortest.map(|(_, place)| place) else {
+        let Some(lead) = shortest.map(|(_, lead)| lead) else {
             return Self::own([]);
         };
         let mut candidates = columns[lead].chunks.clone();
@@ -158,9 +158,9 @@ impl Tokens {
     /// Which terms each token is; none at all when one of them is no term.
     fn terms(&self, segment: &Segment) -> Vec<Range<usize>> {
         let mut found = Vec::with_capacity(self.texts.len());
-        for (text, place) in self.texts.iter().zip(1..) {
+        for (text, number) in self.texts.iter().zip(1..) {
             let start = segment.seek(text);
-            let end = if self.prefix && place == self.texts.len() {
+            let end = if self.prefix && number == self.texts.len() {
                 end_of_prefix(segment, text)
             } else if start < segment.terms() && segment.text(start) == text {
                 start + 1
@@ -198,7 +198,7 @@ struct Occurrences<'p> {
     at: usize,
 }
 
-/// Postings that follow each other from a place on, or any others.
+/// Postings that follow each other from a slot on, or any others.
 enum Postings {
     From(usize),
     Listed(Vec<usize>),
@@ -236,11 +236,11 @@ impl<'p> Occurrences<'p> {
         self.chunks.get(self.at) == Some(&chunk)
     }
 
-    /// All places in the chunk gone forward to.
-    fn places(&self, scratch: &mut Vec<u64>, places: &mut Vec<u64>) {
+    /// All positions in the chunk gone forward to.
+    fn positions(&self, scratch: &mut Vec<u64>, positions: &mut Vec<u64>) {
         let postings = match &self.postings {
             Postings::From(first) => {
-                return read_places(self.segment.positions(first + self.at), places);
+                return read_positions(self.segment.positions(first + self.at), positions);
             }
             Postings::Listed(postings) => postings,
         };
@@ -248,16 +248,16 @@ impl<'p> Occurrences<'p> {
         let here = self.chunks[self.at..]
             .iter()
             .take_while(|found| **found == chunk);
-        places.clear();
+        positions.clear();
         for (_, at) in here.zip(self.at..) {
-            read_places(self.segment.positions(postings[at]), scratch);
-            places.append(scratch);
+            read_positions(self.segment.positions(postings[at]), scratch);
+            positions.append(scratch);
         }
-        places.sort_unstable();
+        positions.sort_unstable();
     }
 }
 
-/// The first place, from `at` on, whose chunk does not come before this one.
+/// The first slot, from `at` on, whose chunk does not come before this one.
 pub(super) fn gallop(chunks: &[u32], at: usize, chunk: u32) -> usize {
     let ahead = &chunks[at..];
     let mut step = 1;
@@ -268,12 +268,12 @@ pub(super) fn gallop(chunks: &[u32], at: usize, chunk: u32) -> usize {
     at + near.partition_point(|found| *found < chunk)
 }
 
-/// Finds the places at which tokens stand in a row.
+/// Finds the positions at which tokens follow each other.
 #[derive(Default)]
 struct Matcher {
     /// Where the tokens so far do.
     matched: Vec<u64>,
-    places: Vec<u64>,
+    positions: Vec<u64>,
     scratch: Vec<u64>,
 }
 
@@ -281,19 +281,19 @@ impl Matcher {
     /// What the occurrences in the chunk count for together.
     fn weigh(&mut self, columns: &[Occurrences<'_>]) -> u32 {
         for (column, offset) in columns.iter().zip(0_u64..) {
-            column.places(&mut self.scratch, &mut self.places);
+            column.positions(&mut self.scratch, &mut self.positions);
             if offset == 0 {
-                std::mem::swap(&mut self.matched, &mut self.places);
+                std::mem::swap(&mut self.matched, &mut self.positions);
                 continue;
             }
-            let mut rest = self.places.as_slice();
-            self.matched.retain(|place| {
+            let mut rest = self.positions.as_slice();
+            self.matched.retain(|position| {
                 while let Some((first, behind)) = rest.split_first()
-                    && *first < place + offset
+                    && *first < position + offset
                 {
                     rest = behind;
                 }
-                rest.first() == Some(&(place + offset))
+                rest.first() == Some(&(position + offset))
             });
             if self.matched.is_empty() {
                 return 0;

@@ -23,14 +23,14 @@ pub(super) fn take_number(bytes: &mut &[u8]) -> Option<u64> {
 
 fn take_long_number(bytes: &mut &[u8]) -> Option<u64> {
     let mut number = 0_u64;
-    for (place, byte) in bytes.iter().enumerate() {
-        if place == 8 {
+    for (offset, byte) in bytes.iter().enumerate() {
+        if offset == 8 {
             *bytes = bytes.get(9..)?;
             return Some(number << 8 | u64::from(*byte));
         }
         number = number << 7 | u64::from(byte & 0x7f);
         if byte & 0x80 == 0 {
-            *bytes = bytes.get(place + 1..)?;
+            *bytes = bytes.get(offset + 1..)?;
             return Some(number);
         }
     }
@@ -75,24 +75,24 @@ pub(super) fn weigh(positions: &[u8]) -> Option<(u32, u32)> {
     (count > 0).then_some((weight, count))
 }
 
-/// The places of a position list in order: the column in the upper half, the offset in the lower.
-pub(super) fn read_places(positions: &[u8], places: &mut Vec<u64>) {
-    places.clear();
-    let mut place = 0;
+/// The offsets of a position list in order: the column in the upper half, the offset in the lower.
+pub(super) fn read_positions(positions: &[u8], offsets: &mut Vec<u64>) {
+    offsets.clear();
+    let mut offset = 0;
     let mut rest = positions;
     while let Some(number) = take_number(&mut rest) {
         if number == u64::from(COLUMN) {
-            place = take_number(&mut rest).unwrap_or_default() << 32;
+            offset = take_number(&mut rest).unwrap_or_default() << 32;
         } else {
-            place += number.saturating_sub(2);
-            places.push(place);
+            offset += number.saturating_sub(2);
+            offsets.push(offset);
         }
     }
 }
 
-/// What an occurrence at a place counts for.
-pub(super) fn weight_at(place: u64) -> u32 {
-    let column = usize::try_from(place >> 32).unwrap_or(usize::MAX);
+/// What an occurrence at an offset counts for.
+pub(super) fn weight_at(offset: u64) -> u32 {
+    let column = usize::try_from(offset >> 32).unwrap_or(usize::MAX);
     WEIGHTS.get(column).copied().unwrap_or_default()
 }
 
@@ -147,12 +147,12 @@ mod tests {
             writer.put(&mut bytes, column, offset);
         }
         assert_eq!(weigh(&bytes), Some((3 + 3 + 10 + 3, 6)));
-        let mut places = Vec::new();
-        read_places(&bytes, &mut places);
+        let mut offsets = Vec::new();
+        read_positions(&bytes, &mut offsets);
         let expected =
             occurrences.map(|(column, offset)| u64::from(column) << 32 | u64::from(offset));
-        assert_eq!(places, expected);
-        assert_eq!(weight_at(places[2]), 10);
+        assert_eq!(offsets, expected);
+        assert_eq!(weight_at(offsets[2]), 10);
         for wrong in [&[][..], &[1, 5, 2], &[1], &[1, 4], &[0x80]] {
             assert_eq!(weigh(wrong), None, "{wrong:?}");
         }

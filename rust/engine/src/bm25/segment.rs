@@ -3,14 +3,14 @@
 use super::failure::Unfit;
 use super::postings::weigh;
 
-/// After how many postings the place of the next one's positions is noted.
+/// After how many postings the slot of the next one's positions is noted.
 const BLOCK: usize = 128;
 /// In an array of bytes, what says that the number is too large for one and stands elsewhere.
 const LARGE: u8 = u8::MAX;
 
 /// For every term, in order, which chunks hold it, how much it counts in each, and where it stands.
 ///
-/// A chunk is called by its place in `rows` and a term by its place in the order of terms. The
+/// A chunk is called by its slot in `rows` and a term by its slot in the order of terms. The
 /// postings of term `t` are those from `firsts[t]` to before `firsts[t + 1]`, by chunk.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Segment {
@@ -42,36 +42,36 @@ pub(super) struct Bytes {
 }
 
 impl Bytes {
-    fn push(&mut self, place: u32, number: u32) {
+    fn push(&mut self, slot: u32, number: u32) {
         match u8::try_from(number) {
             Ok(number) if number < LARGE => self.small.push(number),
             _ => {
                 self.small.push(LARGE);
-                self.large.push((place, number));
+                self.large.push((slot, number));
             }
         }
     }
 
-    /// Append others, the first of which is at this place then.
+    /// Append others, the first of which is at this slot then.
     fn append(&mut self, others: &Self, first: u32) {
         self.small.extend_from_slice(&others.small);
         let large = others.large.iter();
         self.large
-            .extend(large.map(|(place, number)| (place + first, *number)));
+            .extend(large.map(|(slot, number)| (slot + first, *number)));
     }
 
-    pub fn get(&self, place: usize) -> u32 {
-        match self.small[place] {
-            LARGE => self.get_large(place),
+    pub fn get(&self, slot: usize) -> u32 {
+        match self.small[slot] {
+            LARGE => self.get_large(slot),
             number => u32::from(number),
         }
     }
 
     #[cold]
-    fn get_large(&self, place: usize) -> u32 {
+    fn get_large(&self, slot: usize) -> u32 {
         let found = self
             .large
-            .binary_search_by(|(at, _)| (*at as usize).cmp(&place));
+            .binary_search_by(|(at, _)| (*at as usize).cmp(&slot));
         found.map_or(u32::from(LARGE), |found| self.large[found].1)
     }
 
@@ -105,8 +105,8 @@ impl Segment {
 
     /// The chunk of a row.
     pub fn chunk(&self, row: i64) -> Option<u32> {
-        let place = self.rows.binary_search(&row).ok()?;
-        u32::try_from(place).ok()
+        let slot = self.rows.binary_search(&row).ok()?;
+        u32::try_from(slot).ok()
     }
 
     /// How many tokens each chunk has.
@@ -347,6 +347,6 @@ pub(super) fn chunk_of(rows: &[i64], row: i64, near: u32) -> Result<u32, Unfit> 
     }
     let end = rows.len().min(near + step + 1);
     let found = rows.get(near..end).ok_or(Unfit::Damaged)?;
-    let place = found.binary_search(&row).map_err(|_| Unfit::Damaged)?;
-    u32::try_from(near + place).map_err(|_| Unfit::TooLarge)
+    let slot = found.binary_search(&row).map_err(|_| Unfit::Damaged)?;
+    u32::try_from(near + slot).map_err(|_| Unfit::TooLarge)
 }

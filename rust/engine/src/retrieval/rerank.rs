@@ -7,11 +7,11 @@ use super::rerank_text::rerank_text;
 use super::search::Found;
 use super::trace::Stage;
 
-/// What a reranker gave the document at a place of the head.
+/// What a reranker gave one document of the head.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct RerankScore {
-    /// The place, from 0; one that the head has not is ignored.
-    pub place: usize,
+    /// Its index in the head; others are ignored.
+    pub index: usize,
     /// More is better, on the reranker's own scale.
     pub score: f64,
 }
@@ -34,8 +34,8 @@ impl Found {
     pub fn rerank(&mut self, head: usize, scores: &[RerankScore], provider: &str, time: Duration) {
         let tail = self.hits.split_off(head.min(self.hits.len()));
         let mut waiting: Vec<Option<ExplainedHit>> = self.hits.drain(..).map(Some).collect();
-        for RerankScore { place, score } in scores {
-            if let Some(mut found) = waiting.get_mut(*place).and_then(Option::take) {
+        for RerankScore { index, score } in scores {
+            if let Some(mut found) = waiting.get_mut(*index).and_then(Option::take) {
                 found.hit.rerank_score = Some(*score);
                 found.explanation.rerank_score = Some(*score);
                 self.hits.push(found);

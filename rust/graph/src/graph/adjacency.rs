@@ -1,4 +1,4 @@
-//! The neighbours of each place, as compressed rows in blocks that copies share.
+//! The neighbours of each slot, as compressed rows in blocks that copies share.
 
 use std::ops::Range;
 use std::panic::resume_unwind;
@@ -11,29 +11,29 @@ use hedgerow_engine::storage::parallel;
 
 /// Up to how many edges the rows are made on one thread.
 pub(super) const SMALL: usize = 200_000;
-/// How many places have their rows together.
+/// How many slots have their rows together.
 const BLOCK: usize = if cfg!(test) { 4 } else { 256 };
 /// After so many edges somebody is asked whether to go on.
 const PART: usize = 1 << 12;
 
-/// Two places and the strength between them.
+/// Two slots and the strength between them.
 pub type Edge = (u32, u32, f64);
 
-/// The neighbours of every place, from both ends of each edge.
+/// The neighbours of every slot, from both ends of each edge.
 #[derive(Debug, Clone, Default)]
 pub struct Adjacency {
-    /// How many places there are.
+    /// How many slots there are.
     len: usize,
-    /// How many neighbours there are, of all places together.
+    /// How many neighbours there are, of all slots together.
     targets: usize,
-    /// The rows of `BLOCK` places each. Copies share them until one of them changes.
+    /// The rows of `BLOCK` slots each. Copies share them until one of them changes.
     blocks: Vec<Arc<Block>>,
 }
 
-/// The rows of some places.
+/// The rows of some slots.
 #[derive(Debug, Clone)]
 struct Block {
-    /// Where the neighbours of each place begin, and where those of the last end.
+    /// Where the neighbours of each slot begin, and where those of the last end.
     starts: [u32; BLOCK + 1],
     targets: Vec<u32>,
     strengths: Vec<f64>,
@@ -52,7 +52,7 @@ impl Block {
         self.starts[local] as usize..self.starts[local + 1] as usize
     }
 
-    /// Add the row behind that of the place before, of parallel edges the strongest.
+    /// Add the row behind that of the slot before, of parallel edges the strongest.
     fn push_row(&mut self, local: usize, row: &mut [(u32, f64)]) {
         let start = self.targets.len();
         row.sort_unstable_by_key(|(target, _)| *target);
@@ -74,7 +74,7 @@ impl Block {
 }
 
 impl Adjacency {
-    /// The graph of `count` places with these edges.
+    /// The graph of `count` slots with these edges.
     pub(super) fn of(count: usize, lists: &[&[Edge]]) -> rusqlite::Result<Self> {
         Ok(Self::made(count, blocks(count, lists)?))
     }
@@ -93,14 +93,14 @@ impl Adjacency {
         }
     }
 
-    /// Have so many places.
+    /// Have so many slots.
     pub(super) fn grow(&mut self, count: usize) {
         self.len = count;
         let blocks = count.div_ceil(BLOCK);
         self.blocks.resize_with(blocks, || Arc::new(Block::empty()));
     }
 
-    /// How many neighbours there are, of all places together.
+    /// How many neighbours there are, of all slots together.
     pub(super) fn targets(&self) -> usize {
         self.targets
     }
@@ -136,7 +136,7 @@ impl Adjacency {
         }
     }
 
-    /// The neighbours that two places have in common.
+    /// The neighbours that two slots have in common.
     pub(super) fn shared(&self, one: u32, other: u32) -> Vec<u32> {
         let (few, many) = (self.neighbours(one), self.neighbours(other));
         let (few, many) = if few.len() > many.len() {
@@ -144,56 +144,56 @@ impl Adjacency {
         } else {
             (few, many)
         };
-        let shared = few.iter().filter(|place| many.binary_search(place).is_ok());
+        let shared = few.iter().filter(|slot| many.binary_search(slot).is_ok());
         shared.copied().collect()
     }
 
-    /// How many places there are; nodes that came since have no edges.
+    /// How many slots there are; nodes that came since have no edges.
     pub fn len(&self) -> usize {
         self.len
     }
 
-    /// Whether there is no place.
+    /// Whether there is no slot.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The neighbours of a place, ascending.
-    pub fn neighbours(&self, place: u32) -> &[u32] {
-        self.row(place).0
+    /// The neighbours of a slot, ascending.
+    pub fn neighbours(&self, slot: u32) -> &[u32] {
+        self.row(slot).0
     }
 
-    /// Neighbours and strengths of a place.
-    pub fn joined(&self, place: u32) -> impl Iterator<Item = (u32, f64)> + '_ {
-        let (targets, strengths) = self.row(place);
+    /// Neighbours and strengths of a slot.
+    pub fn joined(&self, slot: u32) -> impl Iterator<Item = (u32, f64)> + '_ {
+        let (targets, strengths) = self.row(slot);
         targets.iter().copied().zip(strengths.iter().copied())
     }
 
-    /// How many neighbours a place has.
-    pub fn degree(&self, place: u32) -> usize {
-        let place = place as usize;
-        let block = self.blocks.get(place / BLOCK);
-        block.map_or(0, |block| block.row(place % BLOCK).len())
+    /// How many neighbours a slot has.
+    pub fn degree(&self, slot: u32) -> usize {
+        let slot = slot as usize;
+        let block = self.blocks.get(slot / BLOCK);
+        block.map_or(0, |block| block.row(slot % BLOCK).len())
     }
 
-    /// The strength of the edge between two places.
+    /// The strength of the edge between two slots.
     pub fn strength(&self, source: u32, target: u32) -> Option<f64> {
         let (targets, strengths) = self.row(source);
         let found = targets.binary_search(&target).ok()?;
         Some(strengths[found])
     }
 
-    fn row(&self, place: u32) -> (&[u32], &[f64]) {
-        let place = place as usize;
-        let Some(block) = self.blocks.get(place / BLOCK) else {
+    fn row(&self, slot: u32) -> (&[u32], &[f64]) {
+        let slot = slot as usize;
+        let Some(block) = self.blocks.get(slot / BLOCK) else {
             return (&[], &[]);
         };
-        let row = block.row(place % BLOCK);
+        let row = block.row(slot % BLOCK);
         (&block.targets[row.clone()], &block.strengths[row])
     }
 }
 
-/// The rows of all places of a graph that has `count` of them.
+/// The rows of all slots of a graph that has `count` of them.
 fn blocks(count: usize, lists: &[&[Edge]]) -> rusqlite::Result<Vec<Block>> {
     let edges: usize = lists.iter().map(|list| list.len()).sum();
     let threads = if edges > SMALL {
@@ -211,79 +211,76 @@ fn blocks(count: usize, lists: &[&[Edge]]) -> rusqlite::Result<Vec<Block>> {
     };
     let stop = Arc::new(AtomicBool::new(false));
     thread::scope(|scope| {
-        let spawn = |places: Range<usize>| {
+        let spawn = |slots: Range<usize>| {
             let stopped = Arc::clone(&stop);
             let is_unwanted = move || stopped.load(Ordering::Relaxed);
-            let share = places.clone();
+            let share = slots.clone();
             let help = move || interrupt::watched(is_unwanted, || rows(share, lists));
-            (
-                places,
-                thread::Builder::new().spawn_scoped(scope, help).ok(),
-            )
+            (slots, thread::Builder::new().spawn_scoped(scope, help).ok())
         };
         let others: Vec<_> = shares.into_iter().map(spawn).collect();
         let first = rows(first, lists);
         stop.store(first.is_err(), Ordering::Relaxed);
         let mut blocks = first?;
-        for (places, other) in others {
+        for (slots, other) in others {
             blocks.extend(match other {
                 // A panic goes on to whoever called, as it would on one thread.
                 Some(other) => other.join().unwrap_or_else(|panic| resume_unwind(panic))?,
                 // The system refused a thread.
-                None => rows(places, lists)?,
+                None => rows(slots, lists)?,
             });
         }
         Ok(blocks)
     })
 }
 
-/// The rows of some places, which begin with a block.
-fn rows(places: Range<usize>, lists: &[&[Edge]]) -> rusqlite::Result<Vec<Block>> {
+/// The rows of some slots, which begin with a block.
+fn rows(slots: Range<usize>, lists: &[&[Edge]]) -> rusqlite::Result<Vec<Block>> {
     let mut pace = Pace::default();
     let parts = || lists.iter().flat_map(|list| list.chunks(PART));
     let both_ways = |(source, target, strength): &Edge| {
         [(*source, *target, *strength), (*target, *source, *strength)]
     };
-    let inside = |place: u32| {
-        let inside = places.contains(&(place as usize));
-        inside.then(|| place as usize - places.start)
+    let inside = |slot: u32| {
+        let inside = slots.contains(&(slot as usize));
+        inside.then(|| slot as usize - slots.start)
     };
-    let mut starts = vec![0; places.len() + 1];
+    let mut starts = vec![0; slots.len() + 1];
     for part in parts() {
         pace.read(part.len())?;
         let ends = part.iter().flat_map(both_ways);
-        for place in ends.filter_map(|(from, _, _)| inside(from)) {
-            starts[place + 1] += 1;
+        for slot in ends.filter_map(|(from, _, _)| inside(from)) {
+            starts[slot + 1] += 1;
         }
     }
-    for place in 0..places.len() {
-        starts[place + 1] += starts[place];
+    for slot in 0..slots.len() {
+        starts[slot + 1] += starts[slot];
     }
-    let mut parallel = vec![(0, 0.0); starts[places.len()]];
+    let mut parallel = vec![(0, 0.0); starts[slots.len()]];
     let mut filled = starts.clone();
     for part in parts() {
         pace.read(part.len())?;
         for (from, to, strength) in part.iter().flat_map(both_ways) {
-            if let Some(place) = inside(from) {
-                parallel[filled[place]] = (to, strength);
-                filled[place] += 1;
+            if let Some(slot) = inside(from) {
+                parallel[filled[slot]] = (to, strength);
+                filled[slot] += 1;
             }
         }
     }
-    let mut blocks = Vec::with_capacity(places.len().div_ceil(BLOCK));
-    for place in 0..places.len() {
-        let row = starts[place]..starts[place + 1];
+    let mut blocks = Vec::with_capacity(slots.len().div_ceil(BLOCK));
+    for slot in 0..slots.len() {
+        let row = starts[slot]..starts[slot + 1];
         pace.read(1 + row.len())?;
-        if place % BLOCK == 0 {
+        if slot % BLOCK == 0 {
             blocks.push(Block::empty());
         }
         if let Some(block) = blocks.last_mut() {
-            block.push_row(place % BLOCK, &mut parallel[row]);
+            block.push_row(slot % BLOCK, &mut parallel[row]);
         }
     }
-    // Places that are not there yet have no neighbours.
+    // Slots that are not there yet have no neighbours.
     if let Some(last) = blocks.last_mut() {
-        let used = (places.len() - 1) % BLOCK + 1;
+        let used = (slots.len() - 1) % BLOCK + 1;
         last.starts[used..].fill(last.targets.len() as u32);
     }
     Ok(blocks)

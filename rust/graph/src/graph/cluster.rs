@@ -5,10 +5,10 @@ use super::column::Column;
 use hedgerow_engine::error::Result;
 use hedgerow_engine::interrupt::Pace;
 
-/// How much of the neighbours of each place are joined themselves.
+/// How much of the neighbours of each slot are joined themselves.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Clustering {
-    /// How many triangles each place is a corner of.
+    /// How many triangles each slot is a corner of.
     triangles: Column<u64>,
     /// The share of its pairs of neighbours that are joined: `2e / (d (d - 1))`, and 0 below two
     /// neighbours.
@@ -20,7 +20,7 @@ impl Clustering {
         let triangles = triangles(edges)?;
         let coefficients = (0..).zip(&triangles);
         let coefficients = coefficients
-            .map(|(place, triangles)| coefficient(*triangles, edges.degree(place)))
+            .map(|(slot, triangles)| coefficient(*triangles, edges.degree(slot)))
             .collect::<Vec<_>>();
         Ok(Self {
             triangles: triangles.into(),
@@ -28,13 +28,13 @@ impl Clustering {
         })
     }
 
-    /// There are so many places now.
+    /// There are so many slots now.
     pub fn grow(&mut self, count: usize) {
         self.triangles.grow(count, 0);
         self.coefficients.grow(count, 0.0);
     }
 
-    /// Two places that share these neighbours were joined, or were parted.
+    /// Two slots that share these neighbours were joined, or were parted.
     pub fn update(&mut self, edges: &Adjacency, ends: [u32; 2], shared: &[u32], joined: bool) {
         let at_ends = ends.iter().map(|end| (*end, shared.len() as u64));
         for (corner, count) in at_ends.chain(shared.iter().map(|corner| (*corner, 1))) {
@@ -55,33 +55,33 @@ fn coefficient(triangles: u64, degree: usize) -> f64 {
     2.0 * triangles as f64 / (degree * (degree - 1.0))
 }
 
-/// How many triangles each place is a corner of.
+/// How many triangles each slot is a corner of.
 ///
 /// Every triangle is found once, from its end with the fewest neighbours: a node that everything
 /// is joined to costs no more than its share.
 fn triangles(edges: &Adjacency) -> Result<Vec<u64>> {
     let count = edges.len() as u32;
     let mut pace = Pace::default();
-    let rank = |place: u32| (edges.degree(place), place);
-    let later = (0..count).map(|place| {
-        pace.step(1 + edges.degree(place))?;
-        let neighbours = edges.neighbours(place).iter().copied();
-        let later = neighbours.filter(|other| rank(*other) > rank(place));
+    let rank = |slot: u32| (edges.degree(slot), slot);
+    let later = (0..count).map(|slot| {
+        pace.step(1 + edges.degree(slot))?;
+        let neighbours = edges.neighbours(slot).iter().copied();
+        let later = neighbours.filter(|other| rank(*other) > rank(slot));
         Ok(later.collect())
     });
     let later: Vec<Vec<u32>> = later.collect::<Result<_>>()?;
     let mut triangles = vec![0_u64; count as usize];
-    // The place whose later neighbours are marked, at each of them.
+    // The slot whose later neighbours are marked, at each of them.
     let mut marks = vec![u32::MAX; count as usize];
-    for place in 0..count {
-        for other in &later[place as usize] {
-            marks[*other as usize] = place;
+    for slot in 0..count {
+        for other in &later[slot as usize] {
+            marks[*other as usize] = slot;
         }
-        for other in &later[place as usize] {
+        for other in &later[slot as usize] {
             pace.step(1 + later[*other as usize].len())?;
             for third in &later[*other as usize] {
-                if marks[*third as usize] == place {
-                    for corner in [place, *other, *third] {
+                if marks[*third as usize] == slot {
+                    for corner in [slot, *other, *third] {
                         triangles[corner as usize] += 1;
                     }
                 }
@@ -91,7 +91,7 @@ fn triangles(edges: &Adjacency) -> Result<Vec<u64>> {
     Ok(triangles)
 }
 
-/// For each place the smallest place it is connected to.
+/// For each slot the smallest slot it is connected to.
 pub(crate) fn components(edges: &Adjacency) -> Result<Vec<u32>> {
     let count = edges.len() as u32;
     let mut components = vec![u32::MAX; count as usize];
@@ -103,9 +103,9 @@ pub(crate) fn components(edges: &Adjacency) -> Result<Vec<u32>> {
         }
         components[first as usize] = first;
         queue.push(first);
-        while let Some(place) = queue.pop() {
-            pace.step(1 + edges.degree(place))?;
-            for other in edges.neighbours(place) {
+        while let Some(slot) = queue.pop() {
+            pace.step(1 + edges.degree(slot))?;
+            for other in edges.neighbours(slot) {
                 if components[*other as usize] == u32::MAX {
                     components[*other as usize] = first;
                     queue.push(*other);
@@ -131,8 +131,8 @@ mod tests {
             .collect();
         let edges = Edges::new(10, &list);
         let counted = Clustering::of(&edges).unwrap().coefficients;
-        for place in 0..10 {
-            let around = edges.neighbours(place);
+        for slot in 0..10 {
+            let around = edges.neighbours(slot);
             let pairs = around.iter().enumerate().flat_map(|(n, one)| {
                 let rest = &around[n + 1..];
                 rest.iter().map(move |other| (*one, *other))
@@ -145,10 +145,7 @@ mod tests {
                 }
             }
             let expected = if all > 0.0 { joined / all } else { 0.0 };
-            assert!(
-                (counted[place as usize] - expected).abs() < 1e-15,
-                "{place}"
-            );
+            assert!((counted[slot as usize] - expected).abs() < 1e-15, "{slot}");
         }
     }
 }

@@ -30,7 +30,7 @@ macro_rules! value {
 }
 value!(bool, u8, u16, u32, u64, i64, super::node::Category);
 
-/// Values, each at its place.
+/// Values, each at its slot.
 #[derive(Debug, Clone)]
 pub struct Column<T> {
     /// Full ones but for the last, behind whose values stand defaults.
@@ -58,7 +58,7 @@ impl<T: Value> Column<T> {
         self.len == 0
     }
 
-    /// The value at a place.
+    /// The value at a slot.
     pub fn get(&self, at: usize) -> Option<T> {
         (at < self.len).then(|| self[at])
     }
@@ -100,7 +100,7 @@ impl<T: Value> Column<T> {
             .for_each(|values| self.extend_from_slice(values));
     }
 
-    /// Put a value in the place of another.
+    /// Replace a value.
     pub fn set(&mut self, at: usize, value: T) {
         if !self[at].is(value) {
             Arc::make_mut(&mut self.blocks[at / BLOCK])[at % BLOCK] = value;
@@ -114,7 +114,7 @@ impl<T: Value> Column<T> {
         }
     }
 
-    /// The values in the order of places, of a block each time.
+    /// The values in the order of slots, of a block each time.
     pub fn slices(&self) -> impl Iterator<Item = &[T]> {
         let ends = (0..).map(move |number| (self.len - number * BLOCK).min(BLOCK));
         let blocks = self.blocks.iter().zip(ends);

@@ -9,12 +9,12 @@ const MAX_SWEEPS: usize = 100;
 /// Votes this close are equal.
 const EQUAL: f64 = 1e-9;
 
-/// Which community each place is in.
+/// Which community each slot is in.
 #[derive(Debug, Default, PartialEq)]
 pub struct Communities {
-    /// The smallest place of each place's community.
+    /// The smallest slot of each slot's community.
     labels: Vec<u32>,
-    /// At the smallest place of each community, which share of its edges' strength stays inside.
+    /// At the smallest slot of each community, which share of its edges' strength stays inside.
     isolations: Vec<f64>,
 }
 
@@ -25,22 +25,22 @@ impl Communities {
         Ok(Self { labels, isolations })
     }
 
-    /// The smallest place of a place's community. A node that came since is one of its own.
-    pub fn label(&self, place: u32) -> u32 {
-        self.labels.get(place as usize).copied().unwrap_or(place)
+    /// The smallest slot of a slot's community. A node that came since is one of its own.
+    pub fn label(&self, slot: u32) -> u32 {
+        self.labels.get(slot as usize).copied().unwrap_or(slot)
     }
 
-    /// How much of its edges' strength a place's community keeps to itself; 1 without edges.
-    pub fn isolation(&self, place: u32) -> f64 {
-        let community = self.label(place) as usize;
+    /// How much of its edges' strength a slot's community keeps to itself; 1 without edges.
+    pub fn isolation(&self, slot: u32) -> f64 {
+        let community = self.label(slot) as usize;
         self.isolations.get(community).copied().unwrap_or(1.0)
     }
 }
 
-/// Each place takes the label that most of the strength around it is for: its own if that is as
-/// good, else the smallest of the best. Later places see the labels of earlier ones at once.
+/// Each slot takes the label that most of the strength around it is for: its own if that is as
+/// good, else the smallest of the best. Later slots see the labels of earlier ones at once.
 ///
-/// A place is looked at again only when a neighbour's label changed, since otherwise it would
+/// A slot is looked at again only when a neighbour's label changed, since otherwise it would
 /// stay as it is.
 fn propagate(edges: &Edges) -> Result<Vec<u32>> {
     let count = edges.len();
@@ -51,26 +51,26 @@ fn propagate(edges: &Edges) -> Result<Vec<u32>> {
     let mut pace = Pace::default();
     for _ in 0..MAX_SWEEPS {
         let mut changed = false;
-        for place in 0..count as u32 {
-            if !std::mem::replace(&mut open[place as usize], false) {
+        for slot in 0..count as u32 {
+            if !std::mem::replace(&mut open[slot as usize], false) {
                 continue;
             }
-            pace.step(1 + edges.degree(place))?;
-            for (other, strength) in edges.joined(place) {
+            pace.step(1 + edges.degree(slot))?;
+            for (other, strength) in edges.joined(slot) {
                 let label = labels[other as usize];
                 if votes[label as usize] == 0.0 {
                     named.push(label);
                 }
                 votes[label as usize] += strength;
             }
-            let label = elect(labels[place as usize], &named, &votes);
+            let label = elect(labels[slot as usize], &named, &votes);
             for label in named.drain(..) {
                 votes[label as usize] = 0.0;
             }
-            if label != labels[place as usize] {
-                labels[place as usize] = label;
+            if label != labels[slot as usize] {
+                labels[slot as usize] = label;
                 changed = true;
-                for other in edges.neighbours(place) {
+                for other in edges.neighbours(slot) {
                     open[*other as usize] = true;
                 }
             }
@@ -95,9 +95,9 @@ fn elect(own: u32, named: &[u32], votes: &[f64]) -> u32 {
 /// The same groups, each called by its smallest member.
 fn smallest_members(labels: Vec<u32>) -> Vec<u32> {
     let mut smallest = vec![u32::MAX; labels.len()];
-    for (place, label) in (0..).zip(&labels) {
+    for (slot, label) in (0..).zip(&labels) {
         let known = &mut smallest[*label as usize];
-        *known = place.min(*known);
+        *known = slot.min(*known);
     }
     labels
         .into_iter()
@@ -108,10 +108,10 @@ fn smallest_members(labels: Vec<u32>) -> Vec<u32> {
 fn isolations(edges: &Edges, labels: &[u32]) -> Result<Vec<f64>> {
     let mut pace = Pace::default();
     let mut sums = vec![(0.0, 0.0); labels.len()];
-    for (place, label) in (0..).zip(labels) {
-        pace.step(1 + edges.degree(place))?;
+    for (slot, label) in (0..).zip(labels) {
+        pace.step(1 + edges.degree(slot))?;
         let (inside, all) = &mut sums[*label as usize];
-        for (other, strength) in edges.joined(place) {
+        for (other, strength) in edges.joined(slot) {
             *all += strength;
             if labels[other as usize] == *label {
                 *inside += strength;
@@ -148,7 +148,7 @@ mod tests {
         assert!(
             [7, 99]
                 .iter()
-                .all(|place| communities.isolation(*place) >= 1.0)
+                .all(|slot| communities.isolation(*slot) >= 1.0)
         );
         assert_eq!(communities.label(99), 99);
     }

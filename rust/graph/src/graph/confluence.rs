@@ -2,7 +2,7 @@
 
 use super::edges::Edges;
 use super::nodes::Nodes;
-use super::ranking::{Scored, Shape, Wanted, by_place, finish};
+use super::ranking::{Scored, Shape, Wanted, by_slot, finish};
 use hedgerow_engine::error::Result;
 use hedgerow_engine::interrupt::Pace;
 
@@ -35,18 +35,18 @@ impl Confluence {
         let mut reached = Vec::new();
         let (mut front, mut next) = (Vec::new(), Vec::new());
         let mut pace = Pace::default();
-        for (search, (seed, score)) in (1..).zip(by_place(seeds)) {
+        for (search, (seed, score)) in (1..).zip(by_slot(seeds)) {
             seen[seed as usize] = search;
             front.clear();
             front.push(seed);
             let mut worth = score;
             for hop in 0..=self.max_hops {
                 pace.step(front.len())?;
-                for place in &front {
-                    let at = *place as usize;
+                for slot in &front {
+                    let at = *slot as usize;
                     sums[at] += worth;
                     if sources[at] == 0 {
-                        reached.push(*place);
+                        reached.push(*slot);
                     }
                     sources[at] += 1;
                 }
@@ -55,9 +55,9 @@ impl Confluence {
                 }
                 worth *= self.edge_decay;
                 next.clear();
-                for place in &front {
-                    pace.step(edges.degree(*place))?;
-                    for other in edges.neighbours(*place) {
+                for slot in &front {
+                    pace.step(edges.degree(*slot))?;
+                    for other in edges.neighbours(*slot) {
                         if seen[*other as usize] != search {
                             seen[*other as usize] = search;
                             next.push(*other);
@@ -70,8 +70,8 @@ impl Confluence {
         let enough = self.min_sources.min(seeds.len());
         let found = reached
             .into_iter()
-            .filter(|place| sources[*place as usize] as usize >= enough);
-        let found = found.map(|place| (place, sums[place as usize]));
+            .filter(|slot| sources[*slot as usize] as usize >= enough);
+        let found = found.map(|slot| (slot, sums[slot as usize]));
         finish(nodes, seeds, found.collect(), &self.shape, wanted)
     }
 }

@@ -106,8 +106,8 @@ impl Edges {
         let largest = "SELECT coalesce(max(source), 0) FROM edges";
         let largest = table.connection.query_row(largest, [], |row| row.get(0))?;
         let live = |id| {
-            let place = nodes.place_of(id)?;
-            nodes.live[place as usize].then_some(place)
+            let slot = nodes.slot_of(id)?;
+            nodes.live[slot as usize].then_some(slot)
         };
         let lists = table.read(&parallel::pieces(largest), |connection, (after, up_to)| {
             let mut statement = connection.prepare_cached(
@@ -132,7 +132,7 @@ impl Edges {
         })
     }
 
-    /// The graph of `count` places with these edges.
+    /// The graph of `count` slots with these edges.
     #[cfg(test)]
     pub(crate) fn new(count: usize, list: &[Edge]) -> Self {
         Self::of(count, &[list]).expect("nobody interrupts")
@@ -145,8 +145,8 @@ impl Edges {
         })
     }
 
-    /// Change the strength between pairs of places, None for no edge, in a graph that has `count`
-    /// places now.
+    /// Change the strength between pairs of slots, None for no edge, in a graph that has `count`
+    /// slots now.
     fn change(&mut self, count: usize, changes: &[(u32, u32, Option<f64>)]) {
         let mut clustering = self.clustering.take();
         if count > self.len() {
@@ -174,14 +174,14 @@ impl Edges {
         }
     }
 
-    /// For each place how much of its neighbours are joined themselves (`cluster.rs`); 0 for
+    /// For each slot how much of its neighbours are joined themselves (`cluster.rs`); 0 for
     /// nodes that came since.
     pub fn clustering(&self) -> Result<&Column<f64>> {
         let clustering = known(&self.clustering, || Clustering::of(&self.adjacency))?;
         Ok(&clustering.coefficients)
     }
 
-    /// The smallest place that each place is connected to.
+    /// The smallest slot that each slot is connected to.
     pub fn components(&self) -> Result<&[u32]> {
         let components = known(&self.components, || cluster::components(&self.adjacency))?;
         Ok(components)
@@ -226,9 +226,9 @@ mod tests {
     fn said(edges: &Edges) -> Vec<Said> {
         let (clustering, components) = (edges.clustering().unwrap(), edges.components().unwrap());
         (0..edges.len())
-            .map(|place| {
-                let joined = edges.joined(place as u32).collect();
-                (joined, clustering[place], components[place])
+            .map(|slot| {
+                let joined = edges.joined(slot as u32).collect();
+                (joined, clustering[slot], components[slot])
             })
             .collect()
     }

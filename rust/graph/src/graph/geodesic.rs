@@ -45,9 +45,9 @@ impl Geodesic {
                     continue;
                 }
                 let walk = self.walk(nodes, edges, coordinates, (*from, *to), &mut pace)?;
-                for place in walk.unwrap_or_default() {
-                    sums[place as usize] += 0.5 * from_score * to_score;
-                    reached.push(place);
+                for slot in walk.unwrap_or_default() {
+                    sums[slot as usize] += 0.5 * from_score * to_score;
+                    reached.push(slot);
                 }
             }
         }
@@ -59,8 +59,8 @@ impl Geodesic {
             .collect();
         let others = reached
             .into_iter()
-            .filter(|place| sums[*place as usize] > 0.0);
-        found.extend(others.map(|place| (place, sums[place as usize])));
+            .filter(|slot| sums[*slot as usize] > 0.0);
+        found.extend(others.map(|slot| (slot, sums[slot as usize])));
         finish(nodes, seeds, found, &self.shape, wanted)
     }
 

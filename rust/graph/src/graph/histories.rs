@@ -46,19 +46,19 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
 fn shown(snapshot: &Snapshot) -> String {
     let (nodes, edges) = (&snapshot.nodes, &snapshot.edges);
     let (clustering, components) = (edges.clustering().unwrap(), edges.components().unwrap());
-    let node = |place: u32| {
-        let at = place as usize;
-        let joined: Vec<(u32, f64)> = edges.joined(place).collect();
+    let node = |slot: u32| {
+        let at = slot as usize;
+        let joined: Vec<(u32, f64)> = edges.joined(slot).collect();
         format!(
             "{} {} {} {} {} {} {joined:?} {:?} {:?} {:?}\n",
             nodes.ids[at],
-            nodes.key(place),
+            nodes.key(slot),
             nodes.weights[at],
-            nodes.provenance(place),
+            nodes.provenance(slot),
             nodes.live[at],
             nodes.ranks[at],
             clustering.get(at).unwrap_or(0.0),
-            components.get(at).unwrap_or(&place),
+            components.get(at).unwrap_or(&slot),
             snapshot.visits("a").get(at).unwrap_or(super::NEVER),
         )
     };

@@ -20,7 +20,7 @@ pub type Pair = (u32, u32, f64);
 
 /// The nodes that have a vector, and their vectors.
 pub struct Vectors {
-    places: Vec<u32>,
+    slots: Vec<u32>,
     /// Vector after vector, all of one length.
     values: Vec<f32>,
 }
@@ -37,29 +37,29 @@ impl Vectors {
                   WHERE NOT deleted AND length(vector) > 0 ORDER BY nodes.id",
             )?;
             let mut rows = statement.query([])?;
-            let (mut places, mut values) = (Vec::new(), Vec::new());
+            let (mut slots, mut values) = (Vec::new(), Vec::new());
             while let Some(row) = rows.next()? {
-                let place = nodes.place_of(row.get(0)?);
-                let Some(place) = place.filter(|place| nodes.live[*place as usize]) else {
+                let slot = nodes.slot_of(row.get(0)?);
+                let Some(slot) = slot.filter(|slot| nodes.live[*slot as usize]) else {
                     continue;
                 };
                 if !unit_vector::read_blob(row.get_ref(2)?.as_blob()?, &mut values) {
                     return Err(unit_vector::damaged(row.get(1)?));
                 }
-                places.push(place);
+                slots.push(slot);
             }
-            Ok(Self { places, values })
+            Ok(Self { slots, values })
         })
     }
 
     /// How many there are.
     pub fn len(&self) -> usize {
-        self.places.len()
+        self.slots.len()
     }
 
     /// Whether there is none.
     pub fn is_empty(&self) -> bool {
-        self.places.is_empty()
+        self.slots.is_empty()
     }
 
     /// The most similar pairs that are at least so similar, best first.
@@ -70,7 +70,7 @@ impl Vectors {
         min_similarity: f64,
         max_pairs: usize,
     ) -> Result<Vec<Pair>> {
-        let candidates = if self.places.len() <= ALL_PAIRS {
+        let candidates = if self.slots.len() <= ALL_PAIRS {
             self.all_pairs()
         } else {
             self.nearest_pairs()?
@@ -78,7 +78,7 @@ impl Vectors {
         let mut pairs: Vec<Pair> = Vec::new();
         let mut pace = Pace::default();
         for (left, right) in candidates {
-            let (one, other) = (self.places[left], self.places[right]);
+            let (one, other) = (self.slots[left], self.slots[right]);
             pace.step(1 + self.vector(left).len())?;
             if communities.label(one) == communities.label(other) {
                 continue;
@@ -105,12 +105,12 @@ impl Vectors {
     }
 
     fn vector(&self, number: usize) -> &[f32] {
-        let length = self.values.len() / self.places.len();
+        let length = self.values.len() / self.slots.len();
         &self.values[number * length..][..length]
     }
 
     fn all_pairs(&self) -> Vec<(usize, usize)> {
-        let count = self.places.len();
+        let count = self.slots.len();
         (0..count)
             .flat_map(|left| (left + 1..count).map(move |right| (left, right)))
             .collect()
@@ -121,8 +121,8 @@ impl Vectors {
         let mut pairs = Vec::new();
         let mut nearest: Vec<(f32, usize)> = Vec::new();
         let mut pace = Pace::default();
-        let all: Vec<&[f32]> = (0..self.places.len()).map(|n| self.vector(n)).collect();
-        for left in 0..self.places.len() {
+        let all: Vec<&[f32]> = (0..self.slots.len()).map(|n| self.vector(n)).collect();
+        for left in 0..self.slots.len() {
             pace.step(self.values.len())?;
             let similarities = kernels::dots(self.vector(left), &all);
             nearest.clear();
@@ -150,7 +150,7 @@ pub fn ends(nodes: &Nodes, pairs: &[Pair]) -> Result<Vec<Scored>> {
     interrupt::sort(&mut ends, |left, right| {
         left.0.cmp(&right.0).then(right.1.total_cmp(&left.1))
     })?;
-    ends.dedup_by_key(|(place, _)| *place);
+    ends.dedup_by_key(|(slot, _)| *slot);
     super::ranking::sort(nodes, &mut ends)?;
     Ok(ends)
 }

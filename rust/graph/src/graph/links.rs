@@ -48,7 +48,7 @@ impl Links {
     }
 }
 
-/// The strengths that there are now between these ids, as changes of places; None for no edge.
+/// The strengths that there are now between these ids, as changes of slots; None for no edge.
 pub(super) fn changes(
     connection: &Connection,
     ends: &[(i64, i64)],
@@ -62,8 +62,8 @@ pub(super) fn changes(
     )?;
     let mut changes = Vec::new();
     for (one, other) in ends {
-        let places = (nodes.place_of(*one), nodes.place_of(*other));
-        if let (Some(from), Some(to)) = places
+        let slots = (nodes.slot_of(*one), nodes.slot_of(*other));
+        if let (Some(from), Some(to)) = slots
             && nodes.live[from as usize]
             && nodes.live[to as usize]
         {

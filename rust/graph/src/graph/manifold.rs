@@ -1,7 +1,7 @@
 //! Further along the line that the seeds lie on (spec/pipeline.md, "manifold").
 
 use super::nodes::Nodes;
-use super::ranking::{Scored, Shape, by_place, finish};
+use super::ranking::{Scored, Shape, by_slot, finish};
 use super::spectrum::{Coordinates, distance};
 use hedgerow_engine::error::Result;
 use hedgerow_engine::interrupt::Pace;
@@ -39,24 +39,22 @@ pub fn run(
     };
     let mut pace = Pace::default();
     let mut found = seeds.to_vec();
-    let known = by_place(seeds);
-    for place in 0..coordinates.len() as u32 {
+    let known = by_slot(seeds);
+    for slot in 0..coordinates.len() as u32 {
         pace.step(1 + line.axis.len())?;
-        if coordinates.component(place) != Some(component)
-            || !nodes.live[place as usize]
-            || known
-                .binary_search_by_key(&place, |(seed, _)| *seed)
-                .is_ok()
+        if coordinates.component(slot) != Some(component)
+            || !nodes.live[slot as usize]
+            || known.binary_search_by_key(&slot, |(seed, _)| *seed).is_ok()
         {
             continue;
         }
-        let (along, beside) = line.project(coordinates.of_place(place));
+        let (along, beside) = line.project(coordinates.of_slot(slot));
         let along = match direction {
             Direction::Both => along.abs(),
             Direction::Forward => along.max(0.0),
             Direction::Backward => (-along).max(0.0),
         };
-        found.push((place, along / (line.reach + beside)));
+        found.push((slot, along / (line.reach + beside)));
     }
     finish(nodes, seeds, found, shape, None).map(Some)
 }
@@ -70,7 +68,7 @@ pub fn seeds_alone(nodes: &Nodes, seeds: &[Scored], shape: &Shape) -> Result<Vec
 fn heaviest(coordinates: &Coordinates, seeds: &[Scored]) -> Result<Option<u32>> {
     let mut pace = Pace::default();
     let mut masses: Vec<(u32, f64)> = Vec::new();
-    for (seed, score) in by_place(seeds) {
+    for (seed, score) in by_slot(seeds) {
         let Some(component) = coordinates.component(seed) else {
             continue;
         };
@@ -110,12 +108,12 @@ impl Line {
             .filter(|(seed, _)| coordinates.component(*seed) == Some(component))
             .collect();
         let (first, last) = match &usable[..] {
-            [first, .., last] => (coordinates.of_place(first.0), coordinates.of_place(last.0)),
+            [first, .., last] => (coordinates.of_slot(first.0), coordinates.of_slot(last.0)),
             _ => return Ok(None),
         };
-        let points: Vec<(&[f64], f64)> = by_place(&usable)
+        let points: Vec<(&[f64], f64)> = by_slot(&usable)
             .into_iter()
-            .map(|(seed, score)| (coordinates.of_place(seed), score))
+            .map(|(seed, score)| (coordinates.of_slot(seed), score))
             .collect();
         let centre = centre(&points)?;
         let Some(mut axis) = principal_axis(&points, &centre)? else {
@@ -146,12 +144,12 @@ impl Line {
 
     /// How far along the axis a point lies, and how far beside it.
     fn project(&self, point: &[f64]) -> (f64, f64) {
-        let offset = |place: usize| point[place] - self.centre[place];
+        let offset = |slot: usize| point[slot] - self.centre[slot];
         let along: f64 = (0..point.len())
-            .map(|place| offset(place) * self.axis[place])
+            .map(|slot| offset(slot) * self.axis[slot])
             .sum();
         let beside: f64 = (0..point.len())
-            .map(|place| (offset(place) - along * self.axis[place]).powi(2))
+            .map(|slot| (offset(slot) - along * self.axis[slot]).powi(2))
             .sum();
         (along, beside.sqrt())
     }
@@ -162,9 +160,9 @@ fn centre(points: &[(&[f64], f64)]) -> Result<Vec<f64>> {
     let mass: f64 = points.iter().map(|(_, weight)| weight).sum();
     let width = points.first().map_or(0, |(point, _)| point.len());
     (0..width)
-        .map(|place| {
+        .map(|slot| {
             pace.step(points.len())?;
-            let weighted = points.iter().map(|(p, weight)| weight * p[place]);
+            let weighted = points.iter().map(|(p, weight)| weight * p[slot]);
             Ok(weighted.sum::<f64>() / mass)
         })
         .collect()
@@ -203,8 +201,8 @@ fn principal_axis(points: &[(&[f64], f64)], centre: &[f64]) -> Result<Option<Vec
 fn furthest_apart(points: &[(&[f64], f64)]) -> Result<Option<Vec<f64>>> {
     let mut pace = Pace::default();
     let mut best: Option<(f64, &[f64], &[f64])> = None;
-    for (place, (one, _)) in points.iter().enumerate() {
-        for (other, _) in &points[place + 1..] {
+    for (slot, (one, _)) in points.iter().enumerate() {
+        for (other, _) in &points[slot + 1..] {
             pace.step(1 + one.len())?;
             let apart = distance(one, other);
             if best.is_none_or(|(known, _, _)| apart > known) {

@@ -16,22 +16,22 @@ const NEVER_REPLAYED: f64 = 3.0;
 /// From how many members on a community has a middle to be far from.
 const FEWEST_MEMBERS: usize = 3;
 
-/// How little the neighbours of a place are joined themselves.
-pub fn displacement(clustering: &Column<f64>, place: u32) -> f64 {
-    1.0 - clustering.get(place as usize).unwrap_or(0.0)
+/// How little the neighbours of a slot are joined themselves.
+pub fn displacement(clustering: &Column<f64>, slot: u32) -> f64 {
+    1.0 - clustering.get(slot as usize).unwrap_or(0.0)
 }
 
 /// What is due to be replayed: displacement, times overdue, times how much it moved.
-pub fn priority(nodes: &Nodes, place: u32, displacement: f64, now: i64) -> f64 {
-    let place = place as usize;
-    let overdue = match nodes.replayed[place] {
+pub fn priority(nodes: &Nodes, slot: u32, displacement: f64, now: i64) -> f64 {
+    let slot = slot as usize;
+    let overdue = match nodes.replayed[slot] {
         0 => NEVER_REPLAYED,
         replayed => {
             let elapsed = since(replayed, now) as f64;
-            (elapsed / (f64::from(nodes.intervals[place]) * DAY)).min(MOST_OVERDUE)
+            (elapsed / (f64::from(nodes.intervals[slot]) * DAY)).min(MOST_OVERDUE)
         }
     };
-    displacement * overdue * (1.0 + nodes.emotions[place] / 10.0)
+    displacement * overdue * (1.0 + nodes.emotions[slot] / 10.0)
 }
 
 /// How long ago a visit was: near 0 just now, 0.5 after a week, 1 for never.
@@ -47,38 +47,38 @@ pub fn since(then: i64, now: i64) -> i64 {
     now.saturating_sub(then).max(0)
 }
 
-/// For each place the distance to the middle of its community, where the median is 1; None
+/// For each slot the distance to the middle of its community, where the median is 1; None
 /// without coordinates.
 pub fn outliers(communities: &Communities, coordinates: &Coordinates) -> Result<Vec<Option<f64>>> {
     interrupt::check()?;
     let mut outliers = vec![None; coordinates.len()];
     let mut members: Vec<(u32, u32)> = (0..coordinates.len() as u32)
-        .filter(|place| coordinates.component(*place).is_some())
-        .map(|place| (communities.label(place), place))
+        .filter(|slot| coordinates.component(*slot).is_some())
+        .map(|slot| (communities.label(slot), slot))
         .collect();
     interrupt::sort(&mut members, Ord::cmp)?;
     for community in members.chunk_by(|left, right| left.0 == right.0) {
-        let places: Vec<u32> = community.iter().map(|(_, place)| *place).collect();
-        for (place, value) in places.iter().zip(of_community(coordinates, &places)?) {
-            outliers[*place as usize] = Some(value);
+        let slots: Vec<u32> = community.iter().map(|(_, slot)| *slot).collect();
+        for (slot, value) in slots.iter().zip(of_community(coordinates, &slots)?) {
+            outliers[*slot as usize] = Some(value);
         }
     }
     Ok(outliers)
 }
 
-fn of_community(coordinates: &Coordinates, places: &[u32]) -> Result<Vec<f64>> {
-    if places.len() < FEWEST_MEMBERS {
-        return Ok(vec![1.0; places.len()]);
+fn of_community(coordinates: &Coordinates, slots: &[u32]) -> Result<Vec<f64>> {
+    if slots.len() < FEWEST_MEMBERS {
+        return Ok(vec![1.0; slots.len()]);
     }
-    let points: Vec<&[f64]> = places
+    let points: Vec<&[f64]> = slots
         .iter()
-        .map(|place| coordinates.of_place(*place))
+        .map(|slot| coordinates.of_slot(*slot))
         .collect();
     let width = points.iter().map(|point| point.len()).min().unwrap_or(0);
     let middle: Vec<f64> = (0..width)
-        .map(|place| {
+        .map(|slot| {
             interrupt::check()?;
-            Ok(points.iter().map(|p| p[place]).sum::<f64>() / points.len() as f64)
+            Ok(points.iter().map(|p| p[slot]).sum::<f64>() / points.len() as f64)
         })
         .collect::<Result<_>>()?;
     let mut pace = Pace::default();
@@ -89,7 +89,7 @@ fn of_community(coordinates: &Coordinates, places: &[u32]) -> Result<Vec<f64>> {
     let distances: Vec<f64> = distances.collect::<Result<_>>()?;
     let median = median(&distances)?;
     if median <= 0.0 {
-        return Ok(vec![1.0; places.len()]);
+        return Ok(vec![1.0; slots.len()]);
     }
     Ok(distances.into_iter().map(|value| value / median).collect())
 }

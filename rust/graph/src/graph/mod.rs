@@ -1,8 +1,8 @@
 //! Memories as a graph (spec/pipeline.md): nodes, the edges between them, and who visited them.
 //!
 //! [`Store`] writes them into the file of an index; [`Snapshot`] is what the pipeline language
-//! reads: nodes in columns, edges as compressed rows. A *place* is where a node stands in the
-//! columns. Places are in the order of ids, and sums run in that order, so that they are the same
+//! reads: nodes in columns, edges as compressed rows. A *slot* is where a node stands in the
+//! columns. Slots are in the order of ids, and sums run in that order, so that they are the same
 //! to the bit whatever was asked before.
 
 #![allow(
@@ -10,7 +10,7 @@
     clippy::cast_possible_wrap,
     clippy::cast_precision_loss,
     clippy::cast_sign_loss,
-    reason = "places are kept in 32 bits, and counts and times take part in sums"
+    reason = "slots are kept in 32 bits, and counts and times take part in sums"
 )]
 
 mod adjacency;

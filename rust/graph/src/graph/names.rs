@@ -35,8 +35,8 @@ impl Keys {
         }
     }
 
-    pub fn get(&self, place: usize) -> &str {
-        self.0[place / BLOCK].get(place % BLOCK)
+    pub fn get(&self, slot: usize) -> &str {
+        self.0[slot / BLOCK].get(slot % BLOCK)
     }
 }
 
@@ -57,7 +57,7 @@ pub(super) struct Texts(Arc<Known>);
 #[derive(Debug, Clone, Default)]
 struct Known {
     texts: Vec<String>,
-    places: HashMap<String, u32>,
+    slots: HashMap<String, u32>,
 }
 
 impl Texts {
@@ -66,24 +66,24 @@ impl Texts {
         &self.0.texts
     }
 
-    /// Take in texts; the answer is the place of each here.
+    /// Take in texts; the answer is the slot of each here.
     pub fn append(&mut self, next: &Self) -> Vec<u32> {
         next.all().iter().map(|text| self.intern(text)).collect()
     }
 
-    /// The place of a text, which may be new.
+    /// The slot of a text, which may be new.
     pub fn intern(&mut self, text: &str) -> u32 {
         // Most nodes are from where the first is from.
         if self.all().first().is_some_and(|first| first == text) {
             return 0;
         }
-        if let Some(place) = self.0.places.get(text) {
-            return *place;
+        if let Some(slot) = self.0.slots.get(text) {
+            return *slot;
         }
         let known = Arc::make_mut(&mut self.0);
-        let place = known.texts.len() as u32;
+        let slot = known.texts.len() as u32;
         known.texts.push(text.to_owned());
-        known.places.insert(text.to_owned(), place);
-        place
+        known.slots.insert(text.to_owned(), slot);
+        slot
     }
 }

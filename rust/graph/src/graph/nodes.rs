@@ -1,4 +1,4 @@
-//! Nodes in columns: one for each field, a node at the same place in all of them.
+//! Nodes in columns: one for each field, a node at the same slot in all of them.
 
 use std::cmp::Ordering;
 use std::iter;
@@ -23,7 +23,7 @@ const COLUMNS: &str = "id, key, type, content_length, weight, category, emotion,
 const MOST_CHANGES: usize = if cfg!(test) { 10 } else { 1000 };
 const ONE_IN: usize = 4;
 
-/// Every node, deleted ones too: a node keeps its place for good.
+/// Every node, deleted ones too: a node keeps its slot for good.
 #[derive(Debug, Clone, Default)]
 pub struct Nodes {
     pub(super) generation: i64,
@@ -32,7 +32,7 @@ pub struct Nodes {
     keys: Keys,
     /// In characters.
     pub key_lengths: Column<u16>,
-    /// What kind of memory each is: a place in `types`.
+    /// What kind of memory each is: a slot in `types`.
     pub kinds: Column<u32>,
     types: Texts,
     /// What each is about.
@@ -43,7 +43,7 @@ pub struct Nodes {
     pub emotions: Column<f64>,
     /// In characters.
     pub content_lengths: Column<u32>,
-    /// Where each comes from: a place in `sources`.
+    /// Where each comes from: a slot in `sources`.
     pub provenances: Column<u32>,
     sources: Texts,
     /// In Unix seconds.
@@ -56,7 +56,7 @@ pub struct Nodes {
     pub intervals: Column<u32>,
     /// Whether each is there, rather than deleted.
     pub live: Column<bool>,
-    /// The places of live nodes, by key.
+    /// The slots of live nodes, by key.
     pub order: Arc<Vec<u32>>,
     /// Where each live node stands in `order`.
     pub ranks: Arc<Vec<u32>>,
@@ -120,29 +120,29 @@ pub(super) fn of_state(
 }
 
 impl Nodes {
-    /// How many places there are, of deleted nodes too.
+    /// How many slots there are, of deleted nodes too.
     pub fn len(&self) -> usize {
         self.ids.len()
     }
 
-    /// Whether there is no place.
+    /// Whether there is no slot.
     pub fn is_empty(&self) -> bool {
         self.ids.is_empty()
     }
 
-    /// The key at a place.
-    pub fn key(&self, place: u32) -> &str {
-        self.keys.get(place as usize)
+    /// The key at a slot.
+    pub fn key(&self, slot: u32) -> &str {
+        self.keys.get(slot as usize)
     }
 
-    /// The provenance at a place.
-    pub fn provenance(&self, place: u32) -> &str {
-        &self.sources()[self.provenances[place as usize] as usize]
+    /// The provenance at a slot.
+    pub fn provenance(&self, slot: u32) -> &str {
+        &self.sources()[self.provenances[slot as usize] as usize]
     }
 
-    /// The type at a place.
-    pub fn kind(&self, place: u32) -> &str {
-        &self.types()[self.kinds[place as usize] as usize]
+    /// The type at a slot.
+    pub fn kind(&self, slot: u32) -> &str {
+        &self.types()[self.kinds[slot as usize] as usize]
     }
 
     /// Every type that a node is or was of.
@@ -155,16 +155,14 @@ impl Nodes {
         self.sources.all()
     }
 
-    /// The place of a live node.
+    /// The slot of a live node.
     pub fn find(&self, key: &str) -> Option<u32> {
-        let found = self
-            .order
-            .binary_search_by(|place| self.key(*place).cmp(key));
+        let found = self.order.binary_search_by(|slot| self.key(*slot).cmp(key));
         found.ok().map(|rank| self.order[rank])
     }
 
-    /// The place of an id.
-    pub fn place_of(&self, id: i64) -> Option<u32> {
+    /// The slot of an id.
+    pub fn slot_of(&self, id: i64) -> Option<u32> {
         // Ids begin with 1 and none is left out, unless somebody else wrote the file.
         let dense = self.ids.last() == Some(self.ids.len() as i64);
         if dense {
@@ -209,8 +207,8 @@ impl Nodes {
                 Part::Rows(rows) => self.append(&rows),
             }
         }
-        let places = order.into_iter().filter_map(|id| self.place_of(id));
-        let live = places.filter(|place| self.live[*place as usize]);
+        let slots = order.into_iter().filter_map(|id| self.slot_of(id));
+        let live = slots.filter(|slot| self.live[*slot as usize]);
         self.order = Arc::new(live.collect());
         self.rank();
         Ok(())
@@ -263,9 +261,9 @@ impl Nodes {
             if self.is_renamed(row)? {
                 return Ok(false);
             }
-            let (place, was_live) = self.put(row)?;
-            match (was_live, self.live[place as usize]) {
-                (false, true) => came.push(place),
+            let (slot, was_live) = self.put(row)?;
+            match (was_live, self.live[slot as usize]) {
+                (false, true) => came.push(slot),
                 (true, false) => went = true,
                 _ => {}
             }
@@ -278,19 +276,19 @@ impl Nodes {
 
     /// Whether the node of a row was known by another key.
     fn is_renamed(&self, row: &Row<'_>) -> rusqlite::Result<bool> {
-        Ok(match self.place_of(row.get(0)?) {
-            Some(place) => self.key(place) != row.get_ref(1)?.as_str()?,
+        Ok(match self.slot_of(row.get(0)?) {
+            Some(slot) => self.key(slot) != row.get_ref(1)?.as_str()?,
             None => false,
         })
     }
 
-    /// Take a row in; the answer is its place and whether a live node was there before.
+    /// Take a row in; the answer is its slot and whether a live node was there before.
     fn put(&mut self, row: &Row<'_>) -> rusqlite::Result<(u32, bool)> {
         let id = row.get(0)?;
-        if let Some(place) = self.place_of(id) {
-            let was_live = self.live[place as usize];
-            self.replace(place as usize, row)?;
-            return Ok((place, was_live));
+        if let Some(slot) = self.slot_of(id) {
+            let was_live = self.live[slot as usize];
+            self.replace(slot as usize, row)?;
+            return Ok((slot, was_live));
         }
         self.push(row)?;
         Ok((self.ids.len() as u32 - 1, false))
@@ -319,38 +317,38 @@ impl Nodes {
     }
 
     /// All but id and key, which stay.
-    fn replace(&mut self, place: usize, row: &Row<'_>) -> rusqlite::Result<()> {
+    fn replace(&mut self, slot: usize, row: &Row<'_>) -> rusqlite::Result<()> {
         let kind = self.types.intern(row.get_ref(2)?.as_str()?);
-        self.kinds.set(place, kind);
-        self.content_lengths.set(place, row.get(3)?);
-        self.weights.set(place, row.get(4)?);
+        self.kinds.set(slot, kind);
+        self.content_lengths.set(slot, row.get(3)?);
+        self.weights.set(slot, row.get(4)?);
         self.categories
-            .set(place, word(row, 5, Category::from_name)?);
-        self.emotions.set(place, row.get(6)?);
+            .set(slot, word(row, 5, Category::from_name)?);
+        self.emotions.set(slot, row.get(6)?);
         let provenance = self.sources.intern(row.get_ref(7)?.as_str()?);
-        self.provenances.set(place, provenance);
-        self.created.set(place, row.get(8)?);
-        self.updated.set(place, row.get(9)?);
-        self.replayed.set(place, row.get(10)?);
-        self.intervals.set(place, row.get(11)?);
-        self.live.set(place, !row.get::<_, bool>(12)?);
+        self.provenances.set(slot, provenance);
+        self.created.set(slot, row.get(8)?);
+        self.updated.set(slot, row.get(9)?);
+        self.replayed.set(slot, row.get(10)?);
+        self.intervals.set(slot, row.get(11)?);
+        self.live.set(slot, !row.get::<_, bool>(12)?);
         Ok(())
     }
 
-    /// Take in the places that came, and leave out those that went.
+    /// Take in the slots that came, and leave out those that went.
     fn merge_order(&mut self, mut came: Vec<u32>) {
         came.sort_unstable_by(|left, right| self.key(*left).cmp(self.key(*right)));
         let mut merged = Vec::with_capacity(self.order.len() + came.len());
         let mut came = came.into_iter().peekable();
-        for place in &*self.order {
-            if !self.live[*place as usize] {
+        for slot in &*self.order {
+            if !self.live[*slot as usize] {
                 continue;
             }
-            let key = self.key(*place);
+            let key = self.key(*slot);
             while let Some(new) = came.next_if(|new| self.key(*new) < key) {
                 merged.push(new);
             }
-            merged.push(*place);
+            merged.push(*slot);
         }
         merged.extend(came);
         self.order = Arc::new(merged);
@@ -359,8 +357,8 @@ impl Nodes {
 
     fn rank(&mut self) {
         let mut ranks = vec![u32::MAX; self.ids.len()];
-        for (rank, place) in self.order.iter().enumerate() {
-            ranks[*place as usize] = rank as u32;
+        for (rank, slot) in self.order.iter().enumerate() {
+            ranks[*slot as usize] = rank as u32;
         }
         self.ranks = Arc::new(ranks);
     }

@@ -4,7 +4,7 @@ use super::nodes::Nodes;
 use hedgerow_engine::error::Result;
 use hedgerow_engine::interrupt::{self, Pace};
 
-/// A place and its score.
+/// A slot and its score.
 pub type Scored = (u32, f64);
 
 /// What all algorithms of the graph are told.
@@ -26,13 +26,13 @@ pub type Wanted = Option<usize>;
 pub fn normalised(input: &[Scored]) -> Vec<Scored> {
     let best = input.iter().map(|(_, score)| *score).fold(0.0, f64::max);
     let seeds = input.iter().filter(|(_, score)| *score > 0.0);
-    seeds.map(|(place, score)| (*place, score / best)).collect()
+    seeds.map(|(slot, score)| (*slot, score / best)).collect()
 }
 
-/// The same in the order of places.
-pub(super) fn by_place(seeds: &[Scored]) -> Vec<Scored> {
+/// The same in the order of slots.
+pub(super) fn by_slot(seeds: &[Scored]) -> Vec<Scored> {
     let mut seeds = seeds.to_vec();
-    seeds.sort_unstable_by_key(|(place, _)| *place);
+    seeds.sort_unstable_by_key(|(slot, _)| *slot);
     seeds
 }
 
@@ -45,20 +45,20 @@ pub(super) fn finish(
     wanted: Wanted,
 ) -> Result<Vec<Scored>> {
     interrupt::check()?;
-    let seeds = by_place(seeds);
-    let is_seed = |place: u32| seeds.binary_search_by_key(&place, |(seed, _)| *seed);
+    let seeds = by_slot(seeds);
+    let is_seed = |slot: u32| seeds.binary_search_by_key(&slot, |(seed, _)| *seed);
     if shape.mix < 1.0 {
         found = mixed(&seeds, found, shape.mix)?;
     }
-    found.retain(|(place, score)| *score > 0.0 && (shape.keep_seeds || is_seed(*place).is_err()));
+    found.retain(|(slot, score)| *score > 0.0 && (shape.keep_seeds || is_seed(*slot).is_err()));
     // Among so many there are as many others as there may be.
     let most = shape.limit.map(|limit| limit.saturating_add(seeds.len()));
     let first = [most, wanted].into_iter().flatten().min();
     sort_first(nodes, &mut found, first)?;
     if let Some(limit) = shape.limit {
         let mut others = 0;
-        found.retain(|(place, _)| {
-            is_seed(*place).is_ok() || {
+        found.retain(|(slot, _)| {
+            is_seed(*slot).is_ok() || {
                 others += 1;
                 others <= limit
             }
@@ -77,14 +77,14 @@ fn mixed(seeds: &[Scored], mut found: Vec<Scored>, mix: f64) -> Result<Vec<Score
             0.0
         };
     }
-    // No place is there twice.
+    // No slot is there twice.
     interrupt::sort(&mut found, |one, other| one.0.cmp(&other.0))?;
     let known = found.len();
     let mut pace = Pace::default();
     for (seed, weight) in seeds {
         pace.step(1)?;
         let part = (1.0 - mix) * weight;
-        match found[..known].binary_search_by_key(seed, |(place, _)| *place) {
+        match found[..known].binary_search_by_key(seed, |(slot, _)| *slot) {
             Ok(known) => found[known].1 += part,
             Err(_) => found.push((*seed, part)),
         }
@@ -102,9 +102,9 @@ fn sort_first(nodes: &Nodes, scored: &mut Vec<Scored>, first: Option<usize>) -> 
     // What is compared is worked out once. Scores are finite.
     let mut keyed: Vec<(f64, u32, Scored)> = scored
         .iter()
-        .map(|(place, score)| {
+        .map(|(slot, score)| {
             let rounded = -(score * 1e12).round();
-            (rounded, nodes.ranks[*place as usize], (*place, *score))
+            (rounded, nodes.ranks[*slot as usize], (*slot, *score))
         })
         .collect();
     let order = |left: &(f64, u32, Scored), right: &(f64, u32, Scored)| {

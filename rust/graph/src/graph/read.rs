@@ -33,8 +33,8 @@ impl Store {
         })?;
         let (nodes, edges) = (&snapshot.nodes, &snapshot.edges);
         let of = |key: &T| {
-            let place = nodes.find(key.as_ref())?;
-            let joined = edges.joined(place);
+            let slot = nodes.find(key.as_ref())?;
+            let joined = edges.joined(slot);
             let mut joined: Vec<(String, f64)> = joined
                 .map(|(other, strength)| (nodes.key(other).to_owned(), strength))
                 .collect();

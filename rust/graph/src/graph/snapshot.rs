@@ -215,7 +215,7 @@ impl Kept {
 }
 
 impl Snapshot {
-    /// When an agent last visited each place; it must be among those that were asked for.
+    /// When an agent last visited each slot; it must be among those that were asked for.
     pub fn visits(&self, agent: &str) -> &Column<i64> {
         let found = self.visits.iter().find(|(name, _)| name == agent);
         found.map_or(&self.never, |(_, visits)| &visits.column)

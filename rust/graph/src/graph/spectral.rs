@@ -1,7 +1,7 @@
 //! What is near the seeds by all paths at once (spec/pipeline.md, "spectral").
 
 use super::nodes::Nodes;
-use super::ranking::{Scored, Shape, by_place, finish};
+use super::ranking::{Scored, Shape, by_slot, finish};
 use super::spectrum::{Coordinates, distance};
 use hedgerow_engine::error::Result;
 use hedgerow_engine::interrupt::Pace;
@@ -17,27 +17,27 @@ pub fn run(
     shape: &Shape,
 ) -> Result<Vec<Scored>> {
     let mut found = seeds.to_vec();
-    let seeds_by_place = by_place(seeds);
-    let embedded: Vec<(u32, f64, &[f64])> = seeds_by_place
+    let seeds_by_slot = by_slot(seeds);
+    let embedded: Vec<(u32, f64, &[f64])> = seeds_by_slot
         .iter()
         .filter_map(|(seed, score)| {
             Some((
                 coordinates.component(*seed)?,
                 *score,
-                coordinates.of_place(*seed),
+                coordinates.of_slot(*seed),
             ))
         })
         .collect();
     let mut pace = Pace::default();
-    for place in 0..coordinates.len() as u32 {
+    for slot in 0..coordinates.len() as u32 {
         pace.step(1)?;
-        let Some(component) = coordinates.component(place) else {
+        let Some(component) = coordinates.component(slot) else {
             continue;
         };
-        if !nodes.live[place as usize] {
+        if !nodes.live[slot as usize] {
             continue;
         }
-        let here = coordinates.of_place(place);
+        let here = coordinates.of_slot(slot);
         let mut best: f64 = 0.0;
         for some in embedded.chunks(SOME) {
             pace.step(some.len() * here.len())?;
@@ -46,15 +46,15 @@ pub fn run(
                 .map(|(_, score, there)| score / (1.0 + distance(there, here)))
                 .fold(best, f64::max);
         }
-        match seeds_by_place.binary_search_by_key(&place, |(seed, _)| *seed) {
+        match seeds_by_slot.binary_search_by_key(&slot, |(seed, _)| *seed) {
             Ok(_) => {
                 // Seeds stand in another order here.
                 pace.step(seeds.len())?;
-                if let Some((_, score)) = found.iter_mut().find(|(seed, _)| *seed == place) {
+                if let Some((_, score)) = found.iter_mut().find(|(seed, _)| *seed == slot) {
                     *score = score.max(best);
                 }
             }
-            Err(_) => found.push((place, best)),
+            Err(_) => found.push((slot, best)),
         }
     }
     finish(nodes, seeds, found, shape, None)

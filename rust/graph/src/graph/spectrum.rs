@@ -29,11 +29,11 @@ const MAX_ROUNDS: usize = 100;
 const MAX_DEGREE: f64 = 80.0;
 const MAX_GROWTH: f64 = 20.0;
 
-/// Where each place is, as far as it is joined to another.
+/// Where each slot is, as far as it is joined to another.
 #[derive(Debug, Default)]
 pub struct Coordinates {
     components: Vec<u32>,
-    /// Where the coordinates of each place begin; one more, where the last end.
+    /// Where the coordinates of each slot begin; one more, where the last end.
     starts: Vec<usize>,
     values: Vec<f64>,
 }
@@ -46,12 +46,12 @@ impl Coordinates {
             components[*one as usize].cmp(&components[*other as usize])
         })?;
         let mut rows: Vec<Vec<f64>> = vec![Vec::new(); edges.len()];
-        let component = |place: &u32| components[*place as usize];
+        let component = |slot: &u32| components[*slot as usize];
         for members in members.chunk_by(|left, right| component(left) == component(right)) {
             if members.len() > 1 {
                 let graph = Component::of(edges, members)?;
-                for (place, row) in members.iter().zip(graph.embed(dimensions)?) {
-                    rows[*place as usize] = row;
+                for (slot, row) in members.iter().zip(graph.embed(dimensions)?) {
+                    rows[*slot as usize] = row;
                 }
             }
         }
@@ -68,26 +68,26 @@ impl Coordinates {
         })
     }
 
-    /// How many places there are.
+    /// How many slots there are.
     pub fn len(&self) -> usize {
         self.components.len()
     }
 
-    /// Whether there is no place.
+    /// Whether there is no slot.
     pub fn is_empty(&self) -> bool {
         self.components.is_empty()
     }
 
-    /// The component of a place; none of a node without edges, which has no coordinates.
-    pub fn component(&self, place: u32) -> Option<u32> {
-        let component = self.components.get(place as usize).copied();
-        component.filter(|_| !self.of_place(place).is_empty())
+    /// The component of a slot; none of a node without edges, which has no coordinates.
+    pub fn component(&self, slot: u32) -> Option<u32> {
+        let component = self.components.get(slot as usize).copied();
+        component.filter(|_| !self.of_slot(slot).is_empty())
     }
 
-    /// The coordinates of a place.
-    pub fn of_place(&self, place: u32) -> &[f64] {
-        let place = place as usize;
-        match (self.starts.get(place), self.starts.get(place + 1)) {
+    /// The coordinates of a slot.
+    pub fn of_slot(&self, slot: u32) -> &[f64] {
+        let slot = slot as usize;
+        match (self.starts.get(slot), self.starts.get(slot + 1)) {
             (Some(start), Some(end)) => &self.values[*start..*end],
             _ => &[],
         }
@@ -106,7 +106,7 @@ pub(super) fn distance(one: &[f64], other: &[f64]) -> f64 {
 /// How much a step from one node to the next goes in the direction of a third; 0 for a step that
 /// goes nowhere.
 pub(super) fn cosine_of_step(coordinates: &Coordinates, from: u32, step: u32, to: u32) -> f64 {
-    let [from, step, to] = [from, step, to].map(|place| coordinates.of_place(place));
+    let [from, step, to] = [from, step, to].map(|slot| coordinates.of_slot(slot));
     let (mut product, mut step_square, mut way_square) = (0.0, 0.0, 0.0);
     for ((from, step), to) in from.iter().zip(step).zip(to) {
         let (step, way) = (step - from, to - from);
@@ -139,17 +139,17 @@ type Spectrum = Vec<(f64, Vec<f64>)>;
 impl Component {
     fn of(edges: &Edges, members: &[u32]) -> Result<Self> {
         let mut pace = Pace::default();
-        let strength = |place: &u32| {
+        let strength = |slot: &u32| {
             edges
-                .joined(*place)
+                .joined(*slot)
                 .map(|(_, strength)| strength)
                 .sum::<f64>()
         };
-        let roots: Vec<f64> = members.iter().map(|place| strength(place).sqrt()).collect();
+        let roots: Vec<f64> = members.iter().map(|slot| strength(slot).sqrt()).collect();
         let (mut starts, mut targets, mut weights) = (vec![0], Vec::new(), Vec::new());
-        for (here, place) in members.iter().enumerate() {
-            pace.step(1 + edges.degree(*place))?;
-            for (other, strength) in edges.joined(*place) {
+        for (here, slot) in members.iter().enumerate() {
+            pace.step(1 + edges.degree(*slot))?;
+            for (other, strength) in edges.joined(*slot) {
                 // Members are ascending, and neighbours are members.
                 let there = members.binary_search(&other).unwrap_or_default();
                 targets.push(there as u32);
@@ -179,11 +179,11 @@ impl Component {
         };
         let kept = kept(&spectrum, dimensions);
         let mut pace = Pace::default();
-        let rows = (0..self.len()).map(|place| {
+        let rows = (0..self.len()).map(|slot| {
             pace.step(kept)?;
             let spectrum = spectrum[..kept].iter();
             let value = |(value, vector): &(f64, Vec<f64>)| {
-                vector[place] / (self.roots[place] * value.sqrt())
+                vector[slot] / (self.roots[slot] * value.sqrt())
             };
             Ok(spectrum.map(value).collect())
         });
@@ -193,9 +193,9 @@ impl Component {
     /// All of it but the zero.
     fn dense_spectrum(&self) -> Spectrum {
         let mut laplacian = DMatrix::identity(self.len(), self.len());
-        for place in 0..self.len() {
-            for edge in self.starts[place]..self.starts[place + 1] {
-                laplacian[(place, self.targets[edge] as usize)] -= self.weights[edge];
+        for slot in 0..self.len() {
+            for edge in self.starts[slot]..self.starts[slot + 1] {
+                laplacian[(slot, self.targets[edge] as usize)] -= self.weights[edge];
             }
         }
         let Some((values, vectors)) = eigen(laplacian) else {
@@ -296,11 +296,11 @@ impl Component {
         let mut product = DMatrix::zeros(x.nrows(), x.ncols());
         for column in 0..x.ncols() {
             let from = x.column(column);
-            for place in 0..from.len() {
-                let row = self.starts[place]..self.starts[place + 1];
+            for slot in 0..from.len() {
+                let row = self.starts[slot]..self.starts[slot + 1];
                 pace.step(1 + row.len())?;
                 let joined = self.targets[row.clone()].iter().zip(&self.weights[row]);
-                product[(place, column)] = joined
+                product[(slot, column)] = joined
                     .map(|(target, weight)| weight * from[*target as usize])
                     .sum();
             }
@@ -314,13 +314,13 @@ fn eigen(matrix: DMatrix<f64>) -> Option<(Vec<f64>, DMatrix<f64>)> {
     let eigen = SymmetricEigen::try_new(matrix, f64::EPSILON, 0)?;
     let mut order: Vec<usize> = (0..eigen.eigenvalues.len()).collect();
     order.sort_by(|one, other| eigen.eigenvalues[*one].total_cmp(&eigen.eigenvalues[*other]));
-    let values = order.iter().map(|place| eigen.eigenvalues[*place]);
+    let values = order.iter().map(|slot| eigen.eigenvalues[*slot]);
     Some((values.collect(), eigen.eigenvectors.select_columns(&order)))
 }
 
-/// A number from -1 to 1 that favours nothing, always the same for the same place.
-fn jitter(place: u64) -> f64 {
-    let mut bits = place.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+/// A number from -1 to 1 that favours nothing, always the same for the same slot.
+fn jitter(slot: u64) -> f64 {
+    let mut bits = slot.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     bits = (bits ^ (bits >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     ((bits ^ (bits >> 31)) >> 11) as f64 / (1_u64 << 52) as f64 - 1.0
@@ -346,10 +346,10 @@ mod tests {
     fn rings(count: u32, size: u32) -> Edges {
         let mut list = Vec::new();
         for ring in 0..count {
-            for place in 0..size {
-                let next = (place + 1) % size;
-                let strength = 0.5 + f64::from((ring * 7 + place) % 11) / 22.0;
-                list.push((ring * size + place, ring * size + next, strength));
+            for slot in 0..size {
+                let next = (slot + 1) % size;
+                let strength = 0.5 + f64::from((ring * 7 + slot) % 11) / 22.0;
+                list.push((ring * size + slot, ring * size + next, strength));
             }
             list.push((ring * size, (ring + 1) % count * size, 0.3));
         }
@@ -360,8 +360,8 @@ mod tests {
     fn a_large_component_has_the_distances_of_a_dense_one() {
         let edges = rings(70, 9);
         assert!(edges.len() > DENSE);
-        let places: Vec<u32> = (0..edges.len() as u32).collect();
-        let component = Component::of(&edges, &places).unwrap();
+        let slots: Vec<u32> = (0..edges.len() as u32).collect();
+        let component = Component::of(&edges, &slots).unwrap();
         let dense = component.dense_spectrum();
         let partial = component.partial_spectrum(29).unwrap();
         assert_eq!(partial.len(), 29);
@@ -373,16 +373,16 @@ mod tests {
                 partial.0
             );
         }
-        let point = |spectrum: &Spectrum, place: usize| -> Vec<f64> {
+        let point = |spectrum: &Spectrum, slot: usize| -> Vec<f64> {
             let kept = kept(spectrum, 20);
             spectrum[..kept]
                 .iter()
-                .map(|(value, vector)| vector[place] / value.sqrt())
+                .map(|(value, vector)| vector[slot] / value.sqrt())
                 .collect()
         };
-        for place in [1, 40, 300, 629] {
+        for slot in [1, 40, 300, 629] {
             let distances = [&dense, &partial]
-                .map(|spectrum| distance(&point(spectrum, 0), &point(spectrum, place)));
+                .map(|spectrum| distance(&point(spectrum, 0), &point(spectrum, slot)));
             assert!((distances[0] - distances[1]).abs() < 1e-5, "{distances:?}");
         }
     }
@@ -393,7 +393,7 @@ mod tests {
         let edges = Edges::new(4, &[(0, 1, 1.0), (1, 2, 0.5), (2, 3, 0.25)]);
         let coordinates = Coordinates::of(&edges, 20).unwrap();
         let resistance =
-            |one, other| distance(coordinates.of_place(one), coordinates.of_place(other)).powi(2);
+            |one, other| distance(coordinates.of_slot(one), coordinates.of_slot(other)).powi(2);
         assert!((resistance(0, 1) - 1.0).abs() < 1e-9);
         assert!((resistance(0, 3) - 7.0).abs() < 1e-9);
         assert!((resistance(1, 3) - 6.0).abs() < 1e-9);

@@ -3,7 +3,7 @@
 
 use super::edges::Edges;
 use super::nodes::Nodes;
-use super::ranking::{Scored, Shape, Wanted, by_place, finish};
+use super::ranking::{Scored, Shape, Wanted, by_slot, finish};
 use hedgerow_engine::error::Result;
 use hedgerow_engine::interrupt::{self, Pace};
 
@@ -31,17 +31,17 @@ impl Spread {
         seeds: &[Scored],
         wanted: Wanted,
     ) -> Result<Vec<Scored>> {
-        let mut front = by_place(seeds);
+        let mut front = by_slot(seeds);
         // Zeroed memory is only paid for where it is touched.
         let mut total = vec![0.0_f64; nodes.len()];
         let mut arrived = vec![0.0_f64; nodes.len()];
         let mut reached: Vec<u32> = Vec::new();
         for hop in 0..=self.max_hops {
             interrupt::check()?;
-            for (place, activation) in &front {
-                let total = &mut total[*place as usize];
+            for (slot, activation) in &front {
+                let total = &mut total[*slot as usize];
                 if *total == 0.0 {
-                    reached.push(*place);
+                    reached.push(*slot);
                 }
                 *total = (*total + activation).min(f64::MAX);
             }
@@ -53,9 +53,9 @@ impl Spread {
                 interrupt::sort(&mut front, |one, other| one.0.cmp(&other.0))?;
             }
         }
-        let found = reached.into_iter().map(|place| {
-            let weight = nodes.weights[place as usize];
-            (place, weight * total[place as usize])
+        let found = reached.into_iter().map(|slot| {
+            let weight = nodes.weights[slot as usize];
+            (slot, weight * total[slot as usize])
         });
         finish(nodes, seeds, found.collect(), &self.shape, wanted)
     }
@@ -64,13 +64,13 @@ impl Spread {
     fn hop(&self, edges: &Edges, front: &[Scored], arrived: &mut [f64]) -> Result<Vec<Scored>> {
         let mut touched = Vec::new();
         let mut pace = Pace::default();
-        for (place, activation) in front {
-            pace.step(1 + edges.degree(*place))?;
+        for (slot, activation) in front {
+            pace.step(1 + edges.degree(*slot))?;
             let mut sent = activation * self.edge_decay;
             if self.share {
-                sent /= edges.degree(*place) as f64;
+                sent /= edges.degree(*slot) as f64;
             }
-            for (other, strength) in edges.joined(*place) {
+            for (other, strength) in edges.joined(*slot) {
                 let part = sent * strength;
                 let arrived = &mut arrived[other as usize];
                 if *arrived == 0.0 && part > 0.0 {
@@ -79,9 +79,9 @@ impl Spread {
                 *arrived = (*arrived + part).min(f64::MAX);
             }
         }
-        let taken = touched.into_iter().map(|place| {
-            let activation = std::mem::take(&mut arrived[place as usize]);
-            (place, activation)
+        let taken = touched.into_iter().map(|slot| {
+            let activation = std::mem::take(&mut arrived[slot as usize]);
+            (slot, activation)
         });
         Ok(taken
             .filter(|(_, activation)| *activation > 0.0 && *activation >= self.min_activation)

@@ -32,15 +32,15 @@ impl Store {
         let (nodes, edges) = (&snapshot.nodes, &snapshot.edges);
         let (communities, _) = snapshot.communities()?;
         let clustering = edges.clustering()?;
-        let cc = |place: &u32| clustering.get(*place as usize).unwrap_or(0.0);
+        let cc = |slot: &u32| clustering.get(*slot as usize).unwrap_or(0.0);
         let live: Vec<u32> = (0..nodes.len() as u32)
-            .filter(|place| nodes.live[*place as usize])
+            .filter(|slot| nodes.live[*slot as usize])
             .collect();
-        let mut labels: Vec<u32> = live.iter().map(|place| communities.label(*place)).collect();
+        let mut labels: Vec<u32> = live.iter().map(|slot| communities.label(*slot)).collect();
         interrupt::sort(&mut labels, Ord::cmp)?;
         let groups: Vec<&[u32]> = labels.chunk_by(|left, right| left == right).collect();
         let isolation = groups.iter().map(|group| communities.isolation(group[0]));
-        let ends: usize = live.iter().map(|place| edges.degree(*place)).sum();
+        let ends: usize = live.iter().map(|slot| edges.degree(*slot)).sum();
         Ok(Topology {
             nodes: live.len(),
             edges: ends / 2,

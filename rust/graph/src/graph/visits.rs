@@ -17,7 +17,7 @@ pub const NEVER: i64 = i64::MIN;
 pub(crate) struct Visits {
     /// The last visit of all agents that was read.
     last: i64,
-    /// By place; nodes beyond the end were never visited.
+    /// By slot; nodes beyond the end were never visited.
     pub column: Column<i64>,
 }
 
@@ -42,8 +42,8 @@ impl Version for Visits {
             connection.prepare_cached("SELECT node, at FROM last_visits WHERE agent = ?")?;
         let mut rows = statement.query([&source.agent])?;
         while let Some(row) = rows.next()? {
-            if let Some(place) = nodes.place_of(row.get(0)?) {
-                let at = &mut column[place as usize];
+            if let Some(slot) = nodes.slot_of(row.get(0)?) {
+                let at = &mut column[slot as usize];
                 *at = row.get::<_, i64>(1)?.max(*at);
             }
         }
@@ -69,10 +69,10 @@ impl Version for Visits {
         let failed = Outcome::Failed.as_str();
         let mut rows = statement.query((self.last, &source.agent, failed))?;
         while let Some(row) = rows.next()? {
-            if let Some(place) = nodes.place_of(row.get(0)?) {
-                let place = place as usize;
-                next.column.grow(place + 1, NEVER);
-                next.column.set(place, next.column[place].max(row.get(1)?));
+            if let Some(slot) = nodes.slot_of(row.get(0)?) {
+                let slot = slot as usize;
+                next.column.grow(slot + 1, NEVER);
+                next.column.set(slot, next.column[slot].max(row.get(1)?));
             }
         }
         Ok(Some(next))

@@ -45,9 +45,9 @@ impl Store {
     /// A replaced node keeps its id, and where the new one does not say, when it was created and
     /// its vector. A deleted one is there again. `now` stands for times that are not given.
     pub fn upsert(&self, nodes: &[&Node], now: i64) -> Result<usize> {
-        for (place, node) in nodes.iter().enumerate() {
+        for (slot, node) in nodes.iter().enumerate() {
             node.check()
-                .map_err(|error| error.at(&format!("nodes[{place}]")))?;
+                .map_err(|error| error.at(&format!("nodes[{slot}]")))?;
         }
         self.index
             .database()
@@ -300,7 +300,7 @@ pub(crate) fn next_generation(connection: &Connection, name: &str) -> rusqlite::
 /// Refuse nodes of types that nobody registered.
 fn check_types(connection: &Connection, nodes: &[&Node]) -> std::result::Result<(), Failure> {
     let mut registered = None;
-    for (place, node) in nodes.iter().enumerate() {
+    for (slot, node) in nodes.iter().enumerate() {
         if TYPES.contains(&node.kind.as_str()) {
             continue;
         }
@@ -319,7 +319,7 @@ fn check_types(connection: &Connection, nodes: &[&Node]) -> std::result::Result<
                 known.join(", ")
             );
             let error = Error::new(ErrorCode::InvalidNode, problem);
-            return Err(error.at(&format!("nodes[{place}]")).into());
+            return Err(error.at(&format!("nodes[{slot}]")).into());
         }
     }
     Ok(())

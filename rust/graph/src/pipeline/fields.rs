@@ -66,31 +66,31 @@ impl<'s> Run<'s> {
     pub fn values(&self, list: &[Scored], field: &Field<'_>) -> Result<Vec<f64>> {
         let (nodes, edges) = (&self.snapshot.nodes, &self.snapshot.edges);
         let priority =
-            |place: u32, displacement: f64| measure::priority(nodes, place, displacement, self.now);
+            |slot: u32, displacement: f64| measure::priority(nodes, slot, displacement, self.now);
         match field {
             Field::Score => each(list, |_, score| score),
-            Field::Real(values) => each(list, |place, _| values[place as usize]),
-            Field::Count(values) => each(list, |place, _| values[place as usize].into()),
-            Field::Length(values) => each(list, |place, _| values[place as usize].into()),
-            Field::Time(values) => each(list, |place, _| values[place as usize] as f64),
-            Field::Degree => each(list, |place, _| edges.degree(place) as f64),
-            Field::Clustering(clustering) => each(list, |place, _| {
-                clustering.get(place as usize).unwrap_or(0.0)
+            Field::Real(values) => each(list, |slot, _| values[slot as usize]),
+            Field::Count(values) => each(list, |slot, _| values[slot as usize].into()),
+            Field::Length(values) => each(list, |slot, _| values[slot as usize].into()),
+            Field::Time(values) => each(list, |slot, _| values[slot as usize] as f64),
+            Field::Degree => each(list, |slot, _| edges.degree(slot) as f64),
+            Field::Clustering(clustering) => {
+                each(list, |slot, _| clustering.get(slot as usize).unwrap_or(0.0))
+            }
+            Field::Isolation(communities) => each(list, |slot, _| communities.isolation(slot)),
+            Field::Priority(clustering) => each(list, |slot, _| {
+                priority(slot, measure::displacement(clustering, slot))
             }),
-            Field::Isolation(communities) => each(list, |place, _| communities.isolation(place)),
-            Field::Priority(clustering) => each(list, |place, _| {
-                priority(place, measure::displacement(clustering, place))
-            }),
-            Field::SpectralPriority(outliers, clustering) => each(list, |place, _| {
-                let outlier = outliers.get(place as usize).copied().flatten();
+            Field::SpectralPriority(outliers, clustering) => each(list, |slot, _| {
+                let outlier = outliers.get(slot as usize).copied().flatten();
                 let displacement = match outlier {
                     Some(outlier) => (outlier / MOST_OUTLYING).min(MOST_OUTLYING),
-                    None => measure::displacement(clustering, place),
+                    None => measure::displacement(clustering, slot),
                 };
-                priority(place, displacement)
+                priority(slot, displacement)
             }),
-            Field::Recency(visits) => each(list, |place, _| {
-                measure::recency(visits.get(place as usize).unwrap_or(NEVER), self.now)
+            Field::Recency(visits) => each(list, |slot, _| {
+                measure::recency(visits.get(slot as usize).unwrap_or(NEVER), self.now)
             }),
         }
     }
@@ -102,7 +102,7 @@ fn each(list: &[Scored], value: impl Fn(u32, f64) -> f64) -> Result<Vec<f64>> {
     let mut values = Vec::with_capacity(list.len());
     for some in list.chunks(interrupt::SOME) {
         pace.step(some.len())?;
-        values.extend(some.iter().map(|(place, score)| value(*place, *score)));
+        values.extend(some.iter().map(|(slot, score)| value(*slot, *score)));
     }
     Ok(values)
 }

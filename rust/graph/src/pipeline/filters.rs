@@ -24,14 +24,14 @@ impl Run<'_> {
                 let passes = |category| categories.contains(&category);
                 keep(set, negated, &nodes.categories, passes)
             }
-            Filter::Key(glob) => set.retain(|place, _| glob.matches(nodes.key(place)) != negated),
+            Filter::Key(glob) => set.retain(|slot, _| glob.matches(nodes.key(slot)) != negated),
             Filter::Provenance(glob) => {
                 let passing = passing(glob, nodes.sources());
                 let passes = |source| passing[source as usize];
                 keep(set, negated, &nodes.provenances, passes)
             }
             Filter::Community(id) => {
-                let wanted = nodes.place_of(*id);
+                let wanted = nodes.slot_of(*id);
                 self.in_community(set, wanted, negated, &format!("no community {id}"))
             }
             Filter::CommunityOf(key) => {
@@ -54,8 +54,8 @@ impl Run<'_> {
                             holds(length.into())
                         })
                     }
-                    NumberField::Degree => set.retain(|place, _| {
-                        let degree = snapshot.edges.degree(place);
+                    NumberField::Degree => set.retain(|slot, _| {
+                        let degree = snapshot.edges.degree(slot);
                         let degree = u32::try_from(degree).unwrap_or(u32::MAX);
                         holds(degree.into()) != negated
                     }),
@@ -78,7 +78,7 @@ impl Run<'_> {
         }
     }
 
-    /// Keep the members of a community, which is known by its smallest place.
+    /// Keep the members of a community, which is known by its smallest slot.
     fn in_community(
         &mut self,
         set: &mut Set,
@@ -88,12 +88,12 @@ impl Run<'_> {
     ) -> Result<()> {
         let communities = self.communities()?;
         let nodes = &self.snapshot.nodes;
-        let known = wanted
-            .filter(|place| communities.label(*place) == *place && nodes.live[*place as usize]);
+        let known =
+            wanted.filter(|slot| communities.label(*slot) == *slot && nodes.live[*slot as usize]);
         if known.is_none() {
             self.warn(format!("community: there is {missing}"));
         }
-        set.retain(|place, _| (known == Some(communities.label(place))) != negated)
+        set.retain(|slot, _| (known == Some(communities.label(slot))) != negated)
     }
 }
 

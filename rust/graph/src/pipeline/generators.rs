@@ -39,7 +39,7 @@ impl Run<'_> {
         let mut seen = std::collections::HashSet::new();
         for (key, score) in seeds {
             match self.snapshot.nodes.find(key) {
-                Some(place) if seen.insert(place) => list.push((place, *score)),
+                Some(slot) if seen.insert(slot) => list.push((slot, *score)),
                 Some(_) => {}
                 None => self.warn(format!("seed: there is no node {key:?}")),
             }
@@ -49,11 +49,11 @@ impl Run<'_> {
 
     fn neighbours(&mut self, key: &str) -> Result<Vec<Scored>> {
         let snapshot = self.snapshot;
-        let Some(place) = snapshot.nodes.find(key) else {
+        let Some(slot) = snapshot.nodes.find(key) else {
             self.warn(format!("neighbors: there is no node {key:?}"));
             return Ok(Vec::new());
         };
-        let mut found: Vec<Scored> = snapshot.edges.joined(place).collect();
+        let mut found: Vec<Scored> = snapshot.edges.joined(slot).collect();
         sort(&snapshot.nodes, &mut found)?;
         Ok(found)
     }

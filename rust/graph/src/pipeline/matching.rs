@@ -26,23 +26,23 @@ impl Run<'_> {
             let mut hits: Vec<Scored> = Vec::new();
             for some in nodes.order.chunks(interrupt::SOME) {
                 pace.step(some.len())?;
-                let hit = |place: &u32| Some((*place, by_key(nodes.key(*place), &term)?));
+                let hit = |slot: &u32| Some((*slot, by_key(nodes.key(*slot), &term)?));
                 hits.extend(some.iter().filter_map(hit));
             }
             if hits.is_empty() {
                 hits = self.by_content(&term)?;
             }
-            for (place, score) in hits {
-                let sum = &mut sums[place as usize];
+            for (slot, score) in hits {
+                let sum = &mut sums[slot as usize];
                 if *sum == 0.0 {
-                    found.push(place);
+                    found.push(slot);
                 }
                 *sum += score;
             }
         }
         let mut found: Vec<Scored> = found
             .into_iter()
-            .map(|place| (place, sums[place as usize]))
+            .map(|slot| (slot, sums[slot as usize]))
             .collect();
         sort(nodes, &mut found)?;
         Ok(found)
@@ -67,13 +67,13 @@ impl Run<'_> {
                 .then_with(|| nodes.by_key(*left, *right))
         })?;
         let mut hits = Vec::new();
-        for place in candidates {
+        for slot in candidates {
             interrupt::check()?;
             if hits.len() == MOST_BY_CONTENT {
                 break;
             }
-            if session.holds_phrase(nodes.key(place), &words)? {
-                hits.push((place, CONTENT));
+            if session.holds_phrase(nodes.key(slot), &words)? {
+                hits.push((slot, CONTENT));
             }
         }
         Ok(hits)

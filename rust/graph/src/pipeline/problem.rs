@@ -92,7 +92,7 @@ pub struct Problem {
 const AROUND: usize = 36;
 
 impl Problem {
-    /// `start` and `end` are places in bytes here.
+    /// `start` and `end` are slots in bytes here.
     pub(super) fn new(
         text: &str,
         kind: ProblemKind,

@@ -96,8 +96,8 @@ fn run_stages(
             return Ok(None);
         }
         if !options.without.is_empty() && stage.brings_nodes() {
-            set.retain(|place, _| {
-                let id = snapshot.nodes.ids[place as usize];
+            set.retain(|slot, _| {
+                let id = snapshot.nodes.ids[slot as usize];
                 options.without.binary_search(&id).is_err()
             })?;
         }
@@ -162,14 +162,14 @@ impl<'s> Run<'s> {
 
     fn finish(mut self, mut set: Set) -> Result<Outcome> {
         let nodes = &self.snapshot.nodes;
-        let key = |place: u32| nodes.key(place).to_owned();
+        let key = |slot: u32| nodes.key(slot).to_owned();
         if self.outcome.count.is_none() {
             let list = set.list(nodes);
             let mut pace = Pace::default();
             self.outcome.keys.reserve_exact(list.len());
-            for (place, _) in &*list {
+            for (slot, _) in &*list {
                 pace.step(1)?;
-                self.outcome.keys.push(key(*place));
+                self.outcome.keys.push(key(*slot));
             }
             self.outcome.scores = list.iter().map(|(_, score)| *score).collect();
         }

@@ -20,9 +20,9 @@ impl Run<'_> {
     ) -> Result<(Vec<Scored>, usize)> {
         let nodes = &self.snapshot.nodes;
         let among = among.map(|among| {
-            let mut places: Vec<u32> = among.iter().map(|(place, _)| *place).collect();
-            places.sort_unstable();
-            places
+            let mut slots: Vec<u32> = among.iter().map(|(slot, _)| *slot).collect();
+            slots.sort_unstable();
+            slots
         });
         let legs = match self.legs {
             Some(legs) => {
@@ -35,25 +35,25 @@ impl Run<'_> {
         let mut fused: Vec<Scored> = Vec::new();
         let mut pace = Pace::default();
         for leg in legs {
-            let mut places: Vec<u32> = Vec::with_capacity(leg.len());
+            let mut slots: Vec<u32> = Vec::with_capacity(leg.len());
             let mut seen = std::collections::HashSet::with_capacity(leg.len());
-            for place in leg.iter().filter_map(|key| nodes.find(key)) {
+            for slot in leg.iter().filter_map(|key| nodes.find(key)) {
                 pace.step(1)?;
                 let wanted = among
                     .as_ref()
-                    .is_none_or(|among| among.binary_search(&place).is_ok());
-                if wanted && seen.insert(place) {
-                    places.push(place);
+                    .is_none_or(|among| among.binary_search(&slot).is_ok());
+                if wanted && seen.insert(slot) {
+                    slots.push(slot);
                 }
             }
             let mut rank = 0.0;
-            for place in places {
-                fused.push((place, contribution(DEFAULT_K, rank)));
+            for slot in slots {
+                fused.push((slot, contribution(DEFAULT_K, rank)));
                 rank += 1.0;
             }
         }
         // Each node once, with the sum of what its legs gave.
-        fused.sort_by_key(|(place, _)| *place);
+        fused.sort_by_key(|(slot, _)| *slot);
         fused.dedup_by(|later, first| {
             let same = later.0 == first.0;
             if same {
@@ -97,7 +97,7 @@ impl Run<'_> {
         }
         let nodes = &self.snapshot.nodes;
         let session = self.session()?;
-        let key = |place: &u32| nodes.key(*place).to_owned();
+        let key = |slot: &u32| nodes.key(*slot).to_owned();
         let mut filters = Filters::default();
         match among {
             Some([]) => return Ok(Vec::new()),
@@ -142,7 +142,7 @@ impl Run<'_> {
         if let Some(error) = found.error.filter(|_| found.failed) {
             return Err(error);
         }
-        // The place among the words' hits counts, whatever a question's intent makes of it.
+        // The slot among the words' hits counts, whatever a question's intent makes of it.
         let mut hits = found.hits;
         hits.sort_by_key(|found| found.hit.bm25_rank);
         Ok(hits.into_iter().map(|found| found.hit.id.clone()).collect())

@@ -48,7 +48,7 @@ impl Set {
 
     /// Keep what passes.
     ///
-    /// Marked nodes are looked at in the order of places, which memory likes best.
+    /// Marked nodes are looked at in the order of slots, which memory likes best.
     pub fn retain(&mut self, passes: impl Fn(u32, f64) -> bool) -> Result<()> {
         let mut pace = Pace::default();
         if let Some(marks) = &mut self.marks {
@@ -58,8 +58,8 @@ impl Set {
                 .zip(marks.chunks_mut(interrupt::SOME))
             {
                 pace.step(marks.len())?;
-                for (place, mark) in (first..).zip(marks) {
-                    *mark = *mark && passes(place, 1.0);
+                for (slot, mark) in (first..).zip(marks) {
+                    *mark = *mark && passes(slot, 1.0);
                     self.marked += usize::from(*mark);
                 }
             }
@@ -67,7 +67,7 @@ impl Set {
             let mut kept = Vec::new();
             for some in self.list.chunks(interrupt::SOME) {
                 pace.step(some.len())?;
-                let passing = some.iter().filter(|(place, score)| passes(*place, *score));
+                let passing = some.iter().filter(|(slot, score)| passes(*slot, *score));
                 kept.extend(passing);
             }
             self.list = kept;
@@ -76,7 +76,7 @@ impl Set {
         Ok(())
     }
 
-    /// Keep those whose value in a column passes; of places behind its end that is `beyond`.
+    /// Keep those whose value in a column passes; of slots behind its end that is `beyond`.
     pub fn retain_by<T: Value>(
         &mut self,
         column: &Column<T>,
@@ -84,7 +84,7 @@ impl Set {
         passes: impl Fn(T) -> bool,
     ) -> Result<()> {
         let Some(marks) = &mut self.marks else {
-            return self.retain(|place, _| passes(column.get(place as usize).unwrap_or(beyond)));
+            return self.retain(|slot, _| passes(column.get(slot as usize).unwrap_or(beyond)));
         };
         let mut pace = Pace::default();
         let mut left = &mut marks[..];
@@ -123,10 +123,10 @@ impl Set {
     /// Turn the first marks into a list.
     fn list_marked(&mut self, nodes: &Nodes, limit: usize) {
         if let Some(marks) = self.marks.take() {
-            let marked = nodes.order.iter().filter(|place| marks[**place as usize]);
+            let marked = nodes.order.iter().filter(|slot| marks[**slot as usize]);
             self.list.reserve_exact(limit.min(self.marked));
             self.list
-                .extend(marked.take(limit).map(|place| (*place, 1.0)));
+                .extend(marked.take(limit).map(|slot| (*slot, 1.0)));
         }
     }
 
@@ -136,9 +136,9 @@ impl Set {
             return;
         }
         // Only a list has pairs.
-        let mut places: Vec<u32> = self.list.iter().map(|(place, _)| *place).collect();
-        places.sort_unstable();
-        let is_member = |end: &u32| places.binary_search(end).is_ok();
+        let mut slots: Vec<u32> = self.list.iter().map(|(slot, _)| *slot).collect();
+        slots.sort_unstable();
+        let is_member = |end: &u32| slots.binary_search(end).is_ok();
         self.pairs
             .retain(|(left, right, _)| is_member(left) && is_member(right));
     }
@@ -159,7 +159,7 @@ mod tests {
             listed: bool,
         ) {
             let marked: Vec<u32> = (0..).zip(&marks).filter(|(_, m)| **m).map(|(p, _)| p).collect();
-            let list: Vec<Scored> = marked.iter().map(|place| (*place, 1.0)).collect();
+            let list: Vec<Scored> = marked.iter().map(|slot| (*slot, 1.0)).collect();
             let mut set = Set::listed(list);
             if !listed {
                 set.marked = marked.len();
@@ -168,12 +168,12 @@ mod tests {
             }
             let column = Column::from(values.clone());
             set.retain_by(&column, 5, |value| value <= most).unwrap();
-            let value = |place: &u32| values.get(*place as usize).copied().unwrap_or(5);
+            let value = |slot: &u32| values.get(*slot as usize).copied().unwrap_or(5);
             let expected: Vec<u32> = marked.into_iter().filter(|p| value(p) <= most).collect();
             prop_assert_eq!(set.len(), expected.len());
             let kept: Vec<u32> = match &set.marks {
                 Some(marks) => (0..).zip(marks).filter(|(_, m)| **m).map(|(p, _)| p).collect(),
-                None => set.list.iter().map(|(place, _)| *place).collect(),
+                None => set.list.iter().map(|(slot, _)| *slot).collect(),
             };
             prop_assert_eq!(kept, expected);
         }
@@ -182,7 +182,7 @@ mod tests {
     #[test]
     fn of_no_place_no_value_is_asked() {
         let mut set = Set::all(&Nodes::default());
-        let never = |_: u8| -> bool { panic!("there is no place") };
+        let never = |_: u8| -> bool { panic!("there is no slot") };
         set.retain_by(&Column::default(), 0, never).unwrap();
         assert_eq!(set.len(), 0);
     }

@@ -84,9 +84,9 @@ impl<'t> Piece<'t> {
     fn pieces(self, brackets: bool, separator: impl Fn(char) -> bool) -> Vec<Self> {
         let mut pieces = Vec::new();
         let mut start = self.start;
-        for (place, c) in open(self.str(), brackets) {
+        for (offset, c) in open(self.str(), brackets) {
             if separator(c) {
-                let end = self.start + place;
+                let end = self.start + offset;
                 pieces.push(Self { start, end, ..self });
                 start = end + c.len_utf8();
             }
@@ -98,7 +98,7 @@ impl<'t> Piece<'t> {
     /// Where the first character stands that no quote holds and that is `wanted`.
     pub fn find(self, wanted: impl Fn(char) -> bool) -> Option<usize> {
         let mut found = open(self.str(), false).filter(|(_, c)| wanted(*c));
-        found.next().map(|(place, _)| place)
+        found.next().map(|(offset, _)| offset)
     }
 
     /// Where a quote begins that does not end.
@@ -179,7 +179,7 @@ impl<'t> Piece<'t> {
     }
 }
 
-/// The characters outside quotes, and where told outside brackets, with their places.
+/// The characters outside quotes, and where told outside brackets, with their offsets.
 fn open(text: &str, brackets: bool) -> Scan<'_> {
     Scan::new(text, brackets)
 }
@@ -208,7 +208,7 @@ impl Iterator for Scan<'_> {
 
     fn next(&mut self) -> Option<Self::Item> {
         loop {
-            let (place, c) = self.rest.next()?;
+            let (offset, c) = self.rest.next()?;
             if self.quote.is_some() {
                 match c {
                     '"' => self.quote = None,
@@ -220,11 +220,11 @@ impl Iterator for Scan<'_> {
                 continue;
             }
             match c {
-                '"' => self.quote = Some(place),
+                '"' => self.quote = Some(offset),
                 '(' if self.brackets => self.depth += 1,
                 ')' if self.brackets => self.depth = self.depth.saturating_sub(1),
                 _ if self.depth > 0 => {}
-                _ => return Some((place, c)),
+                _ => return Some((offset, c)),
             }
         }
     }

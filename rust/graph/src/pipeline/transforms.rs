@@ -22,7 +22,7 @@ impl Run<'_> {
             SortBy::Key => {
                 let ranks = set.list(nodes).iter();
                 ranks
-                    .map(|(place, _)| f64::from(nodes.ranks[*place as usize]))
+                    .map(|(slot, _)| f64::from(nodes.ranks[*slot as usize]))
                     .collect()
             }
             SortBy::Value(value) => {
@@ -65,34 +65,34 @@ impl Run<'_> {
         } else {
             &none
         };
-        let cell = |column: &Column, place: u32, score: f64| {
-            let at = place as usize;
+        let cell = |column: &Column, slot: u32, score: f64| {
+            let at = slot as usize;
             match column {
                 Column::Category => Cell::Text(nodes.categories[at].as_str().to_owned()),
-                Column::Community => Cell::Integer(nodes.ids[communities.label(place) as usize]),
+                Column::Community => Cell::Integer(nodes.ids[communities.label(slot) as usize]),
                 Column::ContentLen => Cell::Integer(nodes.content_lengths[at].into()),
                 Column::Created => Cell::Integer(nodes.created[at]),
                 Column::Degree => {
-                    Cell::Integer(i64::try_from(edges.degree(place)).unwrap_or(i64::MAX))
+                    Cell::Integer(i64::try_from(edges.degree(slot)).unwrap_or(i64::MAX))
                 }
                 Column::Emotion => Cell::Real(nodes.emotions[at]),
-                Column::Isolation => Cell::Real(communities.isolation(place)),
-                Column::Key => Cell::Text(nodes.key(place).to_owned()),
+                Column::Isolation => Cell::Real(communities.isolation(slot)),
+                Column::Key => Cell::Text(nodes.key(slot).to_owned()),
                 Column::Priority => {
-                    let displacement = measure::displacement(clustering, place);
-                    Cell::Real(measure::priority(nodes, place, displacement, now))
+                    let displacement = measure::displacement(clustering, slot);
+                    Cell::Real(measure::priority(nodes, slot, displacement, now))
                 }
-                Column::Provenance => Cell::Text(nodes.provenance(place).to_owned()),
+                Column::Provenance => Cell::Text(nodes.provenance(slot).to_owned()),
                 Column::Score => Cell::Real(score),
                 Column::Timestamp => Cell::Integer(nodes.updated[at]),
-                Column::Type => Cell::Text(nodes.kind(place).to_owned()),
+                Column::Type => Cell::Text(nodes.kind(slot).to_owned()),
                 Column::Weight => Cell::Real(nodes.weights[at]),
             }
         };
         let mut pace = Pace::default();
-        let rows = set.list(nodes).iter().map(|(place, score)| {
+        let rows = set.list(nodes).iter().map(|(slot, score)| {
             pace.step(columns.len())?;
-            Ok(columns.iter().map(|c| cell(c, *place, *score)).collect())
+            Ok(columns.iter().map(|c| cell(c, *slot, *score)).collect())
         });
         rows.collect()
     }
@@ -100,9 +100,9 @@ impl Run<'_> {
 
 /// The list by its keys, stable in both directions; the first `limit` of it.
 fn ordered(list: &[Scored], keys: &[f64], ascending: bool, limit: Wanted) -> Result<Vec<Scored>> {
-    // 0 and -0 are the same number; sums of very large ones may be none, and have a place too.
+    // 0 and -0 are the same number; sums of very large ones may be none, and have a slot too.
     let by_key = |left: f64, right: f64| (left + 0.0).total_cmp(&(right + 0.0));
-    let mut places: Vec<(f64, usize)> = keys.iter().copied().zip(0..).collect();
+    let mut slots: Vec<(f64, usize)> = keys.iter().copied().zip(0..).collect();
     let order = |left: &(f64, usize), right: &(f64, usize)| {
         let by_key = if ascending {
             by_key(left.0, right.0)
@@ -111,12 +111,12 @@ fn ordered(list: &[Scored], keys: &[f64], ascending: bool, limit: Wanted) -> Res
         };
         by_key.then(left.1.cmp(&right.1))
     };
-    if let Some(limit) = limit.filter(|limit| *limit < places.len()) {
+    if let Some(limit) = limit.filter(|limit| *limit < slots.len()) {
         if limit > 0 {
-            places.select_nth_unstable_by(limit - 1, order);
+            slots.select_nth_unstable_by(limit - 1, order);
         }
-        places.truncate(limit);
+        slots.truncate(limit);
     }
-    interrupt::sort(&mut places, order)?;
-    Ok(places.into_iter().map(|(_, place)| list[place]).collect())
+    interrupt::sort(&mut slots, order)?;
+    Ok(slots.into_iter().map(|(_, slot)| list[slot]).collect())
 }

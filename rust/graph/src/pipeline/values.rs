@@ -41,8 +41,8 @@ pub(super) fn duration(text: &str) -> Option<i64> {
     let mut seconds: i64 = 0;
     let mut rest = text;
     while !rest.is_empty() {
-        let place = rest.find(|c: char| !c.is_ascii_digit())?;
-        let (count, tail) = rest.split_at(place);
+        let slot = rest.find(|c: char| !c.is_ascii_digit())?;
+        let (count, tail) = rest.split_at(slot);
         let unit = tail.chars().next()?;
         let (_, worth) = UNITS.iter().find(|(letter, _)| *letter == unit)?;
         seconds = seconds.saturating_add(digits(count)?.saturating_mul(*worth));
@@ -153,7 +153,7 @@ impl Piece<'_> {
 
     /// The error that there is a value too many.
     pub fn unexpected(self) -> Problem {
-        let sentence = format!("there is no place for the value {:?}", self.str());
+        let sentence = format!("there is no slot for the value {:?}", self.str());
         self.problem(ProblemKind::UnexpectedValue, sentence)
     }
 }
