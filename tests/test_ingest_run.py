@@ -128,9 +128,9 @@ class TestFailedIsNotGone:
         target = notes.parent / "target.md"
         target.write_text("x")
         (notes / "c.md").symlink_to(target)
-        run(index)
+        run(index, "notes/c.md")
         target.unlink()
-        assert run(index).removed == 0
+        assert run(index, "notes/c.md").removed == 0
         assert "notes/c.md#0" in ids(index)
 
     def test_bad_lines_remove_nothing(self, index: Index, notes: Path) -> None:
@@ -143,6 +143,24 @@ class TestFailedIsNotGone:
         assert report.removed == 0
         file.write_text('{"content": "one"}\n')
         assert run(index).removed == 1
+
+    def test_a_folder_that_has_lost_everything_may_not_be_mounted(
+        self, index: Index, notes: Path
+    ) -> None:
+        run(index)
+        notes.rename(notes.parent / "away")
+        notes.mkdir()
+        (notes / "other.png").write_bytes(b"x")
+        with pytest.raises(InvalidInputError, match=r"notes: nothing .* 2 files .* --allow-empty"):
+            run(index)
+        (notes.parent / "more").mkdir()
+        (notes.parent / "more" / "c.md").write_text("x")
+        with pytest.raises(InvalidInputError) as raised:
+            run(index, "more", "notes")
+        assert raised.value.code == "nothing_found"
+        assert len(index) == 3
+        report = IndexRun(index, discover(["notes"]), allow_empty=True).run()
+        assert (report.removed, report.removed_files, len(index)) == (3, 2, 0)
 
     def test_a_missing_path_changes_nothing(self, index: Index) -> None:
         run(index)

@@ -16,7 +16,6 @@ CANONICAL = [
     "front_matter",
     "sections",
     "documents",
-    "listing",
     "files",
     "times",
     "edit",

@@ -13,11 +13,11 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from hedgerow import IndexFileError, InvalidInputError, MemoryRoot
-from hedgerow.ingest import Source
+from hedgerow import HedgerowError, IndexFileError, InvalidInputError, MemoryRoot
+from hedgerow.ingest import Source, discovery
 from hedgerow.ingest.markdown import markdown_chunks
-from hedgerow.memory import freshness, ledger, listing, lock, sync
-from memory_doubles import put
+from hedgerow.memory import freshness, ledger, lock, sync
+from memory_doubles import keys, put
 
 
 @pytest.fixture
@@ -75,8 +75,22 @@ class TestChanges:
         assert found(root, "sloes") == ["notes/a.md"]
 
     def test_a_delete(self, root: MemoryRoot) -> None:
+        (root.path / "notes/a.md").unlink()
+        assert found(root, "hawthorn") == []
+        (root.path / "notes/b.md").unlink()
+        assert counts(root.sync()) == (0, 0, 0, 1)
+
+    def test_a_root_that_has_lost_everything_keeps_its_index_until_it_is_told(
+        self, root: MemoryRoot
+    ) -> None:
+        (root.path / "notes").rename(root.path / ".unmounted")
+        with pytest.raises(InvalidInputError, match=r"2 files .* --allow-empty") as raised:
+            root.recall("hawthorn")
+        assert raised.value.code == "nothing_found"
+        (root.path / ".unmounted").rename(root.path / "notes")
+        assert found(root, "hawthorn") == ["notes/a.md"]
         shutil.rmtree(root.path / "notes")
-        assert counts(root.sync()) == (0, 0, 0, 2)
+        assert counts(root.index(allow_empty=True)) == (0, 0, 0, 2)
         assert found(root, "hawthorn") == []
 
     def test_an_edit_that_hides_its_time(self, root: MemoryRoot) -> None:
@@ -100,7 +114,7 @@ class TestChanges:
         def signature(status: os.stat_result) -> str:
             return f"{status.st_size}.{stopped}.{stopped}.1"
 
-        monkeypatch.setattr(listing, "signature", signature)
+        monkeypatch.setattr(discovery, "signature", signature)
         monkeypatch.setattr(sync.time, "time_ns", lambda: stopped)
         put(root.path, "notes/a.md", "aspen")
         assert found(root, "aspen") == ["notes/a.md"]
@@ -123,14 +137,17 @@ def sync_config(root: MemoryRoot) -> Any:
 
 class TestDiscovery:
     @pytest.mark.parametrize(
-        "folder", [".git", ".hedgerow", "node_modules", "dist", "a/build", ".qmd", "benchdata"]
+        "folder",
+        [".git", ".hedgerow", ".obsidian", "a/.trash", "node_modules", "agents", "agents/deep"],
     )
     def test_folders_without_memories_are_passed_by(self, root: MemoryRoot, folder: str) -> None:
         put(root.path, f"{folder}/x.md", "hawthorn")
         assert found(root, "hawthorn") == ["notes/a.md"]
+        assert keys(root) == ["notes/a.md", "notes/b.md"]
 
     @pytest.mark.parametrize(
-        "name", ["golden rule.md", ".obsidian/x.md", "answer_session_ids.md", ".hidden.md"]
+        "name",
+        ["golden rule.md", "answer_session_ids.md", "dist/x.md", "a/build/x.md", "a/agents/x.md"],
     )
     def test_no_other_name_is_special(self, root: MemoryRoot, name: str) -> None:
         put(root.path, name, "hawthorn")
@@ -140,6 +157,44 @@ class TestDiscovery:
         (root.path / "notes/link.md").symlink_to(tmp_path / "notes/a.md")
         (root.path / "linked").symlink_to(tmp_path / "notes")
         assert found(root, "hawthorn") == ["notes/a.md"]
+
+    def test_what_is_passed_by_is_counted_and_named(self, root: MemoryRoot) -> None:
+        (root.path / "notes/link.md").symlink_to(root.path / "notes/a.md")
+        for name in (".obsidian/x.md", "agents/x.md", "a.png", "node_modules/x.md"):
+            put(root.path, name, "x")
+        report = root.index()
+        assert report.passed_by == {
+            "hidden": 2, "excluded": 1, "link": 1, "other": 1, "tools": 1,
+        }  # fmt: skip
+        assert {(one.path, one.code) for one in report.named} == {
+            (".hedgerow/", "hidden"),
+            (".obsidian/", "hidden"),
+            ("a.png", "other"),
+            ("agents/", "excluded"),
+            ("node_modules/", "tools"),
+            ("notes/link.md", "link"),
+        }
+
+    def test_a_root_may_exclude_and_include(self, root: MemoryRoot) -> None:
+        for name in (".inbox/x.md", "drafts/x.md", "log/old/x.md", "log/new/x.md", "agents/x.md"):
+            put(root.path, name, "hawthorn")
+        rules = {"exclude": ["drafts", "log/old"], "include": [".inbox", "/agents"]}
+        put(root.path, "hedgerow.json", json.dumps({"schemaVersion": 1, **rules}))
+        assert found(root, "hawthorn") == [
+            ".inbox/x.md", "agents/x.md", "log/new/x.md", "notes/a.md",
+        ]  # fmt: skip
+        put(root.path, "hedgerow.json", '{"schemaVersion": 1, "exclude": "drafts"}')
+        with pytest.raises(HedgerowError, match="exclude must be a list of patterns"):
+            root.recall("x")
+
+    def test_a_memory_that_the_root_excludes_is_not_said_to_be_indexed(
+        self, root: MemoryRoot
+    ) -> None:
+        put(root.path, "hedgerow.json", '{"schemaVersion": 1, "exclude": ["notes"]}')
+        done = root.remember("x", title="T")
+        assert not done.indexed
+        assert done.notice is not None
+        assert "No recall finds it" in done.notice
 
     def test_a_document_with_nothing_in_it_counts(self, root: MemoryRoot) -> None:
         put(root.path, "empty.md", "")
@@ -153,6 +208,17 @@ class TestDiscovery:
 
 
 class TestBadFiles:
+    def test_a_memory_that_is_too_large_is_not_said_to_be_indexed(self, root: MemoryRoot) -> None:
+        for _ in range(2):
+            done = root.remember("word " * 3_500_000, title="Large")
+            assert done.to_dict() == {
+                "file": done.file,
+                "indexed": False,
+                "problem": "Not indexed: the file is larger than 16 MiB; split it. "
+                "No recall finds it.",
+            }
+            shutil.rmtree(root.path / ".hedgerow")
+
     def test_are_named_each_time_and_the_rest_goes_on(self, root: MemoryRoot) -> None:
         (root.path / "bad.md").write_bytes(b"\xff\xffx")
         (root.path / "nul.md").write_bytes(b"a\0b")
@@ -273,7 +339,13 @@ class TestDerivedFiles:
     def test_another_index_root_is_read_anew(self, root: MemoryRoot) -> None:
         put(root.path, "hedgerow.json", '{"schemaVersion": 1, "indexRoot": "notes"}')
         assert found(root, "hawthorn") == ["a.md"]
-        assert root.remember("x", title="T", type="page").indexed is False
+        done = root.remember("x", title="T", type="page")
+        assert done.indexed is False
+        assert done.notice == (
+            f"Not indexed: it lies outside indexRoot ({root.path}/notes), which alone is searched. "
+            "No recall finds it."
+        )
+        assert done.to_dict() == {"file": done.file, "indexed": False, "problem": done.notice}
 
     def test_what_a_killed_writer_left_is_removed_when_old(self, root: MemoryRoot) -> None:
         old = put(root.path, "notes/.hedgerow-1-ab.tmp", "half")

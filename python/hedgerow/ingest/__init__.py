@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from hedgerow._lazy import imported_when_asked_for
 
 if TYPE_CHECKING:
-    from .discovery import SUFFIXES, Discovery, discover
+    from .discovery import SUFFIXES, Discovery, PassedBy, Rules, discover
     from .passages import PASSAGE_LIMIT
     from .readers import read_chunks
     from .run import IndexRun, RunReport
@@ -24,6 +24,8 @@ __all__ = [
     "TITLE_SEPARATOR",
     "Discovery",
     "IndexRun",
+    "PassedBy",
+    "Rules",
     "RunReport",
     "Skip",
     "Source",
@@ -38,6 +40,8 @@ _HOMES = {
     "TITLE_SEPARATOR": "source",
     "Discovery": "discovery",
     "IndexRun": "run",
+    "PassedBy": "discovery",
+    "Rules": "discovery",
     "RunReport": "run",
     "Skip": "source",
     "Source": "source",

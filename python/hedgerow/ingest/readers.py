@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from .discovery import JSONL_SUFFIXES, MARKDOWN_SUFFIXES
 from .jsonl import read_jsonl
 from .markdown import read_markdown
 from .text import read_plain_text
@@ -14,10 +15,6 @@ if TYPE_CHECKING:
     from hedgerow import Chunk
 
     from .source import Skip, Source
-
-MARKDOWN_SUFFIXES = (".md", ".markdown")
-TEXT_SUFFIXES = (".txt", ".rst")
-JSONL_SUFFIXES = (".jsonl", ".ndjson")
 
 
 def read_chunks(source: Source, skips: list[Skip]) -> Iterator[Chunk]:

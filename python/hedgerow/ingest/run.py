@@ -7,13 +7,14 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
 from hedgerow import Chunk, Index, InvalidInputError
 
-from .discovery import Discovery, is_within
+from .discovery import Discovery, PassedBy, check_not_empty, is_within
 from .readers import read_chunks
 from .source import Skip, Source, UnreadableSourceError
 
@@ -31,20 +32,26 @@ Progress = Callable[[int, int], None]
 class RunReport:
     """What a run did, in chunks where not said otherwise.
 
-    `files` were read, `total_files` were found; `ignored` files have a name of another
-    kind. `added + changed + unchanged` is what the files hold now; `removed` chunks, of
+    `files` were read, `total_files` were found; `passed_by` counts what was found and not read,
+    by reason, and `named` lists it where the discovery did. `added + changed + unchanged` is what the files hold now; `removed` chunks, of
     which `removed_files` files are wholly gone, no longer stand in any file.
     """
 
     files: int = 0
     total_files: int = 0
     removed_files: int = 0
-    ignored: int = 0
+    passed_by: Counter[str] = field(default_factory=Counter)
+    named: list[PassedBy] = field(default_factory=list)
     added: int = 0
     changed: int = 0
     unchanged: int = 0
     removed: int = 0
     skips: list[Skip] = field(default_factory=list)
+
+    @property
+    def ignored(self) -> int:
+        """How many files have a name of another kind."""
+        return self.passed_by["other"]
 
 
 class IndexRun:
@@ -55,11 +62,15 @@ class IndexRun:
     from files are never touched.
     """
 
-    def __init__(self, index: Index, found: Discovery) -> None:
+    def __init__(self, index: Index, found: Discovery, *, allow_empty: bool = False) -> None:
         self.report = RunReport(
-            total_files=len(found.sources), ignored=found.ignored, skips=list(found.skips)
+            total_files=len(found.sources),
+            passed_by=found.passed_by,
+            named=found.named,
+            skips=list(found.skips),
         )
         self._index = index
+        self._allow_empty = allow_empty
         self._found = found
         self._claimed: set[str] = set()
         self._writes: list[Chunk] = []
@@ -69,17 +80,23 @@ class IndexRun:
         """Read everything and write the differences.
 
         Raises IndexFileError when the index cannot be read or written; what was committed
-        before stays.
+        before stays. Raises InvalidInputError, with nothing changed, when a path has nothing to
+        read and the index has files from there, unless `allow_empty`.
         """
         found = self._found
         self._held = _Held(self._index.chunks())
+        gone = self._gone()
+        if not self._allow_empty:
+            self._check_not_empty(gone)
         for done, source in enumerate(found.sources, start=1):
             self._read(source)
             if len(self._writes) + len(self._deletes) >= _BATCH:
                 self._write()
             if progress:
                 progress(done, len(found.sources))
-        self._drop_gone()
+        for file in gone:
+            if self._delete(self._held.ids_of(file)):
+                self.report.removed_files += 1
         self._write()
         return self.report
 
@@ -130,17 +147,24 @@ class IndexRun:
             return
         self._writes.append(chunk)
 
-    def _drop_gone(self) -> None:
-        """Queue the chunks of files that no longer exist under the paths."""
+    def _gone(self) -> list[str]:
+        """Give the files that no longer exist under the paths."""
         found = self._found
         known = {source.file for source in found.sources}
-        for file in self._held.files():
-            if file in known or not is_within(file, found.covered):
-                continue
-            if os.path.exists(file) or is_within(file, found.unknown):
-                continue
-            if self._delete(self._held.ids_of(file)):
-                self.report.removed_files += 1
+        return [
+            file
+            for file in self._held.files()
+            if file not in known
+            and is_within(file, found.covered)
+            and not is_within(file, found.unknown)
+            and not os.path.exists(file)
+        ]
+
+    def _check_not_empty(self, gone: list[str]) -> None:
+        for folder in self._found.covered:
+            here = [folder]
+            found = sum(is_within(source.file, here) for source in self._found.sources)
+            check_not_empty(folder, sum(is_within(file, here) for file in gone), found)
 
     def _delete(self, ids: set[str]) -> bool:
         """Queue deletions, but of no id that a file of this run has taken over."""

@@ -30,11 +30,12 @@ class Source:
 
     `path` is the name chunks carry: the PATH given, joined with what is below it, with `/`.
     `file` is the absolute path, by which a later run knows the file again whatever it is
-    called then.
+    called then. `signature` is what the system reported of the file when it was found.
     """
 
     path: str
     file: str
+    signature: str = ""
 
 
 @dataclass(frozen=True, slots=True)

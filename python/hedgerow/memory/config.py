@@ -22,8 +22,9 @@ class Config:
     """The configuration of a root; without a file all its defaults.
 
     `problem` says why this hedgerow must leave the root alone, or is None, with `code` its
-    error code. `source_root` is the folder that is indexed, mostly the root itself, and
-    `embedder` names what makes vectors, as ADAPTER:MODEL.
+    error code. `source_root` is the folder that is indexed, mostly the root itself, `exclude` and
+    `include` say what of it is passed by and read all the same, and `embedder` names what makes
+    vectors, as ADAPTER:MODEL.
     """
 
     root: Path
@@ -33,6 +34,8 @@ class Config:
     embedder: str | None
     problem: str | None = None
     code: str = ""
+    exclude: tuple[str, ...] = ()
+    include: tuple[str, ...] = ()
 
     def check(self) -> None:
         """Raise HedgerowError when the root is not one that this hedgerow understands."""
@@ -126,8 +129,15 @@ def read_config(root: Path) -> Config:
             f"to v{SCHEMA_VERSION}; update hedgerow. Nothing was changed"
         )
         return Config(root, file, version, root, None, problem, code="root_too_new")
-    embedder = _embedder(root / file, given.get("embedder"))
-    return Config(root, file, version, _source_root(root, file, given), embedder)
+    return Config(
+        root,
+        file,
+        version,
+        _source_root(root, file, given),
+        _embedder(root / file, given.get("embedder")),
+        exclude=_patterns(root / file, given, "exclude"),
+        include=_patterns(root / file, given, "include"),
+    )
 
 
 def _read_json(file: Path) -> dict[str, Any]:
@@ -151,6 +161,13 @@ def _embedder(file: Path, given: Any) -> str | None:
     elif given is None or (isinstance(given, str) and given):
         return given
     raise _invalid(file, 'embedder must be {"adapter": ..., "model": ...} or "ADAPTER:MODEL"')
+
+
+def _patterns(file: Path, given: dict[str, Any], key: str) -> tuple[str, ...]:
+    patterns = given.get(key, [])
+    if isinstance(patterns, list) and all(isinstance(one, str) and one for one in patterns):
+        return tuple(patterns)
+    raise _invalid(file, f'{key} must be a list of patterns, as in ["drafts", "logs/*"]')
 
 
 def _source_root(root: Path, file: str, given: dict[str, Any]) -> Path:

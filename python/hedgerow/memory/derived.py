@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import glob
 import logging
 import os
 from contextlib import suppress
@@ -10,10 +11,12 @@ from pathlib import Path
 
 from hedgerow.errors import IndexFileError
 from hedgerow.index import Index
+from hedgerow.ingest.discovery import Rules
 from hedgerow.pipeline import Store
 
 from .config import Config
-from .names import DERIVED, NODE_TYPES
+from .documents import memory_rules
+from .names import AGENTS, DERIVED, NODE_TYPES
 
 _logger = logging.getLogger("hedgerow")
 
@@ -26,11 +29,18 @@ class Derived:
 
     root: Path
     source_root: Path
+    rules: Rules
 
     @classmethod
     def of(cls, config: Config) -> Derived:
         """Give the derived files of a configured root."""
-        return cls(config.root, config.source_root)
+        exclude = config.exclude
+        agents = config.root / AGENTS
+        if agents.is_relative_to(config.source_root):
+            # Prompts, not memories; as a pattern that means this one folder.
+            path = agents.relative_to(config.source_root).as_posix()
+            exclude = (f"/{glob.escape(path)}", *exclude)
+        return cls(config.root, config.source_root, memory_rules(exclude, config.include))
 
     @property
     def folder(self) -> Path:

@@ -10,8 +10,10 @@ from typing import Any
 from hedgerow._engine import __version__
 from hedgerow.errors import HedgerowError
 from hedgerow.index import Chunk, Index
+from hedgerow.ingest.discovery import PassedBy
 
 from .config import RootStatus, read_config
+from .derived import Derived
 from .documents import read_documents
 from .links import unresolved_links
 from .root import MemoryRoot
@@ -40,7 +42,7 @@ class Check:
 
 @dataclass(frozen=True, slots=True)
 class Diagnosis:
-    """What was looked at."""
+    """What was looked at, and what of the root is not read."""
 
     engine: Check
     memory_root: Check
@@ -48,6 +50,7 @@ class Diagnosis:
     links: Check
     permissions: Check
     integrations: dict[str, Check]
+    passed_by: tuple[PassedBy, ...] = ()
 
     @property
     def ok(self) -> bool:
@@ -92,13 +95,15 @@ def diagnose(path: Path) -> Diagnosis:
     if status is not None:
         facts |= {"initialized": status.initialized, "compatible": status.compatible}
     usable = root if ok else None
+    index, passed_by = _index(usable)
     return Diagnosis(
         engine=_engine(),
         memory_root=Check(ok, message, facts),
-        index=_index(usable),
+        index=index,
         links=_links(usable),
         permissions=_permissions(root.path if root else None),
         integrations={name: _integration(name) for name in _INTEGRATIONS},
+        passed_by=passed_by,
     )
 
 
@@ -114,28 +119,34 @@ def _engine() -> Check:
     return Check(works, message, facts)
 
 
-def _index(root: MemoryRoot | None) -> Check:
+def _index(root: MemoryRoot | None) -> tuple[Check, tuple[PassedBy, ...]]:
     if root is None:
-        return _not_looked_at()
+        return _not_looked_at(), ()
     try:
         state = root.index_state()
     except HedgerowError as error:
-        return Check(ok=False, message=error.message, facts={}, is_warning=True)
+        return Check(ok=False, message=error.message, facts={}, is_warning=True), ()
     how = f"Retrieval: {root.retrieval}."
     if state is None:
         message = f"There is none yet; the first recall makes it. {how}"
-        return Check(ok=False, message=message, facts={}, is_warning=True)
+        return Check(ok=False, message=message, facts={}, is_warning=True), ()
     stale = state.stale > 0
     behind = f"{state.stale} files have changed since; the next recall reads them."
-    message = f"{behind if stale else 'Up to date.'} {how}"
-    facts = {"documents": state.documents, "stale": stale}
-    return Check(not stale, message, facts, is_warning=True)
+    passed = f" Passed by: {state.passed_by.total():,} (--verbose names them)."
+    message = f"{behind if stale else 'Up to date.'} {how}{passed if state.passed_by else ''}"
+    facts = {
+        "documents": state.documents,
+        "stale": stale,
+        "passedBy": dict(state.passed_by),
+    }
+    return Check(not stale, message, facts, is_warning=True), state.named
 
 
 def _links(root: MemoryRoot | None) -> Check:
     if root is None:
         return _not_looked_at()
-    found = unresolved_links(list(read_documents(read_config(root.path).source_root)))
+    derived = Derived.of(read_config(root.path))
+    found = unresolved_links(list(read_documents(derived.source_root, derived.rules)))
     facts = {"unresolved": [{"file": file, "link": target} for file, target in found]}
     if not found:
         return Check(ok=True, message="All lead to memories.", facts=facts, is_warning=True)

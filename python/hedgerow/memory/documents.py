@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from hedgerow.ingest.discovery import Rules, list_folder
 from hedgerow.ingest.front_matter import FrontMatter, read_front_matter
 from hedgerow.ingest.source import Source, UnreadableSourceError, read_bytes, text_of
 
 from . import sections
 from .front_matter import metadata_of
-from .listing import list_files
-from .names import DIRECTORIES, bucket_of
+from .names import DIRECTORIES, TEMPORARY_PREFIX, TEMPORARY_SUFFIX, bucket_of
 
 
 @dataclass(frozen=True)
@@ -52,9 +52,15 @@ class Document:
         return self.matter.text("title") or sections.first_heading(self.body)
 
 
-def read_documents(base: Path) -> Iterator[Document]:
+def memory_rules(exclude: Sequence[str] = (), include: Sequence[str] = ()) -> Rules:
+    """Give what is read of a root: Markdown files."""
+    names = TEMPORARY_PREFIX, TEMPORARY_SUFFIX
+    return Rules((".md",), tuple(exclude), tuple(include), names)
+
+
+def read_documents(base: Path, rules: Rules) -> Iterator[Document]:
     """Give the documents that can be read, in path order; the others belong to no report."""
-    for path in sorted(list_files(base).files):
+    for path in sorted(list_folder(str(base), rules).files):
         try:
             yield parse_document(path, read_bytes(Source(path, str(base / path))))
         except UnreadableSourceError:  # noqa: PERF203 - each file by itself

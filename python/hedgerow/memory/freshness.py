@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections import Counter
+from dataclasses import dataclass, field
+
+from hedgerow.ingest.discovery import Listing, PassedBy, list_folder
 
 from .derived import Derived
 from .ledger import Ledger, digest_of
-from .listing import Listing, list_files
 
 
 @dataclass(frozen=True, slots=True)
 class IndexState:
-    """How many documents an index has, and of how many files it knows something else."""
+    """How many documents an index has, and of how many files it knows something else.
+
+    `passed_by` counts what is below the root and is not read, by reason; `named` lists it.
+    """
 
     documents: int
     stale: int
+    passed_by: Counter[str] = field(default_factory=Counter)
+    named: tuple[PassedBy, ...] = ()
 
 
 def is_fresh(derived: Derived) -> bool:
@@ -22,7 +29,7 @@ def is_fresh(derived: Derived) -> bool:
     ledger = _ledger(derived)
     if ledger is None:
         return False
-    changed, gone = differences(ledger, list_files(derived.source_root))
+    changed, gone = differences(ledger, list_folder(str(derived.source_root), derived.rules))
     return not changed and not gone
 
 
@@ -31,10 +38,13 @@ def index_state(derived: Derived) -> IndexState | None:
     ledger = _ledger(derived)
     if ledger is None:
         return None
-    changed, gone = differences(ledger, list_files(derived.source_root))
+    listing = list_folder(str(derived.source_root), derived.rules, named=True)
+    changed, gone = differences(ledger, listing)
     # Some are only not known to be unchanged, for they were read so soon after a change.
     stale = [path for path in changed if not _reads_the_same(derived, ledger, path)]
-    return IndexState(ledger.documents, len(stale) + len(gone))
+    return IndexState(
+        ledger.documents, len(stale) + len(gone), listing.passed_by, tuple(listing.named)
+    )
 
 
 def _ledger(derived: Derived) -> Ledger | None:

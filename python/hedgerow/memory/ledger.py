@@ -22,6 +22,9 @@ _HEADER = "hedgerow ledger 1"
 _PENDING = ""
 _UNSETTLED = "?"
 _SLACK = 1000
+_TICK = 100_000_000
+_COARSE_TICK = 2_000_000_000
+_SECOND = 1_000_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +67,17 @@ def parse_entry(path: str, rest: str) -> Entry:
 def digest_of(data: bytes) -> str:
     """Sum up the content of a file."""
     return hashlib.blake2b(data, digest_size=16).hexdigest()
+
+
+def is_settled(signature: str, read_at: int) -> bool:
+    """Tell whether a change after this moment must show in the signature.
+
+    Clocks of file systems tick: a change in the tick of the one before leaves no trace.
+    """
+    _, modified, changed, _ = (int(part) for part in signature.split("."))
+    last = modified if os.name == "nt" else changed
+    tick = _TICK if last % _SECOND else _COARSE_TICK
+    return last + tick <= read_at
 
 
 def pending(chunks: int) -> Entry:

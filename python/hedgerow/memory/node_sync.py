@@ -10,15 +10,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hedgerow.errors import HedgerowError
+from hedgerow.ingest.discovery import Listing, list_folder
 from hedgerow.ingest.source import Skip, Source, UnreadableSourceError, read_bytes
 from hedgerow.pipeline import Node, Store
 
 from .derived import Derived, open_store_to_write
 from .documents import parse_document
 from .files import system_errors
-from .ledger import digest_of
+from .ledger import digest_of, is_settled
 from .links import links_of
-from .listing import Listing, is_settled, list_files
 from .lock import locked
 from .node_state import NodeState, Record, StateCache
 from .nodes import LONGEST_KEY, node_of
@@ -49,10 +49,12 @@ def sync_nodes(derived: Derived, cache: StateCache, progress: Progress | None = 
     the next sync then reads every file.
     """
     state = current_state(derived, cache)
-    if state is not None and not _changes(state, list_files(derived.source_root)):
+    if state is not None and not _changes(
+        state, list_folder(str(derived.source_root), derived.rules)
+    ):
         return state
     with locked(derived.lock):
-        listing = list_files(derived.source_root)
+        listing = list_folder(str(derived.source_root), derived.rules)
         with open_store_to_write(derived) as store:
             state = current_state(derived, cache)
             if state is not None and store.query("all | count").count != len(state.nodes()):

@@ -53,7 +53,7 @@ def checked_mode(mode: str) -> str:
 
 def run_lint(derived: Derived, scope: Scope, *, apply: bool) -> Processed:
     """Look through the root; write the report when applied."""
-    findings = lint(list(read_documents(derived.source_root)), scope)
+    findings = lint(list(read_documents(derived.source_root, derived.rules)), scope)
     time = note.iso_time(note.now())
     name = note.slug(scope.topic or "", "all")
     path = f"{DERIVED}/reports/lint-{time[:10]}-{name}.md"
@@ -71,7 +71,7 @@ def run_synthesize(
 ) -> Processed:
     """Choose the sources of a page; write the page when applied."""
     topic = synthesize.checked_topic(scope)
-    documents = list(read_documents(derived.source_root))
+    documents = list(read_documents(derived.source_root, derived.rules))
     sources = synthesize.choose_sources(documents, scope, candidates)
     path = synthesize.page_path(topic)
     exists = (derived.root / path).exists()

@@ -4,12 +4,20 @@ from __future__ import annotations
 
 import os
 import time
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from hedgerow.errors import InvalidInputError
 from hedgerow.index import Chunk, Index
+from hedgerow.ingest.discovery import (
+    Listing,
+    PassedBy,
+    check_not_empty,
+    list_folder,
+    signature,
+)
 from hedgerow.ingest.markdown import bad_front_matter, markdown_chunks
 from hedgerow.ingest.source import Skip, Source, UnreadableSourceError, read_bytes
 
@@ -17,8 +25,7 @@ from . import documents
 from .derived import Derived, discard, open_to_write
 from .files import system_errors
 from .freshness import differences
-from .ledger import Entry, Ledger, digest_of, pending
-from .listing import Listing, is_settled, list_files, signature
+from .ledger import Entry, Ledger, digest_of, is_settled, pending
 from .lock import locked
 
 if TYPE_CHECKING:
@@ -35,7 +42,10 @@ _OLD = 600.0
 
 @dataclass(slots=True)
 class SyncReport:
-    """What a sync did, in files: `documents` are in the index now, `skips` could not be read."""
+    """What a sync did, in files: `documents` are in the index now, `skips` could not be read.
+
+    `passed_by` counts what is below the root and is not read, by reason; `named` lists it.
+    """
 
     root: str
     documents: int = 0
@@ -43,6 +53,8 @@ class SyncReport:
     changed: int = 0
     removed: int = 0
     skips: list[Skip] = field(default_factory=list)
+    passed_by: Counter[str] = field(default_factory=Counter)
+    named: list[PassedBy] = field(default_factory=list)
 
     def to_dict(self) -> dict[str, Any]:
         """Give the documented JSON."""
@@ -56,27 +68,33 @@ class SyncReport:
         }
 
 
-def sync(derived: Derived, progress: Progress | None = None) -> SyncReport:
+def sync(
+    derived: Derived, progress: Progress | None = None, *, allow_empty: bool = False
+) -> SyncReport:
     """Read what changed and write the differences; `progress(done, total)` counts files to read.
 
     A file that cannot be read is named in the report, and the rest goes on. Raises
-    HedgerowError when the index cannot be written; what was written before stays.
+    HedgerowError when the index cannot be written; what was written before stays. Raises
+    InvalidInputError when the root has no memory any more and had several, unless `allow_empty`.
     """
     with locked(derived.lock):
-        listing = list_files(derived.source_root)
+        listing = list_folder(str(derived.source_root), derived.rules, named=True)
         ledger = Ledger.load(derived.ledger, derived.scope)
         with open_to_write(derived) as index:
             # An index that was made anew has none of what a ledger tells.
             ledger = _trusted(derived, ledger, index)
             run = _Run(derived, ledger, index, progress)
-            run.update(listing)
+            run.update(listing, allow_empty=allow_empty)
             ledger.compact()
         _remove_leftovers(listing.leftovers)
         return _report(derived, ledger, listing, run)
 
 
-def sync_one(derived: Derived, path: str) -> None:
-    """Read one file that was just written; all, where the index has read nothing yet."""
+def sync_one(derived: Derived, path: str) -> Skip | None:
+    """Read one file that was just written; all, where the index has read nothing yet.
+
+    Returns why the index does not have it, or None when it does.
+    """
     if derived.index.exists() and derived.ledger.exists():
         with locked(derived.lock):
             ledger = Ledger.load(derived.ledger, derived.scope)
@@ -87,8 +105,10 @@ def sync_one(derived: Derived, path: str) -> None:
                     if len(index) or not ledger.lines:
                         run = _Run(derived, ledger, index)
                         run.read({path: signature(status)})
-                        return
-    sync(derived)
+                        entry = ledger.entry(path)
+                        return entry.skips[0] if entry and entry.failed else None
+    skips = (skip for skip in sync(derived).skips if skip.code != "bad_front_matter")
+    return next((skip for skip in skips if skip.path == path), None)
 
 
 def _trusted(derived: Derived, ledger: Ledger | None, index: Index) -> Ledger:
@@ -134,9 +154,11 @@ class _Run:
         self._index = index
         self._progress = progress
 
-    def update(self, listing: Listing) -> None:
+    def update(self, listing: Listing, *, allow_empty: bool) -> None:
         """Read what changed, first; then drop what is gone."""
         changed, gone = differences(self._ledger, listing)
+        if not allow_empty:
+            check_not_empty(str(self._derived.source_root), len(gone), len(listing.files))
         self.read(changed)
         self._drop(gone)
 
@@ -268,6 +290,8 @@ def _report(derived: Derived, ledger: Ledger, listing: Listing, run: _Run) -> Sy
         changed=run.changed,
         removed=run.removed,
         skips=[*listing.skips, *reported],
+        passed_by=listing.passed_by,
+        named=listing.named,
     )
 
 
