@@ -7,7 +7,7 @@ use super::{Index, vector};
 use crate::error::Result;
 
 /// Each query finds the ids of chunks, or the numbers of rows, that something is wrong with.
-const DISAGREEMENTS: [(&str, &str); 9] = [
+const DISAGREEMENTS: [(&str, &str); 10] = [
     (
         "chunks are not in the full-text index",
         "SELECT id FROM knowledge_chunks
@@ -43,6 +43,12 @@ const DISAGREEMENTS: [(&str, &str); 9] = [
         "vectors have no chunk",
         "SELECT 'row ' || row FROM embeddings
           WHERE row NOT IN (SELECT row FROM knowledge_chunks)",
+    ),
+    (
+        "chunks of files, or their files, are missing",
+        "SELECT 'row ' || row FROM source_chunks
+          WHERE row NOT IN (SELECT row FROM knowledge_chunks)
+             OR source NOT IN (SELECT id FROM sources)",
     ),
     (
         "nodes have no chunk",

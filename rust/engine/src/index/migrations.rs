@@ -8,7 +8,8 @@ use crate::text::tokenizer::TokenizerKind;
 pub(super) type Migration = fn(&Connection, TokenizerKind) -> rusqlite::Result<()>;
 
 /// Every step: the first makes a new file, and a file of version n needs those from n on.
-pub(super) const MIGRATIONS: &[Migration] = &[create, add_vectors, add_nodes, add_agents];
+pub(super) const MIGRATIONS: &[Migration] =
+    &[create, add_vectors, add_nodes, add_agents, add_sources];
 
 /// FTS5 reads the searched texts from a view, because its `tags` are joined by spaces and those
 /// of the table are kept apart. The joined text is a column, since FTS5 reads no view that calls
@@ -150,5 +151,31 @@ fn add_agents(connection: &Connection, _: TokenizerKind) -> rusqlite::Result<()>
              run INTEGER NOT NULL
          ) STRICT, WITHOUT ROWID;
          ALTER TABLE visits ADD COLUMN run INTEGER;",
+    )
+}
+
+/// The ledger of a sync (`sources.rs`): files, and which chunks are of which. New vectors wait in
+/// `staged_embeddings` until all are there (`staging.rs`).
+fn add_sources(connection: &Connection, _: TokenizerKind) -> rusqlite::Result<()> {
+    connection.execute_batch(
+        "CREATE TABLE sources (
+             id INTEGER PRIMARY KEY,
+             path TEXT NOT NULL UNIQUE,
+             signature TEXT NOT NULL,
+             settled INTEGER NOT NULL,
+             digest TEXT NOT NULL,
+             chunks INTEGER NOT NULL,
+             skips TEXT NOT NULL,
+             facts TEXT NOT NULL
+         ) STRICT;
+         CREATE TABLE source_chunks (
+             row INTEGER PRIMARY KEY,
+             source INTEGER NOT NULL
+         ) STRICT;
+         CREATE INDEX source_chunks_source ON source_chunks (source);
+         CREATE TABLE staged_embeddings (
+             row INTEGER PRIMARY KEY,
+             vector BLOB NOT NULL
+         ) STRICT;",
     )
 }

@@ -198,7 +198,7 @@ mod tests {
         )
         .unwrap();
         assert_eq!(kept, TokenizerKind::Unicode61);
-        assert_eq!(state(&location), (APPLICATION_ID, 5, tables));
+        assert_eq!(state(&location), (APPLICATION_ID, 6, tables));
         let content: String = location
             .connection(true)
             .unwrap()
@@ -229,7 +229,7 @@ mod tests {
         drop(connection);
         assert_eq!(state(&location).1, 1);
         let index = Index::open(&path, TokenizerKind::default(), false).unwrap();
-        assert_eq!(state(&location).1, 4);
+        assert_eq!(state(&location).1, 5);
         assert_eq!(index.check().unwrap(), [] as [&str; 0]);
         let stats = index.stats().unwrap();
         assert_eq!(
@@ -289,7 +289,7 @@ mod tests {
             error.message().contains("once without read_only"),
             "{error}"
         );
-        assert_eq!(state(&location).1, 4);
+        assert_eq!(state(&location).1, 5);
     }
 
     #[test]
@@ -308,9 +308,9 @@ mod tests {
             .err()
             .unwrap();
         assert_eq!(error.code(), ErrorCode::IndexTooNew);
-        assert!(error.message().contains("version 5"), "{error}");
+        assert!(error.message().contains("version 6"), "{error}");
         assert!(
-            error.message().contains("up to 4; upgrade hedgerow"),
+            error.message().contains("up to 5; upgrade hedgerow"),
             "{error}"
         );
         assert_eq!(fs::read(path).unwrap(), before);

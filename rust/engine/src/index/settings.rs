@@ -22,6 +22,12 @@ pub(crate) const NODES_GENERATION: &str = "nodes_generation";
 pub(crate) const NODE_TYPES: &str = "node_types";
 /// How many transactions changed an edge, or which nodes there are to join.
 pub(crate) const EDGES_GENERATION: &str = "edges_generation";
+/// How many transactions changed the ledger of a sync.
+pub(crate) const SOURCES_GENERATION: &str = "sources_generation";
+/// What makes the vectors that are staged.
+pub(crate) const STAGED_EMBEDDER: &str = "staged_embedder";
+/// How many numbers a staged vector has.
+pub(crate) const STAGED_DIMENSIONS: &str = "staged_dimensions";
 
 /// What a setting says; text that cannot be read as such means that the file is damaged.
 pub(crate) fn get<T>(connection: &Connection, name: &str) -> rusqlite::Result<Option<T>>

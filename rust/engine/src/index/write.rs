@@ -7,7 +7,7 @@ use rusqlite::{CachedStatement, Connection, OptionalExtension, Row, params};
 use super::chunk::{COLUMNS, Chunk};
 use super::encoded::Encoded;
 use super::filters::texts;
-use super::{Failure, Index, changes, vector, vectors};
+use super::{Failure, Index, changes, sources, staging, vector, vectors};
 use crate::error::Result;
 
 impl Index {
@@ -40,6 +40,18 @@ impl Index {
         name: &str,
         embedder: Option<&str>,
     ) -> std::result::Result<usize, Failure> {
+        let written = self.put_counted(connection, chunks, name, embedder)?;
+        Ok(written.ids)
+    }
+
+    /// The same with more of an answer.
+    pub(super) fn put_counted(
+        &self,
+        connection: &Connection,
+        chunks: &[&Chunk],
+        name: &str,
+        embedder: Option<&str>,
+    ) -> std::result::Result<Written, Failure> {
         let given = chunks.iter().map(|chunk| chunk.embedding.as_deref());
         self.admit(connection, given, embedder, |place| {
             format!("{name}[{place}]: the embedding")
@@ -50,8 +62,14 @@ impl Index {
             statements.upsert(chunk)?;
         }
         changes::record(connection, &statements.changed)?;
+        sources::disown(connection, &statements.changed)?;
+        staging::unstage(connection, &statements.changed)?;
         vectors::settle(connection)?;
-        Ok(latest.len())
+        Ok(Written {
+            ids: latest.len(),
+            added: statements.added,
+            changed: statements.changed.len() - statements.added,
+        })
     }
 
     /// Remove the chunks of these ids; the answer is how many there were.
@@ -73,6 +91,13 @@ impl Index {
     }
 }
 
+/// What came of storing chunks: distinct ids, and how many of them were new or said something else.
+pub(super) struct Written {
+    pub ids: usize,
+    pub added: usize,
+    pub changed: usize,
+}
+
 /// Remove the chunks of these ids in the transaction of `connection`; how many there were.
 pub(crate) fn remove_chunks<T: AsRef<str>>(
     connection: &Connection,
@@ -81,7 +106,7 @@ pub(crate) fn remove_chunks<T: AsRef<str>>(
     remove_where(connection, "id IN rarray(?)", texts(ids))
 }
 
-fn remove_where(
+pub(super) fn remove_where(
     connection: &Connection,
     condition: &str,
     value: impl rusqlite::ToSql,
@@ -100,6 +125,8 @@ fn remove_where(
     }
     let rows: Vec<i64> = found.iter().map(|(row, _)| *row).collect();
     changes::record(connection, &rows)?;
+    sources::disown(connection, &rows)?;
+    staging::unstage(connection, &rows)?;
     Ok(found.len())
 }
 
@@ -129,6 +156,8 @@ struct Statements<'c> {
     vectors: VectorStatements<'c>,
     /// The rows that are not as they were.
     changed: Vec<i64>,
+    /// How many of them were not there.
+    added: usize,
     /// Whether the last id was new: then the next is stored as new, without being looked up first.
     adding: bool,
 }
@@ -162,6 +191,7 @@ impl<'c> Statements<'c> {
             )?,
             vectors: VectorStatements::prepare(connection)?,
             changed: Vec::new(),
+            added: 0,
             adding: true,
         })
     }
@@ -206,6 +236,7 @@ impl<'c> Statements<'c> {
         let row = self.connection.last_insert_rowid();
         index(&mut self.index, row, chunk, &encoded.tag_text)?;
         self.changed.push(row);
+        self.added += 1;
         if let Some(embedding) = &chunk.embedding {
             self.vectors.add(row, embedding)?;
         }
