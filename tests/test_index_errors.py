@@ -195,7 +195,7 @@ def test_a_newer_file(path):
     run_sql(path, "PRAGMA user_version = 7")
     before = path.read_bytes()
     message = (
-        f"the index {path} has schema version 7 and this hedgerow reads up to 4; upgrade hedgerow"
+        f"the index {path} has schema version 7 and this hedgerow reads up to 5; upgrade hedgerow"
     )
     for read_only in [False, True]:
         refused("index_too_new", message, hr.Index.open, path, read_only=read_only)

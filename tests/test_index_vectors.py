@@ -148,7 +148,8 @@ def test_a_file_of_version_1_is_given_vectors_and_nodes(tmp_path):
         "DROP TABLE embeddings; DROP TABLE changes; DELETE FROM settings WHERE name <> 'tokenizer';"
         "DROP TABLE nodes; DROP TABLE edges; DROP TABLE visits; DROP TABLE last_visits;"
         "DROP TABLE agent_runs; DROP TABLE agent_actions; DROP TABLE agent_claims;"
-        "DROP TABLE agent_resumes;"
+        "DROP TABLE agent_resumes; DROP TABLE sources; DROP TABLE source_chunks;"
+        "DROP TABLE staged_embeddings;"
         "PRAGMA user_version = 1",
     )
     with pytest.raises(hr.IndexFileError, match="open it once without read_only"):
@@ -159,7 +160,7 @@ def test_a_file_of_version_1_is_given_vectors_and_nodes(tmp_path):
         index.upsert([embedded("b", [1])])
         assert ids(index.search_vector([1])) == ["b"]
         assert ids(index.search_bm25("text")) == ["a", "b"]
-        assert index.stats().schema_version == 4
+        assert index.stats().schema_version == 5
         assert index.check() == []
     with hr.Store.open(path) as store:
         assert store.upsert([hr.Node("a")]) == 1
@@ -273,7 +274,15 @@ class TestEmbedding:
             assert caught.value.code == "embedder_mismatch"
         everything = list(index.chunks())
         vectors = [[1, 2, 3], [], [3, 2, 1]]
-        assert _engine._set_embeddings(index, everything, vectors, "two", replace=True) == 3
+        assert _engine._begin_staging(index, "two") == 0
+        assert _engine._stage_embeddings(index, everything[:2], vectors[:2]) == 2
+        assert index.stats().embedder == "one"
+        assert _engine._begin_staging(index, "two") == 2
+        rest, after = _engine._unstaged_page(index, 0, 10)
+        assert [stored.id for stored in rest] == ["c"]
+        assert _engine._stage_embeddings(index, rest, vectors[2:]) == 1
+        assert _engine._unstaged_page(index, after, 10) == ([], after)
+        assert _engine._replace_by_staged(index) == 3
         stats = index.stats()
         assert (stats.embedder, stats.dimensions, stats.vectors) == ("two", 3, 2)
         assert ids(index.search_vector([1, 2, 3])) == ["a", "c"]
