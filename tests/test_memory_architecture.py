@@ -22,8 +22,18 @@ CANONICAL = [
     "links",
 ]
 SETUP = ["config", "locate"]
-RETRIEVAL = ["derived", "freshness", "manifest", "opened", "recall", "root", "sync", "vectors"]
-STORE = ["agents", "linking", "node_state", "node_store", "node_sync", "nodes"]
+RETRIEVAL = [
+    "derived",
+    "freshness",
+    "manifest",
+    "opened",
+    "recall",
+    "root",
+    "sync",
+    "targets",
+    "vectors",
+]
+STORE = ["agents", "linking", "node_state", "node_store", "nodes"]
 POLICY = ["depth", "score", "snippet", "words"]
 OUTSIDE = {
     "hedgerow.index",
@@ -97,7 +107,7 @@ def test_the_policies_know_no_index(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["recall", "sync", "freshness", "ledger", "manifest", "node_sync", "node_state"]
+    "name", ["recall", "sync", "freshness", "manifest", "targets", "node_state"]
 )
 def test_retrieval_does_not_write_memories(name: str) -> None:
     assert not in_memory(["writer", "edit"]) & reach(f"{MEMORY}.{name}")
@@ -122,7 +132,6 @@ def test_every_module_has_its_place() -> None:
     placed = in_memory([*CANONICAL, *SETUP, *RETRIEVAL, *STORE, *POLICY, "writer"])
     others = in_memory(
         [
-            "ledger",
             "lock",
             "results",
             "scope",

@@ -13,9 +13,9 @@ from hedgerow._lazy import imported_when_asked_for
 
 if TYPE_CHECKING:
     from .discovery import SUFFIXES, Discovery, PassedBy, Rules, discover
+    from .index_run import IndexRun, RunReport
     from .passages import PASSAGE_LIMIT
     from .readers import read_chunks
-    from .run import IndexRun, RunReport
     from .source import TITLE_SEPARATOR, Skip, Source, UnreadableSourceError
 
 __all__ = [
@@ -39,10 +39,10 @@ _HOMES = {
     "SUFFIXES": "discovery",
     "TITLE_SEPARATOR": "source",
     "Discovery": "discovery",
-    "IndexRun": "run",
+    "IndexRun": "index_run",
     "PassedBy": "discovery",
     "Rules": "discovery",
-    "RunReport": "run",
+    "RunReport": "index_run",
     "Skip": "source",
     "Source": "source",
     "UnreadableSourceError": "source",

@@ -15,14 +15,19 @@ from typing import TYPE_CHECKING, Any
 
 from hedgerow.errors import InvalidInputError
 
-from .source import Skip, Source, printable, why_unreadable
+from .source import (
+    JSONL_SUFFIXES,
+    MARKDOWN_SUFFIXES,
+    TEXT_SUFFIXES,
+    Skip,
+    Source,
+    printable,
+    why_unreadable,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-MARKDOWN_SUFFIXES = (".md", ".markdown")
-TEXT_SUFFIXES = (".txt", ".rst")
-JSONL_SUFFIXES = (".jsonl", ".ndjson")
 SUFFIXES = (*MARKDOWN_SUFFIXES, *TEXT_SUFFIXES, *JSONL_SUFFIXES)
 """Names that are read when found in a folder, in any case of letters."""
 
@@ -87,8 +92,8 @@ class Discovery:
     """What was found under the paths that were asked for.
 
     `covered` are these paths, absolute: what an index holds from under them and is not among
-    `sources` is gone. `unknown` are files and folders that could not be looked at; `passed_by` and
-    `named` are as in a Listing.
+    `sources` is gone. `unknown` are files and folders that could not be looked at, `named_files` are
+    files that were asked for by name; `passed_by` and `named` are as in a Listing.
     """
 
     sources: list[Source] = field(default_factory=list)
@@ -97,6 +102,7 @@ class Discovery:
     unknown: list[str] = field(default_factory=list)
     passed_by: Counter[str] = field(default_factory=Counter)
     named: list[PassedBy] = field(default_factory=list)
+    named_files: set[str] = field(default_factory=set)
 
     @property
     def ignored(self) -> int:
@@ -145,6 +151,7 @@ def _visit(given: str, rules: Rules, found: Discovery, seen: set[str], *, named:
         return
     if not stat.S_ISDIR(status.st_mode):
         found.covered.append(file)
+        found.named_files.add(file)
         problem = _problem(shown, status) or _problem(file, status)
         if problem:
             found.skips.append(problem)
@@ -308,8 +315,8 @@ def check_not_empty(folder: str, gone: int, found: int) -> None:
     if gone > 1 and not found:
         raise InvalidInputError(
             f"{printable(folder)}: nothing to read was found there, and the index has {gone:,} files "
-            "from there; check that the disk is mounted. Nothing was changed; to drop these files "
-            "from the index, add --allow-empty (allow_empty=True)",
+            "from there; check that the disk is mounted. Nothing was changed; to drop these files, "
+            "index it with --allow-empty (in Python, allow_empty=True)",
             code="nothing_found",
         )
 

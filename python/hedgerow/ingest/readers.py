@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from .discovery import JSONL_SUFFIXES, MARKDOWN_SUFFIXES
 from .jsonl import read_jsonl
 from .markdown import read_markdown
+from .source import JSONL_SUFFIXES, MARKDOWN_SUFFIXES
 from .text import read_plain_text
 
 if TYPE_CHECKING:

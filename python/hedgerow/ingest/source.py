@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from hedgerow import Chunk
@@ -14,6 +14,10 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from .passages import Passage
+
+MARKDOWN_SUFFIXES = (".md", ".markdown")
+TEXT_SUFFIXES = (".txt", ".rst")
+JSONL_SUFFIXES = (".jsonl", ".ndjson")
 
 TITLE_SEPARATOR = " > "
 """Between a section's heading and those above it, in titles."""
@@ -30,12 +34,14 @@ class Source:
 
     `path` is the name chunks carry: the PATH given, joined with what is below it, with `/`.
     `file` is the absolute path, by which a later run knows the file again whatever it is
-    called then. `signature` is what the system reported of the file when it was found.
+    called then. `signature` is what the system reported of the file when it was found, `data` its
+    bytes where they have been read.
     """
 
     path: str
     file: str
     signature: str = ""
+    data: bytes | None = field(default=None, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +93,8 @@ def text_of(data: bytes) -> str:
 
 def read_bytes(source: Source) -> bytes:
     """Give the file's bytes, or say why not."""
+    if source.data is not None:
+        return source.data
     try:
         with open(source.file, "rb") as stream:  # noqa: PTH123 - names may not be UTF-8
             data = stream.read(FILE_LIMIT + 1)

@@ -22,6 +22,9 @@ _logger = logging.getLogger("hedgerow")
 
 _OF_NO_USE = frozenset({"index_damaged", "not_an_index"})
 
+OLDER = "index_read_only"
+"""The code of a file that has to be opened for writing once, since an earlier version made it."""
+
 
 @dataclass(frozen=True, slots=True)
 class Derived:
@@ -53,24 +56,19 @@ class Derived:
         return self.folder / "index.db"
 
     @property
-    def ledger(self) -> Path:
-        """What the index has read."""
-        return self.folder / "ledger"
-
-    @property
     def store(self) -> Path:
         """The store whose nodes the files are."""
         return self.folder / "store.db"
 
     @property
-    def node_state(self) -> Path:
-        """What the store has read of each file."""
-        return self.folder / "nodes.json"
-
-    @property
     def lock(self) -> Path:
         """What a writer holds."""
         return self.folder / "lock"
+
+    @property
+    def embedding_lock(self) -> Path:
+        """What a process holds that embeds."""
+        return self.folder / "embedding.lock"
 
     @property
     def manifest(self) -> Path:
@@ -120,7 +118,6 @@ def open_store_to_write(derived: Derived) -> Store:
             error.message,
             kept,
         )
-        _remove(derived.node_state)
         for suffix in ("", "-wal", "-shm"):
             with suppress(FileNotFoundError):
                 derived.store.with_name(derived.store.name + suffix).replace(f"{kept}{suffix}")
@@ -128,13 +125,7 @@ def open_store_to_write(derived: Derived) -> Store:
 
 
 def discard(derived: Derived) -> None:
-    """Remove the index and its ledger; only who holds the lock may."""
-    _remove(derived.ledger, derived.index)
-
-
-def _remove(*paths: Path) -> None:
-    """Remove files, and what SQLite keeps beside them."""
-    for path in paths:
-        for suffix in ("", "-wal", "-shm"):
-            with suppress(FileNotFoundError):
-                path.with_name(path.name + suffix).unlink()
+    """Remove the index; only who holds the lock may."""
+    for suffix in ("", "-wal", "-shm"):
+        with suppress(FileNotFoundError):
+            derived.index.with_name(derived.index.name + suffix).unlink()

@@ -1,14 +1,16 @@
-"""Whether the index has read every file as it is now: before each recall, without a lock."""
+"""Whether an index or a store has read every file as it is now: before each recall, without a lock."""
 
 from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field
 
-from hedgerow.ingest.discovery import Listing, PassedBy, list_folder
+from hedgerow.errors import IndexFileError
+from hedgerow.index import Index
+from hedgerow.ingest.discovery import PassedBy, list_folder
+from hedgerow.ingest.ledger import Ledger, digest_of
 
-from .derived import Derived
-from .ledger import Ledger, digest_of
+from .derived import OLDER, Derived
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,56 +26,41 @@ class IndexState:
     named: tuple[PassedBy, ...] = ()
 
 
-def is_fresh(derived: Derived) -> bool:
-    """Tell, without a lock, whether the index has surely read every file as it is now."""
-    ledger = _ledger(derived)
-    if ledger is None:
+def is_fresh(derived: Derived, ledger: Ledger) -> bool:
+    """Tell whether an index with this ledger has surely read every file as it is now."""
+    if not ledger.is_current:
         return False
-    changed, gone = differences(ledger, list_folder(str(derived.source_root), derived.rules))
-    return not changed and not gone
+    listing = list_folder(str(derived.source_root), derived.rules)
+    return not (ledger.changed(listing.files) or ledger.gone(listing.files, listing.unknown))
 
 
 def index_state(derived: Derived) -> IndexState | None:
-    """Compare the index with the files, without a lock; None without an index."""
-    ledger = _ledger(derived)
-    if ledger is None:
+    """Compare the index with the files; None without an index."""
+    if not derived.index.exists():
+        return None
+    try:
+        with Index.open(derived.index, read_only=True) as index:
+            ledger = Ledger.load(index, derived.scope)
+    except IndexFileError as error:
+        if error.code != OLDER:
+            raise
+        return None
+    if not ledger.is_current:
         return None
     listing = list_folder(str(derived.source_root), derived.rules, named=True)
-    changed, gone = differences(ledger, listing)
+    changed = ledger.changed(listing.files)
     # Some are only not known to be unchanged, for they were read so soon after a change.
     stale = [path for path in changed if not _reads_the_same(derived, ledger, path)]
+    gone = ledger.gone(listing.files, listing.unknown)
     return IndexState(
         ledger.documents, len(stale) + len(gone), listing.passed_by, tuple(listing.named)
     )
 
 
-def _ledger(derived: Derived) -> Ledger | None:
-    ledger = Ledger.load(derived.ledger, derived.scope)
-    return ledger if derived.index.exists() else None
-
-
 def _reads_the_same(derived: Derived, ledger: Ledger, path: str) -> bool:
-    entry = ledger.entry(path)
+    record = ledger.record(path)
     try:
         data = (derived.source_root / path).read_bytes()
     except OSError:
         return False
-    return entry is not None and entry.digest == digest_of(data)
-
-
-def differences(ledger: Ledger, listing: Listing) -> tuple[dict[str, str], list[str]]:
-    """Give the files to read, with their signatures, and the paths that are gone."""
-    lines = ledger.lines
-    changed = {
-        path: signature
-        for path, signature in listing.files.items()
-        if not lines.get(path, "").startswith(signature + "\t")
-    }
-    if len(listing.files) - len(changed) == len(lines) and not listing.unknown:
-        return changed, []
-    gone = [
-        path
-        for path in lines
-        if path not in listing.files and not path.startswith(tuple(listing.unknown))
-    ]
-    return changed, gone
+    return record is not None and record.digest == digest_of(data)

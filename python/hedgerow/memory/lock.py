@@ -64,6 +64,16 @@ def locked(file: Path) -> Iterator[None]:
             os.close(descriptor)
 
 
+@contextmanager
+def locked_at_once(file: Path) -> Iterator[bool]:
+    """Hold a lock if it is free; yields whether it was, and waits for nobody."""
+    descriptor = _open(file)
+    try:
+        yield _try(descriptor)
+    finally:
+        os.close(descriptor)
+
+
 def _open(file: Path) -> int:
     with files.system_errors("write", file):
         file.parent.mkdir(exist_ok=True)

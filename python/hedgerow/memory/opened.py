@@ -8,19 +8,21 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
+from hedgerow._engine import _sources_generation
 from hedgerow.errors import HedgerowError, IndexFileError
 from hedgerow.index import Index
+from hedgerow.ingest.ledger import Ledger
 
 from . import recall as recalling
 from .config import Config
 from .depth import DepthPolicy
-from .derived import Derived, is_of_no_use
+from .derived import OLDER, Derived, is_of_no_use
 from .freshness import is_fresh
 from .recall import Recall
 
 if TYPE_CHECKING:
     from hedgerow.embedders import Embedder
-    from hedgerow.ingest.run import Progress
+    from hedgerow.ingest.sync import Progress
 
 T = TypeVar("T")
 
@@ -36,6 +38,7 @@ class OpenedIndex:
         self._opening = threading.RLock()
         self._reader: Index | None = None
         self._reader_file: tuple[int, int] | None = None
+        self._ledger: tuple[object, Ledger] | None = None
         self._embedder: Embedder | None = None
         self._embedder_name: str | None = None
 
@@ -64,7 +67,7 @@ class OpenedIndex:
     def _current(self, config: Config, search: Callable[[], T], *, sync: bool) -> T:
         """Search, after bringing the index up to date with `sync`; a damaged one is made anew."""
         derived = Derived.of(config)
-        if sync and not is_fresh(derived):
+        if sync and not self._is_fresh(derived):
             from .sync import sync as bring_up_to_date  # noqa: PLC0415 - slow to import
 
             bring_up_to_date(derived)
@@ -77,6 +80,24 @@ class OpenedIndex:
 
         rebuild(derived)
         return search()
+
+    def _is_fresh(self, derived: Derived) -> bool:
+        """Tell, without a lock, whether the index has surely read every file as it is now."""
+        if not derived.index.exists():
+            return False
+        try:
+            index = self._index(derived)
+            version = (self._reader_file, derived.scope, _sources_generation(index))
+            with self._opening:
+                if self._ledger is None or self._ledger[0] != version:
+                    self._ledger = version, Ledger.load(index, derived.scope)
+                ledger = self._ledger[1]
+            return is_fresh(derived, ledger)
+        except IndexFileError as error:
+            # A sync makes a damaged index anew, and brings an older one up to date.
+            if error.code == OLDER or is_of_no_use(error):
+                return False
+            raise
 
     def embed(self, config: Config, progress: Progress | None = None) -> None:
         """Embed what has no vector; nothing, without an embedder. Raises what that raises."""
@@ -116,13 +137,18 @@ class OpenedIndex:
         return embedder
 
     def _has_vectors(self, derived: Derived, embedder: Embedder) -> bool:
-        """Embed what is missing; False, with a warning, when that failed."""
-        from .vectors import are_current, embed  # noqa: PLC0415 - for some roots only
+        """Embed what is missing; False when there is nothing to search by meaning.
+
+        That is so when the embedder failed, with a warning, or while another process makes the
+        first vectors. While it makes more, those that are there are searched.
+        """
+        from .vectors import are_current, embed, may_search  # noqa: PLC0415 - for some roots only
 
         if are_current(self._index(derived), embedder):
             return True
         try:
-            embed(derived, embedder)
+            if not embed(derived, embedder):
+                return may_search(self._index(derived), embedder)
         except HedgerowError as error:
             _logger.warning("%s is searched by keywords alone: %s", self._root, error.message)
             return False

@@ -23,7 +23,7 @@ from .results import Remembered, RootGraph, WrappedUp
 
 if TYPE_CHECKING:
     from hedgerow.agents import Agents, ModelClient
-    from hedgerow.ingest.run import Progress
+    from hedgerow.ingest.sync import Progress
     from hedgerow.pipeline import Pipeline, QueryResult, Store
 
     from .process import Processed
