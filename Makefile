@@ -43,7 +43,7 @@ bench: .venv/engine-built .venv-bench/peers-installed ## hedgerow beside its pee
 		$(if $(BENCH_DATA),--data "$(BENCH_DATA)") $(BENCH_OPTIONS)
 
 bench-engine: prerequisites ## the engine by itself, without Python
-	cargo bench --package hedgerow-engine --locked
+	cargo bench --package hedgerow-engine --package hedgerow-graph --locked
 
 .venv-bench/peers-installed: benches/requirements.txt | prerequisites
 	$(PYTHON) -m venv .venv-bench
@@ -56,7 +56,7 @@ lint: .venv/engine-built ## everything that is checked without being run
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
-	$(BIN)/python -m mypy.stubtest hedgerow._engine --allowlist scripts/stubtest-allowlist.txt
+	$(BIN)/python -m mypy.stubtest hedgerow --mypy-config-file pyproject.toml --allowlist scripts/stubtest-allowlist.txt
 	$(BIN)/shellcheck .ci/run $$(git ls-files '*.sh')
 	cargo clippy --workspace --all-targets --locked -- --deny warnings
 

@@ -1,4 +1,4 @@
-"""Agents for tests: a folder of definitions, a store, and a clock that goes when told to."""
+"""Test doubles for agents: definitions, stores, a clock that stands still, and model replies."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import hedgerow as hr
+import local_server
 from hedgerow.agents import (
     ACTIONS,
     AgentDefinition,
@@ -41,11 +42,21 @@ max_runs_per_period = {max_runs}
 timeout_s = 120
 """
 
+SHORT = """\
+[query]
+pipeline = "all"
+[prompt]
+inline = "Look at {{nodes}}."
+[execution]
+model = "sonnet"
+"""
+"""The shortest definition."""
+
 DIRECTIVES = "LINK, WEIGHT, CATEGORIZE, WRITE_NODE, REFINE, DELETE, RENAME, NOTE"
 
 
 class Clock:
-    """Time in Unix seconds, which goes by when it is told to."""
+    """Unix seconds that change only when `now` is set."""
 
     def __init__(self, now: float = NOON) -> None:
         self.now = now
@@ -73,7 +84,7 @@ def put_agent(folder: Path, name: str = "linker", **changes: Any) -> Path:
 
 
 def garden(keys: Iterable[str] = "abcd", **fields: Any) -> hr.Store:
-    """Make a store of nodes that say what they are called."""
+    """Make a store of nodes with the content "about KEY"."""
     store = hr.Store.in_memory()
     store.upsert([hr.Node(key, content=f"about {key}", updated_at=100, **fields) for key in keys])
     return store
@@ -82,12 +93,12 @@ def garden(keys: Iterable[str] = "abcd", **fields: Any) -> hr.Store:
 def agents(
     store: hr.Store, folder: Path, *replies: Any, model: ModelClient | None = None, now: int = NOON
 ) -> Agents:
-    """Put the agents of a folder to work, with a model that has these replies."""
+    """Return the agents of a folder, with a model that returns these replies."""
     return Agents(store, folder, model or ScriptedModel(replies), clock=Clock(now))
 
 
 def definition(**fields: Any) -> AgentDefinition:
-    """A definition without a file."""
+    """Return a definition that has no file."""
     usual: dict[str, Any] = {
         "name": "linker",
         "pipeline": hr.parse_pipeline("all"),
@@ -103,11 +114,25 @@ def definition(**fields: Any) -> AgentDefinition:
     return AgentDefinition(**(usual | fields))
 
 
+def chat_completion(
+    text: Any = "LINK a b", wait: float = 0.0, **changes: Any
+) -> local_server.Reply:
+    """Return the answer of a server to `POST /chat/completions`; `changes` are its fields."""
+    choice = {
+        "index": 0,
+        "message": {"role": "assistant", "content": text},
+        "finish_reason": "stop",
+    }
+    usage = {"prompt_tokens": 12, "completion_tokens": 5, "total_tokens": 17}
+    body = {"id": "1", "object": "chat.completion", "choices": [choice], "usage": usage}
+    return local_server.Reply(body | changes, wait=wait)
+
+
 def states(working: Agents, now: int) -> dict[str, str]:
-    """The state of each agent at a time."""
+    """Return the state of each agent at a time."""
     return {status.definition.name: status.verdict.word for status in working.statuses(now)}
 
 
 def parsed(text: str, allowed: Iterable[str] = ACTIONS, max_actions: int = 1_000) -> Reply:
-    """A reply as it is read where everything is allowed."""
+    """Parse a reply, by default with all actions allowed."""
     return parse_reply(text, allowed=set(allowed), max_actions=max_actions)

@@ -1,4 +1,4 @@
-"""What actions do to a store, in plain Python: slow, short, and written apart from the engine."""
+"""What actions do to a store, in plain Python: slow, short and independent of the engine."""
 
 from __future__ import annotations
 
@@ -21,26 +21,27 @@ CATEGORIES = {"core", "general", "technical", "observation", "task"}
 
 
 class PlainStore:
-    """Nodes as their text and weight, and edges as pairs with their relation."""
+    """Nodes with their text and weight, and edges as (relation, source, target)."""
 
     def __init__(self, keys: str) -> None:
         self.nodes = {key: (f"about {key}", 0.7) for key in keys}
-        self.edges: set[tuple[str, frozenset[str]]] = set()
+        self.edges: set[tuple[str, str, str]] = set()
         self._known = set(keys)
         self._written: set[str] = set()
 
     @singledispatchmethod
     def act(self, action: Action) -> bool:
-        """Do an action; the answer is whether it could be done."""
+        """Apply an action; returns whether that was possible."""
         raise NotImplementedError(action)
 
     @act.register
     def _(self, action: LinkAdd) -> bool:
-        edge = ("link", frozenset((action.a, action.b)))
-        ends = action.a != action.b and edge[1] <= set(self.nodes)
-        if not ends or not 0 < action.strength <= 1 or edge in self.edges:
+        a, b = action.a, action.b
+        linked = {("link", a, b), ("link", b, a)} & self.edges
+        ends = a != b and {a, b} <= set(self.nodes)
+        if not ends or not 0 < action.strength <= 1 or linked:
             return False
-        self.edges.add(edge)
+        self.edges.add(("link", a, b))
         return True
 
     @act.register
@@ -62,7 +63,9 @@ class PlainStore:
         self.nodes[action.key] = (action.content, WEIGHTS[action.confidence])
         self._known.add(action.key)
         self._written.add(action.key)
-        self.edges |= {("derived", frozenset((action.key, one))) for one in action.covers}
+        earlier = {edge for edge in self.edges if edge[:2] == ("derived", action.key)}
+        self.edges -= earlier
+        self.edges |= {("derived", action.key, one) for one in action.covers}
         return True
 
     @act.register
@@ -87,8 +90,8 @@ class PlainStore:
                 keys.remove(old)
                 keys.add(new)
         self.edges = {
-            (relation, frozenset(new if end == old else end for end in pair))
-            for relation, pair in self.edges
+            (relation, *(new if end == old else end for end in ends))
+            for relation, *ends in self.edges
         }
         return True
 

@@ -39,6 +39,14 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
+def agents_folder(tmp_path: Path) -> Path:
+    """An empty folder for definitions of agents."""
+    folder = tmp_path / "agents"
+    folder.mkdir()
+    return folder
+
+
+@pytest.fixture
 def no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tries follow each other without the usual pauses; what a server asks for is still waited."""
     monkeypatch.setattr("hedgerow._endpoint.FIRST_WAIT", 0.001)

@@ -1,4 +1,4 @@
-"""The files of agents: what they come to, and every problem with its place."""
+"""Reading definitions: their values, and every problem with its position."""
 
 from __future__ import annotations
 
@@ -12,9 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import hedgerow as hr
+from agents_doubles import SHORT
 from hedgerow.agents import AgentDefinition, DefinitionError, Problem, load_definition
-from hedgerow.agents.reading import read_definition
-from hedgerow.agents.schedule import period_of
+from hedgerow.agents.definition import period_of
+from hedgerow.agents.definition_file import read_definition
 
 LINKER = """\
 schema = 1
@@ -42,15 +43,6 @@ max_actions = 10
 
 TEMPLATE = "Link these.\n\n{{topology}}\n\n{{NODES}}\n"
 
-SHORT = """\
-[query]
-pipeline = "all"
-[prompt]
-inline = "Look at {{nodes}}."
-[execution]
-model = "sonnet"
-"""
-
 KNOWN = (
     "NODES, EPISODES, TARGETS, NEIGHBORS, TOPOLOGY, PAIRS, HEALTH, COUNT, NOW, AGENT_NAME, NODE:key"
 )
@@ -61,7 +53,7 @@ Write = Callable[..., Path]
 
 @pytest.fixture
 def write(tmp_path: Path) -> Write:
-    """Write a definition and its template; give the file."""
+    """Write a definition and its template; returns the path of the definition."""
 
     def write(
         text: str | bytes, name: str = "linker.toml", template: str | bytes = TEMPLATE
@@ -170,25 +162,25 @@ def test_schedules(write: Write, schedule: str, seconds: int | None) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "problem"),
     [
-        ("schema = 1", "schema = 2", "1:10: a newer hedgerow made this file (schema 2, and this "
+        ("schema = 1", "schema = 2", "1:10: the file is for a newer hedgerow (schema 2; this "
          "one reads 1); upgrade hedgerow"),
         ("schema = 1", "schema = 0", "1:10: schema must be 1, not 0"),
         ("schema = 1", "schema = true", "1:10: schema must be 1, not true"),
-        ('name = "linker"', 'name = "The Linker"', '2:8: "The Linker" is no name for an agent; it '
-         'has 1 to 64 of a-z, 0-9 and -, a letter first; did you mean "the-linker"?'),
-        ('name = "linker"', 'name = "9"', '2:8: "9" is no name for an agent; it has 1 to 64 of '
+        ('name = "linker"', 'name = "The Linker"', '2:8: "The Linker" is not a name for an agent; use '
+         '1 to 64 of a-z, 0-9 and -, a letter first; did you mean "the-linker"?'),
+        ('name = "linker"', 'name = "9"', '2:8: "9" is not a name for an agent; use 1 to 64 of '
          "a-z, 0-9 and -, a letter first"),
         ('name = "linker"', 'name = " "', "2:8: name is blank; write something or leave it out"),
-        ('name = "linker"', "name = 1979-05-27", "2:8: name must be a text in quotes, not "
+        ('name = "linker"', "name = 1979-05-27", "2:8: name must be a string, not "
          "1979-05-27"),
         ('name = "linker"', 'nam = "linker"', '2:1: there is no key "nam"; did you mean "name"?'),
         ("enabled = true", 'enabled = "yes"', '3:11: enabled must be true or false, not "yes"'),
-        ("enabled = true", "pipeline = 3", "3:1: pipeline stands at the top and belongs in "
+        ("enabled = true", "pipeline = 3", "3:1: pipeline is at the top and belongs in "
          "[query]"),
         ("min_results = 2", "min_result = 2", '7:1: there is no key "min_result" in [query]; did '
          'you mean "min_results"?'),
-        ("min_results = 2", "model = 2", "7:1: model stands in [query] and belongs in [execution]"),
-        ("min_results = 2", "enabled = 2", "7:1: enabled stands in [query] and belongs at the top"),
+        ("min_results = 2", "model = 2", "7:1: model is in [query] and belongs in [execution]"),
+        ("min_results = 2", "enabled = 2", "7:1: enabled is in [query] and belongs at the top"),
         ("min_results = 2", "min_results = 0", "7:15: min_results must be an integer from 1 to "
          "1000000000, not 0"),
         ("min_results = 2", "min_results = true", "7:15: min_results must be an integer from 1 to "
@@ -197,35 +189,35 @@ def test_schedules(write: Write, schedule: str, seconds: int | None) -> None:
          "to 1000000000, not a table"),
         ("type:episodic", "type:episodc", '6:24: there is no type "episodc"; did you mean '
          '"episodic"?'),
-        ("limit:20", "count", "6:75: an agent works on nodes, and count gives a number; leave it "
+        ("limit:20", "count", "6:75: an agent works on nodes and count returns a number; leave it "
          "out"),
         ("pipeline = ", "# ", "5:2: pipeline is missing in [query]; write pipeline = "
          '"all | limit:20"'),
         ("[query]", "[[query]]", "5:3: query must be a table, not an array; write [query]"),
         ('template = "linker.md"', 'template = "weaver.md"', '10:12: there is no file "weaver.md" '
-         "beside this one; write it, or correct the name"),
-        ('template = "linker.md"', 'template = "../linker.md"', '10:12: "../linker.md" leaves the '
-         'folder of the agents; name a file in it, without ".."'),
-        ('template = "linker.md"', 'template = "/linker.md"', '10:12: "/linker.md" leaves the '
-         'folder of the agents; name a file in it, without ".."'),
-        ('template = "linker.md"', "template = 'C:\\linker.md'", '10:12: "C:\\\\linker.md" leaves '
+         "next to this one; write it, or correct the name"),
+        ('template = "linker.md"', 'template = "../linker.md"', '10:12: "../linker.md" is outside '
          'the folder of the agents; name a file in it, without ".."'),
-        ('template = "linker.md"', "template = '..\\linker.md'", '10:12: "..\\\\linker.md" leaves '
+        ('template = "linker.md"', 'template = "/linker.md"', '10:12: "/linker.md" is outside '
          'the folder of the agents; name a file in it, without ".."'),
-        ('template = "linker.md"', 'template = "a\\u0000"', '10:12: "a\\u0000" is no name of a '
-         "file"),
+        ('template = "linker.md"', "template = 'C:\\linker.md'", '10:12: "C:\\\\linker.md" is '
+         'outside the folder of the agents; name a file in it, without ".."'),
+        ('template = "linker.md"', "template = '..\\linker.md'", '10:12: "..\\\\linker.md" is '
+         'outside the folder of the agents; name a file in it, without ".."'),
+        ('template = "linker.md"', 'template = "a\\u0000"', '10:12: "a\\u0000" is not a '
+         "file name"),
         ('template = "linker.md"', "", '9:2: template is missing in [prompt]; write template = '
          '"linker.md", or inline = """…"""'),
         ('"linker.md"', '"linker.md"\ninline = "x"', "11:1: template and inline exclude each "
          "other; leave one out"),
         ('"NODES"]', '"NODS", "NODES"]', f'11:29: there is no placeholder "NODS"; there are '
          f'{KNOWN}; did you mean "NODES"?'),
-        ('"NODES"]', '"NODES", 3]', "11:38: placeholders must be an array of texts, and 3 is none"),
-        ('"NODES"]', '"NODES", "NODE"]', "11:38: NODE wants a key, as in {{NODE:instructions}}"),
+        ('"NODES"]', '"NODES", 3]', "11:38: placeholders must be an array of strings, and 3 is not one"),
+        ('"NODES"]', '"NODES", "NODE"]', "11:38: NODE needs a key, as in {{NODE:instructions}}"),
         ('"NODES"]', '"NODES", "PAIRS"]', '11:38: "PAIRS" is listed, but not used in the template; '
          "remove it"),
         (', "NODES"]', "]", '11:16: the template uses {{NODES}}; add "NODES" to the list'),
-        ('["TOPOLOGY", "NODES"]', '"NODES"', '11:16: placeholders must be an array of texts, not '
+        ('["TOPOLOGY", "NODES"]', '"NODES"', '11:16: placeholders must be an array of strings, not '
          '"NODES"'),
         ("max_chars = 50000", "max_chars = 10", "12:1: the template alone has 16 characters and "
          "max_chars is 10; raise max_chars or shorten the template"),
@@ -233,10 +225,10 @@ def test_schedules(write: Write, schedule: str, seconds: int | None) -> None:
          "that the model client knows"),
         ('"weight"]', '"weigth"]', f'17:24: there is no action "weigth"; there are {OPS}; did you '
          'mean "weight"?'),
-        ('"daily"', '"dayly"', '18:12: "dayly" is no schedule; write on-demand, hourly, daily, '
+        ('"daily"', '"dayly"', '18:12: "dayly" is not a schedule; write on-demand, hourly, daily, '
          'weekly, monthly, or "every 6h" with any duration; did you mean "daily"?'),
-        ('"daily"', '"every 0h"', "18:12: a period is at least 1 s and at most 3660 d"),
-        ('"daily"', '"every 999999999999w"', "18:12: a period is at least 1 s and at most 3660 d"),
+        ('"daily"', '"every 0h"', "18:12: a period must be from 1 s to 3660 d"),
+        ('"daily"', '"every 999999999999w"', "18:12: a period must be from 1 s to 3660 d"),
         ("timeout_s = 90", "timeout_s = inf", "20:13: timeout_s must be a number of seconds above "
          "0 and up to 86400, not inf"),
         ("timeout_s = 90", "timeout_s = -1.5", "20:13: timeout_s must be a number of seconds above "
@@ -244,7 +236,7 @@ def test_schedules(write: Write, schedule: str, seconds: int | None) -> None:
         ("max_actions = 10", "max_actions = 10\n[wat]", '22:2: there is no key "wat"'),
     ],
 )  # fmt: skip
-def test_a_problem_has_its_place_and_names_the_fix(
+def test_a_problem_has_its_position_and_names_the_fix(
     write: Write, old: str, new: str, problem: str
 ) -> None:
     assert LINKER.count(old) == 1
@@ -271,8 +263,8 @@ def test_all_problems_are_found_at_once_in_their_order(write: Write) -> None:
     [
         ("{{NODS}}", f'3: there is no placeholder "NODS"; there are {KNOWN}; did you mean "NODES"?'),
         ("{{ count:3 }}", "3: COUNT takes no key; write {{COUNT}}"),
-        ("{{NODE: }}", "3: NODE wants a key, as in {{NODE:instructions}}"),
-        ("{{NODES", "3: {{ begins a placeholder and nothing closes it; write }} on the same line"),
+        ("{{NODE: }}", "3: NODE needs a key, as in {{NODE:instructions}}"),
+        ("{{NODES", "3: {{ begins a placeholder that is not closed; write }} on the same line"),
     ],
 )  # fmt: skip
 class TestMistakesInATemplate:
@@ -292,7 +284,7 @@ class TestMistakesInATemplate:
 def test_a_file_whose_name_is_no_name_for_an_agent(write: Write, name: str) -> None:
     [problem] = problems(write(SHORT, f"{name}.toml"))
     assert problem.message == (
-        f'the file\'s name, "{name}", is no name for an agent; write name = "…" or rename it'
+        f'the file\'s name, "{name}", is not a name for an agent; write name = "…" or rename it'
     )
     assert problem.suggestion == (
         "my-agent" if name == "My Agent" else None if name == "9" else "t"
@@ -303,11 +295,11 @@ def test_a_file_whose_name_is_no_name_for_an_agent(write: Write, name: str) -> N
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        ("a = [1,\n", "2:1: this is no TOML: Invalid value"),
-        ("a = 1\na = 2\n", "2:6: this is no TOML: Cannot overwrite a value"),
-        ("x = \n", "1:5: this is no TOML: Invalid value"),
+        ("a = [1,\n", "2:1: this is not TOML: Invalid value"),
+        ("a = 1\na = 2\n", "2:6: this is not TOML: Cannot overwrite a value"),
+        ("x = \n", "1:5: this is not TOML: Invalid value"),
         (b'ok = 1\nname = "\xff"\n', "2:9: this is not UTF-8; save the file as UTF-8"),
-        ("a = " + "[" * 20_000, "1:1: arrays are nested too deep"),
+        ("a = " + "[" * 20_000, "1:1: arrays are nested too deeply"),
     ],
 )  # fmt: skip
 def test_a_file_that_is_no_toml(write: Write, text: str | bytes, problem: str) -> None:
@@ -321,7 +313,7 @@ def test_arrays_as_deep_as_they_can_be_read(write: Write, depth: int) -> None:
 
 def test_a_number_too_long_to_read(write: Write) -> None:
     [problem] = problems(write("a = " + "9" * 5_000))
-    assert problem.message.startswith("this is no TOML: Exceeds the limit (4300 digits)")
+    assert problem.message.startswith("this is not TOML: Exceeds the limit (4300 digits)")
 
 
 def test_a_file_that_cannot_be_read(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from agents_doubles import DAY, NOON, definition
 from hedgerow.agents.due import backoff_until, due, pause_reason
-from hedgerow.agents.runs import AgentRun, Standing
+from hedgerow.agents.history import AgentRun, Standing
 
 HOUR = 3600
 
@@ -71,12 +71,12 @@ def test_what_needs_no_look_at_the_nodes_is_said_without():
 
 def test_min_results_and_budget_are_those_of_the_definition():
     assert due(definition(min_results=4), Standing(), NOON, lambda: NEVER).sentence == (
-        "its query finds 3 nodes, and it wants 4"
+        "its query finds 3 nodes, and it needs 4"
     )
     twice = Standing(run_that("ok", ago=HOUR), ok_runs=2)
     assert due(definition(max_runs_per_period=3), twice, NOON, lambda: NEVER).due
     assert due(definition(max_runs_per_period=2), twice, NOON, lambda: NEVER).sentence == (
-        "it ran as often as it may within its period"
+        "it has had all the runs of its period"
     )
     assert not due(definition(min_results=0), Standing(), NOON, list).due
 
@@ -89,7 +89,9 @@ def test_waits_double_up_to_an_hour():
 
 def test_sentences_say_what_is_the_matter():
     assert pause_reason(failed(5, 0)) == "it failed 5 times in a row: no answer"
-    assert pause_reason(failed(1, 0, permanent=True)) == "its last run failed for good: no answer"
+    assert (
+        pause_reason(failed(1, 0, permanent=True)) == "its last run failed permanently: no answer"
+    )
     assert pause_reason(failed(4, 0)) is None
     waiting = due(definition(), failed(1, 0), NOON, lambda: NEVER)
-    assert waiting.sentence == "it failed, and waits until 2001-09-09T01:47:40Z"
+    assert waiting.sentence == "it failed and waits until 2001-09-09T01:47:40Z"

@@ -1,4 +1,4 @@
-"""docs/agents.md is true: its files are written, its code and commands are run, in its order."""
+"""docs/agents.md works: its files are written and its code and commands run, in order."""
 
 from __future__ import annotations
 

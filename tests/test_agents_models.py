@@ -1,4 +1,4 @@
-"""Model clients: those for tests, and the one over HTTP against a real server on this machine."""
+"""Model clients: those for tests, and the one over HTTP against a local server."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 import hedgerow as hr
+from agents_doubles import chat_completion
 from hedgerow.agents import (
     FailingModel,
     ModelClient,
@@ -27,18 +28,6 @@ from local_server import LocalServer, Reply, nobody_there
 
 KEY = "sk-hedge-0123456789"
 REQUEST = ModelRequest("sonnet", "Be brief.", "Link these.")
-
-
-def answer(text: Any = "LINK a b", **changes: Any) -> Reply:
-    choice = {
-        "index": 0,
-        "message": {"role": "assistant", "content": text},
-        "finish_reason": "stop",
-    }
-    usage = {"prompt_tokens": 12, "completion_tokens": 5, "total_tokens": 17}
-    return Reply(
-        {"id": "1", "object": "chat.completion", "choices": [choice], "usage": usage, **changes}
-    )
 
 
 def client(server: LocalServer, *replies: Reply, **options: Any) -> OpenAIModel:
@@ -81,7 +70,7 @@ class TestScripts:
         assert type(error) is ModelTransient
         assert (error.code, error.message) == (
             "model_transient",
-            "the model fails, as it was told to",
+            "the model fails on purpose",
         )
         assert model.requests == [REQUEST]
         with pytest.raises(KeyError):
@@ -95,7 +84,7 @@ class TestScripts:
 
 
 def test_what_a_server_is_sent(server: LocalServer) -> None:
-    model = client(server, answer(), answer(), api_key=KEY, fields={"top_p": 0.5})
+    model = client(server, chat_completion(), chat_completion(), api_key=KEY, fields={"top_p": 0.5})
     model.complete(ModelRequest("sonnet", "Be brief.", "høst 🍂", max_tokens=9, temperature=0.0))
     model.complete(ModelRequest("opus", "", "Link."))
     first, second = server.requests
@@ -120,7 +109,12 @@ def test_what_a_server_is_sent(server: LocalServer) -> None:
 
 def test_what_a_server_answers(server: LocalServer) -> None:
     bare = {"choices": [{"message": {"content": "b"}}]}
-    model = client(server, answer("a"), Reply(bare), answer("c", usage={"prompt_tokens": True}))
+    model = client(
+        server,
+        chat_completion("a"),
+        Reply(bare),
+        chat_completion("c", usage={"prompt_tokens": True}),
+    )
     assert model.complete(REQUEST) == ModelReply("a", 12, 5, "stop")
     assert model.complete(REQUEST) == ModelReply("b")
     assert model.complete(REQUEST) == ModelReply("c", stop_reason="stop")
@@ -150,12 +144,12 @@ def test_an_answer_without_a_message_is_for_good(server: LocalServer, body: Any)
 
 @pytest.mark.parametrize("text", [None, "", " \n", ["a"]])
 def test_an_answer_without_text_may_pass(server: LocalServer, text: Any) -> None:
-    model = client(server, answer(text))
+    model = client(server, chat_completion(text))
     error = fails(lambda: model.complete(REQUEST))
     assert type(error) is ModelTransient
     assert (error.code, error.message) == (
         "bad_answer",
-        f"{server.url}/v1/chat/completions answered without text (it stopped for 'stop'); look "
+        f"{server.url}/v1/chat/completions answered without text (stop reason 'stop'); look "
         "into the log of the server",
     )
 
@@ -181,7 +175,7 @@ def test_a_refusal_is_for_good_and_not_tried_again(server: LocalServer, status: 
 @pytest.mark.parametrize("status", [429, 500, 502, 503, 529])
 def test_a_busy_server_is_asked_again(server: LocalServer, status: int) -> None:
     busy = Reply({"error": "busy"}, status)
-    model = client(server, busy, busy, answer("at last"))
+    model = client(server, busy, busy, chat_completion("at last"))
     assert model.complete(REQUEST).text == "at last"
     server.replies = [busy] * 3
     error = fails(lambda: model.complete(REQUEST))
@@ -209,7 +203,7 @@ def test_a_slow_server_has_the_time_of_the_request(server: LocalServer) -> None:
 
 def test_all_tries_together_have_the_time_of_the_request(server: LocalServer) -> None:
     busy = Reply({}, 503, {"Retry-After": "1"})
-    model = client(server, busy, busy, answer(), retries=9)
+    model = client(server, busy, busy, chat_completion(), retries=9)
     begin = monotonic()
     error = fails(lambda: model.complete(ModelRequest("m", "", "p", timeout_s=0.9)))
     assert monotonic() - begin < 0.9
@@ -241,7 +235,7 @@ class TestKeys:
         self, server: LocalServer, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setenv("GARDEN_KEY", "first")
-        model = client(server, answer(), answer(), api_key_variable="GARDEN_KEY")
+        model = client(server, chat_completion(), chat_completion(), api_key_variable="GARDEN_KEY")
         model.complete(REQUEST)
         monkeypatch.setenv("GARDEN_KEY", "second")
         model.complete(REQUEST)
@@ -256,7 +250,7 @@ class TestKeys:
         self, server: LocalServer, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setenv("OPENAI_API_KEY", KEY)
-        client(server, answer()).complete(REQUEST)
+        client(server, chat_completion()).complete(REQUEST)
         assert "Authorization" not in server.requests[0].headers
         OpenAIModel().close()
         monkeypatch.delenv("OPENAI_API_KEY")
@@ -273,7 +267,7 @@ class TestKeys:
 
 
 def test_a_copy_from_a_pickle_works(server: LocalServer) -> None:
-    copy = server.closes(pickle.loads(pickle.dumps(client(server, answer()))))
+    copy = server.closes(pickle.loads(pickle.dumps(client(server, chat_completion()))))
     assert copy.complete(REQUEST).text == "LINK a b"
     assert repr(copy) == f"OpenAIModel(url='{server.url}/v1/chat/completions')"
 
@@ -298,7 +292,7 @@ def test_options_that_cannot_be_used(options: dict[str, Any], code: str) -> None
 
 
 def test_the_extra_is_named_when_it_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in ("httpx", "hedgerow._endpoint", "hedgerow.agents._model_endpoint"):
+    for module in ("httpx", "hedgerow._endpoint"):
         monkeypatch.delitem(sys.modules, module, raising=False)
     monkeypatch.setitem(sys.modules, "httpx", None)
     error = fails(lambda: OpenAIModel("http://x"))

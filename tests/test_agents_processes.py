@@ -1,4 +1,4 @@
-"""Agents among processes: several at once, and such as are killed between any two steps."""
+"""Agents in several processes at once, and in processes killed at any step."""
 
 from __future__ import annotations
 
@@ -50,7 +50,8 @@ with hr.Store.open(path) as store:
 
 
 @pytest.fixture
-def place(tmp_path: Path) -> Path:
+def shared_folder(tmp_path: Path) -> Path:
+    """A folder with a store and two agents, for several processes."""
     with hr.Store.open(tmp_path / "memory.db") as store:
         store.upsert([hr.Node(key, content="oak") for key in KEYS])
     for name in ("one", "two"):
@@ -60,8 +61,8 @@ def place(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def start(place: Path, name: str, now: int, runs: int = -1) -> subprocess.Popen[str]:
-    path, folder = str(place / "memory.db"), str(place / "agents")
+def start(shared_folder: Path, name: str, now: int, runs: int = -1) -> subprocess.Popen[str]:
+    path, folder = str(shared_folder / "memory.db"), str(shared_folder / "agents")
     return subprocess.Popen(
         [sys.executable, "-c", WORKER, path, folder, name, str(now), str(runs)],
         stdout=subprocess.PIPE,
@@ -71,8 +72,8 @@ def start(place: Path, name: str, now: int, runs: int = -1) -> subprocess.Popen[
     )
 
 
-def test_two_processes_never_work_on_the_same_nodes(place):
-    workers = [start(place, name, NOON, 80) for name in ("one", "two")]
+def test_two_processes_never_work_on_the_same_nodes(shared_folder):
+    workers = [start(shared_folder, name, NOON, 80) for name in ("one", "two")]
     answers = [worker.communicate(timeout=120) for worker in workers]
     assert [(worker.returncode, error) for worker, (_, error) in zip(workers, answers, strict=True)] == [
         (0, ""), (0, ""),
@@ -84,26 +85,26 @@ def test_two_processes_never_work_on_the_same_nodes(place):
             spans.append((int(begin), int(end), set(keys)))
     assert len(spans) > 80
     spans.sort(key=lambda span: span[0])
-    for place_, (_, end, keys) in enumerate(spans):
-        for other_begin, _, others in spans[place_ + 1 :]:
+    for number, (_, end, keys) in enumerate(spans):
+        for other_begin, _, others in spans[number + 1 :]:
             if other_begin >= end:
                 break
             assert not keys & others
-    check_whole(place)
+    check_whole(shared_folder)
 
 
-def test_two_processes_of_one_agent_take_turns(place):
-    workers = [start(place, "one", NOON, 40) for _ in range(2)]
+def test_two_processes_of_one_agent_take_turns(shared_folder):
+    workers = [start(shared_folder, "one", NOON, 40) for _ in range(2)]
     for worker in workers:
         _, error = worker.communicate(timeout=120)
         assert (worker.returncode, error) == (0, "")
-    check_whole(place)
+    check_whole(shared_folder)
 
 
-def test_killed_between_any_two_steps_there_is_all_of_a_run_or_nothing(place):
+def test_a_killed_process_leaves_all_of_a_run_or_nothing(shared_folder):
     chance = random.Random(7)  # noqa: S311 - moments, not secrets
     for turn in range(KILLS):
-        worker = start(place, "one", NOON + turn * 1000)
+        worker = start(shared_folder, "one", NOON + turn * 1000)
         assert worker.stdout is not None
         assert worker.stdout.readline() == "ready\n"
         time.sleep(chance.uniform(0, 0.15))
@@ -111,23 +112,23 @@ def test_killed_between_any_two_steps_there_is_all_of_a_run_or_nothing(place):
         _, error = worker.communicate(timeout=60)
         assert error == ""
         if turn % 5 == 4:
-            check_whole(place)
+            check_whole(shared_folder)
     now = NOON + KILLS * 1000
-    with hr.Store.open(place / "memory.db") as store:
-        again = agents(store, place / "agents", "ok", now=now)
+    with hr.Store.open(shared_folder / "memory.db") as store:
+        again = agents(store, shared_folder / "agents", "ok", now=now)
         ended = {run.status for run in again.history("one", 10_000)}
         assert ended == {"ok", "failed"}, "of those that were killed the time is up"
         assert again.run("one").status == "ok", "and nothing is claimed for ever"
-    check_whole(place)
+    check_whole(shared_folder)
 
 
 def rows(connection: sqlite3.Connection, sql: str) -> list[tuple[Any, ...]]:
     return connection.execute(sql).fetchall()
 
 
-def check_whole(place: Path) -> None:
-    """Of a run that ended ok there is everything, of any other nothing."""
-    connection = sqlite3.connect(place / "memory.db")
+def check_whole(shared_folder: Path) -> None:
+    """Check that all of each ok run is stored, and nothing of any other."""
+    connection = sqlite3.connect(shared_folder / "memory.db")
     ok = {run for (run,) in rows(connection, "SELECT id FROM agent_runs WHERE status = 'ok'")}
     others = rows(connection, "SELECT id, applied FROM agent_runs WHERE status <> 'ok'")
     assert all(applied == 0 for _, applied in others)
@@ -152,5 +153,5 @@ def check_whole(place: Path) -> None:
     )
     assert rows(connection, stray) == [(0,)]
     connection.close()
-    with hr.Index.open(place / "memory.db") as index:
+    with hr.Index.open(shared_folder / "memory.db") as index:
         assert index.check() == []

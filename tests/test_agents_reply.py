@@ -1,4 +1,4 @@
-"""Replies of models: every line that asks for something is an action or rejected, with a reason."""
+"""Parsing replies: every request in them is an action or is rejected with a reason."""
 
 from __future__ import annotations
 
@@ -90,55 +90,55 @@ def test_what_a_reply_asks_for(text: str, action: Action) -> None:
 @pytest.mark.parametrize(
     ("text", "reason", "op"),
     [
-        ("LINK a", "LINK takes two keys, and a strength or nothing; keys with spaces stand in "
-         "quotes", "link-add"),
-        ("LINK a b 0.5 c", "LINK takes two keys, and a strength or nothing; keys with spaces stand "
-         "in quotes", "link-add"),
-        ("LINK", "LINK takes two keys, and a strength or nothing; keys with spaces stand in quotes",
+        ("LINK a", "LINK takes two keys and an optional strength; quote keys with "
+         "spaces", "link-add"),
+        ("LINK a b 0.5 c", "LINK takes two keys and an optional strength; quote keys "
+         "with spaces", "link-add"),
+        ("LINK", "LINK takes two keys and an optional strength; quote keys with spaces",
          "link-add"),
-        ("LINK a b c", '"c" is no number', "link-add"),
+        ("LINK a b c", '"c" is not a number', "link-add"),
         ("LINK a b 0", "strength must be above 0", "link-add"),
         ("LINK a b 1.01", "strength must be from 0 to 1", "link-add"),
         ("LINK a b 1e300", "strength must be from 0 to 1", "link-add"),
         ('LINK a "a"', "a node cannot be linked to itself", "link-add"),
-        ('LINK "a b', "LINK has a quote that is not closed, or text behind one", "link-add"),
-        ('LINK "a"b c', "LINK has a quote that is not closed, or text behind one", "link-add"),
-        (r'LINK "C:\data" c', r"in quotes write \" for a quote and \\ for a backslash", "link-add"),
+        ('LINK "a b', "LINK has an unclosed quote, or text right after a quote", "link-add"),
+        ('LINK "a"b c', "LINK has an unclosed quote, or text right after a quote", "link-add"),
+        (r'LINK "C:\data" c', r"within quotes, write \" for a quote and \\ for a backslash", "link-add"),
         (f"DELETE {'x' * 513}", "key must have 1 to 512 characters and no NUL", "delete"),
         ('DELETE ""', "key must have 1 to 512 characters and no NUL", "delete"),
         (r'DELETE "a\u0000"', "key must have 1 to 512 characters and no NUL", "delete"),
-        (r'DELETE "a\ud800"', "key has half of a surrogate pair", "delete"),
-        ("DELETE a b", "DELETE takes one key; keys with spaces stand in quotes", "delete"),
-        ("WEIGHT a", "WEIGHT takes a key and a number; keys with spaces stand in quotes", "weight"),
-        ("WEIGHT a high", '"high" is no number', "weight"),
+        (r'DELETE "a\ud800"', "key has an unpaired surrogate", "delete"),
+        ("DELETE a b", "DELETE takes one key; quote keys with spaces", "delete"),
+        ("WEIGHT a", "WEIGHT takes a key and a number; quote keys with spaces", "weight"),
+        ("WEIGHT a high", '"high" is not a number', "weight"),
         ("WEIGHT a -0.1", "value must be from 0 to 1", "weight"),
         ("CATEGORIZE a cor", 'category must be one of core, general, technical, observation, task; '
          'did you mean "core"?', "categorize"),
-        ("CATEGORIZE a", "CATEGORIZE takes a key and a category; keys with spaces stand in quotes",
+        ("CATEGORIZE a", "CATEGORIZE takes a key and a category; quote keys with spaces",
          "categorize"),
         ("RENAME a a", "the new key is the old one", "rename"),
-        ("RENAME a", "RENAME takes the old key and the new one; keys with spaces stand in quotes",
+        ("RENAME a", "RENAME takes the old key and the new key; quote keys with spaces",
          "rename"),
         ("NOTE", "text is blank", "note"),
         ('NOTE "  "', "text is blank", "note"),
         ("REFINE a\n \nEND_REFINE", "content is blank", "refine"),
-        ("REFINE a b\nc\nEND_REFINE", "REFINE takes one key; keys with spaces stand in quotes",
+        ("REFINE a b\nc\nEND_REFINE", "REFINE takes one key; quote keys with spaces",
          "refine"),
         ("REFINE a\nb\0c\nEND_REFINE", "content has a NUL", "refine"),
-        ("REFINE a\nLINK b c\n", "END_REFINE is missing; all after it was taken for its text",
+        ("REFINE a\nLINK b c\n", "END_REFINE is missing; everything after it was read as its text",
          "refine"),
         ("REFINE a\nb\nEND_NODE", "line 4 has END_NODE where END_REFINE should be", "refine"),
-        ("WRITE_NODE\na\nEND_NODE", "WRITE_NODE takes one key; keys with spaces stand in quotes",
+        ("WRITE_NODE\na\nEND_NODE", "WRITE_NODE takes one key; quote keys with spaces",
          "write-node"),
         ("WRITE_NODE a\nCONFIDENCE: sure\nb\nEND_NODE", "confidence must be one of high, medium, "
          "low", "write-node"),
         ("WRITE_NODE a\nTYPE: episode\nb\nEND_NODE", 'type must be one of episodic, daily, weekly, '
          'monthly, semantic; did you mean "episodic"?', "write-node"),
-        ("WRITE_NODE a\nTYPE: daily\nTYPE: daily\nb\nEND_NODE", "TYPE stands there twice",
+        ("WRITE_NODE a\nTYPE: daily\nTYPE: daily\nb\nEND_NODE", "TYPE appears twice",
          "write-node"),
-        ("WRITE_NODE a\nCOVERS: b c\nd\nEND_NODE", "COVERS takes keys with commas between; quote "
+        ("WRITE_NODE a\nCOVERS: b c\nd\nEND_NODE", "COVERS takes keys separated by commas; quote "
          "keys with spaces", "write-node"),
-        ("WRITE_NODE a\nCOVERS: b,,c\nd\nEND_NODE", "COVERS takes keys with commas between; quote "
+        ("WRITE_NODE a\nCOVERS: b,,c\nd\nEND_NODE", "COVERS takes keys separated by commas; quote "
          "keys with spaces", "write-node"),
         ("END_NODE", "END_NODE closes nothing", None),
         ("SPLIT a", f'there is no directive "SPLIT"; there are {DIRECTIVES}', None),
@@ -147,19 +147,19 @@ def test_what_a_reply_asks_for(text: str, action: Action) -> None:
         ("LINK: a b", "LINK must begin its line, with a space after it", "link-add"),
         ("- LINK a b", "LINK must begin its line, with a space after it", "link-add"),
         ("2. **DELETE** a", "DELETE must begin its line, with a space after it", "delete"),
-        ('{"actions": [3]}', "an action is an object", None),
-        ('{"actions": [{"key": "a"}]}', f'no text "op"; there are {OPS}', None),
-        ('{"actions": [{"op": ["delete"]}]}', f'no text "op"; there are {OPS}', None),
+        ('{"actions": [3]}', "an action must be an object", None),
+        ('{"actions": [{"key": "a"}]}', f'"op" must be one of {OPS}', None),
+        ('{"actions": [{"op": ["delete"]}]}', f'"op" must be one of {OPS}', None),
         ('{"actions": [{"op": "link"}]}', 'there is no action "link"; did you mean "link-add"?',
          None),
         ('{"actions": [{"op": "delete"}]}', 'delete lacks "key"', "delete"),
         ('{"actions": [{"op": "delete", "key": null}]}', 'delete lacks "key"', "delete"),
-        ('{"actions": [{"op": "delete", "key": 3}]}', "key must be a text", "delete"),
+        ('{"actions": [{"op": "delete", "key": 3}]}', "key must be a string", "delete"),
         ('{"actions": [{"op": "delete", "key": "a", "why": "x"}]}', 'delete has no "why"; it has '
          "key", "delete"),
         ('{"actions": [{"op": "delete", "key": "a", "line": 3}]}', 'delete has no "line"; it has '
          "key", "delete"),
-        ('{"actions": [{"op": "delete", "key": "\\ud800"}]}', "key has half of a surrogate pair",
+        ('{"actions": [{"op": "delete", "key": "\\ud800"}]}', "key has an unpaired surrogate",
          "delete"),
         ('{"actions": [{"op": "weight", "key": "a", "value": "1"}]}', "value must be a number from "
          "0 to 1", "weight"),
@@ -253,7 +253,7 @@ def test_only_what_is_allowed() -> None:
 def test_only_so_many() -> None:
     reply = parsed("LINK a b\nLINK a a\nDELETE c\nNOTE d\nDELETE e", max_actions=2)
     assert reply.actions == (LinkAdd("a", "b"), Delete("c"))
-    reason = "an agent may do 2 things in one run (max_actions)"
+    reason = "one run may have at most 2 actions (max_actions)"
     assert [(one.line, one.reason, one.op) for one in reply.rejected[1:]] == [
         (4, reason, "note"),
         (5, reason, "delete"),
@@ -265,14 +265,14 @@ def test_only_so_many() -> None:
     [
         ("", "the model replied with nothing"),
         (" \n\t", "the model replied with nothing"),
-        (None, "the reply is no text but NoneType"),
-        ("LINK a b\nx\ud800", "the reply has half of a surrogate pair at character 10"),
-        ('{"actions": [', "the reply is JSON that cannot be read (Expecting value: line 1 column 14 (char 13))"),
-        ('LINK a b\n```json\n{"actions": [{"op"\n```', "the reply is JSON that cannot be read "
+        (None, "the reply must be a string, not NoneType"),
+        ("LINK a b\nx\ud800", "the reply has an unpaired surrogate at character 10"),
+        ('{"actions": [', "the reply has malformed JSON (Expecting value: line 1 column 14 (char 13))"),
+        ('LINK a b\n```json\n{"actions": [{"op"\n```', "the reply has malformed JSON "
          "(Expecting ':' delimiter: line 4 column 1 (char 36))"),
         ('{"action": []}', 'the reply is JSON without a list "actions"'),
         ('{"actions": {}}', 'the reply is JSON without a list "actions"'),
-        ('So: {"actions": [', "the reply is JSON that cannot be read (Expecting value: line 1 "
+        ('So: {"actions": [', "the reply has malformed JSON (Expecting value: line 1 "
          "column 18 (char 17))"),
         ("{}", 'the reply is JSON without a list "actions"'),
     ],
@@ -284,7 +284,7 @@ def test_a_reply_that_cannot_be_read_fails_as_a_whole(text: Any, message: str) -
 
 
 def test_json_that_is_too_deep_fails_as_a_whole() -> None:
-    with pytest.raises(ReplyError, match="the reply is JSON that cannot be read"):
+    with pytest.raises(ReplyError, match="the reply has malformed JSON"):
         parsed('{"actions": ' + "[" * 100_000)
 
 

@@ -1,4 +1,4 @@
-"""What holds of every reply: all of it is read or rejected, and what is written is read again."""
+"""Properties of replies: every request is read or rejected, and written actions are read back."""
 
 from __future__ import annotations
 

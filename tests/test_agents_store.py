@@ -1,4 +1,4 @@
-"""What runs of agents do to a store: claims, runs, and the transaction that ends a run."""
+"""What runs do to a store: claims, records, and the transaction that ends a run."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def test_a_run_claims_its_nodes_and_strong_neighbours():
 def test_an_agent_has_one_run_at_a_time():
     store = garden()
     assert begin(store, ["a"]) == (1, ["a"])
-    assert begin(store, ["b"], last=1) is None, "it is under way"
+    assert begin(store, ["b"], last=1) is None, "it is in progress"
     apply(store, 1, [])
     assert begin(store, ["b"]) is None, "somebody ran it since"
     assert begin(store, ["b"], last=1) == (2, ["b"])
@@ -210,6 +210,17 @@ def test_what_cannot_be_is_rejected_with_a_reason_and_stops_nothing_else():
     assert node.weight == 0.1
     assert store.query("all").keys == ["a", "b", "c"]
     assert store.index.check() == []
+
+
+def test_a_node_that_is_rewritten_is_derived_from_what_its_new_text_covers():
+    store = garden("abc")
+    assert did(store, WriteNode("sum", "first", covers=("a", "b")), LinkAdd("sum", "a", 0.5)) == [
+        None, None,
+    ]  # fmt: skip
+    assert did(store, WriteNode("sum", "second", covers=("b", "c"))) == [None]
+    assert store.neighbors(["sum"]) == {"sum": [("b", 1.0), ("c", 1.0), ("a", 0.5)]}
+    assert did(store, WriteNode("sum", "third")) == [None]
+    assert store.neighbors(["sum"]) == {"sum": [("a", 0.5)]}, "edges of other relations stay"
 
 
 def test_an_agent_writes_over_its_own_nodes_alone():
@@ -342,5 +353,5 @@ def test_the_transaction_does_what_plain_python_would(actions):
     assert {key: node and (node.content, node.weight) for key, node in nodes.items()} == plain.nodes
     joined = store.neighbors(plain.nodes)
     pairs = {frozenset((key, other)) for key, found in joined.items() for other, _ in found}
-    assert pairs == {pair for _, pair in plain.edges if pair <= set(plain.nodes)}
+    assert pairs == {frozenset(ends) for _, *ends in plain.edges if {*ends} <= set(plain.nodes)}
     assert store.index.check() == []

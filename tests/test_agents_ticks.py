@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import logging
 import threading
-from pathlib import Path
-
-import pytest
 
 from agents_doubles import DAY, NOON, agents, garden, put_agent, states
 from hedgerow import _engine
@@ -19,16 +16,11 @@ from hedgerow.agents import (
 )
 
 
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    return tmp_path / "agents"
-
-
-def test_failures_back_off_and_pause_until_the_file_changes_or_it_is_resumed(folder):
-    path = put_agent(folder)
+def test_failures_back_off_and_pause_until_the_file_changes_or_it_is_resumed(agents_folder):
+    path = put_agent(agents_folder)
     store = garden("ab")
     model = FailingModel()
-    working = agents(store, folder, model=model)
+    working = agents(store, agents_folder, model=model)
     now = NOON
     for wait in (60, 120, 240, 480):
         assert working.tick(now).report is not None
@@ -52,26 +44,26 @@ def test_failures_back_off_and_pause_until_the_file_changes_or_it_is_resumed(fol
     assert states(working, now + 1) == {"linker": "due"}
 
 
-def test_what_will_not_pass_by_itself_pauses_at_once(folder):
-    put_agent(folder)
+def test_what_will_not_pass_by_itself_pauses_at_once(agents_folder):
+    put_agent(agents_folder)
     store = garden("ab")
-    working = agents(store, folder, model=FailingModel(ModelPermanent("no such model")))
+    working = agents(store, agents_folder, model=FailingModel(ModelPermanent("no such model")))
     working.tick(NOON)
     [status] = working.statuses(NOON + DAY)
     assert status.verdict.word == "paused"
-    assert status.verdict.sentence == "its last run failed for good: no such model"
-    again = agents(store, folder, "ok")
+    assert status.verdict.sentence == "its last run failed permanently: no such model"
+    again = agents(store, agents_folder, "ok")
     assert states(again, NOON + DAY) == {"linker": "paused"}, "it survives a restart"
     assert again.run("linker", NOON + DAY).status == "ok", "by hand it may"
     assert states(again, NOON + 3 * DAY) == {"linker": "due"}
 
 
-def test_ticks_take_turns_the_longest_waiting_first_and_then_by_name(folder):
+def test_ticks_take_turns_the_longest_waiting_first_and_then_by_name(agents_folder):
     for name in ("beta", "alpha", "gamma"):
-        put_agent(folder, name, schedule="hourly", pipeline="all")
-    put_agent(folder, "never", schedule="on-demand")
+        put_agent(agents_folder, name, schedule="hourly", pipeline="all")
+    put_agent(agents_folder, "never", schedule="on-demand")
     store = garden("ab")
-    working = agents(store, folder, *["ok"] * 9)
+    working = agents(store, agents_folder, *["ok"] * 9)
     working.run("alpha", NOON - 2 * DAY)
     ran = []
     for tick in range(5):
@@ -83,10 +75,10 @@ def test_ticks_take_turns_the_longest_waiting_first_and_then_by_name(folder):
     assert [report and report.agent for report in later] == ["beta", "gamma", "alpha", None]
 
 
-def test_several_batches_in_a_period(folder):
-    put_agent(folder, max_runs=2, pipeline="all | sort:recency(linker) | limit:1")
+def test_several_batches_in_a_period(agents_folder):
+    put_agent(agents_folder, max_runs=2, pipeline="all | sort:recency(linker) | limit:1")
     store = garden("abc")
-    working = agents(store, folder, *["ok"] * 9)
+    working = agents(store, agents_folder, *["ok"] * 9)
     for _ in range(4):
         working.tick(NOON)
     assert store.query("visited:linker | sort:key").keys == ["a", "b"]
@@ -94,9 +86,9 @@ def test_several_batches_in_a_period(folder):
     assert store.query("visited:linker | sort:key").keys == ["a", "b", "c"]
 
 
-def test_a_stop_gives_the_call_up_and_counts_for_nothing(folder, monkeypatch):
-    monkeypatch.setattr("hedgerow.agents.asking.STOP_GRACE_S", 0.05)
-    put_agent(folder)
+def test_a_stop_gives_the_call_up_and_counts_for_nothing(agents_folder, monkeypatch):
+    monkeypatch.setattr("hedgerow.agents.models.STOP_GRACE_S", 0.05)
+    put_agent(agents_folder)
     store = garden("ab")
     forever = threading.Event()
 
@@ -105,7 +97,7 @@ def test_a_stop_gives_the_call_up_and_counts_for_nothing(folder, monkeypatch):
         forever.wait(30)
         return "late"
 
-    working = agents(store, folder, answer)
+    working = agents(store, agents_folder, answer)
     reports = []
     serve(working, on_tick=lambda tick: reports.append(tick.report))
     forever.set()
@@ -116,10 +108,10 @@ def test_a_stop_gives_the_call_up_and_counts_for_nothing(folder, monkeypatch):
     assert _engine._unclaimed(store, "all", NOON).keys == ["a", "b"]
 
 
-def test_serving_waits_between_ticks_and_survives_a_store_that_fails(folder, caplog):
-    put_agent(folder)
+def test_serving_waits_between_ticks_and_survives_a_store_that_fails(agents_folder, caplog):
+    put_agent(agents_folder)
     store = garden("ab")
-    working = agents(store, folder, "ok")
+    working = agents(store, agents_folder, "ok")
     waits: list[float] = []
 
     def sleep(seconds: float) -> None:
@@ -132,17 +124,17 @@ def test_serving_waits_between_ticks_and_survives_a_store_that_fails(folder, cap
     with caplog.at_level(logging.WARNING, "hedgerow"):
         serve(working, tick_s=7, sleep=sleep)
     assert waits == [7] * 4
-    assert caplog.text.count("the agents could do nothing, and try again later") == 2
+    assert caplog.text.count("a tick failed and will be retried") == 2
 
 
-def test_serving_tells_the_logger_what_was_done(folder, caplog):
-    put_agent(folder, "good")
-    put_agent(folder, "poor")
-    working = agents(garden("ab"), folder, "WEIGHT a 1", ModelTransient("busy"))
-    (folder / "bad.toml").write_text("schema = 2")
+def test_serving_logs_what_was_done(agents_folder, caplog):
+    put_agent(agents_folder, "good")
+    put_agent(agents_folder, "poor")
+    working = agents(garden("ab"), agents_folder, "WEIGHT a 1", ModelTransient("busy"))
+    (agents_folder / "bad.toml").write_text("schema = 2")
     with caplog.at_level(logging.INFO, "hedgerow"):
         serve(working, sleep=lambda _: working.stop())
     problem, *_, good, poor = (record.getMessage() for record in caplog.records)
-    assert problem.startswith(f"{folder / 'bad.toml'}:1:")
+    assert problem.startswith(f"{agents_folder / 'bad.toml'}:1:")
     assert good == "the agent good: ok, 1 actions applied"
     assert poor == "the agent poor failed: busy"

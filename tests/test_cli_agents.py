@@ -17,7 +17,7 @@ import pytest
 
 import command_line
 import hedgerow as hr
-from agents_doubles import put_agent
+from agents_doubles import chat_completion, put_agent
 from command_line import failed, ok
 from hedgerow import _engine
 from local_server import LocalServer, Reply
@@ -34,7 +34,7 @@ posix = pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
 
 
 @pytest.fixture
-def place(tmp_path: Path) -> Path:
+def store_folder(tmp_path: Path) -> Path:
     """A folder with a store of two nodes and an agent."""
     with hr.Store.open(tmp_path / "memory.db") as store:
         store.upsert([hr.Node(key, content=f"about {key}") for key in "ab"])
@@ -42,52 +42,50 @@ def place(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def answer(text: str, **more: Any) -> Reply:
-    choice = {"message": {"content": text}, "finish_reason": "stop"}
-    usage = {"prompt_tokens": 7, "completion_tokens": 3}
-    return Reply({"choices": [choice], "usage": usage}, **more)
-
-
-def run(place: Path, *arguments: str, code: int = 0, env: dict[str, str] | None = None) -> Any:
-    command = ["agents", *arguments, "--db", str(place / "memory.db")]
+def run(
+    store_folder: Path, *arguments: str, code: int = 0, env: dict[str, str] | None = None
+) -> Any:
+    command = ["agents", *arguments, "--db", str(store_folder / "memory.db")]
     result = command_line.run(*command, env=ENVIRONMENT | (env or {}))
     assert result.exit_code == code, result.output
     return result
 
 
-def runs(place: Path) -> list[str]:
-    with hr.Store.open(place / "memory.db") as store:
+def runs(store_folder: Path) -> list[str]:
+    with hr.Store.open(store_folder / "memory.db") as store:
         found = _engine._agent_runs(store, "linker", int(time.time()), 99)
     return [run["status"] for run in reversed(found)]
 
 
-def test_list_says_who_is_due_and_why_not(place):
-    put_agent(place / "agents", "asked", schedule="on-demand")
-    lines = run(place, "list").stdout.splitlines()
+def test_list_says_who_is_due_and_why_not(store_folder):
+    put_agent(store_folder / "agents", "asked", schedule="on-demand")
+    lines = run(store_folder, "list").stdout.splitlines()
     assert [line.split()[:3] for line in lines] == [
         ["agent", "schedule", "state"],
         ["asked", "on-demand", "on-demand"],
         ["linker", "daily", "due"],
     ]
-    assert "it runs only when told to" in lines[1]
+    assert "it only runs on demand" in lines[1]
     assert "never" in lines[2]
-    [asked, linker] = json.loads(run(place, "list", "--json").stdout)["agents"]
+    [asked, linker] = json.loads(run(store_folder, "list", "--json").stdout)["agents"]
     assert (asked["name"], asked["state"], asked["last"]) == ("asked", "on-demand", None)
     assert linker["pipeline"] == "all | not-visited:linker,1d | sort:key"
 
 
-def test_list_without_agents_and_with_problems(place):
-    (place / "agents" / "linker.toml").write_text("schema = 2\n")
-    result = run(place, "list")
-    assert result.stdout == f"No agents in {place / 'agents'}.\n"
-    assert f"{place / 'agents' / 'linker.toml'}:1:" in result.stderr
-    assert "linker.toml:1:" in run(place, "run", "linker", code=1).stderr, "before the missing key"
+def test_list_without_agents_and_with_problems(store_folder):
+    (store_folder / "agents" / "linker.toml").write_text("schema = 2\n")
+    result = run(store_folder, "list")
+    assert result.stdout == f"No agents in {store_folder / 'agents'}.\n"
+    assert f"{store_folder / 'agents' / 'linker.toml'}:1:" in result.stderr
+    assert "linker.toml:1:" in run(store_folder, "run", "linker", code=1).stderr, (
+        "before the missing key"
+    )
 
 
-def test_run_asks_the_server_and_shows_what_was_done(place, server: LocalServer):
-    server.replies = [answer("LINK a b 0.5\nWEIGHT x 1\nFROB a")]
+def test_run_asks_the_server_and_shows_what_was_done(store_folder, server: LocalServer):
+    server.replies = [chat_completion("LINK a b 0.5\nWEIGHT x 1\nFROB a")]
     key = {"HEDGEROW_MODEL_URL": server.url, "HEDGEROW_MODEL_KEY": "sesame"}
-    result = run(place, "run", "linker", env=key)
+    result = run(store_folder, "run", "linker", env=key)
     assert result.stdout == (
         "linker ok: run 1, 2 nodes, 1 applied, 2 rejected\n"
         "  yes LINK a b 0.5\n"
@@ -99,42 +97,42 @@ def test_run_asks_the_server_and_shows_what_was_done(place, server: LocalServer)
     [request] = server.requests
     assert request.headers["Authorization"] == "Bearer sesame"
     assert request.body["model"] == "small"
-    assert "linker" in run(place, "list").stdout
-    server.replies = [answer("NOTE again")]
-    as_json = run(place, "run", "linker", "--json", "--model-url", server.url, code=0)
+    assert "linker" in run(store_folder, "list").stdout
+    server.replies = [chat_completion("NOTE again")]
+    as_json = run(store_folder, "run", "linker", "--json", "--model-url", server.url, code=0)
     assert json.loads(as_json.stdout)["status"] == "idle", "all was visited"
 
 
-def test_a_failed_run_is_exit_code_1_and_can_be_resumed(place, server: LocalServer):
+def test_a_failed_run_is_exit_code_1_and_can_be_resumed(store_folder, server: LocalServer):
     server.answer = lambda _: Reply({"error": {"message": "no such model"}}, 404)
-    result = run(place, "run", "linker", "--model-url", server.url, code=1)
+    result = run(store_folder, "run", "linker", "--model-url", server.url, code=1)
     assert result.stdout.startswith("linker failed: ")
     assert "no such model" in result.stdout
-    assert "paused" in run(place, "list").stdout
-    assert run(place, "resume", "linker").stdout == "linker runs again when it is due.\n"
-    assert " due " in run(place, "list").stdout
-    resumed = json.loads(run(place, "resume", "linker", "--json").stdout)
+    assert "paused" in run(store_folder, "list").stdout
+    assert run(store_folder, "resume", "linker").stdout == "linker runs again when it is due.\n"
+    assert " due " in run(store_folder, "list").stdout
+    resumed = json.loads(run(store_folder, "resume", "linker", "--json").stdout)
     assert resumed == {"agent": "linker", "resumed": True}
 
 
-def test_a_dry_run_shows_the_prompt_and_asks_only_when_told(place, server: LocalServer):
-    result = run(place, "run", "linker", "--dry-run")
+def test_a_dry_run_shows_the_prompt_and_asks_only_when_told(store_folder, server: LocalServer):
+    result = run(store_folder, "run", "linker", "--dry-run")
     assert "--- prompt\n" in result.stdout
     assert "about a" in result.stdout
     assert result.stdout.endswith(
         "Not asked; add --model-url to ask a model too. Nothing was stored.\n"
     )
-    server.answer = lambda _: answer("REFINE a\nshort\nand good\nEND_REFINE\nDELETE x")
-    asked = run(place, "run", "linker", "--dry-run", "--model-url", server.url)
+    server.answer = lambda _: chat_completion("REFINE a\nshort\nand good\nEND_REFINE\nDELETE x")
+    asked = run(store_folder, "run", "linker", "--dry-run", "--model-url", server.url)
     assert asked.stdout.endswith(
         "--- what would be done\n  yes REFINE a …\n  no  DELETE x\n"
         '      there is no node "x"\nNothing was stored.\n'
     )
-    as_json = run(place, "run", "linker", "--dry-run", "--json", "--model-url", server.url)
+    as_json = run(store_folder, "run", "linker", "--dry-run", "--json", "--model-url", server.url)
     assert json.loads(as_json.stdout)["actions"][1]["rejected"] == 'there is no node "x"'
-    assert runs(place) == []
-    put_agent(place / "agents", min_results=3)
-    few = run(place, "run", "linker", "--dry-run")
+    assert runs(store_folder) == []
+    put_agent(store_folder / "agents", min_results=3)
+    few = run(store_folder, "run", "linker", "--dry-run")
     assert few.stdout == "linker would not run: its query finds 2 nodes, too few.\n"
 
 
@@ -150,8 +148,8 @@ def test_a_dry_run_shows_the_prompt_and_asks_only_when_told(place, server: Local
         (["frob"], 2, "No such command 'frob'"),
     ],
 )  # fmt: skip
-def test_wrong_use_is_said(place, arguments, code, message):
-    assert message in run(place, *arguments, code=code).stderr
+def test_wrong_use_is_reported(store_folder, arguments, code, message):
+    assert message in run(store_folder, *arguments, code=code).stderr
 
 
 def test_the_store_must_be_there(tmp_path, monkeypatch):
@@ -163,21 +161,21 @@ def test_the_store_must_be_there(tmp_path, monkeypatch):
     assert not (tmp_path / "none.db").exists()
 
 
-def test_check_is_one_of_the_commands(place):
+def test_check_is_one_of_the_commands(store_folder):
     listed = ok("agents", "--help")
     for name in ("check", "daemon", "list", "resume", "run"):
         assert f"\n  {name} " in listed
     assert ok("agents") == listed
-    ok("agents", "check", str(place / "agents"))
+    ok("agents", "check", str(store_folder / "agents"))
 
 
 @contextmanager
 def daemon(
-    place: Path, server: LocalServer, *options: str, name: str = "daemon"
+    store_folder: Path, server: LocalServer, *options: str, name: str = "daemon"
 ) -> Iterator[subprocess.Popen[str]]:
     command = [sys.executable, "-c", "from hedgerow.cli import main; main()", "agents", name]
     process = subprocess.Popen(
-        [*command, "--db", str(place / "memory.db"), "--model-url", server.url, *options],
+        [*command, "--db", str(store_folder / "memory.db"), "--model-url", server.url, *options],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -201,15 +199,15 @@ def until(condition) -> None:
 
 
 @posix
-def test_the_daemon_runs_what_is_due_and_stops_on_sigterm(place, server: LocalServer):
-    server.answer = lambda _: answer("LINK a b")
-    with daemon(place, server, "--tick", "0.1", "--json") as process:
+def test_the_daemon_runs_what_is_due_and_stops_on_sigterm(store_folder, server: LocalServer):
+    server.answer = lambda _: chat_completion("LINK a b")
+    with daemon(store_folder, server, "--tick", "0.1", "--json") as process:
         assert process.stdout is not None
         done = json.loads(process.stdout.readline())
         assert (done["agent"], done["status"], done["run"]) == ("linker", "ok", 1)
-        put_agent(place / "agents", "late")
+        put_agent(store_folder / "agents", "late")
         assert json.loads(process.stdout.readline())["agent"] == "late", "a file came"
-        (place / "agents" / "bad.toml").write_text("schema = 2")
+        (store_folder / "agents" / "bad.toml").write_text("schema = 2")
         assert process.stderr is not None
         assert "Watching 1 agent in" in process.stderr.readline()
         assert "bad.toml:1:" in process.stderr.readline()
@@ -220,49 +218,53 @@ def test_the_daemon_runs_what_is_due_and_stops_on_sigterm(place, server: LocalSe
 
 
 @posix
-def test_told_to_stop_the_daemon_lets_a_model_finish_that_is_answering(place, server: LocalServer):
-    server.answer = lambda _: answer("LINK a b", wait=1.0)
-    with daemon(place, server) as process:
+def test_told_to_stop_the_daemon_lets_a_model_finish_that_is_answering(
+    store_folder, server: LocalServer
+):
+    server.answer = lambda _: chat_completion("LINK a b", wait=1.0)
+    with daemon(store_folder, server) as process:
         until(lambda: server.requests)
         process.send_signal(signal.SIGINT)
         out, _ = process.communicate(timeout=30)
     assert process.returncode == 0
     assert out.startswith("linker ok: run 1, 2 nodes, 1 applied")
-    assert runs(place) == ["ok"]
+    assert runs(store_folder) == ["ok"]
 
 
 @posix
-def test_told_to_stop_the_daemon_gives_up_a_model_that_hangs(place, server: LocalServer):
-    server.answer = lambda _: answer("LINK a b", wait=9.0)
-    with daemon(place, server) as process:
+def test_told_to_stop_the_daemon_gives_up_a_model_that_hangs(store_folder, server: LocalServer):
+    server.answer = lambda _: chat_completion("LINK a b", wait=9.0)
+    with daemon(store_folder, server) as process:
         until(lambda: server.requests)
         process.send_signal(signal.SIGTERM)
         out, _ = process.communicate(timeout=30)
     assert (process.returncode, out) == (0, "linker stopped\n")
-    assert runs(place) == ["stopped"]
-    with hr.Store.open(place / "memory.db") as store:
+    assert runs(store_folder) == ["stopped"]
+    with hr.Store.open(store_folder / "memory.db") as store:
         assert _engine._unclaimed(store, "all", int(time.time())).keys == ["a", "b"]
 
 
 @posix
-def test_a_second_signal_ends_the_daemon_at_once(place, server: LocalServer):
-    server.answer = lambda _: answer("LINK a b", wait=9.0)
-    with daemon(place, server) as process:
+def test_a_second_signal_ends_the_daemon_at_once(store_folder, server: LocalServer):
+    server.answer = lambda _: chat_completion("LINK a b", wait=9.0)
+    with daemon(store_folder, server) as process:
         until(lambda: server.requests)
         process.send_signal(signal.SIGINT)
         time.sleep(0.3)
         process.send_signal(signal.SIGINT)
         process.communicate(timeout=30)
     assert process.returncode == 130
-    assert runs(place) == ["stopped"]
+    assert runs(store_folder) == ["stopped"]
 
 
 @posix
-def test_a_run_by_hand_that_is_told_to_stop_leaves_nothing_claimed(place, server: LocalServer):
-    server.answer = lambda _: answer("LINK a b", wait=9.0)
-    with daemon(place, server, "linker", name="run") as process:
+def test_a_run_by_hand_that_is_told_to_stop_leaves_nothing_claimed(
+    store_folder, server: LocalServer
+):
+    server.answer = lambda _: chat_completion("LINK a b", wait=9.0)
+    with daemon(store_folder, server, "linker", name="run") as process:
         until(lambda: server.requests)
         process.send_signal(signal.SIGTERM)
         out, _ = process.communicate(timeout=30)
     assert (process.returncode, out) == (130, "linker stopped\n")
-    assert runs(place) == ["stopped"]
+    assert runs(store_folder) == ["stopped"]

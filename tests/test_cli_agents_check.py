@@ -9,26 +9,20 @@ import pytest
 from click.testing import Result
 
 import command_line
+from agents_doubles import SHORT
 from command_line import failed_as_json
 from hedgerow import MemoryRoot, Store
 
-GOOD = '[query]\npipeline = "all"\n[prompt]\ninline = "Look."\n[execution]\nmodel = "sonnet"\n'
-
-
-@pytest.fixture(autouse=True)
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "agents").mkdir()
-    return tmp_path / "agents"
+pytestmark = pytest.mark.usefixtures("here", "agents_folder")
 
 
 def run(*args: str) -> Result:
     return command_line.run("agents", "check", *args)
 
 
-def test_nothing_is_wrong(folder: Path) -> None:
-    (folder / "linker.toml").write_text(GOOD)
-    (folder / "weaver.toml").write_text(GOOD)
+def test_nothing_is_wrong(agents_folder: Path) -> None:
+    (agents_folder / "linker.toml").write_text(SHORT)
+    (agents_folder / "weaver.toml").write_text(SHORT)
     result = run()
     assert (result.exit_code, result.stdout) == (0, "2 agents in agents: nothing is wrong.\n")
     result = run("agents", "--json")
@@ -40,22 +34,24 @@ def test_nothing_is_wrong(folder: Path) -> None:
     }
 
 
-def test_every_problem_of_every_file(folder: Path) -> None:
-    (folder / "linker.toml").write_text(GOOD)
-    (folder / "a.toml").write_text(GOOD.replace('"all"', '"al"') + 'schedule = "dayly"\n')
-    (folder / "b.toml").write_text(GOOD.replace('inline = "Look."', 'template = "b.md"'))
-    (folder / "b.md").write_text("{{NODS}} \x1b[2J")
-    (folder / "c.toml").write_text(f'name = "linker"\n{GOOD}')
-    result = run(str(folder))
+def test_every_problem_of_every_file(agents_folder: Path) -> None:
+    (agents_folder / "linker.toml").write_text(SHORT)
+    (agents_folder / "a.toml").write_text(SHORT.replace('"all"', '"al"') + 'schedule = "dayly"\n')
+    (agents_folder / "b.toml").write_text(
+        SHORT.replace('inline = "Look at {{nodes}}."', 'template = "b.md"')
+    )
+    (agents_folder / "b.md").write_text("{{NODS}} \x1b[2J")
+    (agents_folder / "c.toml").write_text(f'name = "linker"\n{SHORT}')
+    result = run(str(agents_folder))
     assert result.exit_code == 1
-    lines = result.stdout.replace(f"{folder}/", "").splitlines()
+    lines = result.stdout.replace(f"{agents_folder}/", "").splitlines()
     assert lines == [
         'a.toml:2:13: there is no stage "al"; did you mean "all"?',
-        'a.toml:7:12: "dayly" is no schedule; write on-demand, hourly, daily, weekly, monthly, or '
+        'a.toml:7:12: "dayly" is not a schedule; write on-demand, hourly, daily, weekly, monthly, or '
         '"every 6h" with any duration; did you mean "daily"?',
         'b.md:1:1: there is no placeholder "NODS"; there are NODES, EPISODES, TARGETS, NEIGHBORS, '
         'TOPOLOGY, PAIRS, HEALTH, COUNT, NOW, AGENT_NAME, NODE:key; did you mean "NODES"?',
-        'linker.toml:1:1: the name "linker" is that of c.toml too; change one of them',
+        'linker.toml:1:1: the name "linker" is also used by c.toml; change one of them',
         "4 problems; 1 agent can be used.",
     ]
     result = run("agents", "--json")
@@ -79,8 +75,8 @@ def test_an_empty_folder_is_no_failure() -> None:
     )
 
 
-def test_what_is_shown_cannot_act_on_the_terminal(folder: Path) -> None:
-    (folder / "a.toml").write_text('"\\u001b[2J" = 1\n' + GOOD)
+def test_what_is_shown_cannot_act_on_the_terminal(agents_folder: Path) -> None:
+    (agents_folder / "a.toml").write_text('"\\u001b[2J" = 1\n' + SHORT)
     result = run()
     assert result.exit_code == 1
     assert "\x1b" not in result.stdout
@@ -93,11 +89,11 @@ def test_no_folder_is_a_failure() -> None:
     }
 
 
-ABOUT_DECISIONS = GOOD.replace('"all"', '"all | type:decision"')
+ABOUT_DECISIONS = SHORT.replace('"all"', '"all | type:decision"')
 
 
-def test_types_are_those_of_a_store(folder: Path) -> None:
-    (folder / "linker.toml").write_text(ABOUT_DECISIONS)
+def test_types_are_those_of_a_store(agents_folder: Path) -> None:
+    (agents_folder / "linker.toml").write_text(ABOUT_DECISIONS)
     result = run("agents")
     assert result.exit_code == 1
     assert 'agents/linker.toml:2:24: there is no type "decision"' in result.stdout
@@ -111,7 +107,7 @@ def test_types_and_actions_are_those_of_a_root() -> None:
     inside = Path("memory/agents")
     inside.mkdir()
     (inside / "linker.toml").write_text(ABOUT_DECISIONS)
-    (inside / "weaver.toml").write_text(f'{GOOD}actions = ["delete"]\n')
+    (inside / "weaver.toml").write_text(f'{SHORT}actions = ["delete"]\n')
     result = run("--root", "memory")
     assert result.exit_code == 1
     assert "weaver.toml:7:12: " in result.stdout

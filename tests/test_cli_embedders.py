@@ -72,7 +72,7 @@ class TestIndex:
         out = ok("index", "notes", "--db", "n.db")
         assert (
             "1 chunk of them without a vector, which search by meaning does not find: "
-            "add --embedder to give them one." in out
+            "add --embedder to make them." in out
         )
         counts = as_json("index", "notes", "--db", "n.db", "--embedder", embedder)
         assert counts["embedded"] == 1

@@ -101,7 +101,7 @@ class TestLink:
             (1, ["slugs", "slugs"], "cannot be linked to itself"),
             (1, ["slugs", "pond", "--rel", "weight"], "a key of front matter that has no other"),
             (1, ["frogs", "pond", "--remove", "--rel", "link"], "no other meaning"),
-            (1, ["frogs", "pond", "--remove"], "stands in the text of garden/frogs.md"),
+            (1, ["frogs", "pond", "--remove"], "is in the text of garden/frogs.md"),
         ],
     )
     def test_what_is_wrong_is_told(self, exit_code: int, args: list[str], message: str) -> None:
@@ -216,8 +216,8 @@ class TestGraph:
     @pytest.mark.parametrize(
         ("exit_code", "args", "message"),
         [
-            (2, ["--svg", "a.svg"], "Give a KEY: --svg and --hops are for what is around one."),
-            (2, ["--hops", "2"], "Give a KEY"),
+            (2, ["--svg", "a.svg"], "Pass a KEY: --svg and --hops show its neighborhood."),
+            (2, ["--hops", "2"], "Pass a KEY"),
             (2, ["slugs", "--hops", "0"], "0 is not in the range 1<=x<=10"),
             (2, ["slugs", "--svg", "a.png"], "--svg writes SVG; give a file that ends in .svg"),
             (1, ["snails"], "there is no memory 'snails' in this root"),

@@ -86,7 +86,7 @@ def test_names(adapter: Any, double: Any) -> None:
         adapter(loaded)
     assert raised.value.code == "invalid_option"
     assert str(raised.value) == (
-        "name is needed with a model that is loaded already: it tells its vectors from those of "
+        "name is required for a loaded model: it distinguishes its vectors from those of "
         "other models"
     )
 

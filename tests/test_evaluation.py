@@ -64,12 +64,15 @@ class TestQueries:
             ('{"text": "x"}', ':1: needs an "id" (or "_id") of text'),
             ('{"id": true, "text": "x"}', ":1: needs an"),
             ('{"id": "a"}', ':1: needs a "text"'),
-            ('{"id": "a", "text": "x"}\n\n{"id": "a", "text": "y"}', ':3: the id "a" stands twice'),
+            (
+                '{"id": "a", "text": "x"}\n\n{"id": "a", "text": "y"}',
+                ':3: the id "a" is used twice',
+            ),
             ('{"id": "a", "text": "x", "date": "soon"}', ":1: the \"date\" 'soon' is none"),
             ('{"id": "a", "text": "x", "embedding": ["1"]}', ':1: "embedding" must be a list'),
             (
                 '{"id": "a", "text": "x", "embedding": [1]}\n{"id": "b", "text": "x"}',
-                ":2: some queries have an embedding and some none",
+                ":2: some queries have an embedding and some have none",
             ),
             ('{"id": "a", "text": "\\ud800"}', ":1: the text has half of a surrogate pair"),
             ('{"id": "a", "text": "' + "a " * 40_000 + '"}', ":1: the query has 80000 bytes"),

@@ -288,3 +288,30 @@ assert index.check() == []
 index.close()
 """
     finish(run(program, tmp_path / "index.db"))
+
+
+def test_other_threads_run_while_the_last_handle_is_dropped(tmp_path: Path) -> None:
+    index = hr.Index.open(tmp_path / "index.db")
+    index.upsert(hr.Chunk(str(n), "p", f"word{n} " * 2000) for n in range(200))
+    ticks = 0
+    done = threading.Event()
+
+    def tick() -> None:
+        nonlocal ticks
+        while not done.is_set():
+            ticks += 1
+
+    interval = sys.getswitchinterval()
+    thread = threading.Thread(target=tick)
+    thread.start()
+    try:
+        # From here on a thread runs only where another one lets go of the interpreter.
+        sys.setswitchinterval(1000)
+        before = ticks
+        del index
+        during = ticks - before
+    finally:
+        sys.setswitchinterval(interval)
+        done.set()
+        thread.join()
+    assert during > 0

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+import time
 from typing import TYPE_CHECKING
 
 import pytest
@@ -22,7 +23,7 @@ from hedgerow.ingest import (
     read_chunks,
 )
 from hedgerow.ingest.discovery import passes_by
-from hedgerow.ingest.sentences import SUMMARY_LIMIT, first_sentence
+from hedgerow.ingest.passages import SUMMARY_LIMIT, first_sentence
 from hedgerow.ingest.source import title_from_name
 
 if TYPE_CHECKING:
@@ -308,9 +309,17 @@ class TestJsonLines:
             ('{"content": "x", "tags": 1}', '"tags" must be a list'),
             ('{"content": "x", "tags": [1]}', '"tags" must be a list'),
             ('{"content": "x", "metadata": []}', '"metadata" must be an object'),
-            ('{"content": "x", "a": 1, "metadata": {"a": 2}}', '"a" stands both'),
-            ('{"content": "x", "a": NaN}', "NaN is no JSON number"),
-            ('{"content": "x", "content": "y"}', 'the key "content" stands twice'),
+            ('{"content": "x", "a": 1, "metadata": {"a": 2}}', '"a" is both outside and inside'),
+            ('{"content": "x", "a": NaN}', "NaN is not a JSON number"),
+            ('{"content": "x", "embedding": 1}', '"embedding" must be one list of numbers'),
+            ('{"content": "x", "embedding": "1,2"}', '"embedding" must be one list of numbers'),
+            ('{"content": "x", "embedding": {"0": 1}}', '"embedding" must be one list of numbers'),
+            ('{"content": "x", "embedding": [[1, 2]]}', '"embedding" must be one list of numbers'),
+            ('{"content": "x", "embedding": [1, "2"]}', '"embedding" must be one list of numbers'),
+            ('{"content": "x", "embedding": [1, null]}', '"embedding" must be one list of numbers'),
+            ('{"content": "x", "embedding": [1, true]}', '"embedding" must be one list of numbers'),
+            ('{"content": "x", "embedding": [1, 1e999]}', "embedding"),
+            ('{"content": "x", "content": "y"}', 'the key "content" is repeated'),
             ('{"content": "x", "a": 1e999}', "not a finite number"),
             ('{"content": "x", "a": ' + "9" * 30 + "}", "more than 64 bits"),
             ('{"content": "x", "a": ' + "9" * 5000 + "}", "more than 64 bits"),
@@ -331,6 +340,37 @@ class TestJsonLines:
         assert [(skip.code, skip.line) for skip in skips] == [("bad_line", 2)]
         assert any(part in skips[0].reason for part in reason.split("|"))
         assert str(skips[0]).startswith("x.jsonl:2: ")
+
+    def test_an_embedding_is_that_of_the_chunk(self, tmp_path: Path) -> None:
+        file = tmp_path / "x.jsonl"
+        given = ["[1, -0.5, 2]", "null", "[]"]
+        file.write_text("\n".join(f'{{"content": "x", "embedding": {one}}}' for one in given))
+        chunks, skips = read(file)
+        assert skips == []
+        assert [None if c.embedding is None else list(c.embedding) for c in chunks] == [
+            [1.0, -0.5, 2.0],
+            None,
+            [],
+        ]
+        assert all("embedding" not in chunk.metadata for chunk in chunks)
+
+    def test_an_embedding_in_the_metadata_stays_there(self, tmp_path: Path) -> None:
+        file = tmp_path / "x.jsonl"
+        file.write_text('{"content": "x", "metadata": {"embedding": [1]}}')
+        (chunk,), _ = read(file)
+        assert (chunk.embedding, chunk.metadata["embedding"]) == (None, [1])
+
+    def test_a_line_of_many_keys_with_one_repeated_is_read_in_one_pass(
+        self, tmp_path: Path
+    ) -> None:
+        # With a scan of all keys for each of them this took a quarter of an hour.
+        keys = "".join(f'"k{n}": 0, ' for n in range(200_000))
+        file = tmp_path / "x.jsonl"
+        file.write_text(f'{{{keys}"content": "x", "content": "y"}}')
+        started = time.process_time()
+        _, skips = read(file)
+        assert 'the key "content" is repeated' in skips[0].reason
+        assert time.process_time() - started < 60
 
     def test_an_empty_file_is_named(self, tmp_path: Path) -> None:
         (tmp_path / "x.jsonl").write_text("\n \n")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,6 +12,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from hedgerow.ingest import PASSAGE_LIMIT, Skip, Source, UnreadableSourceError, read_chunks
+from hedgerow.ingest.passages import first_sentence
 
 if TYPE_CHECKING:
     from hedgerow import Chunk
@@ -203,7 +205,7 @@ class TestFrontMatter:
             ("a: b", ("x", "y"), 3, "Text.")
         ]
         assert [(skip.code, skip.line) for skip in skips] == [("bad_front_matter", 2)]
-        assert "front matter is no valid YAML" in skips[0].reason
+        assert "front matter is not valid YAML" in skips[0].reason
 
     @pytest.mark.parametrize(
         "block",
@@ -269,6 +271,46 @@ class TestLongSections:
     def test_a_line_without_spaces_is_cut_all_the_same(self) -> None:
         chunks = chunks_of("x" * 5001)
         assert "".join(chunk.content for chunk in chunks) == "x" * 5001
+
+
+class TestVeryLongLines:
+    def test_a_file_of_one_line_is_read(self) -> None:
+        # Reading all of the line for each of its passages took minutes.
+        started = time.process_time()
+        chunks = chunks_of("word " * 3_000_000)
+        assert len(chunks) == 7500
+        assert {chunk.summary for chunk in chunks} == {chunks[0].summary}
+        assert time.process_time() - started < 60
+
+    def test_the_summary_of_a_passage_is_made_of_the_head_of_its_paragraph(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        asked: list[str] = []
+
+        def first_sentence(text: str) -> str:
+            asked.append(text)
+            return text[:10]
+
+        monkeypatch.setattr("hedgerow.ingest.markdown.first_sentence", first_sentence)
+        chunks = chunks_of("*word* `code` " * 20_000)
+        assert len(asked) == len(chunks)
+        assert max(map(len, asked)) <= 4000
+
+    @pytest.mark.parametrize(
+        "text",
+        ["*a ", "[", "[a](", "`a", ">", "- ", "_a*", "<a ", "<!--", "![", "\\", "&a", "|a"],
+    )
+    def test_no_mark_up_makes_a_parser_look_back_for_ever(self, text: str) -> None:
+        started = time.process_time()
+        read(text * 100_000)
+        assert time.process_time() - started < 60
+
+
+class TestSentences:
+    def test_a_long_text_is_not_read_to_its_end(self) -> None:
+        assert first_sentence("One. " + "x\n" * 10) == "One."
+        assert first_sentence("\n\n  One\ntwo.\n\nThree.") == "One two."
+        assert first_sentence("x" * 10_000_000) == "x" * 279 + "…"
 
 
 BLOCKS = st.sampled_from(

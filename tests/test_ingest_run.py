@@ -228,6 +228,25 @@ class TestLedger:
         assert report.added + report.unchanged == len(index) == 2503
 
 
+class TestEmbeddings:
+    def test_a_vector_in_json_lines_is_searched(self, index: Index, notes: Path) -> None:
+        lines = ['{"id": "n", "content": "north", "embedding": [0, 1]}']
+        lines.append('{"id": "e", "content": "east", "embedding": [2, 0]}')
+        lines.append('{"id": "w", "content": "no vector"}')
+        (notes / "v.jsonl").write_text("\n".join(lines))
+        report = run(index, notes / "v.jsonl")
+        assert (report.added, report.skips) == (3, [])
+        assert [hit.id for hit in index.search_vector([1.0, 0.1])] == ["e", "n"]
+
+    def test_one_of_another_length_is_refused_by_name(self, index: Index, notes: Path) -> None:
+        lines = [f'{{"content": "x", "embedding": {one}}}' for one in ("[0, 1]", "[1]", "[1, 0]")]
+        (notes / "v.jsonl").write_text("\n".join(lines))
+        report = run(index, notes / "v.jsonl")
+        assert report.added == 2
+        assert [(skip.code, skip.line) for skip in report.skips] == [("refused", 2)]
+        assert "dimension" in report.skips[0].reason
+
+
 class TestFailedIsNotGone:
     def test_an_unreadable_file_keeps_what_the_index_had(self, index: Index, notes: Path) -> None:
         run(index)

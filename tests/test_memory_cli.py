@@ -45,7 +45,26 @@ class TestHelp:
     def test_version_alone(self) -> None:
         assert ok("version") == f"{hedgerow.__version__}\n"
         assert ok("-v") == ok("--version")
-        assert ok("status", "--version") == ok("version")
+        assert ok("--v") == ok("--version")
+
+    @pytest.mark.parametrize("flag", ["-v", "--v", "--version"])
+    @pytest.mark.parametrize(
+        "command",
+        [
+            ["status"],
+            ["parse"],
+            ["agents", "list"],
+            ["recall", "--topic"],
+            ["run", "memory:status"],
+        ],
+    )
+    def test_the_version_wins_over_a_command(self, command: list[str], flag: str) -> None:
+        if flag == "-v" and command[-1] == "--topic":
+            return  # it is the topic
+        assert ok(*command, flag) == ok("version")
+
+    def test_note_has_another_name(self) -> None:
+        assert "note was renamed: use remember." in failed(2, "note", "--title", "x")
 
     def test_instructions_are_markdown_with_the_sections_of_a_wrapup(self) -> None:
         text = ok("instructions")
@@ -175,7 +194,7 @@ class TestAnswers:
     )
     def test_every_way_to_search(self, memory: Path, args: list[str], mode: str) -> None:
         answer = as_json(*args)
-        assert list(answer) == ["root", "query", "depth", "results", "mode"]
+        assert list(answer) == ["root", "query", "depth", "results", "mode", "unreadable"]
         assert (answer["root"], answer["mode"]) == (str(memory), mode)
         assert [one["provenance"]["file"] for one in answer["results"]] == ["notes/a.md"]
 

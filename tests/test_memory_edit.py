@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -117,7 +118,7 @@ def test_items_are_dropped(note: Path, before: str, after: str) -> None:
         ("---\n{a: 1, b: 2}\n---\nbody\n", "it is not one `key: value` a line"),
         (
             "---\nbase: &b [x]\nrelated: *b\n---\n",
-            "the change cannot be made without changing more",
+            "the value of related is an alias",
         ),
         ("---\nrelated: # all\n  - {a: &x 1}\n---\n", "there is more than a value under related"),
         ("a\0b", "the file is binary, not text"),
@@ -155,6 +156,60 @@ def test_who_writes_at_the_same_time_loses_nothing(
     ):
         set_field(note, "weight", 1)
     assert read(note) == "---\na: 1\n---\nbetter\n"
+
+
+def test_an_edit_while_the_new_file_is_written_is_not_lost(
+    note: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(note, "---\na: 1\n---\nbody\n")
+
+    def meanwhile(_: int) -> None:
+        write(note, "---\na: 1\n---\nbetter\n")
+
+    monkeypatch.setattr(os, "fsync", meanwhile)
+    with pytest.raises(HedgerowError, match="somebody changed the file at the same time") as caught:
+        set_field(note, "weight", 1)
+    assert caught.value.code == "file_changed"
+    assert read(note) == "---\na: 1\n---\nbetter\n"
+    assert [file.name for file in note.parent.iterdir()] == ["note.md"]
+
+
+def test_a_file_that_is_removed_meanwhile_does_not_come_back(
+    note: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(note, "---\na: 1\n---\nbody\n")
+    monkeypatch.setattr(os, "fsync", lambda _: note.unlink(missing_ok=True))
+    with pytest.raises(HedgerowError) as caught:
+        set_field(note, "weight", 1)
+    assert caught.value.code == "file_changed"
+    assert not note.exists()
+
+
+class TestLinkedFiles:
+    def test_a_link_stays_one(self, note: Path) -> None:
+        target = note.parent / "real.md"
+        write(target, "body\n")
+        target.chmod(0o640)
+        note.symlink_to("real.md")
+        assert set_field(note, "weight", 1)
+        assert note.is_symlink()
+        assert read(target) == "---\nweight: 1\n---\nbody\n"
+        assert target.stat().st_mode & 0o777 == 0o640
+
+    def test_out_of_the_root_is_refused(self, tmp_path: Path) -> None:
+        target = tmp_path / "outside.md"
+        write(target, "body\n")
+        root = tmp_path / "root"
+        root.mkdir()
+        (root / "note.md").symlink_to("../outside.md")
+        with pytest.raises(
+            HedgerowError, match=r"note\.md was not changed: it is a link to .*, outside"
+        ) as caught:
+            set_field(root / "note.md", "weight", 1, root=root)
+        assert caught.value.code == "root_io"
+        assert (root / "note.md").is_symlink()
+        assert read(target) == "body\n"
+        assert set_field(root / "note.md", "weight", 1, root=tmp_path)
 
 
 _VALUES = st.one_of(

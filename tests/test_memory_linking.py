@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 import hedgerow as hr
@@ -44,7 +46,7 @@ def test_names_of_all_kinds_can_be_linked(root: hr.MemoryRoot, name: str) -> Non
         (("a", "b"), {"strength": "1"}, "invalid_edge", "above 0 and at most 1, not '1'"),
         (("a", "b"), {"rel": "title"}, "invalid_edge", "a key of front matter that has no"),
         (("a", "b"), {"rel": "a b"}, "invalid_edge", "not 'a b'"),
-        (("a", "b#.md"), {"rel": "x"}, "invalid_edge", "cannot stand in [[ ]]"),
+        (("a", "b#.md"), {"rel": "x"}, "invalid_edge", "cannot be written in [[ ]]"),
     ],
 )
 def test_what_cannot_be_linked(
@@ -73,5 +75,47 @@ def test_a_relation_is_text(root: hr.MemoryRoot) -> None:
 def test_a_link_in_the_text_is_removed_by_hand(root: hr.MemoryRoot) -> None:
     put(root.path, "a.md", "[[b]]")
     put(root.path, "b.md", "x")
-    with pytest.raises(hr.HedgerowError, match=r"stands in the text of a\.md; remove it there"):
+    with pytest.raises(hr.HedgerowError, match=r"is in the text of a\.md; remove it there"):
         root.unlink("a", "b")
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [
+        ("The B", "garden/b.md, notes/b.md"),
+        ("the  b", "garden/b.md, notes/b.md"),
+        ("b", "garden/b.md, notes/b.md"),
+    ],
+)
+def test_a_name_of_two_memories_is_ambiguous(root: hr.MemoryRoot, name: str, meant: str) -> None:
+    put(root.path, "a.md", "x")
+    put(root.path, "notes/b.md", "# The B\n")
+    put(root.path, "garden/b.md", "# The B\n")
+    message = re.escape(f"{name!r} is ambiguous: it means {meant}; give the path")
+    for call in (
+        lambda: root.link("a", name),
+        lambda: root.link(name, "a"),
+        lambda: root.unlink("a", name),
+        lambda: root.resolve(name),
+        lambda: root.visit("linker", name, 1),
+    ):
+        with pytest.raises(hr.InvalidInputError, match=message) as caught:
+            call()
+        assert caught.value.code == "ambiguous_node"
+    assert (root.path / "a.md").read_text() == "x"
+    assert root.resolve("notes/b") == "notes/b.md"
+
+
+def test_of_many_candidates_the_first_are_named(root: hr.MemoryRoot) -> None:
+    for number in range(12):
+        put(root.path, f"n{number:02}.md", "# Same\n")
+    with pytest.raises(hr.InvalidInputError, match=r"n08\.md, n09\.md and 2 more; give the path"):
+        root.resolve("same")
+
+
+def test_names_are_found_whatever_their_unicode_form(root: hr.MemoryRoot) -> None:
+    put(root.path, "a.md", "[[cafe\u0301]]")
+    put(root.path, "caf\xe9.md", "# Th\xe9\n")
+    assert edges(root) == [("a.md", "caf\xe9.md", "link", 0.7)]
+    assert root.graph().unresolved == ()
+    assert root.resolve("cafe\u0301") == root.resolve("The\u0301") == "caf\xe9.md"

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
+from unicodedata import normalize
 
 import pytest
 from hypothesis import given
@@ -142,6 +143,25 @@ def test_a_markdown_link_counts_from_its_folder(
     target: str, source: str, found: str | None
 ) -> None:
     assert Names(FILES).find(Link(target, "link", 1.0, is_path=True), source) == found
+
+
+@pytest.mark.parametrize("form", ["NFC", "NFD"])
+@pytest.mark.parametrize("other", ["NFC", "NFD"])
+@pytest.mark.parametrize(
+    "target", ["Caf\xe9", "notes/caf\xe9.md", "CAF\xc9", "Th\xe9 vert", "th\xe9  VERT"]
+)
+def test_names_are_compared_whatever_their_unicode_form(
+    target: str, form: Literal["NFC", "NFD"], other: Literal["NFC", "NFD"]
+) -> None:
+    path, title = (normalize(other, name) for name in ("notes/Caf\xe9.md", "Th\xe9 vert"))
+    link = Link(normalize(form, target), "link", 1.0)
+    assert Names({path: title}).find(link, "x.md") == path
+
+
+def test_of_two_files_whose_names_differ_in_form_the_exact_one_counts() -> None:
+    paths = [normalize("NFC", "caf\xe9.md"), normalize("NFD", "caf\xe9.md")]
+    for path in paths:
+        assert Names(dict.fromkeys(paths, "")).find(Link(path, "link", 1.0), "x.md") == path
 
 
 def test_of_several_links_the_strongest_counts_and_one_to_itself_does_not() -> None:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import signal
+import subprocess
 import sys
 import sysconfig
 from collections.abc import Awaitable, Callable
@@ -145,6 +148,46 @@ def test_over_standard_input_and_output(memory: Path) -> None:
     assert found["results"][0]["provenance"]["file"].endswith("-moles.md")
 
 
+def test_the_instructions_name_the_tools_and_no_shell(memory: Path) -> None:
+    async def asking(client: Client) -> Any:
+        return client.instructions, (await client.list_tools()).tools
+
+    instructions, tools = ask(memory, asking)
+    assert all(f"- {tool.name}: " in instructions for tool in tools)
+    assert "`" not in instructions
+    assert "hedgerow run" not in instructions
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
+def test_ctrl_c_ends_it_while_standard_input_is_open(memory: Path) -> None:
+    hello = {
+        "jsonrpc": "2.0", "id": 1, "method": "initialize",
+        "params": {
+            "protocolVersion": "2025-06-18", "capabilities": {},
+            "clientInfo": {"name": "t", "version": "1"},
+        },
+    }  # fmt: skip
+    with subprocess.Popen(
+        [HEDGEROW, "mcp", "--root", str(memory)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdin.write(json.dumps(hello) + "\n")
+        process.stdin.flush()
+        assert '"serverInfo"' in process.stdout.readline()
+        try:
+            process.send_signal(signal.SIGINT)
+            assert process.wait(timeout=20) == 130
+            assert process.stderr.read() == "Error: interrupted\n"
+        finally:
+            process.kill()
+
+
 @pytest.mark.parametrize("version", [None, ModuleType("mcp")])
 def test_without_its_package_or_with_an_old_one_the_fix_is_named(
     memory: Path, monkeypatch: pytest.MonkeyPatch, version: ModuleType | None
@@ -154,10 +197,3 @@ def test_without_its_package_or_with_an_old_one_the_fix_is_named(
             monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "mcp", version)
     assert 'pip install "hedgerow[mcp]"' in failed(1, "mcp", "--root", str(memory))
-
-
-def test_the_guide_shows_every_tool_and_how_to_install() -> None:
-    guide = (Path(__file__).parents[1] / "docs" / "mcp.md").read_text(encoding="utf-8")
-    for name in ("memory_search", "memory_recall", "memory_remember", "memory_status"):
-        assert f"`{name}`" in guide
-    assert 'pip install "hedgerow[mcp]"' in guide

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import time
 from datetime import datetime, timezone
 from pathlib import Path
 
@@ -165,3 +166,30 @@ def test_sections_end_at_the_next_heading_of_their_level() -> None:
         ("a", "one\n### deep\ntwo"),
         ("b c", "~~~\n## no\n~~~\n"),
     ]
+
+
+@pytest.mark.parametrize(
+    ("line", "name"),
+    [
+        ("# Title", "Title"),
+        ("  #  Title \t", "Title"),
+        ("# Title ##  ", "Title"),
+        ("# Title\t#", "Title"),
+        ("# C#", "C#"),
+        ("# a # b", "a # b"),
+        ("# ##", ""),
+        ("#", ""),
+        ("#Title", ""),
+        ("    # Title", ""),
+    ],
+)
+def test_the_name_of_a_heading(line: str, name: str) -> None:
+    assert sections.first_heading(f"{line}\ntext") == name
+
+
+def test_a_heading_with_a_long_gap_is_read_in_one_pass() -> None:
+    # Trying every space of the gap as the last of the line took minutes.
+    gap = " " * 300_000
+    started = time.process_time()
+    assert sections.first_heading(f"# a{gap}b{gap}##{gap}") == f"a{gap}b"
+    assert time.process_time() - started < 60

@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+import json
+import os
+from pathlib import Path
+
 import pytest
 
+from command_line import run
 from hedgerow import HedgerowError, InvalidInputError, MemoryRoot
 from memory_doubles import put
+
+PAGE = "pages/slug-control.md"
 
 
 def findings(root: MemoryRoot, **options: str) -> list[str]:
@@ -127,11 +134,76 @@ class TestSynthesize:
         assert raised.value.code == "no_sources"
         assert not (root.path / "pages").exists()
 
-    def test_planning_writes_nothing(self, root: MemoryRoot) -> None:
+    def test_planning_writes_no_page(self, root: MemoryRoot) -> None:
         put(root.path, "notes/a.md", "slug control")
         done = root.process("synthesize", topic="slug control")
         assert (done.applied, done.files) == (False, ("pages/slug-control.md",))
-        assert sorted(path.name for path in root.path.iterdir()) == ["notes"]
+        assert sorted(path.name for path in root.path.iterdir()) == [".hedgerow", "notes"]
+
+    def test_a_plan_is_what_is_applied(self, root: MemoryRoot) -> None:
+        put(root.path, "notes/a.md", "slug control")
+        root.sync()
+        put(root.path, "notes/b.md", "Slugs again.")
+        planned = root.process("synthesize", topic="slug control").summary
+        assert planned == (
+            "Would create it from 2 source memories.",
+            "notes/a.md",
+            "notes/b.md",
+        )
+        done = root.process("synthesize", topic="slug control", apply=True).summary
+        assert done == (
+            "Created from 2 source memories.",
+            "notes/a.md",
+            "notes/b.md",
+            "The next recall or index run reads the page.",
+        )
+        assert "`notes/b.md`" in self.page(root)
+
+    def test_an_edit_of_the_page_at_the_same_time_is_not_lost(
+        self, root: MemoryRoot, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        put(root.path, "notes/a.md", "slug control")
+        self.synthesize(root)
+        page = root.path / PAGE
+        edited = self.page(root) + "\nBy hand.\n"
+        monkeypatch.setattr(os, "fsync", lambda _: put(root.path, PAGE, edited))
+        with pytest.raises(
+            HedgerowError, match="somebody changed the file at the same time"
+        ) as raised:
+            self.synthesize(root)
+        assert raised.value.code == "file_changed"
+        assert page.read_text() == edited
+
+    def test_a_page_made_at_the_same_time_is_not_lost(
+        self, root: MemoryRoot, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        put(root.path, "notes/a.md", "slug control")
+        root.sync()
+        monkeypatch.setattr(os, "fsync", lambda _: put(root.path, PAGE, "By hand.\n"))
+        with pytest.raises(HedgerowError) as raised:
+            self.synthesize(root)
+        assert raised.value.code == "file_changed"
+        assert self.page(root) == "By hand.\n"
+        assert [file.name for file in (root.path / "pages").iterdir()] == ["slug-control.md"]
+
+    def test_a_linked_page_stays_a_link(self, root: MemoryRoot) -> None:
+        put(root.path, "notes/a.md", "slug control")
+        real = put(root.path, "notes/page.md", "# Mine\n")
+        (root.path / "pages").mkdir()
+        (root.path / PAGE).symlink_to("../notes/page.md")
+        self.synthesize(root)
+        assert (root.path / PAGE).is_symlink()
+        assert "`notes/a.md`" in real.read_text()
+
+    def test_a_page_linked_out_of_the_root_is_refused(self, tmp_path: Path) -> None:
+        outside = put(tmp_path, "outside.md", "# Mine\n")
+        put(tmp_path, "root/notes/a.md", "slug control")
+        (tmp_path / "root/pages").mkdir()
+        (tmp_path / "root" / PAGE).symlink_to("../../outside.md")
+        with pytest.raises(HedgerowError, match=r"is a link to .*, outside") as raised:
+            self.synthesize(MemoryRoot.open(tmp_path / "root"))
+        assert raised.value.code == "root_io"
+        assert outside.read_text() == "# Mine\n"
 
     def test_what_the_index_finds_fills_the_page_up(self, root: MemoryRoot) -> None:
         put(root.path, "notes/a.md", "slug control")
@@ -187,3 +259,29 @@ class TestSynthesize:
             self.synthesize(root)
         assert raised.value.code == "invalid_front_matter"
         assert self.page(root).endswith("Old.\n")
+
+
+class TestUnreadableNotes:
+    @pytest.mark.parametrize("mode", ["lint", "synthesize"])
+    @pytest.mark.parametrize("apply", [False, True])
+    def test_are_reported(self, root: MemoryRoot, mode: str, *, apply: bool) -> None:
+        put(root.path, "notes/a.md", "slug control")
+        (root.path / "notes/b.md").write_bytes(b"slug control \xff")
+        done = root.process(mode, topic="slug control", apply=apply)
+        [skip] = done.unreadable
+        assert (skip.path, skip.code) == ("notes/b.md", "not_utf8")
+        assert done.to_dict()["unreadable"] == [skip.to_dict()]
+        if mode == "lint" and apply:
+            report = (root.path / done.files[0]).read_text()
+            assert "## Left out\n\n- notes/b.md: the file is not UTF-8" in report
+
+    def test_are_reported_by_the_command(self, root: MemoryRoot) -> None:
+        put(root.path, "notes/a.md", "slug control")
+        for number in range(5):
+            (root.path / f"notes/b{number}.md").write_bytes(b"\xff\xfe")
+        command = ["process", "--root", str(root.path), "--mode", "lint", "--apply"]
+        done = run(*command)
+        assert done.exit_code == 0
+        assert "Left out: notes/b0.md: the file is UTF-16; convert it to UTF-8\n" in done.stderr
+        assert "Left out: 2 more (--json has all)\n" in done.stderr
+        assert len(json.loads(run(*command, "--json").stdout)["unreadable"]) == 5

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import time
 from datetime import datetime, timezone
 from pathlib import Path
 
@@ -10,9 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from command_line import run
 from hedgerow import InvalidInputError, MemoryRoot
-from hedgerow.memory import depth, score, snippet, times, words
-from memory_doubles import put
+from hedgerow.memory import score, times, words
+from memory_doubles import WRAPUP, put
 
 RAVEN = "The silver raven rests."
 LONG = st.lists(st.text("abc d", max_size=30), max_size=60).map("\n".join)
@@ -100,9 +102,9 @@ class TestDepth:
             root.recall("x", depth="Deep")
         assert raised.value.code == "invalid_option"
 
-    @given(st.text(max_size=9), st.sampled_from(depth.DEPTHS))
+    @given(st.text(max_size=9), st.sampled_from(score.DEPTHS))
     def test_every_bucket_has_a_boost(self, bucket: str, how: str) -> None:
-        assert -1 < depth.depth_boost(bucket, how) < 1
+        assert -1 < score.depth_boost(bucket, how) < 1
 
 
 class TestScore:
@@ -193,8 +195,8 @@ class TestTime:
         ],
     )
     def test_is_read_strictly(self, text: object, iso: str | None) -> None:
-        time = times.parse_time(text)
-        assert (time.isoformat() if time else None) == iso
+        read = times.parse_time(text)
+        assert (read.isoformat() if read else None) == iso
 
     def test_an_event_is_the_first_time_that_exists(self) -> None:
         metadata = {"date": "2026-02-30", "updated_at": "2026-06-05", "created_at": "2026-06-01"}
@@ -203,19 +205,27 @@ class TestTime:
 
 class TestSnippet:
     def test_a_short_passage_is_shown_whole_on_one_line(self) -> None:
-        assert snippet.cut_snippet("# A\n\n  two\tlines ", ["two"]) == "# A two lines"
+        assert words.cut_snippet("# A\n\n  two\tlines ", ["two"]) == "# A two lines"
 
     def test_a_long_one_is_cut_to_where_the_words_are(self) -> None:
         text = "word " * 300 + "the copper heron waits here " + "tail " * 300
-        cut = snippet.cut_snippet(text, ["copper", "heron"])
+        cut = words.cut_snippet(text, ["copper", "heron"])
         assert "copper heron" in cut
         assert cut.startswith("…")
         assert cut.endswith("…")
 
+    def test_a_query_of_many_words_is_counted_in_one_pass(self) -> None:
+        # Counting the words of each window anew took minutes.
+        tokens = [f"aaaa{number:03}" for number in range(2000)]
+        started = time.process_time()
+        cut = words.cut_snippet("word " * 200 + "aaaa " * 300, tokens)
+        assert "aaaa" in cut
+        assert time.process_time() - started < 60
+
     @given(LONG, st.lists(st.sampled_from(["a", "ab", "abc", "zz"]), max_size=3))
     def test_it_is_never_too_long(self, text: str, tokens: list[str]) -> None:
-        cut = snippet.cut_snippet(text, tokens)
-        assert len(cut) <= snippet.LIMIT + 1
+        cut = words.cut_snippet(text, tokens)
+        assert len(cut) <= words.SNIPPET_LIMIT + 1
         assert cut.strip("…").strip() in " ".join(text.split())
 
 
@@ -229,4 +239,30 @@ class TestSnippet:
     ],
 )
 def test_tokens_of_a_query(query: str, tokens: list[str]) -> None:
-    assert words.query_tokens(query) == tokens
+    assert words.recall_terms(query) == tokens
+
+
+class TestUnreadableNotes:
+    def test_are_reported(self, root: MemoryRoot) -> None:
+        put(root.path, "notes/a.md", "hawthorn")
+        put(root.path, "notes/b.md", "---\na: [\n---\nhawthorn")
+        (root.path / "notes/c.md").write_bytes(b"hawthorn \xff")
+        for sync in (True, True, False):
+            found = root.recall("hawthorn", sync=sync)
+            assert len(found) == 2
+            [skip] = found.unreadable
+            assert (skip.path, skip.code) == ("notes/c.md", "not_utf8")
+            assert found.to_dict()["unreadable"] == [skip.to_dict()]
+        put(root.path, "notes/c.md", "hawthorn")
+        assert root.recall("hawthorn").unreadable == ()
+
+    def test_are_reported_with_a_wrapup(self, root: MemoryRoot) -> None:
+        (root.path / "c.md").write_bytes(b"hawthorn \xff")
+        done = root.wrapup(WRAPUP, title="A day", topic="hawthorn").to_dict()
+        assert [one["path"] for one in done["relatedMemory"]["unreadable"]] == ["c.md"]
+
+    def test_are_reported_by_the_command(self, root: MemoryRoot) -> None:
+        (root.path / "c.md").write_bytes(b"a\0b")
+        done = run("recall", "--root", str(root.path), "--topic", "hawthorn")
+        assert done.stderr == "Left out: c.md: the file is binary, not text\n"
+        assert done.stdout.endswith("No memory matches found.\n")

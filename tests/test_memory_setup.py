@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import pytest
 
 from hedgerow import HedgerowError, InvalidInputError, MemoryRoot
-from hedgerow.memory import locate
+from hedgerow.memory.config import nearest_root
 from hedgerow.memory.doctor import diagnose
 from memory_doubles import put
 
@@ -66,6 +67,42 @@ class TestInit:
         put(tmp_path, ".gitignore", f"x\n{line}\n")
         assert not MemoryRoot.initialize(tmp_path).gitignore_updated
         assert (tmp_path / ".gitignore").read_text() == f"x\n{line}\n"
+
+    def test_an_ignore_file_of_another_encoding_keeps_its_bytes(self, tmp_path: Path) -> None:
+        (tmp_path / ".gitignore").write_bytes(b"caf\xe9\r\n")
+        assert MemoryRoot.initialize(tmp_path).gitignore_updated
+        assert (tmp_path / ".gitignore").read_bytes() == (
+            b"caf\xe9\r\n# hedgerow derived state\n.hedgerow/\n"
+        )
+
+    @pytest.mark.parametrize("name", [".gitignore", "hedgerow.json"])
+    def test_a_linked_file_stays_a_link(self, tmp_path: Path, name: str) -> None:
+        real = put(tmp_path, "own/file", "{}" if name.endswith("json") else "x\n")
+        (tmp_path / name).symlink_to("own/file")
+        MemoryRoot.initialize(tmp_path, force=True)
+        assert (tmp_path / name).is_symlink()
+        assert "hedgerow" in real.read_text()
+
+    def test_an_ignore_file_linked_out_of_the_root_is_refused(self, tmp_path: Path) -> None:
+        shared = put(tmp_path, "ignore", "x\n")
+        (tmp_path / "root").mkdir()
+        (tmp_path / "root/.gitignore").symlink_to("../ignore")
+        with pytest.raises(HedgerowError, match=r"is a link to .*, outside") as raised:
+            MemoryRoot.init(tmp_path / "root")
+        assert raised.value.code == "root_io"
+        assert shared.read_text() == "x\n"
+        shared.write_text("x\n.hedgerow/\n")
+        assert MemoryRoot.init(tmp_path / "root").status().initialized
+
+    def test_an_ignore_file_edited_at_the_same_time_is_not_lost(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        put(tmp_path, ".gitignore", "x\n")
+        monkeypatch.setattr(os, "fsync", lambda _: put(tmp_path, ".gitignore", "x\ny\n"))
+        with pytest.raises(HedgerowError) as raised:
+            MemoryRoot.init(tmp_path)
+        assert raised.value.code == "file_changed"
+        assert (tmp_path / ".gitignore").read_text() == "x\ny\n"
 
 
 class TestOpen:
@@ -137,14 +174,14 @@ class TestNearest:
     ) -> None:
         put(tmp_path, "p/memory/hedgerow.json", "{}")
         put(tmp_path, "p/a/b/c.txt", "")
-        assert locate.nearest_root(tmp_path / "p/a/b") == tmp_path / "p/memory"
+        assert nearest_root(tmp_path / "p/a/b") == tmp_path / "p/memory"
         put(tmp_path, "p/jumpybrain.json", "{}")
-        assert locate.nearest_root(tmp_path / "p/a/b") == tmp_path / "p"
+        assert nearest_root(tmp_path / "p/a/b") == tmp_path / "p"
         put(tmp_path, "p/a/memory/hedgerow.json", "{}")
-        assert locate.nearest_root(tmp_path / "p/a/b") == tmp_path / "p/a/memory"
+        assert nearest_root(tmp_path / "p/a/b") == tmp_path / "p/a/memory"
 
     def test_there_may_be_none(self, tmp_path: Path) -> None:
-        assert locate.nearest_root(tmp_path) is None
+        assert nearest_root(tmp_path) is None
 
 
 class TestDoctor:
@@ -193,6 +230,18 @@ class TestDoctor:
         put(root.path, "old.md", "x")
         links = diagnose(root.path).links
         assert (links.ok, links.message) == (True, "All lead to memories.")
+
+    def test_links_to_files_that_are_no_memories_are_not_broken(self, root: MemoryRoot) -> None:
+        put(root.path, "att/a.pdf", "x")
+        put(root.path, "notes/deep/Diagram.PNG", "x")
+        put(root.path, "notes/cafe\u0301.png", "x")
+        put(root.path, ".hedgerow/gone.png", "x")
+        names = "![[diagram.png]] [[att/a.pdf#page=2|pdf]] [[../att/a.pdf]] ![[caf\xe9.png]]"
+        put(root.path, "notes/a.md", f"{names} [[a.pdf]] ![[gone.png]] [[b/a.pdf]] [[diagram]]")
+        broken = [("notes/a.md", name) for name in ("gone.png", "b/a.pdf", "diagram")]
+        unresolved = diagnose(root.path).to_dict()["links"]["unresolved"]
+        assert [(one["file"], one["link"]) for one in unresolved] == broken
+        assert [*root.graph().unresolved] == broken
 
     def test_of_many_links_the_first_are_shown(self, root: MemoryRoot) -> None:
         put(root.path, "a.md", "".join(f"[[x{number}]]" for number in range(5)))

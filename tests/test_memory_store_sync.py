@@ -56,7 +56,9 @@ class TestSync:
         put(root.path, "c.md", "x")
         with caplog.at_level(logging.WARNING, "hedgerow"):
             assert keys(root) == ["a.md", "b.md", "c.md"]
-        assert "made anew from the files without the visits it knew of, and kept as" in caplog.text
+        assert (
+            "it is rebuilt from the files, without visits, and the old one kept as" in caplog.text
+        )
         kept = root.path / ".hedgerow" / "store.db.damaged"
         assert kept.read_bytes().startswith(b"no database at all")
 

@@ -139,7 +139,7 @@ class TestChanges:
         assert counts(root.sync()) == (2, 0, 0, 0)
         derived = sync.Derived.of(read_config(root.path))
         with Index.open(derived.index, read_only=True) as index:
-            assert freshness.is_fresh(derived, Ledger.load(index, derived.scope))
+            assert freshness.skips_if_fresh(derived, Ledger.load(index, derived.scope)) == []
 
     def test_each_file_is_parsed_once_for_index_and_store(
         self, root: MemoryRoot, monkeypatch: pytest.MonkeyPatch

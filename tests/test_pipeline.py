@@ -99,6 +99,42 @@ def test_the_message_shows_the_place():
 
 
 @pytest.mark.parametrize(
+    ("text", "message", "kind", "suggestion"),
+    [
+        (
+            "all | sort:weight dsc",
+            'the order must be asc or desc; did you mean "desc"?\n'
+            "  all | sort:weight dsc\n"
+            "                    ^^^",
+            "BadSort",
+            "desc",
+        ),
+        (
+            "all | sort:weight backwards",
+            "the order must be asc or desc\n"
+            "  all | sort:weight backwards\n"
+            "                    ^^^^^^^^^",
+            "BadSort",
+            None,
+        ),
+        (
+            "all | key:x[z-a]*",
+            "the range z-a of this pattern is reversed; write a-z\n"
+            "  all | key:x[z-a]*\n"
+            "            ^^^^^^^",
+            "BadGlob",
+            None,
+        ),
+    ],
+)
+def test_a_wrong_order_or_pattern(text, message, kind, suggestion):
+    with pytest.raises(hr.PipelineError) as raised:
+        hr.parse_pipeline(text)
+    error = raised.value
+    assert (str(error), error.kind, error.suggestion) == (message, kind, suggestion)
+
+
+@pytest.mark.parametrize(
     ("text", "canonical"),
     [
         ("sort weight|limit  3", "sort:weight | limit:3"),

@@ -59,6 +59,11 @@ def test_stop_words_are_the_fixtures():
     assert not hr.is_stopword("The"), "stop words are compared in lower case"
 
 
+@pytest.mark.parametrize("word", ["ab", "x", "é", "🦔", "or", "not", "the", "oak", "🦔🦔", "k8s"])
+def test_a_stop_word_is_what_bare_queries_drop(word):
+    assert hr.is_stopword(word) == (not hr.parse_query(word).tokens)
+
+
 @pytest.mark.parametrize(
     ("text", "default_operator", "expected"),
     [

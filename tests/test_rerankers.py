@@ -150,9 +150,20 @@ def test_the_servers_name_and_repr(server: LocalServer) -> None:
     [
         ({"error": "?"}, "without a list of scores"),
         ([0.5, 0.5], "without a list of scores"),
-        ([{"index": 0, "score": 1}], "with 1 scores for 2 documents"),
-        ([{"index": 0, "score": 1}, {"index": 0, "score": 1}], "with 1 scores for 2 documents"),
-        ([{"index": 0, "score": 1}, {"index": 2, "score": 1}], "with 1 scores for 2 documents"),
+        ([{"index": 0, "score": 1}], "with 1 score for 2 documents, none for document 1"),
+        ([{"index": 1, "score": 1}], "with 1 score for 2 documents, none for document 0"),
+        (
+            [{"index": 0, "score": 1}, {"index": 0, "score": 1}],
+            "with 2 scores for 2 documents, none for document 1",
+        ),
+        (
+            [{"index": 0, "score": 1}, {"index": 2, "score": 1}],
+            "with 2 scores for 2 documents, none for document 1",
+        ),
+        (
+            [{"index": index, "score": 1} for index in (0, 1, 1)],
+            "with 3 scores for 2 documents",
+        ),
         (
             [{"index": 0, "score": 1}, {"index": 1, "score": "1"}],
             "with something other than a finite score for document 1",

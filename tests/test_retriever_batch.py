@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import subprocess
 import sys
 import textwrap
@@ -73,7 +74,7 @@ def test_dates_are_one_for_all_or_one_each(retriever: hr.Retriever) -> None:
         ["2026/04/17"],
         [],
     ]
-    with pytest.raises(hr.InvalidInputError, match="2 question dates for 3 queries; give one to"):
+    with pytest.raises(hr.InvalidInputError, match="2 question dates for 3 queries; pass one for"):
         retriever.search_many(queries, question_date=dates[:2])
 
 
@@ -163,3 +164,24 @@ def test_the_loop_is_free_meanwhile() -> None:
         return ticks
 
     assert asyncio.run(run()) > 10
+
+
+def test_a_batch_runs_where_the_system_refuses_threads() -> None:
+    script = """
+        import hedgerow as hr
+        index = hr.Index.in_memory()
+        index.upsert(hr.Chunk(str(n), "p", f"kaas word{n}") for n in range(40))
+        queries = [f"word{n}" for n in range(40)]
+        found = hr.Retriever(index).search_many(queries, threads=4)
+        print([response.results[0].id for response in found] == [str(n) for n in range(40)])
+    """
+    # No memory has room for the stack of such a thread.
+    environment = {**os.environ, "RUST_MIN_STACK": str(1 << 46)}
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(script)],
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.stdout, done.stderr) == ("True\n", "")

@@ -85,7 +85,7 @@ def test_ids_are_counted_once() -> None:
 @pytest.mark.parametrize(
     ("answer", "message"),
     [
-        ([[1.0]], "the embedder answered with 1 rows for 2 texts; it must give one row for each"),
+        ([[1.0]], "the embedder answered with 1 rows for 2 texts; it must return one row for each"),
         (iter([]), "the embedder answered with something without rows for 2 texts"),
     ],
 )
@@ -176,7 +176,7 @@ def test_a_reembed_that_fails_leaves_the_old_vectors() -> None:
     with pytest.raises(ConnectionError):
         hr.Retriever(index, embedder=BrokenEmbedder()).reembed()
     assert index.stats().embedder == "one"
-    with pytest.raises(hr.InvalidInputError, match="this retriever has no embedder; give it one"):
+    with pytest.raises(hr.InvalidInputError, match="this retriever has no embedder; pass one"):
         hr.Retriever(index).reembed()
 
 

@@ -1,10 +1,12 @@
-"""What is asked of arguments, and in which words."""
+"""Checks of arguments, with the messages of their errors."""
 
 from __future__ import annotations
 
 import math
 import os
-from collections.abc import Sequence
+import re
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 
 from .errors import InvalidInputError
 
@@ -14,8 +16,8 @@ def checked_texts(texts: Sequence[str], what: str = "texts") -> list[str]:
     if isinstance(texts, (str, bytes)):
         raise TypeError(f"{what} must be a sequence of str, not one {type(texts).__name__}")
     listed = list(texts)
-    for place, text in enumerate(listed):
-        checked_text(text, f"{what}[{place}]")
+    for index, text in enumerate(listed):
+        checked_text(text, f"{what}[{index}]")
     return listed
 
 
@@ -61,8 +63,43 @@ def checked_model_name(model: object, name: str | None, fallback: str | None = N
     found = name or (os.fspath(model) if isinstance(model, (str, os.PathLike)) else fallback)
     if not found:
         raise InvalidInputError(
-            "name is needed with a model that is loaded already: it tells its vectors from those "
+            "name is required for a loaded model: it distinguishes its vectors from those "
             "of other models",
             code="invalid_option",
         )
     return str(found)
+
+
+@dataclass(frozen=True, slots=True)
+class AdapterName:
+    """ADAPTER:MODEL, or ADAPTER:MODEL@URL."""
+
+    adapter: str
+    model: str
+    url: str | None
+
+    def without_url(self) -> str:
+        """The model, of an adapter that has no server; InvalidInputError for one with a URL."""
+        if self.url is not None:
+            raise InvalidInputError(
+                f"{self.adapter} runs in this process and takes no URL; write "
+                f"{self.adapter}:{self.model}",
+                code="invalid_option",
+            )
+        return self.model
+
+
+def checked_adapter_name(
+    name: str, kind: str, adapters: Collection[str], *, example: str
+) -> AdapterName:
+    """Split a name; raises InvalidInputError unless it names one of these adapters."""
+    adapter, _, rest = name.partition(":")
+    if adapter not in adapters or not rest:
+        raise InvalidInputError(
+            f"{name!r} names no {kind}; write ADAPTER:MODEL with one of "
+            f"{', '.join(adapters)}, as in {example}",
+            code="invalid_option",
+        )
+    # Models have names like `user/model@revision`: only what looks like a URL is one.
+    found = re.fullmatch(r"(.+?)@(https?://.+)", rest)
+    return AdapterName(adapter, found[1], found[2]) if found else AdapterName(adapter, rest, None)

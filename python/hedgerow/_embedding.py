@@ -1,4 +1,4 @@
-"""Giving chunks their vectors: on the way in, and all of them anew."""
+"""Embedding chunks: as they are stored, all of them again, or those without a vector."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from ._engine import (
     _upsert_from,
 )
 from ._steps import Call, Steps
-from .embedders import AsyncEmbedder, Embedder, Embeddings
+from .embedders.base import AsyncEmbedder, Embedder, Embeddings
 from .errors import HedgerowError
 
 Progress = Callable[[int, int], object]
@@ -29,7 +29,7 @@ _BLOCK = 256
 
 
 def embedder_name(embedder: Embedder | AsyncEmbedder) -> str | None:
-    """What its vectors are told apart by, where it says so."""
+    """The name that identifies its vectors, or None."""
     name = getattr(embedder, "name", None)
     return name if isinstance(name, str) and name else None
 
@@ -46,7 +46,7 @@ def checked_rows(rows: Any, texts: int) -> Embeddings:
         answered = "something without rows" if count is None else f"{count} rows"
         raise HedgerowError(
             f"the embedder answered with {answered} for {texts} texts; "
-            "it must give one row for each text, in their order",
+            "it must return one row for each text, in their order",
             code="bad_answer",
         )
     checked: Embeddings = rows
@@ -72,11 +72,11 @@ def upserting(
     without = frozenset((yield Call(_unembedded, (index, given))))
     for start in range(0, len(given), _BLOCK):
         block = given[start : start + _BLOCK]
-        places = [place for place in range(len(block)) if start + place in without]
-        if places:
-            rows = yield from embedded(embedder, [chunk_text(block[place]) for place in places])
-            for place, row in zip(places, rows, strict=True):
-                block[place] = block[place]._with_embedding(row)  # noqa: SLF001 - the shell's half of this
+        missing = [i for i in range(len(block)) if start + i in without]
+        if missing:
+            rows = yield from embedded(embedder, [chunk_text(block[i]) for i in missing])
+            for i, row in zip(missing, rows, strict=True):
+                block[i] = block[i]._with_embedding(row)  # noqa: SLF001 - the shell's half of this
         yield Call(_upsert_from, (index, block, name))
         if progress is not None:
             progress(start + len(block), len(given))

@@ -1,4 +1,4 @@
-"""JSON over HTTP, for the adapters: tried again where that may help, and telling what failed.
+"""JSON over HTTP for the adapters, with retries and errors that name the cause.
 
 Importing this needs httpx and tenacity, so only constructors of adapters do.
 """
@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-from collections.abc import Generator, Mapping
+from collections.abc import Callable, Generator, Mapping
 from email.utils import parsedate_to_datetime
 from functools import cache, partial
 from http import HTTPStatus
@@ -29,15 +29,15 @@ from tenacity import (
     wait_random,
 )
 
-from ._api_key import ApiKey
 from ._checks import checked_count, checked_seconds
+from ._connection import ApiKey
 from .errors import HedgerowError, InvalidInputError
 
 FIRST_WAIT = 0.5
 """Seconds before the second try; each later wait is twice as long, and all have some jitter."""
 
 LONGEST_WAIT = 30.0
-"""No wait is longer; a server that asks for more gets no other try."""
+"""No wait is longer; a server that asks for more is not retried."""
 
 _SHORTEST_TIMEOUT = 0.001
 
@@ -56,7 +56,7 @@ _HINTS = {
 
 
 class _Outcome(NamedTuple):
-    """What one try came to: a value, or a problem in words."""
+    """The result of one try: a value, or a problem in words."""
 
     value: Any = None
     problem: str = ""
@@ -67,12 +67,24 @@ class _Outcome(NamedTuple):
     status: int | None = None
 
 
+def _endpoint_error(message: str, code: str, _status: int | None) -> HedgerowError:
+    return HedgerowError(message, code=code)
+
+
 class _Endpoint:
     """A URL to which JSON is posted. Pickles without its connections and without the key."""
 
-    def __init__(
-        self, base_url: str, path: str, *, key: ApiKey, timeout: float, retries: int
+    def __init__(  # noqa: PLR0913 - what a connection depends on
+        self,
+        base_url: str,
+        path: str,
+        *,
+        key: ApiKey,
+        timeout: float,
+        retries: int,
+        error: Callable[[str, str, int | None], HedgerowError] = _endpoint_error,
     ) -> None:
+        """`error` makes the exception of a message, a code and a status; it must pickle."""
         parts = _checked_url(base_url)
         joined = parts._replace(path=parts.path.rstrip("/") + path, fragment="")
         self.shown = urlunsplit(joined._replace(query=""))
@@ -81,6 +93,7 @@ class _Endpoint:
         self._key = key
         self._timeout = checked_seconds(timeout, "timeout")
         self._retries = checked_count(retries, "retries", least=0)
+        self._error = error
         self._closed = False
 
     def _options(self) -> dict[str, Any]:
@@ -153,10 +166,8 @@ class _Endpoint:
         if not outcome.problem:
             return outcome.value
         tries = f" (tried {outcome.tries} times)" if outcome.tries > 1 else ""
-        raise self._error(f"{self.shown} {outcome.problem}{tries}", outcome)
-
-    def _error(self, message: str, outcome: _Outcome) -> HedgerowError:
-        return HedgerowError(message, code=outcome.code)
+        message = f"{self.shown} {outcome.problem}{tries}"
+        raise self._error(message, outcome.code, outcome.status)
 
     def _check_open(self) -> None:
         if self._closed:
@@ -316,17 +327,17 @@ def _asked_wait(header: str) -> float | None:
 
 
 def _detail(response: httpx.Response) -> str:
-    """What the server says of an error, as the usual servers put it, on one line."""
+    """The error message of a response, in the usual shapes, on one line."""
     try:
-        said = json.loads(response.content)
+        message = json.loads(response.content)
     except (ValueError, RecursionError):
-        said = "" if "html" in response.headers.get("Content-Type", "") else response.text
+        message = "" if "html" in response.headers.get("Content-Type", "") else response.text
     for name in ("error", "detail", "message"):
-        if isinstance(said, dict) and name in said:
-            said = said[name]
-    if not isinstance(said, str):
+        if isinstance(message, dict) and name in message:
+            message = message[name]
+    if not isinstance(message, str):
         return ""
-    return " ".join("".join(c if c.isprintable() else " " for c in said).split())
+    return " ".join("".join(c if c.isprintable() else " " for c in message).split())
 
 
 def _shortened(text: str) -> str:

@@ -1,4 +1,4 @@
-"""Packages that only some parts need, and what installs them (spec/adapters.md, "Extras")."""
+"""Optional packages, and the extras that install them (spec/adapters.md, "Extras")."""
 
 from __future__ import annotations
 

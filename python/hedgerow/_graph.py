@@ -7,11 +7,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from ._engine import Store
 from .errors import InvalidInputError
-from .pipeline import Store
 
 MOST = 10
-"""How many communities, and how many of the most linked nodes, are told."""
+"""The number of communities, and of most linked nodes, to report."""
 
 Edge = tuple[str, str, str, float]
 """Source, target, relation, strength."""

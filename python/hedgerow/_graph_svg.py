@@ -14,13 +14,13 @@ with imports_of("graph", needed_by="a drawing of the graph"):
     import networkx as nx
 
 MOST_DRAWN = 60
-"""How many nodes are drawn: more could not be told apart."""
+"""The most nodes that are drawn: more would be unreadable."""
 
 _SIZE = 900
 _MARGIN = 90
 _LONGEST = 28
 _NEARLY_NOTHING = 1e-9
-# Colours that are told apart in print and by those who see red and green alike.
+# Colors that are distinct in print and to the color-blind.
 _COLOURS = ("#4477aa", "#ee6677", "#228833", "#ccbb44", "#66ccee", "#aa3377", "#888888")
 _STYLE = """
 svg { background: #fff; font: 13px system-ui, sans-serif; }
@@ -44,7 +44,7 @@ def draw(part: Neighbourhood, facts: Mapping[str, tuple[str, float]]) -> str:
 
     `facts` are type and weight by key. Pointing at a node shows its key.
     """
-    places = _places(part)
+    positions = _positions(part)
     types = sorted({facts[key][0] for key in part.hops})
     colours = {kind: _COLOURS[n % len(_COLOURS)] for n, kind in enumerate(types)}
     svg = ET.Element(
@@ -57,13 +57,13 @@ def draw(part: Neighbourhood, facts: Mapping[str, tuple[str, float]]) -> str:
     _add(svg, "title", f"What is linked to {part.centre}")
     _add(svg, "style", _STYLE)
     for (one, other), (strength, relations) in _lines(part).items():
-        (x1, y1), (x2, y2) = places[one], places[other]
+        (x1, y1), (x2, y2) = positions[one], positions[other]
         line = _add(svg, "line", x1=x1, y1=y1, x2=x2, y2=y2)
         line.set("stroke-width", f"{0.5 + 2.5 * strength:.2f}")
         _add(line, "title", f"{one} - {other}: {relations}, {strength:g}")
     for key in part.hops:
         kind, weight = facts[key]
-        x, y = places[key]
+        x, y = positions[key]
         group = _add(svg, "g", **({"class": "centre"} if key == part.centre else {}))
         _add(group, "title", f"{key} ({kind}, weight {weight:g})")
         radius = f"{6 + 8 * weight:.1f}"
@@ -78,7 +78,7 @@ def draw(part: Neighbourhood, facts: Mapping[str, tuple[str, float]]) -> str:
     return ET.tostring(svg, encoding="unicode") + "\n"
 
 
-def _places(part: Neighbourhood) -> dict[str, tuple[str, str]]:
+def _positions(part: Neighbourhood) -> dict[str, tuple[str, str]]:
     """Lay the nodes out by their edges, over the whole drawing; as text, rounded."""
     graph: Any = nx.Graph()
     graph.add_nodes_from(part.hops)
@@ -87,7 +87,9 @@ def _places(part: Neighbourhood) -> dict[str, tuple[str, str]]:
     start = nx.shell_layout(graph, _shells(part))
     spread = 2.2 / max(1, len(part.hops)) ** 0.5
     placed = nx.spring_layout(graph, k=spread, pos=start, iterations=200, seed=1)
-    across, down = (_spaced([float(place[axis]) for place in placed.values()]) for axis in (0, 1))
+    across, down = (
+        _spaced([float(position[axis]) for position in placed.values()]) for axis in (0, 1)
+    )
     return dict(zip(placed, zip(across, down, strict=True), strict=True))
 
 

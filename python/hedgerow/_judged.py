@@ -23,7 +23,7 @@ _GZIP = b"\x1f\x8b"
 
 
 class JudgedQuery(NamedTuple):
-    """One line of a file of queries; `vector` is what stands in it as `embedding`."""
+    """One line of a file of queries; `vector` is its `embedding`."""
 
     id: str
     text: str
@@ -41,10 +41,16 @@ def read_queries(path: str | os.PathLike[str]) -> list[JudgedQuery]:
     for number, line in _lines(path):
         query = _query(path, number, line)
         if query.id in queries:
-            raise _bad(path, number, f'the id "{query.id}" stands twice; every query has its own')
+            raise _bad(
+                path, number, f'the id "{query.id}" is used twice; every query needs its own'
+            )
         queries[query.id] = query
         if (query.vector is None) != (next(iter(queries.values())).vector is None):
-            raise _bad(path, number, "some queries have an embedding and some none; give all one")
+            raise _bad(
+                path,
+                number,
+                "some queries have an embedding and some have none; all or none must have one",
+            )
     if not queries:
         raise _wrong(f"{os.fspath(path)} holds no query; write one JSON object a line")
     return list(queries.values())

@@ -13,9 +13,9 @@ from typing import Any
 from ._embedding import checked_rows, embedder_name
 from ._engine import Found, Index, Searcher, SearchOptions, Stop, _check_embedder, _check_query
 from ._steps import Call, Steps
-from .embedders import AsyncEmbedder, Embedder
+from .embedders.base import AsyncEmbedder, Embedder
 from .errors import HedgerowError, RetrievalError
-from .rerankers import AsyncReranker, RerankDocument, Reranker, RerankScore
+from .rerankers.base import AsyncReranker, RerankDocument, Reranker, RerankScore
 from .results import Response
 
 _log = logging.getLogger("hedgerow")
@@ -27,7 +27,7 @@ _SHORT = 8_192
 
 @dataclass(slots=True)
 class Request:
-    """What is asked for: queries, each with the date it was asked on, and what they share."""
+    """Queries, each with its question date, and their common options."""
 
     queries: Sequence[str]
     dates: Sequence[str | None]
@@ -40,37 +40,37 @@ class Request:
 
 @dataclass(slots=True)
 class Stages:
-    """What takes part in the searches of a retriever."""
+    """The parts of a retriever that searches use."""
 
     index: Index
     searcher: Searcher
     embedder: Embedder | AsyncEmbedder | None
     reranker: Reranker | AsyncReranker | None
-    # The name under which the index took the embedder last.
+    # The name with which the index accepted the embedder last.
     _admitted: str | None = None
 
     def search(self, request: Request) -> Steps[list[Response | HedgerowError]]:
         """Answer every query: with a response, or with its error."""
         answers: list[Response | HedgerowError | None] = [_refusal(q) for q in request.queries]
-        sound = [place for place, answer in enumerate(answers) if answer is None]
-        queries = [request.queries[place] for place in sound]
+        sound = [i for i, answer in enumerate(answers) if answer is None]
+        queries = [request.queries[i] for i in sound]
         started = perf_counter()
         vectors = name = None
         if request.embeds and self.embedder is not None and queries:
             name = embedder_name(self.embedder)
             vectors = yield from self._vectors(self.embedder, name, queries)
         seconds = perf_counter() - started
-        dated = [_dated(request.queries[place], request.dates[place]) for place in sound]
+        dated = [_dated(request.queries[i], request.dates[i]) for i in sound]
         stop = Stop()
         options, threads = request.options, request.threads
         arguments = (queries, dated, vectors, name, seconds, options, threads, stop)
         found = yield Call(self.searcher.search, arguments, stop)
-        for place, one in zip(sound, found, strict=True):
+        for i, one in zip(sound, found, strict=True):
             if isinstance(one, HedgerowError) and one.code == "embedder_mismatch":
-                # The index was embedded anew since it took this embedder.
+                # The index was re-embedded since this embedder was admitted.
                 self._admitted = None
                 raise one
-            answers[place] = yield from self._answer(request, request.queries[place], one)
+            answers[i] = yield from self._answer(request, request.queries[i], one)
         return [answer for answer in answers if answer is not None]
 
     def _vectors(
@@ -79,7 +79,7 @@ class Stages:
         """The rows of the embedder, "failed" when it raised.
 
         The search itself compares the name with that of the index, in its own transaction. It is
-        asked for ahead only until it was right once, so that no embedder is paid for in vain.
+        checked in advance until it matched once, so that no query is embedded in vain.
         """
         if name is not None and name != self._admitted:
             yield Call(_check_embedder, (self.index, name))
@@ -121,7 +121,7 @@ class Stages:
 
 
 def _refusal(query: str) -> HedgerowError | None:
-    """Why a query cannot be searched for: asked before it goes to an embedder."""
+    """The error of a query that cannot be searched for, found before it is embedded."""
     try:
         if len(query) >= _SHORT or not _is_unicode(query):
             _check_query(query)
@@ -139,10 +139,10 @@ def _is_unicode(text: str) -> bool:
 
 
 def _dated(query: str, date: str | None) -> tuple[str, list[str]] | None:
-    """The query with its dates, and these; None where it has none."""
+    """The query augmented with its dates, and the dates; None without any."""
     if date is None:
         return None
-    # What most searches have no date for is slow to import.
+    # Slow to import, and most searches have no date.
     from .temporal import augment_query, expand_temporal  # noqa: PLC0415
 
     hints = list(expand_temporal(query, date).date_hints)

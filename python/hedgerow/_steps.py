@@ -1,7 +1,7 @@
-"""Work in steps, of which some may take a while: done on the spot, or awaited.
+"""One implementation for synchronous and asynchronous callers.
 
 A search embeds, calls the engine and reranks. Written as a generator that yields each such
-`Call`, it stands in the code once, and `run` and `arun` do it in either world.
+`Call`, it is written once; `run` makes the calls directly and `arun` awaits them.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ T = TypeVar("T")
 # Not frozen, like the request of a search: made for each, and that would take three times as long.
 @dataclass(slots=True)
 class Call:
-    """A function to call with these arguments; `stop` ends it early, where it is given one."""
+    """A function to call with these arguments; `stop`, if any, ends it early."""
 
     function: Callable[..., Any]
     arguments: tuple[Any, ...]
@@ -31,7 +31,7 @@ Steps: TypeAlias = Generator[Call, Any, T]
 
 
 def run(steps: Steps[T]) -> T:
-    """Do every call on the spot."""
+    """Make every call directly."""
     with closing(steps):
         try:
             call = next(steps)
@@ -43,7 +43,7 @@ def run(steps: Steps[T]) -> T:
 
 
 async def arun(steps: Steps[T]) -> T:
-    """Await what is a coroutine, and do the rest on another thread, so that the loop is free."""
+    """Await coroutines, and make other calls on a thread, so that the event loop is not blocked."""
     with closing(steps):
         try:
             call = next(steps)
@@ -60,7 +60,7 @@ class _Raised:
 
 
 def _go_on(steps: Steps[T], answer: Any) -> Call:
-    """Hand the answer back; the steps decide what to do about an error."""
+    """Return the answer to the generator, which handles errors."""
     return steps.throw(answer.error) if isinstance(answer, _Raised) else steps.send(answer)
 
 

@@ -28,7 +28,7 @@ class HedgerowError(Exception):
     """Base of every error hedgerow raises on purpose.
 
     `code` is one word of the closed list in spec/errors.md; `str(error)` is a sentence that
-    says what to do. Positions in messages count Python characters (code points) from 0.
+    names the fix. Positions in messages count Python characters (code points) from 0.
     """
 
     def __init__(self, message: str, *, code: str) -> None:
@@ -59,7 +59,7 @@ class IndexFileError(HedgerowError):
 class RetrievalError(HedgerowError):
     """No leg of a search could answer, which is not the same as finding nothing.
 
-    `trace` tells what was tried (spec/trace.md).
+    `trace` records what was tried (spec/trace.md).
     """
 
     def __init__(self, message: str, *, code: str, trace: Trace) -> None:
@@ -79,10 +79,10 @@ class PipelineError(HedgerowError):
 
     `kind` is one word of the closed list there, `stage` counts from 0, and `start` and `end` are
     the characters that are wrong, from 0 and without `end`. `suggestion` is the word that was
-    meant, or None. The message shows the place.
+    meant, or None. The message shows the position.
     """
 
-    def __init__(  # noqa: PLR0913 - it tells that much
+    def __init__(  # noqa: PLR0913 - one argument for each field
         self,
         message: str,
         *,

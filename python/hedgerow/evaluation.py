@@ -15,7 +15,7 @@ from ._embedding import Progress, checked_rows, embedder_name
 from ._engine import Index
 from ._extras import imports_of
 from ._judged import JudgedQuery, Judgements
-from .embedders import Embedder, Embeddings
+from .embedders.base import Embedder, Embeddings
 from .errors import InvalidInputError
 from .retriever import Fusion, Matching, Retriever
 
@@ -40,7 +40,7 @@ class Combination(NamedTuple):
 def combinations(
     modes: Sequence[JudgedMode], matchings: Sequence[Matching], fusions: Sequence[Fusion]
 ) -> list[Combination]:
-    """Every combination, but one for those that a mode tells apart by nothing of its own.
+    """All combinations, each once: options that a mode does not use are None.
 
     A single leg has nothing to fuse, and is scored as "rrf" does; search by meaning has no words
     to match.
@@ -97,7 +97,7 @@ def make_task(
         raise InvalidInputError(
             f"none of the {len(queries):,} queries has a relevant document among the judgements of "
             f'{len(judgements):,} queries, the first of which is "{next(iter(judgements), "")}"; '
-            "give judgements of these queries, with their ids",
+            "the judgements must name the ids of these queries",
             code="invalid_evaluation",
         )
     of_kept = {query.id: judgements[query.id] for query in kept}
@@ -239,9 +239,9 @@ def measure(
     with imports_of("eval", needed_by="evaluation"):
         import ir_measures  # noqa: PLC0415 - comes with the extra
     kinds = dict(zip(_kinds(ir_measures), MEASURES, strict=True))
-    # Equal scores would be put in another order: places make the scores.
+    # Ranks serve as scores, because equal scores would be reordered.
     run = {
-        query: {name: float(-place) for place, name in enumerate(ranking)}
+        query: {name: float(-rank) for rank, name in enumerate(ranking)}
         for query, ranking in rankings.items()
     }
     found: dict[str, dict[str, float]] = {query: {} for query in judgements}

@@ -16,11 +16,25 @@ from typing_extensions import NotRequired, TypedDict
 from ._engine import __version__
 from .errors import HedgerowError
 from .memory import MemoryRoot
-from .memory.instructions import INSTRUCTIONS
 
 __all__ = ["build_server"]
 
 _NAME = "hedgerow"
+
+_INSTRUCTIONS = """\
+This project keeps its memory as Markdown files, which these tools search and add to. Recall before
+you start on a task, when the user refers to something earlier, and before a decision that may have
+been made already.
+
+- memory_recall: before a task, what the memory knows about its topic. depth "shallow" returns
+  pages and decisions first, "deep" also raw sessions.
+- memory_search: with a question or words. Read the few results and cite their files.
+- memory_remember: keep what will matter again: decisions with their reason, findings,
+  preferences. Never secrets, tokens, or the noise of a conversation.
+- memory_status: which folder the memory is in, and whether it is set up.
+
+Nothing enters your context unless you call one of these tools.
+"""
 
 Depth = Annotated[
     Literal["shallow", "normal", "deep"],
@@ -30,7 +44,7 @@ Limit = Annotated[int, Field(ge=1, le=100, description="The most results")]
 
 
 class Provenance(TypedDict):
-    """Where a memory stands: a file below the root, its lines from 1, its front matter."""
+    """The source of a memory: a file below the root, its lines from 1, its front matter."""
 
     file: str
     lineStart: int
@@ -52,6 +66,15 @@ class Result(TypedDict):
     scoreBreakdown: dict[str, Any]
 
 
+class Unreadable(TypedDict):
+    """A file or folder that could not be read, and why."""
+
+    path: str
+    line: int | None
+    code: str
+    reason: str
+
+
 class Found(TypedDict):
     """What was found, the best first; no results means that nothing is known."""
 
@@ -60,6 +83,7 @@ class Found(TypedDict):
     depth: str
     results: list[Result]
     mode: str
+    unreadable: list[Unreadable]
 
 
 class Written(TypedDict):
@@ -87,7 +111,7 @@ class Status(TypedDict):
 def build_server(root: MemoryRoot) -> MCPServer[Any]:
     """Make the server for one root; `run()` serves it on standard input and output."""
     server: MCPServer[Any] = MCPServer(
-        _NAME, version=__version__, instructions=INSTRUCTIONS, log_level="WARNING"
+        _NAME, version=__version__, instructions=_INSTRUCTIONS, log_level="WARNING"
     )
     tools = _Tools(root)
     reads = ToolAnnotations(read_only_hint=True, open_world_hint=False)
@@ -129,7 +153,7 @@ class _Tools:
 
     def remember(
         self,
-        title: Annotated[str, Field(description="One line that says what it is about")],
+        title: Annotated[str, Field(description="One line on its subject")],
         text: Annotated[str, Field(description="Markdown, without front matter")],
         type: Literal["note", "session", "finding", "decision", "preference", "page"] = "note",  # noqa: A002 - as in the file
         tags: Annotated[list[str] | None, Field(description="Words to group by")] = None,
@@ -144,7 +168,7 @@ class _Tools:
         return answer
 
     def status(self) -> Status:
-        """Say which folder the memory is in, whether it is set up, and how much it holds."""
+        """Report the folder of the memory, whether it is set up, and how much it holds."""
         try:
             found = self._root.status()
             status: Any = found.to_dict()

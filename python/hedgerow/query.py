@@ -1,4 +1,4 @@
-"""The query language: parse, expand, compile, explain (spec/query.md, spec/compile.md)."""
+"""Explaining queries, and normalizing texts (spec/query.md, spec/normalise.md)."""
 
 from __future__ import annotations
 
@@ -7,47 +7,25 @@ from dataclasses import dataclass
 from typing import Literal
 
 from . import _engine
-from ._engine import (
-    EN_STOPWORDS,
-    NL_STOPWORDS,
-    Query,
-    Token,
-    compile_fts,
-    compile_many,
-    compile_match,
-    expand_aliases,
-    is_stopword,
-    normalise,
-    parse_query,
-)
+from ._engine import Token
 
 AliasesLike = Mapping[str, Sequence[str]]
 
-__all__ = [
-    "EN_STOPWORDS",
-    "NL_STOPWORDS",
-    "ExplainedWord",
-    "Query",
-    "QueryExplanation",
-    "Token",
-    "compile_fts",
-    "compile_many",
-    "compile_match",
-    "expand_aliases",
-    "explain_query",
-    "is_stopword",
-    "normalise",
-    "parse_query",
-]
+normalize = _engine.normalise
+sanitize_query = _engine.sanitise_query
+
+# The earlier spelling.
+normalise = normalize
+sanitise_query = sanitize_query
 
 
 @dataclass(frozen=True, slots=True)
 class ExplainedWord:
     """One word of a query and what became of it (spec/query.md, "Explanation").
 
-    `source` is the word as it stands in the normalised text (a phrase without its quotes),
-    `outcome` "kept", "operator" or "dropped", `tokens` what it became, `reason` one word of
-    a closed list, `detail` the same as a sentence, or "".
+    `source` is the word in the normalized text (a phrase without its quotes), `outcome` is
+    "kept", "operator" or "dropped", `tokens` are what it became, `reason` is one word of
+    a closed list, and `detail` the same as a sentence, or "".
     """
 
     source: str
@@ -69,17 +47,22 @@ class ExplainedWord:
 class QueryExplanation:
     """A query with every step from text to expression; `print` it to read it.
 
-    `text` is what was given, `normalised` the text after normalisation, `filtered` whether
+    `text` is what was given, `normalized` the text after normalization, `filtered` whether
     short words and stop words were dropped, `words` every word with its outcome, `fts` the
     normative text and `match` what SQLite runs.
     """
 
     text: str
-    normalised: str
+    normalized: str
     filtered: bool
     words: tuple[ExplainedWord, ...]
     fts: str
     match: str
+
+    @property
+    def normalised(self) -> str:
+        """The earlier spelling of `normalized`."""
+        return self.normalized
 
     def __str__(self) -> str:
         filtering = (
@@ -90,7 +73,7 @@ class QueryExplanation:
         return "\n".join(
             [
                 f"text        {self.text}",
-                f"normalised  {self.normalised}",
+                f"normalised  {self.normalized}",
                 f"filtering   {filtering}",
                 *(f"  {word}" for word in self.words),
                 f"normative   {self.fts or '(nothing)'}",
@@ -119,7 +102,7 @@ def explain_query(
     )
     return QueryExplanation(
         text=text,
-        normalised=fields["normalised"],
+        normalized=fields["normalised"],
         filtered=fields["filtered"],
         words=words,
         fts=fields["fts"],

@@ -21,7 +21,7 @@ class Attempt(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Response:
-    """What a search gave: `results`, best first, and the `trace` of how (spec/retrieval.md).
+    """The result of a search: `results`, best first, and the `trace` (spec/retrieval.md).
 
     It iterates over its results, and is false when there are none.
     """
@@ -35,8 +35,8 @@ class Response:
     def __len__(self) -> int:
         return len(self.results)
 
-    def __getitem__(self, place: int) -> Hit:
-        return self.results[place]
+    def __getitem__(self, index: int) -> Hit:
+        return self.results[index]
 
     def explain(self) -> str:
         """A paragraph on the search and one on each result, for a person to read."""
@@ -60,8 +60,8 @@ class Response:
             lines.append("Meaning was asked for, and keywords answered alone.")
         if trace.reranked:
             lines.append(f"Reranked by {trace.rerank_provider}.")
-        for place, hit in enumerate(self.results, start=1):
-            lines.append(f"{place}. {hit.path} ({hit.id}): {hit.explain()}")
+        for rank, hit in enumerate(self.results, start=1):
+            lines.append(f"{rank}. {hit.path} ({hit.id}): {hit.explain()}")
         return "\n".join(lines)
 
 
@@ -74,12 +74,12 @@ class IndexStats:
     `schema_version` the version of its tables, `sqlite_version` the SQLite that reads it.
     `dimensions` and `embedder` say what the vectors are, None where that is not known; `vectors`
     counts the chunks that have one, and `vector_bytes` is the memory in which this handle keeps
-    them: 0 before they are first searched. `vector_recall` is what part of the nearest vectors an
-    approximate search finds of a sample (1.0 is all), None while searches compare all of them.
-    `ranking_bytes` is the memory with which it ranks by BM25: 0 as long as FTS5 does.
-    `ranking_reason` is a sentence on which of both it is and why: "memory: ..." or "fts5: ...".
-    `text_bytes` is about the memory in which it keeps the texts that searches found last,
-    `fuzzy_bytes` that of the slugs for words that are nearly right: 0 before one is first looked for.
+    them: 0 before they are first searched. `vector_recall` is the recall of
+    approximate search, measured on a sample (1.0 is all), None while searches are exact.
+    `ranking_bytes` is the memory of BM25 ranking, 0 while FTS5 ranks.
+    `ranking_reason` is a sentence on which of the two ranks, and why: "memory: ..." or "fts5: ...".
+    `text_bytes` is the approximate memory of the texts that searches found last, `fuzzy_bytes`
+    that of the slugs for fuzzy matching: 0 before the first such search.
     """
 
     chunks: int
@@ -104,8 +104,8 @@ class QueryStage:
     """What one stage of a pipeline did (spec/pipeline.md, "Results").
 
     `name` is the stage in its canonical form, `rows_in` and `rows_out` count the nodes before and
-    after it, `candidates` those it looked at. `ms` is how long it took, in milliseconds, and takes
-    no part in comparisons.
+    after it, `candidates` those it examined. `ms` is its time in milliseconds, which comparisons
+    ignore.
     """
 
     name: str

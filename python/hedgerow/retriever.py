@@ -13,9 +13,9 @@ from ._embedding import Progress, reembedding, upserting
 from ._engine import Candidate, Chunk, Filters, Hit, Index, Searcher, SearchOptions
 from ._searching import Request, Stages
 from ._steps import arun, run
-from .embedders import AsyncEmbedder, Embedder
+from .embedders.base import AsyncEmbedder, Embedder
 from .errors import HedgerowError, InvalidInputError
-from .rerankers import AsyncReranker, Reranker
+from .rerankers.base import AsyncReranker, Reranker
 from .results import Response
 
 if sys.version_info >= (3, 11):
@@ -40,7 +40,7 @@ class FiltersMapping(TypedDict, total=False):
 
 
 class SearchKeywords(TypedDict, total=False):
-    """The options that `search` explains, for all methods that search."""
+    """The options of `search`, for all methods that search."""
 
     mode: Mode
     top_k: int
@@ -53,13 +53,13 @@ class SearchKeywords(TypedDict, total=False):
 
 
 class Retriever:
-    """Searches an index by keywords and by meaning, and tells why (spec/retrieval.md).
+    """Searches an index by keywords and by meaning, and explains the results (spec/retrieval.md).
 
-    `embedder` turns texts into vectors and `reranker` puts the best hits in order again; either
-    may be an object with `async` methods, for `asearch`. `aliases` are other words for terms.
+    `embedder` turns texts into vectors and `reranker` reorders the best hits; either
+    may be an object with `async` methods, for `asearch`. `aliases` are alternatives for terms.
     `trigram_chunks` are searched by the fuzzy rung of the retry ladder instead of the index's own
-    chunks. `matching` and `default_operator` are as in `compile_match`. `fusion` makes one ranking
-    of both legs: "rrf" by their places, "score" by their scores, for better results where one leg is
+    chunks. `matching` and `default_operator` are as in `compile_match`. `fusion` combines
+    both legs: "rrf" by ranks, "score" by scores, which is better where one leg is
     weaker than the other (spec/retrieval.md, "Score fusion").
 
     One retriever serves many threads, as far as its embedder and reranker do. It pickles when
@@ -123,7 +123,7 @@ class Retriever:
 
     @property
     def reranker(self) -> Reranker | AsyncReranker | None:
-        """What puts the best hits in order again."""
+        """What reorders the best hits."""
         return self._stages.reranker
 
     def upsert(self, chunks: Iterable[Chunk], *, progress: Progress | None = None) -> int:
@@ -178,10 +178,10 @@ class Retriever:
 
         `question_date` is when the question was asked: its phrases like "last Friday" are then
         searched for as dates (spec/temporal.md). `mode` "auto" is "hybrid" with an embedder, else
-        "bm25". Each leg gives at most `candidate_k` hits; the reranker, unless `rerank` is false,
+        "bm25". Each leg returns at most `candidate_k` hits; the reranker, unless `rerank` is false,
         sees the first `rerank_top_n`. `skip_retry_ladder` leaves a query that finds nothing as it
-        is. `filters` hold before anything is ranked. `group_by` "path" keeps the best chunk of each
-        path alone, in each leg before it is cut.
+        is. `filters` are applied before ranking. `group_by` "path" keeps only the best chunk of each
+        path, in each leg before it is cut.
 
         A failed embedder, leg or reranker is left out, and trace and log say so. Raises
         RetrievalError, with the trace, when no leg could answer; InvalidInputError for wrong
@@ -242,7 +242,7 @@ class Retriever:
         on_error: Literal["raise", "return"] = "raise",
         **options: Unpack[SearchKeywords],
     ) -> list[Any]:
-        """What `search` gives for each query, in their order.
+        """The result of `search` for each query, in their order.
 
         All queries are embedded by one call, and searched on `threads` threads (as many as the
         process may use, if not given) with the interpreter free; the reranker sees them one
@@ -250,7 +250,7 @@ class Retriever:
         queries, or a list with one for each; all other options are as in `search`.
 
         `on_error` "raise" raises the first error in the order of the queries; "return" puts each
-        error in the place of its response.
+        error instead of its response.
         """
         self._needs_plain("search_many")
         request = self._batch(queries, question_date, threads, on_error, options)
@@ -292,7 +292,7 @@ class Retriever:
         else:
             raise InvalidInputError(
                 f"there are {len(question_date)} question dates for {len(listed)} queries; "
-                "give one to each, or one for all",
+                "pass one for each, or one for all",
                 code="invalid_option",
             )
         workers = _usable_cpus() if threads is None else checked_count(threads, "threads")
@@ -313,9 +313,9 @@ class Retriever:
         filters: Filters | FiltersMapping | None = None,
         group_by: Literal["path"] | None = None,
     ) -> Request:
-        for place, query in enumerate(queries):
+        for i, query in enumerate(queries):
             if not isinstance(query, str):
-                which = "the query" if len(queries) == 1 else f"queries[{place}]"
+                which = "the query" if len(queries) == 1 else f"queries[{i}]"
                 raise TypeError(f"{which} must be a str, not {type(query).__name__}")
         head = checked_count(rerank_top_n, "rerank_top_n", least=0)
         reranks = None if self.reranker is None and rerank else rerank and head > 0
@@ -345,7 +345,7 @@ class Retriever:
     def _needed_embedder(self) -> Embedder | AsyncEmbedder:
         if self.embedder is None:
             raise InvalidInputError(
-                "this retriever has no embedder; give it one: Retriever(index, embedder=...)",
+                "this retriever has no embedder; pass one: Retriever(index, embedder=...)",
                 code="invalid_option",
             )
         return self.embedder

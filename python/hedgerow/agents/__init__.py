@@ -1,7 +1,6 @@
-"""Agents: definitions in TOML that select memories, ask a model and do what it says.
+"""Agents: TOML definitions that select nodes, ask a model about them and apply its reply.
 
-See spec/agents.md. `Agents` puts the definitions of a folder to work on a store. Definitions,
-templates, replies and model clients know nothing of one.
+See spec/agents.md. `Agents` runs the definitions of a folder on a store.
 """
 
 from __future__ import annotations
@@ -20,9 +19,11 @@ from .actions import (
     WriteNode,
 )
 from .daemon import serve, stopped_by_signals
-from .definition import AgentDefinition, Bounds, DefinitionError, Problem, load_definition
-from .directives import Reply, ReplyError, parse_reply, write_action
+from .definition import AgentDefinition, Bounds
+from .definition_file import load_definition
+from .directives import write_action
 from .due import Verdict
+from .history import ActionRecord, AgentRun, Standing
 from .library import AgentLibrary
 from .models import (
     FailingModel,
@@ -35,8 +36,9 @@ from .models import (
     ScriptedModel,
 )
 from .openai_compatible import OpenAIModel
-from .reports import DryRun, RunReport
-from .runs import ActionRecord, AgentRun, Standing
+from .problems import DefinitionError, Problem
+from .reply import Reply, ReplyError, parse_reply
+from .run import DryRun, RunReport
 from .service import Agents, AgentStatus, Tick
 from .template import Health, PromptData, PromptNode, Rendered, Topology, render
 

@@ -1,4 +1,4 @@
-"""Ticking until told to stop (spec/agents.md, "The daemon")."""
+"""Running agents as they become due (spec/agents.md, "The daemon")."""
 
 from __future__ import annotations
 
@@ -7,23 +7,21 @@ import signal
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
 
 from hedgerow.errors import HedgerowError
 
-if TYPE_CHECKING:
-    from .service import Agents, Tick
+from .service import Agents, Tick
 
 __all__ = ["TICK_S", "serve", "stopped_by_signals"]
 
 _LOG = logging.getLogger("hedgerow")
 
 TICK_S = 60.0
-"""How long to wait when no agent is due."""
+"""Seconds to wait if no agent is due."""
 
 
 def log_tick(tick: Tick) -> None:
-    """Log what a tick did: problems and failures as warnings, what went well as information."""
+    """Log a tick: problems and failures as warnings, everything else as information."""
     for problem in tick.problems:
         _LOG.warning("%s", problem)
     report = tick.report
@@ -45,16 +43,17 @@ def serve(
 ) -> None:
     """Tick until `agents.stop()` is called: at once after a run, else every `tick_s` seconds.
 
-    `sleep(seconds)` waits between ticks; by default until then or until the stop. `on_tick` gets
-    each tick; by default it goes to the logger "hedgerow". A tick that fails, for the store is busy or a disk is full, is logged and tried again. A run that is under
-    way when it is to stop may take a few seconds more, then it is given up.
+    `sleep(seconds)` waits between ticks, by default until the time is up or `stop` is called.
+    `on_tick` is called with each tick, by default to log it to "hedgerow". A tick that fails, say
+    because the store is busy or the disk full, is logged and retried. A run in progress has a few
+    seconds to end after the stop, then it is abandoned.
     """
     wait = agents.stopped.wait if sleep is None else sleep
     while not agents.stopped.is_set():
         try:
             tick = agents.tick()
         except HedgerowError as error:
-            _LOG.warning("the agents could do nothing, and try again later: %s", error)
+            _LOG.warning("a tick failed and will be retried: %s", error)
             wait(tick_s)
             continue
         on_tick(tick)
@@ -64,7 +63,7 @@ def serve(
 
 @contextmanager
 def stopped_by_signals(agents: Agents) -> Iterator[None]:
-    """Have SIGTERM and SIGINT stop the agents, on the main thread; a second one ends at once."""
+    """Have SIGTERM and SIGINT stop the agents, if on the main thread; a second one exits at once."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return

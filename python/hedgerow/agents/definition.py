@@ -1,27 +1,26 @@
-"""An agent as its file defines it (spec/agents.md, "Definitions")."""
+"""The definition of an agent (spec/agents.md, "Definitions"); `definition_file` reads them."""
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
-from os import PathLike
 from pathlib import Path
 
-from hedgerow.pipeline import Pipeline
+from hedgerow._engine import Pipeline
 
 from .actions import ACTIONS
-from .problems import DefinitionError, Problem
 
-__all__ = ["AgentDefinition", "Bounds", "DefinitionError", "Problem", "load_definition"]
+__all__ = ["PERIODS", "AgentDefinition", "Bounds", "period_of"]
 
 
 @dataclass(frozen=True, slots=True)
 class AgentDefinition:
-    """One agent: what it selects, what it asks, what it may do and when.
+    """An agent: which nodes it selects, what it asks, what it may do and how often.
 
-    `template` is the text of the prompt with its placeholders. `actions` are the operations it
-    may ask for; without any it only reads. `period_s` is the seconds of `schedule`, None for
-    on-demand. `max_chars` and `node_chars` are characters. `file` is where it was read from and
-    `sha` the SHA-256 of that file and its template, in hexadecimal.
+    `template` is the text of the prompt with its placeholders. `actions` are the actions it may
+    request; without any it is read-only. `period_s` is the period of `schedule` in seconds, None
+    for on-demand. `max_chars` and `node_chars` count characters. `file` is the file it was read
+    from and `sha` the SHA-256 of that file and its template, in hexadecimal.
     """
 
     name: str
@@ -42,12 +41,17 @@ class AgentDefinition:
     timeout_s: float = 120.0
     max_actions: int = 50
 
+    @property
+    def least_nodes(self) -> int:
+        """The fewest nodes it runs on."""
+        return max(self.min_results, 1)
+
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """What a store allows its agents: the types registered there, and the actions it can do.
+    """What a store allows its agents: its registered types, and the actions it supports.
 
-    `place` is what the store is called where an action is refused.
+    `place` is what error messages call the store.
     """
 
     types: tuple[str, ...] = ()
@@ -55,14 +59,37 @@ class Bounds:
     place: str = "a store"
 
 
-def load_definition(path: str | PathLike[str], bounds: Bounds = Bounds()) -> AgentDefinition:
-    """Read an agent's file and the template it names; `bounds` are those of its store.
+_UNITS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400, "w": 604_800}
 
-    Raises DefinitionError with everything that is wrong with them.
+PERIODS = {
+    "on-demand": None,
+    "hourly": _UNITS["h"],
+    "daily": _UNITS["d"],
+    "weekly": _UNITS["w"],
+    "monthly": 30 * _UNITS["d"],
+}
+"""The named schedules, in seconds; on-demand has no period."""
+
+_LONGEST_PERIOD = 3_660 * _UNITS["d"]
+_EVERY = re.compile(r"every[ \t]+((?:[0-9]{1,12}[smhdw])+|[0-9]{1,12})")
+_PART = re.compile(r"([0-9]+)([smhdw]?)")
+
+
+def period_of(schedule: str) -> int | None:
+    """Return the period of a schedule in seconds, None for on-demand.
+
+    `every` takes a duration as pipelines write it: `every 6h`, `every 1d12h`; digits alone are
+    seconds. Raises ValueError for anything else.
     """
-    from .reading import read_definition  # noqa: PLC0415 - it makes what this module defines
-
-    reading = read_definition(Path(path), bounds=bounds)
-    if reading.definition is None:
-        raise DefinitionError(reading.problems)
-    return reading.definition
+    if schedule in PERIODS:
+        return PERIODS[schedule]
+    found = _EVERY.fullmatch(schedule)
+    if found is None:
+        raise ValueError(
+            f'"{schedule}" is not a schedule; write {", ".join(PERIODS)}, or "every 6h" with any '
+            "duration"
+        )
+    seconds = sum(int(digits) * _UNITS[unit or "s"] for digits, unit in _PART.findall(found[1]))
+    if not 0 < seconds <= _LONGEST_PERIOD:
+        raise ValueError("a period must be from 1 s to 3660 d")
+    return seconds

@@ -1,140 +1,261 @@
-"""What a model's reply asks for (spec/agents.md, "Replies").
-
-    reply     = { directive | block | json | text } ;          (* each begins a line *)
-    directive = "LINK" , key , key , [ number ] | "WEIGHT" , key , number
-              | "CATEGORIZE" , key , category | "DELETE" , key | "RENAME" , key , key
-              | "NOTE" , ( quoted | text ) ;
-    block     = "WRITE_NODE" , key , { header } , { text } , "END_NODE"
-              | "REFINE" , key , { text } , "END_REFINE" ;      (* a line each *)
-    header    = ( "CONFIDENCE" | "COVERS" | "TYPE" ) , ":" , text ;
-    json      = '{"actions": [' , { '{"op": …}' } , "]}" , or the array alone ;
-    key       = word | quoted ;                                (* quoted as in JSON *)
-
-Text means nothing. Whatever looks like a directive becomes an action or a `Rejected`; there is
-deliberately no way to ask for anything else.
-"""
+"""Directives, the text form of actions: one a line, and blocks (spec/agents.md, "Replies")."""
 
 from __future__ import annotations
 
-from bisect import bisect_left
-from collections.abc import Collection, Iterator
-from dataclasses import dataclass
+import json
+import re
+from collections.abc import Iterator, Sequence
 from typing import Any
 
-from hedgerow.errors import HedgerowError
+from .actions import (
+    Action,
+    Note,
+    Refine,
+    Rejected,
+    Requested,
+    WriteNode,
+    WrongActionError,
+)
+from .problems import nearest
 
-from ._action_values import WrongActionError, action_of
-from ._json_form import json_starts, read_json
-from ._text_form import Asked, TextForm, write_action
-from .actions import Action, Note, Rejected
-from .positions import Lines
+__all__ = ["DirectiveReader", "quoted", "write_action"]
 
-__all__ = ["Reply", "ReplyError", "parse_reply", "write_action"]
+_OPS = {
+    "LINK": "link-add",
+    "WEIGHT": "weight",
+    "CATEGORIZE": "categorize",
+    "WRITE_NODE": "write-node",
+    "REFINE": "refine",
+    "DELETE": "delete",
+    "RENAME": "rename",
+    "NOTE": "note",
+}
+"""The action each directive stands for."""
 
+_NAMES_OF = {op: name for name, op in _OPS.items()}
+_CLOSERS = {"WRITE_NODE": "END_NODE", "REFINE": "END_REFINE"}
 
-class ReplyError(HedgerowError):
-    """A reply cannot be read at all, so that nothing of it may be done: the run has failed."""
+_PARAMETERS = {
+    "LINK": ("a", "b", "strength"),
+    "WEIGHT": ("key", "value"),
+    "CATEGORIZE": ("key", "category"),
+    "WRITE_NODE": ("key",),
+    "REFINE": ("key",),
+    "DELETE": ("key",),
+    "RENAME": ("key", "new_key"),
+}
+"""The arguments of each directive; the strength of a link is optional."""
 
-    def __init__(self, message: str, *, code: str = "unreadable_reply") -> None:
-        super().__init__(message, code=code)
+_USAGE = {
+    "LINK": "two keys and an optional strength",
+    "WEIGHT": "a key and a number",
+    "CATEGORIZE": "a key and a category",
+    "WRITE_NODE": "one key",
+    "REFINE": "one key",
+    "DELETE": "one key",
+    "RENAME": "the old key and the new key",
+}
 
-
-@dataclass(frozen=True, slots=True)
-class Reply:
-    """What a reply asks for and may have, in its order, and what was rejected, with reasons."""
-
-    actions: tuple[Action, ...] = ()
-    rejected: tuple[Rejected, ...] = ()
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """The texts of the notes among the actions."""
-        return tuple(action.text for action in self.actions if isinstance(action, Note))
-
-    def to_dict(self) -> dict[str, Any]:
-        """Give it as JSON; the actions in the form in which a reply may have them."""
-        return {
-            "actions": [action.to_dict() for action in self.actions],
-            "rejected": [rejected.to_dict() for rejected in self.rejected],
-        }
-
-
-def parse_reply(text: str, *, allowed: Collection[str], max_actions: int) -> Reply:
-    """Read a reply: the actions that are `allowed`, at most `max_actions`, all else rejected.
-
-    Values are checked here; whether nodes exist is not. Raises ReplyError for a blank reply and
-    for JSON that is broken or has no list of actions.
-    """
-    text = _readable(text)
-    actions: list[Action] = []
-    rejected: list[Rejected] = []
-    for found in _everything(text):
-        judged = _judged(found, allowed)
-        if isinstance(judged, Rejected):
-            rejected.append(judged)
-        elif len(actions) < max_actions:
-            actions.append(judged)
-        else:
-            reason = f"an agent may do {max_actions} things in one run (max_actions)"
-            rejected.append(Rejected(found.line, found.text, reason, judged.op))
-    return Reply(tuple(actions), tuple(rejected))
+_NAMES = "|".join(_OPS)
+_DIRECTIVE = re.compile(rf"({_NAMES})(?:\s+(.*))?\s*")
+_MISPLACED = re.compile(rf"[\s>*+\-`_#\d.)]*({_NAMES})(?=[\s:*`]|$)")
+_UPPER = re.compile(r"([A-Z][A-Z0-9_]{2,})(?=\s|$)")
+# Lines that end or begin a block; a backslash before the word makes the line part of the body.
+_MARK = re.compile(r"(\s*)(\\*)(?:(END_NODE|END_REFINE)\s*$|(WRITE_NODE|REFINE)(?=\s|$))")
+_HEADER = re.compile(r"(CONFIDENCE|COVERS|TYPE)\s*:(.*)")
+_LISTED = re.compile(r'\s*(?:"((?:[^"\\]|\\.)*)"|([^\s",][^\s,]*))\s*(?:,|$)')
+_WORD = re.compile(r'\s*(?:"((?:[^"\\]|\\.)*)"(?=\s|$)|([^\s"]\S*))')
+_NUMBERS = ("strength", "value")
+_NUMBER = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]{1,3})?")
+_BARE = re.compile(r'[^\s",\\]+')
 
 
-def _readable(text: str) -> str:
-    if not isinstance(text, str):
-        raise ReplyError(f"the reply is no text but {type(text).__name__}")
-    if not text.strip():
-        raise ReplyError("the model replied with nothing")
+class DirectiveReader:
+    """Reads the directives and blocks in lines, from any line on."""
+
+    def __init__(self, lines: Sequence[str]) -> None:
+        self.lines = lines
+
+    def has_directive(self, index: int) -> bool:
+        """Whether a line begins with a directive, valid or not."""
+        return _DIRECTIVE.fullmatch(self.lines[index]) is not None
+
+    def read(self, index: int) -> tuple[Requested | Rejected | None, int]:
+        """Read what begins at a line: the action, None for plain text, and the index after it."""
+        line = self.lines[index]
+        found = _DIRECTIVE.fullmatch(line)
+        if found is None:
+            return _not_a_directive(index + 1, line), index + 1
+        if found[1] in _CLOSERS:
+            return self._block(index, found[1], found[2] or "")
+        return _requested(
+            index + 1, line, found[1], lambda: _values(found[1], found[2] or "")
+        ), index + 1
+
+    def _block(self, index: int, name: str, rest: str) -> tuple[Requested | Rejected, int]:
+        end, reason = self._end_of_block(index + 1, name)
+        text = "\n".join(self.lines[index:end])
+        if reason:
+            return Rejected(index + 1, text, reason, _OPS[name]), end
+        inside = self.lines[index + 1 : end - 1]
+        return _requested(index + 1, text, name, lambda: _block_values(name, rest, inside)), end
+
+    def _end_of_block(self, index: int, name: str) -> tuple[int, str]:
+        """The index after the block, and what is wrong with its end, if anything."""
+        closer = _CLOSERS[name]
+        for end in range(index, len(self.lines)):
+            mark = _MARK.match(self.lines[end])
+            if mark is None or mark[2]:
+                continue
+            if mark[3] == closer:
+                return end + 1, ""
+            if mark[3]:
+                return end + 1, f"line {end + 1} has {mark[3]} where {closer} should be"
+            if not mark[1]:
+                return end, f"{closer} is missing before {mark[4]} in line {end + 1}"
+        return len(self.lines), f"{closer} is missing; everything after it was read as its text"
+
+
+def _requested(line: int, text: str, name: str, values: Any) -> Requested | Rejected:
     try:
-        text.encode()
-    except UnicodeEncodeError as error:
-        position = error.start
-    else:
-        return text.replace("\r\n", "\n").replace("\r", "\n")
-    raise ReplyError(f"the reply has half of a surrogate pair at character {position}")
-
-
-def _everything(text: str) -> Iterator[Asked | Rejected]:
-    """All that is asked for, in order."""
-    form = TextForm(text.split("\n"))
-    lines = Lines(text)
-    starts = json_starts(text)
-
-    def json_behind(position: int) -> int | None:
-        """Where JSON begins at a place or behind it on its line."""
-        place = bisect_left(starts, position)
-        line = lines.line_and_column(position)[0]
-        same = place < len(starts) and lines.line_and_column(starts[place])[0] == line
-        return starts[place] if same else None
-
-    index = 0
-    while index < len(form.lines):
-        start = None if form.has_directive(index) else json_behind(lines.start(index + 1))
-        if start is None:
-            asked, index = form.read(index)
-            if asked is not None:
-                yield asked
-        while start is not None:
-            found, end = _json(text, start)
-            yield from found
-            index = lines.line_and_column(end)[0]
-            start = json_behind(end)
-
-
-def _json(text: str, start: int) -> tuple[list[Asked | Rejected], int]:
-    try:
-        return read_json(text, start)
-    except ValueError as error:
-        raise ReplyError(str(error)) from error
-
-
-def _judged(found: Asked | Rejected, allowed: Collection[str]) -> Action | Rejected:
-    if isinstance(found, Rejected):
-        return found
-    if found.op not in allowed:
-        reason = f'this agent may not {found.op}; "actions" of its definition does not list it'
-        return Rejected(found.line, found.text, reason, found.op)
-    try:
-        return action_of(found.op, found.values, found.line)
+        return Requested(line, text, _OPS[name], values())
     except WrongActionError as error:
-        return Rejected(found.line, found.text, str(error), found.op)
+        return Rejected(line, text, str(error), _OPS[name])
+
+
+def _not_a_directive(line: int, text: str) -> Rejected | None:
+    """A line that only looks like a directive; None for plain text."""
+    misplaced = _MISPLACED.match(text)
+    if misplaced:
+        reason = f"{misplaced[1]} must begin its line, with a space after it"
+        return Rejected(line, text, reason, _OPS[misplaced[1]])
+    upper = _UPPER.match(text)
+    if upper is None:
+        return None
+    name = upper[1]
+    if name in _CLOSERS.values():
+        return Rejected(line, text, f"{name} closes nothing")
+    near = nearest(name, _OPS)
+    meant = f'; did you mean "{near}"?' if near else f"; there are {', '.join(_OPS)}"
+    return Rejected(line, text, f'there is no directive "{name}"{meant}')
+
+
+def _values(name: str, rest: str) -> dict[str, Any]:
+    if name == "NOTE":
+        return {"text": _note(rest)}
+    words = _words(rest, name)
+    parameters = _PARAMETERS[name]
+    least = len(parameters) - (name == "LINK")
+    if not least <= len(words) <= len(parameters):
+        raise WrongActionError(f"{name} takes {_USAGE[name]}; quote keys with spaces")
+    return {
+        parameter: _number(word) if parameter in _NUMBERS else word
+        for parameter, word in zip(parameters, words, strict=False)
+    }
+
+
+def _note(rest: str) -> str:
+    """The text of a note: one quoted string, or the rest of the line as it is."""
+    quoted = _WORD.fullmatch(rest)
+    return rest if quoted is None or quoted[1] is None else _unquoted(quoted[1])
+
+
+def _block_values(name: str, rest: str, inside: Sequence[str]) -> dict[str, Any]:
+    values = _values(name, rest)
+    start = 0
+    while name == "WRITE_NODE" and start < len(inside):
+        header = _HEADER.fullmatch(inside[start])
+        if header is None:
+            break
+        field = header[1].lower()
+        if field in values:
+            raise WrongActionError(f"{header[1]} appears twice")
+        values[field] = _keys(header[2]) if field == "covers" else header[2].strip()
+        start += 1
+    values["content"] = "\n".join(_without_backslash(line) for line in inside[start:])
+    return values
+
+
+def _words(rest: str, name: str) -> list[str]:
+    """The words of a line, unquoted."""
+    words = []
+    position = 0
+    rest = rest.rstrip()
+    while position < len(rest):
+        word = _WORD.match(rest, position)
+        if word is None:
+            raise WrongActionError(f"{name} has an unclosed quote, or text right after a quote")
+        words.append(word[2] if word[1] is None else _unquoted(word[1]))
+        position = word.end()
+    return words
+
+
+def _keys(listed: str) -> list[str]:
+    """The keys of a comma-separated list."""
+    keys = []
+    position = 0
+    listed = listed.strip()
+    while position < len(listed):
+        key = _LISTED.match(listed, position)
+        if key is None:
+            raise WrongActionError("COVERS takes keys separated by commas; quote keys with spaces")
+        keys.append(key[2] if key[1] is None else _unquoted(key[1]))
+        position = key.end()
+    return keys
+
+
+def _unquoted(inner: str) -> str:
+    try:
+        text: str = json.loads(f'"{inner}"', strict=False)
+    except ValueError:
+        raise WrongActionError(
+            r"within quotes, write \" for a quote and \\ for a backslash"
+        ) from None
+    return text
+
+
+def _number(word: str) -> float:
+    if not _NUMBER.fullmatch(word):
+        raise WrongActionError(f'"{word}" is not a number')
+    return float(word)
+
+
+def _without_backslash(line: str) -> str:
+    mark = _MARK.match(line)
+    return line.replace("\\", "", 1) if mark and mark[2] else line
+
+
+def write_action(action: Action) -> str:
+    """Write an action as its directive; parsing that returns an equal action."""
+    name = _NAMES_OF[action.op]
+    if isinstance(action, Note):
+        return f"{name} {json.dumps(action.text, ensure_ascii=False)}"
+    values = [getattr(action, parameter) for parameter in _PARAMETERS[name]]
+    words = [quoted(value) if isinstance(value, str) else repr(value) for value in values]
+    lines = [" ".join([name, *words])]
+    if isinstance(action, WriteNode):
+        lines += [*_headers(action), ""]
+    if isinstance(action, (WriteNode, Refine)):
+        lines += [*map(_with_backslash, action.content.split("\n")), _CLOSERS[name]]
+    return "\n".join(lines)
+
+
+def _headers(node: WriteNode) -> Iterator[str]:
+    if node.confidence is not None:
+        yield f"CONFIDENCE: {node.confidence}"
+    if node.covers:
+        yield f"COVERS: {', '.join(map(quoted, node.covers))}"
+    yield f"TYPE: {node.type}"
+
+
+def quoted(key: str) -> str:
+    """Write a key as replies have it, quoted only if it has to be."""
+    return key if _BARE.fullmatch(key) else json.dumps(key, ensure_ascii=False)
+
+
+def _with_backslash(line: str) -> str:
+    mark = _MARK.match(line)
+    if mark is None:
+        return line
+    indent = len(mark[1])
+    return f"{line[:indent]}\\{line[indent:]}"

@@ -1,32 +1,29 @@
-"""When an agent is due (spec/agents.md, "When an agent is due"): pure functions of what is known."""
+"""Deciding whether an agent is due (spec/agents.md, "When an agent is due")."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timezone
-from typing import TYPE_CHECKING
 
-from .runs import Standing
-
-if TYPE_CHECKING:
-    from .definition import AgentDefinition
+from .definition import AgentDefinition
+from .history import Standing
 
 __all__ = ["PAUSED_AFTER", "Verdict", "backoff_until", "due", "pause_reason"]
 
 PAUSED_AFTER = 5
-"""After so many failures in a row an agent is paused."""
+"""The number of consecutive failures after which an agent is paused."""
 
 FIRST_BACKOFF = 60
 LONGEST_BACKOFF = 3600
-_MOST_DOUBLINGS = 6  # more than an hour
+_MOST_DOUBLINGS = 6  # beyond an hour
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """Whether an agent is due, and the reason: one word, and a sentence for people.
+    """Whether an agent is due, and why: one word, and a sentence for people.
 
-    Words: due, disabled, on-demand, paused, running, backoff, budget, few, visited.
+    The word is due, disabled, on-demand, paused, running, backoff, budget, few or visited.
     """
 
     word: str
@@ -44,15 +41,16 @@ def due(
     now: int,
     visits: Callable[[], Sequence[int | None]],
 ) -> Verdict:
-    """Say whether an agent is due at a time, in Unix seconds.
+    """Return whether an agent is due at a time, in Unix seconds.
 
-    `visits` is asked last: for each node of the agent's query, when it last visited it.
+    `visits` is called only if the answer depends on it; it returns when the agent last visited
+    each node of its query.
     """
     return _held(definition, standing, now) or _wanted(definition, now, visits())
 
 
 def backoff_until(standing: Standing) -> int | None:
-    """Until when, in Unix seconds, an agent that failed waits; None when it did not fail."""
+    """Return when the backoff of an agent ends, in Unix seconds; None if it did not fail."""
     if standing.failure is None or standing.failure.ended is None:
         return None
     doublings = min(standing.failures - 1, _MOST_DOUBLINGS)
@@ -60,30 +58,30 @@ def backoff_until(standing: Standing) -> int | None:
 
 
 def pause_reason(standing: Standing) -> str | None:
-    """Why an agent is paused until its file changes or it is resumed; None when it is not."""
+    """Return why an agent is paused until its file changes or it is resumed; None if it is not."""
     failure = standing.failure
     if failure is None:
         return None
     if failure.permanent:
-        return f"its last run failed for good: {failure.error}"
+        return f"its last run failed permanently: {failure.error}"
     if standing.failures >= PAUSED_AFTER:
         return f"it failed {standing.failures} times in a row: {failure.error}"
     return None
 
 
 def _held(definition: AgentDefinition, standing: Standing, now: int) -> Verdict | None:
-    """Give what keeps an agent from running whatever its nodes are."""
+    """The verdict that holds an agent back whatever its nodes are, if any."""
     if not definition.enabled:
         return Verdict("disabled", "its definition has enabled = false")
     if definition.period_s is None:
-        return Verdict("on-demand", "it runs only when told to")
+        return Verdict("on-demand", "it only runs on demand")
     failing = _held_by_failures(standing, now)
     if failing:
         return failing
     if standing.last is not None and standing.last.status == "started":
-        return Verdict("running", f"run {standing.last.id} is under way")
+        return Verdict("running", f"run {standing.last.id} is in progress")
     if standing.ok_runs >= definition.max_runs_per_period:
-        return Verdict("budget", "it ran as often as it may within its period")
+        return Verdict("budget", "it has had all the runs of its period")
     return None
 
 
@@ -93,18 +91,18 @@ def _held_by_failures(standing: Standing, now: int) -> Verdict | None:
         return Verdict("paused", paused)
     until = backoff_until(standing)
     if until is not None and now < until:
-        return Verdict("backoff", f"it failed, and waits until {_time(until)}")
+        return Verdict("backoff", f"it failed and waits until {_time(until)}")
     return None
 
 
 def _wanted(definition: AgentDefinition, now: int, visits: Sequence[int | None]) -> Verdict:
-    """Say whether there is enough for it to do."""
+    """The verdict by what its query finds."""
     period = definition.period_s or 0
-    wanted = max(definition.min_results, 1)
-    if len(visits) < wanted:
-        return Verdict("few", f"its query finds {len(visits)} nodes, and it wants {wanted}")
+    least = definition.least_nodes
+    if len(visits) < least:
+        return Verdict("few", f"its query finds {len(visits)} nodes, and it needs {least}")
     if all(at is not None and now - at < period for at in visits):
-        return Verdict("visited", "it visited all that its query finds within its period")
+        return Verdict("visited", "it has visited all nodes of its query within its period")
     return Verdict("due", "it is due")
 
 

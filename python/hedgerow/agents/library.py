@@ -1,8 +1,4 @@
-"""The agents of a folder, read again when they change (spec/agents.md, "A folder of agents").
-
-Only `reload` looks at files. Whoever needs agents that do not change under it takes a copy of
-`definitions`, or leaves `reload` alone.
-"""
+"""The agents of a folder, reloaded when they change (spec/agents.md, "A folder of agents")."""
 
 from __future__ import annotations
 
@@ -12,8 +8,9 @@ from os import PathLike
 from pathlib import Path
 from types import MappingProxyType
 
-from .definition import AgentDefinition, Bounds, Problem
-from .reading import Reading, read_definition
+from .definition import AgentDefinition, Bounds
+from .definition_file import Reading, read_definition
+from .problems import Problem
 
 __all__ = ["AgentLibrary"]
 
@@ -22,7 +19,7 @@ _Stamp = tuple[int, int] | None
 
 @dataclass(frozen=True, slots=True)
 class _File:
-    """A file as it was last read: with the stamps of all that it depends on."""
+    """A file as it was last read, with the stamps of every file it depends on."""
 
     reading: Reading
     stamps: Mapping[Path, _Stamp]
@@ -33,7 +30,7 @@ class _File:
 
 @dataclass(frozen=True, slots=True)
 class _State:
-    """What a reload came to; it takes the place of the last one in one step."""
+    """The result of a reload, replaced as a whole by the next."""
 
     files: Mapping[Path, _File]
     in_use: Mapping[Path, AgentDefinition]
@@ -41,8 +38,9 @@ class _State:
 
 
 class AgentLibrary:
-    """The definitions `*.toml` of one folder, none of the folders in it. Nothing is read before
-    `reload`. `bounds` are those of the store they work on.
+    """The definitions `*.toml` of a folder, without subfolders.
+
+    Files are read by `reload` only. `bounds` are those of the store that the agents work on.
     """
 
     def __init__(
@@ -56,26 +54,26 @@ class AgentLibrary:
 
     @property
     def definitions(self) -> Mapping[str, AgentDefinition]:
-        """The agents by name; of a file that was spoilt the last definition that was right."""
+        """The agents by name; for a file that has become invalid, its last valid definition."""
         return MappingProxyType({found.name: found for found in self._state.in_use.values()})
 
     @property
     def problems(self) -> tuple[Problem, ...]:
-        """All that is wrong with the files as they are, by file and place."""
+        """The problems of the files as of the last reload, by file and position."""
         return self._state.problems
 
     def reload(self) -> list[Problem]:
-        """Read what changed, and give the problems that were not there before.
+        """Read what changed, and return the problems that are new.
 
-        A file counts as changed by its time and size and by those of its template, and then by
-        what is in them. A folder that cannot be listed is a problem, and leaves all as it was.
+        A file is read again if its time or size, or that of its template, changed. A folder that
+        cannot be listed is a problem and leaves everything as it was.
         """
         before = self._state
         try:
             paths = sorted(path for path in self.folder.iterdir() if _is_definition(path))
         except OSError as error:
             what = (
-                f"the folder cannot be read ({error.strerror or error}); make it, or name another"
+                f"the folder cannot be read ({error.strerror or error}); create it, or name another"
             )
             problem = Problem(self.folder, 1, 1, what)
             problems = tuple(dict.fromkeys([problem, *before.problems]))
@@ -96,7 +94,7 @@ def _read(path: Path, known: _File | None, bounds: Bounds) -> _File:
     stamps: dict[Path, _Stamp] = {}
 
     def read(file: Path) -> bytes:
-        # What changes meanwhile is read again next time, and so is what cannot be read.
+        # The stamp of before: a change during the read, or a failure, is read again next time.
         before = _stamp(file)
         stamps[file] = None
         data = file.read_bytes()
@@ -112,7 +110,7 @@ def _read(path: Path, known: _File | None, bounds: Bounds) -> _File:
 
 
 def _stamp(path: Path) -> _Stamp:
-    """When a file was last written, in nanoseconds, and its size; None when it is not there."""
+    """The modification time of a file in nanoseconds and its size; None if there is none."""
     try:
         found = path.stat()
     except OSError:
@@ -121,10 +119,9 @@ def _stamp(path: Path) -> _Stamp:
 
 
 def _accepted(files: Mapping[Path, _File], before: Mapping[Path, AgentDefinition]) -> _State:
-    """Decide which definition of each file is in use: no two may have one name.
+    """Decide which definition of each file is in use; names are unique.
 
-    A file that has a name keeps it against one that wants it; of others the first by its path
-    gets it.
+    A file that already has a name keeps it; otherwise the first by path gets it.
     """
 
     def wants_a_name(path: Path) -> bool:
@@ -140,7 +137,7 @@ def _accepted(files: Mapping[Path, _File], before: Mapping[Path, AgentDefinition
         wanted = reading.definition
         if wanted is not None and wanted.name in owners:
             owner = owners[wanted.name].name
-            message = f'the name "{wanted.name}" is that of {owner} too; change one of them'
+            message = f'the name "{wanted.name}" is also used by {owner}; change one of them'
             problems[path] = (Problem(path, *reading.name_at, message),)
             wanted = None
         chosen = wanted or before.get(path)

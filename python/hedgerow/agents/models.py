@@ -1,4 +1,4 @@
-"""What an agent asks a language model, and how that may fail (spec/agents.md, "Models").
+"""The interface to language models, and calling one with a deadline (spec/agents.md, "Models").
 
 Nothing here opens a connection. `openai_compatible` has a client over HTTP; any object with
 `complete` will do.
@@ -6,13 +6,19 @@ Nothing here opens a connection. `openai_compatible` has a client over HTTP; any
 
 from __future__ import annotations
 
+import queue
+import threading
+import time
 from collections.abc import Callable, Iterable, Mapping
+from contextvars import copy_context
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from hedgerow.errors import HedgerowError
 
 __all__ = [
+    "CALL_MARGIN_S",
+    "STOP_GRACE_S",
     "FailingModel",
     "ModelClient",
     "ModelError",
@@ -20,17 +26,19 @@ __all__ = [
     "ModelReply",
     "ModelRequest",
     "ModelTransient",
+    "RunStopped",
     "ScriptedModel",
+    "ask",
 ]
 
 
 @dataclass(frozen=True, slots=True)
 class ModelRequest:
-    """One question to a model.
+    """A request to a model.
 
-    `model` is the name that a definition has for it, `prompt` what is asked and `system` what goes
-    before. `max_tokens` (None: as many as the client likes) and `temperature` (None: the model's
-    own) shape the answer; `timeout_s` is in seconds. `metadata` tells who asks, for logs.
+    `model` is its name in the definition, `system` the system prompt and `prompt` the user prompt.
+    `max_tokens` and `temperature` default to those of the client; `timeout_s` is in seconds.
+    `metadata` says who asks, for logs.
     """
 
     model: str
@@ -44,10 +52,10 @@ class ModelRequest:
 
 @dataclass(frozen=True, slots=True)
 class ModelReply:
-    """What a model answered: the text, and where it is known how many tokens and why it stopped.
+    """The reply of a model: its text and, if known, token counts and why it stopped.
 
-    `stop_reason` is `stop` when the model was done and `length` when it was cut off; clients may
-    give other words.
+    `stop_reason` is `stop` if the model finished and `length` if it was cut off; clients may use
+    other words.
     """
 
     text: str
@@ -57,28 +65,28 @@ class ModelReply:
 
 
 class ModelClient(Protocol):
-    """Answers prompts. Runs call it from one thread at a time each."""
+    """Answers prompts. Each run calls it from one thread at a time."""
 
     def complete(self, request: ModelRequest, /) -> ModelReply:
         """Answer the request, within `request.timeout_s` seconds.
 
-        Raises ModelTransient where trying again later may help, ModelPermanent where it will not.
+        Raises ModelTransient if trying again later may help, ModelPermanent if it will not.
         """
 
 
 class ModelError(HedgerowError):
-    """A model gave no answer."""
+    """A model did not answer."""
 
 
-class ModelTransient(ModelError):  # noqa: N818 - the word of the specification
-    """A model gave no answer this time: the agent tries again later."""
+class ModelTransient(ModelError):  # noqa: N818 - named by the specification
+    """A model did not answer this time; the agent tries again later."""
 
     def __init__(self, message: str, *, code: str = "model_transient") -> None:
         super().__init__(message, code=code)
 
 
-class ModelPermanent(ModelError):  # noqa: N818 - the word of the specification
-    """A model will give no answer until somebody changes something: the agent is paused."""
+class ModelPermanent(ModelError):  # noqa: N818 - named by the specification
+    """A model will not answer until something is changed; the agent is paused."""
 
     def __init__(self, message: str, *, code: str = "model_permanent") -> None:
         super().__init__(message, code=code)
@@ -88,10 +96,10 @@ Scripted = str | ModelReply | Exception | Callable[[ModelRequest], str | ModelRe
 
 
 class ScriptedModel:
-    """A client for tests, which answers what it was given, one after the other.
+    """A client for tests that returns the given replies in turn.
 
-    An answer is a text, a ModelReply, an exception to raise, or a function of the request.
-    `requests` has every request so far. When nothing is left it raises ModelPermanent.
+    A reply is a string, a ModelReply, an exception to raise, or a function of the request.
+    `requests` has every request so far. After the last reply it raises ModelPermanent.
     """
 
     def __init__(self, replies: Iterable[Scripted]) -> None:
@@ -99,7 +107,7 @@ class ScriptedModel:
         self.requests: list[ModelRequest] = []
 
     def complete(self, request: ModelRequest, /) -> ModelReply:
-        """Give the next answer, or raise it."""
+        """Return the next reply, or raise it."""
         self.requests.append(request)
         if len(self.requests) > len(self._replies):
             raise ModelPermanent(
@@ -115,15 +123,69 @@ class ScriptedModel:
 
 
 class FailingModel:
-    """A client for tests, which fails with the same error each time; ModelTransient by default."""
+    """A client for tests that raises the same error each time, by default ModelTransient."""
 
     def __init__(self, error: Exception | None = None) -> None:
-        self._error = (
-            ModelTransient("the model fails, as it was told to") if error is None else error
-        )
+        self._error = ModelTransient("the model fails on purpose") if error is None else error
         self.requests: list[ModelRequest] = []
 
     def complete(self, request: ModelRequest, /) -> ModelReply:
         """Raise the error."""
         self.requests.append(request)
         raise self._error
+
+
+CALL_MARGIN_S = 10.0
+"""How long past its timeout a client may take before it is abandoned."""
+
+STOP_GRACE_S = 5.0
+"""How long a call may still take after a stop was requested."""
+
+_MOMENT_S = 0.05
+
+
+class RunStopped(Exception):  # noqa: N818 - not an error
+    """A run was abandoned because a stop was requested."""
+
+
+def ask(client: ModelClient, request: ModelRequest, stop: threading.Event) -> ModelReply:
+    """Call a model on a thread of its own, so that the call can be abandoned.
+
+    Raises what the client raises; ModelTransient if it takes CALL_MARGIN_S longer than its timeout,
+    RunStopped if it takes STOP_GRACE_S longer than `stop`.
+    """
+    answers: queue.SimpleQueue[ModelReply | BaseException] = queue.SimpleQueue()
+
+    def call() -> None:
+        try:
+            answers.put(client.complete(request))
+        except BaseException as error:  # noqa: BLE001 - raised again by the caller
+            answers.put(error)
+
+    # A daemon thread: an abandoned call must not keep the process alive.
+    threading.Thread(
+        target=copy_context().run, args=(call,), name="hedgerow-model", daemon=True
+    ).start()
+    answer = _wait(answers, request.timeout_s + CALL_MARGIN_S, stop)
+    if isinstance(answer, BaseException):
+        raise answer
+    return answer
+
+
+def _wait(
+    answers: queue.SimpleQueue[ModelReply | BaseException], limit_s: float, stop: threading.Event
+) -> ModelReply | BaseException:
+    end = time.monotonic() + limit_s
+    stopping = False
+    while True:
+        try:
+            return answers.get(timeout=_MOMENT_S)
+        except queue.Empty:
+            now = time.monotonic()
+        if stop.is_set() and not stopping:
+            stopping = True
+            end = min(end, now + STOP_GRACE_S)
+        if now >= end:
+            if stopping:
+                raise RunStopped
+            raise ModelTransient(f"the model did not answer within {limit_s:g} s")

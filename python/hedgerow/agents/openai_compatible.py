@@ -1,12 +1,12 @@
-"""Models behind OpenAI's `POST /chat/completions`, or a server that has it (spec/agents.md)."""
+"""A client for OpenAI's chat completions and compatible servers (spec/agents.md, "Models")."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from http import HTTPStatus
 from typing import Any
 
-from hedgerow._api_key import ApiKey
-from hedgerow._connected import Connected
+from hedgerow._connection import ApiKey, Connected
 from hedgerow._extras import imports_of
 from hedgerow.errors import HedgerowError
 
@@ -17,20 +17,27 @@ __all__ = ["OpenAIModel"]
 _OPENAI_URL = "https://api.openai.com/v1"
 _TIMEOUT = 120.0
 
+# Client errors that may pass: the server did not refuse the request itself.
+_RETRYABLE = {
+    HTTPStatus.REQUEST_TIMEOUT,
+    HTTPStatus.CONFLICT,
+    HTTPStatus.TOO_EARLY,
+    HTTPStatus.TOO_MANY_REQUESTS,
+}
+
 
 class OpenAIModel(Connected):
-    """A `ModelClient` over OpenAI's chat completions, or a server that speaks them.
+    """A `ModelClient` for OpenAI's chat completions, or a server compatible with them.
 
     `base_url` ends before `/chat/completions`, as in `"http://localhost:8000/v1"`; the model is
-    the one that a definition names. The key is `api_key`, or what the environment variable
-    `api_key_variable` holds at each request; for OpenAI itself that is OPENAI_API_KEY where
-    neither is given, and other servers get no key that was not named for them. `fields` are added
-    to each request. After 429, 5xx and a broken connection there are `retries` more tries, as far
-    as the time of the request allows.
+    the one that a definition names. The key is `api_key`, or the value of the environment variable
+    `api_key_variable` at each request; it defaults to OPENAI_API_KEY for OpenAI itself and to no
+    key for other servers. `fields` are added to each request. After 429, 5xx and a broken
+    connection there are up to `retries` more tries within the timeout of the request.
 
     Threads may share it; it pickles without the key. Raises MissingExtraError without the extra
-    "openai", InvalidInputError for options that cannot be used, HedgerowError (`missing_api_key`)
-    when the variable is not set.
+    "openai", InvalidInputError for invalid options, HedgerowError (`missing_api_key`) if the
+    variable is not set.
     """
 
     def __init__(
@@ -43,22 +50,26 @@ class OpenAIModel(Connected):
         fields: Mapping[str, Any] | None = None,
     ) -> None:
         with imports_of("openai", needed_by=type(self).__name__):
-            from ._model_endpoint import ModelEndpoint  # noqa: PLC0415 - needs the extra
+            from hedgerow._endpoint import Endpoint  # noqa: PLC0415 - needs the extra
         if base_url == _OPENAI_URL and api_key is None and api_key_variable is None:
-            # Read for OpenAI alone: another server has no business with OpenAI's key.
+            # For OpenAI only: no other server may see OpenAI's key.
             api_key_variable = "OPENAI_API_KEY"
         key = ApiKey(api_key, api_key_variable)
         self._fields = dict(fields or {})
-        self._endpoint = ModelEndpoint(
-            base_url, "/chat/completions", key=key, timeout=_TIMEOUT, retries=retries
+        self._endpoint = Endpoint(
+            base_url,
+            "/chat/completions",
+            key=key,
+            timeout=_TIMEOUT,
+            retries=retries,
+            error=_model_error,
         )
 
     def complete(self, request: ModelRequest, /) -> ModelReply:
         """Answer the request.
 
-        Raises ModelTransient when the server fails, is slow or busy, cannot be reached, or
-        answers without text; ModelPermanent when it refuses, answers something else, or the key
-        is missing.
+        Raises ModelTransient if the server fails, is slow or busy, cannot be reached, or answers
+        without text; ModelPermanent if it refuses, answers anything else, or the key is missing.
         """
         problem = None
         try:
@@ -91,7 +102,7 @@ class OpenAIModel(Connected):
             ) from None
         if not isinstance(content, str) or not content.strip():
             raise ModelTransient(
-                f"{self._endpoint.shown} answered without text (it stopped for {stop_reason!r}); "
+                f"{self._endpoint.shown} answered without text (stop reason {stop_reason!r}); "
                 "look into the log of the server",
                 code="bad_answer",
             )
@@ -110,3 +121,13 @@ class OpenAIModel(Connected):
 def _count(usage: Any, name: str) -> int | None:
     count = usage.get(name) if isinstance(usage, dict) else None
     return count if isinstance(count, int) and not isinstance(count, bool) else None
+
+
+def _model_error(message: str, code: str, status: int | None) -> ModelError:
+    """ModelPermanent if the server understood and refused; ModelTransient if it, or the way to it,
+    failed.
+    """
+    client_error = status is not None and status < HTTPStatus.INTERNAL_SERVER_ERROR
+    refused = client_error and status not in _RETRYABLE
+    kind = ModelPermanent if refused or code == "bad_answer" else ModelTransient
+    return kind(message, code=code)

@@ -1,19 +1,23 @@
-"""What is wrong with a definition, and where (spec/agents.md, "Definitions")."""
+"""What is wrong with a text, where, and what was probably meant (spec/agents.md, "Definitions")."""
 
 from __future__ import annotations
 
+import re
+from bisect import bisect_right
+from collections.abc import Iterable
 from dataclasses import dataclass
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
 from hedgerow.errors import HedgerowError
 
-__all__ = ["DefinitionError", "Problem"]
+__all__ = ["DefinitionError", "Lines", "Problem", "nearest"]
 
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """What is wrong with a definition, and where: line and column count from 1, in characters.
+    """An error in a definition. `line` and `column` count characters from 1.
 
     `suggestion` is what was probably meant, or None.
     """
@@ -29,7 +33,7 @@ class Problem:
         return f"{self.file}:{self.line}:{self.column}: {self.message}{meant}"
 
     def to_dict(self) -> dict[str, Any]:
-        """Give it as JSON."""
+        """Return it as JSON."""
         return {
             "file": str(self.file),
             "line": self.line,
@@ -40,7 +44,7 @@ class Problem:
 
 
 class DefinitionError(HedgerowError):
-    """A definition cannot be used; `problems` has all that is wrong with it, in their order."""
+    """A definition cannot be used; `problems` lists everything wrong with it, in file order."""
 
     def __init__(self, problems: tuple[Problem, ...]) -> None:
         super().__init__("\n".join(map(str, problems)), code="invalid_definition")
@@ -48,3 +52,26 @@ class DefinitionError(HedgerowError):
 
     def __reduce__(self) -> tuple[Any, ...]:
         return (type(self), (self.problems,))
+
+
+class Lines:
+    """The lines of a text, which end in LF."""
+
+    def __init__(self, text: str) -> None:
+        self._starts = [0, *(found.end() for found in re.finditer("\n", text))]
+
+    def line_and_column(self, offset: int) -> tuple[int, int]:
+        """Return the line and column of an offset, both from 1, in characters."""
+        line = bisect_right(self._starts, offset)
+        return line, offset - self._starts[line - 1] + 1
+
+    def start(self, line: int) -> int:
+        """Return the offset at which a line begins."""
+        return self._starts[line - 1]
+
+
+def nearest(word: str, known: Iterable[str]) -> str | None:
+    """Return the known word most like this one, ignoring case; None if none is close."""
+    by_lower = {name.lower(): name for name in known}
+    found = get_close_matches(word.lower(), list(by_lower), n=1, cutoff=0.6)
+    return by_lower[found[0]] if found else None

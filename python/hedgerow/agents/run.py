@@ -6,45 +6,124 @@ import logging
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import Any
 
 from hedgerow._engine import _begin_run, _end_run, _rehearse
 from hedgerow.errors import HedgerowError
+from hedgerow.pipeline import QueryResult, Store
 
-from .actions import Refine, Rejected
-from .asking import RunStopped, ask
-from .directives import Reply, parse_reply, write_action
-from .instructions import instructions
-from .models import ModelPermanent, ModelReply, ModelRequest, ModelTransient
-from .places import Harvest
-from .prompting import Desk
-from .reports import DryRun, RunReport
+from .actions import Action, Refine, Rejected
+from .definition import AgentDefinition
+from .directives import write_action
+from .history import Standing
+from .models import (
+    ModelClient,
+    ModelPermanent,
+    ModelReply,
+    ModelRequest,
+    ModelTransient,
+    RunStopped,
+    ask,
+)
+from .prompt import PromptSource, system_prompt
+from .reply import Reply, parse_reply
 from .template import render
+from .workspace import RunResult, Workspace
 
-if TYPE_CHECKING:
-    from hedgerow.pipeline import QueryResult, Store
-
-    from .actions import Action
-    from .definition import AgentDefinition
-    from .models import ModelClient
-    from .places import Place
-    from .runs import Standing
-
-__all__ = ["CLAIM_MARGIN_S", "dry_run", "run_once"]
+__all__ = ["CLAIM_MARGIN_S", "DryRun", "RunReport", "dry_run", "run_once"]
 
 _LOG = logging.getLogger("hedgerow")
 
 CLAIM_MARGIN_S = 60
-"""How much longer than its timeout a run holds its nodes."""
+"""How long past its timeout a run keeps its claims."""
 
 _OVER = (
-    f"the run took longer than its timeout and {CLAIM_MARGIN_S} s more, so its nodes may be "
-    "another's by now; nothing was applied"
+    f"the run took {CLAIM_MARGIN_S} s longer than its timeout, so its claims have expired; nothing "
+    "was applied"
 )
 
 
+@dataclass(frozen=True, slots=True)
+class RunReport:
+    """The result of a run.
+
+    `status` is "ok"; "failed", with `error`; "stopped", on request; or "idle" if it did not begin,
+    with the reason in `error`. `run` is its number, None if it did not begin. `nodes` are the keys
+    of its nodes, `cut` those that did not fit into the prompt. `actions` are those the model
+    requested, each with the reason why it was rejected or None; `rejected` is what could not be
+    read as an allowed action. Nothing is applied unless the status is "ok".
+    """
+
+    agent: str
+    status: str
+    run: int | None = None
+    nodes: tuple[str, ...] = ()
+    cut: tuple[str, ...] = ()
+    actions: tuple[tuple[Action, str | None], ...] = ()
+    rejected: tuple[Rejected, ...] = ()
+    error: str | None = None
+    tokens_in: int | None = None
+    tokens_out: int | None = None
+
+    @property
+    def applied(self) -> list[Action]:
+        """The actions that were applied."""
+        return [action for action, reason in self.actions if reason is None]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as JSON."""
+        return {
+            "agent": self.agent,
+            "status": self.status,
+            "run": self.run,
+            "nodes": list(self.nodes),
+            "cut": list(self.cut),
+            "actions": _actions_json(self.actions),
+            "rejected": [one.to_dict() for one in self.rejected],
+            "error": self.error,
+            "tokens_in": self.tokens_in,
+            "tokens_out": self.tokens_out,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class DryRun:
+    """What a run would ask and do; nothing was stored.
+
+    `system` and `prompt` are sent to the model, None if the agent has too few nodes. `reply` is
+    the answer, None without a model; `actions` and `rejected` are as in a RunReport, for the store
+    as it was.
+    """
+
+    agent: str
+    nodes: tuple[str, ...]
+    cut: tuple[str, ...] = ()
+    system: str | None = None
+    prompt: str | None = None
+    reply: str | None = None
+    actions: tuple[tuple[Action, str | None], ...] = ()
+    rejected: tuple[Rejected, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as JSON."""
+        return {
+            "agent": self.agent,
+            "nodes": list(self.nodes),
+            "cut": list(self.cut),
+            "system": self.system,
+            "prompt": self.prompt,
+            "reply": self.reply,
+            "actions": _actions_json(self.actions),
+            "rejected": [one.to_dict() for one in self.rejected],
+        }
+
+
+def _actions_json(actions: Sequence[tuple[Action, str | None]]) -> list[dict[str, Any]]:
+    return [{**action.to_dict(), "rejected": reason} for action, reason in actions]
+
+
 def run_once(  # noqa: PLR0913 - what a run depends on
-    place: Place,
+    workspace: Workspace,
     definition: AgentDefinition,
     model: ModelClient,
     standing: Standing,
@@ -52,42 +131,42 @@ def run_once(  # noqa: PLR0913 - what a run depends on
     clock: Callable[[], int],
     stop: threading.Event,
 ) -> RunReport:
-    """Run an agent once, due or not. `standing` is what the decision was made on.
+    """Run an agent once, due or not; `standing` is what the decision to run was based on.
 
-    A failure of the model, of its reply or of its time is in the report. Raises IndexFileError
-    when the store cannot be written; the run then counts as failed once its time is up.
+    The report has failures of the model, its reply and its timeout. Raises IndexFileError if the
+    store cannot be written; the run then counts as failed once it expires.
     """
     started = clock()
-    found = place.select(definition.pipeline, started)
-    run = _begin(place, definition, found, standing, started)
+    found = workspace.select(definition.pipeline, started)
+    run = _begin(workspace, definition, found, standing, started)
     if run is None:
-        why = _why_idle(len(found.keys), _least(definition))
+        why = _why_idle(len(found.keys), definition.least_nodes)
         return RunReport(definition.name, "idle", error=why)
     try:
-        question = _Question.about(place.store(), definition, run.keys, found.pairs, started)
+        question = _Question.about(workspace.store(), definition, run.keys, found.pairs, started)
         answer = ask(model, question.request, stop)
         return run.end(question, answer, question.read(answer), clock())
     except RunStopped:
         return run.stop(clock())
-    except Exception as error:  # noqa: BLE001 - a client may raise anything; the run has failed
+    except Exception as error:  # noqa: BLE001 - clients may raise anything; the run has failed
         return run.fail(error, clock())
     except BaseException:
-        # Ctrl-C, or the thread is being ended: it is nobody's failure.
+        # Ctrl-C or SystemExit: not a failure of the agent.
         run.stop(clock())
         raise
 
 
 def dry_run(
-    place: Place, definition: AgentDefinition, model: ModelClient | None, *, now: int
+    workspace: Workspace, definition: AgentDefinition, model: ModelClient | None, *, now: int
 ) -> DryRun:
-    """Say what a run would ask, and with a model what it would do; nothing is stored.
+    """Return what a run would ask and, with a model, what it would do; nothing is stored.
 
-    Raises what the model raises, and ReplyError for a reply that cannot be read.
+    Raises what the model raises, and ReplyError for an unreadable reply.
     """
-    found = place.select(definition.pipeline, now)
-    store = place.store()
+    found = workspace.select(definition.pipeline, now)
+    store = workspace.store()
     name, keys = definition.name, tuple(found.keys)
-    if len(keys) < _least(definition):
+    if len(keys) < definition.least_nodes:
         return DryRun(name, keys)
     question = _Question.about(store, definition, keys, found.pairs, now)
     system, prompt = question.request.system, question.request.prompt
@@ -104,7 +183,7 @@ def dry_run(
 
 @dataclass(frozen=True, slots=True)
 class _Question:
-    """What a model is asked; what each node said, by key; and which nodes had no room."""
+    """A request, the content of the nodes it shows, and the keys of those that did not fit."""
 
     definition: AgentDefinition
     request: ModelRequest
@@ -120,20 +199,20 @@ class _Question:
         pairs: Sequence[tuple[str, str, float]],
         now: int,
     ) -> _Question:
-        """Make the question about these nodes."""
-        desk = Desk(store, definition, now)
-        rendered = render(definition, desk.data(keys, pairs))
+        """Make the request about these nodes."""
+        source = PromptSource(store, definition, now)
+        rendered = render(definition, source.data(keys, pairs))
         request = ModelRequest(
             model=definition.model,
-            system=instructions(definition),
+            system=system_prompt(definition),
             prompt=rendered.prompt,
             timeout_s=definition.timeout_s,
             metadata={"agent": definition.name, "definition": definition.sha},
         )
-        return cls(definition, request, desk.shown, rendered.cut)
+        return cls(definition, request, source.shown, rendered.cut)
 
     def read(self, answer: ModelReply) -> Reply:
-        """Read the answer; what would lose text that the model never saw is rejected."""
+        """Parse the answer, rejecting refinements of text that the model saw only in part."""
         definition = self.definition
         reply = parse_reply(
             answer.text, allowed=definition.actions, max_actions=definition.max_actions
@@ -151,25 +230,25 @@ class _Question:
         if whole <= seen:
             return None
         reason = (
-            f"the agent was shown {seen} of the {whole} characters that "
-            f'"{action.key}" has; raise node_chars to have it refined'
+            f"the agent was shown {seen} of the {whole} characters of "
+            f'"{action.key}"; raise node_chars to allow this'
         )
         return Rejected(action.line, write_action(action), reason, action.op)
 
 
 @dataclass(frozen=True, slots=True)
 class _Run:
-    """A run that has begun: its number, and the nodes it has claimed."""
+    """A run in progress, with the keys of the nodes it has claimed."""
 
-    place: Place
+    workspace: Workspace
     definition: AgentDefinition
     number: int
     keys: tuple[str, ...]
 
     def end(self, question: _Question, answer: ModelReply, reply: Reply, now: int) -> RunReport:
-        """Apply it, in one transaction."""
+        """Apply the reply and end the run."""
         cut = set(question.cut)
-        harvest = Harvest(
+        result = RunResult(
             self.number,
             self.definition.name,
             now,
@@ -180,7 +259,7 @@ class _Run:
             answer.tokens_in or 0,
             answer.tokens_out or 0,
         )
-        reasons = self.place.apply(harvest)
+        reasons = self.workspace.apply(result)
         if reasons is None:
             raise ModelTransient(_OVER)
         return RunReport(
@@ -196,7 +275,7 @@ class _Run:
         )
 
     def fail(self, error: Exception, now: int) -> RunReport:
-        """Note that it failed."""
+        """Record a failure."""
         if isinstance(error, HedgerowError):
             what = error.message
         else:
@@ -205,7 +284,7 @@ class _Run:
             _LOG.warning("run %d of the agent %s failed", self.number, name, exc_info=error)
         permanent = isinstance(error, ModelPermanent)
         _end_run(
-            self.place.store(),
+            self.workspace.store(),
             self.number,
             now=now,
             status="failed",
@@ -215,19 +294,23 @@ class _Run:
         return RunReport(self.definition.name, "failed", self.number, self.keys, error=what)
 
     def stop(self, now: int) -> RunReport:
-        """Note that it was given up."""
-        _end_run(self.place.store(), self.number, now=now, status="stopped")
+        """Record that the run was stopped."""
+        _end_run(self.workspace.store(), self.number, now=now, status="stopped")
         return RunReport(self.definition.name, "stopped", self.number, self.keys)
 
 
 def _begin(
-    place: Place, definition: AgentDefinition, found: QueryResult, standing: Standing, now: int
+    workspace: Workspace,
+    definition: AgentDefinition,
+    found: QueryResult,
+    standing: Standing,
+    now: int,
 ) -> _Run | None:
-    least = _least(definition)
+    least = definition.least_nodes
     if len(found.keys) < least:
         return None
     begun = _begin_run(
-        place.store(),
+        workspace.store(),
         definition.name,
         definition.sha,
         found.keys,
@@ -236,14 +319,10 @@ def _begin(
         now=now,
         expires=now + int(definition.timeout_s) + CLAIM_MARGIN_S,
     )
-    return None if begun is None else _Run(place, definition, begun[0], tuple(begun[1]))
-
-
-def _least(definition: AgentDefinition) -> int:
-    return max(definition.min_results, 1)
+    return None if begun is None else _Run(workspace, definition, begun[0], tuple(begun[1]))
 
 
 def _why_idle(found: int, least: int) -> str:
     if found < least:
-        return f"its query finds {found} nodes that are free, and it wants {least}"
-    return "another process runs it, or has claimed its nodes"
+        return f"its query finds {found} unclaimed nodes, and it needs {least}"
+    return "another process is running it or has claimed its nodes"

@@ -1,4 +1,4 @@
-"""The agents of a folder at work on a store (spec/agents.md)."""
+"""The agents of a folder, working on a store (spec/agents.md)."""
 
 from __future__ import annotations
 
@@ -8,37 +8,33 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from hedgerow._engine import _last_visits, _resume_agent
+from hedgerow._engine import Store, _last_visits, _resume_agent
 from hedgerow.errors import InvalidInputError
-from hedgerow.pipeline import Store
 
+from .definition import AgentDefinition
 from .due import Verdict, due
+from .history import ActionRecord, AgentRun, Standing, records_of, runs_of, standing_of
 from .library import AgentLibrary
-from .places import StorePlace
-from .reports import DryRun, RunReport
-from .run import dry_run, run_once
-from .runs import ActionRecord, AgentRun, Standing, records_of, runs_of, standing_of
-
-if TYPE_CHECKING:
-    from .definition import AgentDefinition, Problem
-    from .models import ModelClient
-    from .places import Place
+from .models import ModelClient
+from .problems import Problem
+from .run import DryRun, RunReport, dry_run, run_once
+from .workspace import StoreWorkspace, Workspace
 
 __all__ = ["AgentStatus", "Agents", "Tick"]
 
 
 @dataclass(frozen=True, slots=True)
 class AgentStatus:
-    """An agent, whether it is due, and how it stands."""
+    """An agent, whether it is due, and its state."""
 
     definition: AgentDefinition
     verdict: Verdict
     standing: Standing
 
     def to_dict(self) -> dict[str, Any]:
-        """Give it as JSON."""
+        """Return it as JSON."""
         last = self.standing.last
         return {
             "name": self.definition.name,
@@ -56,7 +52,7 @@ class AgentStatus:
 
 @dataclass(frozen=True, slots=True)
 class Tick:
-    """What a tick did: problems that are new since the last one, and the run it made, if any."""
+    """The result of a tick: problems new since the last one, and the report of its run, if any."""
 
     problems: list[Problem] = field(default_factory=list)
     report: RunReport | None = None
@@ -65,22 +61,22 @@ class Tick:
 class Agents:
     """The agents that a folder defines, and the store they work on.
 
-    `model` answers their prompts; without one they can be looked at and rehearsed. `clock` gives
-    Unix seconds. One thread at a time may use an instance; several instances, in one process or
-    many, keep out of each other's way. Files that cannot be used are in `problems`; where an
-    earlier version could, that stays in use.
+    `model` answers their prompts; without one they can only be inspected and dry-run. `clock`
+    returns Unix seconds. An instance is not thread-safe; several instances, in one process or
+    many, may share a store. Invalid files are in `problems`; the last valid version of a file
+    stays in use.
     """
 
     def __init__(
         self,
-        store: Store | Place,
+        store: Store | Workspace,
         folder: str | PathLike[str],
         model: ModelClient | None = None,
         *,
         clock: Callable[[], float] = time.time,
     ) -> None:
-        self._place = StorePlace(store) if isinstance(store, Store) else store
-        self._library = AgentLibrary(folder, self._place.bounds())
+        self._workspace = StoreWorkspace(store) if isinstance(store, Store) else store
+        self._library = AgentLibrary(folder, self._workspace.bounds())
         self._model = model
         self._clock = clock
         self._stop = threading.Event()
@@ -93,11 +89,11 @@ class Agents:
 
     @property
     def definitions(self) -> dict[str, AgentDefinition]:
-        """The agents by name, as they were last read."""
+        """The agents by name, as of the last reload."""
         return dict(sorted(self._library.definitions.items()))
 
     def definition(self, name: str) -> AgentDefinition:
-        """Give an agent by its name; raises InvalidInputError for one that no agent has."""
+        """Return an agent by its name; raises InvalidInputError for an unknown name."""
         found = self._library.definitions.get(name)
         if found is None:
             known = ", ".join(self.definitions) or "none"
@@ -108,38 +104,38 @@ class Agents:
 
     @property
     def problems(self) -> list[Problem]:
-        """What is wrong with the files of the folder, as they were last read."""
+        """The problems of the files in the folder, as of the last reload."""
         return list(self._library.problems)
 
     def reload(self) -> list[Problem]:
-        """Read what changed in the folder; returns the problems that are new."""
+        """Reload what changed in the folder; returns the problems that are new."""
         return list(self._library.reload())
 
     def statuses(self, now: int | None = None) -> list[AgentStatus]:
-        """Say of each agent, by name, whether it is due at a time, in Unix seconds."""
+        """Return whether each agent, by name, is due at a time, in Unix seconds."""
         at = self._time(now)
         return [self._status(definition, at) for definition in self.definitions.values()]
 
     def run(self, name: str, now: int | None = None) -> RunReport:
         """Run an agent now, whether it is due or not.
 
-        What goes wrong with the model is in the report. Raises InvalidInputError for a name that
-        no agent has and without a model, IndexFileError when the store cannot be used.
+        Failures of the model are in the report. Raises InvalidInputError for an unknown name and
+        without a model, IndexFileError if the store cannot be used.
         """
         definition = self.definition(name)
         at = self._time(now)
-        return self._run(definition, standing_of(self._place.store(), definition, at), at)
+        return self._run(definition, standing_of(self._workspace.store(), definition, at), at)
 
     def dry_run(self, name: str, now: int | None = None) -> DryRun:
-        """Say what a run of an agent would ask and, with a model, do; nothing is stored.
+        """Return what a run of an agent would ask and, with a model, do; nothing is stored.
 
-        Raises InvalidInputError for a name that no agent has, and what the model raises.
+        Raises InvalidInputError for an unknown name, and what the model raises.
         """
         definition = self.definition(name)
-        return dry_run(self._place, definition, self._model, now=self._time(now))
+        return dry_run(self._workspace, definition, self._model, now=self._time(now))
 
     def tick(self, now: int | None = None) -> Tick:
-        """Read what changed in the folder, and run the agent that waited longest, if any is due."""
+        """Reload what changed in the folder, and run the due agent that waited longest, if any."""
         problems = self.reload()
         at = self._time(now)
         due_now = [status for status in self.statuses(at) if status.verdict.due]
@@ -152,22 +148,22 @@ class Agents:
         return Tick(problems)
 
     def resume(self, name: str) -> None:
-        """Have the failures of an agent so far count no more, so that it is paused no longer.
+        """Reset the failures of an agent, which ends its pause or backoff.
 
-        Raises InvalidInputError for a name that no agent has.
+        Raises InvalidInputError for an unknown name.
         """
-        _resume_agent(self._place.store(), self.definition(name).name)
+        _resume_agent(self._workspace.store(), self.definition(name).name)
 
     def history(self, name: str, limit: int = 20, now: int | None = None) -> list[AgentRun]:
-        """Give the last runs of an agent, the latest first; also of one whose file is gone."""
-        return runs_of(self._place.store(), name, self._time(now), limit)
+        """Return the last runs of an agent, latest first, even if its file is gone."""
+        return runs_of(self._workspace.store(), name, self._time(now), limit)
 
     def records(self, run: int) -> list[ActionRecord]:
-        """Give what became of each action of a run, in the order of the model's reply."""
-        return records_of(self._place.store(), run)
+        """Return the outcome of each action of a run, in the order of the reply."""
+        return records_of(self._workspace.store(), run)
 
     def stop(self) -> None:
-        """Have a run that is under way given up soon, and no other begin. Callable from anywhere."""
+        """Stop the current run soon, and begin no other. May be called from any thread."""
         self._stop.set()
 
     @property
@@ -182,21 +178,21 @@ class Agents:
             )
         begin = self._clock()
         return run_once(
-            self._place,
+            self._workspace,
             definition,
             self._model,
             standing,
-            # The caller's time, and what went by since then.
+            # The caller's time plus the time elapsed since.
             clock=lambda: at + int(max(self._clock() - begin, 0)),
             stop=self._stop,
         )
 
     def _status(self, definition: AgentDefinition, now: int) -> AgentStatus:
-        standing = standing_of(self._place.store(), definition, now)
+        standing = standing_of(self._workspace.store(), definition, now)
 
         def visits() -> list[int | None]:
-            found = self._place.select(definition.pipeline, now)
-            return _last_visits(self._place.store(), definition.name, found.keys)
+            found = self._workspace.select(definition.pipeline, now)
+            return _last_visits(self._workspace.store(), definition.name, found.keys)
 
         return AgentStatus(definition, due(definition, standing, now, visits), standing)
 

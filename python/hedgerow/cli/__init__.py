@@ -1,7 +1,7 @@
 """The `hedgerow` command. One file for each command; `main` is the console entry point.
 
 Commands are imported when they are called, and what is slow to import where it is used, so
-that `hedgerow` answers at once. Nothing outside this folder imports it.
+that `hedgerow` starts fast. Nothing outside this folder imports it.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _COMMANDS = {
     "recall": ("memory_recall", "recall"),
     "wrapup": ("memory_write", "wrapup"),
     "process": ("memory_write", "process"),
-    "run": ("run", "run"),
+    "run": ("", "run"),  # below
     "mcp": ("mcp", "command"),
     "query": ("query", "command"),
     "link": ("link", "link"),
@@ -40,10 +40,10 @@ _COMMANDS = {
     "reembed": ("reembed", "command"),
     "agents": ("agents", "agents"),
     "eval": ("eval", "command"),
-    "parse": ("parse", "command"),
-    "compile": ("compile", "command"),
+    "parse": ("language", "parse"),
+    "compile": ("language", "compile_"),
 }
-"""Each command with its module and its name there."""
+"""Each command with its module and its attribute there."""
 
 _OTHER_NAMES = {"agent-hint": "instructions"}
 
@@ -60,27 +60,31 @@ Memory as Markdown files in a folder, and search in notes with a small query lan
   hedgerow index notes --db notes.db
   hedgerow search "winter feeding" --db notes.db
 
---root DIR is a memory root, --db FILE an index file. With neither, the nearest memory root is
-taken, from here upward: a folder with hedgerow.json, or whose folder `memory` has one.
+--root DIR is a memory root, --db FILE an index file. Without either, the nearest memory root is
+used, from here upward: a folder with hedgerow.json, or whose folder `memory` has one.
 
-In a query, plain words are alternatives; "a phrase" stands together, hedg* is a beginning,
-and AND, OR and NOT in capitals join what is around them. `hedgerow COMMAND --help` says
-what each command takes. Exit codes: 0 done (also when nothing was found), 1 failed, 2 wrong
-usage, 130 interrupted.
+In a query, plain words are alternatives, "a phrase" matches as a whole, hedg* is a prefix,
+and AND, OR and NOT in capitals are operators. `hedgerow COMMAND --help` describes each
+command. Exit codes: 0 done (also when nothing was found), 1 failed, 2 wrong usage, 130
+interrupted.
 """
 
 
 class _LazyGroup(click.Group):
-    """A group whose commands are modules of this package, imported when asked for."""
+    """A group whose commands are in modules of this package, imported when called."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
         return list(_COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name in {"help", "version"}:
-            return click.Command(cmd_name, callback=lambda: _tell(ctx, cmd_name))
+            return click.Command(cmd_name, callback=lambda: _show(ctx, cmd_name))
+        if cmd_name == "note":
+            raise click.UsageError("note was renamed: use remember.", ctx)
         name = _OTHER_NAMES.get(cmd_name, cmd_name)
-        return load_command(name) if name in _COMMANDS else None
+        if name == "run":
+            return run
+        return _load(name) if name in _COMMANDS else None
 
     def main(  # type: ignore[override]  # overloads, which this needs none of
         self,
@@ -96,15 +100,45 @@ class _LazyGroup(click.Group):
         return super().main(args, prog_name, standalone_mode=False, **extra)
 
 
-def load_command(name: str) -> click.Command:
+def _load(name: str) -> click.Command:
     """Import one command."""
     module, attribute = _COMMANDS[name]
     command: click.Command = getattr(importlib.import_module(f"hedgerow.cli.{module}"), attribute)
     return command
 
 
-def _tell(context: click.Context, what: str) -> None:
+def _show(context: click.Context, what: str) -> None:
     click.echo(context.get_help() if what == "help" else __version__)
+
+
+_RECIPES = ("status", "index", "search", "recall", "process", "remember", "wrapup")
+_PREFIX = "memory:"
+
+
+class _Recipes(click.Group):
+    """The commands under their names with `memory:` before them."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
+        return [f"{_PREFIX}{name}" for name in _RECIPES]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name == "memory:note":
+            raise click.UsageError("memory:note was renamed: use memory:remember.", ctx)
+        name = cmd_name.removeprefix(_PREFIX)
+        if name == cmd_name or name not in _RECIPES:
+            known = ", ".join(self.list_commands(ctx))
+            raise click.UsageError(f"Unknown recipe {cmd_name!r}; the recipes are {known}.", ctx)
+        return _load(name)
+
+
+@click.group("run", cls=_Recipes, short_help="The same commands as recipes for agents.")
+def run() -> None:
+    """Run a command of a memory root under its name with `memory:` before it.
+
+    \b
+      hedgerow run memory:recall --topic "slug control"
+      hedgerow run memory:status --json
+    """
 
 
 @click.group(
@@ -114,10 +148,10 @@ def _tell(context: click.Context, what: str) -> None:
     help=_HELP,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-@click.version_option(__version__, "-V", "-v", "--version", message="%(prog)s %(version)s")
+@click.version_option(__version__, "-V", "-v", "--v", "--version", message="%(prog)s %(version)s")
 @click.pass_context
 def cli(context: click.Context) -> None:
-    """Hold the commands together; alone, show the help."""
+    """Show the help when no command is given."""
     if context.invoked_subcommand is None:
         click.echo(context.get_help())
 

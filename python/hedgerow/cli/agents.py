@@ -3,24 +3,23 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import click
 
 from hedgerow import InvalidInputError
 
 from .failures import FAILED, INTERRUPTED
-from .output import plural, write_json
-from .params import TEXT
+from .output import plural, visible, write_json
+from .params import TEXT, Command
 from .roots import json_option
 from .stores import open_store, store_options
 
 if TYPE_CHECKING:
-    from hedgerow.agents import Agents, ModelClient
+    from hedgerow.agents import AgentDefinition, Agents, ModelClient, Problem
 
     from .stores import OpenStore
 
@@ -31,17 +30,7 @@ _EXIT_CODES = {"failed": FAILED, "stopped": INTERRUPTED}
 
 
 class _Agents(click.Group):
-    """The group; `check` needs no model, and stands in a file of its own."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        return sorted([*super().list_commands(ctx), "check"])
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name == "check":
-            module = import_module("hedgerow.cli.agents_check")
-            check: click.Command = module.check
-            return check
-        return super().get_command(ctx, cmd_name)
+    command_class = Command
 
 
 @click.group(
@@ -70,7 +59,7 @@ def _agents_option(command: F) -> F:
         "folder",
         metavar="DIR",
         type=TEXT,
-        help="The folder of the agents.  [default: agents, beside the store or in the root]",
+        help="The folder of the agents.  [default: agents, next to the store or in the root]",
     )(command)
 
 
@@ -185,8 +174,8 @@ def daemon(
       hedgerow agents daemon --db memory.db
       hedgerow agents daemon --db memory.db --tick 10 --json
 
-    Files of agents are read again when they change. Told to stop, it waits up to 5 seconds for
-    a model that is answering, then gives that run up, which counts for nothing.
+    Files of agents are read again when they change. When stopped, it waits up to 5 seconds for
+    a model that is answering, then abandons that run, which does not count.
     """
     from hedgerow.agents import serve, stopped_by_signals  # noqa: PLC0415 - slow to import
 
@@ -200,13 +189,13 @@ def daemon(
         click.echo("Stopped.", err=True)
 
 
-@agents.command("resume", short_help="Have a paused agent run again.")
+@agents.command("resume", short_help="Let a paused agent run again.")
 @click.argument("name", type=TEXT)
 @store_options
 @_agents_option
 @json_option
 def resume(*, name: str, folder: str | None, as_json: bool, **where: Any) -> None:
-    """Have the failures of the agent NAME count no more, so that it runs again when it is due.
+    """Forget the failures of the agent NAME, so that it runs again when it is due.
 
     \b
       hedgerow agents resume linker --db memory.db
@@ -217,6 +206,37 @@ def resume(*, name: str, folder: str | None, as_json: bool, **where: Any) -> Non
             write_json({"agent": name, "resumed": True})
         else:
             click.echo(f"{name} runs again when it is due.")
+
+
+@agents.command("check", short_help="Check the definitions of agents.")
+@click.argument("folder", type=TEXT, required=False)
+@store_options
+@json_option
+@click.pass_context
+def check(context: click.Context, /, *, folder: str | None, as_json: bool, **where: Any) -> None:
+    """Check the agents of FOLDER and the templates they name.
+
+    \b
+      hedgerow agents check agents
+      hedgerow agents check --root memory --json
+
+    Types of nodes and actions are those of the store --db or of the root --root, whose folder
+    `agents` is the default; without FOLDER too the nearest root counts. Writes each problem as
+    FILE:LINE:COLUMN: what is wrong. Exit code 1 when there is any.
+    """
+    checked = _checked(folder, where)
+    if as_json:
+        write_json(
+            {
+                "folder": str(checked.folder),
+                "agents": sorted(checked.definitions),
+                "problems": [problem.to_dict() for problem in checked.problems],
+            }
+        )
+    else:
+        _write(checked)
+    if checked.problems:
+        context.exit(FAILED)
 
 
 @contextmanager
@@ -234,17 +254,17 @@ def _working(
     from .agents_text import show_problems  # noqa: PLC0415 - slow to import
 
     with open_store(**where) as opened:
-        place = folder_of(opened, folder)
-        found = agents_of(opened, place, None)
+        path = _folder_of(opened, folder)
+        found = _agents_of(opened, path, None)
         show_problems(found.problems)
         if name is not None:
             found.definition(name)
         with model() as client:
-            yield agents_of(opened, place, client)
+            yield _agents_of(opened, path, client)
 
 
-def agents_of(opened: OpenStore, folder: Path, model: ModelClient | None) -> Agents:
-    """Give the agents of a folder, at work on a store."""
+def _agents_of(opened: OpenStore, folder: Path, model: ModelClient | None) -> Agents:
+    """Return the agents of a folder, on a store."""
     from hedgerow.agents import Agents  # noqa: PLC0415 - slow to import
 
     if opened.root is not None:
@@ -252,22 +272,22 @@ def agents_of(opened: OpenStore, folder: Path, model: ModelClient | None) -> Age
     return Agents(opened.store, folder, model)
 
 
-def folder_of(opened: OpenStore, folder: str | None) -> Path:
-    """Give the folder of the agents: named, in the root, or beside the store."""
+def _folder_of(opened: OpenStore, folder: str | None) -> Path:
+    """Return the folder of the agents: the named one, or that in the root or next to the store."""
     home = Path(opened.name).parent if opened.root is None else opened.root.path
-    place = home / "agents" if folder is None else Path(folder)
-    if not place.is_dir():
+    path = home / "agents" if folder is None else Path(folder)
+    if not path.is_dir():
         raise InvalidInputError(
-            f"there is no folder {place}; make it, or name the one that has the agents with "
+            f"there is no folder {path}; make it, or name the one that has the agents with "
             "--agents DIR",
             code="path_not_found",
         )
-    return place
+    return path
 
 
 @contextmanager
 def _model(url: str | None, *, wanted: bool) -> Iterator[ModelClient | None]:
-    """Give the model at a URL; without one OpenAI's where a model is wanted, else none."""
+    """Open the model at a URL; without one OpenAI's where a model is wanted, else none."""
     if url is None and not wanted:
         yield None
         return
@@ -277,3 +297,51 @@ def _model(url: str | None, *, wanted: bool) -> Iterator[ModelClient | None]:
     options: dict[str, Any] = {} if url is None else {"base_url": url}
     with OpenAIModel(api_key_variable=variable, **options) as model:
         yield model
+
+
+class _Checked(NamedTuple):
+    folder: Path
+    definitions: Mapping[str, AgentDefinition]
+    problems: Sequence[Problem]
+
+
+def _checked(folder: str | None, where: dict[str, Any]) -> _Checked:
+    if not any(where.values()) and not (folder is None and _is_in_a_root()):
+        return _without_a_store(Path("agents" if folder is None else folder))
+    with open_store(**where) as opened:
+        agents = _agents_of(opened, _folder_of(opened, folder), None)
+        return _Checked(agents.folder, agents.definitions, agents.problems)
+
+
+def _is_in_a_root() -> bool:
+    from hedgerow.memory.locate import (  # noqa: PLC0415 - slow to import
+        nearest_root,
+        root_from_environment,
+    )
+
+    return (root_from_environment() or nearest_root(Path.cwd())) is not None
+
+
+def _without_a_store(folder: Path) -> _Checked:
+    from hedgerow.agents import AgentLibrary  # noqa: PLC0415 - slow to import
+
+    if not folder.is_dir():
+        raise InvalidInputError(
+            f"there is no folder {folder}; name the one that has the agents", code="path_not_found"
+        )
+    library = AgentLibrary(folder)
+    library.reload()
+    return _Checked(folder, library.definitions, library.problems)
+
+
+def _write(checked: _Checked) -> None:
+    for problem in checked.problems:
+        click.echo(visible(str(problem)))
+    fine = len(checked.definitions)
+    if checked.problems:
+        found = plural(len(checked.problems), "problem")
+        click.echo(f"{found}; {plural(fine, 'agent')} can be used.")
+    elif fine:
+        click.echo(f"{plural(fine, 'agent')} in {checked.folder}: nothing is wrong.")
+    else:
+        click.echo(f"No agents in {checked.folder}: an agent is a file NAME.toml there.")

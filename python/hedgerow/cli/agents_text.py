@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from datetime import datetime, timezone
 from pathlib import Path
@@ -12,7 +11,7 @@ import click
 from rich.table import Table
 from rich.text import Text
 
-from .output import make_console, plural, visible
+from .output import json_bytes, make_console, plural, visible
 
 if TYPE_CHECKING:
     from hedgerow.agents import (
@@ -28,7 +27,7 @@ if TYPE_CHECKING:
 
 
 def show_problems(problems: Sequence[Problem]) -> None:
-    """Say on stderr what is wrong with files."""
+    """Report problems in files on stderr."""
     for problem in problems:
         click.echo(visible(str(problem)), err=True)
 
@@ -51,7 +50,7 @@ def show_statuses(statuses: Sequence[AgentStatus], folder: Path) -> None:
 
 
 def show_report(report: RunReport) -> None:
-    """Print what a run came to."""
+    """Print the result of a run."""
     click.echo(visible(_line(report)))
     _show_actions(report.actions, report.rejected)
 
@@ -81,7 +80,7 @@ def show_tick(tick: Tick, *, as_json: bool) -> None:
     if tick.report is None:
         return
     if as_json:
-        click.echo(json.dumps(tick.report.to_dict(), ensure_ascii=False).encode("utf-8"))
+        click.echo(json_bytes(tick.report.to_dict()))
     else:
         show_report(tick.report)
 

@@ -3,23 +3,69 @@
 from __future__ import annotations
 
 import csv
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
-from .models import embedder_option
-from .output import write_json
-from .params import TEXT, Choices
+from hedgerow import Embedder, Index, IndexStats
+from hedgerow._judged import JudgedQuery, read_judgements, read_queries, read_vectors
+from hedgerow.evaluation import (
+    MEASURES,
+    By,
+    Combination,
+    JudgedMode,
+    Outcome,
+    ReadyVectors,
+    Task,
+    combinations,
+    embed_once,
+    evaluate,
+    make_task,
+    measure,
+)
+from hedgerow.retriever import Fusion, Matching
 
-if TYPE_CHECKING:
-    from .eval_run import Evaluation
+from .failures import InterruptedRunError
+from .models import embedder_of, embedder_option
+from .output import plural, progress_bar, write_json
+from .params import TEXT, Choices, Command
+from .stores import check_there_is
 
 _MODES = ("bm25", "semantic", "hybrid")
 _CHARTS = (".png", ".svg")
 
 
-@click.command("eval", short_help="Measure an index with judged queries.")
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """What the user gave; `modes` is empty where none were named."""
+
+    db: str
+    queries: str
+    judgements: str
+    by: By | None
+    modes: Sequence[JudgedMode]
+    matchings: Sequence[Matching]
+    fusions: Sequence[Fusion]
+    embedder: str | None
+    query_vectors: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Evaluation:
+    """What was measured, on an index of so many chunks, and in how many seconds."""
+
+    db: str
+    chunks: int
+    task: Task
+    outcomes: list[Outcome]
+    seconds: float
+
+
+@click.command("eval", cls=Command, short_help="Measure an index with judged queries.")
 @click.option("--db", required=True, metavar="FILE", type=TEXT, help="The index to search.")
 @click.option(
     "--queries",
@@ -52,7 +98,7 @@ _CHARTS = (".png", ".svg")
     metavar="LIST",
     default="spec,extended",
     show_default=True,
-    help="Which words of a question to search for.",
+    help="Which words of a query to search for.",
 )
 @click.option(
     "--fusion",
@@ -60,9 +106,9 @@ _CHARTS = (".png", ".svg")
     metavar="LIST",
     default="rrf,score",
     show_default=True,
-    help="What hybrid joins its two lists by.",
+    help="How hybrid fuses its two rankings.",
 )
-@embedder_option("What gives the queries vectors:")
+@embedder_option("The embedder of the queries:")
 @click.option(
     "--query-vectors", metavar="FILE.npy", type=TEXT, help="Vectors in the order of the queries."
 )
@@ -84,7 +130,7 @@ def command(  # noqa: PLR0913 - one argument for each option
     per_query: str | None,
     as_json: bool,
 ) -> None:
-    """Search for judged queries in several ways, and measure each by its first ten.
+    """Search for judged queries in several ways, and measure the first ten results of each.
 
     \b
       hedgerow eval --db notes.db --queries questions.jsonl --qrels judged.tsv
@@ -95,15 +141,10 @@ def command(  # noqa: PLR0913 - one argument for each option
     others. Both files may be compressed with gzip. Needs: pip install "hedgerow[eval]".
     """
     _check_outputs(chart, per_query)
-    from hedgerow import evaluation  # noqa: PLC0415 - not needed by --help
-
-    from .eval_run import Asked, run  # noqa: PLC0415 - as above
-
-    # A missing extra is said before anything is searched.
-    evaluation.measure({}, {})
+    measure({}, {})  # a missing extra is an error before anything is searched
     if chart is not None:
-        from . import eval_chart  # noqa: PLC0415 - matplotlib is slow to import
-    asked = Asked(
+        from .eval_chart import draw  # noqa: PLC0415 - matplotlib is slow to import
+    asked = _Asked(
         db=db,
         queries=queries,
         judgements=qrels,
@@ -114,9 +155,9 @@ def command(  # noqa: PLR0913 - one argument for each option
         embedder=embedder,
         query_vectors=query_vectors,
     )
-    found = run(asked)
+    found = _run(asked)
     if chart is not None:
-        eval_chart.draw(found.outcomes, chart)
+        draw(found.outcomes, chart)
     if per_query is not None:
         _write_per_query(found, per_query)
     if as_json:
@@ -124,7 +165,83 @@ def command(  # noqa: PLR0913 - one argument for each option
         return
     from .eval_text import show  # noqa: PLC0415 - brings rich, which --json does without
 
-    show(found)
+    show(f"{found.db} ({plural(found.chunks, 'chunk')})", found.task, found.outcomes)
+
+
+def _run(asked: _Asked) -> _Evaluation:
+    """Search the index in every way asked for, and measure each."""
+    if asked.embedder is not None and asked.query_vectors is not None:
+        raise click.UsageError("Give --embedder or --query-vectors, not both.")
+    check_there_is(asked.db)
+    queries = read_queries(asked.queries)
+    judgements = read_judgements(asked.judgements)
+    started = time.monotonic()
+    try:
+        with Index.open(asked.db, read_only=True) as index:
+            stats = index.stats()
+            modes = _modes(asked, queries, stats)
+            task = make_task(index, queries, judgements, asked.by)
+            vectors = _vectors(asked, queries, task) if set(modes) - {"bm25"} else None
+            ways = combinations(modes, asked.matchings, asked.fusions)
+            outcomes = _outcomes(index, task, ways, vectors)
+    except KeyboardInterrupt as stop:
+        raise InterruptedRunError("interrupted: nothing was written") from stop
+    seconds = round(time.monotonic() - started, 3)
+    return _Evaluation(asked.db, stats.chunks, task, outcomes, seconds)
+
+
+def _modes(
+    asked: _Asked, queries: Sequence[JudgedQuery], stats: IndexStats
+) -> Sequence[JudgedMode]:
+    """Return the requested modes, if there are vectors for them, or all that are possible."""
+    have = (
+        asked.embedder is not None
+        or asked.query_vectors is not None
+        or queries[0].vector is not None
+    )
+    if not asked.modes:
+        return ("bm25", "hybrid") if have and stats.vectors else ("bm25",)
+    if set(asked.modes) == {"bm25"}:
+        return asked.modes
+    if not have:
+        raise click.UsageError(
+            "semantic and hybrid need vectors of the queries: give --embedder NAME or "
+            "--query-vectors FILE.npy, put an embedding into each query, or give --modes bm25."
+        )
+    if not stats.vectors:
+        raise click.UsageError(
+            f"{asked.db} has no vectors to search by meaning; make them with: hedgerow reembed "
+            f"--db {asked.db} --embedder NAME, or give --modes bm25."
+        )
+    return asked.modes
+
+
+def _vectors(asked: _Asked, queries: Sequence[JudgedQuery], task: Task) -> Embedder:
+    """Return the vectors of the queries: from a model, a file, or the queries themselves."""
+    texts = [query.text for query in queries]
+    if asked.query_vectors is not None:
+        return ReadyVectors(texts, read_vectors(asked.query_vectors, len(texts)))
+    with embedder_of(asked.embedder) as model:
+        if model is None:
+            return ReadyVectors(texts, [query.vector or [] for query in queries])
+        with progress_bar("Embedding") as progress:
+            return embed_once(model, task.queries, progress)
+
+
+def _outcomes(
+    index: Index, task: Task, ways: Sequence[Combination], vectors: Embedder | None
+) -> list[Outcome]:
+    total = len(task.queries) * len(ways)
+    outcomes: list[Outcome] = []
+    with progress_bar("Searching") as progress:
+
+        def step(done: int, of_one: int) -> None:
+            if progress is not None:
+                progress(len(outcomes) * of_one + done, total)
+
+        for way in ways:
+            outcomes.append(evaluate(index, task, way, vectors=vectors, progress=step))  # noqa: PERF401 - `step` looks at it
+    return outcomes
 
 
 def _check_outputs(chart: str | None, per_query: str | None) -> None:
@@ -136,10 +253,8 @@ def _check_outputs(chart: str | None, per_query: str | None) -> None:
             raise click.UsageError(f"{option} {file}: there is no folder {Path(file).parent}.")
 
 
-def _write_per_query(found: Evaluation, file: str) -> None:
+def _write_per_query(found: _Evaluation, file: str) -> None:
     """Write one line for each query and combination, tabs between."""
-    from hedgerow.evaluation import MEASURES  # noqa: PLC0415 - as above
-
     with Path(file).open("w", encoding="utf-8", newline="") as stream:
         rows = csv.writer(stream, "excel-tab", lineterminator="\n")
         rows.writerow(["query", "matching", "mode", "fusion", *MEASURES])
@@ -150,7 +265,7 @@ def _write_per_query(found: Evaluation, file: str) -> None:
                 rows.writerow([query.id, *(part or "" for part in outcome.combination), *figures])
 
 
-def _as_json(found: Evaluation) -> dict[str, Any]:
+def _as_json(found: _Evaluation) -> dict[str, Any]:
     task = found.task
     return {
         "db": found.db,

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
     from hedgerow.evaluation import Outcome
 
-# Colours that are told apart in print and by those who see red and green alike.
-_COLOURS = ("#4477aa", "#ee6677", "#228833", "#ccbb44", "#66ccee", "#aa3377", "#bbbbbb")
+# Colors that are distinct in print and to the color-blind.
+_COLORS = ("#4477aa", "#ee6677", "#228833", "#ccbb44", "#66ccee", "#aa3377", "#bbbbbb")
 
 
 def draw(outcomes: Sequence[Outcome], file: str) -> None:
@@ -31,13 +31,13 @@ def draw(outcomes: Sequence[Outcome], file: str) -> None:
         figure = Figure(figsize=(10, 5), layout="constrained")
         axes = figure.add_subplot()
         width = 0.84 / len(outcomes)
-        for place, outcome in enumerate(outcomes):
-            shift = (place - (len(outcomes) - 1) / 2) * width
+        for i, outcome in enumerate(outcomes):
+            shift = (i - (len(outcomes) - 1) / 2) * width
             bars = axes.bar(
                 [group + shift for group in range(len(MEASURES))],
                 [outcome.measures[name] for name in MEASURES],
                 width * 0.92,
-                color=_COLOURS[place % len(_COLOURS)],
+                color=_COLORS[i % len(_COLORS)],
                 label=" ".join(part for part in outcome.combination if part),
             )
             axes.bar_label(bars, fmt="%.3f", fontsize=8, padding=2)

@@ -17,22 +17,19 @@ if TYPE_CHECKING:
 
     from hedgerow.evaluation import Outcome, Task
 
-    from .eval_run import Evaluation
-
 _EXAMPLES = 3
 
 
-def show(found: Evaluation) -> None:
-    """Print what was measured, the best figure of each column in bold."""
+def show(index: str, task: Task, outcomes: Sequence[Outcome]) -> None:
+    """Print what was measured on an index, the best figure of each column in bold."""
     console = make_console()
-    queries = plural(len(found.task.queries), "judged query", "judged queries")
-    judgements = plural(found.task.judged, "judgement")
-    chunks = plural(found.chunks, "chunk")
-    console.print(Text(f"{queries} on {found.db} ({chunks}); {judgements} by {found.task.by}."))
-    for note in _notes(found.task, found.outcomes):
+    queries = plural(len(task.queries), "judged query", "judged queries")
+    judgements = plural(task.judged, "judgement")
+    console.print(Text(f"{queries} on {index}; {judgements} by {task.by}."))
+    for note in _notes(task, outcomes):
         console.print(Text(visible(note)))
     console.print()
-    console.print(_table(found.outcomes))
+    console.print(_table(outcomes))
 
 
 def _table(outcomes: Sequence[Outcome]) -> Table:
@@ -56,7 +53,7 @@ def _table(outcomes: Sequence[Outcome]) -> Table:
 
 
 def _notes(task: Task, outcomes: Sequence[Outcome]) -> list[str]:
-    """Say what was left out or counts against the figures, with the first few of each."""
+    """List what was left out or lowers the figures, with the first few of each."""
     query, document = ("judged query", "judged queries"), ("judged document", "judged documents")
     reasons = [
         (task.unasked, query, "not among the queries and left out"),

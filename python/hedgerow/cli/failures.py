@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -10,6 +9,8 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import click
 
 from hedgerow import HedgerowError, PipelineError
+
+from .output import escape_unencodable, json_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -23,11 +24,11 @@ _COMPLETE = "_HEDGEROW_COMPLETE"
 
 
 class UnfinishedError(Exception):
-    """What was asked for was shown and not done, for want of an option."""
+    """The plan was shown and not executed, for want of an option."""
 
 
 class InterruptedRunError(Exception):
-    """Ctrl-C, with a sentence that says what state things were left in."""
+    """Ctrl-C, with a sentence on the state that things were left in."""
 
 
 def run_group(
@@ -36,6 +37,7 @@ def run_group(
     prog_name: str | None = None,
 ) -> NoReturn:
     """Run a command line and leave the process with its exit code."""
+    escape_unencodable()
     arguments = list(sys.argv[1:] if args is None else args)
     name = prog_name or "hedgerow"
     if _COMPLETE in os.environ:
@@ -68,14 +70,22 @@ def _run(group: click.Group, arguments: list[str], prog_name: str) -> int:  # no
     except (KeyboardInterrupt, click.Abort):
         return _report("interrupted", "interrupted", as_json=as_json, exit_code=INTERRUPTED)
     except BrokenPipeError:
-        # The reader (`| head`) has seen enough. What is still buffered must not fail at exit.
+        # The reader (`| head`) closed the pipe. What is still buffered must not fail at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
-    except OSError as error:
-        where = f" ({error.filename})" if error.filename else ""
-        message = f"the system refused: {error.strerror or error}{where}"
-        return _report("system_error", message, as_json=as_json)
+    except (OSError, UnicodeEncodeError) as error:
+        return _report("system_error", _refusal(error), as_json=as_json)
     return 0
+
+
+def _refusal(error: OSError | UnicodeEncodeError) -> str:
+    if isinstance(error, UnicodeEncodeError):  # the name of a file: what is printed is escaped
+        return (
+            f"{error.object!r} cannot be written in this locale's encoding, {error.encoding}; "
+            "set PYTHONUTF8=1"
+        )
+    where = f" ({error.filename})" if error.filename else ""
+    return f"the system refused: {error.strerror or error}{where}"
 
 
 def _usage(error: click.UsageError, *, as_json: bool) -> int:
@@ -90,17 +100,17 @@ def _usage(error: click.UsageError, *, as_json: bool) -> int:
 
 
 def _failed(error: HedgerowError, *, as_json: bool) -> int:
-    """Report an error of ours; a pipeline that cannot be read is wrong usage, and shows where."""
+    """Report an error of ours; a pipeline that cannot be parsed is wrong usage."""
     if not isinstance(error, PipelineError):
         return _report(error.code, error.message, as_json=as_json)
-    place = {
+    fields = {
         "kind": error.kind,
         "stage": error.stage,
         "start": error.start,
         "end": error.end,
         "suggestion": error.suggestion,
     }
-    return _report(error.code, error.message, as_json=as_json, exit_code=USAGE, told=place)
+    return _report(error.code, error.message, as_json=as_json, exit_code=USAGE, fields=fields)
 
 
 def _report(
@@ -109,19 +119,19 @@ def _report(
     *,
     as_json: bool,
     exit_code: int = FAILED,
-    told: Mapping[str, Any] | None = None,
+    fields: Mapping[str, Any] | None = None,
 ) -> int:
     if as_json:
-        error = {"error": {"code": code, "message": message, **(told or {})}}
-        _to_stderr(json.dumps(error, ensure_ascii=False))
+        error = {"error": {"code": code, "message": message, **(fields or {})}}
+        _to_stderr(json_bytes(error, err=True))
     else:
         _to_stderr(f"Error: {message}")
     return exit_code
 
 
-def _to_stderr(text: str) -> None:
-    """Write what may hold names that are no UTF-8; a closed stderr changes no exit code."""
+def _to_stderr(text: str | bytes) -> None:
+    """Write an error; a closed stderr changes no exit code."""
     try:
-        click.echo(text.encode("utf-8", "backslashreplace"), err=True)
+        click.echo(text, err=True)
     except OSError:
         return

@@ -1,4 +1,4 @@
-"""`hedgerow graph`: what joins the nodes of a store."""
+"""`hedgerow graph`: the links between the nodes of a store."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import click
 from hedgerow._graph import figures_of, neighbourhood_of
 
 from .output import write_json
-from .params import TEXT
-from .roots import RootCommand, json_option
+from .params import TEXT, Command
+from .roots import json_option
 from .stores import OpenStore, open_store, store_options
 
 if TYPE_CHECKING:
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 _LISTED = 1000
 
 
-@click.command("graph", cls=RootCommand, short_help="Show how memories are linked, or draw it.")
+@click.command("graph", cls=Command, short_help="Show how memories are linked, or draw it.")
 @click.argument("key", type=TEXT, required=False)
-@click.option("--svg", metavar="FILE", type=TEXT, help="Draw what is around KEY.")
+@click.option("--svg", metavar="FILE", type=TEXT, help="Draw the neighborhood of KEY.")
 @click.option(
     "--hops",
     type=click.IntRange(1, 10),
@@ -42,10 +42,10 @@ def command(
       hedgerow graph --db memory.db --json
 
     In a root, KEY is a path, the name of a file or a title, and links that lead to no memory
-    are told. The drawing needs: pip install "hedgerow[graph]".
+    are listed. The drawing needs: pip install "hedgerow[graph]".
     """
     if key is None and (svg or hops):
-        raise click.UsageError("Give a KEY: --svg and --hops are for what is around one.")
+        raise click.UsageError("Pass a KEY: --svg and --hops show its neighborhood.")
     if svg and Path(svg).suffix.lower() != ".svg":
         raise click.UsageError(f"--svg writes SVG; give a file that ends in .svg, not {svg}.")
     with open_store(**where) as opened:
@@ -65,7 +65,7 @@ def _show_figures(opened: OpenStore, *, as_json: bool) -> None:
     graph = None if opened.root is None else opened.root.graph()
     if as_json:
         value = {
-            **opened.told,
+            **opened.source,
             "nodes": figures.nodes,
             "edges": figures.edges,
             "types": figures.types,
@@ -95,8 +95,8 @@ def _show_part(opened: OpenStore, part: Neighbourhood, *, as_json: bool) -> None
             {"source": source, "target": target, "rel": relation, "strength": strength}
             for source, target, relation, strength in part.edges
         ]
-        told = {"key": part.centre, "nodes": dict(part.hops), "edges": edges}
-        write_json({**opened.told, **told, "unresolved": unresolved, "leftOut": part.left_out})
+        fields = {"key": part.centre, "nodes": dict(part.hops), "edges": edges}
+        write_json({**opened.source, **fields, "unresolved": unresolved, "leftOut": part.left_out})
         return
     from .graph_text import show_part  # noqa: PLC0415 - brings rich
 
@@ -111,8 +111,8 @@ def _draw(opened: OpenStore, key: str, file: str, hops: int, *, as_json: bool) -
     facts = {str(row[0]): (str(row[1]), float(row[2])) for row in rows}
     Path(file).write_text(draw(part, facts), encoding="utf-8", newline="\n")
     if as_json:
-        told = {"key": key, "svg": file, "nodes": len(part.hops), "leftOut": part.left_out}
-        write_json({**opened.told, **told})
+        fields = {"key": key, "svg": file, "nodes": len(part.hops), "leftOut": part.left_out}
+        write_json({**opened.source, **fields})
         return
     from .graph_text import show_drawn  # noqa: PLC0415 - brings rich
 

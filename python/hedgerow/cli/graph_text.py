@@ -108,7 +108,7 @@ def show_part(part: Neighbourhood, unresolved: Sequence[str]) -> None:
 
 
 def show_drawn(part: Neighbourhood, file: str) -> None:
-    """Say what was drawn."""
+    """Report what was drawn."""
     left_out = f", {part.left_out:,} further ones left out" if part.left_out else ""
     click.echo(f"Drew {plural(len(part.hops), 'node')} into {visible(file)}{left_out}.")
 

@@ -39,8 +39,8 @@ class _Wanted:
 class Highlighter:
     """Finds what an executed expression matches in a text, as the index's tokenizer does.
 
-    Which words of a text stand for the same thing is a matter of stems and accents, so the
-    words are put into a small index in memory and asked for.
+    Which words are equal is a matter of stems and accents, so the words are put into a small
+    index in memory and searched for.
     """
 
     def __init__(self, match: str, tokenizer: Tokenizer, texts: Iterable[str]) -> None:
@@ -51,7 +51,7 @@ class Highlighter:
             self._look_up({word for text in texts for word in _WORD.findall(text)}, tokenizer)
 
     def spans(self, text: str) -> list[Span]:
-        """Give the places in `text` that matched, in order and without overlaps."""
+        """Return the spans of `text` that matched, in order and without overlaps."""
         find = self._find_substrings if self._substrings else self._find_words
         return _joined(sorted(find(text)))
 
@@ -62,8 +62,8 @@ class Highlighter:
         with Index.in_memory(tokenizer=tokenizer) as index:
             index.upsert([Chunk(str(n), "", word) for n, word in enumerate(ordered)])
             for wanted in self._wanted:
-                for place, word in enumerate(wanted.words):
-                    begun = wanted.prefix and place == len(wanted.words) - 1
+                for i, word in enumerate(wanted.words):
+                    begun = wanted.prefix and i == len(wanted.words) - 1
                     # Any operator keeps short words and stop words.
                     query = f"{word}* OR {word}*" if begun else f'"{word}"'
                     hits = index.search_bm25(query, limit=len(ordered))
@@ -73,10 +73,8 @@ class Highlighter:
         found = [(match.group(), match.span()) for match in _WORD.finditer(text)]
         for wanted in self._wanted:
             sets = [
-                self._same.get(
-                    (word, wanted.prefix and place == len(wanted.words) - 1), frozenset()
-                )
-                for place, word in enumerate(wanted.words)
+                self._same.get((word, wanted.prefix and i == len(wanted.words) - 1), frozenset())
+                for i, word in enumerate(wanted.words)
             ]
             for start in range(len(found) - len(sets) + 1):
                 run = found[start : start + len(sets)]
@@ -93,7 +91,7 @@ class Highlighter:
 
 
 def snippet(content: str, title: str, highlighter: Highlighter) -> tuple[str, list[Span]]:
-    """Cut the part of a chunk with the most different matches; give it with their places."""
+    """Cut the part of a chunk with the most different matches; return it with their spans."""
     text = readable(content, title)
     spans = highlighter.spans(text)
     start = _best_start(text, spans)

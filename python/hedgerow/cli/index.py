@@ -12,10 +12,17 @@ from hedgerow import Index, IndexStats, InvalidInputError
 
 from .failures import FAILED, InterruptedRunError
 from .models import embedder_of, embedder_option
-from .output import passed_by_json, passed_by_text, plural, show_passed_by, visible, write_json
-from .params import TEXT, Tokenizer
-from .progress import progress_bar
-from .roots import RootCommand, root_option
+from .output import (
+    passed_by_json,
+    passed_by_text,
+    plural,
+    progress_bar,
+    show_passed_by,
+    visible,
+    write_json,
+)
+from .params import TEXT, Command, Tokenizer
+from .roots import root_option
 
 if TYPE_CHECKING:
     from hedgerow import Embedder
@@ -26,9 +33,7 @@ _SHOWN_OF_ONE_FILE = 3
 _DEFAULT_TOKENIZER: Tokenizer = "porter unicode61"
 
 
-@click.command(
-    "index", cls=RootCommand, short_help="Read files and folders, or a root, into an index."
-)
+@click.command("index", cls=Command, short_help="Read files and folders, or a root, into an index.")
 @click.argument("paths", metavar="[PATH...]", nargs=-1, type=click.Path())
 @click.option("--db", metavar="FILE", type=TEXT, help="The index file; made if new.")
 @root_option
@@ -88,8 +93,8 @@ def command(  # noqa: PLR0913 - one argument for each option
 
     Folders are read with all below them: .md .markdown .txt .rst .jsonl .ndjson; hidden names,
     links and folders made by tools are passed by. Run it again after changes: only differences
-    are written, and what is gone from the files goes from the index. A file that cannot be read
-    is named with the reason, and the rest goes on.
+    are written, and what is gone from the files is removed. A file that cannot be read is
+    reported with the reason, and the rest goes on.
     """
     if db is None:
         for name, value in [
@@ -202,7 +207,7 @@ def _as_json(report: RunReport, db: str, chunks: int, seconds: float) -> dict[st
 
 
 def _show_skips(report: RunReport) -> None:
-    """Name on stderr what was left out, and why; of one file's lines the first few."""
+    """List on stderr what was left out, and why; of one file the first few lines."""
     if not report.skips:
         return
     click.echo(f"Left out ({plural(len(report.skips), 'place')}):", err=True)
@@ -210,8 +215,7 @@ def _show_skips(report: RunReport) -> None:
     for skip in report.skips:
         if shown.total() < _SHOWN_SKIPS and shown[skip.path] < _SHOWN_OF_ONE_FILE:
             shown[skip.path] += 1
-            line = f"  {visible(str(skip))}"
-            click.echo(line.encode("utf-8", "backslashreplace"), err=True)
+            click.echo(f"  {visible(str(skip))}", err=True)
     more = len(report.skips) - shown.total()
     if more:
         click.echo(f"  and {more:,} more; --json names them all", err=True)
@@ -241,10 +245,10 @@ def _show_counts(
     if embedded is None and stats.vectors and without:
         click.echo(
             f"{plural(without, 'chunk')} of them without a vector, which search by meaning does not "
-            "find: add --embedder to give them one."
+            "find: add --embedder to make them."
         )
 
 
 def _all_failed(report: RunReport) -> bool:
-    """Tell a run that could read nothing from one that had nothing to read."""
+    """Whether a run could read nothing, which is not the same as having nothing to read."""
     return bool(report.skips) and not report.added + report.changed + report.unchanged

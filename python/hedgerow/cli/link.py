@@ -1,4 +1,4 @@
-"""`hedgerow link` and `hedgerow visit`: what joins nodes, and who was there."""
+"""`hedgerow link` and `hedgerow visit`: edges between nodes, and visits of agents."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from .output import plural, visible, write_json
-from .params import TEXT
-from .roots import RootCommand, json_option
+from .params import TEXT, Command
+from .roots import json_option
 from .stores import OpenStore, open_store, store_options, time_option
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
-@click.command("link", cls=RootCommand, short_help="Join two memories, or part them.")
+@click.command("link", cls=Command, short_help="Link two memories, or unlink them.")
 @click.argument("a", type=TEXT)
 @click.argument("b", type=TEXT)
 @click.option(
@@ -41,7 +41,7 @@ def link(  # noqa: PLR0913 - one argument for each option
     as_json: bool,
     **where: Any,
 ) -> None:
-    """Join A to B: in a root by a line in the front matter of A, with --db by an edge.
+    """Link A to B: in a root by a line in the front matter of A, with --db by an edge.
 
     \b
       hedgerow link findings/slugs.md decisions/2025-02-no-pellets.md
@@ -60,10 +60,10 @@ def link(  # noqa: PLR0913 - one argument for each option
             if remove
             else _put(opened, *ends, strength, rel=relation)
         )
-        told = {"a": ends[0], "b": ends[1], "rel": relation}
+        fields = {"a": ends[0], "b": ends[1], "rel": relation}
         if as_json:
             act = {"removed": changed} if remove else {"strength": strength}
-            write_json({**opened.told, **told, **act})
+            write_json({**opened.source, **fields, **act})
             return
         names = f"{visible(ends[0])} to {visible(ends[1])} ({visible(relation)})"
         if remove:
@@ -81,7 +81,7 @@ def _remove(opened: OpenStore, a: str, b: str, rel: str) -> bool:
     return (opened.root or opened.store).unlink(a, b, rel)
 
 
-@click.command("visit", cls=RootCommand, short_help="Note that an agent visited memories.")
+@click.command("visit", cls=Command, short_help="Record that an agent visited memories.")
 @click.argument("agent", type=TEXT)
 @click.argument("keys", metavar="KEY...", type=TEXT, nargs=-1, required=True)
 @time_option("--at", "When it was there")
@@ -90,30 +90,30 @@ def _remove(opened: OpenStore, a: str, b: str, rel: str) -> bool:
     type=click.Choice(["processed", "modified", "skipped", "failed"]),
     default="processed",
     show_default=True,
-    help="How it went; a failed visit counts for no filter.",
+    help="The outcome; filters ignore failed visits.",
 )
 @store_options
 @json_option
 def visit(
     *, agent: str, keys: Sequence[str], at: int, outcome: Any, as_json: bool, **where: Any
 ) -> None:
-    """Note that AGENT visited each KEY, for `visited:`, `not-visited:` and `recency`.
+    """Record that AGENT visited each KEY, for `visited:`, `not-visited:` and `recency`.
 
     \b
       hedgerow visit linker findings/slugs.md compost
       hedgerow visit linker btree --at 2026-04-18T09:30Z --db memory.db
       hedgerow visit linker $(hedgerow query not-visited:linker,7d --keys)
 
-    All of them are noted, or none. In a root, a KEY is a path, the name of a file or a title;
+    All of them are recorded, or none. In a root, a KEY is a path, the name of a file or a title;
     visits are not in the files, and deleting `.hedgerow/` forgets them.
     """
     if not agent.strip():
-        raise click.UsageError("AGENT must not be empty; give the name of an agent.")
+        raise click.UsageError("AGENT must not be empty; name an agent.")
     with open_store(**where) as opened:
         visited = [opened.key(key) for key in keys]
         opened.store._visit_many(agent, [(key, at) for key in visited], outcome)  # noqa: SLF001
         if as_json:
-            told = {"agent": agent, "at": at, "outcome": outcome, "keys": visited}
-            write_json({**opened.told, **told})
+            fields = {"agent": agent, "at": at, "outcome": outcome, "keys": visited}
+            write_json({**opened.source, **fields})
             return
         click.echo(f"Noted {plural(len(visited), 'visit')} of {visible(agent)}.")

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import os
+import signal
+
 import click
 
 from hedgerow import HedgerowError, MissingExtraError
 from hedgerow._extras import imports_of
 
-from .roots import RootCommand, open_root, root_option
+from .failures import INTERRUPTED
+from .params import Command
+from .roots import open_root, root_option
 
 
-@click.command("mcp", cls=RootCommand, short_help="Serve a memory root to agents, over stdio.")
+@click.command("mcp", cls=Command, short_help="Serve a memory root to agents, over stdio.")
 @root_option
 def command(*, root: tuple[str, ...], target_url: str | None, remote_url: str | None) -> None:
     """Serve a memory root to an agent over standard input and output.
@@ -20,7 +25,7 @@ def command(*, root: tuple[str, ...], target_url: str | None, remote_url: str | 
       hedgerow mcp --root memory
 
     The tools are memory_search, memory_recall, memory_remember and memory_status. An agent
-    starts this command by itself; docs/mcp.md shows how to tell it to. Needs the extra "mcp":
+    starts this command itself; docs/mcp.md shows how to configure it. Needs the extra "mcp":
     pip install "hedgerow[mcp]"
     """
     memory = open_root(root, target_url, remote_url)
@@ -35,5 +40,16 @@ def command(*, root: tuple[str, ...], target_url: str | None, remote_url: str | 
             'run: pip install "hedgerow[mcp]"',
             code="missing_extra",
         ) from error
+    signal.signal(signal.SIGINT, _stop)
     with memory:
         build_server(memory).run()
+
+
+def _stop(*_: object) -> None:
+    """End the process at once, as SIGTERM does: every write is atomic.
+
+    The thread that waits for standard input cannot be interrupted, and leaving the interpreter
+    would wait for it.
+    """
+    os.write(2, b"Error: interrupted\n")
+    os._exit(INTERRUPTED)

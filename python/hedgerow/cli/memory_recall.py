@@ -6,12 +6,18 @@ from typing import TYPE_CHECKING
 
 import click
 
-from .output import passed_by_json, passed_by_text, plural, show_passed_by, visible, write_json
-from .params import TEXT
-from .progress import progress_bar
+from .output import (
+    passed_by_json,
+    passed_by_text,
+    plural,
+    progress_bar,
+    show_passed_by,
+    visible,
+    write_json,
+)
+from .params import TEXT, Command
 from .roots import (
     NO_ROOT,
-    RootCommand,
     depth_option,
     json_option,
     limit_option,
@@ -20,13 +26,16 @@ from .roots import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from hedgerow.ingest.source import Skip
     from hedgerow.memory.recall import Recall, Recalled
     from hedgerow.memory.sync import SyncReport
 
 _RECIPE = "memory:"
 
 
-@click.command("recall", cls=RootCommand, short_help="Find what a memory root knows.")
+@click.command("recall", cls=Command, short_help="Find what a memory root knows.")
 @root_option
 @click.option("--topic", metavar="TEXT", type=TEXT, help="What to recall.")
 @click.option("--query", metavar="TEXT", type=TEXT, help="The same, where there is no --topic.")
@@ -57,7 +66,7 @@ def recall(  # noqa: PLR0913 - one argument for each option
     """
     wanted = topic or query
     if not wanted:
-        raise click.UsageError("Give what to recall, as --topic TEXT or --query TEXT.")
+        raise click.UsageError("Pass what to recall as --topic TEXT or --query TEXT.")
     memory = open_root(root, target_url, remote_url)
     found = memory.recall(wanted, limit=limit, depth=depth, sync=not no_sync)
     if as_json:
@@ -111,8 +120,7 @@ def index_root(  # noqa: PLR0913 - one argument for each option
         passed_by = passed_by_json(report.passed_by, report.named) if verbose else {}
         write_json(report.to_dict() | passed_by)
         return report
-    for skip in report.skips:
-        click.echo(f"Left out: {visible(str(skip))}", err=True)
+    show_left_out(report.skips, len(report.skips))
     click.echo(
         f"Indexed {plural(report.documents, 'Markdown document')} in {visible(report.root)}: "
         f"{report.added:,} added, {report.changed:,} changed, {report.removed:,} removed."
@@ -130,16 +138,25 @@ def mode_of(context: click.Context, name: str) -> str:
 
 
 def show_results(found: Recall) -> None:
-    """Print results, or that there are none."""
+    """Print results, or that there are none; on stderr the first files that were left out."""
+    show_left_out(found.unreadable)
     if not found.results:
         click.echo("No memory matches found.")
         return
-    blocks = (_block(place, one) for place, one in enumerate(found.results, start=1))
+    blocks = (_block(rank, one) for rank, one in enumerate(found.results, start=1))
     click.echo("\n\n".join(blocks))
 
 
-def _block(place: int, one: Recalled) -> str:
+def show_left_out(skips: Sequence[Skip], shown: int = 3) -> None:
+    """Name what could not be read on stderr."""
+    for skip in skips[:shown]:
+        click.echo(f"Left out: {visible(str(skip))}", err=True)
+    if len(skips) > shown:
+        click.echo(f"Left out: {len(skips) - shown:,} more (--json has all)", err=True)
+
+
+def _block(rank: int, one: Recalled) -> str:
     session = f" session={one.session_id}" if one.session_id else ""
     where = f"{one.file}:{one.line_start}-{one.line_end}"
-    head = visible(f"{place}. {where}{session} score={one.score:.2f}")
+    head = visible(f"{rank}. {where}{session} score={one.score:.2f}")
     return f"{head}\n   {visible(one.snippet)}"

@@ -8,8 +8,8 @@ import click
 
 from .failures import FAILED
 from .output import passed_by_json, show_passed_by, visible, write_json
+from .params import Command
 from .roots import (
-    RootCommand,
     find_root,
     json_option,
     named_root,
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from hedgerow.memory.doctor import Diagnosis
 
 
-@click.command("init", cls=RootCommand, short_help="Make a folder a memory root.")
+@click.command("init", cls=Command, short_help="Make a folder a memory root.")
 @root_option
 @click.option("--force", is_flag=True, help="Write the configuration afresh.")
 @json_option
@@ -44,7 +44,7 @@ def init(
     stays. Commit all but .hedgerow/, which can be made again.
     """
     refuse_remote(target_url, remote_url)
-    from hedgerow.memory.locate import root_from_environment  # noqa: PLC0415 - slow to import
+    from hedgerow.memory.config import root_from_environment  # noqa: PLC0415 - slow to import
 
     path = named_root(root) or root_from_environment()
     if path is None:
@@ -63,13 +63,13 @@ def init(
     click.echo(f".gitignore: {ignored}")
 
 
-@click.command("status", cls=RootCommand, short_help="Say what a memory root is.")
+@click.command("status", cls=Command, short_help="Show the state of a memory root.")
 @root_option
 @json_option
 def status(
     *, root: tuple[str, ...], target_url: str | None, remote_url: str | None, as_json: bool
 ) -> None:
-    """Say which memory root is meant, and whether this hedgerow can work with it.
+    """Show which memory root is used, and whether this version of hedgerow supports it.
 
     \b
       hedgerow status
@@ -87,7 +87,7 @@ def status(
     click.echo(visible(found.message))
 
 
-@click.command("doctor", cls=RootCommand, short_help="Check that everything works.")
+@click.command("doctor", cls=Command, short_help="Check that everything works.")
 @root_option
 @click.option("--verbose", is_flag=True, help="Name everything below the root that is not read.")
 @json_option
@@ -111,8 +111,8 @@ def doctor(  # noqa: PLR0913 - one argument for each option
     ~/.hedgerow/memory. Exits with 1 when something is wrong; an index that is missing or
     behind, links to no memory, and integrations that are not installed, are warnings.
     """
+    from hedgerow.memory.config import default_root  # noqa: PLC0415
     from hedgerow.memory.doctor import diagnose  # noqa: PLC0415 - slow to import
-    from hedgerow.memory.locate import default_root  # noqa: PLC0415
 
     try:
         path = find_root(root)
@@ -140,9 +140,9 @@ def _show_diagnosis(found: Diagnosis, *, verbose: bool) -> None:
         show_passed_by(found.passed_by)
 
 
-@click.command("instructions", short_help="Print a hint for agents.")
+@click.command("instructions", cls=Command, short_help="Print a hint for agents.")
 def instructions() -> None:
-    """Print Markdown that tells an agent how to use a memory root; add it to its rules.
+    """Print instructions for agents on using a memory root; add them to their rules.
 
     \b
       hedgerow instructions

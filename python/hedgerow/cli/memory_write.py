@@ -9,11 +9,10 @@ import click
 from hedgerow import InvalidInputError
 
 from .failures import UnfinishedError
-from .memory_recall import show_results
+from .memory_recall import show_left_out, show_results
 from .output import visible, write_json
-from .params import TEXT
+from .params import TEXT, Command
 from .roots import (
-    RootCommand,
     json_option,
     limit_option,
     open_root,
@@ -29,7 +28,7 @@ if TYPE_CHECKING:
 _TYPES = ("note", "session", "finding", "decision", "preference", "page")
 
 
-@click.command("remember", cls=RootCommand, short_help="Keep a text as a memory.")
+@click.command("remember", cls=Command, short_help="Keep a text as a memory.")
 @root_option
 @click.option("--title", metavar="TEXT", type=TEXT, help="Its title.  [required]")
 @click.option(
@@ -64,7 +63,7 @@ def remember(  # noqa: PLR0913 - one argument for each option
         click.echo(f"Remembered: {visible(done.file)}")
 
 
-@click.command("wrapup", cls=RootCommand, short_help="Keep what a session came to.")
+@click.command("wrapup", cls=Command, short_help="Keep what a session came to.")
 @root_option
 @click.option("--title", metavar="TEXT", type=TEXT, help="Its title.  [required]")
 @click.option("--topic", metavar="TEXT", type=TEXT, help="Recall this first, and note it.")
@@ -107,7 +106,7 @@ def wrapup(  # noqa: PLR0913 - one argument for each option
     click.echo(visible(done.body))
 
 
-@click.command("process", cls=RootCommand, short_help="Look through memories, or make a page.")
+@click.command("process", cls=Command, short_help="Look through memories, or make a page.")
 @root_option
 @click.option(
     "--mode", required=True, type=click.Choice(["lint", "synthesize"]), help="What to do."
@@ -135,15 +134,15 @@ def process(  # noqa: PLR0913 - one argument for each option
     limit: int | None,
     as_json: bool,
 ) -> None:
-    """Work over the memories of a root.
+    """Process the memories of a root.
 
     \b
       hedgerow process --mode lint --apply
       hedgerow process --mode synthesize --topic "hedge" --apply
 
-    lint writes a report of what deserves a look: pages without sources or out of date, double
-    titles, declared conflicts, open questions that seem answered. synthesize writes or updates
-    a page about --topic, made of lines that memories have.
+    lint writes a report of what needs attention: pages without sources or out of date,
+    duplicate titles, declared conflicts, open questions that seem answered. synthesize writes or
+    updates a page about --topic that quotes a line of each memory.
     """
     memory = open_root(root, target_url, remote_url)
     try:
@@ -161,6 +160,7 @@ def process(  # noqa: PLR0913 - one argument for each option
 
 
 def _show_processed(done: Processed) -> None:
+    show_left_out(done.unreadable)
     click.echo(f"Mode: {done.mode}")
     click.echo(f"Applied: {'yes' if done.applied else 'no'}")
     for file in done.files:

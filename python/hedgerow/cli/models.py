@@ -30,7 +30,7 @@ def embedder_option(help_text: str, *, required: bool = False) -> Callable[[F], 
 
 @contextmanager
 def embedder_of(name: str | None) -> Iterator[Embedder | None]:
-    """Give the embedder of a name; none for none."""
+    """Open the embedder of a name; None for None."""
     if name is None:
         yield None
         return
@@ -45,7 +45,7 @@ def embedder_of(name: str | None) -> Iterator[Embedder | None]:
 
 @contextmanager
 def reranker_of(name: str | None) -> Iterator[Reranker | None]:
-    """Give the reranker of a name; none for none."""
+    """Open the reranker of a name; None for None."""
     if name is None:
         yield None
         return

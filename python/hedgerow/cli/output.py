@@ -1,9 +1,13 @@
-"""Writing results: JSON as UTF-8 whatever the terminal, text with colours where they show."""
+"""Writing results: JSON that any reader decodes, text with colors where they show."""
 
 from __future__ import annotations
 
+import codecs
 import json
 import re
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -15,8 +19,8 @@ if TYPE_CHECKING:
 
     from hedgerow.ingest import PassedBy
 
-# Control characters, and those that turn the direction of writing: a note must not be able to
-# change the terminal or hide what it says.
+# Control characters and bidirectional overrides: a note must not be able to change the terminal
+# or to hide its text.
 _UNSAFE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
 _WIDEST = 100
@@ -29,19 +33,41 @@ _KINDS_PASSED_BY = {
     "excluded": ("excluded name", "excluded names"),
 }
 
+Progress = Callable[[int, int], None]
+
+
+def escape_unencodable() -> None:
+    """Have stdout and stderr escape what their encoding lacks, as in `\\u5473`.
+
+    A pipe on Windows is cp1252 or the like, and a name of a file may be no text at all.
+    """
+    for stream in (sys.stdout, sys.stderr):
+        reconfigure = getattr(stream, "reconfigure", None)
+        if reconfigure is not None:
+            reconfigure(errors="backslashreplace")
+
 
 def write_json(value: Any) -> None:
     """Write one JSON object to stdout, indented by two."""
-    text = json.dumps(value, ensure_ascii=False, indent=2)
-    click.echo(text.encode("utf-8"))
+    click.echo(json_bytes(value, indent=2))
+
+
+def json_bytes(value: Any, *, indent: int | None = None, err: bool = False) -> bytes:
+    """Encode JSON for stdout or stderr: UTF-8 where the stream is, else ASCII with escapes."""
+    try:
+        encoding = codecs.lookup((sys.stderr if err else sys.stdout).encoding).name
+        text = json.dumps(value, ensure_ascii=encoding != "utf-8", indent=indent)
+        return text.encode("utf-8")
+    except UnicodeEncodeError:  # half of a surrogate pair, from the name of a file
+        return json.dumps(value, indent=indent).encode("ascii")
 
 
 def make_console(*, stderr: bool = False) -> Console:
-    """Make a console: colours only on a terminal and without NO_COLOR, never markup."""
+    """Make a console: colors only on a terminal and without NO_COLOR, never markup."""
     from rich.console import Console  # noqa: PLC0415 - slow to import
 
     class QuietConsole(Console):
-        """Leaves a closed pipe to the caller, as everything else that goes wrong."""
+        """Leaves a closed pipe to the caller, like all other errors."""
 
         def on_broken_pipe(self) -> None:
             raise BrokenPipeError
@@ -53,13 +79,11 @@ def make_console(*, stderr: bool = False) -> Console:
         # Lines in a file or a pipe are as long as they are.
         console.soft_wrap = True
         console.width = 10_000
-    if (console.encoding or "").lower().replace("-", "") != "utf8":
-        _replace_what_cannot_be_shown(console)
     return console
 
 
 def visible(text: str) -> str:
-    """Give a text without characters that act on a terminal."""
+    """Replace the characters that act on a terminal."""
     return _UNSAFE.sub("�", text)
 
 
@@ -69,25 +93,33 @@ def plural(count: int, noun: str, nouns: str | None = None) -> str:
 
 
 def passed_by_text(counts: Mapping[str, int]) -> str:
-    """Write how much was passed by, by reason: `1 file of other kinds, 2 links`."""
+    """Return how much was passed by, by reason: `1 file of other kinds, 2 links`."""
     return ", ".join(
         plural(counts[code], *nouns) for code, nouns in _KINDS_PASSED_BY.items() if counts.get(code)
     )
 
 
 def passed_by_json(counts: Mapping[str, int], named: Sequence[PassedBy]) -> dict[str, Any]:
-    """Give what `--verbose` adds to JSON."""
+    """Return what `--verbose` adds to JSON."""
     return {"passed_by": dict(counts), "named": [one.to_dict() for one in named]}
 
 
 def show_passed_by(named: Sequence[PassedBy]) -> None:
     """Name on stderr what was passed by."""
     for one in named:
-        line = visible(f"Passed by ({one.code}): {one.path}")
-        click.echo(line.encode("utf-8", "backslashreplace"), err=True)
+        click.echo(visible(f"Passed by ({one.code}): {one.path}"), err=True)
 
 
-def _replace_what_cannot_be_shown(console: Console) -> None:
-    reconfigure = getattr(console.file, "reconfigure", None)
-    if reconfigure:
-        reconfigure(errors="replace")
+@contextmanager
+def progress_bar(label: str) -> Iterator[Progress | None]:
+    """Return a callback for the number done and the total; None without a terminal."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich.progress import BarColumn, MofNCompleteColumn  # noqa: PLC0415
+    from rich.progress import Progress as Bar  # noqa: PLC0415
+
+    columns = (label, BarColumn(), MofNCompleteColumn())
+    with Bar(*columns, console=make_console(stderr=True), transient=True) as bar:
+        task = bar.add_task("", total=None)
+        yield lambda done, total: bar.update(task, completed=done, total=total)

@@ -8,7 +8,7 @@ from typing import Any, Literal, TypeVar
 
 import click
 
-from hedgerow import AliasTable, Filters
+from hedgerow import AliasTable, Filters, __version__
 
 from .models import embedder_option
 
@@ -17,13 +17,51 @@ Tokenizer = Literal["porter unicode61", "unicode61", "trigram"]
 F = TypeVar("F", bound=Callable[..., Any])
 
 
+class Command(click.Command):
+    """A command of `hedgerow`.
+
+    `-v`, `--v` and `--version` print the version wherever they stand. `--limit` may stand without
+    its value; any other option that takes one is an error without it.
+    """
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Answer `--version`, drop a `--limit` without a value, and name other options without."""
+        if ctx.resilient_parsing:
+            # For a completion: the value is what is being typed.
+            return super().parse_args(ctx, args)
+        end = args.index("--") if "--" in args else len(args)
+        if any(self._asks_version(args, index) for index in range(end)):
+            click.echo(__version__)
+            ctx.exit()
+        kept = []
+        for index, argument in enumerate(args[:end]):
+            following = args[index + 1] if index + 1 < end else "--"
+            if self._takes_value(argument) and following.startswith("--"):
+                if argument == "--limit":
+                    continue
+                raise click.UsageError(f"{argument} requires a value.", ctx)
+            kept.append(argument)
+        return super().parse_args(ctx, kept + args[end:])
+
+    def _asks_version(self, args: list[str], index: int) -> bool:
+        if args[index] == "-v":
+            return index == 0 or not self._takes_value(args[index - 1])
+        return args[index] in {"--v", "--version"}
+
+    def _takes_value(self, argument: str) -> bool:
+        return any(
+            isinstance(param, click.Option) and argument in param.opts and not param.is_flag
+            for param in self.params
+        )
+
+
 class _Text(click.ParamType):  # type: ignore[type-arg]  # not generic before click 8.2
     """Text that is UTF-8; the shell may hand over any bytes."""
 
     name = "text"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Give the text, or fail with the bytes that are none."""
+        """Return the text, or fail with the bytes that are not UTF-8."""
         try:
             # Python keeps what the locale cannot decode; in the C locale that may be UTF-8.
             return value.encode("utf-8", "surrogateescape").decode()
@@ -36,7 +74,7 @@ class _Text(click.ParamType):  # type: ignore[type-arg]  # not generic before cl
 
 
 def _printable(value: str) -> str:
-    """Give an argument as text that can be shown: bytes that are no UTF-8 as escapes."""
+    """Escape the bytes of an argument that are not UTF-8."""
     try:
         data = value.encode("utf-8", "surrogateescape")
     except UnicodeEncodeError:
@@ -50,7 +88,7 @@ class _Alias(_Text):
     name = "k=a,b"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Give the key and the list of its alternatives."""
+        """Return the key and the list of its alternatives."""
         if isinstance(value, tuple):
             return value
         key, equals, listed = super().convert(value, param, ctx).partition("=")
@@ -71,7 +109,7 @@ class Filter(_Text):
     name = "name=value"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Give the name and the value."""
+        """Return the name and the value."""
         if isinstance(value, tuple):
             return value
         name, equals, wanted = super().convert(value, param, ctx).partition("=")
@@ -95,7 +133,7 @@ class Choices(_Text):
         self._choices = tuple(choices)
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Give the words, in the order given."""
+        """Return the distinct words in their order."""
         if isinstance(value, tuple):
             return value
         words = [word.strip() for word in super().convert(value, param, ctx).split(",")]
@@ -119,7 +157,7 @@ def alias_option(command: F) -> F:
         "--alias",
         type=_Alias(),
         multiple=True,
-        help="Search for other words in a word's place: k8s=kubernetes,kube. May be repeated.",
+        help="Search for other words instead of one: k8s=kubernetes,kube. May be repeated.",
     )(command)
 
 
@@ -130,7 +168,7 @@ def language_options(command: F) -> F:
         type=click.Choice(["OR", "AND"], case_sensitive=False),
         default="OR",
         show_default=True,
-        help="What joins words that no operator joins.",
+        help="The operator between plain words.",
     )
     matching = click.option(
         "--matching",
@@ -143,7 +181,7 @@ def language_options(command: F) -> F:
 
 
 def ranking_options(command: F) -> F:
-    """Add what decides how keywords and meaning are ranked."""
+    """Add the options of ranking by keywords and meaning."""
     options = [
         embedder_option("Search by meaning too, with the embedder of the index:"),
         click.option(
@@ -158,19 +196,19 @@ def ranking_options(command: F) -> F:
             type=click.Choice(["rrf", "score"]),
             default="rrf",
             show_default=True,
-            help="Make one ranking of keywords and meaning by their places, or by their scores.",
+            help="Fuse keywords and meaning by their ranks, or by their scores.",
         ),
         click.option(
             "--group-by",
             type=click.Choice(["path"]),
-            help="Show the best chunk of each file alone.",
+            help="Show only the best chunk of each file.",
         ),
         click.option(
             "--candidates",
             type=click.IntRange(min=1),
             default=60,
             show_default=True,
-            help="How many hits keywords, and meaning, may each bring.",
+            help="The most hits that keywords and meaning each contribute.",
         ),
         click.option(
             "--question-date",
@@ -182,7 +220,7 @@ def ranking_options(command: F) -> F:
             "--rerank",
             metavar="NAME",
             type=TEXT,
-            help="Put the best 20 in order again: cross-encoder:MODEL or tei:URL.",
+            help="Rerank the best 20: cross-encoder:MODEL or tei:URL.",
         ),
     ]
     for option in reversed(options):

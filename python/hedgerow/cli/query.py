@@ -9,8 +9,7 @@ import click
 from hedgerow import PipelineError, parse_pipeline
 
 from .output import write_json
-from .params import TEXT
-from .roots import RootCommand
+from .params import TEXT, Command
 from .stores import open_store, store_options, time_option
 
 if TYPE_CHECKING:
@@ -19,10 +18,10 @@ if TYPE_CHECKING:
     from hedgerow import Pipeline, QueryResult
 
 SHOWN = ("type", "weight", "timestamp")
-"""What is shown of each node, where the pipeline does not say."""
+"""The columns of a pipeline that selects none."""
 
 
-@click.command("query", cls=RootCommand, short_help="Select memories by a pipeline.")
+@click.command("query", cls=Command, short_help="Select memories by a pipeline.")
 @click.argument("words", metavar="[PIPELINE] [TERMS]...", type=TEXT, nargs=-1)
 @click.option(
     "-p",
@@ -31,11 +30,11 @@ SHOWN = ("type", "weight", "timestamp")
     metavar="STAGE",
     type=TEXT,
     multiple=True,
-    help="A stage of the pipeline, in its place; may be repeated. All words are terms then.",
+    help="A stage of the pipeline; may be repeated. All words are terms then.",
 )
 @store_options
 @time_option("--now", "What `age:`, `visited:` and priorities take for the present time")
-@click.option("--explain", is_flag=True, help="Show what each stage did.")
+@click.option("--explain", is_flag=True, help="Show the effect of each stage.")
 @click.option("--keys", "only_keys", is_flag=True, help="Write the keys alone, one a line.")
 @click.option("--json", "as_json", is_flag=True, help="Write the result as JSON.")
 def command(  # noqa: PLR0913 - one argument for each option
@@ -57,10 +56,10 @@ def command(  # noqa: PLR0913 - one argument for each option
       hedgerow query 'spread | limit:10' btree lock --db memory.db
       hedgerow query 'all | degree:0' --keys | xargs -n1 echo
 
-    A pipeline is stages with bars between. Put it in single quotes, for the shell knows | and
-    < too. TERMS are what it begins with where it has no generator: nodes that have them in
-    their key, or else in what they say. `count` gives a number, `select:type,weight` a table
-    of these columns. All stages are in spec/pipeline.md. Finding nothing is no error.
+    A pipeline is stages separated by bars. Put it in single quotes, because | and < mean
+    something to the shell. A pipeline without a generator begins with the nodes that have
+    TERMS in their key, or else in their text. `count` prints a number, `select:type,weight`
+    a table of these columns. All stages are in spec/pipeline.md. Finding nothing is no error.
     """
     text, terms = _asked(words, stages)
     if only_keys and (as_json or explain):
@@ -70,7 +69,7 @@ def command(  # noqa: PLR0913 - one argument for each option
         wanted, shown = _with_columns(pipeline, opened.store.types)
         result = opened.query(pipeline if only_keys else wanted, now=now, explain=explain)
         if as_json:
-            value = {"pipeline": str(pipeline), **opened.told, "now": now}
+            value = {"pipeline": str(pipeline), **opened.source, "now": now}
             write_json(value | _as_json(result, shown=shown, explain=explain))
             return
         from .query_text import show, show_keys, show_notices  # noqa: PLC0415 - brings rich
@@ -84,7 +83,7 @@ def command(  # noqa: PLR0913 - one argument for each option
 
 
 def _asked(words: Sequence[str], stages: Sequence[str]) -> tuple[str, Sequence[str]]:
-    """Give the pipeline and the terms."""
+    """Return the pipeline and the terms."""
     if stages:
         return " | ".join(stages), words
     if not words:
@@ -93,7 +92,7 @@ def _asked(words: Sequence[str], stages: Sequence[str]) -> tuple[str, Sequence[s
 
 
 def _with_columns(pipeline: Pipeline, types: Sequence[str]) -> tuple[Pipeline, bool]:
-    """Add the columns that are shown, and say so; not to a pipeline that says what to show."""
+    """Add the columns to show, unless the pipeline selects its own; return whether they were added."""
     try:
         return parse_pipeline(f"{pipeline} | select:{','.join(SHOWN)}", types=types), True
     except PipelineError:

@@ -1,4 +1,4 @@
-"""`hedgerow reembed`: the vectors of an index anew, for another embedder."""
+"""`hedgerow reembed`: replace the vectors of an index, for another embedder."""
 
 from __future__ import annotations
 
@@ -9,16 +9,15 @@ import click
 from hedgerow import Index, Retriever
 
 from .failures import InterruptedRunError
-from .indexes import check_there_is
 from .models import embedder_of, embedder_option
-from .output import plural, write_json
-from .params import TEXT
-from .progress import progress_bar
+from .output import plural, progress_bar, write_json
+from .params import TEXT, Command
+from .stores import check_there_is
 
 
-@click.command("reembed", short_help="Replace the vectors of an index.")
+@click.command("reembed", cls=Command, short_help="Replace the vectors of an index.")
 @click.option("--db", required=True, metavar="FILE", type=TEXT, help="The index.")
-@embedder_option("What makes the new vectors:", required=True)
+@embedder_option("The new embedder:", required=True)
 @click.option("--json", "as_json", is_flag=True, help="Write the counts as JSON.")
 def command(*, db: str, embedder: str, as_json: bool) -> None:
     """Replace the vectors of all chunks by those of another embedder.

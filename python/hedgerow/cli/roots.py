@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from hedgerow import HedgerowError, InvalidInputError, __version__
+from hedgerow import HedgerowError, InvalidInputError
 
 from .params import TEXT
 
@@ -28,38 +28,6 @@ NO_ROOT_FOR_MEMORY = (
     "Missing option '--root': there is no memory root here or in a folder above. Name one with "
     "--root DIR or HEDGEROW_MEMORY_ROOT, or make one with: hedgerow init --root DIR"
 )
-
-
-class RootCommand(click.Command):
-    """A command whose `--limit` may stand without its value; other options may not.
-
-    `--version` counts wherever it stands.
-    """
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Drop a `--limit` without a value, and name any other option that has none."""
-        if ctx.resilient_parsing:
-            # For a completion: the value is what is being typed.
-            return super().parse_args(ctx, args)
-        end = args.index("--") if "--" in args else len(args)
-        if "--version" in args[:end]:
-            click.echo(__version__)
-            ctx.exit()
-        kept = []
-        for place, argument in enumerate(args[:end]):
-            following = args[place + 1] if place + 1 < end else "--"
-            if self._takes_value(argument) and following.startswith("--"):
-                if argument == "--limit":
-                    continue
-                raise click.UsageError(f"{argument} requires a value.", ctx)
-            kept.append(argument)
-        return super().parse_args(ctx, kept + args[end:])
-
-    def _takes_value(self, argument: str) -> bool:
-        return any(
-            isinstance(param, click.Option) and argument in param.opts and not param.is_flag
-            for param in self.params
-        )
 
 
 def root_option(command: F) -> F:
@@ -116,19 +84,19 @@ def tag_option(command: F) -> F:
 
 
 def refuse_remote(target_url: str | None, remote_url: str | None) -> None:
-    """Raise the error that says that memory elsewhere is not supported yet."""
+    """Raise the error for remote memory, which is not supported yet."""
     for flag, url in (("--target-url", target_url), ("--remote-url", remote_url)):
         if url is not None:
             raise HedgerowError(
-                f"{flag} {url}: remote memory is recognised but not implemented yet; use a "
+                f"{flag} {url}: remote memory is recognized but not implemented yet; use a "
                 "folder on this machine with --root DIR",
                 code="not_implemented",
             )
 
 
 def find_root(given: Sequence[str], missing: str = NO_ROOT_FOR_MEMORY) -> Path:
-    """Give the root that is meant: named, or in the environment, or the nearest upward."""
-    from hedgerow.memory.locate import nearest_root, root_from_environment  # noqa: PLC0415
+    """Return the root: the named one, that of the environment, or the nearest upward."""
+    from hedgerow.memory.config import nearest_root, root_from_environment  # noqa: PLC0415
 
     named = named_root(given)
     if named is not None:
@@ -140,7 +108,7 @@ def find_root(given: Sequence[str], missing: str = NO_ROOT_FOR_MEMORY) -> Path:
 
 
 def named_root(given: Sequence[str]) -> Path | None:
-    """Give the first `--root`; a blank one is an error."""
+    """Return the first `--root`; a blank one is an error."""
     if not given:
         return None
     if not given[0].strip():
@@ -163,7 +131,7 @@ def open_root(
 
 
 def required_title(title: str | None) -> str:
-    """Give the title; an empty one counts as none."""
+    """Return the title; an empty one counts as none."""
     if not title:
         raise click.UsageError("Missing option '--title': give the memory a title.")
     return title

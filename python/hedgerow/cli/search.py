@@ -9,6 +9,7 @@ import click
 from .output import write_json
 from .params import (
     TEXT,
+    Command,
     Filter,
     alias_option,
     alias_table,
@@ -16,7 +17,7 @@ from .params import (
     language_options,
     ranking_options,
 )
-from .roots import RootCommand, depth_option, limit_option, root_option
+from .roots import depth_option, limit_option, root_option
 
 if TYPE_CHECKING:
     from hedgerow import QueryExplanation
@@ -27,7 +28,7 @@ _OF_A_ROOT = frozenset({"root", "target_url", "remote_url", "depth", "no_sync"})
 _OF_BOTH = frozenset({"text", "query", "limit", "as_json"})
 
 
-@click.command("search", cls=RootCommand, short_help="Search an index, or a memory root.")
+@click.command("search", cls=Command, short_help="Search an index, or a memory root.")
 @click.argument("text", type=TEXT, required=False)
 @click.option("--query", metavar="TEXT", type=TEXT, help="The same as TEXT.")
 @click.option("--db", metavar="FILE", type=TEXT, help="The index to search.")
@@ -48,7 +49,7 @@ _OF_BOTH = frozenset({"text", "query", "limit", "as_json"})
 @click.option(
     "--explain",
     is_flag=True,
-    help="Show what each word became, a table of where each score comes from, and the steps.",
+    help="Show what each word became, a table of the parts of each score, and the steps.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Write query, results and trace as JSON.")
 @click.pass_context
@@ -83,13 +84,13 @@ def command(  # noqa: PLR0913 - one argument for each option
 
     Plain words are alternatives; short and stop words are dropped unless the text holds a
     quote or AND, OR, NOT in capitals. Quote the whole text for the shell. A text that starts
-    with a hyphen is given as --query=-TEXT. Paths are as `hedgerow index` was given them.
-    A query that finds nothing is tried again in other forms, at last by likeness with file
-    names. With --embedder the index is also searched by meaning.
-    Finding nothing is no error: what was searched for is then shown.
+    with a hyphen is given as --query=-TEXT. Paths are as they were passed to `hedgerow index`.
+    A query that finds nothing is retried in other forms, the last of them fuzzy matching of
+    file names. With --embedder the index is also searched by meaning.
+    Finding nothing is no error: the compiled query is then shown.
     """
     if (text is None) == (query is None):
-        raise click.UsageError("Give what to search for once, as TEXT or as --query TEXT.")
+        raise click.UsageError("Pass what to search for once, as TEXT or as --query TEXT.")
     wanted = text if text is not None else query or ""
     _check_options(context, has_db=db is not None)
     if db is None:
@@ -162,23 +163,21 @@ def _as_json(search: Search, *, explain: bool) -> dict[str, Any]:
         "match": search.response.trace.match_query,
         "trace": search.response.trace.to_dict(),
         "count": len(search.hits),
-        "results": [
-            _hit_as_json(search, place, explain=explain) for place in range(len(search.hits))
-        ],
+        "results": [_hit_as_json(search, i, explain=explain) for i in range(len(search.hits))],
     }
     if explain:
         value["explanation"] = _explanation_as_json(search.explanation)
     return value
 
 
-def _hit_as_json(search: Search, place: int, *, explain: bool) -> dict[str, Any]:
+def _hit_as_json(search: Search, i: int, *, explain: bool) -> dict[str, Any]:
     from .highlight import snippet  # noqa: PLC0415 - a root does without
 
-    hit = search.hits[place]
+    hit = search.hits[i]
     metadata = hit.metadata
     cut, _ = snippet(hit.content, hit.title, search.highlighter)
     value = {
-        "rank": place + 1,
+        "rank": i + 1,
         "score": hit.score,
         "bm25_rank": hit.bm25_rank,
         "vector_similarity": hit.vector_similarity,
@@ -188,7 +187,7 @@ def _hit_as_json(search: Search, place: int, *, explain: bool) -> dict[str, Any]
         "line": metadata.get("line_start"),
         "title": hit.title,
         "summary": hit.summary,
-        "tags": list(search.tags[place]),
+        "tags": list(search.tags[i]),
         "snippet": cut,
         "content": hit.content,
         "metadata": metadata,
@@ -202,7 +201,7 @@ def _hit_as_json(search: Search, place: int, *, explain: bool) -> dict[str, Any]
 def _explanation_as_json(explanation: QueryExplanation) -> dict[str, Any]:
     return {
         "text": explanation.text,
-        "normalised": explanation.normalised,
+        "normalised": explanation.normalized,
         "filtered": explanation.filtered,
         "words": [
             {

@@ -17,8 +17,8 @@ from hedgerow import (
 )
 
 from .highlight import Highlighter
-from .indexes import check_there_is
 from .models import embedder_of, reranker_of
+from .stores import check_there_is
 
 
 @dataclass(frozen=True, slots=True)

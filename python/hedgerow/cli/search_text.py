@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rich.cells import cell_len, set_cell_size
 from rich.padding import Padding
+from rich.table import Table
 from rich.text import Text
 
 from hedgerow import Filters
 
 from .highlight import Highlighter, snippet
 from .output import make_console, plural, visible
-from .search_scores import score_text, show_scores, show_steps
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from rich.console import Console
 
-    from hedgerow import ExplainedWord, Hit, QueryExplanation, Token, Trace
+    from hedgerow import ExplainedWord, Hit, QueryExplanation, Response, Token, Trace
 
     from .highlight import Span
     from .search_run import Search
@@ -36,12 +36,12 @@ def show(search: Search, *, explain: bool) -> None:
     if not search.hits:
         _show_nothing(console, search)
         if explain:
-            show_steps(console, search.response.trace)
+            _show_steps(console, search.response.trace)
         return
-    for place, hit in enumerate(search.hits, start=1):
-        _show_hit(console, place, hit, search.highlighter, explain=explain)
+    for rank, hit in enumerate(search.hits, start=1):
+        _show_hit(console, rank, hit, search.highlighter, explain=explain)
     if explain:
-        show_scores(console, search.response)
+        _show_scores(console, search.response)
     found = plural(len(search.hits), "result")
     limit = search.asked.limit
     if len(search.hits) == limit:
@@ -50,12 +50,12 @@ def show(search: Search, *, explain: bool) -> None:
 
 
 def _show_hit(
-    console: Console, place: int, hit: Hit, highlighter: Highlighter, *, explain: bool
+    console: Console, rank: int, hit: Hit, highlighter: Highlighter, *, explain: bool
 ) -> None:
     line = hit.metadata.get("line_start")
     where = visible(hit.path) if line is None else f"{visible(hit.path)}:{line}"
-    score = (f"  {score_text(hit)}", "dim")
-    console.print(Text.assemble((f"{place}. ", "dim"), (where, "cyan"), score))
+    score = (f"  {_score_text(hit)}", "dim")
+    console.print(Text.assemble((f"{rank}. ", "dim"), (where, "cyan"), score))
     if hit.title:
         title = visible(hit.title)
         _print_indented(console, _marked(title, highlighter.spans(title), "bold"))
@@ -67,7 +67,7 @@ def _show_hit(
 
 
 def _show_degraded(console: Console, trace: Trace) -> None:
-    """Say what the results did without, which else would look like all there is."""
+    """Report a failed stage: without it the results would look complete."""
     if trace.error_stage is not None:
         stage = {"bm25": "Search by keywords", "vector": "Search by meaning"}
         what = stage.get(trace.error_stage, "The reranker")
@@ -75,7 +75,7 @@ def _show_degraded(console: Console, trace: Trace) -> None:
 
 
 def _show_nothing(console: Console, search: Search) -> None:
-    """Tell "nothing matches" from "nothing could be searched for", and say what to do."""
+    """Distinguish "nothing matches" from "nothing could be searched for", and name the fix."""
     explanation, match = search.explanation, search.response.trace.match_query
     if not match:
         console.print(Text("Nothing was searched for: no word of the query is left."))
@@ -113,7 +113,7 @@ def _show_explanation(console: Console, search: Search) -> None:
     explanation = search.explanation
     lines = [
         ("text", explanation.text),
-        ("normalised", explanation.normalised),
+        ("normalised", explanation.normalized),
         ("filtering", _filtering(search)),
     ]
     compiled = [
@@ -180,3 +180,117 @@ def _print_indented(console: Console, text: Text) -> None:
         console.print(Padding(text, (0, 0, 0, 3), expand=False))
     else:
         console.print(Text("   ") + text)
+
+
+def _score_text(hit: Hit) -> str:
+    """The score of a hit, with the part of the best possible where there is one."""
+    parts = hit.explanation
+    if parts is None or parts["best_possible"] is None:
+        return f"{hit.score:.2f}"
+    if parts["multipliers"]:
+        return f"{hit.score:.4f}"
+    return f"{hit.score:.4f} ({_percent(parts['fraction'])})"
+
+
+def _show_scores(console: Console, response: Response) -> None:
+    """Print the table of the hits, and the steps of the search."""
+    explained = [hit.explanation or {} for hit in response]
+    columns = [
+        (name, cell)
+        for name, cell in [
+            ("keywords", _keywords),
+            ("meaning", _meaning),
+            ("multiplied by", _multipliers),
+            ("reranked", _reranked),
+        ]
+        if any(cell(parts) for parts in explained)
+    ]
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
+    table.add_column("", justify="right")
+    table.add_column("hit", overflow="fold")
+    for name, _ in columns:
+        table.add_column(name)
+    table.add_column("score", justify="right")
+    for rank, (hit, parts) in enumerate(zip(response, explained, strict=True), start=1):
+        cells = [cell(parts) for _, cell in columns]
+        table.add_row(f"{rank}", visible(hit.id), *cells, _score_text(hit))
+    console.print(table)
+    console.print()
+    _show_steps(console, response.trace)
+
+
+def _show_steps(console: Console, trace: Trace) -> None:
+    """Print what was done, one step a line, with its time."""
+    console.print(Text(f"mode {trace.mode}, fusion {trace.fusion}", style="dim"))
+    timed: set[str] = set()
+    for name, done in _steps(trace):
+        # The rungs of the ladder have one time together.
+        time = " " * 11 if name in timed else f"{trace.timings[name]:8.2f} ms"
+        timed.add(name)
+        console.print(Text.assemble((f"  {name:<9}{time}  ", "dim"), visible(done)))
+    console.print()
+
+
+def _steps(trace: Trace) -> list[tuple[str, str]]:
+    steps = []
+    if trace.embedder_used:
+        steps.append(("embed", "the query"))
+    if trace.attempts:
+        hits = plural(trace.attempts[0].hits, "hit")
+        steps.append(("bm25", f"{hits} for {trace.match_query or 'nothing: no word is left'}"))
+    steps.extend(
+        ("ladder", f"{attempt.strategy} {attempt.query}: {plural(attempt.hits, 'hit')}")
+        for attempt in trace.attempts[1:]
+    )
+    if trace.embedder_used:
+        steps.append(("vector", plural(trace.vector_count, "hit")))
+    steps.append(("fuse", f"{plural(trace.fused_count, 'hit')} in one ranking"))
+    if trace.reranked:
+        steps.append(("rerank", f"by {trace.rerank_provider}"))
+    elif trace.rerank_skipped_reason == "unanimity":
+        steps.append(("rerank", "left out: keywords and meaning agree on the best"))
+    return steps
+
+
+def _keywords(parts: dict[str, Any]) -> str:
+    by = parts.get("keywords")
+    if by is None:
+        return ""
+    what = "spelling" if by["fuzzy"] else "BM25"
+    share = "" if by["share"] is None else f", {_percent(by['share'])} of the best"
+    return f"{_ordinal(by['rank'])}, {what} {by['score']:.2f}{share}: {_added(by)}"
+
+
+def _meaning(parts: dict[str, Any]) -> str:
+    by = parts.get("meaning")
+    if by is None:
+        return ""
+    rank = "not in its list" if by["rank"] is None else _ordinal(by["rank"])
+    far = "" if by["deviations"] is None else f", {by['deviations']:+.1f} deviations"
+    return f"{rank}, cosine {by['cosine']:.2f}{far}: {_added(by)}"
+
+
+def _multipliers(parts: dict[str, Any]) -> str:
+    return ", ".join(
+        f"{one['factor']:g} ({one['condition']})" for one in parts.get("multipliers", ())
+    )
+
+
+def _reranked(parts: dict[str, Any]) -> str:
+    score = parts.get("rerank_score")
+    return "" if score is None else f"{score:.3f}"
+
+
+def _added(by: dict[str, Any]) -> str:
+    return f"{by['contribution']:+.4f}"
+
+
+def _percent(part: float) -> str:
+    return f"{100 * part:.0f} %"
+
+
+def _ordinal(rank: int) -> str:
+    number = rank + 1
+    if number % 100 in {11, 12, 13}:
+        return f"{number}th"
+    return f"{number}{ {1: 'st', 2: 'nd', 3: 'rd'}.get(number % 10, 'th') }"

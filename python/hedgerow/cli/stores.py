@@ -1,4 +1,4 @@
-"""What the commands on nodes share: which store they mean, and the time it is to them."""
+"""Which store or index a command means, and what it takes for the present time."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ import click
 
 from hedgerow import IndexFileError, Store, parse_question_date
 
+from .output import progress_bar
 from .params import TEXT
-from .progress import progress_bar
 from .roots import NO_ROOT, open_root, root_option
 
 if TYPE_CHECKING:
@@ -32,17 +32,17 @@ _SECONDS = re.compile(r"-?\d{1,12}\Z")
 class OpenStore:
     """The store that is meant: that of a file, or that of a memory root.
 
-    `told` says which in JSON, and `name` to a person. With `sync` a root is brought up to date.
+    `source` names it in JSON, and `name` in text.
     """
 
     store: Store
     root: MemoryRoot | None
-    told: dict[str, str]
+    source: dict[str, str]
 
     @property
     def name(self) -> str:
         """The file or the folder."""
-        return next(iter(self.told.values()))
+        return next(iter(self.source.values()))
 
     def query(
         self,
@@ -58,7 +58,7 @@ class OpenStore:
         return self.root.query(pipeline, now=now, terms=terms, explain=explain)
 
     def key(self, name: str) -> str:
-        """Give the key that a name means: in a root also the name or title of a file."""
+        """Return the key of a name: in a root also the name or title of a file."""
         return name if self.root is None else self.root.resolve(name)
 
 
@@ -69,7 +69,7 @@ def store_options(command: F) -> F:
 
 
 def time_option(name: str, what: str) -> Callable[[F], F]:
-    """Add an option that takes a time and gives Unix seconds, the present ones without it."""
+    """Add an option that takes a time as Unix seconds, by default the present."""
     return click.option(
         name,
         metavar="TIME",
@@ -122,3 +122,12 @@ def _seconds(context: click.Context, param: click.Parameter, given: str | None) 
             param,
         )
     return int(found.timestamp())
+
+
+def check_there_is(db: str) -> None:
+    """Raise IndexFileError, with the command that makes an index, where there is no file."""
+    if not os.path.lexists(db):
+        raise IndexFileError(
+            f"there is no index at {db}; make it with: hedgerow index PATH --db {db}",
+            code="index_not_found",
+        )

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from hedgerow._checks import checked_texts
 
-from ._rows import bad_answer, places_with_words
+from .base import bad_answer, non_blank
 
 if TYPE_CHECKING:
     from numpy import float32
@@ -30,7 +30,7 @@ class LocalEmbedder(ABC):
     def embed(self, texts: Sequence[str]) -> NDArray[float32] | list[Any]:
         """One row for each text: an array, or a list where texts without a vector have an empty row.
 
-        Blank texts have none. Raises HedgerowError when the model gives something else than one
+        Blank texts have none. Raises HedgerowError when the model returns something other than one
         finite vector for each text, InvalidInputError for a text with half of a surrogate pair.
         """
         local = _Texts(texts, f"the model {self.name}")
@@ -50,8 +50,8 @@ class _Texts:
     def __init__(self, texts: Sequence[str], source: str) -> None:
         self._count = len(checked := checked_texts(texts))
         self._source = source
-        self._places = places_with_words(checked)
-        self.to_embed = [checked[place] for place in self._places]
+        self._indices = non_blank(checked)
+        self.to_embed = [checked[i] for i in self._indices]
 
     def none(self) -> list[Any]:
         """The rows where no text has anything to embed."""
@@ -62,19 +62,19 @@ class _Texts:
         import numpy as np  # noqa: PLC0415 - comes with the libraries, hedgerow itself has no use for it
 
         vectors = np.asarray(answered, dtype=np.float32)
-        if vectors.ndim != 2 or len(vectors) != len(self._places):  # noqa: PLR2004 - a matrix
+        if vectors.ndim != 2 or len(vectors) != len(self._indices):  # noqa: PLR2004 - a matrix
             shape = "x".join(map(str, vectors.shape))
-            texts = len(self._places)
+            texts = len(self._indices)
             raise bad_answer(self._source, f"with an array of {shape} for {texts} texts")
         finite = np.isfinite(vectors).all(axis=1)
         if not finite.all():
-            place = self._places[int(finite.argmin())]
-            raise bad_answer(self._source, f"with a number that is not finite for texts[{place}]")
+            i = self._indices[int(finite.argmin())]
+            raise bad_answer(self._source, f"with a number that is not finite for texts[{i}]")
         has_direction: Any = vectors.any(axis=1)
         if len(vectors) == self._count and has_direction.all():
             return vectors
         rows = self.none()
-        for place, row, usable in zip(self._places, vectors, has_direction, strict=True):
+        for i, row, usable in zip(self._indices, vectors, has_direction, strict=True):
             if usable:
-                rows[place] = row
+                rows[i] = row
         return rows

@@ -2,23 +2,76 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from array import array
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from hedgerow._api_key import ApiKey
-from hedgerow._checks import checked_count
-from hedgerow._connected import Connected
+from hedgerow._checks import checked_count, checked_texts
+from hedgerow._connection import ApiKey, Connected
 from hedgerow._extras import imports_of
+from hedgerow.errors import HedgerowError
 
-from ._rows import Batches
+from .base import bad_answer, non_blank
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
     from hedgerow._endpoint import AsyncEndpoint, Endpoint
 
-    from ._rows import Row
+    Row = array[float]
+
+
+class Batches:
+    """Texts in batches for a server, and its rows in the order of the texts.
+
+    Blank texts are not sent, for some servers refuse them: their rows stay empty.
+    """
+
+    def __init__(self, texts: Sequence[str], size: int, source: str) -> None:
+        self._texts = checked_texts(texts)
+        self._size = size
+        self._source = source
+        self._dimensions: int | None = None
+        self.rows: list[Row] = [array("f") for _ in self._texts]
+
+    def __iter__(self) -> Iterator[list[str]]:
+        indices = non_blank(self._texts)
+        for start in range(0, len(indices), self._size):
+            self._indices = indices[start : start + self._size]
+            yield [self._texts[i] for i in self._indices]
+
+    def take(self, answered: Any) -> None:
+        """Check the rows for the batch that was yielded last, and keep them."""
+        indices = self._indices
+        if not isinstance(answered, list):
+            raise self._bad("without a list of embeddings")
+        if len(answered) != len(indices):
+            raise self._bad(f"with {len(answered)} embeddings for {len(indices)} texts")
+        for i, numbers in zip(indices, answered, strict=True):
+            self.rows[i] = self._row(numbers, f"texts[{i}]")
+
+    def _row(self, numbers: Any, text: str) -> Row:
+        row = None
+        with suppress(TypeError, OverflowError):
+            row = array("f", numbers) if isinstance(numbers, list) else None
+        if row is None:
+            raise self._bad(f"with something other than a list of numbers for {text}")
+        if not row:
+            raise self._bad(f"with an empty embedding for {text}")
+        if not all(map(math.isfinite, row)):
+            raise self._bad(f"with a number that is not finite for {text}")
+        self._dimensions = self._dimensions or len(row)
+        if len(row) != self._dimensions:
+            raise self._bad(
+                f"with {len(row)} dimensions for {text}, and {self._dimensions} for others"
+            )
+        return row if any(row) else array("f")
+
+    def _bad(self, what: str) -> HedgerowError:
+        return bad_answer(self._source, what)
 
 
 class Served(ABC):

@@ -1,33 +1,40 @@
-"""YAML front matter: what a note says about itself (spec/ingest.md, "Front matter")."""
+"""YAML front matter: what a note says about itself, read, written and changed.
+
+spec/ingest.md, "Front matter", says how it is read; spec/memory.md, "Front matter", how it is
+written. A change replaces the text of one value and nothing else, so comments, order and keys
+that mean nothing to us stay as their author wrote them.
+"""
 
 from __future__ import annotations
 
-import functools
+import json
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from .simple_yaml import simple_fields
+from hedgerow.errors import HedgerowError
 
-_LIMIT = 64 * 1024
+from .yaml import InvalidYamlError, load_lines, load_value
+
+_FENCE = "---"
 _OPENING = re.compile(r"---[ \t]*\Z")
 _CLOSING = re.compile(r"(?:---|\.\.\.)[ \t]*\Z")
 _KEY_LINE = re.compile(r"([A-Za-z0-9_-]+):(?:[ \t]+(.*))?\Z")
-_DATE_TIME = re.compile(
-    r"(\d{4})-(\d\d?)-(\d\d?)(?:[Tt]|[ \t]+)(\d\d?):(\d\d):(\d\d)(\.\d*)?[ \t]*"
-    r"(Z|[-+]\d\d?(?::?\d\d)?)?\Z"
-)
+# Characters that JSON leaves as they are in a string, and YAML refuses or reads as a line end.
+_ESCAPED = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
 _INTEGER_LIMIT = 2**63
+_MOST_VALUES = 10_000
+_DEEPEST = 20
 
 
 @dataclass(frozen=True, slots=True)
 class FrontMatter:
     """The block at the head of a file.
 
-    `body_start` is the index of the first line after it, 0 without one. `problem` says why
-    the block is no valid YAML, or is None; the fields are then those of the lines that read.
+    `body_start` is the index of the first line after it, 0 when there is none. `problem` is why
+    the block is not valid YAML, or None; with a problem, `fields` has the lines that read alone.
     """
 
     fields: Mapping[str, Any] = field(default_factory=dict)
@@ -36,7 +43,7 @@ class FrontMatter:
     problem_line: int | None = None
 
     def text(self, *keys: str) -> str:
-        """Give the first of the keys that holds text or a number, as one line."""
+        """Return the first of the keys that holds text or a number, on one line."""
         for key in keys:
             value = self.fields.get(key)
             if isinstance(value, str | int | float) and not isinstance(value, bool):
@@ -47,7 +54,7 @@ class FrontMatter:
 
     @property
     def tags(self) -> tuple[str, ...]:
-        """The `tags`: a list, or one text with commas; without `#`, each once."""
+        """The `tags`, a list or one text with commas, without `#` and without repetition."""
         value = self.fields.get("tags", ())
         items = value.split(",") if isinstance(value, str) else value
         if not isinstance(items, Sequence):
@@ -57,40 +64,50 @@ class FrontMatter:
 
     @property
     def metadata(self) -> dict[str, Any]:
-        """The fields that a filter can ask for: scalars and lists of scalars.
+        """The fields that a filter can use: scalars and lists of scalars.
 
-        Dates are ISO 8601 text. What the chunk itself carries (title, tags, summary) and
-        nested values are left out.
+        Without the title, tags and summary, which are fields of the chunk, and without nested
+        values.
         """
         kept = {}
         for key, value in self.fields.items():
             if key in {"title", "tags", "summary"}:
                 continue
             if _is_scalar(value):
-                kept[key] = _plain(value)
+                kept[key] = _json_scalar(value)
             elif isinstance(value, list) and all(_is_scalar(item) for item in value):
-                kept[key] = [_plain(item) for item in value]
+                kept[key] = [_json_scalar(item) for item in value]
         return kept
 
+    def to_dict(self) -> dict[str, Any]:
+        """Return all fields as plain JSON, with the items of lists as text.
 
-def read_front_matter(lines: Sequence[str]) -> FrontMatter:  # noqa: PLR0911 - each way of having none
+        Aliases can make much of little: a value of too many parts, or nested too deep, is left
+        out.
+        """
+        plain = {}
+        for key, value in self.fields.items():
+            budget = iter(range(_MOST_VALUES))
+            try:
+                plain[key] = _json_value(value, budget, _DEEPEST)
+            except _TooMuchError:
+                continue
+        return plain
+
+
+def read_front_matter(lines: Sequence[str]) -> FrontMatter:
     """Read the block between `---` on the first line and the next `---` or `...`.
 
-    Without a closing line, or when what stands between is a list or running text, there is
-    no front matter and the file starts at its first line.
+    Without a closing line, or when the block is a list or running text, there is no front
+    matter, and the file starts at its first line.
     """
-    if not lines or not _OPENING.match(lines[0]):
-        return FrontMatter()
-    end = next((i for i in range(1, len(lines)) if _CLOSING.match(lines[i])), None)
+    end = _closing_line(lines)
     if end is None:
         return FrontMatter()
     block = lines[1:end]
-    simple = simple_fields(block)
-    if simple:
-        return FrontMatter(simple, end + 1)
     try:
-        value = _load("\n".join(block))
-    except _InvalidYamlError as error:
+        value = load_lines(block)
+    except InvalidYamlError as error:
         fields = _fields_of_lines(block)
         if not fields:
             return FrontMatter()
@@ -103,80 +120,10 @@ def read_front_matter(lines: Sequence[str]) -> FrontMatter:  # noqa: PLR0911 - e
     return FrontMatter({str(key): item for key, item in value.items()}, end + 1)
 
 
-class _InvalidYamlError(Exception):
-    def __init__(self, problem: str, line: int | None = None) -> None:
-        super().__init__(problem)
-        self.problem = problem
-        self.line = line
-
-
-def _load(text: str) -> Any:
-    if len(text) > _LIMIT:
-        raise _InvalidYamlError(f"it is longer than {_LIMIT // 1024} KiB")
-    from ruamel.yaml.error import MarkedYAMLError, YAMLError  # noqa: PLC0415 - slow to import
-
-    try:
-        return _loader().load(text)
-    except MarkedYAMLError as error:
-        mark = error.problem_mark or error.context_mark
-        problem = " ".join(str(error.problem or error.context or "unreadable").split())
-        raise _InvalidYamlError(problem, mark.line if mark else None) from error
-    except (YAMLError, ValueError, TypeError) as error:
-        raise _InvalidYamlError(str(error).partition("\n")[0] or "unreadable") from error
-    except RecursionError as error:
-        raise _InvalidYamlError("it is nested too deep") from error
-
-
-@functools.cache
-def _loader() -> Any:
-    """Make a loader of YAML 1.2 that makes plain data only, and ISO text of dates.
-
-    A number with an exponent stays the text it is: `1e3` is a name more often than a number.
-    """
-    from ruamel.yaml import YAML  # noqa: PLC0415 - slow to import
-    from ruamel.yaml.constructor import SafeConstructor  # noqa: PLC0415
-
-    class Constructor(SafeConstructor):
-        """A safe constructor that makes no dates, no numbers of `1e3` and no half characters."""
-
-    def iso_text(_constructor: Any, node: Any) -> str:
-        return _iso_time(node.value)
-
-    def number(constructor: Any, node: Any) -> Any:
-        if "e" in node.value.lower():
-            return node.value
-        return constructor.construct_yaml_float(node)
-
-    def text(constructor: Any, node: Any) -> str:
-        return _whole_characters(constructor.construct_scalar(node))
-
-    Constructor.add_constructor("tag:yaml.org,2002:str", text)
-    Constructor.add_constructor("tag:yaml.org,2002:timestamp", iso_text)
-    Constructor.add_constructor("tag:yaml.org,2002:float", number)
-    loader = YAML(typ="safe", pure=True)
-    loader.Constructor = Constructor
-    return loader
-
-
-def _whole_characters(text: str) -> str:
-    r"""Join the pairs that JSON writes of one character, `\ud83e\udd94`; ValueError for half of one."""
-    if text.isascii() or not any("\ud800" <= character <= "\udfff" for character in text):
-        return text
-    try:
-        return text.encode("utf-16", "surrogatepass").decode("utf-16")
-    except UnicodeDecodeError:
-        message = "it has an escape of half a surrogate pair"
-    raise ValueError(message)
-
-
-def _iso_time(value: str) -> str:
-    """Write a YAML date-time as ISO 8601; a date already is."""
-    time = _DATE_TIME.match(value)
-    if not time:
-        return value
-    year, month, day, hour, minute, second = (int(part) for part in time.groups()[:6])
-    fraction, zone = (time[7] or "").rstrip("."), time[8] or ""
-    return f"{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}{fraction}{zone}"
+def _closing_line(lines: Sequence[str]) -> int | None:
+    if not lines or not _OPENING.match(lines[0]):
+        return None
+    return next((i for i in range(1, len(lines)) if _CLOSING.match(lines[i])), None)
 
 
 def _fields_of_lines(block: Sequence[str]) -> dict[str, Any]:
@@ -187,8 +134,8 @@ def _fields_of_lines(block: Sequence[str]) -> dict[str, Any]:
         if not match or not match[2]:
             continue
         try:
-            value = _load(match[2])
-        except _InvalidYamlError:
+            value = load_value(match[2])
+        except InvalidYamlError:
             value = match[2]
         fields[match[1]] = match[2] if isinstance(value, Mapping) else value
     return fields
@@ -198,10 +145,166 @@ def _is_scalar(value: object) -> bool:
     return isinstance(value, str | int | float)
 
 
-def _plain(value: Any) -> Any:
-    """Keep what JSON and SQLite can hold; a number beyond them becomes its text."""
-    if isinstance(value, bool | str):
+def _json_scalar(value: Any) -> Any:
+    """Return what JSON and SQLite can hold; a number beyond them as text."""
+    if value is None or isinstance(value, bool | str):
         return value
     if isinstance(value, float):
         return value if math.isfinite(value) else str(value)
-    return value if -_INTEGER_LIMIT <= value < _INTEGER_LIMIT else str(value)
+    in_range = isinstance(value, int) and -_INTEGER_LIMIT <= value < _INTEGER_LIMIT
+    return value if in_range else str(value)
+
+
+class _TooMuchError(Exception):
+    pass
+
+
+def _json_value(value: Any, budget: Iterable[int], depth: int) -> Any:
+    if depth == 0 or next(iter(budget), None) is None:
+        raise _TooMuchError
+    if isinstance(value, Mapping):
+        return {str(key): _json_value(item, budget, depth - 1) for key, item in value.items()}
+    if isinstance(value, list | set | tuple):
+        items = (_json_value(item, budget, depth - 1) for item in value)
+        return [x if isinstance(x, str) else json.dumps(x, ensure_ascii=False) for x in items]
+    return _json_scalar(value)
+
+
+def yaml_value(value: Any) -> str:
+    """Write a value as JSON on one line that YAML reads as the same value."""
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    return _ESCAPED.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+
+
+def render_front_matter(fields: Mapping[str, Any]) -> str:
+    """Write the block with its fences, one key a line."""
+    lines = [f"{key}: {yaml_value(value)}\n" for key, value in fields.items()]
+    return "".join([_FENCE, "\n", *lines, _FENCE, "\n"])
+
+
+def update_front_matter(block: str, changes: Mapping[str, Any], newline: str = "\n") -> str:
+    """Set keys of the YAML between the fences; all other characters stay.
+
+    New keys come last, each line ending in `newline`. Raises HedgerowError, with the code
+    `invalid_front_matter`, when the block is not a YAML mapping with one key a line.
+    """
+    missing: dict[str, Any] = {}
+    for key, value in changes.items():
+        span = _value_span(block, key)
+        if span is None:
+            missing[key] = value
+            continue
+        start, end = span
+        lead = "" if block[start - 1].isspace() else " "
+        block = f"{block[:start]}{lead}{yaml_value(value)}{block[end:]}"
+    if block and not block.endswith("\n"):
+        block += newline
+    lines = (f"{key}: {yaml_value(value)}{newline}" for key, value in missing.items())
+    return block + "".join(lines)
+
+
+def append_item(block: str, key: str, items: Sequence[Any], item: Any, newline: str = "\n") -> str:
+    """Append an item to the list `items` of a key, on a line of its own or inside its brackets.
+
+    An empty list, or a value that is not a list yet, is rewritten. Raises as
+    `update_front_matter` does.
+    """
+    node = _list_node(block, key)
+    if node is None:
+        return update_front_matter(block, {key: [*items, item]}, newline)
+    end = _end_of(node.value[-1])
+    if node.flow_style:
+        return f"{block[:end]}, {yaml_value(item)}{block[end:]}"
+    end = block.find("\n", end) + 1
+    if not end:
+        block += newline
+        end = len(block)
+    indent = " " * node.start_mark.column
+    return f"{block[:end]}{indent}- {yaml_value(item)}{newline}{block[end:]}"
+
+
+def remove_items(
+    block: str, key: str, indexes: Sequence[int], kept: Sequence[Any], newline: str = "\n"
+) -> str:
+    """Remove the items at `indexes`, from 0, from the list of a key; `kept` are the others.
+
+    A list with one item a line loses their lines; any other is rewritten.
+    """
+    node = _list_node(block, key)
+    if node is None or node.flow_style or not kept:
+        return update_front_matter(block, {key: list(kept)}, newline)
+    for index in sorted(indexes, reverse=True):
+        item = node.value[index]
+        start = block.rfind("\n", 0, item.start_mark.index) + 1
+        end = block.find("\n", _end_of(item)) + 1
+        block = block[:start] + (block[end:] if end else "")
+    return block
+
+
+def _value_span(block: str, key: str) -> tuple[int, int] | None:
+    """Return the offsets of the value of a top-level key; None without the key."""
+    found = _key_and_value(block, key)
+    if found is None:
+        return None
+    name, value = found
+    start, end = value.start_mark.index, value.end_mark.index
+    colon = block.index(":", name.end_mark.index) + 1
+    if start == end:
+        # No value: the next token may be the next key.
+        start = end = colon
+    elif "\n" in block[colon:start]:
+        # Rewritten, it goes on the line of its key.
+        if block[colon:start].strip():
+            raise _invalid(f"there is more than a value under {key}")
+        start = colon
+    # A block value ends where the next key begins; its last line end stays.
+    return start, start + len(block[start:end].rstrip())
+
+
+def _list_node(block: str, key: str) -> Any:
+    """Return the YAML node of a list that is not empty; None for any other value."""
+    from ruamel.yaml.nodes import SequenceNode  # noqa: PLC0415 - slow to import
+
+    found = _key_and_value(block, key)
+    is_list = found is not None and isinstance(found[1], SequenceNode) and found[1].value
+    return found[1] if found and is_list else None
+
+
+def _end_of(node: Any) -> int:
+    """Return the offset at which the text of a node ends; for a block, that of its last part."""
+    while isinstance(node.value, list) and node.value and not node.flow_style:
+        last = node.value[-1]
+        node = last[1] if isinstance(last, tuple) else last
+    end: int = node.end_mark.index
+    return end
+
+
+def _key_and_value(block: str, key: str) -> tuple[Any, Any] | None:
+    """Return the YAML nodes of a top-level key and its value; None without the key."""
+    from ruamel.yaml import YAML  # noqa: PLC0415 - slow to import
+    from ruamel.yaml.error import YAMLError  # noqa: PLC0415
+    from ruamel.yaml.nodes import MappingNode  # noqa: PLC0415
+
+    loader = YAML(typ="rt", pure=True)
+    loader.composer.warn_double_anchors = False
+    try:
+        root = loader.compose(block)
+    except YAMLError as error:
+        problem = " ".join(str(error).split())
+        raise _invalid(problem) from error
+    if root is None:
+        return None
+    if not isinstance(root, MappingNode) or root.flow_style:
+        raise _invalid("it is not one `key: value` a line")
+    found = next(((name, value) for name, value in root.value if name.value == key), None)
+    if found and found[1].start_mark.index < found[0].start_mark.index:
+        # The node of an alias is that of its anchor, further up.
+        raise _invalid(f"the value of {key} is an alias")
+    return found
+
+
+def _invalid(problem: str) -> HedgerowError:
+    return HedgerowError(
+        f"the front matter cannot be changed: {problem}; mend it by hand, then try again",
+        code="invalid_front_matter",
+    )

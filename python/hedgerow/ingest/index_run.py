@@ -235,6 +235,41 @@ class _Files(IndexTarget):
             self.drop(record.path for record in gone)
             self.flush(writer)
 
+    def _write(
+        self,
+        read: Sequence[tuple[Record, Sequence[Chunk]]],
+        removed: Sequence[str] = (),
+        gone: Sequence[str] = (),
+    ) -> None:
+        """Write the queue; a chunk that the index refuses, as for its vector, is left out."""
+        try:
+            super()._write(read, removed, gone)
+        except InvalidInputError:
+            for record, chunks in read:
+                refused = self._write_parts(Record(record.path, facts=record.facts), chunks)
+                self._report.skips.extend(refused)
+                known = record
+                if refused:
+                    skips = (*record.skips, *refused)
+                    known = Record(record.path, skips=skips, facts=record.facts)
+                super()._write([(known, ())])
+            super()._write([], removed, gone)
+
+    def _write_parts(self, unread: Record, chunks: Sequence[Chunk]) -> list[Skip]:
+        """Write chunks of a file that remains unread; returns those that the index refuses."""
+        if not chunks:
+            return []
+        try:
+            super()._write([(unread, chunks)])
+        except InvalidInputError as error:
+            if len(chunks) == 1:
+                line = (chunks[0].metadata or {}).get("line_start")
+                return [Skip(chunks[0].path, "refused", str(error), line)]
+            middle = len(chunks) // 2
+            halves = chunks[:middle], chunks[middle:]
+            return [skip for half in halves for skip in self._write_parts(unread, half)]
+        return []
+
     def count(self) -> None:
         """Put what was written into the report."""
         report = self._report

@@ -7,7 +7,7 @@ from functools import partial
 
 from hedgerow._engine import Chunk, Index, _sync_index
 
-from .ledger import GivenRow, Ledger, Record
+from .ledger import Ledger, Record
 from .source import Source
 from .sync import Writer
 
@@ -23,7 +23,7 @@ class IndexTarget:
         self.ledger = ledger
         self.added = self.changed = self.unchanged = self.removed = 0
         self._batch = batch
-        self._read: list[tuple[GivenRow, Sequence[Chunk]]] = []
+        self._read: list[tuple[Record, Sequence[Chunk]]] = []
         self._removed: list[str] = []
         self._gone: list[str] = []
         self._size = 0
@@ -36,7 +36,7 @@ class IndexTarget:
         self, record: Record, chunks: Sequence[Chunk] = (), removed: Iterable[str] = ()
     ) -> None:
         """Queue a file with those of its chunks that may be new, and ids it no longer has."""
-        self._read.append((record.row, chunks))
+        self._read.append((record, chunks))
         before = len(self._removed)
         self._removed.extend(removed)
         self._size += len(chunks) + len(self._removed) - before + 1
@@ -59,11 +59,12 @@ class IndexTarget:
 
     def _write(
         self,
-        read: list[tuple[GivenRow, Sequence[Chunk]]],
-        removed: list[str],
-        gone: list[str],
+        read: Sequence[tuple[Record, Sequence[Chunk]]],
+        removed: Sequence[str] = (),
+        gone: Sequence[str] = (),
     ) -> None:
-        counts = _sync_index(self.index, read, removed=removed, gone=gone)
+        rows = [(record.row, chunks) for record, chunks in read]
+        counts = _sync_index(self.index, rows, removed=removed, gone=gone)
         self.added += counts[0]
         self.changed += counts[1]
         self.unchanged += counts[2]

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NoReturn
 
 from hedgerow import Chunk, InvalidInputError
 
-from .sentences import shorten
+from .passages import shorten
 from .source import (
     Skip,
     Source,
@@ -19,17 +20,17 @@ from .source import (
 )
 
 _TEXT_KEYS = ("id", "path", "title", "summary", "content")
-_KEYS = frozenset({*_TEXT_KEYS, "tags", "metadata", "ordinal"})
+_KEYS = frozenset({*_TEXT_KEYS, "tags", "metadata", "ordinal", "embedding"})
 _ORDINAL_LIMIT = 2**31
 _LONGEST_NUMBER = 40
 _LONGEST_REASON = 300
 
 
 def read_jsonl(source: Source, skips: list[Skip]) -> Iterator[Chunk]:
-    """Give the chunk of each line; a bad line is added to `skips` and the rest goes on.
+    """Yield the chunk of each line; a bad line is added to `skips`, and the others are read.
 
     Read line by line, so the file may be larger than memory. Raises UnreadableSourceError
-    when it cannot be opened or holds no line at all.
+    when it cannot be opened or has no line that is not blank.
     """
     empty = True
     try:
@@ -50,7 +51,7 @@ def read_jsonl(source: Source, skips: list[Skip]) -> Iterator[Chunk]:
 
 
 class _BadLineError(ValueError):
-    """One line is no chunk; the message is for the user."""
+    """A line that is not a chunk; the message is for the user."""
 
 
 def _read_line(source: Source, number: int, data: bytes) -> Chunk:
@@ -73,6 +74,7 @@ def _read_line(source: Source, number: int, data: bytes) -> Chunk:
         tags=_tags(record.get("tags", ())),
         metadata=_metadata(source, number, record),
         ordinal=ordinal,
+        embedding=_embedding(record.get("embedding")),
     )
 
 
@@ -91,7 +93,7 @@ def _parse(text: str) -> dict[str, Any]:
     if not isinstance(record, dict):
         raise _BadLineError("not a JSON object; every line is one object")
     try:
-        # Escapes such as \ud800 alone make text that nothing can store.
+        # An escape such as \ud800 alone makes text that cannot be stored.
         json.dumps(record, ensure_ascii=False).encode()
     except UnicodeEncodeError as error:
         raise _BadLineError("holds half of a surrogate pair") from error
@@ -99,7 +101,7 @@ def _parse(text: str) -> dict[str, Any]:
 
 
 def _metadata(source: Source, number: int, record: Mapping[str, Any]) -> dict[str, Any]:
-    """Join `metadata` with the keys that are not a chunk's own, so that nothing is lost."""
+    """Join `metadata` with the keys that are not fields of a chunk, so that nothing is lost."""
     metadata = record.get("metadata")
     if metadata is None:
         metadata = {}
@@ -108,7 +110,7 @@ def _metadata(source: Source, number: int, record: Mapping[str, Any]) -> dict[st
     others = {key: value for key, value in record.items() if key not in _KEYS}
     twice = sorted(others.keys() & metadata.keys())
     if twice:
-        raise _BadLineError(f'"{twice[0]}" stands both beside and in "metadata"; keep one')
+        raise _BadLineError(f'"{twice[0]}" is both outside and inside "metadata"; keep one')
     facts = {"source_file": source.file, "line_start": number, "line_end": number}
     return {**others, **metadata, **facts}
 
@@ -120,25 +122,36 @@ def _tags(value: Any) -> tuple[str, ...]:
     return tuple(dict.fromkeys(item.strip() for item in items if item.strip()))
 
 
+def _embedding(value: Any) -> list[float] | None:
+    if value is None:
+        return None
+    if not isinstance(value, list) or not all(map(_is_number, value)):
+        raise _BadLineError('"embedding" must be one list of numbers, or null')
+    return value
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
 def _is_count(value: Any) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < _ORDINAL_LIMIT
 
 
 def _whole_number(digits: str) -> int:
-    # The engine refuses what is over 64 bits; Python would first take its time to read it.
+    # The engine refuses integers over 64 bits; Python would take long to read the longest.
     if len(digits) > _LONGEST_NUMBER:
         raise _BadLineError("a number has more than 64 bits; write it as text")
     return int(digits)
 
 
 def _no_constant(name: str) -> NoReturn:
-    raise _BadLineError(f"{name} is no JSON number")
+    raise _BadLineError(f"{name} is not a JSON number")
 
 
 def _no_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     record = dict(pairs)
     if len(record) < len(pairs):
-        keys = [key for key, _ in pairs]
-        twice = next(key for key in keys if keys.count(key) > 1)
-        raise _BadLineError(f'the key "{twice}" stands twice')
+        ((twice, _),) = Counter(key for key, _ in pairs).most_common(1)
+        raise _BadLineError(f'the key "{twice}" is repeated')
     return record

@@ -120,6 +120,11 @@ class Ledger:
         return [_record(row) for _, row in sorted(self.rows.items()) if row[5]]
 
     @property
+    def skips(self) -> list[Skip]:
+        """What was reported of files, in path order."""
+        return [skip for record in self.failures() for skip in record.skips]
+
+    @property
     def documents(self) -> int:
         """How many files could be read."""
         return len(self.rows) - sum(record.failed for record in self.failures())

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import functools
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 from .front_matter import FrontMatter, read_front_matter
-from .passages import Passage, PassageSplitter
-from .sentences import first_sentence, shorten
-from .simple_markdown import has_markup, simple_blocks
+from .passages import Passage, PassageSplitter, first_sentence, shorten
 from .source import (
     TITLE_SEPARATOR,
     Skip,
@@ -23,20 +21,16 @@ from .source import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from markdown_it import MarkdownIt
-    from markdown_it.token import Token
-
     from hedgerow import Chunk
 
 _LONGEST_HEADING = 200
-_LONGEST_INLINE = 4000
+_LONGEST_PARAGRAPH = 4000
+_INLINE = frozenset({"Emphasis", "Strong", "Link", "Image"})
 
 
 @dataclass(frozen=True, slots=True)
 class Heading:
-    """A heading of the document itself, none inside a list, a quotation or a fence."""
+    """A heading of the document itself: not one in a list, a quotation or a fence."""
 
     level: int
     text: str
@@ -54,9 +48,9 @@ class Section:
 
 
 def read_markdown(source: Source, skips: list[Skip]) -> Iterator[Chunk]:
-    """Give a Markdown file's sections as chunks; bad front matter is added to `skips`.
+    """Yield a Markdown file's sections as chunks; bad front matter is added to `skips`.
 
-    Raises UnreadableSourceError when the file is no text.
+    Raises UnreadableSourceError when the file is not text.
     """
     lines = read_text(source).split("\n")
     matter = read_front_matter(lines)
@@ -66,19 +60,19 @@ def read_markdown(source: Source, skips: list[Skip]) -> Iterator[Chunk]:
 
 
 def bad_front_matter(source: Source, matter: FrontMatter) -> Skip:
-    """Say what is wrong with front matter of which only single lines could be read."""
-    reason = f"front matter is no valid YAML ({matter.problem}); used the lines that read"
+    """Report front matter of which only single lines could be read."""
+    reason = f"front matter is not valid YAML ({matter.problem}); used the lines that can be read"
     return Skip(source.path, "bad_front_matter", reason, matter.problem_line)
 
 
 def markdown_chunks(
     source: Source, lines: Sequence[str], matter: FrontMatter, metadata: Mapping[str, Any]
 ) -> Iterator[Chunk]:
-    """Give the sections of a text whose front matter is read; `metadata` goes to every chunk.
+    """Yield the sections of a text whose front matter has been read, each with `metadata`.
 
     Raises UnreadableSourceError when there is nothing to make a chunk of.
     """
-    # Blanked, not cut off: line numbers stay those of the file.
+    # Blanked, not removed: line numbers stay those of the file.
     lines = [*[""] * matter.body_start, *lines[matter.body_start :]]
     if not any(line.strip() for line in lines):
         yield _card(source, matter, metadata)
@@ -107,7 +101,7 @@ def markdown_chunks(
 
 
 def _card(source: Source, matter: FrontMatter, metadata: Mapping[str, Any]) -> Chunk:
-    """Make the chunk of a note that is all front matter: its title, summary and tags."""
+    """Return the chunk of a note that is all front matter: its title, summary and tags."""
     summary = matter.text("summary", "description")
     title = matter.text("title")
     if not (title or summary or matter.tags):
@@ -124,7 +118,7 @@ def _card(source: Source, matter: FrontMatter, metadata: Mapping[str, Any]) -> C
 
 
 def _title(section: Section, matter: FrontMatter, source: Source) -> str:
-    """Join the headings above a section, under the note's own title where it has one."""
+    """Join the headings above a section, under the title of the note where it has one."""
     names = [matter.text("title"), *section.headings]
     path: list[str] = []
     for name in names:
@@ -134,29 +128,18 @@ def _title(section: Section, matter: FrontMatter, source: Source) -> str:
 
 
 class _Document:
-    """The blocks of a Markdown text, as CommonMark reads them."""
+    """The blocks of a Markdown text, as CommonMark with tables has them."""
 
     def __init__(self, lines: Sequence[str]) -> None:
         self._lines = lines
-        self._references: dict[str, Any] = {}
-        blocks = simple_blocks(lines)
-        if blocks is not None:
-            self._headings = [
-                self._heading(block.level, block.text, block.start, block.end)
-                for block in blocks
-                if block.level > 0
-            ]
-            self._paragraphs = [(block.start, block.text) for block in blocks if not block.level]
-            self.boundaries = {block.start: block.depth for block in blocks}
-        else:
-            tokens = _block_parser().parse("\n".join(lines), self._references)
-            self._headings = list(self._find_headings(tokens))
-            self._paragraphs = list(_find_paragraphs(tokens))
-            self.boundaries = _find_boundaries(tokens)
-        self._starts = [start for start, _ in self._paragraphs]
+        blocks = _Blocks(lines)
+        self.boundaries = blocks.boundaries
+        self._headings = blocks.headings
+        self._paragraphs = blocks.paragraphs
+        self._starts = [start for start, _ in blocks.paragraphs]
 
     def sections(self, start: int) -> Iterator[Section]:
-        """Cut at the headings; an empty section is carried into its first subsection."""
+        """Yield the sections; an empty one is carried into its first subsection."""
         headings, end = self._headings, len(self._lines)
         ends = [*(heading.start for heading in headings), end]
         if start < ends[0]:
@@ -172,71 +155,120 @@ class _Document:
             begin = None
 
     def first_sentence(self, start: int, end: int) -> str:
-        """Give the first sentence of the first paragraph in these lines that has words."""
+        """Return the first sentence of the first paragraph in these lines that has words."""
         index = bisect_left(self._starts, start)
         while index < len(self._starts) and self._starts[index] < end:
-            sentence = first_sentence(self._plain_text(self._paragraphs[index][1]))
+            sentence = first_sentence(self._paragraphs[index][1])
             if sentence:
                 return sentence
             index += 1
         return ""
 
     def _is_carried(self, index: int, end: int) -> bool:
-        """Tell whether nothing stands between a heading and a deeper one that follows."""
+        """Return whether there is nothing between a heading and a deeper one after it."""
         heading = self._headings[index]
         deeper = index + 1 < len(self._headings) and self._headings[index + 1].level > heading.level
         return deeper and not any(line.strip() for line in self._lines[heading.end : end])
 
-    def _find_headings(self, tokens: Sequence[Token]) -> Iterator[Heading]:
-        for token, inline in pairwise(tokens):
-            if token.type == "heading_open" and token.level == 0 and token.map:
-                yield self._heading(int(token.tag[1]), inline.content, *token.map)
 
-    def _heading(self, level: int, source: str, start: int, end: int) -> Heading:
-        return Heading(level, shorten(self._plain_text(source), _LONGEST_HEADING), start, end)
+class _Blocks:
+    """What the parser finds in a text, with plain text for its inline mark-up.
 
-    def _plain_text(self, source: str) -> str:
-        """Take the mark-up off inline text; images, being no words, go with it."""
-        if not has_markup(source):
-            return " ".join(source[:_LONGEST_INLINE].split())
-        inline = _inline_parser().parseInline(source[:_LONGEST_INLINE], self._references)
-        parts = []
-        for token in inline[0].children or ():
-            if token.type in {"text", "code_inline"}:
-                parts.append(token.content)
-            elif token.type in {"softbreak", "hardbreak"}:
-                parts.append(" ")
-        return " ".join("".join(parts).split())
+    `paragraphs` are the lines they start on and their text, `boundaries` maps each line on which
+    a block starts to the depth of that block. Images are no words, so their text is left out.
+    """
 
+    def __init__(self, lines: Sequence[str]) -> None:
+        import pyromark  # noqa: PLC0415 - a recall that finds nothing changed does without
 
-def _find_paragraphs(tokens: Sequence[Token]) -> Iterator[tuple[int, str]]:
-    for token, inline in pairwise(tokens):
-        if token.type == "paragraph_open" and token.map:
-            yield token.map[0], inline.content
+        self.headings: list[Heading] = []
+        self.paragraphs: list[tuple[int, str]] = []
+        self.boundaries: dict[int, int] = {}
+        # The parser counts in bytes of UTF-8.
+        self._offsets = [0, *accumulate(len(line.encode()) + 1 for line in lines)]
+        self._open: list[str] = []
+        self._depth = 0
+        self._images = 0
+        self._rows = 0
+        # The line and the text, so far, of the paragraph or heading that is open.
+        self._begin = 0
+        self._text: list[str] | None = None
+        tables = pyromark.Options.ENABLE_TABLES
+        self._read(pyromark.events_with_range("\n".join(lines), options=tables))
 
+    def _read(self, events: Iterable[tuple[Any, Any]]) -> None:
+        for event, span in events:
+            # An event is {kind: value}, or a kind alone.
+            kind: str = event if isinstance(event, str) else next(iter(event))
+            value: Any = None if isinstance(event, str) else event[kind]
+            if kind == "Start":
+                name = value if isinstance(value, str) else next(iter(value))
+                self._start(name, span["start"])
+            elif kind == "End":
+                self._end(self._open.pop(), value, span["end"])
+            elif kind == "Rule":
+                self._end_text()
+                self._mark(span["start"], self._depth)
+            elif kind in {"Text", "Code"}:
+                self._add(value, span["start"])
+            elif kind in {"SoftBreak", "HardBreak"}:
+                self._add(" ", span["start"])
+            elif kind == "InlineHtml":
+                self._add("", span["start"])
 
-def _find_boundaries(tokens: Sequence[Token]) -> dict[int, int]:
-    """Map each line a block starts on to how deep that block lies."""
-    depths: dict[int, int] = {}
-    for token in tokens:
-        if token.map and token.nesting >= 0 and token.type != "inline":
-            line = token.map[0]
-            depths[line] = min(token.level, depths.get(line, token.level))
-    return depths
+    def _start(self, name: str, offset: int) -> None:
+        if name in _INLINE:
+            self._add("", offset)
+            self._images += name == "Image"
+        else:
+            self._end_text()
+            if name != "TableCell":
+                self._begin = self._mark(offset, self._depth + self._is_later_row(name))
+            if name in {"Paragraph", "Heading"}:
+                self._text = []
+            self._depth += 1
+        self._open.append(name)
 
+    def _end(self, name: str, value: Any, offset: int) -> None:
+        if name in _INLINE:
+            self._images -= name == "Image"
+            return
+        self._depth -= 1
+        if name == "Heading":
+            text, self._text = " ".join("".join(self._text or ()).split()), None
+            if not self._depth:
+                end = self._line(offset - 1) + 1
+                text = shorten(text, _LONGEST_HEADING)
+                self.headings.append(Heading(int(value["Heading"][1]), text, self._begin, end))
+        self._end_text()
 
-@functools.cache
-def _block_parser() -> MarkdownIt:
-    """Make the parser of blocks: CommonMark and tables; inline text is parsed when needed."""
-    from markdown_it import MarkdownIt  # noqa: PLC0415 - slow to import
+    def _add(self, text: str, offset: int) -> None:
+        """Add to the text that is open; an item of a tight list has no paragraph around it."""
+        if self._images:
+            return
+        if self._text is None and self._open and self._open[-1] == "Item":
+            self._begin = self._mark(offset, self._depth)
+            self._text = []
+        if self._text is not None:
+            self._text.append(text)
 
-    block = MarkdownIt("commonmark").enable("table")
-    block.core.ruler.enableOnly(["normalize", "block"])
-    return block
+    def _end_text(self) -> None:
+        if self._text is not None:
+            # No summary needs more, and every passage of a long line reads this anew.
+            text = "".join(self._text).strip()[:_LONGEST_PARAGRAPH]
+            self.paragraphs.append((self._begin, " ".join(text.split())))
+            self._text = None
 
+    def _mark(self, offset: int, depth: int) -> int:
+        """Note that a block starts here, and return its line."""
+        line = self._line(offset)
+        self.boundaries[line] = min(depth, self.boundaries.get(line, depth))
+        return line
 
-@functools.cache
-def _inline_parser() -> MarkdownIt:
-    from markdown_it import MarkdownIt  # noqa: PLC0415 - slow to import
+    def _is_later_row(self, name: str) -> bool:
+        """Return whether it is a row of a table after the first, which the head stays with."""
+        self._rows = 0 if name == "Table" else self._rows + (name == "TableRow")
+        return name == "TableRow" and self._rows > 1
 
-    return MarkdownIt("commonmark")
+    def _line(self, offset: int) -> int:
+        return bisect_right(self._offsets, offset) - 1

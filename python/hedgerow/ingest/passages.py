@@ -1,29 +1,35 @@
-"""Cut a run of lines into passages of a usable size, at the best boundaries there are."""
+"""Cut text: lines into passages, a paragraph to its first sentence, a text to a length."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, pairwise
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
 
 PASSAGE_LIMIT = 2000
-"""The most characters of a passage: some 350 words, what a reader takes in at a glance."""
+"""The most characters of a passage: some 350 words."""
+
+SUMMARY_LIMIT = 280
+"""The most characters of a summary taken from the text; longer ones end in an ellipsis."""
 
 _DEEPEST = 6
-"""Boundaries nested deeper than this are not looked for; lines are the next thing."""
+"""Boundaries nested deeper than this are ignored: lines are cut between instead."""
 
 _SENTENCE_END = re.compile(r"[.!?…][\"'”’)\]]*\s+|[。！？]+")  # noqa: RUF001
+_FIRST_END = re.compile(r"(?:(?<!\s)[.!?…]+[\"'”’)\]]*(?=\s|$))|[。！？]+[」』”’）]*")  # noqa: RUF001
+# A full stop after these, or after one letter (initials, "e.g."), does not end a sentence.
+_ABBREVIATION = re.compile(
+    r"(?:\b(?:dr|mr|mrs|ms|prof|st|vs|etc|approx|ca|cf|no|nr|bijv|enz|dhr|mevr)|\b\w)\.$",
+    re.IGNORECASE,
+)
 
 Span = tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """A text and the lines it stands on, counted from 1, both inclusive."""
+    """A text and its first and last line, counted from 1."""
 
     text: str
     first_line: int
@@ -33,10 +39,10 @@ class Passage:
 class PassageSplitter:
     """Cuts parts of one text into passages of at most PASSAGE_LIMIT characters.
 
-    `boundaries` maps the index of a line before which a cut is welcome to how deep it lies
-    (0: between paragraphs, 1: between list items, and so on). Shallow ones are used first,
-    then ends of lines; only a line that is longer than a passage is cut within. Blank
-    lines between passages belong to none; nothing else is lost.
+    `boundaries` maps the index of a line before which the text may be cut to its depth (0:
+    between paragraphs, 1: between list items, and so on). Shallow ones are used first, then
+    ends of lines; only a line longer than a passage is itself cut. Blank lines between
+    passages belong to neither; nothing else is lost.
     """
 
     def __init__(self, lines: Sequence[str], boundaries: Mapping[int, int]) -> None:
@@ -46,7 +52,7 @@ class PassageSplitter:
         self._offsets = [0, *accumulate(len(line) + 1 for line in lines)]
 
     def split(self, start: int, end: int) -> list[Passage]:
-        """Give the passages of the lines from index `start` up to, not with, `end`."""
+        """Return the passages of the lines from index `start` to `end`, exclusive."""
         passages: list[Passage] = []
         for first, last in self._pack(start, end, 0):
             passages.extend(_passages_of(self._lines, first, last))
@@ -76,7 +82,7 @@ class PassageSplitter:
         return list(pairwise(edges))
 
     def _merge(self, spans: list[Span]) -> list[Span]:
-        """Join neighbours again, aiming at equal sizes rather than at a full first one."""
+        """Join neighbors, aiming at equal sizes rather than at a full first passage."""
         total = self._size(spans[0][0], spans[-1][1])
         wanted = -(-total // PASSAGE_LIMIT)
         target = total / wanted
@@ -107,7 +113,7 @@ def _passages_of(lines: Sequence[str], start: int, end: int) -> list[Passage]:
 
 
 def _cut(text: str) -> list[str]:
-    """Cut one long line: at ends of sentences, else at spaces, else where the limit falls."""
+    """Cut one long line at ends of sentences, else at spaces, else at the limit."""
     pieces = []
     start = 0
     while len(text) - start > PASSAGE_LIMIT:
@@ -118,3 +124,26 @@ def _cut(text: str) -> list[str]:
         pieces.append(head[:cut])
         start += cut
     return [*pieces, text[start:]]
+
+
+def first_sentence(text: str) -> str:
+    """Return the first sentence of the first paragraph, at most SUMMARY_LIMIT characters."""
+    # Only the head is looked at, so that a long line costs no more than a short one.
+    head = text.lstrip()[: 4 * SUMMARY_LIMIT].rstrip()
+    flat = " ".join(re.split(r"\n\s*\n", head, maxsplit=1)[0].split())
+    for match in _FIRST_END.finditer(flat):
+        sentence = flat[: match.end()]
+        if match.end() > SUMMARY_LIMIT:
+            break
+        if match.end() == len(flat) or not _ABBREVIATION.search(sentence):
+            return sentence
+    return shorten(flat, SUMMARY_LIMIT)
+
+
+def shorten(text: str, limit: int) -> str:
+    """Cut a text at a space so that it has at most `limit` characters, ellipsis included."""
+    if len(text) <= limit:
+        return text
+    head = text[: limit - 1]
+    space = head.rfind(" ")
+    return (head[:space] if space > limit // 2 else head).rstrip() + "…"

@@ -1,4 +1,4 @@
-"""What a chunk comes from: one file, its names, its text, and what was left out of it."""
+"""The file that chunks are made from: its names, its text, and what was left out of it."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ TEXT_SUFFIXES = (".txt", ".rst")
 JSONL_SUFFIXES = (".jsonl", ".ndjson")
 
 TITLE_SEPARATOR = " > "
-"""Between a section's heading and those above it, in titles."""
+"""Between the headings in a title, outermost first."""
 
 FILE_LIMIT = 16 * 1024 * 1024
-"""Bytes of the largest Markdown or text file that is read; JSON Lines are read line by line."""
+"""The most bytes of a Markdown or text file; JSON Lines are read line by line."""
 
 _JOINING = re.compile(r"(?<!\d)[-_]|[-_](?!\d)")
 
@@ -32,10 +32,10 @@ _JOINING = re.compile(r"(?<!\d)[-_]|[-_](?!\d)")
 class Source:
     """One file to read.
 
-    `path` is the name chunks carry: the PATH given, joined with what is below it, with `/`.
-    `file` is the absolute path, by which a later run knows the file again whatever it is
-    called then. `signature` is what the system reported of the file when it was found, `data` its
-    bytes where they have been read.
+    `path` is the path of its chunks: the PATH given, joined by `/` with what is below it. `file`
+    is the absolute path, by which a later run recognizes the file under another PATH. `signature`
+    is what the system reported of the file when it was found, and `data` its bytes where they
+    have been read.
     """
 
     path: str
@@ -48,8 +48,8 @@ class Source:
 class Skip:
     """Something that was left out, and why.
 
-    `code` is one word of the list in spec/ingest.md, `line` counts from 1 or is None when
-    the whole file is meant, `reason` is a sentence that names the fix.
+    `code` is one of the list in spec/ingest.md, `line` counts from 1 or is None for the whole
+    file, `reason` is a sentence that names the fix.
     """
 
     path: str
@@ -62,12 +62,12 @@ class Skip:
         return f"{where}: {self.reason}"
 
     def to_dict(self) -> dict[str, Any]:
-        """Give the documented JSON."""
+        """Return the documented JSON."""
         return {"path": self.path, "line": self.line, "code": self.code, "reason": self.reason}
 
 
 class UnreadableSourceError(Exception):
-    """A whole file cannot be read; the run names it and goes on."""
+    """A file cannot be read; the run reports it and goes on."""
 
     def __init__(self, code: str, reason: str) -> None:
         super().__init__(reason)
@@ -76,9 +76,9 @@ class UnreadableSourceError(Exception):
 
 
 def read_text(source: Source) -> str:
-    """Give the file's text: UTF-8, without a byte order mark, each line end a newline.
+    """Return the file's text, without a byte order mark and with newlines as line ends.
 
-    Raises UnreadableSourceError for what is no text: too large, empty, binary, not UTF-8.
+    Raises UnreadableSourceError when it is too large, empty, binary or not UTF-8.
     """
     text = text_of(read_bytes(source))
     if not text.strip():
@@ -87,12 +87,12 @@ def read_text(source: Source) -> str:
 
 
 def text_of(data: bytes) -> str:
-    """Decode a whole file, each line end a newline; UnreadableSourceError for what is no text."""
+    """Decode a file, with newlines as line ends; UnreadableSourceError when it is not text."""
     return decode(data).replace("\r\n", "\n").replace("\r", "\n")
 
 
 def read_bytes(source: Source) -> bytes:
-    """Give the file's bytes, or say why not."""
+    """Return the file's bytes; raises UnreadableSourceError."""
     if source.data is not None:
         return source.data
     try:
@@ -108,7 +108,7 @@ def read_bytes(source: Source) -> bytes:
 
 
 def decode(data: bytes) -> str:
-    """Decode UTF-8 with or without a byte order mark, or say what the bytes are instead."""
+    """Decode UTF-8, with or without a byte order mark; raises UnreadableSourceError."""
     if data.startswith((b"\xff\xfe", b"\xfe\xff")):
         raise UnreadableSourceError("not_utf8", "the file is UTF-16; convert it to UTF-8")
     if b"\0" in data:
@@ -125,12 +125,12 @@ def decode(data: bytes) -> str:
 
 
 def printable(path: str) -> str:
-    r"""Give a file's name as text that can be shown: bytes that are no UTF-8 as `\xff`."""
+    r"""Return a file's name as text that can be shown, with bytes that are not UTF-8 as `\xff`."""
     return os.fsencode(path).decode("utf-8", "backslashreplace")
 
 
 def why_unreadable(error: OSError) -> str:
-    """Say in words why the system refused a file."""
+    """Return in words why the system refused a file."""
     known = {
         errno.EACCES: "permission denied; make it readable",
         errno.EPERM: "permission denied; make it readable",
@@ -152,7 +152,7 @@ def chunk_of(  # noqa: PLR0913 - one argument for each field of a chunk
     tags: Sequence[str] = (),
     metadata: Mapping[str, Any] | None = None,
 ) -> Chunk:
-    """Make the chunk of one passage; its id is the path, `#` and the ordinal."""
+    """Return the chunk of one passage; its id is the path, `#` and the ordinal."""
     facts = {
         "source_file": source.file,
         "line_start": passage.first_line,
@@ -171,7 +171,7 @@ def chunk_of(  # noqa: PLR0913 - one argument for each field of a chunk
 
 
 def title_from_name(path: str) -> str:
-    """Make a title of a file's name: no suffix, hyphens as spaces but not those of a date."""
+    """Return a title from a file's name: no suffix, and spaces for hyphens, but not in a date."""
     stem = path.rsplit("/", 1)[-1]
     stem = stem.rsplit(".", 1)[0] or stem
     return " ".join(_JOINING.sub(" ", stem).split()) or stem

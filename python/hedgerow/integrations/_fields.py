@@ -1,4 +1,4 @@
-"""What the frameworks are given of a hit."""
+"""The fields of a hit for a framework."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 from hedgerow import Hit
 
 RANKING = ("id", "score", "bm25_rank", "vector_similarity", "rerank_score")
-"""Keys that say how a hit was found, and nothing that a reader of its text wants."""
+"""Keys on how a hit was found, which readers of its text do not need."""
 
 
 def metadata_of(hit: Hit) -> dict[str, Any]:

@@ -1,6 +1,6 @@
 """Memory roots: memories as Markdown files, indexed, recalled and tidied (spec/memory.md).
 
-What is written and read as Markdown (`note`, `front_matter`, `documents`, `writer`, `config`)
+What is written and read as Markdown (`note`, `documents`, `writer`, `config`)
 knows nothing of the index; `sync` and `recall` know the index; `root` puts them together.
 """
 

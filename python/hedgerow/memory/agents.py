@@ -1,95 +1,104 @@
-"""A root as a place where agents work: what they do is done to files (spec/memory.md, "Agents")."""
+"""Agents that work on a memory root, by editing its files (spec/memory.md, "Agents")."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from pathlib import Path
+from typing import Protocol
 
 from hedgerow._engine import _agent_runs, _rehearse, _unclaimed
-from hedgerow.agents import Bounds, Categorize, LinkAdd, Note, Rejected, Weight, write_action
-from hedgerow.agents.places import Harvest, apply_to_store
+from hedgerow.agents import (
+    Action,
+    Bounds,
+    Categorize,
+    LinkAdd,
+    Note,
+    Rejected,
+    Weight,
+    write_action,
+)
+from hedgerow.agents.workspace import RunResult, apply_to_store
 from hedgerow.errors import HedgerowError
+from hedgerow.pipeline import Pipeline, QueryResult, Store
 
 from .config import read_config
 from .derived import Derived
 from .edit import set_field
 from .lock import locked
+from .node_store import Legs
 
-if TYPE_CHECKING:
-    from hedgerow.agents import Action
-    from hedgerow.pipeline import Pipeline, QueryResult, Store
-
-    from .root import MemoryRoot
-
-__all__ = ["RootPlace"]
+__all__ = ["RootWorkspace"]
 
 _ACTIONS = ("link-add", "weight", "categorize", "note")
-"""What can be done to files that people write without losing anything of them."""
+"""The actions that lose nothing people wrote into the files."""
 
 
-class RootPlace:
-    """A root: front matter is edited first, then the run ends in one transaction of the store.
+class _Root(Protocol):
+    """What is needed of a MemoryRoot, whose module imports this one."""
 
-    An edit that was made stays when the process is killed before the run has ended; made once
-    more, it changes nothing.
+    @property
+    def path(self) -> Path: ...
+
+    def store(self, *, sync: bool = True) -> Store: ...
+
+    def link(self, a: str, b: str, strength: float = 1.0) -> str: ...
+
+    def _legs(self) -> Legs: ...
+
+
+class RootWorkspace:
+    """A memory root: first front matter is edited, then the run ends in one transaction.
+
+    If the process is killed in between, the edits stay; repeating one changes nothing.
     """
 
-    def __init__(self, root: MemoryRoot) -> None:
+    def __init__(self, root: _Root) -> None:
         self._root = root
 
     def bounds(self) -> Bounds:
-        """Say what agents may name and do."""
+        """Return what definitions may name and do."""
         return Bounds(tuple(self._root.store().types), _ACTIONS, "a memory root")
 
     def store(self) -> Store:
-        """Give the store as it was last brought up to date."""
+        """Return the store as of the last sync."""
         return self._root.store(sync=False)
 
     def select(self, pipeline: Pipeline, now: int) -> QueryResult:
-        """Bring the store up to date, and run a pipeline as if claimed nodes were not there."""
+        """Sync the store, and run a pipeline without the claimed nodes."""
         legs = self._root._legs()  # noqa: SLF001 - of the same package
         return _unclaimed(self._root.store(), pipeline, now, legs)
 
-    def apply(self, harvest: Harvest) -> list[str | None] | None:
+    def apply(self, result: RunResult) -> list[str | None] | None:
         """Edit the files, and end the run."""
         store = self._root.store()
-        last = _agent_runs(store, harvest.agent, harvest.now, 1)
-        if not last or last[0]["id"] != harvest.run or last[0]["status"] != "started":
+        last = _agent_runs(store, result.agent, result.now, 1)
+        if not last or last[0]["id"] != result.run or last[0]["status"] != "started":
             return None
-        shown = list(harvest.shown.items())
-        reasons = _rehearse(store, harvest.agent, harvest.actions, shown, harvest.now, harvest.run)
+        shown = list(result.shown.items())
+        reasons = _rehearse(store, result.agent, result.actions, shown, result.now, result.run)
         reasons = [
             self._edit(action) if reason is None else reason
-            for action, reason in zip(harvest.actions, reasons, strict=True)
+            for action, reason in zip(result.actions, reasons, strict=True)
         ]
-        return self._end(harvest, reasons)
+        return self._end(result, reasons)
 
-    def _end(self, harvest: Harvest, reasons: list[str | None]) -> list[str | None] | None:
-        """Note what was done, and what was not."""
-        judged = list(zip(harvest.actions, reasons, strict=True))
+    def _end(self, result: RunResult, reasons: list[str | None]) -> list[str | None] | None:
+        """End the run, recording what was applied and what was not."""
+        with_reasons = list(zip(result.actions, reasons, strict=True))
         refused = tuple(
             Rejected(action.line, write_action(action), reason, action.op)
-            for action, reason in judged
+            for action, reason in with_reasons
             if reason is not None
         )
-        kept = tuple(action for action, reason in judged if reason is None)
-        ended = Harvest(
-            harvest.run,
-            harvest.agent,
-            harvest.now,
-            kept,
-            (*harvest.rejected, *refused),
-            harvest.visited,
-            harvest.shown,
-            harvest.tokens_in,
-            harvest.tokens_out,
-        )
-        # The files say it already, and what they say is in the store after the next sync.
-        done = [Note("", line=action.line) for action in kept]
-        ok = apply_to_store(self._root.store(), ended, done) is not None
+        kept = tuple(action for action, reason in with_reasons if reason is None)
+        ended = replace(result, actions=kept, rejected=(*result.rejected, *refused))
+        # The files already have the changes, and the next sync brings them into the store.
+        applied = [Note("", line=action.line) for action in kept]
+        ok = apply_to_store(self._root.store(), ended, applied) is not None
         return reasons if ok else None
 
     def _edit(self, action: Action) -> str | None:
-        """Write an action into a file; the answer is why it could not be."""
+        """Apply an action to a file; returns why that failed, or None."""
         try:
             match action:
                 case LinkAdd(a, b, strength):
@@ -105,4 +114,4 @@ class RootPlace:
     def _set(self, key: str, field: str, value: float | str) -> None:
         derived = Derived.of(read_config(self._root.path))
         with locked(derived.lock):
-            set_field(derived.source_root / key, field, value)
+            set_field(derived.source_root / key, field, value, root=derived.source_root)

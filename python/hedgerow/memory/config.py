@@ -1,4 +1,4 @@
-"""`hedgerow.json`: what a memory root says of itself, and making one (spec/memory.md, "Setup")."""
+"""`hedgerow.json`, setting up a root, and locating one (spec/memory.md, "Setup", "Which root")."""
 
 from __future__ import annotations
 
@@ -14,17 +14,20 @@ from hedgerow.errors import HedgerowError, InvalidInputError
 from . import files, note
 from .names import CONFIG, DERIVED, DIRECTORIES, LEGACY_CONFIG, SCHEMA_VERSION
 
+ENVIRONMENT = "HEDGEROW_MEMORY_ROOT"
+
+_INSIDE = "memory"
 _IGNORE_COMMENT = "# hedgerow derived state"
 
 
 @dataclass(frozen=True, slots=True)
 class Config:
-    """The configuration of a root; without a file all its defaults.
+    """The configuration of a root; the defaults where there is no file.
 
-    `problem` says why this hedgerow must leave the root alone, or is None, with `code` its
-    error code. `source_root` is the folder that is indexed, mostly the root itself, `exclude` and
-    `include` say what of it is passed by and read all the same, and `embedder` names what makes
-    vectors, as ADAPTER:MODEL.
+    `problem` is why this hedgerow must not use the root, or None, and `code` its error code.
+    `source_root` is the folder that is indexed, usually the root itself; `exclude` and `include`
+    are the patterns of what in it is passed by, and of what is read all the same; `embedder`
+    names the embedder as ADAPTER:MODEL.
     """
 
     root: Path
@@ -45,7 +48,7 @@ class Config:
 
 @dataclass(frozen=True, slots=True)
 class RootStatus:
-    """What `status` tells of a root; the two `None`s stand for "no configuration"."""
+    """What `status` reports; without a configuration `config_file` and `schema_version` are None."""
 
     root: str
     config_file: str | None
@@ -55,7 +58,7 @@ class RootStatus:
     message: str
 
     def to_dict(self) -> dict[str, Any]:
-        """Give the documented JSON: without a configuration its two keys are left out."""
+        """Return the documented JSON, without the two keys of a missing configuration."""
         value: dict[str, Any] = {"root": self.root}
         if self.config_file is not None:
             value["configFile"] = self.config_file
@@ -77,7 +80,7 @@ class Initialized:
     gitignore_updated: bool
 
     def to_dict(self) -> dict[str, Any]:
-        """Give the documented JSON."""
+        """Return the documented JSON."""
         return {
             "root": self.root,
             "configFile": self.config_file,
@@ -89,7 +92,7 @@ class Initialized:
 
 
 def existing_root(path: str | os.PathLike[str]) -> Path:
-    """Give the real path of a root; InvalidInputError when there is no such folder."""
+    """Return the real path of a root; InvalidInputError when there is no such folder."""
     given = Path(path)
     problem = "no such folder"
     try:
@@ -109,8 +112,8 @@ def existing_root(path: str | os.PathLike[str]) -> Path:
 def read_config(root: Path) -> Config:
     """Read the configuration of a root.
 
-    A schema that is too new or none is in `problem`; raises HedgerowError when the file cannot
-    be read, which leaves nothing to go by.
+    A schema that is invalid or too new is reported in `problem`. Raises HedgerowError when the
+    file cannot be read.
     """
     file = next((name for name in (CONFIG, LEGACY_CONFIG) if (root / name).is_file()), None)
     if file is None:
@@ -146,14 +149,14 @@ def _read_json(file: Path) -> dict[str, Any]:
     except OSError as error:
         raise _invalid(file, error.strerror or str(error)) from error
     except (ValueError, RecursionError) as error:
-        raise _invalid(file, f"it is no JSON ({error})") from error
+        raise _invalid(file, f"it is not JSON ({error})") from error
     if not isinstance(value, dict):
-        raise _invalid(file, "it is no JSON object")
+        raise _invalid(file, "it is not a JSON object")
     return value
 
 
 def _embedder(file: Path, given: Any) -> str | None:
-    """Give the name of an embedder, which may be written as one text or as its two parts."""
+    """Return the name of an embedder, which is written as one string or as its two parts."""
     if isinstance(given, dict):
         parts = given.get("adapter"), given.get("model")
         if all(isinstance(part, str) and part for part in parts):
@@ -182,14 +185,14 @@ def _source_root(root: Path, file: str, given: dict[str, Any]) -> Path:
 
 def _invalid(file: Path, problem: str) -> HedgerowError:
     return HedgerowError(
-        f"Failed to read {file}: {problem}; mend it, or write it afresh with: "
+        f"Failed to read {file}: {problem}; repair it, or write a new one with: "
         f"hedgerow init --force --root {file.parent}",
         code="root_config_invalid",
     )
 
 
 def read_status(root: Path) -> RootStatus:
-    """Say whether a root is set up, and whether this hedgerow can work with it."""
+    """Report whether a root is set up, and whether this hedgerow can use it."""
     config = read_config(root)
     if config.file is None:
         message = (
@@ -206,8 +209,8 @@ def read_status(root: Path) -> RootStatus:
 def initialize(path: str | os.PathLike[str], *, force: bool = False) -> Initialized:
     """Make a folder a memory root: its configuration, its six folders, its `.gitignore`.
 
-    A configuration that is there stays, unless `force` writes it afresh. A root of a newer
-    schema is refused and left as it was.
+    An existing configuration stays unless `force` writes a new one. A root of a newer schema is
+    refused and left as it was.
     """
     root = Path(path)
     if root.exists():
@@ -227,7 +230,8 @@ def initialize(path: str | os.PathLike[str], *, force: bool = False) -> Initiali
     file = config.file if config is not None and config.file and not force else None
     version = SCHEMA_VERSION if file is None or config is None else config.schema_version
     if file is None:
-        files.replace(root / CONFIG, _fresh_config())
+        data = _bytes_of(root / CONFIG)
+        files.update(root / CONFIG, _fresh_config().encode(), expected=data, root=root)
     return Initialized(
         root=str(root),
         config_file=file or CONFIG,
@@ -239,7 +243,7 @@ def initialize(path: str | os.PathLike[str], *, force: bool = False) -> Initiali
 
 
 def _readable_config(root: Path, *, force: bool) -> Config | None:
-    """Read a configuration; one that cannot be read stands in the way of nothing with force."""
+    """Read a configuration; with `force`, one that cannot be read counts as none."""
     try:
         return read_config(root)
     except HedgerowError:
@@ -262,13 +266,39 @@ def _fresh_config() -> str:
 
 def _ignore_derived(file: Path) -> bool:
     """Add the derived folder to `.gitignore` unless a line has it already."""
-    with files.system_errors("read", file):
-        # Bytes of another encoding come back as they were.
-        text = file.read_bytes().decode(errors="surrogateescape") if file.exists() else ""
-    if any(line.strip() in {DERIVED, f"{DERIVED}/"} for line in text.splitlines()):
+    old = _bytes_of(file)
+    data = old or b""
+    names = {DERIVED.encode(), f"{DERIVED}/".encode()}
+    if any(line.strip() in names for line in data.splitlines()):
         return False
-    if text and not text.endswith("\n"):
-        text += "\n"
-    text += f"{_IGNORE_COMMENT}\n{DERIVED}/\n"
-    files.replace(file, text)
+    if data and not data.endswith(b"\n"):
+        data += b"\n"
+    data += f"{_IGNORE_COMMENT}\n{DERIVED}/\n".encode()
+    files.update(file, data, expected=old, root=file.parent)
     return True
+
+
+def _bytes_of(file: Path) -> bytes | None:
+    with files.system_errors("read", file):
+        return file.read_bytes() if file.exists() else None
+
+
+def root_from_environment() -> Path | None:
+    """Return the root that the environment names, if it names one."""
+    named = os.environ.get(ENVIRONMENT, "").strip()
+    return Path(named) if named else None
+
+
+def nearest_root(start: Path) -> Path | None:
+    """Return the nearest folder, from `start` upward, that is a root or has one in `memory`."""
+    start = start.resolve()
+    for folder in (start, *start.parents):
+        for candidate in (folder, folder / _INSIDE):
+            if any((candidate / name).is_file() for name in (CONFIG, LEGACY_CONFIG)):
+                return candidate
+    return None
+
+
+def default_root() -> Path:
+    """Return the root in the home folder, which `doctor` falls back to."""
+    return Path.home() / ".hedgerow" / "memory"

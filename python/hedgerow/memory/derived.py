@@ -1,4 +1,4 @@
-"""The folder `.hedgerow` of a root: all that can be made again from the Markdown files."""
+"""The folder `.hedgerow` of a root: what can be rebuilt from the Markdown files."""
 
 from __future__ import annotations
 
@@ -9,10 +9,9 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from hedgerow._engine import Index, Store
 from hedgerow.errors import IndexFileError
-from hedgerow.index import Index
 from hedgerow.ingest.discovery import Rules
-from hedgerow.pipeline import Store
 
 from .config import Config
 from .documents import memory_rules
@@ -28,7 +27,7 @@ OLDER = "index_read_only"
 
 @dataclass(frozen=True, slots=True)
 class Derived:
-    """Where the derived files of a root are."""
+    """The paths of the derived files of a root."""
 
     root: Path
     source_root: Path
@@ -36,7 +35,7 @@ class Derived:
 
     @classmethod
     def of(cls, config: Config) -> Derived:
-        """Give the derived files of a configured root."""
+        """Return the derived files of a configured root."""
         exclude = config.exclude
         agents = config.root / AGENTS
         if agents.is_relative_to(config.source_root):
@@ -57,12 +56,12 @@ class Derived:
 
     @property
     def store(self) -> Path:
-        """The store whose nodes the files are."""
+        """The store whose nodes are the files."""
         return self.folder / "store.db"
 
     @property
     def lock(self) -> Path:
-        """What a writer holds."""
+        """The file that a writer locks."""
         return self.folder / "lock"
 
     @property
@@ -87,7 +86,7 @@ class Derived:
 
 
 def open_to_write(derived: Derived) -> Index:
-    """Open the index, made anew where the file is damaged or something else."""
+    """Open the index; one that is damaged or not an index is rebuilt."""
     try:
         return Index.open(derived.index)
     except IndexFileError as error:
@@ -98,14 +97,14 @@ def open_to_write(derived: Derived) -> Index:
 
 
 def is_of_no_use(error: IndexFileError) -> bool:
-    """Tell whether the file is past reading, so that a new one loses nothing."""
+    """Report whether the file cannot be read at all, so that a new one loses nothing."""
     return error.code in _OF_NO_USE
 
 
 def open_store_to_write(derived: Derived) -> Store:
-    """Open the store, made anew where the file is damaged or something else.
+    """Open the store; one that is damaged or not a store is rebuilt.
 
-    It alone knows of visits, so what it was is kept beside it, and a warning says so.
+    Only the store has visits, so the old file is kept next to it, which is logged.
     """
     try:
         return Store.open(derived.store, types=NODE_TYPES)
@@ -114,7 +113,7 @@ def open_store_to_write(derived: Derived) -> Store:
             raise
         kept = derived.store.with_name(f"{derived.store.name}.damaged")
         _logger.warning(
-            "%s; it is made anew from the files without the visits it knew of, and kept as %s",
+            "%s; it is rebuilt from the files, without visits, and the old one kept as %s",
             error.message,
             kept,
         )
@@ -125,7 +124,7 @@ def open_store_to_write(derived: Derived) -> Store:
 
 
 def discard(derived: Derived) -> None:
-    """Remove the index; only who holds the lock may."""
+    """Remove the index, with its WAL and shared memory; the caller holds the lock."""
     for suffix in ("", "-wal", "-shm"):
         with suppress(FileNotFoundError):
             derived.index.with_name(derived.index.name + suffix).unlink()

@@ -1,4 +1,4 @@
-"""Whether everything works, check by check (spec/memory.md, "Doctor")."""
+"""Health checks (spec/memory.md, "Doctor")."""
 
 from __future__ import annotations
 
@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from hedgerow._engine import __version__
+from hedgerow._engine import Chunk, Index, __version__
 from hedgerow.errors import HedgerowError
-from hedgerow.index import Chunk, Index
 from hedgerow.ingest.discovery import PassedBy
 
 from .config import RootStatus, read_config
@@ -28,7 +27,7 @@ _SHOWN = 3
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One thing that was looked at; a warning makes nothing unhealthy. `facts` go into JSON."""
+    """One check; a warning makes nothing unhealthy. `facts` go into JSON."""
 
     ok: bool
     message: str
@@ -36,13 +35,13 @@ class Check:
     is_warning: bool = False
 
     def to_dict(self) -> dict[str, Any]:
-        """Give the documented JSON."""
+        """Return the documented JSON."""
         return {**self.facts, "ok": self.ok, "message": self.message}
 
 
 @dataclass(frozen=True, slots=True)
 class Diagnosis:
-    """What was looked at, and what of the root is not read."""
+    """The checks, and what of the root is not read."""
 
     engine: Check
     memory_root: Check
@@ -58,7 +57,7 @@ class Diagnosis:
         return self.engine.ok and self.memory_root.ok and self.permissions.ok
 
     def checks(self) -> list[tuple[str, Check]]:
-        """Give the checks with their names, in the order of the report."""
+        """Return the checks with their names, in the order of the report."""
         return [
             ("Engine", self.engine),
             ("Memory root", self.memory_root),
@@ -69,7 +68,7 @@ class Diagnosis:
         ]
 
     def to_dict(self) -> dict[str, Any]:
-        """Give the documented JSON."""
+        """Return the documented JSON."""
         return {
             "ok": self.ok,
             "engine": self.engine.to_dict(),
@@ -82,7 +81,7 @@ class Diagnosis:
 
 
 def diagnose(path: Path) -> Diagnosis:
-    """Look at everything; what is wrong is in the diagnosis, not raised."""
+    """Run all checks; problems are in the diagnosis, not raised."""
     root: MemoryRoot | None = None
     status: RootStatus | None = None
     try:
@@ -146,7 +145,8 @@ def _links(root: MemoryRoot | None) -> Check:
     if root is None:
         return _not_looked_at()
     derived = Derived.of(read_config(root.path))
-    found = unresolved_links(list(read_documents(derived.source_root, derived.rules)))
+    documents, _ = read_documents(derived.source_root, derived.rules)
+    found = unresolved_links(documents, derived.source_root)
     facts = {"unresolved": [{"file": file, "link": target} for file, target in found]}
     if not found:
         return Check(ok=True, message="All lead to memories.", facts=facts, is_warning=True)

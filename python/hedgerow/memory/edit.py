@@ -1,8 +1,7 @@
-"""Changing the front matter of a file that people write (spec/memory.md, "Edits").
+"""Editing the front matter of files that people write (spec/memory.md, "Edits").
 
-A change touches the characters of one value, or adds a line: all other bytes stay. What the file
-then says is compared with what it said before, and with a change that is not that one alone the
-file is left as it is.
+An edit changes the characters of one value, or adds a line: all other bytes stay. The new text is
+parsed and compared with the old one; unless the field is the only difference, nothing is written.
 """
 
 from __future__ import annotations
@@ -13,21 +12,28 @@ from pathlib import Path
 from typing import Any
 
 from hedgerow.errors import HedgerowError
-from hedgerow.ingest.front_matter import FrontMatter, read_front_matter
+from hedgerow.ingest.front_matter import (
+    FrontMatter,
+    append_item,
+    read_front_matter,
+    remove_items,
+    update_front_matter,
+)
 from hedgerow.ingest.source import Source, UnreadableSourceError, read_bytes, text_of
 
 from . import files
-from .front_matter import append_item, remove_items, update_front_matter
 
 _BOM = "\ufeff"
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
 
 
-def set_field(path: Path, name: str, value: Any) -> bool:
-    """Set a field of front matter; returns whether the file said something else.
+def set_field(path: Path, name: str, value: Any, *, root: Path | None = None) -> bool:
+    """Set a field of front matter; returns whether the file was changed.
 
-    `value` is a text, a number, a bool, or a list of these. Raises HedgerowError, with the code
-    `invalid_front_matter`, where that has to be done by hand, and nothing is written then.
+    `value` is a str, a number, a bool, or a list of these. A symbolic link is followed to a file
+    inside `root`, by default the folder of `path`. Raises HedgerowError, and writes nothing, when
+    the edit has to be done by hand (`invalid_front_matter`) or the file was changed at the same
+    time (`file_changed`).
     """
 
     def change(block: str, fields: Mapping[str, Any], newline: str) -> tuple[str, Any]:
@@ -35,21 +41,27 @@ def set_field(path: Path, name: str, value: Any) -> bool:
             return block, value
         return update_front_matter(block, {name: value}, newline), value
 
-    return _edit(path, name, change)
+    return _edit(path, name, change, root or path.parent)
 
 
 def change_items(
-    path: Path, name: str, *, add: Sequence[Any] = (), drop: Callable[[Any], bool] | None = None
+    path: Path,
+    name: str,
+    *,
+    add: Sequence[Any] = (),
+    drop: Callable[[Any], bool] | None = None,
+    root: Path | None = None,
 ) -> bool:
-    """Drop items from a list of front matter and add others, each once; returns whether it changed.
+    """Drop items from a list of front matter and append others that are not in it yet.
 
-    A field that is no list becomes one, with what it held first. Raises as `set_field` does.
+    Returns whether the file was changed. A single value becomes a list that begins with it.
+    Follows links and raises as `set_field` does.
     """
 
     def change(block: str, fields: Mapping[str, Any], newline: str) -> tuple[str, Any]:
         items = _as_list(fields.get(name))
-        dropped = [place for place, item in enumerate(items) if drop is not None and drop(item)]
-        kept = [item for place, item in enumerate(items) if place not in dropped]
+        dropped = [at for at, item in enumerate(items) if drop is not None and drop(item)]
+        kept = [item for at, item in enumerate(items) if at not in dropped]
         new = [item for item in add if item not in kept]
         if not new and not dropped:
             return block, fields.get(name)
@@ -60,7 +72,7 @@ def change_items(
             kept = [*kept, item]
         return block, kept
 
-    return _edit(path, name, change)
+    return _edit(path, name, change, root or path.parent)
 
 
 def _as_list(value: Any) -> list[Any]:
@@ -70,13 +82,14 @@ def _as_list(value: Any) -> list[Any]:
 
 
 Change = Callable[[str, Mapping[str, Any], str], tuple[str, Any]]
-"""From a block, its fields and the line end of the file to the new block and what the field is."""
+"""From a block, its fields and the newline of the file to the new block and the new value."""
 
 
-def _edit(path: Path, name: str, change: Change) -> bool:
-    """Change the block of a file, and write the file if it then says just what it is to say."""
+def _edit(path: Path, name: str, change: Change, root: Path) -> bool:
+    """Change the block of a file, and write the file if nothing but the field differs."""
     data = _read(path)
-    mark, text = (_BOM, data[1:]) if data.startswith(_BOM) else ("", data)
+    decoded = data.decode()
+    mark, text = (_BOM, decoded[1:]) if decoded.startswith(_BOM) else ("", decoded)
     newline = "\r\n" if "\r\n" in text else "\n"
     matter = read_front_matter(_lines(text))
     if matter.problem:
@@ -90,19 +103,17 @@ def _edit(path: Path, name: str, change: Change) -> bool:
         return False
     new = f"{head}{changed}{rest}"
     _check(path, text, new, {**matter.fields, name: value})
-    if _read(path) != data:
-        raise _refused(path, "somebody changed the file at the same time", "try again")
-    files.replace(path, mark + new)
+    files.update(path, (mark + new).encode(), expected=data, root=root)
     return True
 
 
-def _read(path: Path) -> str:
+def _read(path: Path) -> bytes:
     try:
         data = read_bytes(Source(str(path), str(path)))
         text_of(data)
-        return data.decode()
     except UnreadableSourceError as error:
         raise _refused(path, error.reason) from error
+    return data
 
 
 def _lines(text: str) -> list[str]:
@@ -110,7 +121,7 @@ def _lines(text: str) -> list[str]:
 
 
 def _parts(text: str, matter: FrontMatter, newline: str) -> tuple[str, str, str]:
-    """Give what is before the block, the block, and the rest; fences where there are none."""
+    """Split a text into what precedes the block, the block, and the rest; adds missing fences."""
     if not matter.body_start:
         return f"---{newline}", "", f"---{newline}{text}"
     lines = _LINE.findall(text)
@@ -119,15 +130,15 @@ def _parts(text: str, matter: FrontMatter, newline: str) -> tuple[str, str, str]
 
 
 def _check(path: Path, old: str, new: str, wanted: Mapping[str, Any]) -> None:
-    """Refuse what would change the text, or say anything else than what is wanted."""
+    """Raise if the text after the front matter, or any field but the one edited, would change."""
     before, after = read_front_matter(_lines(old)), read_front_matter(_lines(new))
     same_text = _lines(old)[before.body_start :] == _lines(new)[after.body_start :]
     if after.problem or not same_text or dict(after.fields) != dict(wanted):
         raise _refused(path, "the change cannot be made without changing more")
 
 
-def _refused(path: Path, problem: str, advice: str = "edit it by hand") -> HedgerowError:
+def _refused(path: Path, problem: str) -> HedgerowError:
     return HedgerowError(
-        f"the front matter of {path} was not changed: {problem}; {advice}",
+        f"the front matter of {path} was not changed: {problem}; edit it by hand",
         code="invalid_front_matter",
     )

@@ -14,7 +14,7 @@ from .names import TEMPORARY_PREFIX, TEMPORARY_SUFFIX
 
 @contextmanager
 def system_errors(what: str, path: Path) -> Iterator[None]:
-    """Turn the operating system's refusal into a HedgerowError that names the file."""
+    """Turn an error of the operating system into a HedgerowError that names the file."""
     try:
         yield
     except OSError as error:
@@ -27,35 +27,66 @@ def system_errors(what: str, path: Path) -> Iterator[None]:
 
 def write_new(path: Path, text: str) -> bool:
     """Write a file that must not exist yet; False when it does, and then nothing is done."""
-    with system_errors("write", path):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        temporary = _write_temporary(path.parent, text)
-        try:
-            return _link(temporary, path)
-        finally:
-            with suppress(FileNotFoundError):
-                temporary.unlink()
-            _sync_folder(path.parent)
+    with system_errors("write", path), _temporary(path, text.encode()) as temporary:
+        return _link(temporary, path)
 
 
 def replace(path: Path, text: str) -> None:
-    """Write a file in the place of the one that may be there; its permissions stay."""
-    with system_errors("write", path):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        temporary = _write_temporary(path.parent, text)
-        try:
-            with suppress(FileNotFoundError):
-                temporary.chmod(path.stat().st_mode & 0o7777)
-            temporary.replace(path)
-        except BaseException:
-            with suppress(FileNotFoundError):
-                temporary.unlink()
-            raise
-        _sync_folder(path.parent)
+    """Write a derived file, whatever was there; its permissions stay."""
+    with system_errors("write", path), _temporary(path, text.encode()) as temporary:
+        _rename(temporary, path)
+
+
+def update(path: Path, data: bytes, *, expected: bytes | None, root: Path) -> None:
+    """Replace a file that people edit, if it still holds `expected`; None if there was none.
+
+    A symbolic link stays one: the file it leads to is replaced, if that is inside `root`. Raises
+    HedgerowError, with the code `file_changed` when the file holds something else by now; nothing
+    is written then.
+    """
+    target = _destination(path, root)
+    with system_errors("write", path), _temporary(target, data) as temporary:
+        # Compared last: writing and syncing the new file takes longer than an editor's save.
+        if expected is None:
+            unchanged = _link(temporary, target)
+        elif unchanged := _holds(target, expected):
+            _rename(temporary, target)
+    if not unchanged:
+        raise HedgerowError(
+            f"{path} was not changed: somebody changed the file at the same time; try again",
+            code="file_changed",
+        )
+
+
+def _destination(path: Path, root: Path) -> Path:
+    """Follow a symbolic link to the file to replace, which must be inside `root`."""
+    if not path.is_symlink():
+        return path
+    target = Path(os.path.realpath(path))
+    if not target.is_relative_to(os.path.realpath(root)):
+        raise HedgerowError(
+            f"{path} was not changed: it is a link to {target}, outside {root}; edit that file "
+            "by hand, or replace the link with a file",
+            code="root_io",
+        )
+    return target
+
+
+def _holds(path: Path, expected: bytes) -> bool:
+    try:
+        return path.read_bytes() == expected
+    except FileNotFoundError:
+        return False
+
+
+def _rename(temporary: Path, path: Path) -> None:
+    with suppress(FileNotFoundError):
+        temporary.chmod(path.stat().st_mode & 0o7777)
+    temporary.replace(path)
 
 
 def _link(temporary: Path, path: Path) -> bool:
-    """Give the written file its name unless that is taken."""
+    """Link the temporary file to its final name; False if that is taken."""
     try:
         os.link(temporary, path)
     except FileExistsError:
@@ -70,23 +101,25 @@ def _link(temporary: Path, path: Path) -> bool:
     return True
 
 
-def _write_temporary(folder: Path, text: str) -> Path:
-    """Write a hidden file beside its destination, down to the disk."""
-    path = folder / f"{TEMPORARY_PREFIX}{os.getpid()}-{os.urandom(6).hex()}{TEMPORARY_SUFFIX}"
+@contextmanager
+def _temporary(path: Path, data: bytes) -> Iterator[Path]:
+    """Write a hidden file next to `path`, down to the disk, to be renamed to it."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    name = f"{TEMPORARY_PREFIX}{os.getpid()}-{os.urandom(6).hex()}{TEMPORARY_SUFFIX}"
+    temporary = path.with_name(name)
     try:
-        with path.open("x", encoding="utf-8", newline="\n") as stream:
-            stream.write(text)
+        with temporary.open("xb") as stream:
+            stream.write(data)
             stream.flush()
             os.fsync(stream.fileno())
-    except BaseException:
-        with suppress(FileNotFoundError):
-            path.unlink()
-        raise
-    return path
+        yield temporary
+    finally:
+        temporary.unlink(missing_ok=True)
+    _sync_folder(path.parent)
 
 
 def _sync_folder(folder: Path) -> None:
-    """Make a new name last through a power failure, where the system can."""
+    """Make a new name survive a power failure, where the system can."""
     with suppress(OSError):
         descriptor = os.open(folder, os.O_RDONLY)
         try:

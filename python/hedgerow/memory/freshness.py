@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, field
 
+from hedgerow._engine import Index
 from hedgerow.errors import IndexFileError
-from hedgerow.index import Index
 from hedgerow.ingest.discovery import PassedBy, list_folder
 from hedgerow.ingest.ledger import Ledger, digest_of
+from hedgerow.ingest.source import Skip
 
 from .derived import OLDER, Derived
 
@@ -26,12 +27,17 @@ class IndexState:
     named: tuple[PassedBy, ...] = ()
 
 
-def is_fresh(derived: Derived, ledger: Ledger) -> bool:
-    """Tell whether an index with this ledger has surely read every file as it is now."""
+def skips_if_fresh(derived: Derived, ledger: Ledger) -> list[Skip] | None:
+    """Return what an index that has surely read every file as it is now could not read.
+
+    None where it may have to read some. `ledger` is that of the index.
+    """
     if not ledger.is_current:
-        return False
+        return None
     listing = list_folder(str(derived.source_root), derived.rules)
-    return not (ledger.changed(listing.files) or ledger.gone(listing.files, listing.unknown))
+    if ledger.changed(listing.files) or ledger.gone(listing.files, listing.unknown):
+        return None
+    return [*listing.skips, *ledger.skips]
 
 
 def index_state(derived: Derived) -> IndexState | None:

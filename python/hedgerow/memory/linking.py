@@ -1,4 +1,4 @@
-"""Links that are written into front matter, and taken out of it (spec/memory.md, "Edits")."""
+"""Adding links to front matter and removing them (spec/memory.md, "Edits")."""
 
 from __future__ import annotations
 
@@ -39,16 +39,16 @@ OWN_FIELDS = frozenset(
         "link",
     ]
 )
-"""Fields that mean something else, so that no relation can have their name."""
+"""Fields with a meaning of their own, which cannot be relations."""
 
 _RELATION = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,63}\Z")
 _IN_BRACKETS = re.compile(r"[^\[\]|#]+\.md\Z")
 
 
-def link(  # noqa: PLR0913 - what a link is made of
+def link(  # noqa: PLR0913 - the parts of a link
     derived: Derived, state: NodeState, a: str, b: str, *, strength: float, relation: str
 ) -> str:
-    """Write a link from `a` to `b` into the front matter of `a`; give its path."""
+    """Write a link from `a` to `b` into the front matter of `a`; returns its path."""
     _check(a, b, relation)
     is_number = isinstance(strength, int | float) and not isinstance(strength, bool)
     if not is_number or not 0 < strength <= 1:
@@ -58,7 +58,7 @@ def link(  # noqa: PLR0913 - what a link is made of
     name = f"[[{b[:-3]}]]" if _IN_BRACKETS.match(b) else b
     if relation not in RELATIONS and not name.startswith("[["):
         raise InvalidInputError(
-            f"the name of {b!r} cannot stand in [[ ]]; use one of the relations "
+            f"the name {b!r} cannot be written in [[ ]]; use one of the relations "
             f"{', '.join(RELATIONS)}",
             code="invalid_edge",
         )
@@ -70,21 +70,24 @@ def link(  # noqa: PLR0913 - what a link is made of
             relation,
             add=[item],
             drop=lambda old: old != item and leads(old),
+            root=derived.source_root,
         )
     return a
 
 
 def unlink(derived: Derived, state: NodeState, a: str, b: str, *, relation: str) -> bool:
-    """Take the links of a relation to `b` out of the front matter of `a`; tell if there were any."""
+    """Remove the links of a relation to `b` from the front matter of `a`; returns whether any was."""
     _check(a, b, relation)
     leads = _leads_to(state, a, b, relation)
     with locked(derived.lock):
-        removed = edit.change_items(derived.source_root / a, relation, drop=leads)
+        removed = edit.change_items(
+            derived.source_root / a, relation, drop=leads, root=derived.source_root
+        )
     names = _names(state)
     in_text = [one for one in state.records[a].links if one.relation == "link"]
     if not removed and any(names.find(one, a) == b for one in in_text):
         raise HedgerowError(
-            f"the link from {a} to {b} stands in the text of {a}; remove it there",
+            f"the link from {a} to {b} is in the text of {a}; remove it there",
             code="invalid_edge",
         )
     return removed
@@ -95,14 +98,14 @@ def _check(a: str, b: str, relation: str) -> None:
         raise InvalidInputError(f"the memory {a!r} cannot be linked to itself", code="invalid_edge")
     if not _RELATION.match(checked_text(relation, "rel")) or relation in OWN_FIELDS:
         raise InvalidInputError(
-            f"the relation must be a key of front matter that has no other meaning, as in "
+            f"the relation must be a key of front matter that has no other meaning, such as "
             f"{', '.join(RELATIONS)}; not {relation!r}",
             code="invalid_edge",
         )
 
 
 def _leads_to(state: NodeState, a: str, b: str, relation: str) -> Callable[[Any], bool]:
-    """Give what tells whether an item of a relation of `a` is a link to `b`."""
+    """Return a predicate: whether an item of a relation of `a` is a link to `b`."""
     names = _names(state)
 
     def leads(item: Any) -> bool:

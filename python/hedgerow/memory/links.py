@@ -1,40 +1,44 @@
-"""What a memory links to, and which file a link means (spec/memory.md, "Links").
+"""The links of a memory, and the files they lead to (spec/memory.md, "Links").
 
-Links stand in the text, as `[[name]]` or as Markdown links to a file, and in the front matter.
+Links are in the text, as `[[name]]` or as Markdown links to a file, and in front matter.
 """
 
 from __future__ import annotations
 
 import functools
+import os
 import posixpath
 import re
+import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import unquote
 
+from .documents import Document
+from .names import DERIVED
 from .sections import folded
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
     from markdown_it.token import Token
 
-    from .documents import Document
-
 RELATIONS = ("related", "links", "supersedes", "derived_from", "conflicts_with")
 """Keys of front matter whose values are paths or names; under other keys only `[[name]]` links."""
 
 IN_TEXT = 0.7
 STATED = 1.0
-"""How strong a link is that stands in the text, and one in the front matter."""
+"""The strength of a link in the text, and of one in front matter."""
 
 _MAY_LINK = re.compile(r"\[\[|\]\(|\]\[|\]:")
 _WIKILINK = re.compile(r"\[\[([^\[\]|#\n]*)(?:#[^\[\]|\n]*)?(?:\|[^\[\]\n]*)?\]\]")
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:|//")
 _NO_TEXT = "\0"
+_NOT_WALKED = frozenset({".git", DERIVED, "node_modules"})
 
 
 class Link(NamedTuple):
-    """One link as it is written; `is_path` says that it counts from the folder of its file."""
+    """One link as it is written; with `is_path` it is relative to the folder of its file."""
 
     target: str
     relation: str
@@ -43,7 +47,7 @@ class Link(NamedTuple):
 
 
 def links_in_text(text: str) -> list[Link]:
-    """Give the links of a Markdown text, in order; those in code and comments are none."""
+    """Return the links of a Markdown text, in order, without those in code and comments."""
     if not _MAY_LINK.search(text):
         return []
     links: list[Link] = []
@@ -68,13 +72,13 @@ def _links_of(tokens: Iterable[Token]) -> Iterator[Link]:
 
 
 def wikilinks(text: str) -> list[str]:
-    """Give what the `[[name#heading|alias]]` of a text name; one to a heading alone names nothing."""
+    """Return the names in the `[[name#heading|alias]]` of a text; a heading alone has none."""
     names = (found[1].strip() for found in _WIKILINK.finditer(text))
     return [name for name in names if name and _NO_TEXT not in name]
 
 
 def _local_file(href: str) -> str | None:
-    """Give the Markdown file that a link leads to, decoded; None for any other."""
+    """Return the Markdown file that a link leads to, decoded; None for any other link."""
     if _SCHEME.match(href):
         return None
     path = unquote(re.split("[?#]", href, maxsplit=1)[0])
@@ -90,7 +94,7 @@ def _parser() -> MarkdownIt:
 
 
 def links_in_fields(fields: Mapping[str, Any]) -> tuple[list[Link], list[str]]:
-    """Give the links of front matter, and what is wrong with some."""
+    """Return the links of front matter, and the problems of some."""
     links: list[Link] = []
     problems: list[str] = []
     for key, value in fields.items():
@@ -110,23 +114,46 @@ def links_in_fields(fields: Mapping[str, Any]) -> tuple[list[Link], list[str]]:
 
 
 def links_of(document: Document) -> tuple[tuple[Link, ...], list[str]]:
-    """Give the links of a memory, and what is wrong with some in its front matter."""
+    """Return the links of a memory, and the problems of some in its front matter."""
     stated, problems = links_in_fields(document.matter.fields)
     return (*stated, *links_in_text(document.body)), problems
 
 
-def unresolved_links(documents: Sequence[Document]) -> list[tuple[str, str]]:
-    """Give (file, what it names) of the links that lead to none of the memories, each once."""
+def unresolved_links(documents: Sequence[Document], base: Path) -> list[tuple[str, str]]:
+    """Return (file, target) of the links that lead to no file below `base`, each once."""
     names = Names({document.path: document.title for document in documents})
-    return [
+    missing = [
         (document.path, target)
         for document in documents
         for target in dict.fromkeys(resolved(links_of(document)[0], document.path, names)[1])
     ]
+    return without_attachments(missing, base)
+
+
+def without_attachments(missing: Sequence[tuple[str, str]], base: Path) -> list[tuple[str, str]]:
+    """Drop the links (file, target) that lead to a file below `base` that is no memory."""
+    if not missing:
+        return []
+    files = Names(dict.fromkeys(_attachments(base), ""))
+    return [
+        (source, target)
+        for source, target in missing
+        if files.find(Link(target, "", IN_TEXT), source) is None
+    ]
+
+
+def _attachments(base: Path) -> Iterator[str]:
+    """Yield the paths below a folder of all files that are not Markdown, but those of tools."""
+    for folder, folders, names in os.walk(base):
+        folders[:] = [name for name in folders if name not in _NOT_WALKED]
+        prefix = "" if folder == str(base) else f"{os.path.relpath(folder, base)}/"
+        for name in names:
+            if not name.lower().endswith(".md"):
+                yield (prefix + name).replace(os.sep, "/")
 
 
 def _items(value: Any) -> Iterator[Any]:
-    """Give the items of a value; YAML reads an unquoted `[[name]]` as a list in a list."""
+    """Yield the items of a value; YAML reads an unquoted `[[name]]` as a list in a list."""
     if not isinstance(value, list):
         yield value
         return
@@ -138,7 +165,7 @@ def _items(value: Any) -> Iterator[Any]:
 
 
 def _weighted(item: Mapping[Any, Any]) -> tuple[Any, float, str]:
-    """Give the target and the strength of `{to: NAME, strength: S}`, and what is wrong."""
+    """Return target and strength of `{to: NAME, strength: S}`, and the problem with it."""
     strength = item.get("strength", STATED)
     is_number = isinstance(strength, int | float) and not isinstance(strength, bool)
     if not isinstance(item.get("to"), str):
@@ -150,49 +177,73 @@ def _weighted(item: Mapping[Any, Any]) -> tuple[Any, float, str]:
 
 
 class Names:
-    """Which file each name means: made of the titles of all files by their paths."""
+    """The files that names mean: made of the titles of all files by their paths.
+
+    Names are compared in Unicode's form NFC: file systems and editors differ in the form they use.
+    """
 
     def __init__(self, titles: Mapping[str, str]) -> None:
-        self._paths = frozenset(titles)
+        self._paths: dict[str, str] = {}
         self._by_name: dict[str, list[str]] = {}
         self._by_title: dict[str, list[str]] = {}
         for path in sorted(titles):
+            self._paths.setdefault(normalized(path), path)
             self._by_name.setdefault(_stem(posixpath.basename(path)), []).append(path)
             if titles[path]:
-                self._by_title.setdefault(folded(titles[path]), []).append(path)
+                self._by_title.setdefault(_title(titles[path]), []).append(path)
+        self._paths |= {path: path for path in titles}
 
     def find(self, link: Link, source: str) -> str | None:
-        """Give the file that a link in the file `source` means; None when there is none.
+        """Return the file that a link in the file `source` means; None when there is none.
 
-        A path, from the folder of the file or the root; else a name of a file, perhaps with
-        folders before it; else a title. Of several the nearest folder counts, then the alphabet.
+        Of several files of a name or title the nearest counts, then the first by path.
         """
         folder = posixpath.dirname(source)
+        found = self.candidates(link, folder)
+        return min(found, key=lambda path: (_steps(folder, path), path)) if found else None
+
+    def candidates(self, link: Link, folder: str = "") -> Sequence[str]:
+        """Return the files that a link in a file of `folder` may mean, by the first rule that applies.
+
+        A path, from the indexed folder or `folder`; else the name of a file, perhaps with folders
+        before it; else a title. Only the last two can mean several files.
+        """
         if link.target.startswith("/"):
-            candidates = [link.target.lstrip("/")]
+            paths = [link.target.lstrip("/")]
         else:
-            candidates = [posixpath.join(folder, link.target)]
+            paths = [posixpath.join(folder, link.target)]
             if not link.is_path:
-                candidates.insert(0, link.target)
-        for path in map(posixpath.normpath, candidates):
+                paths.insert(0, link.target)
+        for path in map(posixpath.normpath, paths):
             for whole in (path, f"{path}.md"):
-                if whole in self._paths:
-                    return whole
+                found = self._paths.get(whole) or self._paths.get(normalized(whole))
+                if found:
+                    return [found]
         if link.is_path:
-            return None
+            return []
         named = self._by_name.get(_stem(posixpath.basename(link.target)), [])
         ending = f"/{_stem(link.target.lstrip('/'))}"
-        found = [path for path in named if f"/{_stem(path)}".endswith(ending)]
-        found = found or self._by_title.get(folded(link.target), [])
-        return min(found, key=lambda path: (_steps(folder, path), path)) if found else None
+        return [path for path in named if f"/{_stem(path)}".endswith(ending)] or self._by_title.get(
+            _title(link.target), []
+        )
+
+
+def normalized(name: str) -> str:
+    """Return a name in Unicode's form NFC."""
+    return unicodedata.normalize("NFC", name)
 
 
 def _stem(path: str) -> str:
-    return path.casefold().removesuffix(".md")
+    # Case folding may leave NFC.
+    return normalized(normalized(path).casefold()).removesuffix(".md")
+
+
+def _title(title: str) -> str:
+    return normalized(folded(normalized(title)))
 
 
 def _steps(folder: str, path: str) -> int:
-    """Count the folders up and down from one folder to that of a file."""
+    """Count the folders up and down from a folder to that of a file."""
     here = folder.split("/") if folder else []
     there = path.split("/")[:-1]
     common = 0
@@ -206,7 +257,7 @@ def _steps(folder: str, path: str) -> int:
 def resolved(
     links: Sequence[Link], source: str, names: Names
 ) -> tuple[dict[tuple[str, str], float], list[str]]:
-    """Give the strongest link to each file by (path, relation), and the targets without a file."""
+    """Return the strength of the strongest link by (path, relation), and the targets without a file."""
     edges: dict[tuple[str, str], float] = {}
     missing = []
     for link in links:

@@ -1,4 +1,4 @@
-"""What in a root deserves a look (spec/memory.md, "Lint"): findings, each by one rule."""
+"""Lint: what in a root needs attention (spec/memory.md, "Lint"), rule by rule."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from hedgerow.query import is_stopword
-
+from hedgerow.ingest.source import Skip
 from .documents import Document
+from .links import normalized
 from .scope import Scope, mentions, searchable, time_of
 from .sections import first_heading, folded, level_two_sections
-from .words import topic_tokens
+from .words import STOP_WORDS, topic_tokens
 
 RULES = {
-    "page-sources": "a page that does not say what it is made from",
+    "page-sources": "a page that does not name its sources",
     "stale-page": "a page older than memories about its topic",
-    "duplicate-title": "findings or decisions of one title",
-    "declared-conflict": "a memory that says it conflicts with another",
+    "duplicate-title": "findings or decisions with the same title",
+    "declared-conflict": "a memory that declares a conflict with another",
     "answered-question": "an open question that another memory seems to answer",
 }
 
@@ -31,7 +31,7 @@ _ENOUGH = 3
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing to look at: the rule, and a sentence with paths in backticks."""
+    """One finding: the rule, and a sentence with paths in backticks."""
 
     rule: str
     text: str
@@ -41,7 +41,7 @@ class Finding:
 
 
 def lint(documents: Sequence[Document], scope: Scope) -> list[Finding]:
-    """Give the findings for what is in scope, rule by rule, in path order."""
+    """Return the findings for the documents in scope, rule by rule, in path order."""
     chosen = sorted(scope.of_interest(documents), key=lambda document: document.path)
     pages = [document for document in chosen if document.is_page]
     return [
@@ -90,12 +90,12 @@ def _duplicate_titles(chosen: Sequence[Document]) -> Iterator[Finding]:
 def _declared_conflicts(
     chosen: Sequence[Document], documents: Sequence[Document]
 ) -> Iterator[Finding]:
-    known = {document.path for document in documents}
+    known = {normalized(document.path) for document in documents}
     for document in chosen:
         declared = document.metadata.get("conflicts_with")
         for target in declared if isinstance(declared, list) else [declared]:
             if isinstance(target, str) and target:
-                state = "" if target in known else ", which is missing"
+                state = "" if normalized(target) in known else ", which is missing"
                 yield Finding(
                     "declared-conflict", f"`{document.path}` conflicts with `{target}`{state}"
                 )
@@ -111,7 +111,7 @@ def _answered_questions(
     ]
     for document in chosen:
         for question in _open_questions(document):
-            tokens = [token for token in topic_tokens(question) if not is_stopword(token)]
+            tokens = [token for token in topic_tokens(question) if token not in STOP_WORDS]
             needed = min(_ENOUGH, len(tokens))
             for path, text in answers:
                 if path != document.path and needed <= sum(token in text for token in tokens):
@@ -127,10 +127,14 @@ def _open_questions(document: Document) -> Iterator[str]:
             yield from (bullet[1] for bullet in bullets if bullet and re.search("[?？]", bullet[1]))  # noqa: RUF001
 
 
-def render_report(findings: Sequence[Finding], topic: str | None, time: str) -> str:
-    """Write the report as Markdown."""
+def render_report(
+    findings: Sequence[Finding], topic: str | None, time: str, unreadable: Sequence[Skip] = ()
+) -> str:
+    """Format the report as Markdown."""
     title = f"# Memory lint report: {topic}" if topic else "# Memory lint report"
     bullets = [f"- {finding}" for finding in findings] or ["- none"]
-    notes = [f"- {rule}: {meaning}" for rule, meaning in RULES.items()]
     lines = [title, f"Generated at: {time}", "", "## Findings", "", *bullets, ""]
+    if unreadable:
+        lines += ["## Left out", "", *(f"- {skip}" for skip in unreadable), ""]
+    notes = [f"- {rule}: {meaning}" for rule, meaning in RULES.items()]
     return "\n".join([*lines, "## Notes", "", *notes, ""])

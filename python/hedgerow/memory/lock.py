@@ -1,4 +1,8 @@
-"""One writer of a root's index at a time, among all processes."""
+"""The lock of a root: one writer of what is derived at a time, among all threads and processes.
+
+Ours rather than `filelock`, which neither names the holder nor survives the deletion of `.hedgerow/`
+by somebody while it waits, and takes about as long to import as all of a root.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +10,7 @@ import os
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from hedgerow.errors import IndexFileError
@@ -16,12 +20,20 @@ from . import files
 if sys.platform == "win32":
     import msvcrt
 
+    # A locked byte cannot be read by others: lock one behind the name of the holder.
+    _LOCKED_BYTE = 1 << 30
+
     def _try(descriptor: int) -> bool:
+        os.lseek(descriptor, _LOCKED_BYTE, os.SEEK_SET)
         try:
             msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
         except OSError:
             return False
         return True
+
+    def _unlock(descriptor: int) -> None:
+        os.lseek(descriptor, _LOCKED_BYTE, os.SEEK_SET)
+        msvcrt.locking(descriptor, msvcrt.LK_UNLCK, 1)
 else:
     import fcntl
 
@@ -32,18 +44,22 @@ else:
             return False
         return True
 
+    def _unlock(descriptor: int) -> None:
+        fcntl.flock(descriptor, fcntl.LOCK_UN)
+
 
 PATIENCE = 60.0
-"""Seconds to wait for another process; a first index of many notes takes some of them."""
+"""Seconds to wait for the lock; a first index of many notes takes some of them."""
 
 _PAUSE = 0.005
+_LONGEST_NAME = 32
 
 
 @contextmanager
 def locked(file: Path) -> Iterator[None]:
-    """Hold the lock; the system lets go of it when a process ends, however it ends.
+    """Hold the lock, which is not reentrant; the system frees it when the process ends.
 
-    Raises IndexFileError when another process holds it all the time.
+    Raises IndexFileError, which names the process that holds it, after `PATIENCE` seconds.
     """
     deadline = time.monotonic() + PATIENCE
     while True:
@@ -52,13 +68,14 @@ def locked(file: Path) -> Iterator[None]:
             while not _try(descriptor):
                 if time.monotonic() > deadline:
                     raise IndexFileError(
-                        f"another process has been indexing {file.parent.parent} for over "
+                        f"{_holder(descriptor)} has been writing to {file.parent} for over "
                         f"{PATIENCE:.0f} seconds; wait for it, or recall with --no-sync",
                         code="index_busy",
                     )
                 time.sleep(_PAUSE)
             if _is_same(descriptor, file):
-                yield
+                with _held(descriptor):
+                    yield
                 return
         finally:
             os.close(descriptor)
@@ -69,9 +86,39 @@ def locked_at_once(file: Path) -> Iterator[bool]:
     """Hold a lock if it is free; yields whether it was, and waits for nobody."""
     descriptor = _open(file)
     try:
-        yield _try(descriptor)
+        if _try(descriptor):
+            with _held(descriptor):
+                yield True
+        else:
+            yield False
     finally:
         os.close(descriptor)
+
+
+@contextmanager
+def _held(descriptor: int) -> Iterator[None]:
+    holder = os.getpid()
+    # On a full disk the lock holds all the same, without a name.
+    with suppress(OSError):
+        os.ftruncate(descriptor, 0)
+        os.lseek(descriptor, 0, os.SEEK_SET)
+        os.write(descriptor, str(holder).encode())
+    try:
+        yield
+    finally:
+        # A child that was forked meanwhile has the descriptor too: closing ours would not unlock,
+        # and the child must not unlock for us.
+        if os.getpid() == holder:
+            _unlock(descriptor)
+
+
+def _holder(descriptor: int) -> str:
+    """Name the process that wrote its id into the file when it took the lock."""
+    os.lseek(descriptor, 0, os.SEEK_SET)
+    holder = os.read(descriptor, _LONGEST_NAME).decode(errors="replace")
+    if holder == str(os.getpid()):
+        return "another thread of this process"
+    return f"process {holder}" if holder.isdecimal() else "another process"
 
 
 def _open(file: Path) -> int:
@@ -81,7 +128,7 @@ def _open(file: Path) -> int:
 
 
 def _is_same(descriptor: int, file: Path) -> bool:
-    """Tell whether the file is still the one that was locked: the folder may be deleted."""
+    """Report whether the file is still the one that was locked: the folder may be deleted."""
     try:
         return os.path.samestat(os.fstat(descriptor), file.stat())
     except FileNotFoundError:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from hedgerow.index import Index
+from hedgerow._engine import Index
 from hedgerow.ingest.ledger import Ledger
 
 from . import files, note

@@ -1,4 +1,4 @@
-"""What things are called in a memory root (spec/memory.md, "Layout")."""
+"""Names of files, folders and types in a memory root (spec/memory.md, "Layout")."""
 
 from __future__ import annotations
 
@@ -19,22 +19,22 @@ DIRECTORIES = {
     "preference": "preferences",
     "page": "pages",
 }
-"""The types of memories, each with the folder it is written to."""
+"""The folder that each type of memory is written to."""
 
 TEMPORARY_PREFIX = ".hedgerow-"
 TEMPORARY_SUFFIX = ".tmp"
-"""Around the name of a file that is being written; what a killed process left is removed."""
+"""Parts of the name of a file that is being written; those of killed processes are removed."""
 
 NODE_TYPES = tuple(kind for kind in DIRECTORIES if kind != "session")
-"""The types of nodes that a root has beside those of every store, where sessions are episodic."""
+"""The types of nodes of a root, besides those of every store, where sessions are episodic."""
 
 _TYPE_OF_FOLDER = {folder: kind for kind, folder in DIRECTORIES.items()}
 
 
 def bucket_of(path: str, metadata: Mapping[str, Any]) -> str:
-    """Give the bucket of a memory: its stated type, else what its folder stands for.
+    """Return the bucket of a memory: its type, else the type of its first folder.
 
-    A folder with no meaning is a bucket of its own name, and a file at the top one of its own.
+    A folder of no type is a bucket of its own name, and so is a file outside of folders.
     """
     stated = metadata.get("type")
     if isinstance(stated, str) and stated.strip():

@@ -9,25 +9,26 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from hedgerow._checks import checked_text
-from hedgerow._engine import _sources_generation
+from hedgerow._engine import QueryResult, Store, _sources_generation
 from hedgerow.errors import IndexFileError, InvalidInputError
 from hedgerow.ingest.ledger import Ledger
-from hedgerow.pipeline import QueryResult, Store
 
 from .config import Config
 from .derived import Derived, is_of_no_use
-from .freshness import is_fresh
-from .links import STATED, Link, Names
+from .freshness import skips_if_fresh
+from .links import STATED, Link, Names, without_attachments
 from .node_state import NodeState, is_unlinked
 from .results import RootGraph
 
 if TYPE_CHECKING:
+    from hedgerow._engine import Pipeline
     from hedgerow.ingest.sync import Progress
-    from hedgerow.pipeline import Pipeline
 
 Leg = Literal["bm25", "semantic"]
 Legs = Callable[[str, Leg], list[str] | None]
 VisitOutcome = Literal["processed", "modified", "skipped", "failed"]
+
+_SHOWN = 10
 
 
 class NodeStore:
@@ -64,7 +65,8 @@ class NodeStore:
         """Give all edges, and the links that lead nowhere."""
         state = self.state(config, sync=sync)
         edges = self._opened(Derived.of(config))._edges()  # noqa: SLF001 - of the same package
-        _, unresolved = state.edges()
+        _, missing = state.edges()
+        unresolved = without_attachments(missing, config.source_root)
         return RootGraph(tuple(edges), tuple(unresolved), tuple(state.skips()))
 
     def open(self, config: Config, *, sync: bool, progress: Progress | None = None) -> Store:
@@ -101,7 +103,9 @@ class NodeStore:
             return False
         try:
             ledger = self._known(derived).ledger
-            return not is_unlinked(self._opened(derived)) and is_fresh(derived, ledger)
+            if is_unlinked(self._opened(derived)):
+                return False
+            return skips_if_fresh(derived, ledger) is not None
         except IndexFileError as error:
             if not is_of_no_use(error):
                 raise
@@ -129,11 +133,20 @@ class NodeStore:
 
 
 def key_of(state: NodeState, name: str) -> str:
-    """Give the file that a path, a name or a title means, as in `[[name]]`."""
+    """Return the file that a path, a name or a title means, as in `[[name]]`.
+
+    Raises InvalidInputError where there is none, or more than one.
+    """
     titles = state.titles()
-    found = Names(titles).find(Link(checked_text(name, "key"), "", STATED), "")
-    if found is not None:
-        return found
+    found = Names(titles).candidates(Link(checked_text(name, "key"), "", STATED))
+    if len(found) == 1:
+        return found[0]
+    if found:
+        shown = ", ".join(found[:_SHOWN])
+        more = f" and {len(found) - _SHOWN} more" if len(found) > _SHOWN else ""
+        raise InvalidInputError(
+            f"{name!r} is ambiguous: it means {shown}{more}; give the path", code="ambiguous_node"
+        )
     near = get_close_matches(name, titles, 1)
     hint = f"did you mean {near[0]!r}?" if near else "`hedgerow query all` lists what there is"
     raise InvalidInputError(

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from hedgerow._engine import Node
 from hedgerow.errors import InvalidInputError
-from hedgerow.pipeline import Node
 
 from .documents import Document
 from .names import DIRECTORIES

@@ -1,4 +1,4 @@
-"""One memory as Markdown: its name, its front matter, its text (spec/memory.md, "Memories")."""
+"""A memory as Markdown: its name, front matter and text (spec/memory.md, "Memories")."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from typing import Any
 
 from hedgerow._checks import checked_text
 from hedgerow.errors import InvalidInputError
+from hedgerow.ingest.front_matter import render_front_matter
 
-from .front_matter import render_front_matter
 from .names import DIRECTORIES
 
 _SLUG_LIMIT = 80
@@ -23,20 +23,20 @@ _LINE_END = re.compile(r"\r\n?")
 
 
 def now() -> datetime:
-    """Give the time at which a memory is written, in UTC."""
+    """Return the current time in UTC."""
     return datetime.now(timezone.utc)
 
 
 def iso_time(time: datetime) -> str:
-    """Write a time in UTC with milliseconds: `2026-04-18T09:30:00.000Z`."""
+    """Format a time in UTC with milliseconds: `2026-04-18T09:30:00.000Z`."""
     return time.strftime("%Y-%m-%dT%H:%M:%S.") + f"{time.microsecond // 1000:03}Z"
 
 
 def slug(title: str, fallback: str) -> str:
-    """Make the part of a file's name that tells of its title, at most 80 characters.
+    """Return the part of a file's name that comes from its title, at most 80 characters.
 
-    Lower-case Latin letters and digits with `.`, `_` and `-`; of a title that has none of
-    these, its letters and digits in any script; of one without those too, `fallback`.
+    Lower-case Latin letters and digits with `.`, `_` and `-`. A title without any of these
+    letters and digits keeps those of any script; one without those as well is `fallback`.
     """
     lowered = unicodedata.normalize("NFC", title).lower()
     name = _cut(_NOT_IN_SLUG.sub("-", lowered))
@@ -47,18 +47,18 @@ def slug(title: str, fallback: str) -> str:
 
 def _cut(name: str) -> str:
     name = name.strip("-")[:_SLUG_LIMIT]
-    # Names of files are limited in bytes.
+    # File systems limit names in bytes.
     return name.encode()[:_SLUG_BYTES].decode(errors="ignore").strip("-")
 
 
 def checked_title(title: str, fallback: str) -> str:
-    """Give a title as one line without control characters; `fallback` for a blank one."""
+    """Return a title as one line without control characters; `fallback` for a blank one."""
     line = " ".join(_CONTROL.sub(" ", checked_text(title, "title")).split())
     return line or fallback
 
 
 def checked_body(body: str) -> str:
-    """Give a text trimmed, with newlines as line ends; InvalidInputError for a blank one."""
+    """Return a text trimmed, with newlines as line ends; InvalidInputError for a blank one."""
     text = _LINE_END.sub("\n", checked_text(body, "text")).strip()
     if not text:
         raise InvalidInputError(
@@ -74,7 +74,7 @@ def checked_body(body: str) -> str:
 
 
 def checked_type(kind: str) -> str:
-    """Give a type of memory; InvalidInputError for any other word."""
+    """Return a type of memory; InvalidInputError for any other word."""
     if kind not in DIRECTORIES:
         raise InvalidInputError(
             f"type must be one of {', '.join(DIRECTORIES)}, not {kind!r}", code="invalid_option"
@@ -92,5 +92,5 @@ def with_heading(title: str, body: str) -> str:
 
 
 def render_note(fields: Mapping[str, Any], title: str, body: str) -> str:
-    """Write a whole file: front matter, the title as heading, the text."""
+    """Return a whole file: front matter, the title as heading, the text."""
     return f"{render_front_matter(fields)}\n{with_heading(title, body)}\n"

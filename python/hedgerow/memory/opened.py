@@ -8,17 +8,17 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from hedgerow._engine import _sources_generation
+from hedgerow._engine import Index, _sources_generation
 from hedgerow.errors import HedgerowError, IndexFileError
-from hedgerow.index import Index
 from hedgerow.ingest.ledger import Ledger
+from hedgerow.ingest.source import Skip
 
 from . import recall as recalling
 from .config import Config
-from .depth import DepthPolicy
 from .derived import OLDER, Derived, is_of_no_use
-from .freshness import is_fresh
+from .freshness import skips_if_fresh
 from .recall import Recall
+from .score import DepthPolicy
 
 if TYPE_CHECKING:
     from hedgerow.embedders import Embedder
@@ -48,7 +48,8 @@ class OpenedIndex:
         def search() -> Recall:
             return self._search(config, query, limit=limit, depth=depth, sync=sync)
 
-        return self._current(config, search, sync=sync)
+        found, skips = self._current(config, search, sync=sync)
+        return found.with_skips(skips)
 
     def leg(self, config: Config, query: str, leg: str, *, sync: bool) -> list[str] | None:
         """Rank the files by keywords (`bm25`) or by meaning (`semantic`), the best first.
@@ -62,42 +63,55 @@ class OpenedIndex:
                 return None
             return recalling.ranked(self._index(Derived.of(config)), embedder, query)
 
-        return self._current(config, search, sync=sync)
+        return self._current(config, search, sync=sync)[0]
 
-    def _current(self, config: Config, search: Callable[[], T], *, sync: bool) -> T:
-        """Search, after bringing the index up to date with `sync`; a damaged one is made anew."""
+    def _current(
+        self, config: Config, search: Callable[[], T], *, sync: bool
+    ) -> tuple[T, list[Skip]]:
+        """Search, after bringing the index up to date with `sync`; a damaged one is made anew.
+
+        Also returns what the index could not read.
+        """
         derived = Derived.of(config)
-        if sync and not self._is_fresh(derived):
+        skips = self._skips(derived, sync=sync)
+        if skips is None:
             from .sync import sync as bring_up_to_date  # noqa: PLC0415 - slow to import
 
-            bring_up_to_date(derived)
+            skips = bring_up_to_date(derived).skips
         try:
-            return search()
+            return search(), skips
         except IndexFileError as error:
             if not (sync and is_of_no_use(error)):
                 raise
         from .sync import rebuild  # noqa: PLC0415 - slow to import
 
-        rebuild(derived)
-        return search()
+        skips = rebuild(derived).skips
+        return search(), skips
 
-    def _is_fresh(self, derived: Derived) -> bool:
-        """Tell, without a lock, whether the index has surely read every file as it is now."""
-        if not derived.index.exists():
-            return False
+    def _skips(self, derived: Derived, *, sync: bool) -> list[Skip] | None:
+        """Return what the index could not read, without a lock.
+
+        None, with `sync`, where it has to be brought up to date first.
+        """
         try:
-            index = self._index(derived)
-            version = (self._reader_file, derived.scope, _sources_generation(index))
-            with self._opening:
-                if self._ledger is None or self._ledger[0] != version:
-                    self._ledger = version, Ledger.load(index, derived.scope)
-                ledger = self._ledger[1]
-            return is_fresh(derived, ledger)
+            ledger = self._known(derived) if derived.index.exists() else None
         except IndexFileError as error:
             # A sync makes a damaged index anew, and brings an older one up to date.
-            if error.code == OLDER or is_of_no_use(error):
-                return False
-            raise
+            if not (error.code == OLDER or is_of_no_use(error)):
+                raise
+            ledger = None
+        if ledger is None or not ledger.is_current:
+            return None if sync else []
+        return skips_if_fresh(derived, ledger) if sync else ledger.skips
+
+    def _known(self, derived: Derived) -> Ledger:
+        """Return what the index knows of the files, read again when that has changed."""
+        index = self._index(derived)
+        version = (self._reader_file, derived.scope, _sources_generation(index))
+        with self._opening:
+            if self._ledger is None or self._ledger[0] != version:
+                self._ledger = version, Ledger.load(index, derived.scope)
+            return self._ledger[1]
 
     def embed(self, config: Config, progress: Progress | None = None) -> None:
         """Embed what has no vector; nothing, without an embedder. Raises what that raises."""

@@ -1,26 +1,32 @@
-"""Working over what a root holds: lint and synthesize, planned or applied."""
+"""Processing the memories of a root: lint and synthesize, planned or applied."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from hedgerow.errors import InvalidInputError
+from hedgerow.ingest.source import Skip
 
 from . import files, note, synthesize
 from .derived import Derived
 from .documents import read_documents
 from .lint import lint, render_report
+from .lock import locked
 from .names import DERIVED
 from .scope import Scope
 
 LIMITS = {"lint": 100, "synthesize": 8}
-"""The modes, each with how many memories it looks at unless told otherwise."""
+"""The modes, each with the default of how many memories it looks at."""
 
 
 @dataclass(frozen=True, slots=True)
 class Processed:
-    """What a run did, or would do: the files written and a summary in sentences."""
+    """What a run did, or would do: the files written and a summary in sentences.
+
+    `unreadable` are files and folders that could not be read, and so were left out.
+    """
 
     root: str
     mode: str
@@ -28,9 +34,10 @@ class Processed:
     topic: str | None
     files: tuple[str, ...]
     summary: tuple[str, ...]
+    unreadable: tuple[Skip, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
-        """Give the documented JSON."""
+        """Return the documented JSON."""
         topic = {} if self.topic is None else {"topic": self.topic}
         return {
             "root": self.root,
@@ -39,11 +46,12 @@ class Processed:
             **topic,
             "files": list(self.files),
             "summary": list(self.summary),
+            "unreadable": [skip.to_dict() for skip in self.unreadable],
         }
 
 
 def checked_mode(mode: str) -> str:
-    """Give a mode; InvalidInputError for any other word."""
+    """Return a mode; InvalidInputError for any other word."""
     if mode not in LIMITS:
         raise InvalidInputError(
             f"mode must be one of {', '.join(LIMITS)}, not {mode!r}", code="invalid_option"
@@ -52,39 +60,44 @@ def checked_mode(mode: str) -> str:
 
 
 def run_lint(derived: Derived, scope: Scope, *, apply: bool) -> Processed:
-    """Look through the root; write the report when applied."""
-    findings = lint(list(read_documents(derived.source_root, derived.rules)), scope)
+    """Lint the root; write the report if applied."""
+    documents, unreadable = read_documents(derived.source_root, derived.rules)
+    findings = lint(documents, scope)
     time = note.iso_time(note.now())
     name = note.slug(scope.topic or "", "all")
     path = f"{DERIVED}/reports/lint-{time[:10]}-{name}.md"
-    count = "1 finding." if len(findings) == 1 else f"{len(findings)} findings."
+    summary = ["1 finding." if len(findings) == 1 else f"{len(findings)} findings."]
     if apply:
-        files.replace(derived.root / path, render_report(findings, scope.topic, time))
-        summary = [count]
+        report = render_report(findings, scope.topic, time, unreadable)
+        files.replace(derived.root / path, report)
     else:
-        summary = [count, *(str(finding) for finding in findings)]
-    return Processed(str(derived.root), "lint", apply, scope.topic, (path,), tuple(summary))
+        summary += [str(finding) for finding in findings]
+    return Processed(
+        str(derived.root), "lint", apply, scope.topic, (path,), tuple(summary), unreadable
+    )
 
 
 def run_synthesize(
-    derived: Derived, scope: Scope, candidates: synthesize.Candidates, *, apply: bool
+    derived: Derived, scope: Scope, recall: Callable[[str, int], Sequence[str]], *, apply: bool
 ) -> Processed:
-    """Choose the sources of a page; write the page when applied."""
+    """Choose the sources of a page; write the page if applied.
+
+    `recall` syncs the index and returns the paths of so many memories about a topic. A plan takes
+    the same steps as its application, and both name their sources.
+    """
     topic = synthesize.checked_topic(scope)
-    documents = list(read_documents(derived.source_root, derived.rules))
-    sources = synthesize.choose_sources(documents, scope, candidates)
+    found = recall(topic, max(2 * scope.limit, 12))
+    documents, unreadable = read_documents(derived.source_root, derived.rules)
+    sources = synthesize.choose_sources(documents, scope, found)
     path = synthesize.page_path(topic)
-    exists = (derived.root / path).exists()
-    count = "1 source memory." if len(sources) == 1 else f"{len(sources)} source memories."
+    count = "1 source memory" if len(sources) == 1 else f"{len(sources)} source memories"
     if apply:
-        synthesize.write_page(derived.root, topic, sources)
-        summary = [
-            f"{'Updated' if exists else 'Created'} from {count}",
-            "The next recall or index run reads the page.",
-        ]
+        with locked(derived.lock):
+            is_new = synthesize.write_page(derived.root, topic, sources)
+        act = "Created" if is_new else "Updated"
+        after = ["The next recall or index run reads the page."]
     else:
-        summary = [
-            f"Would {'update' if exists else 'create'} it from {count}",
-            *(source.path for source in sources),
-        ]
-    return Processed(str(derived.root), "synthesize", apply, topic, (path,), tuple(summary))
+        act = f"Would {'update' if (derived.root / path).exists() else 'create'} it"
+        after = []
+    summary = (f"{act} from {count}.", *(source.path for source in sources), *after)
+    return Processed(str(derived.root), "synthesize", apply, topic, (path,), summary, unreadable)

@@ -1,24 +1,23 @@
-"""Searching the index of a root, and putting what is found in order (spec/memory.md, "Recall")."""
+"""Recall: searching the index of a root and ranking the results (spec/memory.md, "Recall")."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from hedgerow._checks import checked_count, checked_text
+from hedgerow._engine import Hit, Index
 from hedgerow.embedders import Embedder
 from hedgerow.errors import InvalidInputError
-from hedgerow.index import Hit, Index
+from hedgerow.ingest.source import Skip
 from hedgerow.retriever import Retriever
 
 from . import score
-from .depth import DepthPolicy
 from .names import bucket_of
-from .score import ScoreParts
-from .snippet import cut_snippet
-from .words import query_tokens
+from .score import DepthPolicy, ScoreParts
+from .words import cut_snippet, recall_terms
 
 _DEEPER = 10
 _AT_LEAST = 200
@@ -29,8 +28,8 @@ _RANKED = 1000
 class Recalled:
     """One memory that was found, at its best passage.
 
-    `file` is below the indexed folder, with `/`; the lines count from 1, both inclusive.
-    `metadata` is the front matter of the file, `parts` what the score is made of.
+    `file` is relative to the indexed folder, with `/`; the lines count from 1, both inclusive.
+    `metadata` is the front matter of the file, `parts` the parts of the score.
     """
 
     id: str
@@ -44,7 +43,7 @@ class Recalled:
     parts: ScoreParts
 
     def to_dict(self) -> dict[str, Any]:
-        """Give the documented JSON: a session's id under both its names, or not at all."""
+        """Return the documented JSON, with the id of a session, if any, under both its names."""
         session = {} if self.session_id is None else _both_names(self.session_id)
         return {
             "id": self.id,
@@ -64,12 +63,16 @@ class Recalled:
 
 @dataclass(frozen=True, slots=True)
 class Recall:
-    """What a recall found, best first; iterates over its results."""
+    """What a recall found, best first; iterates over its results.
+
+    `unreadable` are the files and folders of the root that the index could not read.
+    """
 
     root: str
     query: str
     depth: str
     results: tuple[Recalled, ...]
+    unreadable: tuple[Skip, ...] = ()
 
     def __iter__(self) -> Iterator[Recalled]:
         return iter(self.results)
@@ -77,26 +80,32 @@ class Recall:
     def __len__(self) -> int:
         return len(self.results)
 
+    def with_skips(self, skips: Iterable[Skip]) -> Recall:
+        """Return a copy that names what was left out; a note with bad front matter was not."""
+        unreadable = tuple(skip for skip in skips if skip.code != "bad_front_matter")
+        return replace(self, unreadable=unreadable)
+
     def to_dict(self, mode: str = "recall") -> dict[str, Any]:
-        """Give the documented JSON."""
+        """Return the documented JSON."""
         return {
             "root": self.root,
             "query": self.query,
             "depth": self.depth,
             "results": [result.to_dict() for result in self.results],
             "mode": mode,
+            "unreadable": [skip.to_dict() for skip in self.unreadable],
         }
 
 
 class Found(NamedTuple):
-    """The best passages of files, best first, and how they were found: keywords or hybrid."""
+    """The best passage of each file, best first, and how they were found: keywords or hybrid."""
 
     hits: list[Hit]
     how: str
 
 
 def checked_query(query: str) -> str:
-    """Give what to search for; InvalidInputError for nothing."""
+    """Return the query; InvalidInputError for a blank one."""
     if not checked_text(query, "query").strip():
         raise InvalidInputError(
             "there is nothing to search for: the query is blank", code="invalid_option"
@@ -104,7 +113,7 @@ def checked_query(query: str) -> str:
     return query
 
 
-def recall(  # noqa: PLR0913 - what a recall depends on, and nothing else
+def recall(  # noqa: PLR0913 - all that a recall depends on
     index: Index,
     embedder: Embedder | None,
     query: str,
@@ -114,13 +123,13 @@ def recall(  # noqa: PLR0913 - what a recall depends on, and nothing else
     depth: str,
     policy: DepthPolicy,
 ) -> Recall:
-    """Search the index and order what is found by all parts of the score."""
+    """Search the index and sort the results by the sum of the parts of the score."""
     checked_count(limit, "limit")
     found = search(index, embedder, query, max(_AT_LEAST, _DEEPER * limit))
     best = max([1.0, *(hit.score for hit in found.hits)])
     matters = [hit.metadata["front_matter"] for hit in found.hits]
     temporal = score.temporal_relevance(query, [score.event_time_of(matter) for matter in matters])
-    tokens = query_tokens(query)
+    tokens = recall_terms(query)
     results = [
         _recalled(hit, query, tokens, depth, policy, how=found.how, best=best, temporal=when)
         for hit, when in zip(found.hits, temporal, strict=True)
@@ -130,10 +139,7 @@ def recall(  # noqa: PLR0913 - what a recall depends on, and nothing else
 
 
 def search(index: Index, embedder: Embedder | None, query: str, limit: int) -> Found:
-    """Find the files of the best passages, each once.
-
-    A search that finds nothing stays one: no other words are tried in the place of those asked.
-    """
+    """Find the files of the best passages, each once; without the retry ladder."""
     retriever = Retriever(index, embedder=embedder, matching="extended", fusion="score")
     response = retriever.search(
         query, top_k=limit, candidate_k=limit, group_by="path", skip_retry_ladder=True
@@ -144,8 +150,7 @@ def search(index: Index, embedder: Embedder | None, query: str, limit: int) -> F
 
 
 def ranked(index: Index, embedder: Embedder | None, query: str) -> list[str] | None:
-    """Give the files of the best passages by one way alone: by meaning with an embedder, else by
-    keywords.
+    """Return the files of the best passages of one leg: semantic with an embedder, else keywords.
 
     None when the embedder fails, which is logged.
     """
@@ -163,7 +168,7 @@ def ranked(index: Index, embedder: Embedder | None, query: str) -> list[str] | N
     return [hit.path for hit in response.results]
 
 
-def _recalled(  # noqa: PLR0913 - one argument for each thing a score is made of
+def _recalled(  # noqa: PLR0913 - one argument for each input of a score
     hit: Hit,
     query: str,
     tokens: Sequence[str],
@@ -207,7 +212,7 @@ def _recalled(  # noqa: PLR0913 - one argument for each thing a score is made of
 
 
 def session_id_of(metadata: Mapping[str, Any]) -> str | None:
-    """Give the session a memory comes from, under either of its names."""
+    """Return the session of a memory, under either of its names."""
     for key in ("session_id", "sessionId"):
         value = metadata.get(key)
         if isinstance(value, str) and value.strip():
@@ -216,7 +221,7 @@ def session_id_of(metadata: Mapping[str, Any]) -> str | None:
 
 
 def _id_of(path: str, start: int, end: int, content: str) -> str:
-    """Name a passage after all that it is, whatever the query."""
+    """Return an id of a passage that does not depend on the query."""
     text = f"{path}\n{start}\n{end}\n{content}"
     return "chunk-" + hashlib.sha256(text.encode()).hexdigest()
 

@@ -1,4 +1,4 @@
-"""What writing into a root gives back."""
+"""Results of writing into a root, and its graph."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from .recall import Recall
 
 @dataclass(frozen=True, slots=True)
 class Remembered:
-    """A memory that was written: its path below the root, and whether the index has it.
+    """A memory that was written: its path below the root, and whether it is indexed.
 
-    When it has not, `problem` says why; the memory is safe. `is_read_later` says that the next
+    When it is not, `problem` is the reason; the memory is safe. `is_read_later` says that the next
     recall reads it; otherwise none does as things are.
     """
 
@@ -33,7 +33,7 @@ class Remembered:
         return f"Not indexed: {self.problem}. No recall finds it."
 
     def to_dict(self) -> dict[str, Any]:
-        """Give the documented JSON; `problem` is there only when it was not indexed."""
+        """Return the documented JSON; `problem` is there only when it was not indexed."""
         notice = self.notice
         problem = {} if notice is None else {"problem": notice}
         return {"file": self.file, "indexed": self.indexed, **problem}
@@ -41,7 +41,7 @@ class Remembered:
 
 @dataclass(frozen=True, slots=True)
 class WrappedUp:
-    """A wrapup that was written, with what was recalled about its topic first."""
+    """A wrapup that was written, and what was recalled about its topic before."""
 
     file: str
     title: str
@@ -50,13 +50,19 @@ class WrappedUp:
     related: Recall | None
 
     def to_dict(self) -> dict[str, Any]:
-        """Give the documented JSON."""
+        """Return the documented JSON."""
         topic = {} if self.topic is None else {"recallTopic": self.topic}
         if self.related is None:
             related: dict[str, Any] = {"skipped": True, "reason": "no topic was given"}
         else:
             results = [result.to_dict() for result in self.related.results]
-            related = {"skipped": False, "query": self.related.query, "results": results}
+            unreadable = [skip.to_dict() for skip in self.related.unreadable]
+            related = {
+                "skipped": False,
+                "query": self.related.query,
+                "results": results,
+                "unreadable": unreadable,
+            }
         return {
             "file": self.file,
             "title": self.title,
@@ -69,10 +75,10 @@ class WrappedUp:
 
 @dataclass(frozen=True, slots=True)
 class RootGraph:
-    """What joins the memories of a root.
+    """The links of a root.
 
-    `edges` are (source, target, relation, strength) in that order, `unresolved` links that lead
-    to no memory, as (file, what it names), and `skips` what could not be used as it is written.
+    `edges` are (source, target, relation, strength), sorted; `unresolved` the links that lead to
+    no file, as (file, target); `skips` what could not be read, or not as it is written.
     """
 
     edges: tuple[tuple[str, str, str, float], ...]

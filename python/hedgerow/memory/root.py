@@ -1,4 +1,4 @@
-"""`MemoryRoot`: a folder of Markdown memories, written, recalled and tidied."""
+"""`MemoryRoot`: a folder of Markdown memories, written, recalled and processed."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from hedgerow.ingest.discovery import passes_by
 
 from . import config
 from .config import Initialized, RootStatus
-from .depth import DepthPolicy, checked_depth, depth_boost
 from .derived import Derived
 from .freshness import IndexState, index_state
 from .node_store import Legs, NodeStore, VisitOutcome, key_of
 from .opened import OpenedIndex
 from .recall import Recall, checked_query
 from .results import Remembered, RootGraph, WrappedUp
+from .score import DepthPolicy, checked_depth, depth_boost
 
 if TYPE_CHECKING:
+    from hedgerow._engine import Pipeline, QueryResult, Store
     from hedgerow.agents import Agents, ModelClient
     from hedgerow.ingest.sync import Progress
-    from hedgerow.pipeline import Pipeline, QueryResult, Store
 
     from .process import Processed
     from .sync import SyncReport
@@ -35,12 +35,12 @@ __all__ = ["MemoryRoot", "Remembered", "RootGraph", "WrappedUp"]
 class MemoryRoot:
     """A folder whose Markdown files are memories (spec/memory.md).
 
-    The files are what counts: people read, edit and commit them. What is derived from them lies
-    in `.hedgerow/`, may be deleted at any time and is made again. Threads and processes may use
-    one root at the same time.
+    The files are the source of truth: people read, edit and commit them. What is derived from
+    them is in `.hedgerow/`, which may be deleted at any time and is rebuilt. Threads and processes
+    may use one root at the same time.
 
-    `depth_policy` replaces how kinds of memory are preferred. Paths in results are below the
-    root, with `/`. Raises HedgerowError with the codes of spec/errors.md.
+    `depth_policy` replaces how buckets of memories are preferred. Paths in results are relative
+    to the indexed folder, with `/`. Raises HedgerowError with the codes of spec/errors.md.
     """
 
     def __init__(self, root: Path, *, depth_policy: DepthPolicy = depth_boost) -> None:
@@ -62,15 +62,14 @@ class MemoryRoot:
     def init(cls, path: str | os.PathLike[str], *, force: bool = False) -> MemoryRoot:
         """Set up a root: configuration, folders, `.gitignore`; then open it.
 
-        What is there stays; `force` writes the configuration afresh, but never over a newer
-        schema.
+        Existing files stay; `force` writes a new configuration, but never over a newer schema.
         """
         config.initialize(path, force=force)
         return cls.open(path)
 
     @staticmethod
     def initialize(path: str | os.PathLike[str], *, force: bool = False) -> Initialized:
-        """Set up a root as `init` does, and say what was done."""
+        """Set up a root as `init` does, and report what was done."""
         return config.initialize(path, force=force)
 
     @property
@@ -79,18 +78,18 @@ class MemoryRoot:
         return self._root
 
     def status(self) -> RootStatus:
-        """Say whether the root is set up, and whether this hedgerow can work with it."""
+        """Report whether the root is set up, and whether this hedgerow can use it."""
         return config.read_status(self._root)
 
     def sync(self, *, progress: Progress | None = None, allow_empty: bool = False) -> SyncReport:
         """Bring the index up to date with the files, and its vectors where there is an embedder.
 
-        `progress(done, total)` is told of files as they are read, and then of chunks as they are
-        embedded. Only what changed is read. A file that cannot be read is named in the report. When the
-        embedder fails its error is raised; keywords then find everything all the same.
+        `progress(done, total)` is called as files are read, and then as chunks are embedded. Only
+        what changed is read. A file that cannot be read is named in the report. When the embedder
+        fails, its error is raised; keyword search is up to date all the same.
 
-        A root that had several memories and has none is an error (InvalidInputError, `nothing_found`),
-        since its disk may not be mounted; `allow_empty` drops them from the index.
+        A root that had several memories and has none is an error (InvalidInputError,
+        `nothing_found`), since its disk may not be mounted; `allow_empty` drops them from the index.
         """
         from .sync import sync  # noqa: PLC0415 - slow to import
 
@@ -117,8 +116,8 @@ class MemoryRoot:
     ) -> Remembered:
         """Write a memory as a new file, then index it.
 
-        `type` is note, session, finding, decision, preference or page. A failing index loses no
-        memory: the file is there, and the result says what went wrong and whether a later recall
+        `type` is note, session, finding, decision, preference or page. A memory that cannot be
+        indexed is written all the same, and the result has the problem and whether a later recall
         reads it.
         """
         from .sync import sync_one  # noqa: PLC0415 - slow to import
@@ -146,7 +145,8 @@ class MemoryRoot:
         """Find what the root knows about a text, the best first.
 
         `depth` is shallow (condensed memory first), normal or deep (raw sessions too). Without
-        `sync` the index is read as it stands; IndexFileError when there is none.
+        `sync` the index is read as it is; IndexFileError when there is none. Files that could not
+        be read are in `unreadable`.
         """
         wanted = checked_query(query)
         checked = checked_depth(depth)
@@ -185,10 +185,11 @@ class MemoryRoot:
         since: str | None = None,
         limit: int | None = None,
     ) -> Processed:
-        """Look through the memories: `lint` reports, `synthesize` makes a page about a topic.
+        """Process the memories: `lint` reports, `synthesize` makes a page about a topic.
 
-        Without `apply` nothing is written, and the result says what would be. `since` is a date
-        or an age such as `30d` or `2w`.
+        Without `apply` no report and no page is written, and the result says what would be.
+        `synthesize` syncs the index first, in either case. `since` is a date or an age such as
+        `30d` or `2w`. Files that could not be read are in `unreadable`.
         """
         from . import process, synthesize  # noqa: PLC0415 - slow to import
         from .scope import Scope  # noqa: PLC0415
@@ -200,12 +201,10 @@ class MemoryRoot:
             return process.run_lint(derived, scope, apply=apply)
         synthesize.checked_topic(scope)
 
-        def candidates(wanted: str, count: int) -> list[str]:
-            if not (apply or derived.index.exists()):
-                return []
-            return [one.file for one in self.recall(wanted, limit=count, depth="deep", sync=apply)]
+        def recalled(wanted: str, count: int) -> list[str]:
+            return [one.file for one in self.recall(wanted, limit=count, depth="deep")]
 
-        return process.run_synthesize(derived, scope, candidates, apply=apply)
+        return process.run_synthesize(derived, scope, recalled, apply=apply)
 
     def query(
         self,
@@ -220,7 +219,7 @@ class MemoryRoot:
 
         Their keys are their paths below the indexed folder, as in a recall. `search` and `rank`
         find what a recall would. The other arguments are those of `Store.query`. Without `sync`
-        store and index are read as they stand; IndexFileError when there are none.
+        store and index are read as they are; IndexFileError when there are none.
 
         Raises PipelineError for a pipeline that cannot be read.
         """
@@ -239,19 +238,22 @@ class MemoryRoot:
         """
         from hedgerow.agents import Agents  # noqa: PLC0415 - slow to import
 
-        from .agents import RootPlace  # noqa: PLC0415 - slow to import
+        from .agents import RootWorkspace  # noqa: PLC0415 - slow to import
 
-        return Agents(RootPlace(self), self._root / "agents" if folder is None else folder, model)
+        return Agents(
+            RootWorkspace(self), self._root / "agents" if folder is None else folder, model
+        )
 
     def link(self, a: str, b: str, strength: float = 1.0, rel: str = "related") -> str:
         """Link memory `a` to `b` in the front matter of `a`; returns the path of the changed file.
 
-        Both are paths, names or titles, as in `[[name]]`. `rel` is the key of the front matter,
-        and one that `spec/memory.md` lists; `strength` is above 0, up to 1. A link of the same
-        relation is replaced. All else in the file stays as it is.
+        Both are paths, names or titles, as in `[[name]]`. `rel` is the key of front matter;
+        `strength` is above 0, up to 1. A link of the same relation is replaced. The rest of the
+        file stays as it is.
 
-        Raises InvalidInputError for what is no memory of the root, and HedgerowError for front
-        matter that has to be edited by hand; nothing is written then.
+        Raises InvalidInputError for what is no memory of the root, or several, and HedgerowError
+        for front matter that has to be edited by hand or a file that was edited at the same time;
+        nothing is written then.
         """
         from .linking import link  # noqa: PLC0415 - slow to import
 
@@ -265,8 +267,8 @@ class MemoryRoot:
     def unlink(self, a: str, b: str, rel: str = "related") -> bool:
         """Remove the links of a relation from `a` to `b` in the front matter of `a`.
 
-        Returns whether there were any. Raises as `link` does; a link in the text is removed by
-        hand.
+        Returns whether there were any. Raises as `link` does; a link in the text has to be
+        removed by hand.
         """
         from .linking import unlink  # noqa: PLC0415 - slow to import
 
@@ -278,17 +280,18 @@ class MemoryRoot:
         return removed
 
     def store(self, *, sync: bool = True, progress: Progress | None = None) -> Store:
-        """Give the open store whose nodes the files are, up to date with `sync`.
+        """Return the open store whose nodes are the files, up to date with `sync`.
 
-        Read it, and note visits there; nodes and edges are written through the files. It is
-        closed with the root. `progress(done, total)` is told of files as they are read.
+        Read it, and note visits in it; nodes and edges are changed in the files. It is closed with
+        the root. `progress(done, total)` is called as files are read.
         """
         return self._nodes.open(self._config(), sync=sync, progress=progress)
 
     def resolve(self, name: str, *, sync: bool = True) -> str:
-        """Give the path of the memory that a path, a name or a title means, as in `[[name]]`.
+        """Return the path of the memory that a path, a name or a title means, as in `[[name]]`.
 
-        Raises InvalidInputError, with the code `unknown_node`, where there is none.
+        Raises InvalidInputError, with the code `unknown_node` where there is none, and
+        `ambiguous_node` where there are several.
         """
         return key_of(self._nodes.state(self._config(), sync=sync), name)
 
@@ -300,11 +303,11 @@ class MemoryRoot:
         self._nodes.visit(self._config(), agent, key, at, outcome)
 
     def graph(self, *, sync: bool = True) -> RootGraph:
-        """Give the links between memories, and those that lead nowhere."""
+        """Return the links between memories, and those that lead to no file."""
         return self._nodes.graph(self._config(), sync=sync)
 
     def index_state(self) -> IndexState | None:
-        """Say how many documents the index has and how many files differ; None without one."""
+        """Return how many documents the index has and how many files differ; None without one."""
         return index_state(self._derived())
 
     @property
@@ -314,7 +317,7 @@ class MemoryRoot:
         return "keywords" if name is None else f"hybrid, with {name}"
 
     def close(self) -> None:
-        """Close index and store, and let go of the embedder; the next call opens them again."""
+        """Close index, store and embedder; the next call opens them again."""
         self._opened.close()
         self._nodes.close()
 
@@ -333,12 +336,12 @@ class MemoryRoot:
         return f"MemoryRoot({str(self._root)!r})"
 
     def _legs(self, *, sync: bool = True) -> Legs:
-        """Give what `search` and `rank` find in a pipeline: what a recall would."""
+        """Return what `search` and `rank` find in a pipeline: what a recall would."""
         found = self._config()
         return lambda query, leg: self._opened.leg(found, query, leg, sync=sync)
 
     def _config(self) -> config.Config:
-        """Read the configuration, which may change at any time; HedgerowError if not for us."""
+        """Read the configuration, which may change at any time; HedgerowError if we cannot use it."""
         found = config.read_config(self._root)
         found.check()
         return found

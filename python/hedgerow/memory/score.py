@@ -1,17 +1,36 @@
-"""What a recalled memory is worth, in parts that sum to its score (spec/memory.md, "Score")."""
+"""The score of a recalled memory, as a sum of parts (spec/memory.md, "Score", "Time", "Depth").
+
+How buckets are preferred at each depth is one function, the depth policy, which `MemoryRoot` can
+replace.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from .times import ISO_TIME, event_time, time_of
-from .words import query_tokens
+from hedgerow.errors import InvalidInputError
 
-_PLACES = 4
+from .times import ISO_TIME, event_time, time_of
+from .words import recall_terms
+
+DEPTHS = ("shallow", "normal", "deep")
+
+DepthPolicy = Callable[[str, str], float]
+"""From a bucket (`page`, `session`, ...) and a depth to a part of the score."""
+
+_BOOSTS = {
+    "page": (0.80, 0.10, 0.02),
+    "decision": (0.45, 0.08, 0.0),
+    "preference": (0.25, 0.04, 0.0),
+    "finding": (0.22, 0.04, 0.0),
+    "session": (-0.35, -0.04, 0.04),
+}
+_OTHERS = (-0.08, 0.0, 0.0)
+_DIGITS = 4
 _STRONG = frozenset({"decision", "preference", "finding", "fact"})
 _CONFIDENCE = {"user-reviewed": 0.05, "agent-drafted": 0.02}
 _RECENT = frozenset({"recent", "latest", "newest", "newer", "later", "last"})
@@ -47,10 +66,10 @@ class ScoreParts:
             self.provenance,
             self.depth,
         )
-        return round(sum(parts), _PLACES)
+        return round(sum(parts), _DIGITS)
 
     def to_dict(self) -> dict[str, Any]:
-        """Give the documented JSON."""
+        """Return the documented JSON."""
         return {
             "retrievalScore": self.retrieval,
             "exactMatchBoost": self.exact_match,
@@ -65,28 +84,42 @@ class ScoreParts:
         }
 
 
+def depth_boost(bucket: str, depth: str) -> float:
+    """Prefer condensed memory when shallow, and raw sessions when deep."""
+    return _BOOSTS.get(bucket, _OTHERS)[DEPTHS.index(depth)]
+
+
+def checked_depth(depth: str) -> str:
+    """Return a depth; InvalidInputError for any other word."""
+    if depth not in DEPTHS:
+        raise InvalidInputError(
+            f"depth must be one of {', '.join(DEPTHS)}, not {depth!r}", code="invalid_option"
+        )
+    return depth
+
+
 def rounded(value: float) -> float:
-    """Give a part of a score as it is reported; never a negative zero."""
-    return round(value, _PLACES) + 0.0
+    """Round a part of a score; never a negative zero."""
+    return round(value, _DIGITS) + 0.0
 
 
 def exact_match(query: str, snippet: str) -> float:
-    """Reward a snippet that has the query to the letter, or its longer words."""
+    """Reward a snippet that has the whole query, or its longer words."""
     text = snippet.lower()
     whole = " ".join(query.lower().split())
     boost = 0.25 if whole and whole in text else 0.0
-    long = [token for token in query_tokens(query) if len(token) >= _LONG_TOKEN]
+    long = [token for token in recall_terms(query) if len(token) >= _LONG_TOKEN]
     return min(0.35, boost + 0.03 * sum(token in text for token in long))
 
 
 def metadata_match(query: str, metadata: Mapping[str, Any]) -> float:
     """Reward words of the query in the front matter."""
     text = all_text(metadata).lower()
-    return min(0.15, 0.03 * sum(token in text for token in query_tokens(query)))
+    return min(0.15, 0.03 * sum(token in text for token in recall_terms(query)))
 
 
 def memory_strength(metadata: Mapping[str, Any]) -> float:
-    """Reward what is decided, preferred or found, and what a person has looked at."""
+    """Reward decisions, preferences, findings and facts, and what a person has reviewed."""
     kinds = (metadata.get("type"), metadata.get("question_type"))
     strength = 0.05 if any(kind in _STRONG for kind in kinds if isinstance(kind, str)) else 0.0
     confidence = metadata.get("confidence")
@@ -98,12 +131,12 @@ def memory_strength(metadata: Mapping[str, Any]) -> float:
 
 
 def provenance_confidence(*, lines: bool, session: bool) -> float:
-    """Reward a memory of which it is known where it stands and when it was said."""
+    """Reward a memory whose lines and whose session are known."""
     return 0.02 + 0.02 * lines + 0.03 * session
 
 
 def temporal_relevance(query: str, times: Sequence[datetime | None]) -> list[float]:
-    """Reward each candidate for lying where in time the query asks, among all candidates."""
+    """Reward each candidate for being as early or as late as the query asks, among all of them."""
     known = [time.timestamp() for time in times if time]
     if not known:
         return [0.0] * len(times)
@@ -138,7 +171,7 @@ def temporal_relevance(query: str, times: Sequence[datetime | None]) -> list[flo
 
 
 def event_time_of(metadata: Mapping[str, Any]) -> datetime | None:
-    """Give when a memory happened, as far as its front matter tells."""
+    """Return the time of a memory by its front matter; None where it has none."""
     return event_time(metadata, "date", "updated_at", "created_at")
 
 

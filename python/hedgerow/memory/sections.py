@@ -5,18 +5,18 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-_HEADING = re.compile(r" {0,3}(#{1,6})(?:[ \t]+(.*?))?(?:[ \t]+#+)?[ \t]*\Z")
+_HEADING = re.compile(r" {0,3}(#{1,6})(?:[ \t](.*))?\Z")
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
 
 
 def level_two_sections(text: str) -> list[tuple[str, str]]:
-    """Give the name and the text of each level-2 section, in order; names folded."""
+    """Return the folded name and the text of each level-2 section, in order."""
     sections: list[tuple[str, list[str]]] = []
     for line, level, name in _headings(text.split("\n")):
         if level == 2:  # noqa: PLR2004
             sections.append((folded(name), []))
         elif level == 1:
-            # A new document, so to speak: what follows belongs to no section.
+            # The text below a title belongs to no section.
             sections.append(("", []))
         elif sections:
             sections[-1][1].append(line)
@@ -24,18 +24,18 @@ def level_two_sections(text: str) -> list[tuple[str, str]]:
 
 
 def first_heading(text: str) -> str:
-    """Give the text of the first level-1 heading, or nothing."""
+    """Return the text of the first level-1 heading, or an empty string."""
     found = (name for _, level, name in _headings(text.split("\n")) if level == 1 and name)
     return next(found, "")
 
 
 def folded(name: str) -> str:
-    """Give a name without regard to case and inner spacing."""
+    """Return a name to compare without regard to case and inner spacing."""
     return " ".join(name.split()).casefold()
 
 
 def _headings(lines: Sequence[str]) -> Iterator[tuple[str, int, str]]:
-    """Give each line with the level of the heading it is, 0 for none, and its name."""
+    """Yield each line with the level of the heading it is, 0 for none, and its name."""
     fence = ""
     for line in lines:
         mark = _FENCE.match(line)
@@ -44,4 +44,12 @@ def _headings(lines: Sequence[str]) -> Iterator[tuple[str, int, str]]:
         elif fence and mark and mark[1].startswith(fence) and not line.strip(" \t`~"):
             fence = ""
         heading = None if fence or mark else _HEADING.match(line)
-        yield line, len(heading[1]) if heading else 0, (heading[2] or "") if heading else ""
+        yield line, len(heading[1]) if heading else 0, _name(heading[2] or "") if heading else ""
+
+
+def _name(text: str) -> str:
+    """Return the text of a heading without the closing `#` of `## Name ##`."""
+    text = text.strip(" \t")
+    name = text.rstrip("#")
+    is_closed = name != text and name[-1:] in {"", " ", "\t"}
+    return name.rstrip(" \t") if is_closed else text

@@ -1,27 +1,28 @@
-"""Making a page of what memories say about a topic (spec/memory.md, "Synthesize").
+"""Synthesize: a page of what memories say about a topic (spec/memory.md, "Synthesize").
 
-It quotes and never concludes: no model takes part.
+A page quotes its sources; no model takes part.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from hedgerow.errors import HedgerowError, InvalidInputError
-from hedgerow.ingest.sentences import shorten
+from hedgerow.ingest.front_matter import render_front_matter, update_front_matter
+from hedgerow.ingest.passages import shorten
 from hedgerow.ingest.source import (
     Source,
     UnreadableSourceError,
     read_bytes,
+    text_of,
     title_from_name,
 )
 
 from . import files, note
 from .documents import Document, parse_document
-from .front_matter import render_front_matter, update_front_matter
 from .names import DIRECTORIES
 from .scope import Scope, newest_first
 from .words import topic_tokens
@@ -35,38 +36,35 @@ _FENCE = re.compile(r"\s{0,3}(`{3,}|~{3,})")
 _BULLET = re.compile(r"\s*(?:[-*+]|\d+[.)])\s+(?:\[[ xX]\]\s+)?")
 _HEADING = re.compile(r"\s{0,3}#{1,6}(?:\s|\Z)")
 
-Candidates = Callable[[str, int], Sequence[str]]
-"""From a topic and a number to paths of memories that the index finds for it."""
-
 
 def checked_topic(scope: Scope) -> str:
-    """Give the topic of a page; InvalidInputError without one."""
+    """Return the topic of a page; InvalidInputError without one."""
     if scope.topic is None:
         raise InvalidInputError(
-            "a page needs a topic; give what it is to be about", code="invalid_option"
+            "a page needs a topic; name what it is about", code="invalid_option"
         )
     return scope.topic
 
 
 def page_path(topic: str) -> str:
-    """Give the path, below the root, of the page about a topic."""
+    """Return the path, below the root, of the page about a topic."""
     return f"{DIRECTORIES['page']}/{note.slug(topic, 'page')}.md"
 
 
 def choose_sources(
-    documents: Sequence[Document], scope: Scope, candidates: Candidates
+    documents: Sequence[Document], scope: Scope, found: Sequence[str]
 ) -> list[Document]:
-    """Give the memories a page is made from, the newest first.
+    """Return the memories a page is made from, the newest first.
 
-    Those that mention the whole topic come before those that the index finds. Raises
-    HedgerowError when there are none.
+    Memories that mention the whole topic come first; paths that a recall `found` fill up the
+    limit. Raises HedgerowError when there are none.
     """
     topic = checked_topic(scope)
     memories = [document for document in documents if not document.is_page]
     chosen = {document.path: document for document in scope.of_interest(memories)}
     if len(chosen) < scope.limit:
         by_path = {document.path: document for document in memories if scope.is_recent(document)}
-        for path in candidates(topic, max(2 * scope.limit, 12)):
+        for path in found:
             if path in by_path and len(chosen) < scope.limit:
                 chosen.setdefault(path, by_path[path])
     if not chosen:
@@ -78,18 +76,22 @@ def choose_sources(
     return newest_first(list(chosen.values()))
 
 
-def write_page(root: Path, topic: str, sources: Sequence[Document]) -> str:
-    """Write the page, or bring the generated part of it up to date; give its path."""
+def write_page(root: Path, topic: str, sources: Sequence[Document]) -> bool:
+    """Write the page, or update the generated part of it; returns whether the page is new.
+
+    Raises HedgerowError, and writes nothing, when somebody edits the page at the same time.
+    """
     path = page_path(topic)
     generated = f"{BEGIN}\n{_generated(sources)}\n{END}"
-    old = _existing(root / path, path)
+    data = _existing(root / path, path)
     time = note.iso_time(note.now())
-    if old is None:
+    if data is None:
         text = f"{render_front_matter(_fields(topic, time))}\n# {topic}\n\n{generated}\n"
     else:
+        old = parse_document(path, data)
         text = _front_matter(old, topic, time) + _with_generated(old.body, topic, generated)
-    files.replace(root / path, text)
-    return path
+    files.update(root / path, text.encode(), expected=data, root=root)
+    return data is None
 
 
 def _fields(topic: str, time: str) -> dict[str, Any]:
@@ -105,19 +107,22 @@ def _fields(topic: str, time: str) -> dict[str, Any]:
     }
 
 
-def _existing(file: Path, path: str) -> Document | None:
+def _existing(file: Path, path: str) -> bytes | None:
+    """Return the bytes of the page, None if there is none; HedgerowError if it is not text."""
     if not file.exists():
         return None
     try:
-        return parse_document(path, read_bytes(Source(path, str(file))))
+        data = read_bytes(Source(path, str(file)))
+        text_of(data)
     except UnreadableSourceError as error:
         raise HedgerowError(
             f"{path} is in the way: {error.reason}; move it elsewhere", code="root_io"
         ) from error
+    return data
 
 
 def _front_matter(old: Document, topic: str, time: str) -> str:
-    """Keep what the front matter says, but for the time; add what it does not say."""
+    """Keep the front matter but for `updated_at`; add the fields that it lacks."""
     fields = _fields(topic, time)
     if not old.matter.body_start:
         return render_front_matter(fields) + "\n"
@@ -127,7 +132,7 @@ def _front_matter(old: Document, topic: str, time: str) -> str:
 
 
 def _with_generated(body: str, topic: str, generated: str) -> str:
-    """Put the generated part where the old one is, else under the heading and above the rest."""
+    """Replace the generated part; without one, insert it under the heading."""
     begin = body.find(BEGIN)
     end = body.find(END, begin)
     if 0 <= begin < end:
@@ -161,20 +166,20 @@ def _generated(sources: Sequence[Document]) -> str:
 
 def _bullet(document: Document) -> str:
     line = _first_line(document)
-    said = f": {line}" if line else ""
-    return f"- **{_title(document)}**{said} [source: `{document.path}`]"
+    quoted = f": {line}" if line else ""
+    return f"- **{_title(document)}**{quoted} [source: `{document.path}`]"
 
 
 def _title(document: Document) -> str:
-    return _harmless(document.title or title_from_name(document.path))
+    return _escaped(document.title or title_from_name(document.path))
 
 
 def _type(document: Document) -> str:
-    return _harmless(document.matter.text("type") or "memory")
+    return _escaped(document.matter.text("type") or "memory")
 
 
 def _first_line(document: Document) -> str:
-    """Give the first line that says something: no heading, no fence, nothing inside one."""
+    """Return the first line of text outside headings and fenced code."""
     fence = ""
     for line in document.body.split("\n"):
         mark = _FENCE.match(line)
@@ -183,10 +188,10 @@ def _first_line(document: Document) -> str:
         elif not fence and line.strip() and not _HEADING.match(line):
             text = " ".join(_BULLET.sub("", line, count=1).split())
             if text:
-                return shorten(_harmless(text), _LONGEST_LINE)
+                return shorten(_escaped(text), _LONGEST_LINE)
     return ""
 
 
-def _harmless(text: str) -> str:
-    """Keep a memory from opening a comment, such as our marks."""
+def _escaped(text: str) -> str:
+    """Escape comments, so that a memory cannot hold our marks."""
     return text.replace("<!--", "&lt;!--")

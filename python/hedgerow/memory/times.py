@@ -1,4 +1,4 @@
-"""Times in front matter and in queries: ISO 8601 dates and date-times that exist."""
+"""Times in front matter and in queries: valid ISO 8601 dates and date-times."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ _WHOLE = re.compile(rf"\s*{ISO_TIME}\s*\Z")
 
 
 def parse_time(value: object) -> datetime | None:
-    """Read a date or a date-time, in UTC without a zone; None for what is none."""
+    """Parse a date or a date-time, in UTC without a zone; None for anything else."""
     match = _WHOLE.match(value) if isinstance(value, str) else None
     return time_of(match) if match else None
 
 
 def time_of(match: re.Match[str]) -> datetime | None:
-    """Give the time of a match of `ISO_TIME`, the last eight groups; None if there is none."""
+    """Return the time of a match that ends in the groups of `ISO_TIME`; None when it does not exist."""
     *numbers, fraction, zone = match.groups()[-8:]
     parts = [int(number or 0) for number in numbers]
     microsecond = int((fraction or "0")[:6].ljust(6, "0"))
@@ -32,7 +32,7 @@ def time_of(match: re.Match[str]) -> datetime | None:
 
 
 def event_time(metadata: Mapping[str, Any], *keys: str) -> datetime | None:
-    """Give the first of the keys that holds a time."""
+    """Return the time under the first of the keys that holds one."""
     times = (parse_time(metadata.get(key)) for key in keys)
     return next((time for time in times if time), None)
 

@@ -5,11 +5,10 @@ from __future__ import annotations
 import logging
 
 from hedgerow._embedding import Progress, embedder_name, embedding_missing, reembedding
-from hedgerow._engine import _unembedded_page
+from hedgerow._engine import Index, _unembedded_page
 from hedgerow._steps import run
 from hedgerow.embedders import Embedder
 from hedgerow.errors import InvalidInputError
-from hedgerow.index import Index
 
 from .derived import Derived
 from .lock import locked_at_once

@@ -1,4 +1,4 @@
-"""Writing memories (spec/memory.md, "Memories"): new files only, none is ever replaced."""
+"""Writing memories (spec/memory.md, "Memories"): always new files."""
 
 from __future__ import annotations
 
@@ -22,21 +22,21 @@ _MOST_NAMES = 20
 
 @dataclass(frozen=True, slots=True)
 class Validation:
-    """Which of the sections that a wrapup has are not there, or have no text."""
+    """The sections of a wrapup that are missing, or have no text."""
 
     missing: tuple[str, ...] = ()
     empty: tuple[str, ...] = ()
 
     @property
     def valid(self) -> bool:
-        """Whether every section is there and says something."""
+        """Whether every section is there and has text."""
         return not (self.missing or self.empty)
 
 
 def write_memory(
     root: Path, body: str, *, title: str, kind: str = "note", tags: Sequence[str] = ()
 ) -> str:
-    """Write a memory that a user asks to keep; give its path below the root, with `/`.
+    """Write a memory that a user asks to keep; returns its path below the root, with `/`.
 
     Raises InvalidInputError for an unknown type or a blank text, before anything is written.
     """
@@ -60,7 +60,7 @@ def write_memory(
 def write_wrapup(
     root: Path, body: str, *, title: str, topic: str | None, tags: Sequence[str] = ()
 ) -> str:
-    """Write the wrapup of a session, whose sections are checked; give its path below the root."""
+    """Write the wrapup of a session, already checked; returns its path below the root."""
     line = note.checked_title(title, "Session wrapup")
     time = note.now()
     fields: dict[str, Any] = {
@@ -80,7 +80,7 @@ def write_wrapup(
 
 
 def checked_wrapup(body: str) -> str:
-    """Give a wrapup's text trimmed; InvalidInputError that lists all sections it lacks."""
+    """Return the trimmed text of a wrapup; InvalidInputError that lists all sections it lacks."""
     text = note.checked_body(body) if body.strip() else ""
     validation = validate_wrapup(text)
     problems = []
@@ -98,7 +98,7 @@ def checked_wrapup(body: str) -> str:
 
 
 def validate_wrapup(body: str) -> Validation:
-    """Look for the sections of a wrapup, in any order, in any case, among any others."""
+    """Find the sections of a wrapup, in any order and case, among others."""
     found: dict[str, str] = {}
     for name, text in level_two_sections(body):
         found[name] = found.get(name, "") + text
@@ -114,7 +114,7 @@ def _listed(names: Sequence[str]) -> str:
 
 
 def _write(root: Path, folder: str, name: str, time: datetime, text: str) -> str:
-    """Write under the first name that is free; two processes never get the same one."""
+    """Write under the first free name; two processes never get the same one."""
     base = f"{time:%Y-%m-%d}-{name}"
     milliseconds = int(time.timestamp() * 1000)
     numbered = (f"{base}-{milliseconds}-{count}" for count in range(1, _MOST_NAMES + 1))

@@ -1,4 +1,4 @@
-"""Grades out of what a language model answered, whatever it put around them."""
+"""Parsing the grades in the answer of a language model, whatever surrounds them."""
 
 from __future__ import annotations
 
@@ -90,9 +90,7 @@ def _in_range(pairs: list[tuple[int | None, float | None]], count: int) -> dict[
             found.setdefault(number, grade)
     from_zero = 0 in found and count not in found
     return {
-        number: found[place]
-        for number in range(1, count + 1)
-        if (place := number - from_zero) in found
+        number: found[key] for number in range(1, count + 1) if (key := number - from_zero) in found
     }
 
 

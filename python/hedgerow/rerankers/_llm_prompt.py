@@ -48,7 +48,7 @@ def grading_prompt(query: str, texts: Sequence[str]) -> str:
 
 
 def sterner(prompt: str, count: int) -> str:
-    """The same once more, for a model that did not answer in the form asked for."""
+    """The prompt again, for a model that answered in another form."""
     return prompt + _STERNER.format(count=count)
 
 

@@ -10,8 +10,7 @@ from typing import Any, Protocol
 from hedgerow._checks import checked_count, checked_model_name, checked_text, checked_texts
 from hedgerow._extras import imports_of
 
-from . import RerankDocument, RerankScore, best_first
-from ._scores import checked_scores
+from .base import RerankDocument, RerankScore, best_first, checked_scores
 
 
 class PairScorer(Protocol):
@@ -63,7 +62,7 @@ class CrossEncoderReranker:
     def rerank(self, query: str, documents: Sequence[RerankDocument]) -> list[RerankScore]:
         """A score for each document, best first; of equals the earlier one.
 
-        Raises HedgerowError when the model gives something else than one finite score for each
+        Raises HedgerowError when the model returns something other than one finite score for each
         document, InvalidInputError for a text with half of a surrogate pair.
         """
         checked_text(query, "the query")

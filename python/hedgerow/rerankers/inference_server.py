@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from hedgerow._api_key import ApiKey
 from hedgerow._checks import checked_count, checked_text, checked_texts
-from hedgerow._connected import Connected
+from hedgerow._connection import ApiKey, Connected
 from hedgerow._extras import imports_of
 
-from . import RerankDocument, RerankScore, best_first
-from ._scores import bad_answer, checked_scores
+from .base import RerankDocument, RerankScore, bad_answer, best_first, checked_scores
 
 
 class TEIReranker(Connected):
@@ -66,14 +64,19 @@ class TEIReranker(Connected):
         answer = self._endpoint.post(
             {"query": query, "texts": texts, "raw_scores": False, "truncate": self._truncate}
         )
-        return checked_scores(self._in_order(answer), len(texts), self._endpoint.shown)
+        return checked_scores(self._in_order(answer, len(texts)), len(texts), self._endpoint.shown)
 
-    def _in_order(self, answer: Any) -> list[Any]:
-        """The scores in the order of the texts; the server puts the best first."""
+    def _in_order(self, answer: Any, expected: int) -> list[Any]:
+        """The scores in the order of the texts; the server sorts them, best first."""
         if not isinstance(answer, list) or not all(isinstance(entry, dict) for entry in answer):
             raise bad_answer(self._endpoint.shown, "without a list of scores")
         scores = {str(entry.get("index")): entry.get("score") for entry in answer}
-        return [scores[str(index)] for index in range(len(answer)) if str(index) in scores]
+        missing = [index for index in range(expected) if str(index) not in scores]
+        if missing or len(answer) != expected:
+            which = f", none for document {missing[0]}" if missing else ""
+            found = f"{len(answer)} score{'' if len(answer) == 1 else 's'}"
+            raise bad_answer(self._endpoint.shown, f"with {found} for {expected} documents{which}")
+        return [scores[str(index)] for index in range(expected)]
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}(url={self._endpoint.shown!r})"

@@ -9,9 +9,9 @@ from contextvars import copy_context
 
 from hedgerow._checks import checked_count, checked_text, checked_texts
 
-from . import RerankDocument, RerankScore, best_first
 from ._llm_answer import read_grades
 from ._llm_prompt import HIGHEST_GRADE, grading_prompt, sterner
+from .base import RerankDocument, RerankScore, best_first
 
 _LOG = logging.getLogger("hedgerow")
 
@@ -20,10 +20,10 @@ class LLMReranker:
     """A `Reranker` over any callable that answers a prompt with text.
 
     `complete(prompt)` is called with `batch_size` documents at a time, in up to `concurrency`
-    threads, so it must allow that; timeouts and retries are its own business. Whatever it raises
-    is raised on, for an order made of failures would look like an order. An answer that leaves
-    out documents, or cannot be read, is asked for once more, sternly; what is still missing then
-    scores 0, and the logger "hedgerow" says so. Scores are from 0 to 1; documents of equal score
+    threads, so it must allow that; timeouts and retries are its own business. Its exceptions
+    are passed on, because an order made of failures would look like an order. An answer that
+    leaves out documents or cannot be parsed is requested once more; what is still missing then
+    scores 0, with a warning on the logger "hedgerow". Scores are from 0 to 1; documents of equal score
     keep their order.
 
     The prompt keeps documents apart from instructions, but a model may fall for text that argues

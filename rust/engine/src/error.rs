@@ -143,7 +143,7 @@ impl Error {
     }
 
     /// A name that is none of the closed set of an option's values.
-    pub(crate) fn invalid_option(option: &str, values: &[&str], given: &str) -> Self {
+    pub fn invalid_option(option: &str, values: &[&str], given: &str) -> Self {
         let quoted: Vec<String> = values.iter().map(|value| format!("\"{value}\"")).collect();
         let choice = match quoted.split_last() {
             Some((last, others)) if !others.is_empty() => {

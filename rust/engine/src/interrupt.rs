@@ -34,7 +34,7 @@ impl Drop for Before {
 }
 
 /// Whether nobody waits for the call that this thread is in.
-pub(crate) fn is_due() -> bool {
+pub fn is_due() -> bool {
     let check = CHECK.with_borrow(Clone::clone);
     check.is_some_and(|is_unwanted| is_unwanted())
 }
@@ -49,7 +49,7 @@ pub fn check() -> Result<()> {
 }
 
 /// [`check`] among statements: fails as SQLite does when it is interrupted.
-pub(crate) fn check_reading() -> rusqlite::Result<()> {
+pub fn check_reading() -> rusqlite::Result<()> {
     if is_due() {
         return Err(interrupted());
     }
@@ -57,7 +57,7 @@ pub(crate) fn check_reading() -> rusqlite::Result<()> {
 }
 
 /// What was done among statements without any: nothing but an interruption can have ended it.
-pub(crate) fn among_statements<T>(done: Result<T>) -> rusqlite::Result<T> {
+pub fn among_statements<T>(done: Result<T>) -> rusqlite::Result<T> {
     done.map_err(|_| interrupted())
 }
 
@@ -66,10 +66,14 @@ fn interrupted() -> rusqlite::Error {
 }
 
 /// How many steps of a long loop lie between two looks at whether somebody waits for it.
-const STRIDE: usize = if cfg!(test) { 1 << 8 } else { 1 << 16 };
+const STRIDE: usize = if cfg!(any(test, feature = "testing")) {
+    1 << 8
+} else {
+    1 << 16
+};
 
 /// How many steps of a loop that should not count each are taken together.
-pub(crate) const SOME: usize = STRIDE / 16;
+pub const SOME: usize = STRIDE / 16;
 
 /// [`check`] for a long loop, which is told of every step.
 #[derive(Debug, Default)]
@@ -84,7 +88,7 @@ impl Pace {
     }
 
     /// The same among statements.
-    pub(crate) fn read(&mut self, steps: usize) -> rusqlite::Result<()> {
+    pub fn read(&mut self, steps: usize) -> rusqlite::Result<()> {
         if self.is_over(steps) {
             check_reading()
         } else {
@@ -103,7 +107,7 @@ impl Pace {
 }
 
 /// Sort many items, equal ones in the order they were in, unless nobody waits for it.
-pub(crate) fn sort<T>(items: &mut [T], compare: impl Fn(&T, &T) -> Ordering) -> Result<()> {
+pub fn sort<T>(items: &mut [T], compare: impl Fn(&T, &T) -> Ordering) -> Result<()> {
     for run in items.chunks_mut(STRIDE) {
         check()?;
         run.sort_by(&compare);
@@ -125,7 +129,9 @@ mod tests {
     use std::cell::Cell;
 
     use super::*;
-    use crate::index::{Chunk, Filters, Index, Ranking};
+    use crate::bm25::Ranking;
+    use crate::chunks::{Chunk, Filters};
+    use crate::index::Index;
     use crate::query::{MatchOptions, parse};
     use crate::text::tokenizer::TokenizerKind;
 
@@ -192,7 +198,7 @@ mod tests {
             .collect();
         let chunks: Vec<&Chunk> = chunks.iter().collect();
         for ranking in Ranking::ALL {
-            let index = Index::in_memory_with(TokenizerKind::Porter, ranking).unwrap();
+            let index = Index::in_memory_with(TokenizerKind::Porter, *ranking).unwrap();
             let error = watched(|| true, || index.upsert(&chunks)).unwrap_err();
             assert_eq!(error.code(), ErrorCode::Interrupted, "{error}");
             assert_eq!(index.len().unwrap(), 0);

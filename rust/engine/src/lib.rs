@@ -5,13 +5,19 @@
 //! [`query`], [`index`], [`retrieval`], [`graph`], [`pipeline`]; each may use those before it, never
 //! those after.
 
+pub mod bm25;
+pub mod chunks;
 pub mod error;
-pub mod graph;
+pub mod fuzzy;
 pub mod index;
 pub mod interrupt;
-pub mod pipeline;
+mod named;
 pub mod query;
 pub mod retrieval;
+pub mod sources;
+pub mod storage;
 pub mod text;
+pub mod unit_vector;
+pub mod vectors;
 
 pub use error::{Error, ErrorCode, ErrorKind, Result};

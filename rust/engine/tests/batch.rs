@@ -6,7 +6,8 @@ use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use hedgerow_engine::index::{Chunk, Filters, GroupBy, Index};
+use hedgerow_engine::chunks::{Chunk, Filters, GroupBy};
+use hedgerow_engine::index::Index;
 use hedgerow_engine::query::{Connective, Matching};
 use hedgerow_engine::retrieval::{
     Embedding, Found, Fusion, FuzzyChunks, Mode, Request, Reranker, Setup, search, search_many,

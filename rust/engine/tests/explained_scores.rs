@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use asking::{Ask, ask, find, index};
 use hedgerow_engine::ErrorCode;
-use hedgerow_engine::index::{Chunk, Filters, GroupBy};
+use hedgerow_engine::chunks::{Chunk, Filters, GroupBy};
 use hedgerow_engine::retrieval::{Found, Fusion, Mode, RerankScore};
 use serde_json::Value;
 
@@ -189,21 +189,21 @@ fn a_reranked_hit_explains_it() {
 #[test]
 fn options_have_closed_sets_of_names() {
     for fusion in [Fusion::Rrf, Fusion::Score] {
-        assert_eq!(Fusion::from_name(fusion.as_str()), Ok(fusion));
+        assert_eq!(Fusion::from_option("fusion", fusion.as_str()), Ok(fusion));
     }
-    assert_eq!(GroupBy::from_name("path"), Ok(GroupBy::Path));
-    assert_eq!(Mode::from_name("semantic"), Ok(Mode::Semantic));
+    assert_eq!(GroupBy::from_option("group_by", "path"), Ok(GroupBy::Path));
+    assert_eq!(Mode::from_option("mode", "semantic"), Ok(Mode::Semantic));
     for (error, message) in [
         (
-            Fusion::from_name("RRF").unwrap_err(),
+            Fusion::from_option("fusion", "RRF").unwrap_err(),
             "fusion must be \"rrf\" or \"score\", not \"RRF\"",
         ),
         (
-            GroupBy::from_name("id").unwrap_err(),
+            GroupBy::from_option("group_by", "id").unwrap_err(),
             "group_by must be \"path\", not \"id\"",
         ),
         (
-            Mode::from_name("").unwrap_err(),
+            Mode::from_option("mode", "").unwrap_err(),
             "mode must be \"auto\", \"bm25\", \"semantic\" or \"hybrid\", not \"\"",
         ),
     ] {

@@ -10,7 +10,9 @@ mod cases;
 use cases::{check, fixture, jsonl, text};
 use hedgerow_engine::query::{AliasTable, Connective, Query, TokenKind, alias, compile_fts, parse};
 use hedgerow_engine::retrieval::retry;
-use hedgerow_engine::text::{normalise::normalise, slug::slug_text, trigram::printable_grams};
+use hedgerow_engine::text::normalise::normalise;
+use hedgerow_engine::text::slug::slug_text;
+use hedgerow_engine::text::trigram::printable_grams;
 use serde_json::{Value, json};
 
 fn tokens(query: &Query) -> Value {

@@ -10,12 +10,15 @@ mod cases;
 use std::collections::{BTreeMap, BTreeSet};
 
 use cases::{check, jsonl, text};
-use hedgerow_engine::index::{Hit, Texts};
+use hedgerow_engine::chunks::Texts;
+use hedgerow_engine::index::Hit;
 use hedgerow_engine::retrieval::{
     Condition, Intent, Multiplier, TrigramIndex, fuse, reciprocal_rank_fusion, rerank_text,
     reweight, trigram_index, unanimity,
 };
-use hedgerow_engine::text::{slug::slug_text, trigram::grams, utf16};
+use hedgerow_engine::text::slug::slug_text;
+use hedgerow_engine::text::trigram::grams;
+use hedgerow_engine::text::utf16;
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 

@@ -7,7 +7,8 @@ mod asking;
 use std::collections::{BTreeMap, BTreeSet};
 
 use asking::{ALL, Ask, ask, find, index};
-use hedgerow_engine::index::{Chunk, Filters, GroupBy, Hit, Index};
+use hedgerow_engine::chunks::{Chunk, Filters, GroupBy};
+use hedgerow_engine::index::{Hit, Index};
 use hedgerow_engine::query::{MatchOptions, parse};
 use hedgerow_engine::retrieval::{ExplainedHit, Found, Fusion, Mode};
 use hedgerow_engine::text::utf16;

@@ -6,7 +6,8 @@ use std::collections::HashMap;
 use std::fs;
 use std::path::PathBuf;
 
-use hedgerow_engine::index::{Chunk, Filters, Hit, Index};
+use hedgerow_engine::chunks::{Chunk, Filters};
+use hedgerow_engine::index::{Hit, Index};
 use hedgerow_engine::query::{AliasTable, Connective, Matching};
 use hedgerow_engine::retrieval::{
     Embedding, Found, Fusion, FuzzyChunks, Mode, Request, Reranker, Setup, rerank_text, search,
@@ -125,7 +126,7 @@ fn run(index: &Index, case: &Value) -> Found {
     };
     let query = text(&request["query"]);
     let has_embedder = !options["embedder"].is_null();
-    let mode = Mode::from_name(request["mode"].as_str().unwrap_or("auto")).unwrap();
+    let mode = Mode::from_option("mode", request["mode"].as_str().unwrap_or("auto")).unwrap();
     let vector = fnv64(&query);
     let embedding = match &vector {
         _ if !has_embedder => Embedding::Absent,

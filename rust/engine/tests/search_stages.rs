@@ -3,7 +3,8 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use hedgerow_engine::ErrorCode;
-use hedgerow_engine::index::{Chunk, Filters, Index};
+use hedgerow_engine::chunks::{Chunk, Filters};
+use hedgerow_engine::index::Index;
 use hedgerow_engine::query::{Connective, Matching};
 use hedgerow_engine::retrieval::{
     Embedding, Found, Fusion, FuzzyChunks, Mode, Request, Reranker, Setup, Stage, Strategy, search,

@@ -5,9 +5,7 @@
 
 use std::sync::LazyLock;
 
-use hedgerow_engine::query::{
-    AliasTable, Connective, MatchOptions, Matching, compile_match, parse,
-};
+use hedgerow_engine::query::{AliasTable, Connective, MatchOptions, Matching, compile_match, parse};
 use hedgerow_engine::text::tokenizer::TokenizerKind;
 use libfuzzer_sys::fuzz_target;
 use rusqlite::Connection;

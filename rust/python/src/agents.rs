@@ -1,8 +1,8 @@
 //! What runs of agents do to a store; `hedgerow.agents` calls it.
 
 use hedgerow_engine::ErrorCode;
-use hedgerow_engine::graph::agents::{Action, Applied, Beginning, Record, Run, RunStatus};
-use hedgerow_engine::pipeline::{self, Options};
+use hedgerow_graph::agents::{Action, Applied, Beginning, Record, Run, RunStatus};
+use hedgerow_graph::pipeline::{self, Options};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 

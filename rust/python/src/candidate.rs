@@ -1,7 +1,8 @@
 //! `Candidate`: what is ranked.
 
 use hedgerow_engine::ErrorCode;
-use hedgerow_engine::index::{Hit, Texts};
+use hedgerow_engine::chunks::Texts;
+use hedgerow_engine::index::Hit;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyType};
 

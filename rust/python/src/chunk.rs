@@ -1,7 +1,7 @@
 //! `Chunk`: what an index stores.
 
 use hedgerow_engine::ErrorCode;
-use hedgerow_engine::index::Chunk;
+use hedgerow_engine::chunks::Chunk;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple, PyType};
 

@@ -3,23 +3,25 @@
 use std::mem;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use hedgerow_engine::index::{Chunk, Index, Page};
+use hedgerow_engine::chunks::{Chunk, Page};
+use hedgerow_engine::index::Index;
 use pyo3::prelude::*;
 
 use crate::chunk::PyChunk;
 use crate::errors;
+use crate::held::Held;
 
 /// An iterator over the chunks of an index, in row order.
 #[pyclass(name = "ChunkIterator", module = "hedgerow._engine", frozen)]
 pub struct PyChunks {
-    index: Arc<Index>,
+    index: Held<Arc<Index>>,
     page: Mutex<PageState>,
 }
 
 impl PyChunks {
     pub fn new(index: &Arc<Index>) -> Self {
         Self {
-            index: Arc::clone(index),
+            index: Held::new(Arc::clone(index)),
             page: Mutex::new(PageState::default()),
         }
     }

@@ -27,7 +27,7 @@ pub fn explain_query<'py>(
             aliases: aliases.as_ref().map(Aliases::table),
             default_operator: compile::connective(default_operator)?,
             matching: compile::matching(matching)?,
-            tokenizer: TokenizerKind::from_name(tokenizer)?,
+            tokenizer: TokenizerKind::parse(tokenizer)?,
             ..MatchOptions::default()
         };
         query::explain(&text, &options)

@@ -1,7 +1,7 @@
 //! `Filters`: which chunks a search considers.
 
 use hedgerow_engine::ErrorCode;
-use hedgerow_engine::index::Filters;
+use hedgerow_engine::chunks::Filters;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyMapping, PyTuple, PyType};
 

@@ -1,6 +1,7 @@
 //! `Hit`: what a search finds.
 
-use hedgerow_engine::index::{Hit, Texts};
+use hedgerow_engine::chunks::Texts;
+use hedgerow_engine::index::Hit;
 use hedgerow_engine::retrieval::{ExplainedHit, Explanation};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;

@@ -5,9 +5,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use hedgerow_engine::ErrorCode;
-use hedgerow_engine::index::{self, Index, Methods, Ranking, Resident, Vectors};
+use hedgerow_engine::bm25::Ranking;
+use hedgerow_engine::index::{Index, Methods};
 use hedgerow_engine::query::MatchOptions;
+use hedgerow_engine::storage;
 use hedgerow_engine::text::tokenizer::TokenizerKind;
+use hedgerow_engine::vectors::{Resident, Vectors};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 
@@ -17,6 +20,7 @@ use crate::chunk_iterator::PyChunks;
 use crate::compile;
 use crate::errors;
 use crate::filters::FiltersLike;
+use crate::held::Held;
 use crate::hit::PyHit;
 use crate::notices;
 use crate::query::QueryOrText;
@@ -34,7 +38,7 @@ use crate::vector::{self, Dimensions};
 /// handle is closed or was opened by another process.
 #[pyclass(name = "Index", module = "hedgerow", frozen)]
 pub struct PyIndex {
-    pub index: Arc<Index>,
+    pub index: Held<Arc<Index>>,
     asked: TokenizerKind,
     dimensions: Option<usize>,
 }
@@ -304,7 +308,9 @@ impl PyIndex {
     /// Set how long writes wait for another process, so that tests need not wait as long.
     fn _set_write_timeout(&self, py: Python<'_>, seconds: f64) -> PyResult<()> {
         let timeout = Duration::try_from_secs_f64(seconds).unwrap_or_default();
-        self.write(py, Some(0), || self.index.set_write_timeout(timeout))
+        self.write(py, Some(0), || {
+            self.index.database().set_write_timeout(timeout)
+        })
     }
 
     fn __enter__(slf: Bound<'_, Self>) -> Bound<'_, Self> {
@@ -414,7 +420,7 @@ impl PyIndex {
     /// The index of a store, on the store's own handle.
     pub fn of(index: Arc<Index>) -> Self {
         Self {
-            index,
+            index: Held::new(index),
             asked: TokenizerKind::default(),
             dimensions: None,
         }
@@ -429,18 +435,18 @@ impl PyIndex {
     ) -> PyResult<Self> {
         let dimensions = dimensions.map(|dimensions| dimensions.0);
         errors::call_writing(py, None, || {
-            let asked = TokenizerKind::from_name(tokenizer)?;
+            let asked = TokenizerKind::parse(tokenizer)?;
             let methods = Methods {
-                ranking: Ranking::from_name(ranking)?,
-                vectors: Vectors::from_name(vectors)?,
-                resident: Resident::from_name(resident)?,
+                ranking: Ranking::from_option("ranking", ranking)?,
+                vectors: Vectors::parse(vectors)?,
+                resident: Resident::from_option("resident", resident)?,
             };
             let index = make(asked, methods)?;
             if let Some(dimensions) = dimensions {
                 index.expect_dimensions(dimensions)?;
             }
             Ok(Self {
-                index: Arc::new(index),
+                index: Held::new(Arc::new(index)),
                 asked,
                 dimensions,
             })
@@ -452,7 +458,7 @@ impl PyIndex {
 #[pyfunction]
 pub fn _before_fork(py: Python<'_>) -> PyResult<()> {
     errors::call_detached(py, || {
-        index::before_fork();
+        storage::before_fork();
         Ok(())
     })
 }
@@ -461,7 +467,7 @@ pub fn _before_fork(py: Python<'_>) -> PyResult<()> {
 #[pyfunction]
 pub fn _after_fork() -> PyResult<()> {
     errors::call(|| {
-        index::after_fork();
+        storage::after_fork();
         Ok(())
     })
 }

@@ -20,7 +20,7 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use hedgerow_engine::{Error, ErrorCode, Result, index, interrupt};
+use hedgerow_engine::{Error, ErrorCode, Result, interrupt, storage};
 use pyo3::ffi;
 use pyo3::prelude::*;
 
@@ -85,7 +85,7 @@ pub fn apart<T: Send, S: Send>(
     work: impl FnOnce() -> Result<T> + Send,
 ) -> (Result<T>, Option<S>) {
     // While this thread forks, no other may use the engine.
-    if !is_main_thread(py) || index::is_forking() {
+    if !is_main_thread(py) || storage::is_forking() {
         return (on_the_spot(py, stop, work), None);
     }
     let work = || until(stop, work);

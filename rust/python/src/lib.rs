@@ -21,6 +21,7 @@ mod errors;
 mod explain;
 mod filters;
 mod found;
+mod held;
 mod hit;
 mod index;
 mod intent;

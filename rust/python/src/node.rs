@@ -1,7 +1,7 @@
 //! `Node`: a memory, as a store keeps it.
 
 use hedgerow_engine::ErrorCode;
-use hedgerow_engine::graph::{Category, Node};
+use hedgerow_graph::graph::{Category, Node};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyInt, PyType};
 

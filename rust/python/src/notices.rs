@@ -1,7 +1,8 @@
 //! What the engine reports beside the answers of calls, for Python's log.
 
 use hedgerow_engine::Result;
-use hedgerow_engine::index::{Index, Level};
+use hedgerow_engine::index::Index;
+use hedgerow_engine::storage::Level;
 use pyo3::prelude::*;
 
 use crate::errors;

@@ -1,13 +1,13 @@
 //! `Pipeline` and `parse_pipeline`.
 
 use hedgerow_engine::ErrorCode;
-use hedgerow_engine::pipeline::{Pipeline, Problem, parse};
+use hedgerow_graph::graph::types::check;
+use hedgerow_graph::pipeline::{Pipeline, Problem, parse};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString};
 
 use crate::errors;
-use crate::store::named_types;
 use crate::text::Text;
 use crate::value::Argument;
 
@@ -168,4 +168,18 @@ fn pipeline_error(problem: &Problem) -> PyErr {
         };
         instantiate().unwrap_or_else(|failure| failure)
     })
+}
+
+/// The names of types that are given, checked; none without any.
+pub fn named_types(types: Option<&Bound<'_, PyAny>>) -> PyResult<Vec<String>> {
+    let argument = Argument {
+        name: "types",
+        code: ErrorCode::InvalidOption,
+    };
+    let types = types
+        .map(|types| argument.texts_of_any(types))
+        .transpose()?
+        .unwrap_or_default();
+    errors::call(|| types.iter().try_for_each(|name| check(name)))?;
+    Ok(types)
 }

@@ -1,6 +1,7 @@
 //! `Query` and `Token`, and the functions that make them.
 
-use hedgerow_engine::query::{Operator, Query, Token, TokenKind, parse, stopwords};
+use hedgerow_engine::query::parse::is_noise;
+use hedgerow_engine::query::{Operator, Query, Token, TokenKind, parse};
 use hedgerow_engine::{ErrorCode, text};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
@@ -252,8 +253,11 @@ pub fn parse_query(text: Text) -> PyResult<PyQuery> {
     errors::call(|| parse(&text)).map(PyQuery)
 }
 
-/// Whether bare queries lose this token: an English or Dutch stop word, in lower case.
+/// Whether a bare query drops this token (spec/query.md, "Filtering").
+///
+/// That is an English or Dutch stop word, `and`, `or` or `not`, or a token of at most two UTF-16
+/// code units. Compared in lower case.
 #[pyfunction]
 pub fn is_stopword(token: Text) -> bool {
-    stopwords::is_stopword(&token)
+    is_noise(&token)
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use hedgerow_engine::pipeline::{Cell, Outcome, Report};
+use hedgerow_graph::pipeline::{Cell, Outcome, Report};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyFloat, PyInt, PyString};

@@ -5,13 +5,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use hedgerow_engine::index::{Chunk, Filters, Index};
+use hedgerow_engine::chunks::GroupBy;
+use hedgerow_engine::chunks::{Chunk, Filters};
+use hedgerow_engine::index::Index;
 use hedgerow_engine::query::{
     AliasTable, Connective, MatchOptions, Matching, compile_match, parse,
 };
 use hedgerow_engine::retrieval::{
-    Embedding, Found, Fusion, FuzzyChunks, GroupBy, Mode, Request, Reranker, Setup, search,
-    search_many,
+    Embedding, Found, Fusion, FuzzyChunks, Mode, Request, Reranker, Setup, search, search_many,
 };
 use hedgerow_engine::{ErrorCode, Result};
 use pyo3::prelude::*;
@@ -22,6 +23,7 @@ use crate::chunk::PyChunk;
 use crate::errors;
 use crate::filters::FiltersLike;
 use crate::found::PyFound;
+use crate::held::Held;
 use crate::index::PyIndex;
 use crate::source::Source;
 use crate::text::Text;
@@ -58,7 +60,7 @@ impl PyStop {
 /// What every search of one retriever has in common.
 #[pyclass(name = "Searcher", module = "hedgerow._engine", frozen)]
 pub struct PySearcher {
-    index: Arc<Index>,
+    index: Held<Arc<Index>>,
     aliases: Option<AliasTable>,
     default_operator: Connective,
     matching: Matching,
@@ -93,7 +95,7 @@ impl PySearchOptions {
         group_by: Option<&str>,
     ) -> PyResult<Self> {
         Ok(Self {
-            mode: errors::call(|| Mode::from_name(mode))?,
+            mode: errors::call(|| Mode::from_option("mode", mode))?,
             candidate_k,
             wanted,
             reranker: match reranks {
@@ -103,7 +105,11 @@ impl PySearchOptions {
             },
             skip_retry_ladder,
             filters: filters.map(|filters| filters.0).unwrap_or_default(),
-            group_by: errors::call(|| group_by.map(GroupBy::from_name).transpose())?,
+            group_by: errors::call(|| {
+                group_by
+                    .map(|name| GroupBy::from_option("group_by", name))
+                    .transpose()
+            })?,
         })
     }
 }
@@ -139,11 +145,11 @@ impl PySearcher {
                 None => FuzzyChunks::own(),
             };
             Ok(Self {
-                index: Arc::clone(index),
+                index: Held::new(Arc::clone(index)),
                 aliases,
                 default_operator: options.default_operator,
                 matching: options.matching,
-                fusion: Fusion::from_name(fusion)?,
+                fusion: Fusion::from_option("fusion", fusion)?,
                 fuzzy,
             })
         })

@@ -1,7 +1,8 @@
 //! What is ranked, in all the shapes it is taken in.
 
 use hedgerow_engine::ErrorCode;
-use hedgerow_engine::index::{Hit, Texts};
+use hedgerow_engine::chunks::Texts;
+use hedgerow_engine::index::Hit;
 use pyo3::prelude::*;
 use pyo3::types::{PyIterator, PyMapping, PyString};
 

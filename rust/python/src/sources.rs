@@ -1,7 +1,8 @@
 //! The ledger of a sync, for the Python side of it.
 
-use hedgerow_engine::graph::NodeSync;
-use hedgerow_engine::index::{FileSync, SourceFile, Synced};
+use hedgerow_engine::index::{FileSync, Synced};
+use hedgerow_engine::sources::SourceFile;
+use hedgerow_graph::graph::NodeSync;
 use pyo3::prelude::*;
 
 use crate::chunk::{self, PyChunk};

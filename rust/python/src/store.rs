@@ -5,17 +5,17 @@ use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use hedgerow_engine::ErrorCode;
-use hedgerow_engine::graph::types::check;
-use hedgerow_engine::graph::{Edge, Node, Outcome, Store, TYPES, Visit};
-use hedgerow_engine::pipeline::{self, Leg, Options, Pipeline, Ranked};
+use hedgerow_graph::graph::{Edge, Node, Outcome, Store, TYPES, Visit};
+use hedgerow_graph::pipeline::{self, Leg, Options, Pipeline, Ranked};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 
 use crate::errors;
+use crate::held::Held;
 use crate::index::PyIndex;
 use crate::node::{self, PyNode};
 use crate::notices;
-use crate::pipeline::PipelineLike;
+use crate::pipeline::{PipelineLike, named_types};
 use crate::query_result::PyQueryResult;
 use crate::text::Text;
 use crate::value::Argument;
@@ -29,7 +29,7 @@ use crate::value::Argument;
 /// handle is closed or was opened by another process.
 #[pyclass(name = "Store", module = "hedgerow", frozen)]
 pub struct PyStore {
-    pub store: Store,
+    pub store: Held<Store>,
     index: Py<PyIndex>,
 }
 
@@ -350,7 +350,10 @@ impl PyStore {
 
     fn of(py: Python<'_>, store: Store) -> PyResult<Self> {
         let index = Py::new(py, PyIndex::of(Arc::clone(store.index())))?;
-        Ok(Self { store, index })
+        Ok(Self {
+            store: Held::new(store),
+            index,
+        })
     }
 
     /// The pipeline that is meant, with the types that nodes of this store may be of.
@@ -376,20 +379,6 @@ pub fn edges(tuples: Vec<EdgeTuple>) -> Vec<Edge> {
         strength,
     };
     tuples.into_iter().map(edge).collect()
-}
-
-/// The names of types that are given, checked; none without any.
-pub fn named_types(types: Option<&Bound<'_, PyAny>>) -> PyResult<Vec<String>> {
-    let argument = Argument {
-        name: "types",
-        code: ErrorCode::InvalidOption,
-    };
-    let types = types
-        .map(|types| argument.texts_of_any(types))
-        .transpose()?
-        .unwrap_or_default();
-    errors::call(|| types.iter().try_for_each(|name| check(name)))?;
-    Ok(types)
 }
 
 /// How a visit ended.

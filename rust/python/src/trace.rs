@@ -1,6 +1,7 @@
 //! `Trace`: what a search did.
 
-use hedgerow_engine::retrieval::{GroupBy, SkippedReason, Stage, Trace};
+use hedgerow_engine::chunks::GroupBy;
+use hedgerow_engine::retrieval::{SkippedReason, Stage, Trace};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 

@@ -2,7 +2,9 @@
 
 use std::sync::LazyLock;
 
-use hedgerow_engine::index::{Chunk, Index, Ranking};
+use hedgerow_engine::bm25::Ranking;
+use hedgerow_engine::chunks::Chunk;
+use hedgerow_engine::index::Index;
 use hedgerow_engine::text::tokenizer::TokenizerKind;
 
 pub const DIMENSIONS: usize = 384;

@@ -7,7 +7,6 @@
 #![allow(missing_docs, reason = "criterion's macros make functions without")]
 
 mod corpus;
-mod pipeline;
 mod query;
 mod retrieval;
 mod searching;
@@ -18,7 +17,6 @@ criterion_group!(
     benches,
     query::benches,
     searching::benches,
-    retrieval::benches,
-    pipeline::benches
+    retrieval::benches
 );
 criterion_main!(benches);

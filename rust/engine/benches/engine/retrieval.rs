@@ -3,7 +3,8 @@
 use std::hint::black_box;
 
 use criterion::{BatchSize, Criterion};
-use hedgerow_engine::index::{Filters, Hit, Texts};
+use hedgerow_engine::chunks::{Filters, Texts};
+use hedgerow_engine::index::Hit;
 use hedgerow_engine::query::{Connective, Matching};
 use hedgerow_engine::retrieval::{
     Embedding, Fusion, FuzzyChunks, Intent, Mode, Request, Reranker, Setup, TrigramIndex, fuse,

@@ -3,7 +3,7 @@
 use std::hint::black_box;
 
 use criterion::Criterion;
-use hedgerow_engine::index::Filters;
+use hedgerow_engine::chunks::Filters;
 use hedgerow_engine::query::{MatchOptions, parse};
 
 use super::corpus::{Dice, INDEX, size};

@@ -1,12 +1,13 @@
-//! Giving vectors to chunks that are stored already.
+//! Giving vectors to chunks that are stored already, and the space those vectors are in.
 
 use rusqlite::{CachedStatement, Connection, OptionalExtension, Row};
 
-use super::chunk::Chunk;
-use super::read::Page;
-use super::write::VectorStatements;
-use super::{Failure, Index, changes, vector, vectors};
+use super::handle::Index;
+use crate::chunks::{Chunk, Page};
 use crate::error::{Error, ErrorCode, Result};
+use crate::storage::{Failure, generations};
+use crate::unit_vector;
+use crate::vectors::{Space, VectorWriter, settle};
 
 /// Whether nobody has said yet what the vector of a chunk is.
 const UNEMBEDDED: &str =
@@ -17,21 +18,22 @@ impl Index {
     ///
     /// A chunk that was given an empty vector has none, and is not asked for again.
     pub fn unembedded_page(&self, after: i64, limit: u32) -> Result<Page> {
-        self.page_where(UNEMBEDDED, after, limit)
+        self.database
+            .read(|connection| Page::read(connection, UNEMBEDDED, after, limit))
     }
 
-    /// The places of those chunks that would have no vector once they are upserted: they bring
+    /// The positions of those chunks that would have no vector once they are upserted: they bring
     /// none, and there is none stored for their texts.
     pub fn unembedded(&self, chunks: &[&Chunk]) -> Result<Vec<usize>> {
-        self.read(|connection| {
+        self.database.read(|connection| {
             let mut meant = Meant::prepare(connection)?;
-            let mut places = Vec::new();
-            for (place, chunk) in chunks.iter().enumerate() {
+            let mut positions = Vec::new();
+            for (position, chunk) in chunks.iter().enumerate() {
                 if chunk.embedding.is_none() && !meant.is_embedded(chunk)? {
-                    places.push(place);
+                    positions.push(position);
                 }
             }
-            Ok(places)
+            Ok(positions)
         })
     }
 
@@ -46,7 +48,8 @@ impl Index {
         embedder: Option<&str>,
     ) -> Result<usize> {
         check_vectors(chunks, vectors)?;
-        self.try_write(|connection| self.store(connection, chunks, vectors, embedder))
+        self.database
+            .try_write(|connection| self.store(connection, chunks, vectors, embedder))
     }
 
     fn store<V: AsRef<[f32]>>(
@@ -57,11 +60,11 @@ impl Index {
         embedder: Option<&str>,
     ) -> std::result::Result<usize, Failure> {
         let given = vectors.iter().map(|vector| Some(vector.as_ref()));
-        self.admit(connection, given, embedder, |place| {
-            format!("vectors[{place}]")
+        self.admit(connection, given, embedder, |position| {
+            format!("vectors[{position}]")
         })?;
         let mut meant = Meant::prepare(connection)?;
-        let mut statements = VectorStatements::prepare(connection)?;
+        let mut statements = VectorWriter::prepare(connection)?;
         let (mut stored, mut changed) = (0, Vec::new());
         for (chunk, vector) in chunks.iter().zip(vectors) {
             if let Some((row, _)) = meant.find(chunk)? {
@@ -71,9 +74,84 @@ impl Index {
                 }
             }
         }
-        changes::record(connection, &changed)?;
-        vectors::settle(connection)?;
+        generations::record(connection, &changed)?;
+        settle(connection)?;
         Ok(stored)
+    }
+}
+
+impl Index {
+    /// What the vectors have in common by now.
+    pub fn space(&self) -> Result<Space> {
+        self.database.read(Space::read)
+    }
+
+    /// Refuse another embedder than the one the vectors are of, where that is known.
+    pub fn check_embedder(&self, embedder: &str) -> Result<()> {
+        self.space()?
+            .check_embedder(embedder, self.database.location())
+    }
+
+    /// Take vectors in before they are stored: the first fixes the dimension and the embedder,
+    /// and what is not of them is refused. `name` is what the caller calls the vector of a position.
+    pub(super) fn admit<'v>(
+        &self,
+        connection: &Connection,
+        vectors: impl Iterator<Item = Option<&'v [f32]>>,
+        embedder: Option<&str>,
+        name: impl Fn(usize) -> String,
+    ) -> std::result::Result<(), Failure> {
+        let known = Space::read(connection)?;
+        let mut space = known.clone();
+        if let Some(embedder) = embedder {
+            known.check_embedder(embedder, self.database.location())?;
+        }
+        for (position, vector) in vectors.enumerate() {
+            let Some(vector) = vector.filter(|vector| !vector.is_empty()) else {
+                continue;
+            };
+            if space.dimensions != Some(vector.len()) {
+                space.check(vector, &name(position))?;
+                space.dimensions = Some(vector.len());
+            }
+            if space.embedder.is_none() {
+                space.embedder = embedder.map(ToOwned::to_owned);
+            }
+        }
+        if space != known {
+            space.write(connection)?;
+        }
+        Ok(())
+    }
+
+    /// Have vectors of this dimension only: an index that has none yet is given it, and one of
+    /// another dimension is refused.
+    pub fn expect_dimensions(&self, dimensions: usize) -> Result<()> {
+        let space = self.space()?;
+        if space.dimensions.is_none() && !self.database.read_only() {
+            return self.database.try_write(|connection| {
+                // Another process may have been first.
+                let mut space = Space::read(connection)?;
+                self.agree(&space, dimensions)?;
+                space.dimensions = Some(dimensions);
+                Ok::<_, Failure>(space.write(connection)?)
+            });
+        }
+        self.agree(&space, dimensions)
+    }
+
+    fn agree(&self, space: &Space, dimensions: usize) -> Result<()> {
+        match space.dimensions {
+            Some(known) if known != dimensions => Err(Error::new(
+                ErrorCode::DimensionMismatch,
+                format!(
+                    "{} has vectors of {known} dimensions, not {dimensions}; leave the dimensions \
+                     out, or embed all chunks anew",
+                    self.database.location()
+                ),
+            )),
+            _ => Ok(()),
+        }
     }
 }
 
@@ -120,9 +198,9 @@ pub(super) fn check_vectors<V: AsRef<[f32]>>(chunks: &[&Chunk], vectors: &[V]) -
             ),
         ));
     }
-    for (place, vector) in vectors.iter().enumerate() {
-        let name = format!("vectors[{place}]");
-        vector::check(vector.as_ref(), &name, ErrorCode::InvalidVector)?;
+    for (position, vector) in vectors.iter().enumerate() {
+        let name = format!("vectors[{position}]");
+        unit_vector::check(vector.as_ref(), &name, ErrorCode::InvalidVector)?;
     }
     Ok(())
 }
@@ -204,7 +282,7 @@ mod tests {
         assert!(index.set_embeddings(&[&b], &[[1.0, 0.0]; 2], None).is_err());
 
         let query = [0.0, 0.0, 1.0];
-        let filters = crate::index::Filters::default();
+        let filters = crate::chunks::Filters::default();
         assert!(index.search_vector(&query, 5, &filters).is_err());
         index.begin_staging(Some("two")).unwrap();
         index.stage_embeddings(&[&b], &[query]).unwrap();
@@ -238,7 +316,7 @@ mod tests {
                 .starts_with("chunks[1]: the embedding has 1 dimensions and the index has 2;"),
             "{error}"
         );
-        assert_eq!(index.space().unwrap(), crate::index::Space::default());
+        assert_eq!(index.space().unwrap(), Space::default());
         assert_eq!(index.len().unwrap(), 0);
         index.upsert_from(&[&embedded], Some("one")).unwrap();
         let before = index.space().unwrap();

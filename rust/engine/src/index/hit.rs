@@ -3,7 +3,7 @@
 use std::ops::Deref;
 use std::sync::Arc;
 
-use super::texts::Texts;
+use crate::chunks::Texts;
 
 /// A chunk that a search found, with what put it where it is. Its texts are read as if they were
 /// its own.

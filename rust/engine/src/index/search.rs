@@ -1,16 +1,14 @@
-//! Searching the full-text index.
+//! Searching by one leg: keywords, vectors or a phrase.
 
-use rusqlite::{Connection, ToSql, ffi, params_from_iter};
-
-use super::Index;
-use super::filters::Filters;
+use super::handle::Index;
 use super::hit::Hit;
-use super::phrase_counts::PhraseCounts;
-use super::ranking::Plan;
-use super::selection::Selection;
-use super::session::{Needs, RankedRow, Session};
-use crate::error::{Error, ErrorCode, Result};
-use crate::query::{MatchExpression, MatchOptions, Query, match_expression};
+use super::session::Needs;
+use crate::bm25::MATCHED;
+use crate::chunks::{Filters, Selection, check_limit};
+use crate::error::{ErrorCode, Result};
+use crate::query::{MatchOptions, Query, match_expression};
+use crate::unit_vector;
+use crate::vectors::{NEAREST, NearestRows};
 
 impl Index {
     /// The best `limit` chunks by BM25, best first; equal scores in row order.
@@ -47,145 +45,141 @@ impl Index {
             Ok(hits.collect())
         })
     }
-}
 
-impl Session<'_> {
-    /// The best rows of a selection by BM25, best first; equal scores in row order.
+    /// The best `limit` chunks by cosine, best first; equal ones by path, then by id, both in
+    /// UTF-16 order.
     ///
-    /// The expression is one for the tokenizer of the index.
-    pub fn match_rows(
+    /// Every vector that passes the filters is compared, so the best are the best, unless the
+    /// handle was opened for approximate search. A query that is empty or all zeros has no
+    /// direction and finds nothing.
+    pub fn search_vector(
         &self,
-        expression: &MatchExpression,
-        selection: &Selection<'_>,
-    ) -> Result<MatchedRows> {
-        check_limit(selection.limit)?;
-        if expression.is_empty() {
-            return Ok(MatchedRows::default());
-        }
-        let plan = Plan::of(expression, self.index.tokenizer)?;
-        let Selection { limit, filters, .. } = *selection;
-        self.read(|connection| {
-            // Groups are made of all that match.
-            let most = self.paths.is_none().then_some(limit);
-            let (ranked, counts) = self.rank(&plan, expression, most, filters)?;
-            let ranked = match &self.paths {
-                None => ranked,
-                Some(paths) => paths.first_rows(ranked, limit),
-            };
-            let phrases = (selection.statistics && !ranked.is_empty())
-                .then(|| match counts {
-                    Some(counts) => Ok(counts),
-                    None => PhraseCounts::read(connection, expression),
-                })
-                .transpose()?;
-            let of_row = |(row, score): Ranked| {
-                let key = self.key(row).ok_or(rusqlite::Error::QueryReturnedNoRows);
-                Ok(RankedRow {
-                    row,
-                    key: key.map_err(|error| without_chunk(MATCHED, error))?,
-                    // Here the sign turns: higher is better from now on.
-                    score: -score,
-                })
-            };
-            let rows = ranked
-                .into_iter()
-                .map(of_row)
-                .collect::<rusqlite::Result<_>>()?;
-            Ok(MatchedRows { rows, phrases })
+        query: &[f32],
+        limit: usize,
+        filters: &Filters,
+    ) -> Result<Vec<Hit>> {
+        check_limit(limit)?;
+        unit_vector::check(query, "the vector", ErrorCode::InvalidVector)?;
+        let selection = Selection::plain(limit, filters);
+        let needs = Needs {
+            vectors: true,
+            ..Needs::default()
+        };
+        self.session(needs, |session| {
+            let mut found = session.nearest_rows(&[query], &selection)?;
+            let nearest = found.pop().unwrap_or_else(|| Ok(NearestRows::default()))?;
+            let rows: Vec<_> = nearest.rows.iter().map(|one| (one.row, NEAREST)).collect();
+            let nearest = nearest.rows.iter().zip(session.texts(&rows)?);
+            let hits = nearest.map(|(found, texts)| Hit {
+                score: found.score,
+                vector_similarity: Some(found.score),
+                ..texts.into()
+            });
+            Ok(hits.collect())
         })
     }
+}
 
-    /// The rows that match, best first, all of them without a limit; and how common the phrases
-    /// are, if that is known by the way.
-    fn rank(
-        &self,
-        plan: &Plan,
-        expression: &MatchExpression,
-        limit: Option<usize>,
-        filters: &Filters,
-    ) -> rusqlite::Result<(Vec<Ranked>, Option<PhraseCounts>)> {
-        if let Some(snapshot) = self.keywords.as_ref().filter(|_| !plan.only_fts5) {
-            let (ranked, counts) = snapshot.rank(self.connection, plan, limit, filters)?;
-            return Ok((ranked, Some(counts)));
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::chunks::Chunk;
+    use crate::storage::settings::{self, DIMENSIONS};
+    use crate::text::tokenizer::TokenizerKind;
+
+    fn chunk(id: &str, path: &str, embedding: Option<Vec<f32>>) -> Chunk {
+        Chunk {
+            id: id.to_owned(),
+            path: path.to_owned(),
+            content: format!("the text of {id}"),
+            embedding,
+            ..Chunk::default()
         }
-        let ranked = rank_by_fts5(self.connection, plan, expression, limit, filters)?;
-        Ok((ranked, None))
     }
-}
 
-pub(super) fn check_limit(limit: usize) -> Result<()> {
-    if limit > 0 {
-        return Ok(());
+    fn ids(index: &Index, query: &[f32], limit: usize) -> Vec<String> {
+        let hits = index.search_vector(query, limit, &Filters::default());
+        hits.unwrap()
+            .into_iter()
+            .map(|hit| hit.id.clone())
+            .collect()
     }
-    Err(Error::new(
-        ErrorCode::InvalidLimit,
-        "limit must be at least 1, not 0",
-    ))
-}
 
-/// What a row is that an expression matches, should there be no chunk of it.
-pub(crate) const MATCHED: &str = "a row of the full-text index";
-
-/// Rows that match an expression.
-#[derive(Debug, Default)]
-pub(crate) struct MatchedRows {
-    /// The best of them, best first; equal scores in row order.
-    pub rows: Vec<RankedRow>,
-    /// How common the phrases of the expression are, if that was asked and there are rows.
-    pub phrases: Option<PhraseCounts>,
-}
-
-/// A row and FTS5's score for it: negative, lower is better.
-pub(super) type Ranked = (i64, f64);
-
-/// The same by FTS5.
-pub(super) fn rank_by_fts5(
-    connection: &Connection,
-    plan: &Plan,
-    expression: &MatchExpression,
-    limit: Option<usize>,
-    filters: &Filters,
-) -> rusqlite::Result<Vec<Ranked>> {
-    let (expression, order) = plan.for_fts5(expression);
-    let expression = expression.to_string();
-    let order: Vec<u8> = order.into_iter().flat_map(u32::to_le_bytes).collect();
-    let conditions = filters.conditions()?;
-    // CROSS JOIN keeps FTS5 the outer loop: asked for single rows it would search once for each.
-    // NOT INDEXED: rows are looked up by number, not by path, of which filters may name many.
-    let join = if filters.is_empty() {
-        ""
-    } else {
-        "CROSS JOIN knowledge_chunks AS chunk NOT INDEXED ON chunk.row = knowledge_fts.rowid"
-    };
-    // A function instead of the column `rank`, and no other column: that is the fast form.
-    let sql = format!(
-        "SELECT knowledge_fts.rowid, hedgerow_bm25(knowledge_fts, ?) AS score
-           FROM knowledge_fts {join}
-          WHERE knowledge_fts MATCH ?{conditions}
-          ORDER BY score, knowledge_fts.rowid LIMIT ?",
-        conditions = conditions.sql()
-    );
-    let limit = limit.map_or(i64::MAX, |limit| i64::try_from(limit).unwrap_or(i64::MAX));
-    let values: Vec<&dyn ToSql> = [&order as &dyn ToSql, &expression]
-        .into_iter()
-        .chain(conditions.values.iter().map(AsRef::as_ref))
-        .chain([&limit as &dyn ToSql])
+    #[test]
+    fn equals_stand_by_path_and_id_in_utf16_order() {
+        let index = Index::in_memory(TokenizerKind::Porter).unwrap();
+        let chunks: Vec<Chunk> = [
+            ("\u{ff5e}", "p"),
+            ("😀", "p"),
+            ("b", "p"),
+            ("a", "\u{ff5e}"),
+            ("c", "😀"),
+        ]
+        .iter()
+        .map(|(id, path)| chunk(id, path, Some(vec![1.0, 1.0])))
         .collect();
-    connection
-        .prepare_cached(&sql)?
-        .query_map(params_from_iter(values), |row| {
-            Ok((row.get(0)?, row.get(1)?))
-        })?
-        .collect()
-}
+        index.upsert(&chunks.iter().collect::<Vec<_>>()).unwrap();
+        let all = ["b", "😀", "\u{ff5e}", "c", "a"];
+        for limit in 1..=5 {
+            assert_eq!(ids(&index, &[2.0, 2.0], limit), all[..limit]);
+        }
+        let filters = Filters {
+            paths: vec!["p".to_owned()],
+            ..Filters::default()
+        };
+        let hits = index.search_vector(&[1.0, 0.0], 2, &filters).unwrap();
+        assert_eq!(hits[1].id, "😀");
+        assert_eq!(hits[0].score.to_bits(), hits[1].score.to_bits());
+    }
 
-/// Finding no chunk for what a search found means that the file is damaged.
-pub(super) fn without_chunk(what: &str, error: rusqlite::Error) -> rusqlite::Error {
-    match error {
-        rusqlite::Error::QueryReturnedNoRows => rusqlite::Error::SqliteFailure(
-            ffi::Error::new(ffi::SQLITE_CORRUPT),
-            Some(format!("{what} has no chunk")),
-        ),
-        error => error,
+    #[test]
+    fn the_vectors_in_memory_follow_every_change() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("index.db");
+        let index = Index::open(&path, TokenizerKind::Porter, false).unwrap();
+        let other = Index::open(&path, TokenizerKind::Porter, false).unwrap();
+        assert_eq!(ids(&index, &[1.0, 0.0], 9), [] as [&str; 0]);
+        other
+            .upsert(&[
+                &chunk("a", "p", Some(vec![1.0, 0.0])),
+                &chunk("b", "p", Some(vec![1.0, 1.0])),
+                &chunk("c", "p", None),
+            ])
+            .unwrap();
+        assert_eq!(ids(&index, &[1.0, 0.0], 9), ["a", "b"]);
+        other
+            .upsert(&[
+                &chunk("c", "p", Some(vec![1.0, 0.5])),
+                &chunk("b", "p", Some(vec![0.0, 0.0])),
+            ])
+            .unwrap();
+        assert_eq!(ids(&index, &[1.0, 0.0], 9), ["a", "c"]);
+        index.delete(&["c"]).unwrap();
+        index.upsert(&[&chunk("d", "p", None)]).unwrap();
+        assert_eq!(ids(&index, &[1.0, 0.0], 9), ["a"], "d has the row of c");
+        assert_eq!(ids(&other, &[1.0, 0.0], 9), ["a"]);
+        // More than the list of changes holds.
+        let many: Vec<Chunk> = (0..600)
+            .map(|n| chunk(&format!("m{n}"), "p", Some(vec![1.0, 1.0])))
+            .collect();
+        index.upsert(&many.iter().collect::<Vec<_>>()).unwrap();
+        assert_eq!(ids(&other, &[1.0, 1.0], 999).len(), 601);
+        assert!(other.vector_bytes() >= 601 * 2 * 4);
+        other.close().unwrap();
+        assert_eq!(other.vector_bytes(), 0);
+    }
+
+    #[test]
+    fn a_dimension_that_no_vector_has_takes_no_memory() {
+        let index = Index::in_memory(TokenizerKind::Porter).unwrap();
+        index.upsert(&[&chunk("a", "p", None)]).unwrap();
+        index
+            .database()
+            .write(|connection| settings::set(connection, DIMENSIONS, Some("999999999999999")))
+            .unwrap();
+        let error = index
+            .search_vector(&[1.0], 1, &Filters::default())
+            .unwrap_err();
+        assert_eq!(error.code(), ErrorCode::DimensionMismatch, "{error}");
     }
 }

@@ -1,23 +1,22 @@
 //! What a search reads: one state of the index, whatever is written meanwhile.
 
 use std::cell::Cell;
-use std::rc::Rc;
 use std::sync::Arc;
 
-use rusqlite::types::Value;
-use rusqlite::{Connection, OptionalExtension};
+use rusqlite::Connection;
 
-use super::cache::At;
-use super::connections::ReadTransaction;
-use super::paths::Paths;
-use super::ranking::{Acquired, Snapshot};
-use super::search::without_chunk;
-use super::selection::GroupBy;
-use super::slugs::{self, Slugs};
-use super::texts::{KeptTexts, OF_ROWS, Texts};
-use super::vectors::Matrix;
-use super::{Failure, Index, changes};
+use super::handle::Index;
+use crate::bm25::{self, Acquired, Bm25, MatchedRows, Snapshot, phrase_words};
+use crate::chunks::{
+    Filters, GroupBy, KeptTexts, Paths, Selection, Texts, chunk_of, count_chunks, group_key, row_of,
+};
 use crate::error::{ErrorCode, Result};
+use crate::fuzzy::{self, Slugs};
+use crate::query::MatchExpression;
+use crate::storage::cache::At;
+use crate::storage::settings::{self, EMBEDDER};
+use crate::storage::{Failure, ReadTransaction, generations};
+use crate::vectors::{Matrix, NearestRows, Space, VectorSearch};
 
 /// How often a search begins anew because others write faster than it can read. After that it
 /// reads what it needs in its own transaction.
@@ -25,7 +24,7 @@ const ATTEMPTS: usize = 4;
 
 /// What a search has to have in memory.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Needs {
+pub struct Needs {
     /// Whether it ranks by BM25.
     pub keywords: bool,
     /// Whether it searches vectors.
@@ -41,47 +40,37 @@ pub(crate) struct Needs {
 ///
 /// While it lives, the thread must not ask the [`Index`] itself: in memory it could wait for a
 /// writer that waits for it.
-pub(crate) struct Session<'a> {
-    pub(super) index: &'a Index,
-    pub(super) connection: &'a Connection,
+pub struct Session<'a> {
+    index: &'a Index,
+    connection: &'a Connection,
     /// How many transactions made it what it is: the same number means the same state.
     generation: i64,
     /// What ranks by BM25; None where FTS5 does, or where it was not asked for.
-    pub(super) keywords: Option<Arc<Snapshot>>,
+    pub(crate) keywords: Option<Arc<Snapshot>>,
     /// The vectors, or why they cannot be read; None where they were not asked for.
-    pub(super) matrix: Option<Result<Arc<Matrix>>>,
+    matrix: Option<Result<Arc<Matrix>>>,
     /// Which chunks share a path, where they are grouped by it.
-    pub(super) paths: Option<Arc<Paths>>,
+    pub(crate) paths: Option<Arc<Paths>>,
     /// The slugs, where it was known beforehand that they are needed.
     slugs: Option<Arc<Slugs>>,
     lacks_slugs: Cell<bool>,
     texts: Arc<KeptTexts>,
 }
 
-/// A row that a search found.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct RankedRow {
-    pub row: i64,
-    /// What it has in common with all others of its group; without grouping the row itself.
-    pub key: i64,
-    /// What the order is by; higher is better.
-    pub score: f64,
-}
-
 impl Index {
     /// Let `work` search the index as it is now, with what it needs in memory.
-    pub(crate) fn session<T>(
+    pub fn session<T>(
         &self,
         needs: Needs,
         work: impl FnOnce(&Session<'_>) -> Result<T>,
     ) -> Result<T> {
-        self.check_process()?;
+        self.database.check_process()?;
         let mut work = Some(work);
         let mut seen = None;
         for attempt in 0.. {
             // Outside a transaction, since reading everything takes long and has one of its own.
             let loaded = self.loaded(needs, seen)?;
-            let result = self.on_reader(|reader| {
+            let result = self.database.on_reader(|reader| {
                 let transaction = ReadTransaction::begin(reader)?;
                 let opened = self.session_at(&transaction, needs, &loaded, attempt < ATTEMPTS)?;
                 let session = match opened {
@@ -99,7 +88,10 @@ impl Index {
                 return Ok(result);
             }
         }
-        Err(self.location.damaged("its generation cannot be read"))
+        Err(self
+            .database
+            .location()
+            .damaged("its generation cannot be read"))
     }
 
     /// Wait until what is needed is in memory, and later than `seen`; vectors may be unreadable.
@@ -116,7 +108,7 @@ impl Index {
         if !needs.vectors {
             return Ok(Ok(()));
         }
-        match self.vectors.load_after(seen) {
+        match self.matrices.load_after(seen) {
             Err(error) if error.code() == ErrorCode::Interrupted => Err(error),
             loaded => Ok(loaded),
         }
@@ -131,13 +123,13 @@ impl Index {
         loaded: &Result<()>,
         waits: bool,
     ) -> rusqlite::Result<std::result::Result<Session<'a>, i64>> {
-        let generation = changes::generation(connection)?;
+        let generation = generations::generation(connection)?;
         let matrix = match loaded {
             _ if !needs.vectors => Some(None),
             Err(error) => Some(Some(Err(error.clone()))),
-            Ok(()) => match self.vectors.current(connection, generation, waits) {
+            Ok(()) => match self.matrices.current(connection, generation, waits) {
                 Ok(found) => found.map(|found| Some(Ok(found))),
-                Err(error) => Some(Some(Err(self.said(error)))),
+                Err(error) => Some(Some(Err(self.database.map_error(error)))),
             },
         };
         let paths = match needs.group_by {
@@ -182,25 +174,41 @@ impl Index {
 }
 
 impl Session<'_> {
-    /// Run statements, and put their errors into our words.
-    pub(super) fn read<T>(
+    /// Run statements, and map their errors.
+    pub fn read<T, E: Into<Failure>>(
         &self,
-        work: impl FnOnce(&Connection) -> rusqlite::Result<T>,
+        work: impl FnOnce(&Connection) -> std::result::Result<T, E>,
     ) -> Result<T> {
-        work(self.connection).map_err(|error| self.index.said(error))
+        work(self.connection).map_err(|error| self.index.database.map_error(error))
+    }
+
+    /// Refuse another embedder than the one the vectors of this state are of.
+    pub(crate) fn check_embedder(&self, embedder: &str) -> Result<()> {
+        let space = Space {
+            dimensions: None,
+            embedder: self.read(|connection| settings::get(connection, EMBEDDER))?,
+        };
+        space.check_embedder(embedder, self.index.database.location())
+    }
+
+    /// The rows of the chunks that pass the filters, ascending.
+    pub(crate) fn rows(&self, filters: &Filters) -> Result<Vec<i64>> {
+        self.read(|connection| filters.rows(connection))
+    }
+
+    /// How many chunks there are.
+    pub fn chunk_count(&self) -> Result<u64> {
+        self.read(count_chunks)
     }
 
     /// What stands for the group of a row; without grouping the row itself.
-    pub fn key(&self, row: i64) -> Option<i64> {
-        match &self.paths {
-            None => Some(row),
-            Some(paths) => paths.of_row(row),
-        }
+    pub(crate) fn key(&self, row: i64) -> Option<i64> {
+        group_key(self.paths.as_deref(), row)
     }
 
     /// What stands for the group that a chunk of this id and path would be in; None when there is
     /// nothing that it could be one document with.
-    pub fn key_of(&self, id: &str, path: &str) -> Result<Option<i64>> {
+    pub(crate) fn key_of(&self, id: &str, path: &str) -> Result<Option<i64>> {
         match &self.paths {
             None => self.row(id),
             Some(paths) => Ok(paths.number(path)),
@@ -209,7 +217,7 @@ impl Session<'_> {
 
     /// The slugs of all chunks; None when they must be read first, for which this transaction must
     /// end: then [`Self::lacks_slugs`], and the search is to begin anew with them as a need.
-    pub fn slugs(&self) -> Result<Option<Arc<Slugs>>> {
+    pub(crate) fn slugs(&self) -> Result<Option<Arc<Slugs>>> {
         let slugs = match &self.slugs {
             Some(slugs) => Some(Arc::clone(slugs)),
             None => {
@@ -220,7 +228,7 @@ impl Session<'_> {
             }
         };
         self.lacks_slugs.set(slugs.is_none());
-        slugs::merge_when_due(&self.index.slugs, &self.index.background);
+        fuzzy::merge_when_due(&self.index.slugs, self.index.database.background());
         Ok(slugs)
     }
 
@@ -230,64 +238,94 @@ impl Session<'_> {
     }
 
     /// The row of an id.
-    pub fn row(&self, id: &str) -> Result<Option<i64>> {
-        self.read(|connection| {
-            connection
-                .prepare_cached("SELECT row FROM knowledge_chunks WHERE id = ?")?
-                .query_row([id], |found| found.get(0))
-                .optional()
-        })
+    pub(crate) fn row(&self, id: &str) -> Result<Option<i64>> {
+        self.read(|connection| row_of(connection, id))
     }
 
-    /// Path and id of a row that was found by `what`.
-    pub(super) fn name(&self, row: i64, what: &str) -> rusqlite::Result<(String, String)> {
-        self.connection
-            .prepare_cached("SELECT path, id FROM knowledge_chunks WHERE row = ?")?
-            .query_row([row], |found| Ok((found.get(0)?, found.get(1)?)))
-            .map_err(|error| without_chunk(what, error))
+    /// The best rows of a selection by BM25, best first; equal scores in row order.
+    pub(crate) fn match_rows(
+        &self,
+        expression: &MatchExpression,
+        selection: &Selection<'_>,
+    ) -> Result<MatchedRows> {
+        let search = Bm25 {
+            connection: self.connection,
+            tokenizer: self.index.tokenizer,
+            snapshot: self.keywords.as_deref(),
+            paths: self.paths.as_deref(),
+        };
+        self.read(|_| search.search(expression, selection))
+    }
+
+    /// The best rows of a selection for each query by the cosine of their vectors.
+    pub(crate) fn nearest_rows(
+        &self,
+        queries: &[&[f32]],
+        selection: &Selection<'_>,
+    ) -> Result<Vec<Result<NearestRows>>> {
+        match self.vector_search()? {
+            Some(search) => self.read(|_| search.nearest(queries, selection)),
+            None => Ok(queries.iter().map(|_| Ok(NearestRows::default())).collect()),
+        }
+    }
+
+    /// The cosine of what has each of these keys, be it near or not; None where there is no vector.
+    pub(crate) fn cosines(
+        &self,
+        nearest: &NearestRows,
+        keys: &[Option<i64>],
+    ) -> Result<Vec<Option<f64>>> {
+        match self.vector_search() {
+            Ok(Some(search)) => self.read(|_| search.cosines(nearest, keys)),
+            _ => Ok(vec![None; keys.len()]),
+        }
+    }
+
+    /// The ids of the chunks whose content may contain these words in a row, none of them missing.
+    ///
+    /// The index has stems or parts of words only, so each needs [`Session::holds_phrase`].
+    pub fn phrase_candidates(&self, words: &[String]) -> Result<Vec<String>> {
+        let tokenizer = self.index.tokenizer;
+        self.read(|connection| bm25::phrase_candidates(connection, tokenizer, words))
+    }
+
+    /// Whether the content of a chunk contains these words in a row.
+    pub fn holds_phrase(&self, id: &str, words: &[String]) -> Result<bool> {
+        let Some(chunk) = self.read(|connection| chunk_of(connection, id))? else {
+            return Ok(false);
+        };
+        let found = phrase_words(&chunk.content)?;
+        Ok(found.windows(words.len()).any(|window| window == words))
+    }
+
+    /// What part of the nearest vectors a fast search finds, for some of the vectors themselves;
+    /// None where searches are exact.
+    pub(crate) fn recall(&self) -> Result<Option<f64>> {
+        match self.vector_search()? {
+            Some(search) => self.read(|_| search.recall()),
+            None => Ok(None),
+        }
+    }
+
+    /// The vectors; None where they were not asked for.
+    fn vector_search(&self) -> Result<Option<VectorSearch<'_>>> {
+        let matrix = match &self.matrix {
+            None => return Ok(None),
+            Some(Err(error)) => return Err(error.clone()),
+            Some(Ok(matrix)) => matrix,
+        };
+        Ok(Some(VectorSearch {
+            connection: self.connection,
+            matrix,
+            paths: self.paths.as_ref(),
+        }))
     }
 
     /// The texts of rows, each with what it was found by, in their order.
     ///
     /// To be called late and of few rows: what is not kept in memory is read from the file, which
     /// is most of the time of a search.
-    pub fn texts(&self, rows: &[(i64, &str)]) -> Result<Vec<Arc<Texts>>> {
-        let mut texts = self.texts.get(rows.iter().map(|(row, _)| *row));
-        let mut missing: Vec<usize> = (0..rows.len())
-            .filter(|slot| texts[*slot].is_none())
-            .collect();
-        if !missing.is_empty() {
-            // In the order of the file: neighbors are often on one page.
-            missing.sort_unstable_by_key(|slot| rows[*slot].0);
-            let wanted: Vec<_> = missing.iter().map(|slot| rows[*slot]).collect();
-            let read = self.read(|connection| read_texts(connection, &wanted))?;
-            for (slot, (_, read, _)) in missing.iter().zip(&read) {
-                texts[*slot] = Some(Arc::clone(read));
-            }
-            self.texts.keep(read.into_iter());
-        }
-        Ok(texts.into_iter().flatten().collect())
+    pub(crate) fn texts(&self, rows: &[(i64, &str)]) -> Result<Vec<Arc<Texts>>> {
+        self.read(|connection| self.texts.read_through(connection, rows))
     }
-}
-
-/// Rows with their texts and about how many bytes these take, in the order asked.
-fn read_texts(
-    connection: &Connection,
-    rows: &[(i64, &str)],
-) -> rusqlite::Result<Vec<(i64, Arc<Texts>, usize)>> {
-    let wanted: Vec<Value> = rows.iter().map(|(row, _)| (*row).into()).collect();
-    let mut of_rows = connection.prepare_cached(OF_ROWS)?;
-    let mut found = of_rows.query([Rc::new(wanted)])?;
-    let mut read = Vec::with_capacity(rows.len());
-    for (row, what) in rows {
-        // A row without a chunk is left out, and the next comes instead.
-        match found.next()? {
-            Some(found) if found.get(0) == Ok(*row) => {
-                let (texts, bytes) = Texts::from_row(found)?;
-                read.push((*row, Arc::new(texts), bytes));
-            }
-            _ => return Err(without_chunk(what, rusqlite::Error::QueryReturnedNoRows)),
-        }
-    }
-    Ok(read)
 }

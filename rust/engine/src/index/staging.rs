@@ -4,18 +4,14 @@
 //! embedder was paid for is not lost when it fails. Until [`Index::replace_by_staged`] the old
 //! vectors answer. A chunk that is written or removed loses what is staged for it.
 
-use std::rc::Rc;
-
-use rusqlite::Connection;
-use rusqlite::types::Value;
-
-use super::chunk::Chunk;
 use super::embed::{Meant, check_vectors};
-use super::read::Page;
-use super::settings::{self, CENTER, STAGED_DIMENSIONS, STAGED_EMBEDDER};
-use super::space::Space;
-use super::{Index, changes, vector, vectors};
+use super::handle::Index;
+use crate::chunks::{Chunk, Page};
 use crate::error::{Error, ErrorCode, Result};
+use crate::storage::generations;
+use crate::storage::settings::{self, CENTER, STAGED_DIMENSIONS, STAGED_EMBEDDER};
+use crate::unit_vector;
+use crate::vectors::{Space, clear_staged, settle};
 
 const UNSTAGED: &str = "NOT EXISTS (SELECT 1 FROM staged_embeddings WHERE staged_embeddings.row = knowledge_chunks.row)";
 
@@ -23,10 +19,10 @@ impl Index {
     /// Begin to stage the vectors of an embedder, or go on where an earlier attempt with it ended:
     /// then the answer is how many are staged already. What cannot be told apart begins anew.
     pub fn begin_staging(&self, embedder: Option<&str>) -> Result<u64> {
-        self.write(|connection| {
+        self.database.write(|connection| {
             let staged: Option<String> = settings::get(connection, STAGED_EMBEDDER)?;
             if embedder.is_none() || staged.as_deref() != embedder {
-                clear(connection)?;
+                clear_staged(connection)?;
                 settings::set(connection, STAGED_EMBEDDER, embedder)?;
             }
             connection.query_row("SELECT count(*) FROM staged_embeddings", [], |row| {
@@ -37,7 +33,8 @@ impl Index {
 
     /// Up to `limit` chunks without a staged vector, whose row comes after `after`; begin with 0.
     pub fn unstaged_page(&self, after: i64, limit: u32) -> Result<Page> {
-        self.page_where(UNSTAGED, after, limit)
+        self.database
+            .read(|connection| Page::read(connection, UNSTAGED, after, limit))
     }
 
     /// Stage vectors of stored chunks, in one transaction; the answer is how many took theirs.
@@ -49,7 +46,7 @@ impl Index {
         vectors: &[V],
     ) -> Result<usize> {
         check_vectors(chunks, vectors)?;
-        self.try_write(|connection| {
+        self.database.try_write(|connection| {
             let mut dimensions: Option<usize> = settings::get(connection, STAGED_DIMENSIONS)?;
             let mut meant = Meant::prepare(connection)?;
             let mut put = connection
@@ -66,7 +63,7 @@ impl Index {
                     settings::set(connection, STAGED_DIMENSIONS, Some(&text))?;
                 }
                 if let Some((row, _)) = meant.find(chunk)? {
-                    put.execute((row, vector::to_blob(&vector::unit(given))))?;
+                    put.execute((row, unit_vector::to_blob(&unit_vector::unit(given))))?;
                     staged += 1;
                 }
             }
@@ -76,7 +73,7 @@ impl Index {
 
     /// Replace all vectors by those that are staged; the answer is how many there are.
     pub fn replace_by_staged(&self) -> Result<usize> {
-        self.write(|connection| {
+        self.database.write(|connection| {
             let mut known = connection
                 .prepare("SELECT row FROM embeddings UNION SELECT row FROM staged_embeddings")?;
             let rows: Vec<i64> = known
@@ -87,38 +84,18 @@ impl Index {
                 "INSERT INTO embeddings SELECT row, vector FROM staged_embeddings ORDER BY row",
                 [],
             )?;
-            changes::record(connection, &rows)?;
+            generations::record(connection, &rows)?;
             Space {
                 dimensions: settings::get(connection, STAGED_DIMENSIONS)?,
                 embedder: settings::get(connection, STAGED_EMBEDDER)?,
             }
             .write(connection)?;
             settings::set(connection, CENTER, None)?;
-            vectors::settle(connection)?;
-            clear(connection)?;
+            settle(connection)?;
+            clear_staged(connection)?;
             Ok(stored)
         })
     }
-}
-
-fn clear(connection: &Connection) -> rusqlite::Result<()> {
-    connection.execute("DELETE FROM staged_embeddings", [])?;
-    settings::set(connection, STAGED_EMBEDDER, None)?;
-    settings::set(connection, STAGED_DIMENSIONS, None)
-}
-
-/// Drop what is staged for rows that were written or removed.
-pub(super) fn unstage(connection: &Connection, rows: &[i64]) -> rusqlite::Result<()> {
-    let is_used: bool = connection
-        .prepare_cached("SELECT EXISTS (SELECT 1 FROM staged_embeddings)")?
-        .query_row([], |row| row.get(0))?;
-    if is_used {
-        let rows: Rc<Vec<Value>> = Rc::new(rows.iter().map(|row| (*row).into()).collect());
-        connection
-            .prepare_cached("DELETE FROM staged_embeddings WHERE row IN rarray(?)")?
-            .execute([rows])?;
-    }
-    Ok(())
 }
 
 fn mixed(at: usize, dimensions: usize, known: usize) -> Error {
@@ -134,7 +111,7 @@ fn mixed(at: usize, dimensions: usize, known: usize) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::index::Filters;
+    use crate::chunks::Filters;
     use crate::text::tokenizer::TokenizerKind;
 
     fn chunk(id: &str, content: &str) -> Chunk {

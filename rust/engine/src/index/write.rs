@@ -1,19 +1,20 @@
-//! Writing: the rows of `knowledge_chunks` and, in step with them, the full-text index.
+//! Writing chunks: their rows, the full-text index and their vectors, in one transaction.
 
 use std::collections::HashMap;
 
-use rusqlite::{CachedStatement, Connection, OptionalExtension, Row, params};
+use rusqlite::{Connection, ToSql};
 
-use super::chunk::{COLUMNS, Chunk};
-use super::encoded::Encoded;
-use super::filters::texts;
-use super::{Failure, Index, changes, sources, staging, vector, vectors};
+use super::handle::Index;
+use crate::chunks::{Change, Chunk, ChunkWriter, Stored, chunks_where, text_array};
 use crate::error::Result;
+use crate::sources::disown;
+use crate::storage::{Failure, generations};
+use crate::vectors::{VectorWriter, settle, unstage};
 
 impl Index {
     /// Store chunks, each replacing the one of its id, in one transaction.
     ///
-    /// A replaced chunk keeps its row, and with it its place among equal scores. Of several
+    /// A replaced chunk keeps its row, and with it its rank among equal scores. Of several
     /// chunks of one id the last counts. The answer is the number of distinct ids.
     ///
     /// A chunk without an embedding keeps its vector as long as it means the same.
@@ -23,17 +24,18 @@ impl Index {
 
     /// The same with embeddings of a named embedder, which must be that of the index.
     pub fn upsert_from(&self, chunks: &[&Chunk], embedder: Option<&str>) -> Result<usize> {
-        for (place, chunk) in chunks.iter().enumerate() {
+        for (position, chunk) in chunks.iter().enumerate() {
             chunk
                 .check()
-                .map_err(|error| error.at(&format!("chunks[{place}]")))?;
+                .map_err(|error| error.at(&format!("chunks[{position}]")))?;
         }
-        self.try_write(|connection| self.put_chunks(connection, chunks, "chunks", embedder))
+        self.database
+            .try_write(|connection| self.put_chunks(connection, chunks, "chunks", embedder))
     }
 
     /// Store checked chunks in the transaction of `connection`; `name` is what the caller calls
     /// them.
-    pub(crate) fn put_chunks(
+    pub fn put_chunks(
         &self,
         connection: &Connection,
         chunks: &[&Chunk],
@@ -53,38 +55,40 @@ impl Index {
         embedder: Option<&str>,
     ) -> std::result::Result<Written, Failure> {
         let given = chunks.iter().map(|chunk| chunk.embedding.as_deref());
-        self.admit(connection, given, embedder, |place| {
-            format!("{name}[{place}]: the embedding")
+        self.admit(connection, given, embedder, |position| {
+            format!("{name}[{position}]: the embedding")
         })?;
         let latest = last_of_each_id(chunks);
-        let mut statements = Statements::prepare(connection)?;
+        let mut writer = Writer::prepare(connection)?;
         for chunk in &latest {
-            statements.upsert(chunk)?;
+            writer.upsert(chunk)?;
         }
-        changes::record(connection, &statements.changed)?;
-        sources::disown(connection, &statements.changed)?;
-        staging::unstage(connection, &statements.changed)?;
-        vectors::settle(connection)?;
+        generations::record(connection, &writer.changed)?;
+        disown(connection, &writer.changed)?;
+        unstage(connection, &writer.changed)?;
+        settle(connection)?;
         Ok(Written {
             ids: latest.len(),
-            added: statements.added,
-            changed: statements.changed.len() - statements.added,
+            added: writer.added,
+            changed: writer.changed.len() - writer.added,
         })
     }
 
     /// Remove the chunks of these ids; the answer is how many there were.
     pub fn delete<T: AsRef<str>>(&self, ids: &[T]) -> Result<usize> {
-        self.write(|connection| remove_chunks(connection, ids))
+        self.database
+            .write(|connection| remove_chunks(connection, ids))
     }
 
     /// Remove every chunk of a path; the answer is how many there were.
     pub fn delete_path(&self, path: &str) -> Result<usize> {
-        self.write(|connection| remove_where(connection, "path = ?", path))
+        self.database
+            .write(|connection| remove_where(connection, "path = ?", path))
     }
 
-    /// Merge the full-text index into one piece, which makes searches faster.
+    /// Merge the full-text index into one segment, which makes searches faster.
     pub fn optimize(&self) -> Result<()> {
-        self.write(|connection| {
+        self.database.write(|connection| {
             connection
                 .execute_batch("INSERT INTO knowledge_fts (knowledge_fts) VALUES ('optimize')")
         })
@@ -99,44 +103,37 @@ pub(super) struct Written {
 }
 
 /// Remove the chunks of these ids in the transaction of `connection`; how many there were.
-pub(crate) fn remove_chunks<T: AsRef<str>>(
-    connection: &Connection,
-    ids: &[T],
-) -> rusqlite::Result<usize> {
-    remove_where(connection, "id IN rarray(?)", texts(ids))
+pub fn remove_chunks<T: AsRef<str>>(connection: &Connection, ids: &[T]) -> rusqlite::Result<usize> {
+    remove_where(connection, "id IN rarray(?)", text_array(ids))
 }
 
 pub(super) fn remove_where(
     connection: &Connection,
     condition: &str,
-    value: impl rusqlite::ToSql,
+    value: impl ToSql,
 ) -> rusqlite::Result<usize> {
-    let sql = format!("SELECT row, {COLUMNS} FROM knowledge_chunks WHERE {condition}");
-    let found: Vec<(i64, Chunk)> = connection
-        .prepare(&sql)?
-        .query_map([value], Chunk::with_row)?
-        .collect::<rusqlite::Result<_>>()?;
-    let mut statements = Statements::prepare(connection)?;
+    let found = chunks_where(connection, condition, value)?;
+    let mut chunks = ChunkWriter::prepare(connection)?;
+    let mut vectors = VectorWriter::prepare(connection)?;
     for (row, chunk) in &found {
-        index(&mut statements.forget, *row, chunk, &chunk.tag_text())?;
         // Before the row itself, whose number may be given to another chunk.
-        statements.vectors.remove(*row)?;
-        statements.delete.execute([row])?;
+        vectors.remove(*row)?;
+        chunks.remove(*row, chunk)?;
     }
     let rows: Vec<i64> = found.iter().map(|(row, _)| *row).collect();
-    changes::record(connection, &rows)?;
-    sources::disown(connection, &rows)?;
-    staging::unstage(connection, &rows)?;
+    generations::record(connection, &rows)?;
+    disown(connection, &rows)?;
+    unstage(connection, &rows)?;
     Ok(found.len())
 }
 
 /// The last chunk of each id, in the order in which the ids came first.
 fn last_of_each_id<'a>(chunks: &[&'a Chunk]) -> Vec<&'a Chunk> {
-    let mut places: HashMap<&str, usize> = HashMap::with_capacity(chunks.len());
+    let mut slots: HashMap<&str, usize> = HashMap::with_capacity(chunks.len());
     let mut last: Vec<&Chunk> = Vec::with_capacity(chunks.len());
     for chunk in chunks {
-        let place = *places.entry(&chunk.id).or_insert(last.len());
-        match last.get_mut(place) {
+        let slot = *slots.entry(&chunk.id).or_insert(last.len());
+        match last.get_mut(slot) {
             Some(earlier) => *earlier = chunk,
             None => last.push(chunk),
         }
@@ -144,212 +141,55 @@ fn last_of_each_id<'a>(chunks: &[&'a Chunk]) -> Vec<&'a Chunk> {
     last
 }
 
-/// The statements of writing, prepared once per connection.
-struct Statements<'c> {
-    connection: &'c Connection,
-    find: CachedStatement<'c>,
-    insert: CachedStatement<'c>,
-    update: CachedStatement<'c>,
-    delete: CachedStatement<'c>,
-    index: CachedStatement<'c>,
-    forget: CachedStatement<'c>,
-    vectors: VectorStatements<'c>,
+/// Writes chunks with their vectors.
+struct Writer<'c> {
+    chunks: ChunkWriter<'c>,
+    vectors: VectorWriter<'c>,
     /// The rows that are not as they were.
     changed: Vec<i64>,
     /// How many of them were not there.
     added: usize,
-    /// Whether the last id was new: then the next is stored as new, without being looked up first.
-    adding: bool,
 }
 
-impl<'c> Statements<'c> {
+impl<'c> Writer<'c> {
     fn prepare(connection: &'c Connection) -> rusqlite::Result<Self> {
-        let find = format!("SELECT row, {COLUMNS} FROM knowledge_chunks WHERE id = ?");
-        let insert = format!(
-            "INSERT INTO knowledge_chunks ({COLUMNS}, tag_text)
-             VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING"
-        );
         Ok(Self {
-            connection,
-            find: connection.prepare_cached(&find)?,
-            insert: connection.prepare_cached(&insert)?,
-            update: connection.prepare_cached(
-                "UPDATE knowledge_chunks
-                    SET path = ?2, ordinal = ?3, title = ?4, summary = ?5, tags = ?6,
-                        content = ?7, metadata = ?8, tag_text = ?9
-                  WHERE row = ?1",
-            )?,
-            delete: connection.prepare_cached("DELETE FROM knowledge_chunks WHERE row = ?")?,
-            index: connection.prepare_cached(
-                "INSERT INTO knowledge_fts (rowid, path, title, summary, tags, content)
-                 VALUES (?, ?, ?, ?, ?, ?)",
-            )?,
-            forget: connection.prepare_cached(
-                "INSERT INTO knowledge_fts
-                     (knowledge_fts, rowid, path, title, summary, tags, content)
-                 VALUES ('delete', ?, ?, ?, ?, ?, ?)",
-            )?,
-            vectors: VectorStatements::prepare(connection)?,
+            chunks: ChunkWriter::prepare(connection)?,
+            vectors: VectorWriter::prepare(connection)?,
             changed: Vec::new(),
             added: 0,
-            adding: true,
         })
     }
 
     fn upsert(&mut self, chunk: &Chunk) -> rusqlite::Result<()> {
-        let encoded = Encoded::of(chunk)?;
-        if self.adding && self.add(chunk, &encoded)? {
-            return Ok(());
-        }
-        let stored = |row: &Row<'_>| {
-            let number = row.get(0)?;
-            if encoded.is_in(row)? {
-                return Ok((number, None));
+        let Stored { row, change } = self.chunks.put(chunk)?;
+        let changed = match (change, &chunk.embedding) {
+            (Change::Added, embedding) => {
+                self.added += 1;
+                if let Some(embedding) = embedding {
+                    self.vectors.add(row, embedding)?;
+                }
+                true
             }
-            Ok((number, Some(Chunk::with_row(row)?.1)))
+            (Change::Unchanged, None) => false,
+            (Change::Unchanged, Some(embedding)) => self.vectors.set(row, embedding)?,
+            (Change::Replaced { .. }, Some(embedding)) => {
+                self.vectors.set(row, embedding)?;
+                true
+            }
+            (Change::Replaced { same_meaning }, None) => {
+                // The vector would stand for a text that is gone.
+                if !same_meaning {
+                    self.vectors.remove(row)?;
+                }
+                true
+            }
         };
-        let found = self.find.query_row([&chunk.id], stored).optional()?;
-        self.adding = found.is_none();
-        match found {
-            None => self.add(chunk, &encoded).map(drop),
-            Some((row, None)) => self.set_vector(row, chunk, false, true),
-            Some((row, Some(old))) => self.replace(row, &old, chunk, &encoded),
-        }
-    }
-
-    /// Store a chunk, unless there is one of its id; the answer is whether there was none.
-    fn add(&mut self, chunk: &Chunk, encoded: &Encoded<'_>) -> rusqlite::Result<bool> {
-        let inserted = self.insert.execute(params![
-            chunk.id,
-            chunk.path,
-            chunk.ordinal,
-            chunk.title,
-            chunk.summary,
-            encoded.tags,
-            chunk.content,
-            encoded.metadata,
-            encoded.tag_text,
-        ])?;
-        if inserted == 0 {
-            return Ok(false);
-        }
-        let row = self.connection.last_insert_rowid();
-        index(&mut self.index, row, chunk, &encoded.tag_text)?;
-        self.changed.push(row);
-        self.added += 1;
-        if let Some(embedding) = &chunk.embedding {
-            self.vectors.add(row, embedding)?;
-        }
-        Ok(true)
-    }
-
-    /// Replace what a row says by something else.
-    fn replace(
-        &mut self,
-        row: i64,
-        old: &Chunk,
-        new: &Chunk,
-        encoded: &Encoded<'_>,
-    ) -> rusqlite::Result<()> {
-        let reindex = !old.same_texts(new);
-        if reindex {
-            // FTS5 removes what it is told was there, so it gets the old texts.
-            index(&mut self.forget, row, old, &old.tag_text())?;
-        }
-        self.update.execute(params![
-            row,
-            new.path,
-            new.ordinal,
-            new.title,
-            new.summary,
-            encoded.tags,
-            new.content,
-            encoded.metadata,
-            encoded.tag_text,
-        ])?;
-        if reindex {
-            index(&mut self.index, row, new, &encoded.tag_text)?;
-        }
-        self.set_vector(row, new, true, old.same_meaning(new))
-    }
-
-    /// Store the vector of a row that was there before. Without one it keeps its own, if it still
-    /// means the same: otherwise that would stand for a text that is gone.
-    fn set_vector(
-        &mut self,
-        row: i64,
-        chunk: &Chunk,
-        changed: bool,
-        same_meaning: bool,
-    ) -> rusqlite::Result<()> {
-        let other = match &chunk.embedding {
-            Some(embedding) => self.vectors.set(row, embedding)?,
-            None if same_meaning => false,
-            None => self.vectors.remove(row)?,
-        };
-        if changed || other {
+        if changed {
             self.changed.push(row);
         }
         Ok(())
     }
-}
-
-/// The statements of writing vectors.
-pub(super) struct VectorStatements<'c> {
-    find: CachedStatement<'c>,
-    put: CachedStatement<'c>,
-    remove: CachedStatement<'c>,
-}
-
-impl<'c> VectorStatements<'c> {
-    pub fn prepare(connection: &'c Connection) -> rusqlite::Result<Self> {
-        Ok(Self {
-            find: connection.prepare_cached("SELECT vector FROM embeddings WHERE row = ?")?,
-            put: connection.prepare_cached("INSERT OR REPLACE INTO embeddings VALUES (?, ?)")?,
-            remove: connection.prepare_cached("DELETE FROM embeddings WHERE row = ?")?,
-        })
-    }
-
-    /// Store the vector of a new row.
-    fn add(&mut self, row: i64, embedding: &[f32]) -> rusqlite::Result<()> {
-        let blob = vector::to_blob(&vector::unit(embedding));
-        self.put.execute(params![row, blob])?;
-        Ok(())
-    }
-
-    /// Store the vector of a row; the answer is whether it had another, or none.
-    pub fn set(&mut self, row: i64, embedding: &[f32]) -> rusqlite::Result<bool> {
-        let blob = vector::to_blob(&vector::unit(embedding));
-        let same = |found: &Row<'_>| Ok(found.get_ref(0)?.as_bytes()? == blob);
-        if self.find.query_row([row], same).optional()? == Some(true) {
-            return Ok(false);
-        }
-        self.put.execute(params![row, blob])?;
-        Ok(true)
-    }
-
-    /// Remove the vector of a row; the answer is whether it had one.
-    fn remove(&mut self, row: i64) -> rusqlite::Result<bool> {
-        Ok(self.remove.execute([row])? > 0)
-    }
-}
-
-/// Give FTS5 the texts of a row, to add or to forget.
-fn index(
-    statement: &mut CachedStatement<'_>,
-    row: i64,
-    chunk: &Chunk,
-    tag_text: &str,
-) -> rusqlite::Result<()> {
-    statement.execute(params![
-        row,
-        chunk.path,
-        chunk.title,
-        chunk.summary,
-        tag_text,
-        chunk.content
-    ])?;
-    Ok(())
 }
 
 #[cfg(test)]
@@ -403,7 +243,7 @@ mod tests {
                 let all = || -> Vec<String> {
                     index.page(0, 99).unwrap().chunks.iter().map(told).collect()
                 };
-                let generation = || index.read(changes::generation).unwrap();
+                let generation = || index.database().read(generations::generation).unwrap();
                 let (before, counted) = (all(), generation());
                 let given: Vec<&Chunk> = batch.iter().collect();
                 index.upsert(&given).unwrap();

@@ -5,7 +5,8 @@ use std::collections::HashMap;
 use super::ast::{Query, Token, TokenKind};
 use super::limits;
 use crate::error::{Error, ErrorCode, Result};
-use crate::text::{category::letter_digit_runs, lower::lower};
+use crate::text::category::letter_digit_runs;
+use crate::text::lower::lower;
 
 /// What a term may also be called: cleaned once, never changed.
 #[derive(Debug, Clone, Default)]

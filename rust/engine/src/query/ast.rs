@@ -1,33 +1,19 @@
 //! What a query means: tokens, each with the operator before it.
 
+use crate::named_enum;
+
 use std::borrow::Cow;
 
-/// How a token was written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum TokenKind {
-    /// A bare word.
-    Term,
-    /// A quoted text.
-    Phrase,
-    /// A bare word that ended in `*`.
-    Prefix,
-}
-
-impl TokenKind {
-    /// The word users see.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Term => "term",
-            Self::Phrase => "phrase",
-            Self::Prefix => "prefix",
-        }
-    }
-
-    /// The kind of that name.
-    pub fn from_name(name: &str) -> Option<Self> {
-        [Self::Term, Self::Phrase, Self::Prefix]
-            .into_iter()
-            .find(|kind| kind.as_str() == name)
+named_enum! {
+    /// How a token was written.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+    pub enum TokenKind {
+        /// A bare word.
+        Term = "term",
+        /// A quoted text.
+        Phrase = "phrase",
+        /// A bare word that ended in `*`.
+        Prefix = "prefix",
     }
 }
 

@@ -14,7 +14,8 @@ use super::parse::{Fate, scan};
 use super::stopwords::is_stopword;
 use crate::error::Result;
 use crate::text::category::{is_digit, is_letter_or_digit, letter_digit_runs};
-use crate::text::{lower::lower, utf16, whitespace};
+use crate::text::lower::lower;
+use crate::text::{utf16, whitespace};
 
 /// How often the same part may count.
 const MAX_REPEATS: usize = 3;

@@ -17,7 +17,9 @@ use super::ast::{Operator, Query, Token, TokenKind};
 use super::limits;
 use super::stopwords::is_stopword;
 use crate::error::Result;
-use crate::text::{lower::lower, normalise::normalise, utf16, whitespace};
+use crate::text::lower::lower;
+use crate::text::normalise::normalise;
+use crate::text::{utf16, whitespace};
 
 /// Normalise and parse `text`; fails only over the limits.
 pub fn parse(text: &str) -> Result<Query> {
@@ -229,17 +231,27 @@ impl Word<'_> {
         let Fate::Kept(token) = &mut self.fate else {
             return;
         };
-        let text = &mut token.text;
-        let reason = if matches!(&**text, "and" | "or" | "not") {
-            Reason::Filler
-        } else if is_short(text) {
-            Reason::TooShort
-        } else if is_stopword(text) {
-            Reason::StopWord
-        } else {
-            return;
-        };
-        self.fate = Fate::Dropped(reason(std::mem::take(text)));
+        if let Some(reason) = noise(&token.text) {
+            self.fate = Fate::Dropped(reason(std::mem::take(&mut token.text)));
+        }
+    }
+}
+
+/// Whether a bare query drops this token (spec/query.md, "Filtering"). Lower case is expected.
+pub fn is_noise(token: &str) -> bool {
+    noise(token).is_some()
+}
+
+/// Why a bare query drops a token, if it does.
+fn noise<'a>(text: &str) -> Option<fn(Cow<'a, str>) -> Reason<'a>> {
+    if matches!(text, "and" | "or" | "not") {
+        Some(Reason::Filler)
+    } else if is_short(text) {
+        Some(Reason::TooShort)
+    } else if is_stopword(text) {
+        Some(Reason::StopWord)
+    } else {
+        None
     }
 }
 

@@ -297,7 +297,7 @@ pub static RETRY: WordList = WordList::new(&[
     "you",
 ]);
 
-/// Whether the parser drops `token` (lower-case) from bare queries.
+/// Whether `token` (lower-case) is in one of the lists.
 pub fn is_stopword(token: &str) -> bool {
     ENGLISH.contains(token) || DUTCH.contains(token)
 }

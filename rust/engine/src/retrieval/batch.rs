@@ -38,14 +38,14 @@ pub fn search_many(
     let work = || {
         let mut answers = Vec::new();
         while !stop.load(Ordering::Relaxed) {
-            let place = next.fetch_add(1, Ordering::Relaxed);
-            let Some(block) = blocks.get(place) else {
+            let nth = next.fetch_add(1, Ordering::Relaxed);
+            let Some(block) = blocks.get(nth) else {
                 break;
             };
             let stopped = Arc::clone(stop);
             let is_unwanted = move || stopped.load(Ordering::Relaxed);
             let found = interrupt::watched(is_unwanted, || search_together(setup, block));
-            answers.push((place, found));
+            answers.push((nth, found));
         }
         answers
     };
@@ -54,7 +54,9 @@ pub fn search_many(
         work()
     } else {
         thread::scope(|scope| {
-            let others: Vec<_> = (1..threads).map(|_| scope.spawn(work)).collect();
+            // Where the system refuses threads, those that there are do the work.
+            let spawn = |_| thread::Builder::new().spawn_scoped(scope, work).ok();
+            let others: Vec<_> = (1..threads).map_while(spawn).collect();
             let mut answered = work();
             for other in others {
                 match other.join() {
@@ -70,8 +72,8 @@ pub fn search_many(
         .iter()
         .map(|block| block.iter().map(|_| None).collect())
         .collect();
-    for (place, found) in answered {
-        of_blocks[place] = found;
+    for (nth, found) in answered {
+        of_blocks[nth] = found;
     }
     of_blocks.into_iter().flatten().collect()
 }

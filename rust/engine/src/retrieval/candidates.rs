@@ -3,12 +3,12 @@
 use super::explanation::{ByKeywords, ByMeaning, Explanation};
 use super::fuse::{DEFAULT_K, contribution};
 use super::fused::{Document, Fused};
-use super::keywords::{Match, Matches, Source};
 use super::legs::Nearest;
+use super::matches::{Match, Matches, Source};
+use super::multiplier::Multiplier;
 use super::request::Fusion;
-use super::reweight::Multiplier;
 use super::score_fusion::Scale;
-use crate::index::Spread;
+use crate::vectors::Spread;
 
 /// What the legs found.
 pub(super) struct Candidates<'a> {
@@ -167,15 +167,16 @@ impl<'a> Candidate<'a> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::explanation::ExplainedHit;
-    use super::super::fuse::reciprocal_rank_fusion;
-    use super::super::order;
     use super::*;
     use crate::error::Result;
+    use crate::retrieval::explanation::ExplainedHit;
+    use crate::retrieval::fuse::reciprocal_rank_fusion;
+    use crate::retrieval::order;
     use std::sync::Arc;
 
-    use crate::index::session::RankedRow;
-    use crate::index::{Hit, Texts};
+    use crate::chunks::RankedRow;
+    use crate::chunks::Texts;
+    use crate::index::Hit;
 
     /// The ids, by their rows.
     const IDS: [&str; 16] = [

@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
+use super::multiplier::Multiplier;
 use super::request::Fusion;
-use super::reweight::Multiplier;
 use crate::index::Hit;
 
 /// A hit and where its score comes from.

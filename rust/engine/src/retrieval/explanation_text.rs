@@ -4,8 +4,8 @@ use std::fmt::{self, Display, Formatter};
 
 use super::explanation::Explanation;
 use super::fuse::DEFAULT_K;
+use super::multiplier::Condition;
 use super::request::Fusion;
-use super::reweight::Condition;
 
 /// One short paragraph.
 impl Display for Explanation {
@@ -164,11 +164,12 @@ fn percent(part: f64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::explanation::{ByKeywords, ByMeaning};
-    use super::super::intent::Intent;
-    use super::super::reweight::Multiplier;
     use super::*;
-    use crate::index::{Hit, Texts};
+    use crate::chunks::Texts;
+    use crate::index::Hit;
+    use crate::retrieval::explanation::{ByKeywords, ByMeaning};
+    use crate::retrieval::intent::Intent;
+    use crate::retrieval::multiplier::Multiplier;
 
     fn rrf() -> Explanation {
         Explanation {

@@ -4,8 +4,9 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::order;
+use crate::chunks::Texts;
 use crate::error::Result;
-use crate::index::{Hit, Texts};
+use crate::index::Hit;
 use crate::interrupt::{self, Pace};
 use crate::text::utf16;
 
@@ -46,8 +47,8 @@ where
     Ok(hits)
 }
 
-/// What the place `rank` of a list, from 0, gives a document.
-pub(super) fn contribution(k: f64, rank: f64) -> f64 {
+/// What a list contributes to the score of a document: `rank` is its rank there, from 0.
+pub fn contribution(k: f64, rank: f64) -> f64 {
     1.0 / (k + rank + 1.0)
 }
 

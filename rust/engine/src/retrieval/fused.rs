@@ -5,14 +5,15 @@ use std::sync::Arc;
 
 use super::explanation::{ExplainedHit, Explanation};
 use super::fuse::fill_texts;
-use super::keywords::Source;
+use super::matches::Source;
 use super::order;
 use super::request::Fusion;
+use crate::bm25::MATCHED;
+use crate::chunks::Texts;
 use crate::error::Result;
-use crate::index::search::MATCHED;
-use crate::index::search_vector::NEAREST;
-use crate::index::{Hit, Texts};
+use crate::index::Hit;
 use crate::text::utf16;
+use crate::vectors::NEAREST;
 
 /// A document, known by its place in the index alone, and where its score comes from.
 pub(super) struct Document<'a> {
@@ -134,12 +135,12 @@ fn before(left: &Explanation, right: &Explanation) -> Ordering {
 mod tests {
     use std::cell::Cell;
 
-    use super::super::candidates::Candidates;
-    use super::super::keywords::{Match, Matches};
-    use super::super::legs::Nearest;
     use super::*;
-    use crate::index::Chunk;
-    use crate::index::session::RankedRow;
+    use crate::chunks::Chunk;
+    use crate::chunks::RankedRow;
+    use crate::retrieval::candidates::Candidates;
+    use crate::retrieval::legs::Nearest;
+    use crate::retrieval::matches::{Match, Matches};
 
     #[allow(
         clippy::unnecessary_wraps,

@@ -2,12 +2,12 @@
 
 use std::collections::HashMap;
 
-use super::keywords::{Match, Source};
+use super::matches::{Match, Source};
 use super::trigram_index::{TrigramHit, TrigramIndex};
+use crate::chunks::{Chunk, GroupBy, Selection};
 use crate::error::Result;
+use crate::fuzzy::Entry;
 use crate::index::session::Session;
-use crate::index::slugs::Entry;
-use crate::index::{Chunk, GroupBy, Selection};
 
 /// The chunks of the fuzzy rung, with their trigrams.
 pub enum FuzzyChunks {

@@ -1,10 +1,9 @@
 //! The BM25 leg: one text searched by keywords, as often as the ladder needs.
 
-use super::legs::selection;
+use super::matches::{Match, Matches, Source};
 use super::request::{Request, Setup};
 use super::score_fusion::greatest_bm25;
 use crate::error::Result;
-use crate::index::Chunk;
 use crate::index::session::Session;
 use crate::query::{
     MatchExpression, MatchOptions, Matching, compile_fts, expand, match_expression, parse,
@@ -15,34 +14,6 @@ pub(super) struct Keywords<'a> {
     pub session: &'a Session<'a>,
     pub setup: &'a Setup<'a>,
     pub request: &'a Request<'a>,
-}
-
-/// What one search by keywords found.
-#[derive(Default)]
-pub(super) struct Matches<'a> {
-    /// Best first.
-    pub found: Vec<Match<'a>>,
-    /// Whether they are of the fuzzy rung: then the scores are similarities.
-    pub fuzzy: bool,
-    /// What no BM25 can exceed, for the expression that ran; where score fusion asks for it.
-    pub greatest: Option<f64>,
-}
-
-/// A document that keywords found.
-pub(super) struct Match<'a> {
-    pub source: Source<'a>,
-    /// What it shares with the same document of the other leg; None when that cannot have it.
-    pub key: Option<i64>,
-    pub score: f64,
-}
-
-/// Where the texts of a document are.
-#[derive(Debug, Clone, Copy)]
-pub(super) enum Source<'a> {
-    /// In a row of the index, not read yet.
-    Row(i64),
-    /// With the caller, who gave the chunks of the fuzzy rung.
-    Given(&'a Chunk),
 }
 
 /// The query itself, compiled in both forms.
@@ -106,7 +77,7 @@ impl<'a> Keywords<'a> {
 
     /// The fuzzy rung.
     pub fn fuzzy(&self, tokens: &[String]) -> Result<Matches<'a>> {
-        let selection = selection(self.setup, self.request);
+        let selection = self.request.selection(self.setup.fusion);
         Ok(Matches {
             found: self.setup.fuzzy.search(self.session, tokens, &selection)?,
             fuzzy: true,
@@ -115,7 +86,7 @@ impl<'a> Keywords<'a> {
     }
 
     fn search_expression(&self, expression: &MatchExpression) -> Result<Matches<'a>> {
-        let selection = selection(self.setup, self.request);
+        let selection = self.request.selection(self.setup.fusion);
         let matched = self.session.match_rows(expression, &selection)?;
         let found = matched.rows.into_iter().map(|found| Match {
             source: Source::Row(found.row),

@@ -1,6 +1,7 @@
 //! The retry ladder: what is tried when a query finds nothing (spec/retrieval.md).
 
-use super::keywords::{Keywords, Matches};
+use super::keywords::Keywords;
+use super::matches::Matches;
 use super::retry::{query_tokens, sanitise_query, strongest_term};
 use super::trace::{Attempt, Strategy};
 use crate::error::Result;

@@ -2,15 +2,17 @@
 
 use std::time::{Duration, Instant};
 
-use super::keywords::{Compiled, Keywords, Matches, Source};
+use super::keywords::{Compiled, Keywords};
 use super::ladder;
+use super::matches::{Matches, Source};
 use super::request::{Embedding, Fusion, Mode, Request, Setup};
 use super::trace::{Attempt, Stage, Strategy, Timings};
+use crate::bm25::MATCHED;
+use crate::chunks::RankedRow;
 use crate::error::{Error, ErrorCode, ErrorKind, Result};
-use crate::index::search::MATCHED;
-use crate::index::search_vector::{NEAREST, NearestRows};
-use crate::index::session::{RankedRow, Session};
-use crate::index::{Selection, Spread};
+use crate::index::session::Session;
+use crate::vectors::Spread;
+use crate::vectors::{NEAREST, NearestRows};
 
 /// The BM25 leg and its ladder.
 #[derive(Default)]
@@ -121,7 +123,7 @@ impl VectorLeg {
                 // In the transaction of the search: the index may have been embedded anew meanwhile.
                 let fits = setup.embedder.map(|name| session.check_embedder(name));
                 fits.transpose()
-                    .and_then(|_| session.nearest_rows(&vectors, &selection(setup, first)))
+                    .and_then(|_| session.nearest_rows(&vectors, &first.selection(setup.fusion)))
             }
             _ => Ok(Vec::new()),
         };
@@ -216,16 +218,6 @@ pub(super) fn vector<'a>(request: &Request<'a>) -> Option<&'a [f32]> {
     match request.embedding {
         Embedding::Vector(vector) if request.mode != Mode::Bm25 => Some(vector),
         _ => None,
-    }
-}
-
-/// What either leg may hold.
-pub(super) fn selection<'a>(setup: &Setup<'_>, request: &Request<'a>) -> Selection<'a> {
-    Selection {
-        limit: request.candidate_k,
-        filters: request.filters,
-        group_by: request.group_by,
-        statistics: setup.fusion == Fusion::Score,
     }
 }
 

@@ -3,67 +3,36 @@
 use serde::{Deserialize, Serialize};
 
 use super::fuzzy::FuzzyChunks;
-use crate::error::{Error, Result};
-use crate::index::{Filters, GroupBy, Index};
+use crate::chunks::{Filters, GroupBy, Selection};
+use crate::index::Index;
+use crate::named_enum;
 use crate::query::{AliasTable, Connective, Matching};
 
-/// Which legs take part.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub enum Mode {
-    /// Both where there is an embedder, else keywords.
-    #[default]
-    Auto,
-    /// Keywords alone.
-    Bm25,
-    /// Vectors alone decide.
-    Semantic,
-    /// Both.
-    Hybrid,
-}
-
-impl Mode {
-    /// The word users see.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Auto => "auto",
-            Self::Bm25 => "bm25",
-            Self::Semantic => "semantic",
-            Self::Hybrid => "hybrid",
-        }
-    }
-
-    /// The mode of that name.
-    pub fn from_name(name: &str) -> Result<Self> {
-        let modes = [Self::Auto, Self::Bm25, Self::Semantic, Self::Hybrid];
-        let named = modes.into_iter().find(|mode| mode.as_str() == name);
-        named.ok_or_else(|| Error::invalid_option("mode", &modes.map(Self::as_str), name))
+named_enum! {
+    /// Which legs take part.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+    pub enum Mode {
+        /// Both where there is an embedder, else keywords.
+        #[default]
+        Auto = "auto",
+        /// Keywords alone.
+        Bm25 = "bm25",
+        /// Vectors alone decide.
+        Semantic = "semantic",
+        /// Both.
+        Hybrid = "hybrid",
     }
 }
 
-/// How the legs become one ranking.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub enum Fusion {
-    /// By places: reciprocal rank fusion.
-    #[default]
-    Rrf,
-    /// By what the places do not tell: how well the words match, and how near the meaning is.
-    Score,
-}
-
-impl Fusion {
-    /// The word users see.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Rrf => "rrf",
-            Self::Score => "score",
-        }
-    }
-
-    /// The fusion of that name.
-    pub fn from_name(name: &str) -> Result<Self> {
-        let fusions = [Self::Rrf, Self::Score];
-        let named = fusions.into_iter().find(|fusion| fusion.as_str() == name);
-        named.ok_or_else(|| Error::invalid_option("fusion", &fusions.map(Self::as_str), name))
+named_enum! {
+    /// How the legs become one ranking.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+    pub enum Fusion {
+        /// By places: reciprocal rank fusion.
+        #[default]
+        Rrf = "rrf",
+        /// By what the places do not tell: how well the words match, and how near the meaning is.
+        Score = "score",
     }
 }
 
@@ -135,4 +104,16 @@ pub struct Request<'a> {
     pub filters: &'a Filters,
     /// Which chunks count as one document, of which the best is found.
     pub group_by: Option<GroupBy>,
+}
+
+impl<'a> Request<'a> {
+    /// What either leg may hold.
+    pub(super) fn selection(&self, fusion: Fusion) -> Selection<'a> {
+        Selection {
+            limit: self.candidate_k,
+            filters: self.filters,
+            group_by: self.group_by,
+            statistics: fusion == Fusion::Score,
+        }
+    }
 }

@@ -34,7 +34,7 @@ fn snippet(content: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::index::Texts;
+    use crate::chunks::Texts;
 
     #[test]
     fn a_pair_is_never_cut() {

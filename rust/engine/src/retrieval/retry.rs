@@ -4,7 +4,8 @@ use std::collections::HashSet;
 
 use crate::query::stopwords::RETRY;
 use crate::text::category::is_punctuation_or_symbol;
-use crate::text::{lower::lower, utf16, whitespace};
+use crate::text::lower::lower;
+use crate::text::{utf16, whitespace};
 
 /// The shortest word, in UTF-16 units, that is worth a search of its own.
 const MIN_WORD_UNITS: usize = 3;

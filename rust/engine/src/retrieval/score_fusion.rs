@@ -1,7 +1,8 @@
 //! Score fusion (spec/retrieval.md, "Score fusion"): how well words match and how near the
 //! meaning is, brought to one scale and added. Numbers alone; the legs gather them.
 
-use crate::index::{PhraseCounts, Spread};
+use crate::bm25::PhraseCounts;
+use crate::vectors::Spread;
 
 /// What a standard deviation of the cosines counts, where the best keyword match counts 1.
 pub(super) const MEANING_WEIGHT: f64 = 0.20;

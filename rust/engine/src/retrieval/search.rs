@@ -8,8 +8,9 @@ use super::explanation::ExplainedHit;
 use super::fuse::DEFAULT_K;
 use super::fused::Fused;
 use super::intent::Intent;
-use super::keywords::{Compiled, Keywords, Matches};
+use super::keywords::{Compiled, Keywords};
 use super::legs::{Bm25Leg, Nearest, VectorLeg, error_stage, of_the_leg, timed, vector};
+use super::matches::Matches;
 use super::request::{Embedding, Fusion, Mode, Request, Reranker, Setup};
 use super::reweight::reweight_explained;
 use super::trace::{SkippedReason, Timings, Trace};
@@ -80,25 +81,46 @@ fn in_session(
     needs: Needs,
 ) -> Result<Option<Vec<Option<Result<Found>>>>> {
     setup.index.session(needs, |session| {
-        let start = Instant::now();
-        let legs = VectorLeg::run(session, setup, requests);
-        // Each has an equal part in the pass that they share.
-        let time = start.elapsed() / u32::try_from(requests.len()).unwrap_or(u32::MAX).max(1);
-        let one = |(request, leg)| {
-            let search = Search {
-                session,
-                setup,
-                request,
-            };
-            let timings = Timings {
-                vector: time,
-                ..Timings::default()
-            };
-            (requests.len() == 1 || !interrupt::is_due()).then(|| search.run(leg, timings))
-        };
-        let found = requests.iter().zip(legs).map(one).collect();
+        let found = run_all(session, setup, requests);
         Ok((!session.lacks_slugs()).then_some(found))
     })
+}
+
+/// [`search`] in an open session; None if it needs slugs, which the session lacks.
+pub fn search_in(
+    session: &Session<'_>,
+    setup: &Setup<'_>,
+    request: &Request<'_>,
+) -> Result<Option<Found>> {
+    let mut found = run_all(session, setup, slice::from_ref(request));
+    if session.lacks_slugs() {
+        return Ok(None);
+    }
+    found.pop().flatten().transpose()
+}
+
+fn run_all(
+    session: &Session<'_>,
+    setup: &Setup<'_>,
+    requests: &[Request<'_>],
+) -> Vec<Option<Result<Found>>> {
+    let start = Instant::now();
+    let legs = VectorLeg::run(session, setup, requests);
+    // Each has an equal part in the pass that they share.
+    let time = start.elapsed() / u32::try_from(requests.len()).unwrap_or(u32::MAX).max(1);
+    let one = |(request, leg)| {
+        let search = Search {
+            session,
+            setup,
+            request,
+        };
+        let timings = Timings {
+            vector: time,
+            ..Timings::default()
+        };
+        (requests.len() == 1 || !interrupt::is_due()).then(|| search.run(leg, timings))
+    };
+    requests.iter().zip(legs).map(one).collect()
 }
 
 /// What a search comes to for which the index could not be read.

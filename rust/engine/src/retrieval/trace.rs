@@ -6,33 +6,23 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use super::request::{Fusion, Mode};
-use crate::index::GroupBy;
+use crate::chunks::GroupBy;
+use crate::named_enum;
 
-/// A rung of the ladder, in its order; the first is no rung but the query itself.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Strategy {
-    /// The query as it was compiled.
-    Initial,
-    /// The strongest term of the query.
-    StrongestTerm,
-    /// The query without punctuation.
-    RefreshedSanitised,
-    /// The strongest term of that.
-    RefreshedStrongest,
-    /// Slugs that look like a word of the query.
-    TrigramFuzzy,
-}
-
-impl Strategy {
-    /// The word of the trace.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Initial => "initial",
-            Self::StrongestTerm => "strongest_term",
-            Self::RefreshedSanitised => "refreshed_sanitised",
-            Self::RefreshedStrongest => "refreshed_strongest",
-            Self::TrigramFuzzy => "trigram_fuzzy",
-        }
+named_enum! {
+    /// A rung of the ladder, in its order; the first is no rung but the query itself.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+    pub enum Strategy {
+        /// The query as it was compiled.
+        Initial = "initial",
+        /// The strongest term of the query.
+        StrongestTerm = "strongest_term",
+        /// The query without punctuation.
+        RefreshedSanitised = "refreshed_sanitised",
+        /// The strongest term of that.
+        RefreshedStrongest = "refreshed_strongest",
+        /// Slugs that look like a word of the query.
+        TrigramFuzzy = "trigram_fuzzy",
     }
 }
 

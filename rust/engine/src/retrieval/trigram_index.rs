@@ -3,8 +3,8 @@
 use std::collections::HashSet;
 
 use crate::error::{Error, ErrorCode, Result};
-pub use crate::index::slugs::THRESHOLD;
-use crate::index::slugs::{Entry, Segment};
+pub use crate::fuzzy::THRESHOLD;
+use crate::fuzzy::{Entry, Segment};
 
 /// A chunk whose slug is like a word.
 #[derive(Debug, Clone, PartialEq)]

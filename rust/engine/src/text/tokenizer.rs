@@ -1,6 +1,6 @@
 //! FTS5's own tokenizers, called through its C interface, so that tokens are the index's.
 //!
-//! With `unsafe` code, as in `index/ranking/function.rs` and nowhere else in the engine: SQLite
+//! With `unsafe` code, as in `bm25/function.rs` and nowhere else in the engine: SQLite
 //! hands its tokenizers out as C function pointers (<https://sqlite.org/fts5.html#extending_fts5>).
 #![allow(unsafe_code)]
 
@@ -11,46 +11,27 @@ use std::ptr;
 use rusqlite::{Connection, ffi};
 
 use crate::error::{Error, ErrorCode, Result};
+use crate::named_enum;
 
-/// The tokenizers an index can be made with.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
-pub enum TokenizerKind {
-    /// Words, folded to their English stems.
-    #[default]
-    Porter,
-    /// Words as they stand.
-    Unicode61,
-    /// Every window of three characters, for text without word spaces.
-    Trigram,
+named_enum! {
+    /// The tokenizers an index can be made with.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+    pub enum TokenizerKind {
+        /// Words, folded to their English stems.
+        #[default]
+        Porter = "porter unicode61",
+        /// Words as they stand.
+        Unicode61 = "unicode61",
+        /// Every window of three characters, for text without word spaces.
+        Trigram = "trigram",
+    }
 }
 
 impl TokenizerKind {
-    /// All of them, the default first.
-    pub const ALL: [Self; 3] = [Self::Porter, Self::Unicode61, Self::Trigram];
-
-    /// FTS5's name for it, as `tokenize=` takes it.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Porter => "porter unicode61",
-            Self::Unicode61 => "unicode61",
-            Self::Trigram => "trigram",
-        }
-    }
-
-    /// The tokenizer of that name.
-    pub fn from_name(name: &str) -> Result<Self> {
-        Self::ALL
-            .into_iter()
-            .find(|kind| kind.as_str() == name)
-            .ok_or_else(|| {
-                Error::new(
-                    ErrorCode::UnknownTokenizer,
-                    format!(
-                        "tokenizer must be \"porter unicode61\", \"unicode61\" or \"trigram\", \
-                     not {name:?}"
-                    ),
-                )
-            })
+    /// The tokenizer of that name, as `tokenize=` takes it.
+    pub fn parse(name: &str) -> Result<Self> {
+        Self::from_option("tokenizer", name)
+            .map_err(|error| Error::new(ErrorCode::UnknownTokenizer, error.message()))
     }
 
     /// Whether this tokenizer finds at least one token in `text`.
@@ -291,7 +272,7 @@ mod tests {
 
     #[test]
     fn an_unknown_name_is_refused() {
-        let error = TokenizerKind::from_name("snowball").unwrap_err();
+        let error = TokenizerKind::parse("snowball").unwrap_err();
         assert_eq!(error.code(), ErrorCode::UnknownTokenizer);
     }
 }

@@ -1,6 +1,7 @@
 //! Searching a small index in memory.
 
-use hedgerow_engine::index::{Chunk, Filters, GroupBy, Index};
+use hedgerow_engine::chunks::{Chunk, Filters, GroupBy};
+use hedgerow_engine::index::Index;
 use hedgerow_engine::query::{Connective, Matching};
 use hedgerow_engine::retrieval::{
     Embedding, Found, Fusion, FuzzyChunks, Mode, Request, Reranker, Setup, search,

@@ -1,0 +1,91 @@
+# The public names, each with the module it is imported from when it is first used.
+
+from . import agents as agents, embedders as embedders, errors as errors, rerankers as rerankers
+from ._engine import (
+    __version__ as __version__,
+    EN_STOPWORDS as EN_STOPWORDS,
+    NL_STOPWORDS as NL_STOPWORDS,
+    Candidate as Candidate,
+    Chunk as Chunk,
+    Filters as Filters,
+    Hit as Hit,
+    Index as Index,
+    Intent as Intent,
+    Node as Node,
+    Pipeline as Pipeline,
+    Query as Query,
+    QueryResult as QueryResult,
+    Store as Store,
+    Token as Token,
+    Trace as Trace,
+    TrigramHit as TrigramHit,
+    TrigramIndex as TrigramIndex,
+    Unanimity as Unanimity,
+    compile_fts as compile_fts,
+    compile_many as compile_many,
+    compile_match as compile_match,
+    detect_intent as detect_intent,
+    expand_aliases as expand_aliases,
+    is_stopword as is_stopword,
+    parse_pipeline as parse_pipeline,
+    parse_query as parse_query,
+    query_tokens as query_tokens,
+    reciprocal_rank_fusion as reciprocal_rank_fusion,
+    rerank_text as rerank_text,
+    reweight as reweight,
+    slug_text as slug_text,
+    strongest_term as strongest_term,
+    trigrams as trigrams,
+    unanimity as unanimity,
+)
+from .aliases import (
+    AliasTable as AliasTable,
+)
+from .embedders import (
+    AsyncEmbedder as AsyncEmbedder,
+    Embedder as Embedder,
+)
+from .errors import (
+    EngineError as EngineError,
+    HedgerowError as HedgerowError,
+    IndexFileError as IndexFileError,
+    InvalidInputError as InvalidInputError,
+    MissingExtraError as MissingExtraError,
+    PipelineError as PipelineError,
+    QueryTooLargeError as QueryTooLargeError,
+    RetrievalError as RetrievalError,
+)
+from .memory import (
+    MemoryRoot as MemoryRoot,
+)
+from .query import (
+    ExplainedWord as ExplainedWord,
+    QueryExplanation as QueryExplanation,
+    explain_query as explain_query,
+    normalise as normalise,
+    normalize as normalize,
+    sanitise_query as sanitise_query,
+    sanitize_query as sanitize_query,
+)
+from .rerankers import (
+    RerankDocument as RerankDocument,
+    Reranker as Reranker,
+    RerankScore as RerankScore,
+)
+from .results import (
+    IndexStats as IndexStats,
+    QueryStage as QueryStage,
+    Response as Response,
+)
+from .retriever import (
+    Retriever as Retriever,
+)
+from .temporal import (
+    TemporalExpansion as TemporalExpansion,
+    augment_query as augment_query,
+    date_search_tokens as date_search_tokens,
+    expand_temporal as expand_temporal,
+    parse_question_date as parse_question_date,
+    reader_today as reader_today,
+    resolved_hint_line as resolved_hint_line,
+)

@@ -1,0 +1,117 @@
+"""What adapters with a server share: a key that is sent and never shown, and closing."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Protocol
+
+from .errors import HedgerowError, InvalidInputError
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+
+class ApiKey:
+    """A key as it was given, or the environment variable that holds it.
+
+    Neither its repr nor its pickle has the key: a copy from a pickle reads the variable.
+    """
+
+    __slots__ = ("_given", "_lost", "variable")
+
+    def __init__(self, given: str | None, variable: str | None) -> None:
+        if given is not None and variable is not None:
+            raise InvalidInputError(
+                "api_key and api_key_variable exclude each other; pass one of them",
+                code="incompatible_options",
+            )
+        self._given = given
+        self._lost = False
+        self.variable = variable
+        self.value()
+
+    def value(self) -> str | None:
+        """The key as it is now, or None where none is wanted.
+
+        Raises HedgerowError when it was left out of a pickle or its variable is not set,
+        InvalidInputError when the key cannot be sent in a header.
+        """
+        if self._lost:
+            raise HedgerowError(
+                "the key is not pickled and this copy has none; name the environment variable "
+                "that holds it with api_key_variable",
+                code="missing_api_key",
+            )
+        if self.variable is not None:
+            return self._from_variable(self.variable)
+        return None if self._given is None else _sendable(self._given, "api_key")
+
+    def hidden_in(self, text: str) -> str:
+        """`text` without the key, should a server have repeated it. Never raises."""
+        variable = os.environ.get(self.variable, "").strip() if self.variable else ""
+        for value in (self._given, variable):
+            text = text.replace(value, "***") if value else text
+        return text
+
+    @staticmethod
+    def _from_variable(variable: str) -> str:
+        value = os.environ.get(variable, "").strip()
+        if not value:
+            raise HedgerowError(
+                f"the environment variable {variable} holds no key; set it, or pass api_key",
+                code="missing_api_key",
+            )
+        return _sendable(value, f"the environment variable {variable}")
+
+    def __repr__(self) -> str:
+        if self.variable is not None:
+            return f"ApiKey(variable={self.variable!r})"
+        return "ApiKey()" if self._given is None and not self._lost else "ApiKey(***)"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (_without_key, (self.variable, self._lost or self._given is not None))
+
+
+def _without_key(variable: str | None, lost: bool) -> ApiKey:
+    key = ApiKey.__new__(ApiKey)
+    key._given = None  # noqa: SLF001 - a constructor of the class, which must not look for a key yet
+    key._lost = lost  # noqa: SLF001
+    key.variable = variable
+    return key
+
+
+def _sendable(value: str, source: str) -> str:
+    if value and value.isascii() and value.isprintable() and " " not in value:
+        return value
+    del value  # a traceback that shows locals must not show it
+    raise InvalidInputError(
+        f"{source} is empty, or holds a space, a line end or another character that no key has; "
+        "copy the key again",
+        code="invalid_api_key",
+    )
+
+
+class _Endpoint(Protocol):
+    """What is used of an `_endpoint.Endpoint`, whose module needs an extra."""
+
+    shown: str
+
+    def post(self, payload: Mapping[str, Any], *, within: float | None = None) -> Any: ...
+    def close(self) -> None: ...
+
+
+class Connected:
+    """Holds connections until it is closed."""
+
+    _endpoint: _Endpoint
+
+    def close(self) -> None:
+        """Close the connections; `with` does it too."""
+        self._endpoint.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()

@@ -1,0 +1,385 @@
+"""Reading the file of an agent, finding all problems at once (spec/agents.md, "Definitions").
+
+The code follows the layout of the file from top to bottom.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+from os import PathLike
+from pathlib import Path, PurePosixPath, PureWindowsPath
+from typing import Any
+
+from hedgerow._engine import Pipeline, parse_pipeline
+from hedgerow.errors import PipelineError
+
+from .actions import ACTIONS
+from .definition import PERIODS, AgentDefinition, Bounds, period_of
+from .problems import DefinitionError, Lines, Problem, nearest
+from .template import Placeholder, TemplateMistake, check_placeholder, parse_placeholder, scan
+from .toml_fields import Source, Table, WrongValueError, count, flag, seconds, shown, text
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+__all__ = ["Reading", "load_definition", "read_definition"]
+
+_KEYS = {
+    "": ("schema", "name", "enabled", "query", "prompt", "execution"),
+    "query": ("pipeline", "min_results"),
+    "prompt": ("template", "inline", "placeholders", "max_chars", "node_chars"),
+    "execution": (
+        "model",
+        "actions",
+        "schedule",
+        "max_runs_per_period",
+        "timeout_s",
+        "max_actions",
+    ),
+}
+
+_SCHEMA = 1
+_LONGEST_TIMEOUT = 86_400.0
+_NAME = re.compile(r"[a-z][a-z0-9-]{0,63}")
+_TOML_POSITION = re.compile(r" \(at (?:line ([0-9]+), column ([0-9]+)|end of document)\)$")
+
+Read = Callable[[Path], bytes]
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What was read from a file: a definition, or problems.
+
+    `name_at` is the line and column of its name.
+    """
+
+    sha: str
+    definition: AgentDefinition | None
+    problems: tuple[Problem, ...]
+    name_at: tuple[int, int] = (1, 1)
+
+
+def load_definition(
+    path: str | PathLike[str],
+    bounds: Bounds = Bounds(),  # noqa: B008 - it is frozen
+) -> AgentDefinition:
+    """Read the file of an agent and the template it names; `bounds` are those of its store.
+
+    Raises DefinitionError, which lists all problems found.
+    """
+    reading = read_definition(Path(path), bounds=bounds)
+    if reading.definition is None:
+        raise DefinitionError(reading.problems)
+    return reading.definition
+
+
+def read_definition(
+    file: Path,
+    read: Read = Path.read_bytes,
+    bounds: Bounds = Bounds(),  # noqa: B008 - it is frozen
+) -> Reading:
+    """Read a file and the template it names, using `read`; `bounds` are those of its store."""
+    try:
+        data = read(file)
+    except OSError as error:
+        return _unusable(b"", Problem(file, 1, 1, _refusal(error)))
+    try:
+        # CRLF must not get into values.
+        source_text = data.decode("utf-8-sig").replace("\r\n", "\n")
+        values = tomllib.loads(source_text)
+        source = Source(file, source_text)
+    except UnicodeDecodeError as error:
+        return _unusable(data, Problem(file, *_position_of(data, error), _NOT_UTF8))
+    except (ValueError, RecursionError) as error:
+        return _unusable(data, _syntax_problem(file, source_text, error))
+    return _Reader(source, data, read, bounds).reading(values)
+
+
+class _Reader:
+    """Reads a file that is valid TOML."""
+
+    def __init__(self, source: Source, data: bytes, read: Read, bounds: Bounds) -> None:
+        self._bounds = bounds
+        self._source = source
+        self._file = source.file
+        self._read = read
+        self._template_file = source.file
+        self._hash = sha256(data)
+        self._template_problems: list[Problem] = []
+
+    def reading(self, values: dict[str, Any]) -> Reading:
+        top = Table(self._source, values)
+        self._unknown_keys(values)
+        top.take("schema", _schema, _SCHEMA)
+        name = self._name(top)
+        enabled = top.take("enabled", flag("enabled"), default=True)
+        query, prompt, execution = (top.table(name) for name in ("query", "prompt", "execution"))
+        taken: dict[str, Any] = {"name": name, "enabled": enabled}
+        if query:
+            taken |= self._query(query)
+        if prompt:
+            taken |= self._prompt(prompt)
+        if execution:
+            taken |= self._execution(execution)
+        problems = (*sorted(self._source.problems, key=_order), *self._template_problems)
+        sha = self._hash.hexdigest()
+        definition = None
+        if not problems:
+            definition = AgentDefinition(file=self._file, sha=sha, **taken)
+        at = self._source.positions.of(("name",))
+        return Reading(
+            sha,
+            definition,
+            problems,
+            (1, 1) if at is None else self._source.positions.line_and_column(at.value),
+        )
+
+    def _unknown_keys(self, values: dict[str, Any]) -> None:
+        for table, known in _KEYS.items():
+            found = values if table == "" else values.get(table)
+            for key in found if isinstance(found, dict) else ():
+                if key not in known:
+                    path = (table, key) if table else (key,)
+                    self._source.wrong_key(path, *_unknown(key, table))
+
+    def _name(self, top: Table) -> str:
+        stem = self._file.stem
+        if "name" not in top.values and not _NAME.fullmatch(stem):
+            message = f"the file's name, {shown(stem)}, is not a name for an agent; write name = "
+            self._source.wrong_key(("name",), f'{message}"…" or rename it', _like_a_name(stem))
+        return top.take("name", _agent_name, stem)
+
+    def _query(self, query: Table) -> dict[str, Any]:
+        query.require("pipeline", 'pipeline = "all | limit:20"')
+        return {
+            "pipeline": query.take("pipeline", self._pipeline, None),
+            "min_results": query.take("min_results", count("min_results"), 1),
+        }
+
+    def _pipeline(self, value: Any) -> Pipeline:
+        written = text("pipeline")(value)
+        try:
+            pipeline = parse_pipeline(written, types=self._bounds.types)
+        except PipelineError as error:
+            message = error.message.partition("\n")[0]
+            meant = f'; did you mean "{error.suggestion}"?'
+            raise WrongValueError(
+                message.removesuffix(meant), error.suggestion, error.start
+            ) from error
+        if pipeline.to_string().endswith("| count"):
+            message = "an agent works on nodes and count returns a number; leave it out"
+            raise WrongValueError(message, index=written.rindex("count"))
+        return pipeline
+
+    def _execution(self, execution: Table) -> dict[str, Any]:
+        execution.require("model", 'model = "…", a name that the model client knows')
+        on_demand: tuple[str, int | None] = ("on-demand", None)
+        schedule, period = execution.take("schedule", _schedule, on_demand)
+        return {
+            "model": execution.take("model", text("model"), ""),
+            "actions": tuple(dict.fromkeys(execution.take_each("actions", self._action) or ())),
+            "schedule": schedule,
+            "period_s": period,
+            "max_runs_per_period": execution.take(
+                "max_runs_per_period", count("max_runs_per_period"), 1
+            ),
+            "timeout_s": execution.take("timeout_s", seconds("timeout_s", _LONGEST_TIMEOUT), 120.0),
+            "max_actions": execution.take("max_actions", count("max_actions"), 50),
+        }
+
+    def _action(self, op: str) -> str:
+        if op not in ACTIONS:
+            message = f"there is no action {shown(op)}; there are {', '.join(ACTIONS)}"
+            raise WrongValueError(message, nearest(op, ACTIONS))
+        if op not in self._bounds.actions:
+            known = ", ".join(self._bounds.actions)
+            raise WrongValueError(f"no agent of {self._bounds.place} can {op}; it can {known}")
+        return op
+
+    def _prompt(self, prompt: Table) -> dict[str, Any]:
+        max_chars = prompt.take("max_chars", count("max_chars"), 60_000)
+        node_chars = prompt.take("node_chars", count("node_chars"), 4_000)
+        listed = prompt.take_each("placeholders", _placeholder_label)
+        template = self._template(prompt)
+        found, mistakes = scan(template or "")
+        self._add_mistakes(prompt, template, mistakes)
+        if listed is not None and template is not None and not mistakes:
+            self._compare(listed, found)
+        fixed = len(template or "") - sum(
+            placeholder.end - placeholder.start for placeholder in found
+        )
+        if fixed > max_chars:
+            message = f"the template alone has {fixed} characters and max_chars is {max_chars}"
+            self._source.wrong_key(
+                ("prompt", "max_chars"), f"{message}; raise max_chars or shorten the template"
+            )
+        return {
+            "template": template,
+            "placeholders": tuple(dict.fromkeys(placeholder.label for placeholder in found)),
+            "max_chars": max_chars,
+            "node_chars": node_chars,
+        }
+
+    def _template(self, prompt: Table) -> str | None:
+        """The text of the template; None, with a problem, if there is none."""
+        if "template" in prompt.values and "inline" in prompt.values:
+            message = "template and inline exclude each other; leave one out"
+            self._source.wrong_key(("prompt", "inline"), message)
+        elif "inline" in prompt.values:
+            return prompt.take("inline", text("inline"), None)
+        else:
+            prompt.require("template", f'template = "{self._file.stem}.md", or inline = """…"""')
+            return prompt.take("template", self._template_text, None)
+        return None
+
+    def _template_text(self, value: Any) -> str:
+        file = self._file.parent / _inner_path(text("template")(value))
+        self._template_file = file
+        try:
+            data = self._read(file)
+        except FileNotFoundError as error:
+            message = (
+                f"there is no file {shown(value)} next to this one; write it, or correct the name"
+            )
+            raise WrongValueError(message) from error
+        except OSError as error:
+            raise WrongValueError(f"the template {_refusal(error)}") from error
+        self._hash.update(b"\0")
+        self._hash.update(data)
+        try:
+            template = data.decode("utf-8-sig").replace("\r\n", "\n")
+        except UnicodeDecodeError as error:
+            self._template_problems.append(Problem(file, *_position_of(data, error), _NOT_UTF8))
+            raise WrongValueError(f"the template {shown(value)} cannot be read") from error
+        if not template.strip():
+            raise WrongValueError(f"the template {shown(value)} is blank; write the prompt there")
+        return template
+
+    def _add_mistakes(
+        self, prompt: Table, template: str | None, mistakes: Sequence[TemplateMistake]
+    ) -> None:
+        """Add the mistakes in the template, which are in this file or in its own."""
+        for found in mistakes:
+            if "inline" in prompt.values:
+                error = WrongValueError(found.message, found.suggestion, found.offset)
+                self._source.wrong_value(("prompt", "inline"), error, template)
+            else:
+                at = Lines(template or "").line_and_column(found.offset)
+                problem = Problem(self._template_file, *at, found.message, found.suggestion)
+                self._template_problems.append(problem)
+
+    def _compare(self, listed: list[str], found: Sequence[Placeholder]) -> None:
+        """Add the differences between the listed placeholders and those of the template."""
+        used = dict.fromkeys(placeholder.label for placeholder in found)
+        path = ("prompt", "placeholders")
+        for index, label in enumerate(listed):
+            if label not in used:
+                message = f'"{label}" is listed, but not used in the template; remove it'
+                self._source.wrong_value((*path, index), WrongValueError(message), label)
+        for label in used:
+            if label not in listed:
+                message = f'the template uses {{{{{label}}}}}; add "{label}" to the list'
+                self._source.wrong_value(path, WrongValueError(message), listed)
+
+
+def _schema(value: Any) -> int:
+    number = isinstance(value, int) and not isinstance(value, bool)
+    if number and value > _SCHEMA:
+        raise WrongValueError(
+            f"the file is for a newer hedgerow (schema {value}; this one reads {_SCHEMA}); "
+            "upgrade hedgerow"
+        )
+    if not number or value != _SCHEMA:
+        raise WrongValueError(f"schema must be {_SCHEMA}, not {shown(value)}")
+    return _SCHEMA
+
+
+def _agent_name(value: Any) -> str:
+    name = text("name")(value)
+    if not _NAME.fullmatch(name):
+        raise WrongValueError(
+            f"{shown(name)} is not a name for an agent; use 1 to 64 of a-z, 0-9 and -, a letter first",
+            _like_a_name(name),
+        )
+    return name
+
+
+def _like_a_name(word: str) -> str | None:
+    name = re.sub(r"[^a-z0-9]+", "-", word.lower()).strip("-")[:64]
+    return name if _NAME.fullmatch(name) else None
+
+
+def _inner_path(name: str) -> str:
+    """The path of a template, which must be inside the folder of its agent."""
+    parts = PurePosixPath(name.replace("\\", "/")).parts
+    absolute = PurePosixPath(name).is_absolute() or PureWindowsPath(name).drive
+    if absolute or ".." in parts:
+        raise WrongValueError(
+            f'{shown(name)} is outside the folder of the agents; name a file in it, without ".."'
+        )
+    if "\0" in name:
+        raise WrongValueError(f"{shown(name)} is not a file name")
+    return name
+
+
+def _placeholder_label(written: str) -> str:
+    name, key = parse_placeholder(written)
+    wrong = check_placeholder(name, key)
+    if wrong:
+        raise WrongValueError(*wrong)
+    return name if key is None else f"{name}:{key}"
+
+
+def _schedule(value: Any) -> tuple[str, int | None]:
+    schedule = text("schedule")(value)
+    try:
+        return schedule, period_of(schedule)
+    except ValueError as error:
+        raise WrongValueError(str(error), nearest(schedule, PERIODS)) from error
+
+
+def _unknown(key: str, table: str) -> tuple[str, str | None]:
+    """The message for an unknown key of a table, and what was probably meant."""
+    where = f" in [{table}]" if table else ""
+    for home, keys in _KEYS.items():
+        if key in keys:
+            belongs = f"in [{home}]" if home else "at the top"
+            return f"{key} is{where or ' at the top'} and belongs {belongs}", None
+    return f"there is no key {shown(key)}{where}", nearest(key, _KEYS[table])
+
+
+_NOT_UTF8 = "this is not UTF-8; save the file as UTF-8"
+
+
+def _refusal(error: OSError) -> str:
+    return f"cannot be read ({error.strerror or error}); check the file and its permissions"
+
+
+def _position_of(data: bytes, error: UnicodeDecodeError) -> tuple[int, int]:
+    before = data[: error.start].decode("utf-8-sig").replace("\r\n", "\n")
+    return Lines(before).line_and_column(len(before))
+
+
+def _syntax_problem(file: Path, source_text: str, error: Exception) -> Problem:
+    """The message of tomllib, which ends in the position."""
+    if isinstance(error, RecursionError):
+        return Problem(file, 1, 1, "arrays are nested too deeply")
+    position = _TOML_POSITION.search(str(error))
+    at = Lines(source_text).line_and_column(len(source_text)) if position else (1, 1)
+    if position and position[1]:
+        at = int(position[1]), int(position[2])
+    return Problem(file, *at, f"this is not TOML: {_TOML_POSITION.sub('', str(error))}")
+
+
+def _unusable(data: bytes, problem: Problem) -> Reading:
+    return Reading(sha256(data).hexdigest(), None, (problem,))
+
+
+def _order(problem: Problem) -> tuple[int, int]:
+    return problem.line, problem.column

@@ -1,0 +1,16 @@
+from .base import (
+    AsyncEmbedder as AsyncEmbedder,
+    Embedder as Embedder,
+    Embeddings as Embeddings,
+)
+from .by_name import embedder_named as embedder_named
+from .model2vec_static import Model2VecEmbedder as Model2VecEmbedder
+from .ollama_server import (
+    AsyncOllamaEmbedder as AsyncOllamaEmbedder,
+    OllamaEmbedder as OllamaEmbedder,
+)
+from .openai_compatible import (
+    AsyncOpenAIEmbedder as AsyncOpenAIEmbedder,
+    OpenAIEmbedder as OpenAIEmbedder,
+)
+from .sentence_transformer import SentenceTransformerEmbedder as SentenceTransformerEmbedder

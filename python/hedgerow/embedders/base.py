@@ -1,0 +1,52 @@
+"""What a retriever asks of an embedder (spec/adapters.md, "Embedders"), and checks of answers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, Protocol
+
+from hedgerow.errors import HedgerowError
+
+
+class Embeddings(Protocol):
+    """One row of numbers for each text: an array of (n, dimensions), or nested sequences."""
+
+    def __len__(self) -> int:
+        """How many rows there are."""
+
+    def __iter__(self) -> Iterator[Any]:
+        """The rows: each a sequence of numbers, an empty one for a text without a vector."""
+
+
+class Embedder(Protocol):
+    """Turns texts into vectors (spec/adapters.md, "Embedders").
+
+    It may have an attribute `name: str` for the model and whatever else changes the vectors: an
+    index remembers it, and refuses the vectors of another.
+    """
+
+    def embed(self, texts: Sequence[str], /) -> Embeddings:
+        """One row for each text, in their order and of one length, as float32 or floats.
+
+        An empty row means that the text has no vector. When it raises, the retriever answers
+        by keywords alone.
+        """
+
+
+class AsyncEmbedder(Protocol):
+    """An `Embedder` whose `embed` is awaited."""
+
+    async def embed(self, texts: Sequence[str], /) -> Embeddings:
+        """As `Embedder.embed`."""
+
+
+def bad_answer(source: str, what: str) -> HedgerowError:
+    """The error for an answer that is no answer to what was asked."""
+    return HedgerowError(
+        f"{source} answered {what}; check that it serves a model of this kind", code="bad_answer"
+    )
+
+
+def non_blank(texts: Sequence[str]) -> list[int]:
+    """The indices of the texts that are more than white space."""
+    return [i for i, text in enumerate(texts) if text.strip()]

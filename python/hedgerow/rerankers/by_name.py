@@ -1,0 +1,36 @@
+"""Rerankers by one word, for configuration files and command lines."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from hedgerow._checks import AdapterName, checked_adapter_name
+
+from .base import Reranker
+
+
+def _cross_encoder(named: AdapterName) -> Reranker:
+    from .cross_encoder import CrossEncoderReranker  # noqa: PLC0415 - needs its extra
+
+    return CrossEncoderReranker(named.without_url())
+
+
+def _tei(named: AdapterName) -> Reranker:
+    from .inference_server import TEIReranker  # noqa: PLC0415 - needs its extra
+
+    return TEIReranker(named.model)
+
+
+_ADAPTERS: dict[str, Callable[[AdapterName], Reranker]] = {
+    "cross-encoder": _cross_encoder,
+    "tei": _tei,
+}
+
+
+def reranker_named(name: str) -> Reranker:
+    """The reranker of a name: `cross-encoder:MODEL`, or `tei:URL` for a server.
+
+    Raises InvalidInputError for another name, and what the adapter raises.
+    """
+    named = checked_adapter_name(name, "reranker", _ADAPTERS, example="tei:http://localhost:8080")
+    return _ADAPTERS[named.adapter](named)

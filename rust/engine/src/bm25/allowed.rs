@@ -1,0 +1,117 @@
+//! The best of what passes the filters.
+
+use std::cmp::Ordering;
+use std::collections::{BinaryHeap, HashSet};
+use std::rc::Rc;
+
+use rusqlite::types::Value;
+use rusqlite::{Connection, ToSql, params_from_iter};
+
+use super::best::Scored;
+use crate::chunks::Filters;
+
+/// How many are looked at first; each time twice as many as before.
+const FIRST: usize = 128;
+/// As many rows are read at most to know all that some paths have.
+const FEW: usize = 1024;
+
+/// The best `limit` of these that pass the filters, in order.
+pub(super) fn best(
+    connection: &Connection,
+    filters: &Filters,
+    mut found: Vec<Scored>,
+    limit: usize,
+) -> rusqlite::Result<Vec<Scored>> {
+    if let Some(allowed) = of_few_paths(connection, filters)? {
+        found.retain(|found| allowed.contains(&found.row));
+        found.sort_unstable_by(Scored::order);
+        found.truncate(limit);
+        return Ok(found);
+    }
+    // From the best on, as many are looked at as needed.
+    let mut ahead: BinaryHeap<Ahead> = found.into_iter().map(Ahead).collect();
+    let (mut passed, mut size) = (Vec::new(), FIRST);
+    while passed.len() < limit && !ahead.is_empty() {
+        let next = std::iter::from_fn(|| ahead.pop())
+            .take(size)
+            .map(|ahead| ahead.0);
+        let next: Vec<Scored> = next.collect();
+        let allowed = allowed(connection, filters, &next)?;
+        passed.extend(
+            next.into_iter()
+                .filter(|found| allowed.contains(&found.row)),
+        );
+        size = size.saturating_mul(2);
+    }
+    passed.truncate(limit);
+    Ok(passed)
+}
+
+/// All rows that pass, where the filters name paths and these have few chunks: there is an index
+/// on paths.
+fn of_few_paths(
+    connection: &Connection,
+    filters: &Filters,
+) -> rusqlite::Result<Option<HashSet<i64>>> {
+    if filters.paths.is_empty() {
+        return Ok(None);
+    }
+    let conditions = filters.conditions()?;
+    let sql = format!(
+        "SELECT chunk.row FROM knowledge_chunks AS chunk WHERE TRUE{} LIMIT {FEW}",
+        conditions.sql()
+    );
+    let rows: HashSet<i64> = connection
+        .prepare_cached(&sql)?
+        .query_map(params_from_iter(&conditions.values), |row| row.get(0))?
+        .collect::<rusqlite::Result<_>>()?;
+    Ok(Some(rows).filter(|rows| rows.len() < FEW))
+}
+
+/// Those of the rows that pass.
+fn allowed(
+    connection: &Connection,
+    filters: &Filters,
+    found: &[Scored],
+) -> rusqlite::Result<HashSet<i64>> {
+    let mut rows: Vec<i64> = found.iter().map(|found| found.row).collect();
+    rows.sort_unstable();
+    let rows: Rc<Vec<Value>> = Rc::new(rows.into_iter().map(Value::Integer).collect());
+    let conditions = filters.conditions()?;
+    // Each row is looked up, in order: with the index on paths, once for each path.
+    let sql = format!(
+        "SELECT chunk.row FROM rarray(?) AS wanted
+          CROSS JOIN knowledge_chunks AS chunk NOT INDEXED ON chunk.row = wanted.value
+          WHERE TRUE{}",
+        conditions.sql()
+    );
+    let values =
+        std::iter::once(&rows as &dyn ToSql).chain(conditions.values.iter().map(AsRef::as_ref));
+    connection
+        .prepare_cached(&sql)?
+        .query_map(params_from_iter(values), |row| row.get(0))?
+        .collect()
+}
+
+/// In a heap, the best comes first.
+struct Ahead(Scored);
+
+impl Ord for Ahead {
+    fn cmp(&self, other: &Self) -> Ordering {
+        other.0.order(&self.0)
+    }
+}
+
+impl PartialOrd for Ahead {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for Ahead {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other) == Ordering::Equal
+    }
+}
+
+impl Eq for Ahead {}

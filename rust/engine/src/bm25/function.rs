@@ -1,0 +1,237 @@
+//! FTS5's `bm25` once more, as a function of ours that FTS5 calls: `hedgerow_bm25`.
+//!
+//! FTS5's own takes time that grows with the square of how many phrases an expression has, and
+//! cannot be told that phrases are repeated. And the formula is compiled once, so that memory and
+//! FTS5 agree on every processor. SQLite hands out its interface as C function pointers
+//! (<https://sqlite.org/fts5.html#custom_auxiliary_functions>).
+#![allow(unsafe_code)]
+
+use std::ffi::{c_int, c_void};
+use std::ptr;
+
+use rusqlite::{Connection, ffi};
+
+use super::counts::{Counts, gain};
+use super::postings::WEIGHTS;
+use crate::interrupt;
+use crate::text::tokenizer::fts5_api;
+
+/// Give a connection the function. It is called with the table and the phrases to be added up:
+/// their numbers in the expression, in order, four bytes each, little-endian.
+pub(crate) fn register(connection: &Connection) -> rusqlite::Result<()> {
+    // SAFETY: the interface is used while the connection is open, and the function needs no data.
+    let code = unsafe {
+        let api = fts5_api(connection).map_err(|_| failure(ffi::SQLITE_ERROR))?;
+        let create = (*api)
+            .xCreateFunction
+            .ok_or_else(|| failure(ffi::SQLITE_ERROR))?;
+        let name = c"hedgerow_bm25".as_ptr();
+        create(api, name, ptr::null_mut(), Some(hedgerow_bm25), None)
+    };
+    match code {
+        ffi::SQLITE_OK => Ok(()),
+        code => Err(failure(code)),
+    }
+}
+
+fn failure(code: c_int) -> rusqlite::Error {
+    rusqlite::Error::SqliteFailure(ffi::Error::new(code), None)
+}
+
+/// What FTS5 calls for each row.
+unsafe extern "C" fn hedgerow_bm25(
+    api: *const ffi::Fts5ExtensionApi,
+    fts: *mut ffi::Fts5Context,
+    context: *mut ffi::sqlite3_context,
+    count: c_int,
+    values: *mut *mut ffi::sqlite3_value,
+) {
+    // SAFETY: FTS5 passes pointers that are good for this call.
+    unsafe {
+        let row = Row { api: &*api, fts };
+        let score = row.query(count, values).and_then(|query| row.score(query));
+        match score {
+            Ok(score) => ffi::sqlite3_result_double(context, -score),
+            Err(code) => ffi::sqlite3_result_error_code(context, code),
+        }
+    }
+}
+
+/// What is the same for all rows of a query.
+struct Query {
+    counts: Counts,
+    /// The phrases to be added up, in order, and the inverse document frequency of each by its
+    /// number.
+    order: Vec<u32>,
+    idfs: Vec<f64>,
+    /// What each phrase adds in the row at hand.
+    gains: Vec<f64>,
+}
+
+/// FTS5 at one row.
+struct Row<'a> {
+    api: &'a ffi::Fts5ExtensionApi,
+    fts: *mut ffi::Fts5Context,
+}
+
+/// Call a function of FTS5's interface that answers with a code.
+macro_rules! ask {
+    ($row:expr, $function:ident $(, $argument:expr)*) => {
+        match $row.api.$function.map(|function| function($row.fts $(, $argument)*)) {
+            Some(ffi::SQLITE_OK) => Ok(()),
+            Some(code) => Err(code),
+            None => Err(ffi::SQLITE_ERROR),
+        }
+    };
+}
+
+impl Row<'_> {
+    /// What the first row of the query left behind, or leaves now.
+    #[allow(
+        clippy::mut_from_ref,
+        reason = "FTS5 keeps it, and calls for one row at a time"
+    )]
+    unsafe fn query(
+        &self,
+        count: c_int,
+        values: *mut *mut ffi::sqlite3_value,
+    ) -> Result<&mut Query, c_int> {
+        // SAFETY: as of the caller; what FTS5 keeps for this function is a `Query` of ours, which
+        // lives until the query ends and nobody else has.
+        unsafe {
+            let kept = self.api.xGetAuxdata.ok_or(ffi::SQLITE_ERROR)?(self.fts, 0);
+            if let Some(query) = kept.cast::<Query>().as_mut() {
+                return Ok(query);
+            }
+            if count != 1 {
+                return Err(ffi::SQLITE_MISUSE);
+            }
+            let query = Box::into_raw(Box::new(self.read_query(*values)?));
+            // FTS5 forgets it by itself when it cannot keep it.
+            ask!(self, xSetAuxdata, query.cast(), Some(forget))?;
+            query.as_mut().ok_or(ffi::SQLITE_NOMEM)
+        }
+    }
+
+    unsafe fn read_query(&self, order: *mut ffi::sqlite3_value) -> Result<Query, c_int> {
+        let (mut rows, mut tokens) = (0_i64, 0_i64);
+        // SAFETY: as of the caller; the blob is read before the value can change.
+        let (order, phrases) = unsafe {
+            ask!(self, xRowCount, &raw mut rows)?;
+            ask!(self, xColumnTotalSize, -1, &raw mut tokens)?;
+            let length = usize::try_from(ffi::sqlite3_value_bytes(order)).unwrap_or(0);
+            let blob = ffi::sqlite3_value_blob(order).cast::<u8>();
+            let bytes: &[u8] = if blob.is_null() {
+                &[]
+            } else {
+                std::slice::from_raw_parts(blob, length)
+            };
+            let order = bytes
+                .as_chunks()
+                .0
+                .iter()
+                .map(|number| u32::from_le_bytes(*number));
+            let order: Vec<u32> = order.collect();
+            let phrases = self.api.xPhraseCount.ok_or(ffi::SQLITE_ERROR)?(self.fts);
+            (order, usize::try_from(phrases).unwrap_or(0))
+        };
+        let unsigned = |number: i64| u64::try_from(number).map_err(|_| ffi::SQLITE_CORRUPT);
+        let mut query = Query {
+            counts: Counts {
+                rows: unsigned(rows)?,
+                tokens: unsigned(tokens)?,
+                document_frequencies: Vec::new(),
+            },
+            order,
+            idfs: vec![0.0; phrases],
+            gains: vec![0.0; phrases],
+        };
+        for phrase in &query.order {
+            let idf = query.idfs.get_mut(*phrase as usize);
+            let idf = idf.ok_or(ffi::SQLITE_MISUSE)?;
+            if *idf == 0.0 {
+                if interrupt::is_due() {
+                    return Err(ffi::SQLITE_INTERRUPT);
+                }
+                // SAFETY: as of the caller.
+                *idf = query
+                    .counts
+                    .idf(unsafe { self.document_frequency(*phrase)? });
+            }
+        }
+        Ok(query)
+    }
+
+    /// How many rows have a phrase.
+    unsafe fn document_frequency(&self, phrase: u32) -> Result<u64, c_int> {
+        let mut count = 0_u64;
+        let phrase = c_int::try_from(phrase).map_err(|_| ffi::SQLITE_MISUSE)?;
+        // SAFETY: as of the caller; `count_row` gets the counter as the type it is.
+        unsafe {
+            ask!(
+                self,
+                xQueryPhrase,
+                phrase,
+                (&raw mut count).cast(),
+                Some(count_row)
+            )?;
+        }
+        Ok(count)
+    }
+
+    unsafe fn score(&self, query: &mut Query) -> Result<f64, c_int> {
+        let mut length = 0;
+        // SAFETY: as of the caller.
+        unsafe { ask!(self, xColumnSize, -1, &raw mut length)? };
+        let length = u32::try_from(length).map_err(|_| ffi::SQLITE_CORRUPT)?;
+        let norm = query.counts.length_norm(length);
+        let phrases = (0..).zip(query.idfs.iter().zip(&mut query.gains));
+        for (phrase, (idf, added)) in phrases.filter(|(_, (idf, _))| **idf > 0.0) {
+            // SAFETY: as of the caller.
+            *added = gain(*idf, unsafe { self.weight(phrase)? }, norm);
+        }
+        let gains = query
+            .order
+            .iter()
+            .map(|phrase| query.gains.get(*phrase as usize));
+        Ok(gains.flatten().fold(0.0, |score, gain| score + gain))
+    }
+
+    /// What the occurrences of a phrase count for together.
+    unsafe fn weight(&self, phrase: c_int) -> Result<f64, c_int> {
+        let mut at = ffi::Fts5PhraseIter {
+            a: ptr::null(),
+            b: ptr::null(),
+        };
+        let (mut column, mut offset) = (0, 0);
+        let mut weight = 0.0;
+        // SAFETY: as of the caller; FTS5 fills `at` in before it reads it.
+        unsafe {
+            let (column, offset) = (&raw mut column, &raw mut offset);
+            ask!(self, xPhraseFirst, phrase, &raw mut at, column, offset)?;
+            let next = self.api.xPhraseNext.ok_or(ffi::SQLITE_ERROR)?;
+            while let Ok(place) = usize::try_from(*column) {
+                weight += WEIGHTS.get(place).copied().map_or(1.0, f64::from);
+                next(self.fts, &raw mut at, column, offset);
+            }
+        }
+        Ok(weight)
+    }
+}
+
+/// What FTS5 calls for each row that has a phrase.
+unsafe extern "C" fn count_row(
+    _api: *const ffi::Fts5ExtensionApi,
+    _fts: *mut ffi::Fts5Context,
+    count: *mut c_void,
+) -> c_int {
+    // SAFETY: `document_frequency` passed the counter.
+    unsafe { *count.cast::<u64>() += 1 };
+    ffi::SQLITE_OK
+}
+
+/// What FTS5 calls when the query is over.
+unsafe extern "C" fn forget(query: *mut c_void) {
+    // SAFETY: `query` gave it away, and FTS5 calls this once.
+    drop(unsafe { Box::from_raw(query.cast::<Query>()) });
+}

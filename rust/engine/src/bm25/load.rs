@@ -1,0 +1,269 @@
+//! Making the segment of all chunks from FTS5's index, on the cores there are.
+//!
+//! The caller's thread reads terms in batches and appends what the others made of them, in order:
+//! so the segment is the same however many they are, and what is read and not yet written stays
+//! small.
+
+use std::collections::BTreeMap;
+use std::num::NonZeroUsize;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Mutex, PoisonError};
+use std::thread::{self, ScopedJoinHandle};
+
+use rusqlite::Connection;
+
+use super::batch::{Batch, Batches};
+use super::failure::{Failure, Unfit};
+use super::segment::{Builder, Segment};
+use super::stored;
+use crate::interrupt;
+
+/// The most threads that decode.
+pub(super) const MOST_THREADS: usize = 8;
+/// About how many bytes of FTS5's index are decoded together.
+const BATCH_BYTES: usize = 1 << 19;
+
+/// All chunks, from what FTS5 stored of them. What it says of chunks and what it says of terms
+/// must agree, else the file is damaged.
+pub(super) fn from_stored(connection: &Connection) -> Result<Segment, Failure> {
+    let threads = thread::available_parallelism().map_or(1, NonZeroUsize::get);
+    load(connection, threads.min(MOST_THREADS), BATCH_BYTES)
+}
+
+fn load(connection: &Connection, threads: usize, batch_bytes: usize) -> Result<Segment, Failure> {
+    let totals = stored::totals(connection)?;
+    let (rows, lengths) = stored::lengths(connection)?;
+    let tokens: u64 = lengths.iter().copied().map(u64::from).sum();
+    if (rows.len() as u64, tokens) != (totals.rows, totals.tokens) {
+        return Err(Unfit::Damaged.into());
+    }
+    let mut builder = Builder::new(rows.len());
+    builder.reserve(tokens);
+    let mut batches = Batches::new(connection, batch_bytes)?;
+    let (tasks, waiting) = channel();
+    let waiting = Mutex::new(waiting);
+    let (answers, answered) = channel();
+    thread::scope(|scope| {
+        let work = || {
+            let answers = answers.clone();
+            let decoder = Decoder::new(&rows);
+            let waiting = &waiting;
+            move || decoder.run(waiting, &answers)
+        };
+        let spawn = |_| thread::Builder::new().spawn_scoped(scope, work());
+        // Where the system refuses threads, this one decodes.
+        let helpers: Vec<_> = (1..=threads)
+            .map_while(|number| spawn(number).ok())
+            .collect();
+        let mut pipeline = Pipeline {
+            tasks,
+            answered,
+            most: 2 * helpers.len() + 1,
+            decoder: helpers.is_empty().then(|| Decoder::new(&rows)),
+            sent: 0,
+            appended: 0,
+            early: BTreeMap::new(),
+        };
+        while let Some(batch) = batches.next()? {
+            interrupt::check_reading()?;
+            pipeline.put(batch, &mut builder)?;
+        }
+        pipeline.finish(helpers, &mut builder)
+    })?;
+    Ok(builder.finish(rows, lengths)?)
+}
+
+/// What a thread made of a batch, or how it failed.
+type Answer = thread::Result<Result<Segment, Unfit>>;
+
+/// Batches on their way through the helpers.
+struct Pipeline<'r> {
+    tasks: Sender<(usize, Batch)>,
+    answered: Receiver<(usize, Answer)>,
+    /// As many are under way at most.
+    most: usize,
+    /// Decodes where there is no helper.
+    decoder: Option<Decoder<'r>>,
+    sent: usize,
+    appended: usize,
+    /// What was made of batches before those that come first.
+    early: BTreeMap<usize, Segment>,
+}
+
+impl Pipeline<'_> {
+    fn put(&mut self, batch: Batch, builder: &mut Builder) -> Result<(), Unfit> {
+        if let Some(decoder) = &mut self.decoder {
+            return builder.append(&decoder.piece(&batch)?);
+        }
+        // Fails only when all helpers are gone, and then waiting fails too.
+        let _ = self.tasks.send((self.sent, batch));
+        self.sent += 1;
+        while self.sent - self.appended > self.most {
+            self.take(builder)?;
+        }
+        Ok(())
+    }
+
+    /// Wait for one answer, and append what is next.
+    fn take(&mut self, builder: &mut Builder) -> Result<(), Unfit> {
+        let Ok((number, answer)) = self.answered.recv() else {
+            return Err(Unfit::Damaged);
+        };
+        let piece = answer.unwrap_or_else(|panic| resume_unwind(panic))?;
+        self.early.insert(number, piece);
+        while let Some(piece) = self.early.remove(&self.appended) {
+            builder.append(&piece)?;
+            self.appended += 1;
+        }
+        Ok(())
+    }
+
+    /// Wait for what is under way, and for the helpers to say what they counted.
+    fn finish(
+        mut self,
+        helpers: Vec<ScopedJoinHandle<'_, Vec<u32>>>,
+        builder: &mut Builder,
+    ) -> Result<(), Failure> {
+        while self.appended < self.sent {
+            self.take(builder)?;
+        }
+        // Without it they wait for more.
+        drop(self.tasks);
+        for helper in helpers {
+            let counted = helper.join().unwrap_or_else(|panic| resume_unwind(panic));
+            builder.count(&counted);
+        }
+        if let Some(decoder) = self.decoder {
+            builder.count(decoder.builder.counted());
+        }
+        Ok(())
+    }
+}
+
+/// Makes segments without chunks of batches, one after the other.
+struct Decoder<'r> {
+    rows: &'r [i64],
+    builder: Builder,
+}
+
+impl<'r> Decoder<'r> {
+    fn new(rows: &'r [i64]) -> Self {
+        Self {
+            rows,
+            builder: Builder::new(rows.len()),
+        }
+    }
+
+    fn piece(&mut self, batch: &Batch) -> Result<Segment, Unfit> {
+        batch.decode(self.rows, &mut self.builder)?;
+        self.builder.take()
+    }
+
+    /// Decode until there is nothing more to come; how many tokens of each chunk there were.
+    fn run(
+        mut self,
+        waiting: &Mutex<Receiver<(usize, Batch)>>,
+        answers: &Sender<(usize, Answer)>,
+    ) -> Vec<u32> {
+        let next = || {
+            let waiting = waiting.lock().unwrap_or_else(PoisonError::into_inner);
+            waiting.recv().ok()
+        };
+        while let Some((number, batch)) = next() {
+            let piece = catch_unwind(AssertUnwindSafe(|| self.piece(&batch)));
+            if answers.send((number, piece)).is_err() {
+                break;
+            }
+        }
+        self.builder.counted().to_vec()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bm25::build;
+    use crate::bm25::differential::many;
+    use crate::chunks::Chunk;
+    use crate::index::Index;
+    use crate::text::tokenizer::TokenizerKind;
+
+    fn written(index: &Index, chunks: &[Chunk]) {
+        index.upsert(&chunks.iter().collect::<Vec<_>>()).unwrap();
+    }
+
+    #[test]
+    fn segments_are_the_same_however_they_are_made() {
+        let index = Index::in_memory(TokenizerKind::Porter).unwrap();
+        for round in 0..6 {
+            // Several runs, which overwrite each other in part.
+            written(&index, &many(round * 300..round * 300 + 500, round));
+            let ids = (round * 290..round * 290 + 20).map(|id| id.to_string());
+            index.delete(&ids.collect::<Vec<_>>()).unwrap();
+        }
+        // Words that are in one chunk alone, and a position list of more than a page.
+        let mut long = many(5_000..5_200, 7);
+        for (chunk, number) in long.iter_mut().zip(0..) {
+            chunk.title = format!("word{number}");
+        }
+        long[3].content.push_str(&" oak".repeat(9_000));
+        written(&index, &long);
+        let compare = || {
+            index.database().read(|connection| {
+                let rows: Vec<i64> = connection
+                    .prepare("SELECT row FROM knowledge_chunks ORDER BY row")?
+                    .query_map([], |row| row.get(0))?
+                    .collect::<rusqlite::Result<_>>()?;
+                let expected = build::from_texts(connection, TokenizerKind::Porter, &rows);
+                let expected = expected.unwrap();
+                for threads in [0, 1, 2, 3, 8] {
+                    for batch_bytes in [1, 100, 5_000, BATCH_BYTES] {
+                        let loaded = load(connection, threads, batch_bytes).unwrap();
+                        assert!(loaded == expected, "{threads} {batch_bytes}");
+                    }
+                }
+                Ok(())
+            })
+        };
+        compare().unwrap();
+        index.optimize().unwrap();
+        compare().unwrap();
+    }
+
+    #[test]
+    fn it_stops_when_nobody_waits() {
+        let index = Index::in_memory(TokenizerKind::Porter).unwrap();
+        written(&index, &many(0..500, 1));
+        let stopped = index
+            .database()
+            .read(|connection| Ok(interrupt::watched(|| true, || load(connection, 2, 100))));
+        let failure = format!("{:?}", stopped.unwrap().err());
+        assert!(failure.contains("OperationInterrupted"), "{failure}");
+    }
+
+    #[test]
+    fn what_contradicts_itself_is_refused_by_any_thread() {
+        let index = Index::in_memory(TokenizerKind::Porter).unwrap();
+        written(&index, &many(0..500, 1));
+        // The same sum, of other chunks.
+        let damage = "UPDATE knowledge_fts_docsize AS one SET sz =
+            (SELECT sz FROM knowledge_fts_docsize AS other WHERE other.id = 201 - one.id)
+            WHERE id <= 200";
+        index
+            .database()
+            .write(|connection| connection.execute_batch(damage))
+            .unwrap();
+        index
+            .database()
+            .read(|connection| {
+                for threads in [0, 1, 3] {
+                    let loaded = load(connection, threads, 1_000);
+                    let failure = format!("{:?}", loaded.err());
+                    assert_eq!(failure, "Some(Unfit(Damaged))");
+                }
+                Ok(())
+            })
+            .unwrap();
+    }
+}

@@ -1,0 +1,90 @@
+//! Merging parts in the background, while searches go on with what there is.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use super::failure::Failure;
+use super::part::Part;
+use super::snapshot::Snapshot;
+use super::tiers;
+use crate::storage::Background;
+use crate::storage::cache::Cache;
+
+/// Parts that are merged into one. Nobody else merges them meanwhile.
+pub(super) struct Merge {
+    /// As they were when it began.
+    parts: Vec<Part>,
+}
+
+impl Merge {
+    /// Take what is to be merged; None when all is as it should be.
+    pub fn begin(snapshots: &Cache<Snapshot>) -> Option<Self> {
+        let mut begun = None;
+        snapshots.revise(|newest| {
+            let parts = tiers::due(newest.parts());
+            if !parts.is_empty() {
+                for part in &parts {
+                    part.set_merging(true);
+                }
+                begun = Some(Self { parts });
+            }
+            None
+        });
+        begun
+    }
+
+    /// All of them in one, as they were when it began.
+    pub fn run(&self) -> Result<Part, Failure> {
+        Part::merge(&self.parts)
+    }
+
+    /// Put what was merged in the place of the parts, unless they are not there any more.
+    pub fn publish(self, snapshots: &Cache<Snapshot>, merged: Part) {
+        snapshots.revise(|newest| newest.with_merged(&self.parts, merged));
+    }
+
+    /// Leave the parts as they are for good, since together they are more than a segment can count.
+    fn give_up(mut self) {
+        self.parts.clear();
+    }
+}
+
+impl Drop for Merge {
+    fn drop(&mut self) {
+        for part in &self.parts {
+            part.set_merging(false);
+        }
+    }
+}
+
+/// Merge until nothing is left to merge, in the background, unless a thread does.
+pub(super) fn start(
+    snapshots: &Arc<Cache<Snapshot>>,
+    running: &Arc<AtomicBool>,
+    background: &Background,
+) {
+    if running.load(Ordering::Relaxed) || running.swap(true, Ordering::AcqRel) {
+        return;
+    }
+    let (snapshots, running) = (Arc::clone(snapshots), Running(Arc::clone(running)));
+    background.compute("merging", move || {
+        let _running = running;
+        while let Some(merge) = Merge::begin(&snapshots) {
+            match merge.run() {
+                Ok(merged) => merge.publish(&snapshots, merged),
+                Err(Failure::Unfit(_)) => merge.give_up(),
+                // The handle closes or the process forks; a later search begins anew.
+                Err(Failure::Sqlite(_)) => return,
+            }
+        }
+    });
+}
+
+/// Lets the next thread merge when it is dropped, however this one ends.
+struct Running(Arc<AtomicBool>);
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.0.store(false, Ordering::Release);
+    }
+}

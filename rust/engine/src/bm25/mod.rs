@@ -1,0 +1,56 @@
+//! Ranking by BM25 in memory (spec/index.md, "Ranking in memory").
+//!
+//! FTS5 is the store and the truth. A [`Snapshot`] holds its postings of one generation of the
+//! index: first read from FTS5's own tables ([`load`]), then kept up to date by reading the
+//! texts of the few chunks that changed ([`build`]). An expression becomes a [`Plan`], its phrases
+//! are looked up in each part of the snapshot ([`phrase`]), and what they add to a score is added
+//! up by FTS5's formula ([`counts`]) in FTS5's order ([`score`]): ids, order and scores are the
+//! same to the bit. Whenever there is no snapshot of the generation, FTS5 answers,
+//! with the same formula ([`function`]).
+
+mod allowed;
+mod batch;
+mod best;
+mod build;
+mod counts;
+mod deleted;
+#[cfg(test)]
+mod differential;
+mod estimate;
+mod failure;
+mod function;
+#[cfg(test)]
+mod histories;
+mod load;
+mod merging;
+#[cfg(test)]
+mod outcomes;
+mod part;
+mod phrase;
+mod phrase_counts;
+mod phrase_search;
+mod plan;
+mod postings;
+mod ranker;
+mod ranking;
+mod reason;
+mod run;
+mod schema;
+mod score;
+mod search;
+mod segment;
+#[cfg(test)]
+mod serving;
+mod snapshot;
+mod stored;
+mod tiers;
+
+pub use phrase_counts::PhraseCounts;
+pub use phrase_search::phrase_words;
+pub use ranking::Ranking;
+pub use schema::BM25;
+
+pub(crate) use phrase_search::phrase_candidates;
+pub(crate) use ranker::{Acquired, Ranker};
+pub(crate) use search::{Bm25, MATCHED, MatchedRows};
+pub(crate) use snapshot::Snapshot;

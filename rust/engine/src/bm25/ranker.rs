@@ -1,0 +1,221 @@
+//! The snapshots of a handle: when they are made, and who asks FTS5 instead.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
+
+use rusqlite::Connection;
+
+use super::Ranking;
+use super::estimate::Estimate;
+use super::failure::{Failure, is_interrupt};
+use super::merging;
+use super::reason::{Outcome, Reason};
+use super::snapshot::{Snapshot, Source};
+use crate::error::{ErrorCode, Result};
+use crate::storage::Background;
+use crate::storage::cache::{At, Cache};
+use crate::text::tokenizer::TokenizerKind;
+
+/// No generation.
+const NEVER: i64 = -1;
+
+/// Who ranks for a search.
+pub(crate) enum Acquired {
+    Snapshot(Arc<Snapshot>),
+    Fts5,
+    /// There are later generations only.
+    Later,
+}
+
+/// The snapshots of a handle, and how they come about.
+pub(crate) struct Ranker {
+    ranking: Ranking,
+    snapshots: Arc<Cache<Snapshot>>,
+    background: Background,
+    reason: Reason,
+    /// Whether a thread merges.
+    merging: Arc<AtomicBool>,
+    /// Whether a search asked before.
+    asked: AtomicBool,
+    /// Whether there was a snapshot once: no search waits for the next one.
+    served: AtomicBool,
+    /// The generation at which reading failed; [`NEVER`] while it did not.
+    failed_at: AtomicI64,
+}
+
+impl Ranker {
+    pub fn new(ranking: Ranking, tokenizer: TokenizerKind, background: Background) -> Self {
+        Self {
+            ranking,
+            snapshots: Arc::new(Cache::new(background.clone(), Source::new(tokenizer))),
+            background,
+            reason: Reason::new(ranking),
+            merging: Arc::default(),
+            asked: AtomicBool::new(false),
+            served: AtomicBool::new(false),
+            failed_at: AtomicI64::new(NEVER),
+        }
+    }
+
+    /// Who ranks.
+    pub fn ranking(&self) -> Ranking {
+        self.ranking
+    }
+
+    /// Let go of the snapshots.
+    pub fn clear(&self) {
+        self.snapshots.clear();
+    }
+
+    /// Who ranks now, and why.
+    pub fn reason(&self) -> String {
+        self.reason.text(self.bytes())
+    }
+
+    /// How many bytes of memory ranking takes now.
+    pub fn bytes(&self) -> usize {
+        self.snapshots.newest().map_or(0, |newest| newest.bytes())
+    }
+
+    /// Wait for the first snapshot where the caller asked for memory, unless another search does.
+    ///
+    /// To be called without a connection. What cannot be read FTS5 cannot read either, and says so
+    /// when it is asked.
+    pub fn load(&self) -> Result<()> {
+        let waits = self.ranking == Ranking::Memory && !self.served.load(Ordering::Relaxed);
+        let snapshots = &self.snapshots;
+        if !waits
+            || snapshots.newest().is_some()
+            || snapshots.is_loading()
+            || snapshots.failure().is_some()
+        {
+            return Ok(());
+        }
+        self.note(Outcome::Loading);
+        match snapshots.load_after(None) {
+            Err(error) if error.code() == ErrorCode::Interrupted => Err(error),
+            _ => Ok(()),
+        }
+    }
+
+    /// The snapshot of the generation that `connection` sees, if there is one. Where there are only
+    /// later ones, a caller who `waits` had better begin anew.
+    pub fn acquire(
+        &self,
+        connection: &Connection,
+        generation: i64,
+        waits: bool,
+    ) -> rusqlite::Result<Acquired> {
+        if self.ranking == Ranking::Fts5 {
+            return Ok(Acquired::Fts5);
+        }
+        let asked = was_set(&self.asked);
+        match self.snapshots.at(connection, generation) {
+            Ok(At::Current(snapshot)) => {
+                was_set(&self.served);
+                if let Some(why) = snapshot.why_unfit() {
+                    self.note(Outcome::Unfit(why.to_owned()));
+                    return Ok(Acquired::Fts5);
+                }
+                self.note(Outcome::Loaded);
+                if snapshot.is_merge_due() {
+                    merging::start(&self.snapshots, &self.merging, &self.background);
+                }
+                return Ok(Acquired::Snapshot(snapshot));
+            }
+            Ok(At::Later) if waits => return Ok(Acquired::Later),
+            Ok(At::Stale) if asked || self.ranking == Ranking::Memory => {
+                self.load_in_background(connection, generation)?;
+            }
+            Ok(At::Stale) => self.note(Outcome::OneSearch),
+            Err(error) if is_interrupt(&error) => return Err(error),
+            // If the file cannot be read, FTS5 says so.
+            Ok(At::Later) | Err(_) => {}
+        }
+        Ok(Acquired::Fts5)
+    }
+
+    /// Begin to read the index in the background, unless it would be too large for `auto`.
+    fn load_in_background(&self, connection: &Connection, generation: i64) -> rusqlite::Result<()> {
+        if self.snapshots.is_loading() {
+            return Ok(());
+        }
+        if let Some(error) = self.snapshots.failure() {
+            let failed_at = self.failed_at.load(Ordering::Relaxed);
+            if failed_at == NEVER || failed_at == generation {
+                // Once for each generation is enough.
+                self.failed_at.store(generation, Ordering::Relaxed);
+                self.note(Outcome::Unfit(error.message().to_owned()));
+                return Ok(());
+            }
+        }
+        self.failed_at.store(NEVER, Ordering::Relaxed);
+        // What nobody can use any more makes room.
+        self.snapshots.drop_before(generation);
+        match self.is_small_enough(connection) {
+            Ok(true) => {
+                self.note(Outcome::Loading);
+                // Its failure is a notice; FTS5 answers.
+                let _ = self.snapshots.load_in_background();
+            }
+            Ok(false) => self.note(Outcome::TooLarge),
+            Err(Failure::Unfit(unfit)) => self.note(Outcome::Unfit(unfit.reason().to_owned())),
+            Err(Failure::Sqlite(error)) if is_interrupt(&error) => return Err(error),
+            Err(Failure::Sqlite(error)) => self.note(Outcome::unreadable(&error)),
+        }
+        Ok(())
+    }
+
+    fn is_small_enough(&self, connection: &Connection) -> std::result::Result<bool, Failure> {
+        if self.ranking == Ranking::Memory {
+            return Ok(true);
+        }
+        let estimate = Estimate::read(connection)?;
+        self.reason.estimated(estimate);
+        Ok(estimate.is_small_enough())
+    }
+
+    fn note(&self, outcome: Outcome) {
+        let notices = self.background.notices();
+        self.reason.note(outcome, || self.bytes(), notices);
+    }
+}
+
+/// Set a flag; whether it was set before. Nearly always it was, and nothing is written then.
+fn was_set(flag: &AtomicBool) -> bool {
+    flag.load(Ordering::Relaxed) || flag.swap(true, Ordering::Relaxed)
+}
+
+#[cfg(test)]
+impl Ranker {
+    /// Have every load call this when it begins.
+    pub fn on_load(&self, note: impl Fn() + Send + Sync + 'static) {
+        *self.snapshots.source().on_load.lock().unwrap() = Some(Arc::new(note));
+    }
+
+    /// Leave merges to the test.
+    pub fn hold_merges(&self) {
+        self.merging.store(true, Ordering::Relaxed);
+    }
+
+    /// The snapshot of a generation, without waiting.
+    pub fn current(
+        &self,
+        connection: &Connection,
+        generation: i64,
+    ) -> rusqlite::Result<Option<Arc<Snapshot>>> {
+        Ok(match self.acquire(connection, generation, false)? {
+            Acquired::Snapshot(snapshot) => Some(snapshot),
+            Acquired::Fts5 | Acquired::Later => None,
+        })
+    }
+
+    pub fn snapshots(&self) -> &Cache<Snapshot> {
+        &self.snapshots
+    }
+
+    /// Wait for a snapshot, whoever loads it.
+    pub fn wait_for_load(&self) -> Result<()> {
+        self.snapshots.load_after(None)
+    }
+}

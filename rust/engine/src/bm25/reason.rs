@@ -1,0 +1,212 @@
+//! Who ranks, and why: for `stats()` and the log.
+
+use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+use super::Ranking;
+use super::estimate::{Estimate, size};
+use crate::storage::{Level, Notices};
+
+/// What happened last that says who ranks.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(super) enum Outcome {
+    #[default]
+    NoSearch,
+    OneSearch,
+    /// The index is being read.
+    Loading,
+    /// A snapshot answered.
+    Loaded,
+    /// It would take more than `auto` takes.
+    TooLarge,
+    /// No snapshot can be made, for this reason.
+    Unfit(String),
+}
+
+/// What became of ranking in memory.
+pub(super) struct Reason {
+    ranking: Ranking,
+    known: Mutex<Known>,
+    /// A bit for each kind of outcome that was reported, and one for each that is the last.
+    reported: AtomicU8,
+    last: AtomicU8,
+}
+
+#[derive(Default)]
+struct Known {
+    outcome: Outcome,
+    estimate: Option<Estimate>,
+}
+
+impl Outcome {
+    /// SQLite could not read the index.
+    pub fn unreadable(error: &rusqlite::Error) -> Self {
+        Self::Unfit(unreadable(error))
+    }
+
+    /// A bit for the kind; the same outcome again is no news.
+    fn bit(&self) -> u8 {
+        match self {
+            Self::NoSearch => 1,
+            Self::OneSearch => 2,
+            Self::Loading => 4,
+            Self::Loaded => 8,
+            Self::TooLarge => 16,
+            Self::Unfit(_) => 32,
+        }
+    }
+}
+
+/// What users are told of an index that SQLite could not read.
+pub(super) fn unreadable(error: &rusqlite::Error) -> String {
+    format!("the index cannot be read: {error}")
+}
+
+impl Reason {
+    pub fn new(ranking: Ranking) -> Self {
+        Self {
+            ranking,
+            known: Mutex::default(),
+            reported: AtomicU8::new(0),
+            last: AtomicU8::new(Outcome::NoSearch.bit()),
+        }
+    }
+
+    /// Note what an index takes.
+    pub fn estimated(&self, estimate: Estimate) {
+        self.known().estimate = Some(estimate);
+    }
+
+    /// Note what happened; what users should know is reported the first time.
+    pub fn note(&self, outcome: Outcome, bytes: impl FnOnce() -> usize, notices: &Notices) {
+        let bit = outcome.bit();
+        // Nearly always: nothing is locked for it.
+        if self.last.load(Ordering::Relaxed) == bit {
+            return;
+        }
+        let level = match &outcome {
+            Outcome::Unfit(_) => Some(Level::Warning),
+            Outcome::Loaded | Outcome::TooLarge if self.ranking == Ranking::Auto => {
+                Some(Level::Info)
+            }
+            _ => None,
+        };
+        self.last.store(bit, Ordering::Relaxed);
+        self.known().outcome = outcome;
+        if let Some(level) = level
+            && self.reported.fetch_or(bit, Ordering::Relaxed) & bit == 0
+        {
+            notices.report(level, format!("BM25 is ranked by {}", self.text(bytes())));
+        }
+    }
+
+    /// Who ranks and why, where a snapshot takes so many bytes.
+    pub fn text(&self, bytes: usize) -> String {
+        if self.ranking == Ranking::Fts5 {
+            return "fts5: asked for".to_owned();
+        }
+        let known = self.known();
+        let estimate = known.estimate.unwrap_or(Estimate {
+            kept: 0,
+            building: 0,
+        });
+        let building = size(estimate.building);
+        let is_auto = self.ranking == Ranking::Auto;
+        match &known.outcome {
+            Outcome::NoSearch => "fts5: no search yet".to_owned(),
+            Outcome::OneSearch => {
+                "fts5: one search so far; memory takes over after the second".to_owned()
+            }
+            Outcome::Loading if is_auto => format!(
+                "fts5: memory is being filled, with {} of at most 1 GiB, {building} while it is built",
+                size(estimate.kept)
+            ),
+            Outcome::Loading => "fts5: memory is being filled".to_owned(),
+            Outcome::Loaded if is_auto => format!(
+                "memory: {}, {building} while it is built, of at most 1 GiB",
+                size(bytes as u64)
+            ),
+            Outcome::Loaded => format!("memory: asked for; {}", size(bytes as u64)),
+            Outcome::TooLarge => format!(
+                "fts5: building would take {building}, more than 1 GiB; use ranking=\"memory\""
+            ),
+            Outcome::Unfit(why) => format!("fts5: {why}"),
+        }
+    }
+
+    fn known(&self) -> std::sync::MutexGuard<'_, Known> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_says_who_ranks_and_is_reported_once() {
+        let (notices, reason) = (Notices::default(), Reason::new(Ranking::Auto));
+        reason.estimated(Estimate {
+            kept: 80_000_000,
+            building: 190_000_000,
+        });
+        let unfit = || Outcome::Unfit("the index is damaged".to_owned());
+        let outcomes = [
+            (Outcome::NoSearch, "fts5: no search yet"),
+            (
+                Outcome::OneSearch,
+                "fts5: one search so far; memory takes over after the second",
+            ),
+            (
+                Outcome::Loading,
+                "fts5: memory is being filled, with 80 MB of at most 1 GiB, 190 MB while it is built",
+            ),
+            (
+                Outcome::Loaded,
+                "memory: 81 MB, 190 MB while it is built, of at most 1 GiB",
+            ),
+            (
+                Outcome::TooLarge,
+                "fts5: building would take 190 MB, more than 1 GiB; use ranking=\"memory\"",
+            ),
+            (unfit(), "fts5: the index is damaged"),
+        ];
+        for _ in 0..2 {
+            for (outcome, expected) in &outcomes {
+                reason.note(outcome.clone(), || 80_500_000, &notices);
+                assert_eq!(reason.text(80_500_000), *expected);
+            }
+        }
+        let taken = notices.take();
+        let messages: Vec<(Level, &str)> = taken
+            .iter()
+            .map(|notice| (notice.level, &*notice.message))
+            .collect();
+        let expected = outcomes[3..]
+            .iter()
+            .map(|(_, text)| format!("BM25 is ranked by {text}"));
+        let expected: Vec<String> = expected.collect();
+        assert_eq!(
+            messages,
+            [
+                (Level::Info, &*expected[0]),
+                (Level::Info, &*expected[1]),
+                (Level::Warning, &*expected[2]),
+            ]
+        );
+    }
+
+    #[test]
+    fn who_asked_for_memory_is_told_of_failures_alone() {
+        let (notices, reason) = (Notices::default(), Reason::new(Ranking::Memory));
+        reason.note(Outcome::Loading, || 0, &notices);
+        assert_eq!(reason.text(0), "fts5: memory is being filled");
+        reason.note(Outcome::Loaded, || 1, &notices);
+        assert_eq!(reason.text(1_000_000), "memory: asked for; 1 MB");
+        assert_eq!(notices.take(), []);
+        let why = "the index is damaged".to_owned();
+        reason.note(Outcome::Unfit(why), || 0, &notices);
+        assert_eq!(notices.take().len(), 1);
+        assert_eq!(Reason::new(Ranking::Fts5).text(0), "fts5: asked for");
+    }
+}

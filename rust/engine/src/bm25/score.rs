@@ -1,0 +1,274 @@
+//! Scoring: what an expression's phrases add up to, chunk by chunk, in one part.
+
+use std::borrow::Cow;
+use std::iter::repeat_n;
+
+use rusqlite::Connection;
+
+use super::allowed;
+use super::best::Best;
+use super::counts::{Counts, LengthNorms, gain};
+use super::part::Part;
+use super::phrase::{PhrasePostings, gallop};
+use super::phrase_counts::PhraseCounts;
+use super::plan::{Conjunction, Plan};
+use super::ranking::Ranked;
+use super::snapshot::Snapshot;
+use crate::chunks::Filters;
+use crate::interrupt;
+
+/// How many chunks are added up at a time: what fits into the processor's nearest memory.
+const WINDOW: u32 = 4096;
+
+/// How many additions are made between two looks at whether somebody waits for them.
+const STRIDE: usize = 1 << 20;
+
+/// What an expression finds in a snapshot, before it is scored.
+struct Found<'s> {
+    plan: &'s Plan,
+    counts: Counts,
+    parts: Vec<Lists<'s>>,
+}
+
+impl Snapshot {
+    /// The rows that match and pass the filters, best first, and how common the phrases are.
+    /// `connection` sees the snapshot's generation.
+    pub(crate) fn rank(
+        &self,
+        connection: &Connection,
+        plan: &Plan,
+        limit: Option<usize>,
+        filters: &Filters,
+    ) -> rusqlite::Result<(Vec<Ranked>, PhraseCounts)> {
+        let found = self.find(plan);
+        let limit = limit.unwrap_or(usize::MAX);
+        let ranked = if filters.is_empty() {
+            found.rank(Best::new(limit))?.finish()
+        } else {
+            let all = found.rank(Best::new(usize::MAX))?.all();
+            allowed::best(connection, filters, all, limit)?
+        };
+        // FTS5's scores are negative.
+        let ranked = ranked.into_iter().map(|found| (found.row, -found.score));
+        Ok((ranked.collect(), found.phrase_counts()))
+    }
+
+    /// Look the phrases of an expression up.
+    fn find<'s>(&'s self, plan: &'s Plan) -> Found<'s> {
+        let parts = self.parts().iter().map(|part| Lists::find(part, plan));
+        let parts: Vec<Lists<'_>> = parts.collect();
+        let frequency = |phrase: usize| {
+            let of_parts = parts.iter().map(|lists| lists.document_frequency(phrase));
+            of_parts.sum()
+        };
+        Found {
+            plan,
+            counts: Counts {
+                document_frequencies: (0..plan.phrases.len()).map(frequency).collect(),
+                ..self.counts()
+            },
+            parts,
+        }
+    }
+}
+
+impl Found<'_> {
+    /// How common the phrases of the expression are, as often as each stands there.
+    fn phrase_counts(&self) -> PhraseCounts {
+        let in_order = self.plan.order.iter().flat_map(|(addend, times)| {
+            let phrase = self.plan.addends[*addend].phrase;
+            repeat_n(self.counts.document_frequencies[phrase], *times as usize)
+        });
+        PhraseCounts {
+            rows: self.counts.rows,
+            holding: in_order.collect(),
+        }
+    }
+
+    /// Offer every match with its score.
+    fn rank(&self, mut best: Best) -> rusqlite::Result<Best> {
+        let counts = &self.counts;
+        let idfs = counts.document_frequencies.iter();
+        let idfs: Vec<f64> = idfs.map(|frequency| counts.idf(*frequency)).collect();
+        let norms = LengthNorms::new(counts);
+        for lists in &self.parts {
+            lists.score(self.plan, &idfs, &norms, &mut best)?;
+        }
+        Ok(best)
+    }
+}
+
+/// What an expression's phrases find in a part.
+struct Lists<'p> {
+    part: &'p Part,
+    /// For each phrase, which chunks have it.
+    phrases: Vec<PhrasePostings<'p>>,
+}
+
+impl<'p> Lists<'p> {
+    fn find(part: &'p Part, plan: &Plan) -> Self {
+        let phrases = plan.phrases.iter();
+        Self {
+            part,
+            phrases: phrases
+                .map(|phrase| PhrasePostings::find(&part.segment, phrase))
+                .collect(),
+        }
+    }
+
+    /// How many chunks have a phrase and are not deleted.
+    fn document_frequency(&self, phrase: usize) -> u64 {
+        let chunks = &self.phrases[phrase].chunks;
+        (chunks.len() - self.part.deleted.count_in(chunks)) as u64
+    }
+
+    /// Offer every match with its score.
+    fn score(
+        &self,
+        plan: &Plan,
+        idfs: &[f64],
+        norms: &LengthNorms<'_>,
+        best: &mut Best,
+    ) -> rusqlite::Result<()> {
+        if self.phrases.iter().all(|phrase| phrase.chunks.is_empty()) {
+            return Ok(());
+        }
+        let narrowed = self.narrowed(plan);
+        let addends = plan.addends.iter().zip(&narrowed);
+        let addends: Vec<(&PhrasePostings<'_>, f64)> = addends
+            .map(|(addend, narrowed)| {
+                let postings = narrowed.as_ref().unwrap_or(&self.phrases[addend.phrase]);
+                (postings, idfs[addend.phrase])
+            })
+            .collect();
+        let excluded = self.excluded(plan);
+        let mut window = Window {
+            part: self.part,
+            norms,
+            scores: vec![0.0; self.part.segment.len().min(WINDOW as usize)],
+            first: 0,
+        };
+        let mut spans = vec![(0, 0); addends.len()];
+        let mut additions = 0;
+        while (window.first as usize) < self.part.segment.len() {
+            let end = window.first.saturating_add(WINDOW);
+            for ((postings, _), span) in addends.iter().zip(&mut spans) {
+                *span = (span.1, gallop(&postings.chunks, span.1, end));
+            }
+            for (addend, times) in &plan.order {
+                let (span, (postings, idf)) = (spans[*addend], addends[*addend]);
+                window.add(postings, span, idf, *times);
+                additions += (span.1 - span.0) * *times as usize;
+                if additions > STRIDE {
+                    additions = 0;
+                    interrupt::check_reading()?;
+                }
+            }
+            for ((postings, _), span) in addends.iter().zip(&spans) {
+                window.offer(&postings.chunks[span.0..span.1], &excluded, best);
+            }
+            window.first = end;
+        }
+        Ok(())
+    }
+
+    /// For each addend its postings among the chunks that meet its conjunction; None where that
+    /// is all of them.
+    fn narrowed(&self, plan: &Plan) -> Vec<Option<PhrasePostings<'static>>> {
+        let met = plan.conjunctions.iter().map(|all| self.met(all));
+        let met: Vec<Option<Vec<u32>>> = met.collect();
+        let addends = plan.addends.iter().map(|addend| {
+            let met = met[addend.conjunction].as_ref()?;
+            Some(self.phrases[addend.phrase].within(met))
+        });
+        addends.collect()
+    }
+
+    /// The chunks that meet a conjunction; None for a single group, which its postings meet.
+    fn met(&self, conjunction: &Conjunction) -> Option<Vec<u32>> {
+        if conjunction.len() < 2 {
+            return None;
+        }
+        let mut groups: Vec<Cow<'_, [u32]>> =
+            conjunction.iter().map(|group| self.any(group)).collect();
+        groups.sort_by_key(|group| group.len());
+        let mut groups = groups.into_iter();
+        let mut met = groups.next()?.into_owned();
+        for group in groups {
+            let mut at = 0;
+            met.retain(|chunk| {
+                at = gallop(&group, at, *chunk);
+                group.get(at) == Some(chunk)
+            });
+        }
+        Some(met)
+    }
+
+    /// The chunks that have any of these phrases.
+    fn any(&self, phrases: &[usize]) -> Cow<'_, [u32]> {
+        if let [phrase] = phrases {
+            return Cow::Borrowed(&self.phrases[*phrase].chunks);
+        }
+        let chunks = phrases.iter().map(|phrase| &*self.phrases[*phrase].chunks);
+        let mut chunks = chunks.collect::<Vec<_>>().concat();
+        chunks.sort_unstable();
+        chunks.dedup();
+        Cow::Owned(chunks)
+    }
+
+    /// A bit for each chunk that has what none may; empty when there is no such phrase.
+    fn excluded(&self, plan: &Plan) -> Vec<u64> {
+        if plan.none.is_empty() {
+            return Vec::new();
+        }
+        let mut excluded = vec![0; self.part.segment.len().div_ceil(64)];
+        for phrase in &plan.none {
+            for chunk in self.phrases[*phrase].chunks.iter() {
+                excluded[*chunk as usize / 64] |= 1_u64 << (chunk % 64);
+            }
+        }
+        excluded
+    }
+}
+
+/// The scores of some chunks that follow each other. A chunk that nothing was added to has 0.
+struct Window<'p> {
+    part: &'p Part,
+    norms: &'p LengthNorms<'p>,
+    scores: Vec<f64>,
+    first: u32,
+}
+
+impl Window<'_> {
+    /// Add a phrase to the scores of its chunks, so many times, one after the other as FTS5 does
+    /// it: rounding makes a difference.
+    fn add(&mut self, postings: &PhrasePostings<'_>, span: (usize, usize), idf: f64, times: u32) {
+        let lengths = self.part.segment.lengths();
+        let chunks = &postings.chunks[span.0..span.1];
+        for (chunk, number) in chunks.iter().zip(span.0..) {
+            let norm = self.norms.of(lengths[*chunk as usize]);
+            let gain = gain(idf, f64::from(postings.weights.get(number)), norm);
+            let score = &mut self.scores[(chunk - self.first) as usize];
+            for _ in 0..times {
+                *score += gain;
+            }
+        }
+    }
+
+    /// Offer those of the chunks that were not offered before, and take their scores back.
+    fn offer(&mut self, chunks: &[u32], excluded: &[u64], best: &mut Best) {
+        for chunk in chunks {
+            let score = std::mem::take(&mut self.scores[(chunk - self.first) as usize]);
+            if score == 0.0 || !best.may_take(score) {
+                continue;
+            }
+            let word = excluded
+                .get(*chunk as usize / 64)
+                .copied()
+                .unwrap_or_default();
+            if word >> (chunk % 64) & 1 == 0 && !self.part.deleted.contains(*chunk) {
+                best.offer(score, self.part.segment.row(*chunk));
+            }
+        }
+    }
+}

@@ -1,0 +1,138 @@
+//! Searching the full-text index, in memory or by FTS5.
+
+use rusqlite::{Connection, ToSql, params_from_iter};
+
+use super::phrase_counts::PhraseCounts;
+use super::plan::Plan;
+use super::ranking::Ranked;
+use super::snapshot::Snapshot;
+use crate::chunks::{Filters, Paths, RankedRow, Selection, check_limit, group_key, without_chunk};
+use crate::query::MatchExpression;
+use crate::storage::Failure;
+use crate::text::tokenizer::TokenizerKind;
+
+/// What a row is that an expression matches, should there be no chunk of it.
+pub(crate) const MATCHED: &str = "a row of the full-text index";
+
+/// Rows that match an expression.
+#[derive(Debug, Default)]
+pub(crate) struct MatchedRows {
+    /// The best of them, best first; equal scores in row order.
+    pub rows: Vec<RankedRow>,
+    /// How common the phrases of the expression are, if that was asked and there are rows.
+    pub phrases: Option<PhraseCounts>,
+}
+
+/// One state of the full-text index, to be searched.
+#[derive(Clone, Copy)]
+pub(crate) struct Bm25<'a> {
+    pub connection: &'a Connection,
+    pub tokenizer: TokenizerKind,
+    /// What ranks in memory; None where FTS5 does.
+    pub snapshot: Option<&'a Snapshot>,
+    /// Which chunks share a path, where they are grouped by it.
+    pub paths: Option<&'a Paths>,
+}
+
+impl Bm25<'_> {
+    /// The best rows of a selection by BM25, best first; equal scores in row order.
+    ///
+    /// The expression is one for the tokenizer of the index.
+    pub fn search(
+        &self,
+        expression: &MatchExpression,
+        selection: &Selection<'_>,
+    ) -> std::result::Result<MatchedRows, Failure> {
+        check_limit(selection.limit)?;
+        if expression.is_empty() {
+            return Ok(MatchedRows::default());
+        }
+        let plan = Plan::of(expression, self.tokenizer)?;
+        let Selection { limit, filters, .. } = *selection;
+        // Groups are made of all that match.
+        let most = self.paths.is_none().then_some(limit);
+        let (ranked, counts) = self.rank(&plan, expression, most, filters)?;
+        let ranked = match self.paths {
+            None => ranked,
+            Some(paths) => paths.first_rows(ranked, limit),
+        };
+        let phrases = (selection.statistics && !ranked.is_empty())
+            .then(|| match counts {
+                Some(counts) => Ok(counts),
+                None => PhraseCounts::read(self.connection, expression),
+            })
+            .transpose()?;
+        let of_row = |(row, score): Ranked| {
+            let key = group_key(self.paths, row).ok_or(rusqlite::Error::QueryReturnedNoRows);
+            Ok(RankedRow {
+                row,
+                key: key.map_err(|error| without_chunk(MATCHED, error))?,
+                // Here the sign turns: higher is better from now on.
+                score: -score,
+            })
+        };
+        let rows = ranked
+            .into_iter()
+            .map(of_row)
+            .collect::<rusqlite::Result<_>>()?;
+        Ok(MatchedRows { rows, phrases })
+    }
+
+    /// The rows that match, best first, all of them without a limit; and how common the phrases
+    /// are, if that is known by the way.
+    fn rank(
+        &self,
+        plan: &Plan,
+        expression: &MatchExpression,
+        limit: Option<usize>,
+        filters: &Filters,
+    ) -> rusqlite::Result<(Vec<Ranked>, Option<PhraseCounts>)> {
+        if let Some(snapshot) = self.snapshot.filter(|_| !plan.only_fts5) {
+            let (ranked, counts) = snapshot.rank(self.connection, plan, limit, filters)?;
+            return Ok((ranked, Some(counts)));
+        }
+        let ranked = rank_by_fts5(self.connection, plan, expression, limit, filters)?;
+        Ok((ranked, None))
+    }
+}
+
+/// The rows that match by FTS5, best first.
+pub(crate) fn rank_by_fts5(
+    connection: &Connection,
+    plan: &Plan,
+    expression: &MatchExpression,
+    limit: Option<usize>,
+    filters: &Filters,
+) -> rusqlite::Result<Vec<Ranked>> {
+    let (expression, order) = plan.for_fts5(expression);
+    let expression = expression.to_string();
+    let order: Vec<u8> = order.into_iter().flat_map(u32::to_le_bytes).collect();
+    let conditions = filters.conditions()?;
+    // CROSS JOIN keeps FTS5 the outer loop: asked for single rows it would search once for each.
+    // NOT INDEXED: rows are looked up by number, not by path, of which filters may name many.
+    let join = if filters.is_empty() {
+        ""
+    } else {
+        "CROSS JOIN knowledge_chunks AS chunk NOT INDEXED ON chunk.row = knowledge_fts.rowid"
+    };
+    // A function instead of the column `rank`, and no other column: that is the fast form.
+    let sql = format!(
+        "SELECT knowledge_fts.rowid, hedgerow_bm25(knowledge_fts, ?) AS score
+           FROM knowledge_fts {join}
+          WHERE knowledge_fts MATCH ?{conditions}
+          ORDER BY score, knowledge_fts.rowid LIMIT ?",
+        conditions = conditions.sql()
+    );
+    let limit = limit.map_or(i64::MAX, |limit| i64::try_from(limit).unwrap_or(i64::MAX));
+    let values: Vec<&dyn ToSql> = [&order as &dyn ToSql, &expression]
+        .into_iter()
+        .chain(conditions.values.iter().map(AsRef::as_ref))
+        .chain([&limit as &dyn ToSql])
+        .collect();
+    connection
+        .prepare_cached(&sql)?
+        .query_map(params_from_iter(values), |row| {
+            Ok((row.get(0)?, row.get(1)?))
+        })?
+        .collect()
+}

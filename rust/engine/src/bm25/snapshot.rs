@@ -1,0 +1,193 @@
+//! The postings of all chunks of one generation of an index.
+
+use std::sync::Arc;
+
+use rusqlite::Connection;
+
+use super::build;
+use super::counts::Counts;
+use super::failure::{Failure, is_interrupt};
+use super::load;
+use super::part::Part;
+use super::reason::unreadable;
+use super::segment::Segment;
+use super::tiers;
+use crate::storage::cache::Version;
+use crate::storage::generations;
+use crate::text::tokenizer::TokenizerKind;
+
+/// A search reads so many changed chunks again; when more changed, all is read anew.
+const REFRESHED_ROWS: usize = 1024;
+
+/// Everything that ranking needs of one generation. Generations share what did not change.
+#[derive(Debug)]
+pub(crate) struct Snapshot {
+    generation: i64,
+    parts: Vec<Part>,
+    /// Why it has nothing and FTS5 must rank; None where it has everything.
+    unfit: Option<String>,
+    /// Whether there is something to merge in the background.
+    is_merge_due: bool,
+}
+
+/// What snapshots are made of beside the file.
+pub(crate) struct Source {
+    tokenizer: TokenizerKind,
+    /// What a test wants to know of loads.
+    #[cfg(test)]
+    pub on_load: std::sync::Mutex<Option<Arc<dyn Fn() + Send + Sync>>>,
+}
+
+impl Source {
+    pub fn new(tokenizer: TokenizerKind) -> Self {
+        Self {
+            tokenizer,
+            #[cfg(test)]
+            on_load: std::sync::Mutex::default(),
+        }
+    }
+
+    #[cfg(test)]
+    fn note_load(&self) {
+        let note = self.on_load.lock().unwrap().clone();
+        if let Some(note) = note {
+            note();
+        }
+    }
+
+    #[cfg(not(test))]
+    #[allow(clippy::unused_self, reason = "tests look at it")]
+    fn note_load(&self) {}
+}
+
+impl Version for Snapshot {
+    type Source = Source;
+
+    const NAME: &'static str = "ranking";
+
+    fn generation(&self) -> i64 {
+        self.generation
+    }
+
+    fn load(source: &Source, connection: &Connection) -> rusqlite::Result<Self> {
+        let generation = generations::generation(connection)?;
+        source.note_load();
+        match load::from_stored(connection) {
+            Ok(segment) => Ok(Self::new(generation, segment)),
+            Err(Failure::Sqlite(error)) if is_interrupt(&error) => Err(error),
+            // Remembered, so that nobody tries it again.
+            Err(Failure::Unfit(unfit)) => Ok(Self::unfit(generation, unfit.reason().to_owned())),
+            Err(Failure::Sqlite(error)) => Ok(Self::unfit(generation, unreadable(&error))),
+        }
+    }
+
+    fn follow(
+        self: &Arc<Self>,
+        source: &Source,
+        connection: &Connection,
+        generation: i64,
+    ) -> rusqlite::Result<Option<Self>> {
+        if self.unfit.is_some() {
+            return Ok(None);
+        }
+        let Some(rows) = generations::since(connection, self.generation)? else {
+            return Ok(None);
+        };
+        if rows.len() > REFRESHED_ROWS {
+            return Ok(None);
+        }
+        let followed = build::from_texts(connection, source.tokenizer, &rows)
+            .and_then(|segment| self.after(generation, &rows, segment));
+        match followed {
+            Ok(snapshot) => Ok(Some(snapshot)),
+            Err(Failure::Sqlite(error)) => Err(error),
+            Err(Failure::Unfit(_)) => Ok(None),
+        }
+    }
+}
+
+impl Snapshot {
+    /// A snapshot of one segment.
+    fn new(generation: i64, segment: Segment) -> Self {
+        Self::of(generation, vec![Part::new(segment)])
+    }
+
+    fn of(generation: i64, parts: Vec<Part>) -> Self {
+        Self {
+            generation,
+            unfit: None,
+            is_merge_due: tiers::is_due(&parts),
+            parts,
+        }
+    }
+
+    /// A snapshot that says why there is none.
+    fn unfit(generation: i64, why: String) -> Self {
+        Self {
+            generation,
+            parts: Vec::new(),
+            unfit: Some(why),
+            is_merge_due: false,
+        }
+    }
+
+    /// Why it cannot rank; None where it can.
+    pub(super) fn why_unfit(&self) -> Option<&str> {
+        self.unfit.as_deref()
+    }
+
+    /// Whether there is something to merge in the background.
+    pub(super) fn is_merge_due(&self) -> bool {
+        self.is_merge_due
+    }
+
+    /// A later generation, in which these rows are what `segment` says of them, or deleted.
+    fn after(&self, generation: i64, rows: &[i64], segment: Segment) -> Result<Self, Failure> {
+        let mut parts = self.parts.clone();
+        for part in &mut parts {
+            for row in rows {
+                part.delete_row(*row);
+            }
+        }
+        parts.push(Part::new(segment));
+        // Whoever merges a part looks for it afterwards.
+        parts.retain(|part| part.rows > 0 || part.is_merging());
+        Ok(Self::of(generation, tiers::tidy(parts)?))
+    }
+
+    /// The same generation with some parts in one, which was made of them as they were some time
+    /// ago; None when they are not all there any more.
+    pub(super) fn with_merged(&self, parts: &[Part], mut merged: Part) -> Option<Self> {
+        for part in parts {
+            let now = self.parts.iter().find(|now| now.is(part))?;
+            for chunk in now.deleted.since(&part.deleted) {
+                merged.delete_row(part.segment.row(chunk));
+            }
+        }
+        let is_merged = |now: &Part| parts.iter().any(|part| part.is(now));
+        let mut kept: Vec<Part> = self.parts.clone();
+        kept.retain(|now| !is_merged(now));
+        if merged.rows > 0 {
+            kept.push(merged);
+        }
+        Some(Self::of(self.generation, kept))
+    }
+
+    pub(super) fn parts(&self) -> &[Part] {
+        &self.parts
+    }
+
+    /// How many chunks there are, and how many tokens they have.
+    pub(super) fn counts(&self) -> Counts {
+        Counts {
+            rows: self.parts.iter().map(|part| part.rows as u64).sum(),
+            tokens: self.parts.iter().map(|part| part.tokens).sum(),
+            document_frequencies: Vec::new(),
+        }
+    }
+
+    /// How many bytes of memory it takes.
+    pub fn bytes(&self) -> usize {
+        self.parts.iter().map(Part::bytes).sum()
+    }
+}

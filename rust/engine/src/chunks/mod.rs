@@ -1,0 +1,27 @@
+//! Chunks: what is stored of each, which may be found, and what of them is kept in memory
+//! (spec/index.md).
+
+mod chunk;
+mod encoded;
+mod filters;
+mod paths;
+mod read;
+mod schema;
+mod selection;
+mod texts;
+mod write;
+
+pub use chunk::Chunk;
+pub use filters::Filters;
+pub use read::{Page, chunk_of};
+pub use schema::CHUNKS;
+pub use selection::{GroupBy, Selection};
+pub use texts::Texts;
+
+pub(crate) use filters::text_array;
+pub(crate) use paths::{Paths, group_key};
+pub(crate) use read::{count_chunks, name_of, row_of, without_chunk};
+pub(crate) use schema::{TOKENIZER, tokenizer};
+pub(crate) use selection::{RankedRow, check_limit};
+pub(crate) use texts::KeptTexts;
+pub(crate) use write::{Change, ChunkWriter, Stored, chunks_where};

@@ -1,0 +1,90 @@
+//! Reading chunks as they were stored.
+
+use rusqlite::{Connection, OptionalExtension, ffi};
+
+use super::chunk::{COLUMNS, Chunk, VECTOR};
+
+/// Some chunks in row order, and where the next page begins.
+#[derive(Debug)]
+pub struct Page {
+    /// The chunks; none when there are no more.
+    pub chunks: Vec<Chunk>,
+    /// What to ask the next page for.
+    pub after: i64,
+}
+
+impl Page {
+    /// Up to `limit` chunks that meet a condition and whose row comes after `after`.
+    pub(crate) fn read(
+        connection: &Connection,
+        condition: &str,
+        after: i64,
+        limit: u32,
+    ) -> rusqlite::Result<Self> {
+        let sql = format!(
+            "SELECT row, {COLUMNS}, {VECTOR} FROM knowledge_chunks
+              WHERE row > ? AND {condition} ORDER BY row LIMIT ?"
+        );
+        let mut page = Self {
+            chunks: Vec::new(),
+            after,
+        };
+        for found in connection
+            .prepare_cached(&sql)?
+            .query_map((after, limit), Chunk::with_vector)?
+        {
+            let (row, chunk) = found?;
+            page.after = row;
+            page.chunks.push(chunk);
+        }
+        Ok(page)
+    }
+}
+
+/// The chunk of an id.
+pub fn chunk_of(connection: &Connection, id: &str) -> rusqlite::Result<Option<Chunk>> {
+    let sql = format!("SELECT row, {COLUMNS}, {VECTOR} FROM knowledge_chunks WHERE id = ?");
+    let found = connection
+        .prepare_cached(&sql)?
+        .query_row([id], Chunk::with_vector)
+        .optional()?;
+    Ok(found.map(|(_, chunk)| chunk))
+}
+
+/// How many chunks there are.
+pub(crate) fn count_chunks(connection: &Connection) -> rusqlite::Result<u64> {
+    connection.query_row("SELECT count(*) FROM knowledge_chunks", [], |row| {
+        row.get(0)
+    })
+}
+
+/// The row of an id.
+pub(crate) fn row_of(connection: &Connection, id: &str) -> rusqlite::Result<Option<i64>> {
+    connection
+        .prepare_cached("SELECT row FROM knowledge_chunks WHERE id = ?")?
+        .query_row([id], |found| found.get(0))
+        .optional()
+}
+
+/// Path and id of a row that was found by `what`.
+pub(crate) fn name_of(
+    connection: &Connection,
+    row: i64,
+    what: &str,
+) -> rusqlite::Result<(String, String)> {
+    connection
+        .prepare_cached("SELECT path, id FROM knowledge_chunks WHERE row = ?")?
+        .query_row([row], |found| Ok((found.get(0)?, found.get(1)?)))
+        .map_err(|error| without_chunk(what, error))
+}
+
+/// Finding no chunk for what a search found means that the file is damaged.
+pub(crate) fn without_chunk(what: &str, error: rusqlite::Error) -> rusqlite::Error {
+    match error {
+        rusqlite::Error::QueryReturnedNoRows => rusqlite::Error::SqliteFailure(
+            ffi::Error::new(ffi::SQLITE_CORRUPT),
+            Some(format!("{what} has no chunk")),
+        ),
+        error => error,
+    }
+}

@@ -1,0 +1,137 @@
+//! The tables of chunks: what is stored of each, and the full-text index.
+
+use rusqlite::{Connection, ErrorCode as SqliteCode};
+
+use super::filters;
+use crate::error::{Error, ErrorCode, Result};
+use crate::storage::{Location, Subject, disagreements, settings};
+use crate::text::tokenizer::TokenizerKind;
+
+/// The setting that names the tokenizer, given when the file is made.
+pub const TOKENIZER: &str = "tokenizer";
+
+/// Chunks and the full-text index.
+pub static CHUNKS: Subject = Subject {
+    name: "chunks",
+    migrations: &[create],
+    since_format: 1,
+    register: filters::register,
+    checks: &[row_problems],
+    writing_checks: &[text_problems],
+};
+
+/// FTS5 reads the searched texts from a view, because its `tags` are joined by spaces and those
+/// of the table are kept apart. The joined text is a column, since FTS5 reads no view that calls
+/// `json_each`. There are no triggers: `write.rs` keeps everything in step.
+///
+/// A large `hashsize` makes bulk writing half as fast again; FTS5 fills it only as needed.
+fn create(connection: &Connection) -> rusqlite::Result<()> {
+    let name: Option<String> = settings::get(connection, TOKENIZER)?;
+    let known = name.and_then(|name| TokenizerKind::from_name(&name));
+    let tokenizer = known.unwrap_or_default();
+    connection.execute_batch(&format!(
+        "CREATE TABLE knowledge_chunks (
+             row INTEGER PRIMARY KEY,
+             id TEXT NOT NULL UNIQUE,
+             path TEXT NOT NULL,
+             ordinal INTEGER NOT NULL,
+             title TEXT NOT NULL,
+             summary TEXT NOT NULL,
+             tags TEXT NOT NULL,
+             tag_text TEXT NOT NULL,
+             content TEXT NOT NULL,
+             metadata TEXT NOT NULL
+         ) STRICT;
+         CREATE INDEX knowledge_chunks_path ON knowledge_chunks (path);
+         CREATE VIEW knowledge_texts AS
+             SELECT row, path, title, summary, tag_text AS tags, content FROM knowledge_chunks;
+         CREATE VIRTUAL TABLE knowledge_fts USING fts5(
+             path, title, summary, tags, content,
+             content = 'knowledge_texts', content_rowid = 'row',
+             tokenize = '{}'
+         );
+         INSERT INTO knowledge_fts (knowledge_fts, rank)
+             VALUES ('rank', 'bm25(3.0, 10.0, 5.0, 4.0, 1.0)'), ('hashsize', 16777216);",
+        tokenizer.as_str()
+    ))
+}
+
+/// The tokenizer a file was made with, which the caller's must be; the default asks for none in
+/// particular.
+pub fn tokenizer(
+    connection: &Connection,
+    location: &Location,
+    asked: TokenizerKind,
+) -> Result<TokenizerKind> {
+    let name: Option<String> =
+        settings::get(connection, TOKENIZER).map_err(|error| location.error(&error))?;
+    let name = name.ok_or_else(|| location.damaged("it names no tokenizer"))?;
+    let kept = TokenizerKind::from_name(&name)
+        .ok_or_else(|| location.damaged(&format!("it names an unknown tokenizer, {name:?}")))?;
+    if asked == kept || asked == TokenizerKind::default() {
+        return Ok(kept);
+    }
+    Err(Error::new(
+        ErrorCode::TokenizerMismatch,
+        format!(
+            "{location} was made with the tokenizer \"{}\", not \"{}\"; leave the tokenizer out, \
+             or upsert the chunks into a new index",
+            kept.as_str(),
+            asked.as_str()
+        ),
+    ))
+}
+
+/// Each query finds the ids of chunks, or the numbers of rows, that something is wrong with.
+fn row_problems(connection: &Connection) -> rusqlite::Result<Vec<String>> {
+    disagreements(
+        connection,
+        &[
+            (
+                "chunks are not in the full-text index",
+                "SELECT id FROM knowledge_chunks
+                  WHERE row NOT IN (SELECT id FROM knowledge_fts_docsize)",
+            ),
+            (
+                "rows of the full-text index have no chunk",
+                "SELECT 'row ' || id FROM knowledge_fts_docsize
+                  WHERE id NOT IN (SELECT row FROM knowledge_chunks)",
+            ),
+            (
+                "chunks have tags that are not a JSON array of texts",
+                "SELECT id FROM knowledge_chunks
+                  WHERE CASE WHEN json_valid(tags) THEN json_type(tags) <> 'array'
+                               OR EXISTS (SELECT 1 FROM json_each(tags) WHERE type <> 'text')
+                             ELSE 1 END",
+            ),
+            (
+                "chunks have a text of their tags that is not their tags",
+                "SELECT id FROM knowledge_chunks
+                  WHERE CASE WHEN json_valid(tags) THEN tag_text <>
+                             (SELECT coalesce(group_concat(value, ' ' ORDER BY key), '')
+                                FROM json_each(tags))
+                             ELSE 0 END",
+            ),
+            (
+                "chunks have metadata that is not a JSON object",
+                "SELECT id FROM knowledge_chunks
+                  WHERE CASE WHEN json_valid(metadata) THEN json_type(metadata) <> 'object'
+                             ELSE 1 END",
+            ),
+        ],
+    )
+}
+
+/// FTS5's own check, which it takes for a change; rank 1 has it read the texts and compare.
+fn text_problems(connection: &Connection) -> rusqlite::Result<Vec<String>> {
+    let checked = connection.execute_batch(
+        "INSERT INTO knowledge_fts (knowledge_fts, rank) VALUES ('integrity-check', 1)",
+    );
+    match checked {
+        Ok(()) => Ok(Vec::new()),
+        Err(error) if error.sqlite_error_code() == Some(SqliteCode::DatabaseCorrupt) => Ok(vec![
+            "the full-text index and the texts of the chunks differ".to_owned(),
+        ]),
+        Err(error) => Err(error),
+    }
+}

@@ -1,0 +1,61 @@
+//! What one leg of a search may hold.
+
+use serde::{Deserialize, Serialize};
+
+use super::filters::Filters;
+use crate::error::{Error, ErrorCode, Result};
+use crate::named_enum;
+
+named_enum! {
+    /// Which chunks stand for one document, so that only the best of them is found.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+    pub enum GroupBy {
+        /// Those of one path.
+        Path = "path",
+    }
+}
+
+/// Which chunks may be found, and how many.
+#[derive(Debug, Clone, Copy)]
+pub struct Selection<'a> {
+    /// How many; at least 1.
+    pub limit: usize,
+    /// What they must be.
+    pub filters: &'a Filters,
+    /// Keep the best of each group alone, before the result is cut.
+    pub group_by: Option<GroupBy>,
+    /// Tell also what score fusion must know of all chunks.
+    pub statistics: bool,
+}
+
+impl<'a> Selection<'a> {
+    /// The best chunks, and nothing beside them.
+    pub(crate) fn plain(limit: usize, filters: &'a Filters) -> Self {
+        Self {
+            limit,
+            filters,
+            group_by: None,
+            statistics: false,
+        }
+    }
+}
+
+/// A row that a search found.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct RankedRow {
+    pub row: i64,
+    /// What it has in common with all others of its group; without grouping the row itself.
+    pub key: i64,
+    /// What the order is by; higher is better.
+    pub score: f64,
+}
+
+pub(crate) fn check_limit(limit: usize) -> Result<()> {
+    if limit > 0 {
+        return Ok(());
+    }
+    Err(Error::new(
+        ErrorCode::InvalidLimit,
+        "limit must be at least 1, not 0",
+    ))
+}

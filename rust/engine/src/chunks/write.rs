@@ -1,0 +1,196 @@
+//! Writing: the rows of `knowledge_chunks` and, in step with them, the full-text index.
+
+use rusqlite::{CachedStatement, Connection, OptionalExtension, Row, ToSql, params};
+
+use super::chunk::{COLUMNS, Chunk};
+use super::encoded::Encoded;
+
+/// What storing a chunk changed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Stored {
+    pub row: i64,
+    pub change: Change,
+}
+
+/// How a chunk differs from the one of its id that was there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Change {
+    /// There was none.
+    Added,
+    /// There was another one; an embedder may see the same texts in it.
+    Replaced { same_meaning: bool },
+    /// It was there as it is.
+    Unchanged,
+}
+
+/// Writes chunks by statements prepared once per connection.
+pub(crate) struct ChunkWriter<'c> {
+    connection: &'c Connection,
+    find: CachedStatement<'c>,
+    insert: CachedStatement<'c>,
+    update: CachedStatement<'c>,
+    delete: CachedStatement<'c>,
+    index: CachedStatement<'c>,
+    unindex: CachedStatement<'c>,
+    /// Whether the last id was new: then the next is stored as new, without being looked up first.
+    adding: bool,
+}
+
+impl<'c> ChunkWriter<'c> {
+    pub fn prepare(connection: &'c Connection) -> rusqlite::Result<Self> {
+        let find = format!("SELECT row, {COLUMNS} FROM knowledge_chunks WHERE id = ?");
+        let insert = format!(
+            "INSERT INTO knowledge_chunks ({COLUMNS}, tag_text)
+             VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING"
+        );
+        Ok(Self {
+            connection,
+            find: connection.prepare_cached(&find)?,
+            insert: connection.prepare_cached(&insert)?,
+            update: connection.prepare_cached(
+                "UPDATE knowledge_chunks
+                    SET path = ?2, ordinal = ?3, title = ?4, summary = ?5, tags = ?6,
+                        content = ?7, metadata = ?8, tag_text = ?9
+                  WHERE row = ?1",
+            )?,
+            delete: connection.prepare_cached("DELETE FROM knowledge_chunks WHERE row = ?")?,
+            index: connection.prepare_cached(
+                "INSERT INTO knowledge_fts (rowid, path, title, summary, tags, content)
+                 VALUES (?, ?, ?, ?, ?, ?)",
+            )?,
+            unindex: connection.prepare_cached(
+                "INSERT INTO knowledge_fts
+                     (knowledge_fts, rowid, path, title, summary, tags, content)
+                 VALUES ('delete', ?, ?, ?, ?, ?, ?)",
+            )?,
+            adding: true,
+        })
+    }
+
+    /// Store a chunk, in the row of the one of its id if there is one.
+    pub fn put(&mut self, chunk: &Chunk) -> rusqlite::Result<Stored> {
+        let encoded = Encoded::of(chunk)?;
+        if self.adding
+            && let Some(row) = self.add(chunk, &encoded)?
+        {
+            return Ok(Stored::of(row, Change::Added));
+        }
+        let stored = |row: &Row<'_>| {
+            let number = row.get(0)?;
+            if encoded.is_in(row)? {
+                return Ok((number, None));
+            }
+            Ok((number, Some(Chunk::with_row(row)?.1)))
+        };
+        let found = self.find.query_row([&chunk.id], stored).optional()?;
+        self.adding = found.is_none();
+        match found {
+            None => {
+                let row = self.add(chunk, &encoded)?;
+                let row = row.ok_or(rusqlite::Error::QueryReturnedNoRows)?;
+                Ok(Stored::of(row, Change::Added))
+            }
+            Some((row, None)) => Ok(Stored::of(row, Change::Unchanged)),
+            Some((row, Some(old))) => {
+                self.replace(row, &old, chunk, &encoded)?;
+                let same_meaning = old.same_meaning(chunk);
+                Ok(Stored::of(row, Change::Replaced { same_meaning }))
+            }
+        }
+    }
+
+    /// Remove a row and the chunk that it holds.
+    pub fn remove(&mut self, row: i64, chunk: &Chunk) -> rusqlite::Result<()> {
+        index(&mut self.unindex, row, chunk, &chunk.tag_text())?;
+        self.delete.execute([row])?;
+        Ok(())
+    }
+
+    /// Store a chunk in a new row, unless there is one of its id.
+    fn add(&mut self, chunk: &Chunk, encoded: &Encoded<'_>) -> rusqlite::Result<Option<i64>> {
+        let inserted = self.insert.execute(params![
+            chunk.id,
+            chunk.path,
+            chunk.ordinal,
+            chunk.title,
+            chunk.summary,
+            encoded.tags,
+            chunk.content,
+            encoded.metadata,
+            encoded.tag_text,
+        ])?;
+        if inserted == 0 {
+            return Ok(None);
+        }
+        let row = self.connection.last_insert_rowid();
+        index(&mut self.index, row, chunk, &encoded.tag_text)?;
+        Ok(Some(row))
+    }
+
+    /// Replace the chunk of a row by another.
+    fn replace(
+        &mut self,
+        row: i64,
+        old: &Chunk,
+        new: &Chunk,
+        encoded: &Encoded<'_>,
+    ) -> rusqlite::Result<()> {
+        let reindex = !old.same_texts(new);
+        if reindex {
+            // FTS5 removes what it is told was there, so it gets the old texts.
+            index(&mut self.unindex, row, old, &old.tag_text())?;
+        }
+        self.update.execute(params![
+            row,
+            new.path,
+            new.ordinal,
+            new.title,
+            new.summary,
+            encoded.tags,
+            new.content,
+            encoded.metadata,
+            encoded.tag_text,
+        ])?;
+        if reindex {
+            index(&mut self.index, row, new, &encoded.tag_text)?;
+        }
+        Ok(())
+    }
+}
+
+impl Stored {
+    fn of(row: i64, change: Change) -> Self {
+        Self { row, change }
+    }
+}
+
+/// The chunks that meet a condition, with their rows.
+pub(crate) fn chunks_where(
+    connection: &Connection,
+    condition: &str,
+    value: impl ToSql,
+) -> rusqlite::Result<Vec<(i64, Chunk)>> {
+    let sql = format!("SELECT row, {COLUMNS} FROM knowledge_chunks WHERE {condition}");
+    connection
+        .prepare(&sql)?
+        .query_map([value], Chunk::with_row)?
+        .collect()
+}
+
+/// Give FTS5 the texts of a row, to add or to delete.
+fn index(
+    statement: &mut CachedStatement<'_>,
+    row: i64,
+    chunk: &Chunk,
+    tag_text: &str,
+) -> rusqlite::Result<()> {
+    statement.execute(params![
+        row,
+        chunk.path,
+        chunk.title,
+        chunk.summary,
+        tag_text,
+        chunk.content
+    ])?;
+    Ok(())
+}

@@ -1,0 +1,187 @@
+//! A handle on an index: opening, what it is made of, closing.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use crate::bm25::{BM25, Ranker, Ranking};
+use crate::chunks::{self, CHUNKS, KeptTexts, Paths, TOKENIZER};
+use crate::error::Result;
+use crate::fuzzy::Slugs;
+use crate::sources::SOURCES;
+use crate::storage::cache::Cache;
+use crate::storage::{Database, Location, Notice, Subjects};
+use crate::text::tokenizer::TokenizerKind;
+use crate::vectors::{Kept, Matrix, Resident, Source, VECTORS, Vectors};
+
+/// What an index keeps in its file. A handle that keeps more there names these first.
+pub const SUBJECTS: Subjects = &[&CHUNKS, &BM25, &VECTORS, &SOURCES];
+
+/// A handle on an index, for use from many threads at once.
+///
+/// Searches run side by side, each on a read connection of its own; writes take turns. The
+/// handle belongs to the process that opened it.
+pub struct Index {
+    pub(crate) database: Database,
+    pub(crate) tokenizer: TokenizerKind,
+    pub(crate) methods: Methods,
+    /// The vectors, from their first search on.
+    pub(crate) matrices: Cache<Matrix>,
+    /// What ranks in memory.
+    pub(crate) ranker: Ranker,
+    /// Which chunks share a path, from the first search that groups by it on.
+    pub(crate) paths: Cache<Paths>,
+    /// What the last searches found.
+    pub(crate) texts: Cache<KeptTexts>,
+    /// What words are compared with that are nearly right, from the first search on that needs it.
+    pub(crate) slugs: Arc<Cache<Slugs>>,
+}
+
+/// How a handle searches, where there is a choice.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Methods {
+    /// Who ranks by BM25.
+    pub ranking: Ranking,
+    /// How the nearest vectors are found.
+    pub vectors: Vectors,
+    /// What of the vectors is kept in memory.
+    pub resident: Resident,
+}
+
+impl From<Ranking> for Methods {
+    fn from(ranking: Ranking) -> Self {
+        Self {
+            ranking,
+            ..Self::default()
+        }
+    }
+}
+
+impl Index {
+    /// Open an index file, made first when there is none.
+    ///
+    /// A file keeps the tokenizer it was made with; the default asks for none in particular.
+    pub fn open(path: &Path, tokenizer: TokenizerKind, read_only: bool) -> Result<Self> {
+        Self::open_with(path, tokenizer, read_only, Methods::default())
+    }
+
+    /// The same with a say in how it is searched.
+    pub fn open_with(
+        path: &Path,
+        tokenizer: TokenizerKind,
+        read_only: bool,
+        methods: impl Into<Methods>,
+    ) -> Result<Self> {
+        let location = Location::file(path, read_only, SUBJECTS)?;
+        Self::open_at(location, tokenizer, read_only, methods.into())
+    }
+
+    /// Make an index in memory, gone with the handle.
+    pub fn in_memory(tokenizer: TokenizerKind) -> Result<Self> {
+        Self::in_memory_with(tokenizer, Methods::default())
+    }
+
+    /// The same with a say in how it is searched.
+    pub fn in_memory_with(tokenizer: TokenizerKind, methods: impl Into<Methods>) -> Result<Self> {
+        let location = Location::memory(SUBJECTS);
+        Self::open_at(location, tokenizer, false, methods.into())
+    }
+
+    /// Open an index in a file that may hold more subjects than [`SUBJECTS`].
+    pub fn open_at(
+        location: Location,
+        tokenizer: TokenizerKind,
+        read_only: bool,
+        methods: Methods,
+    ) -> Result<Self> {
+        let initial = [(TOKENIZER, tokenizer.as_str())];
+        let database = Database::open(location, read_only, &initial)?;
+        let location = database.location();
+        let tokenizer =
+            database.on_reader(|connection| chunks::tokenizer(connection, location, tokenizer))?;
+        let background = database.background();
+        let matrices = Source {
+            background: background.clone(),
+            kept: Kept {
+                values: methods.resident == Resident::All,
+                signs: methods.vectors == Vectors::Fast,
+            },
+        };
+        Ok(Self {
+            tokenizer,
+            methods,
+            matrices: Cache::new(background.clone(), matrices),
+            ranker: Ranker::new(methods.ranking, tokenizer, background.clone()),
+            paths: Cache::new(background.clone(), ()),
+            texts: Cache::new(background.clone(), ()),
+            slugs: Arc::new(Cache::new(background.clone(), ())),
+            database,
+        })
+    }
+
+    /// The file, for those who keep more in it.
+    pub fn database(&self) -> &Database {
+        &self.database
+    }
+
+    /// The absolute path of the file; none for an index in memory.
+    pub fn path(&self) -> Option<&PathBuf> {
+        self.database.path()
+    }
+
+    /// The tokenizer the index was made with.
+    pub fn tokenizer(&self) -> TokenizerKind {
+        self.tokenizer
+    }
+
+    /// Whether this handle refuses to write.
+    pub fn read_only(&self) -> bool {
+        self.database.read_only()
+    }
+
+    /// Who ranks by BM25.
+    pub fn ranking(&self) -> Ranking {
+        self.ranker.ranking()
+    }
+
+    /// How the nearest vectors are found.
+    pub fn vectors(&self) -> Vectors {
+        self.methods.vectors
+    }
+
+    /// What of the vectors is kept in memory.
+    pub fn resident(&self) -> Resident {
+        self.methods.resident
+    }
+
+    /// What happened since the last time that no caller waits for: each notice is given once.
+    pub fn take_notices(&self) -> Vec<Notice> {
+        self.database.background().notices().take()
+    }
+
+    /// Copy the index into a new file: all of it, as it was at one moment.
+    ///
+    /// Searches go on meanwhile, and so do writes to a file. The copy is made under another
+    /// name in the same folder, and moved into place when it is whole and on the disk.
+    pub fn backup(&self, target: &Path) -> Result<()> {
+        self.database.backup(target)
+    }
+
+    /// Look for damage: in the file, in the full-text index, and between it and the chunks.
+    ///
+    /// The answer is one sentence for each problem. A read-only handle cannot have FTS5
+    /// compare its index with the texts, and compares the rows alone.
+    pub fn check(&self) -> Result<Vec<String>> {
+        self.database.check()
+    }
+
+    /// Close the connections once running operations are through; closing again does nothing.
+    pub fn close(&self) -> Result<()> {
+        self.database.close()?;
+        self.matrices.clear();
+        self.ranker.clear();
+        self.paths.clear();
+        self.texts.clear();
+        self.slugs.clear();
+        Ok(())
+    }
+}

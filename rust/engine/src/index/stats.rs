@@ -1,0 +1,137 @@
+//! Reading chunks, and what is in an index.
+
+use super::handle::Index;
+use super::session::Needs;
+use crate::chunks::{Chunk, Page, chunk_of, count_chunks};
+use crate::error::Result;
+use crate::storage::FORMAT;
+use crate::text::tokenizer::TokenizerKind;
+use crate::vectors::{Space, Vectors};
+
+/// What is in an index.
+#[derive(Debug, Clone, PartialEq)]
+pub struct IndexStats {
+    /// How many chunks there are.
+    pub chunks: u64,
+    /// How many different paths they have.
+    pub paths: u64,
+    /// The size of the database, without its write-ahead log.
+    pub size_bytes: u64,
+    /// The tokenizer it was made with.
+    pub tokenizer: TokenizerKind,
+    /// The format of the file.
+    pub schema_version: u32,
+    /// The SQLite that reads it.
+    pub sqlite_version: &'static str,
+    /// How many numbers a vector has; None before there was one.
+    pub dimensions: Option<usize>,
+    /// The name of what made the vectors, where it is known.
+    pub embedder: Option<String>,
+    /// How many chunks have a vector.
+    pub vectors: u64,
+    /// The memory that this handle keeps the vectors in: none before they are first searched.
+    pub vector_bytes: usize,
+    /// What part of the nearest vectors an approximate search has found of a sample; None while
+    /// searches are exact.
+    pub vector_recall: Option<f64>,
+    /// The memory that this handle ranks with: none before that is made.
+    pub ranking_bytes: usize,
+    /// Who ranks by BM25 in this handle, and why.
+    pub ranking_reason: String,
+    /// The memory that this handle keeps the texts of the last hits in, by estimate.
+    pub text_bytes: usize,
+    /// The memory that this handle keeps slugs in, by estimate: none before the fuzzy rung is first
+    /// reached.
+    pub fuzzy_bytes: usize,
+}
+
+impl Index {
+    /// The chunk of an id.
+    pub fn get(&self, id: &str) -> Result<Option<Chunk>> {
+        self.database.read(|connection| chunk_of(connection, id))
+    }
+
+    /// Up to `limit` chunks whose row comes after `after`; begin with 0.
+    ///
+    /// Pages follow rows, not offsets, so that chunks may come and go between two pages.
+    pub fn page(&self, after: i64, limit: u32) -> Result<Page> {
+        self.database
+            .read(|connection| Page::read(connection, "TRUE", after, limit))
+    }
+
+    /// How many chunks there are.
+    pub fn len(&self) -> Result<u64> {
+        self.database.read(count_chunks)
+    }
+
+    /// Whether there is no chunk.
+    pub fn is_empty(&self) -> Result<bool> {
+        self.len().map(|chunks| chunks == 0)
+    }
+
+    /// How many bytes of memory the vectors take now: none before they are first searched.
+    pub fn vector_bytes(&self) -> usize {
+        let newest = self.matrices.newest();
+        newest.map_or(0, |matrix| matrix.bytes())
+    }
+
+    /// About how many bytes of memory the texts of the last hits take, which are kept for the next
+    /// search that finds them.
+    pub fn text_bytes(&self) -> usize {
+        self.texts.newest().map_or(0, |texts| texts.bytes())
+    }
+
+    /// What part of the nearest vectors a fast search finds, for some of the vectors themselves;
+    /// None before vectors are first searched, and where searches are exact.
+    fn vector_recall(&self) -> Result<Option<f64>> {
+        if self.methods.vectors == Vectors::Exact || self.matrices.newest().is_none() {
+            return Ok(None);
+        }
+        let needs = Needs {
+            vectors: true,
+            ..Needs::default()
+        };
+        #[allow(
+            clippy::redundant_closure_for_method_calls,
+            reason = "the method itself is of sessions of one lifetime"
+        )]
+        self.session(needs, |session| session.recall())
+    }
+
+    /// Counts and versions, all of one moment.
+    pub fn stats(&self) -> Result<IndexStats> {
+        let stats = self.database.read(|connection| {
+            let Space {
+                dimensions,
+                embedder,
+            } = Space::read(connection)?;
+            let number = |sql: &str| connection.query_row(sql, [], |row| row.get::<_, u64>(0));
+            Ok(IndexStats {
+                chunks: number("SELECT count(*) FROM knowledge_chunks")?,
+                paths: number("SELECT count(DISTINCT path) FROM knowledge_chunks")?,
+                size_bytes: number("PRAGMA page_count")? * number("PRAGMA page_size")?,
+                tokenizer: self.tokenizer,
+                schema_version: FORMAT,
+                sqlite_version: rusqlite::version(),
+                dimensions,
+                embedder,
+                vectors: number("SELECT count(*) FROM embeddings WHERE length(vector) > 0")?,
+                vector_bytes: 0,
+                vector_recall: None,
+                ranking_bytes: 0,
+                ranking_reason: String::new(),
+                text_bytes: 0,
+                fuzzy_bytes: 0,
+            })
+        })?;
+        Ok(IndexStats {
+            vector_bytes: self.vector_bytes(),
+            vector_recall: self.vector_recall()?,
+            ranking_bytes: self.ranker.bytes(),
+            ranking_reason: self.ranker.reason(),
+            text_bytes: self.text_bytes(),
+            fuzzy_bytes: self.slugs.newest().map_or(0, |slugs| slugs.bytes()),
+            ..stats
+        })
+    }
+}

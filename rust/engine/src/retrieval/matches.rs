@@ -1,0 +1,31 @@
+//! What keywords found.
+
+use crate::chunks::Chunk;
+
+/// What one search by keywords found.
+#[derive(Default)]
+pub(super) struct Matches<'a> {
+    /// Best first.
+    pub found: Vec<Match<'a>>,
+    /// Whether they are of the fuzzy rung: then the scores are similarities.
+    pub fuzzy: bool,
+    /// What no BM25 can exceed, for the expression that ran; where score fusion asks for it.
+    pub greatest: Option<f64>,
+}
+
+/// A document that keywords found.
+pub(super) struct Match<'a> {
+    pub source: Source<'a>,
+    /// What it shares with the same document of the other leg; None when that cannot have it.
+    pub key: Option<i64>,
+    pub score: f64,
+}
+
+/// Where the texts of a document are.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Source<'a> {
+    /// In a row of the index, not read yet.
+    Row(i64),
+    /// With the caller, who gave the chunks of the fuzzy rung.
+    Given(&'a Chunk),
+}

@@ -1,0 +1,142 @@
+//! Copying an index while it is in use.
+
+use std::ffi::OsString;
+use std::fs::{self, OpenOptions};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use rusqlite::backup::{Backup, StepResult};
+use rusqlite::{Connection, ErrorCode as SqliteCode, ffi};
+
+use super::database::Database;
+use crate::error::{Error, ErrorCode, Result};
+
+impl Database {
+    /// Copy the index into a new file: all of it, as it was at one moment.
+    ///
+    /// Searches go on meanwhile, and so do writes to a file. The copy is made under another
+    /// name in the same folder, and moved into place when it is whole and on the disk.
+    pub fn backup(&self, target: &Path) -> Result<()> {
+        self.check_process()?;
+        if target.symlink_metadata().is_ok() {
+            return Err(exists(target));
+        }
+        let partial = partial_name(target)?;
+        let copied = self
+            .read(|connection| Ok(copy(connection, &partial)))
+            .and_then(|copied| copied.map_err(|error| self.copy_error(target, &error)))
+            .and_then(|()| move_into_place(&partial, target));
+        match fs::remove_file(&partial) {
+            Err(error) if copied.is_ok() && error.kind() != io::ErrorKind::NotFound => {
+                Err(failed(target, &error))
+            }
+            // What stopped the copy matters more than what is left of it.
+            _ => copied,
+        }
+    }
+
+    fn copy_error(&self, target: &Path, error: &rusqlite::Error) -> Error {
+        match error.sqlite_error_code() {
+            Some(SqliteCode::DatabaseCorrupt | SqliteCode::NotADatabase) => {
+                self.location.error(error)
+            }
+            _ => failed(target, error),
+        }
+    }
+}
+
+/// A hidden name beside the target that nobody else uses.
+fn partial_name(target: &Path) -> Result<PathBuf> {
+    static COUNTER: AtomicU64 = AtomicU64::new(0);
+    let name = target.file_name().ok_or_else(|| {
+        Error::new(
+            ErrorCode::IndexIo,
+            format!(
+                "the path \"{}\" names no file; give the backup a name",
+                target.display()
+            ),
+        )
+    })?;
+    let number = COUNTER.fetch_add(1, Ordering::Relaxed);
+    let mut hidden = OsString::from(".");
+    hidden.push(name);
+    hidden.push(format!(".{}-{number}.partial", process::id()));
+    Ok(target.with_file_name(hidden))
+}
+
+/// Copy all pages at once: the source is read in one transaction.
+///
+/// Not `VACUUM INTO`, which would write the copy of a database in memory into memory as well.
+fn copy(source: &Connection, path: &Path) -> rusqlite::Result<()> {
+    let mut copy = Connection::open(path)?;
+    // The file is of use only when it is whole, so it needs no journal beside it.
+    copy.execute_batch("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF")?;
+    match Backup::new(source, &mut copy)?.step(-1)? {
+        StepResult::Done => Ok(()),
+        _ => Err(rusqlite::Error::SqliteFailure(
+            ffi::Error::new(ffi::SQLITE_BUSY),
+            None,
+        )),
+    }
+}
+
+/// Give the finished copy its name, unless something has that name by now.
+fn move_into_place(partial: &Path, target: &Path) -> Result<()> {
+    sync(partial)
+        .and_then(|()| match fs::hard_link(partial, target) {
+            // Some file systems have no hard links: reserve the name, then rename over it.
+            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => OpenOptions::new()
+                .write(true)
+                .create_new(true)
+                .open(target)
+                .and_then(|_| fs::rename(partial, target)),
+            linked => linked,
+        })
+        .and_then(|()| sync_folder(target))
+        .map_err(|error| match error.kind() {
+            io::ErrorKind::AlreadyExists => exists(target),
+            _ => failed(target, &error),
+        })
+}
+
+/// Have a file on the disk. Windows syncs only what is open for writing.
+fn sync(file: &Path) -> io::Result<()> {
+    OpenOptions::new().write(true).open(file)?.sync_all()
+}
+
+/// Have the name of a file on the disk.
+#[cfg(unix)]
+fn sync_folder(file: &Path) -> io::Result<()> {
+    let folder = file.parent().filter(|folder| *folder != Path::new(""));
+    fs::File::open(folder.unwrap_or(Path::new(".")))?.sync_all()
+}
+
+/// Windows opens no folders, and keeps names by itself.
+#[cfg(not(unix))]
+#[allow(clippy::unnecessary_wraps, reason = "it can fail elsewhere")]
+fn sync_folder(_: &Path) -> io::Result<()> {
+    Ok(())
+}
+
+fn exists(target: &Path) -> Error {
+    Error::new(
+        ErrorCode::BackupExists,
+        format!(
+            "there is already something at {}; give the backup another name, or remove it first",
+            target.display()
+        ),
+    )
+}
+
+fn failed(target: &Path, error: &dyn std::error::Error) -> Error {
+    Error::new(
+        ErrorCode::IndexIo,
+        format!(
+            "the backup {} cannot be written ({error}); check the folder, its permissions and \
+             the space on its disk",
+            target.display()
+        ),
+    )
+}

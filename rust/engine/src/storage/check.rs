@@ -1,0 +1,208 @@
+//! Finding damage.
+
+use rusqlite::{Connection, ErrorCode as SqliteCode};
+
+use super::database::Database;
+use super::subject::Check;
+use crate::error::Result;
+
+/// The most rows that a problem names.
+const NAMED: usize = 3;
+
+impl Database {
+    /// Look for damage: in the file, and in what each subject keeps there.
+    ///
+    /// The answer is one sentence for each problem. A read-only handle skips the checks that SQLite
+    /// takes for writes.
+    pub fn check(&self) -> Result<Vec<String>> {
+        let subjects = self.location.subjects();
+        // FTS5's part of the pragma trusts what its connection remembers of the full-text index,
+        // which may be out of date; a new one remembers nothing.
+        let mut problems = self.on_new_reader(|connection| {
+            let reading = subjects.iter().flat_map(|subject| subject.checks);
+            run(
+                connection,
+                [&(file_problems as Check)].into_iter().chain(reading),
+            )
+        })?;
+        if !self.read_only {
+            let writing = subjects.iter().flat_map(|subject| subject.writing_checks);
+            problems.extend(self.write(|connection| run(connection, writing))?);
+        }
+        Ok(problems)
+    }
+}
+
+/// Collect problems; damage that stops a check is itself one.
+fn run<'c>(
+    connection: &Connection,
+    checks: impl Iterator<Item = &'c Check>,
+) -> rusqlite::Result<Vec<String>> {
+    let mut problems = Vec::new();
+    for check in checks {
+        match check(connection) {
+            Ok(found) => problems.extend(found),
+            Err(error) if error.sqlite_error_code() == Some(SqliteCode::DatabaseCorrupt) => {
+                problems.push(format!("the file is damaged: {error}"));
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(problems)
+}
+
+fn file_problems(connection: &Connection) -> rusqlite::Result<Vec<String>> {
+    let lines = texts(connection, "PRAGMA integrity_check")?;
+    Ok(lines.into_iter().filter(|line| line != "ok").collect())
+}
+
+/// One sentence for each query that finds something: what is wrong, and the names it found.
+pub fn disagreements(
+    connection: &Connection,
+    queries: &[(&str, &str)],
+) -> rusqlite::Result<Vec<String>> {
+    let mut problems = Vec::new();
+    for (what, sql) in queries {
+        problems.extend(summarize(what, &texts(connection, sql)?));
+    }
+    Ok(problems)
+}
+
+/// One sentence for all that is wrong in one way; none where nothing is.
+pub fn summarize(what: &str, found: &[String]) -> Option<String> {
+    if found.is_empty() {
+        return None;
+    }
+    let named = found.iter().take(NAMED).map(|name| format!("{name:?}"));
+    let named = named.collect::<Vec<_>>().join(", ");
+    let more = if found.len() > NAMED { ", …" } else { "" };
+    Some(format!("{} {what}: {named}{more}", found.len()))
+}
+
+fn texts(connection: &Connection, sql: &str) -> rusqlite::Result<Vec<String>> {
+    connection
+        .prepare(sql)?
+        .query_map([], |row| row.get(0))?
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::chunks::Chunk;
+    use crate::index::Index;
+    use crate::text::tokenizer::TokenizerKind;
+
+    /// An index of three chunks that somebody else wrote into.
+    fn problems_after(damage: &str) -> Vec<String> {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("index.db");
+        let index = Index::open(&path, TokenizerKind::Porter, false).unwrap();
+        let chunks = ["a", "b", "c"].map(|id| Chunk {
+            id: id.to_owned(),
+            content: format!("the text of {id}"),
+            tags: vec!["two words".to_owned(), "nul\0".to_owned()],
+            embedding: Some(vec![1.0, 2.0]),
+            ..Chunk::default()
+        });
+        index.upsert(&chunks.each_ref()).unwrap();
+        assert_eq!(index.check().unwrap(), [] as [&str; 0]);
+        Connection::open(&path)
+            .unwrap()
+            .execute_batch(damage)
+            .unwrap();
+        index.check().unwrap()
+    }
+
+    #[test]
+    fn damage_is_found_and_named() {
+        let differ = "the full-text index and the texts of the chunks differ";
+        for (damage, expected) in [
+            (
+                "DELETE FROM knowledge_chunks WHERE id = 'b'",
+                vec![
+                    "1 rows of the full-text index have no chunk: \"row 2\"",
+                    "1 vectors have no chunk: \"row 2\"",
+                    differ,
+                ],
+            ),
+            (
+                "UPDATE knowledge_chunks SET content = 'another text' WHERE id = 'b'",
+                vec![differ],
+            ),
+            (
+                "INSERT INTO knowledge_chunks
+                 SELECT 9, 'z', path, 0, '', '', '[]', '', 'unseen', '{}'
+                   FROM knowledge_chunks LIMIT 1",
+                vec!["1 chunks are not in the full-text index: \"z\"", differ],
+            ),
+            (
+                "UPDATE knowledge_chunks SET tags = '[1]', tag_text = tag_text WHERE id = 'a'",
+                vec![
+                    "1 chunks have tags that are not a JSON array of texts: \"a\"",
+                    "1 chunks have a text of their tags that is not their tags: \"a\"",
+                ],
+            ),
+            (
+                "UPDATE knowledge_chunks SET metadata = '[]'",
+                vec!["3 chunks have metadata that is not a JSON object: \"a\", \"b\", \"c\""],
+            ),
+            (
+                "UPDATE embeddings SET vector = x'000080bf' WHERE row = 2;
+                 UPDATE embeddings SET vector = x'000080bf000080bf' WHERE row = 1;
+                 UPDATE embeddings SET vector = x'' WHERE row = 3",
+                vec!["2 vectors are not of length 1 in 2 dimensions: \"row 1\", \"row 2\""],
+            ),
+        ] {
+            assert_eq!(problems_after(damage), expected, "{damage}");
+        }
+    }
+
+    #[test]
+    fn a_damaged_row_is_an_error_where_it_is_read() {
+        let index = Index::in_memory(TokenizerKind::Porter).unwrap();
+        let chunk = Chunk {
+            id: "a".to_owned(),
+            ..Chunk::default()
+        };
+        index.upsert(&[&chunk]).unwrap();
+        index
+            .database()
+            .write(|connection| connection.execute_batch("UPDATE knowledge_chunks SET tags = 'x'"))
+            .unwrap();
+        let error = index.get("a").unwrap_err();
+        assert_eq!(error.code(), crate::ErrorCode::IndexDamaged, "{error}");
+    }
+
+    #[test]
+    fn a_damaged_vector_is_an_error_where_it_is_read() {
+        for (damage, what) in [
+            (
+                "UPDATE embeddings SET vector = x'00'",
+                "the vector of row 1 is not one",
+            ),
+            ("UPDATE embeddings SET row = 2", "a vector has no chunk"),
+            (
+                "UPDATE settings SET value = 'x' WHERE name = 'dimensions'",
+                "invalid digit",
+            ),
+        ] {
+            let index = Index::in_memory(TokenizerKind::Porter).unwrap();
+            let chunk = Chunk {
+                id: "a".to_owned(),
+                embedding: Some(vec![1.0, 2.0]),
+                ..Chunk::default()
+            };
+            index.upsert(&[&chunk]).unwrap();
+            index
+                .database()
+                .write(|connection| connection.execute_batch(damage))
+                .unwrap();
+            let error = index
+                .search_vector(&[1.0, 2.0], 1, &crate::chunks::Filters::default())
+                .unwrap_err();
+            assert_eq!(error.code(), crate::ErrorCode::IndexDamaged, "{error}");
+            assert!(error.message().contains(what), "{error}");
+        }
+    }
+}

@@ -1,0 +1,318 @@
+//! Work on the connections of a handle: reads in parallel, writes in turn.
+
+use std::ops::Deref;
+use std::sync::PoisonError;
+use std::time::Duration;
+
+use rusqlite::{Connection, Transaction, TransactionBehavior};
+
+use super::database::Database;
+use super::fork;
+use super::pool::Pool;
+use crate::error::{Error, ErrorCode, Result};
+
+/// Why work on a connection stopped: SQLite did not do it, or we would not.
+pub enum Failure {
+    /// SQLite's own error.
+    Sqlite(rusqlite::Error),
+    /// An error of ours.
+    Refused(Error),
+}
+
+impl From<rusqlite::Error> for Failure {
+    fn from(error: rusqlite::Error) -> Self {
+        Self::Sqlite(error)
+    }
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        Self::Refused(error)
+    }
+}
+
+/// A transaction for reading, rolled back when dropped, which is as good as a commit.
+///
+/// Its statements are kept ready: to prepare them each time would be a good part of a small search.
+pub struct ReadTransaction<'c>(&'c Connection);
+
+impl<'c> ReadTransaction<'c> {
+    /// Begin one.
+    pub fn begin(connection: &'c Connection) -> rusqlite::Result<Self> {
+        connection.prepare_cached("BEGIN")?.execute([])?;
+        Ok(Self(connection))
+    }
+
+    fn end(&self) -> rusqlite::Result<()> {
+        // SQLite may have ended it by itself, after an error.
+        if !self.0.is_autocommit() {
+            self.0.prepare_cached("ROLLBACK")?.execute([])?;
+        }
+        Ok(())
+    }
+}
+
+impl Deref for ReadTransaction<'_> {
+    type Target = Connection;
+
+    fn deref(&self) -> &Connection {
+        self.0
+    }
+}
+
+impl Drop for ReadTransaction<'_> {
+    fn drop(&mut self) {
+        // What does not end is not used again: `Pool::return_reader` sees to it.
+        let _ = self.end();
+    }
+}
+
+impl Database {
+    /// Run `work` on a read connection, in one transaction: its statements see one state.
+    pub fn read<T>(&self, work: impl FnOnce(&Connection) -> rusqlite::Result<T>) -> Result<T> {
+        self.on_reader(|reader| {
+            let transaction = ReadTransaction::begin(reader)?;
+            work(&transaction)
+        })
+    }
+
+    /// Run `work` on a read connection, outside a transaction.
+    pub fn on_reader<T, E: Into<Failure>>(
+        &self,
+        work: impl FnOnce(&Connection) -> std::result::Result<T, E>,
+    ) -> Result<T> {
+        self.with_pool(|pool| {
+            let _shared = pool.share();
+            let reader = match pool.take_reader() {
+                Some(reader) => reader,
+                None => self.location.connection(true)?,
+            };
+            let result = work(&reader).map_err(|error| self.map_error(error));
+            pool.return_reader(reader);
+            result
+        })
+    }
+
+    /// Run `work` on a read connection that was never used before.
+    pub fn on_new_reader<T>(
+        &self,
+        work: impl FnOnce(&Connection) -> rusqlite::Result<T>,
+    ) -> Result<T> {
+        self.with_pool(|pool| {
+            let _shared = pool.share();
+            let reader = self.location.connection(true)?;
+            work(&reader).map_err(|error| self.location.error(&error))
+        })
+    }
+
+    /// Run `work` in one write transaction: all of it is kept, or nothing.
+    pub fn write<T>(&self, work: impl FnOnce(&Connection) -> rusqlite::Result<T>) -> Result<T> {
+        self.try_write(|connection| Ok(work(connection)?))
+    }
+
+    /// The same for work that may refuse what it was given.
+    pub fn try_write<T>(
+        &self,
+        work: impl FnOnce(&Connection) -> std::result::Result<T, Failure>,
+    ) -> Result<T> {
+        self.on_writer(|connection| {
+            let transaction =
+                Transaction::new_unchecked(connection, TransactionBehavior::Immediate)?;
+            let value = work(&transaction)?;
+            transaction.commit()?;
+            Ok::<_, Failure>(value)
+        })
+    }
+
+    /// Run `work` in a write transaction of which nothing is kept.
+    pub fn try_out<T>(
+        &self,
+        work: impl FnOnce(&Connection) -> std::result::Result<T, Failure>,
+    ) -> Result<T> {
+        self.on_writer(|connection| {
+            // Rolled back when dropped.
+            let transaction =
+                Transaction::new_unchecked(connection, TransactionBehavior::Immediate)?;
+            work(&transaction)
+        })
+    }
+
+    /// Run `work` on the write connection, while nobody else has it.
+    pub fn on_writer<T, E: Into<Failure>>(
+        &self,
+        work: impl FnOnce(&Connection) -> std::result::Result<T, E>,
+    ) -> Result<T> {
+        self.with_pool(|pool| {
+            if self.read_only {
+                return Err(self.location.refuse_write());
+            }
+            let mut writer = pool.writer();
+            let _exclusive = pool.exclude();
+            let connection = match writer.as_mut() {
+                Some(connection) => connection,
+                None => writer.insert(self.writing_connection()?),
+            };
+            let result = work(connection).map_err(|error| self.map_error(error));
+            self.checkpoints.make_if_due(&self.background);
+            result
+        })
+    }
+
+    /// A connection to write on.
+    fn writing_connection(&self) -> Result<Connection> {
+        let mut connection = self.location.connection(false)?;
+        if self.location.path().is_some() {
+            let watched = self.checkpoints.watch(&mut connection);
+            watched.map_err(|error| self.map_error(error))?;
+        }
+        Ok(connection)
+    }
+
+    /// The error of this file that stopped some work.
+    pub fn map_error(&self, failure: impl Into<Failure>) -> Error {
+        match failure.into() {
+            Failure::Sqlite(error) => self.location.error(&error),
+            Failure::Refused(error) => error,
+        }
+    }
+
+    /// How long writes through this handle wait for another process; half a minute if not set.
+    pub fn set_write_timeout(&self, timeout: Duration) -> Result<()> {
+        self.on_writer(|connection| connection.busy_timeout(timeout))
+    }
+
+    /// Use the connections, which are there until `work` is through.
+    fn with_pool<T>(&self, work: impl FnOnce(&Pool) -> Result<T>) -> Result<T> {
+        self.check_process()?;
+        let _gate = fork::enter();
+        let pool = self.pool.read().unwrap_or_else(PoisonError::into_inner);
+        match pool.as_ref() {
+            Some(pool) => work(pool),
+            None => Err(Error::new(
+                ErrorCode::IndexClosed,
+                format!("{} is closed; open it again to use it", self.location),
+            )),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+
+    use super::*;
+    use crate::chunks::Chunk;
+    use crate::index::Index;
+    use crate::text::tokenizer::TokenizerKind;
+
+    fn chunk(id: &str, content: &str) -> Chunk {
+        Chunk {
+            id: id.to_owned(),
+            content: content.to_owned(),
+            ..Chunk::default()
+        }
+    }
+
+    #[test]
+    fn a_panic_while_writing_leaves_nothing_behind() {
+        let index = Index::in_memory(TokenizerKind::Porter).unwrap();
+        index.upsert(&[&chunk("a", "before")]).unwrap();
+        let panicked = catch_unwind(AssertUnwindSafe(|| {
+            index
+                .database()
+                .write(|connection| -> rusqlite::Result<()> {
+                    connection.execute_batch("DELETE FROM knowledge_chunks")?;
+                    panic!("on purpose");
+                })
+        }));
+        assert!(panicked.is_err());
+        assert_eq!(index.len().unwrap(), 1);
+        assert_eq!(index.upsert(&[&chunk("b", "after")]).unwrap(), 1);
+        assert_eq!(index.check().unwrap(), [] as [&str; 0]);
+    }
+
+    #[test]
+    fn a_failed_write_is_undone() {
+        let index = Index::in_memory(TokenizerKind::Porter).unwrap();
+        let error = index
+            .database()
+            .write(|connection| {
+                connection.execute_batch("INSERT INTO settings VALUES ('a', 'b')")?;
+                connection.execute_batch("INSERT INTO settings VALUES (1)")
+            })
+            .unwrap_err();
+        assert_eq!(error.code(), ErrorCode::EngineFault);
+        assert!(error.message().contains("has 2 columns"), "{error}");
+        let settings: u64 = index
+            .database()
+            .read(|connection| {
+                connection.query_row(
+                    "SELECT count(*) FROM settings WHERE name = 'a'",
+                    [],
+                    |row| row.get(0),
+                )
+            })
+            .unwrap();
+        assert_eq!(settings, 0);
+    }
+
+    #[test]
+    fn databases_in_memory_are_apart_and_may_grow_past_a_gibibyte() {
+        let [one, two] = [(), ()].map(|()| Index::in_memory(TokenizerKind::Porter).unwrap());
+        one.upsert(&[&chunk("a", "one")]).unwrap();
+        assert_eq!(two.len().unwrap(), 0);
+        one.database()
+            .read(|connection| {
+                let mut limit = -1;
+                let control = rusqlite::FileControl::SizeLimit(&mut limit);
+                connection.file_control(None::<&str>, control)?;
+                assert!(limit > 1 << 30, "{limit}");
+                Ok(())
+            })
+            .unwrap();
+    }
+
+    #[test]
+    fn a_full_disk_or_memory_is_said_and_does_no_harm() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("index.db");
+        for (index, fix) in [
+            (
+                Index::open(&path, TokenizerKind::Porter, false).unwrap(),
+                "the space on its disk",
+            ),
+            (
+                Index::in_memory(TokenizerKind::Porter).unwrap(),
+                "it holds at most 2 GiB: use Index.open",
+            ),
+        ] {
+            index.upsert(&[&chunk("a", "before")]).unwrap();
+            index
+                .database()
+                .on_writer(|connection| {
+                    connection.pragma_update_and_check(None, "max_page_count", 20, |_| Ok(()))
+                })
+                .unwrap();
+            let large = chunk("b", &"word ".repeat(100_000));
+            let error = index.upsert(&[&large]).unwrap_err();
+            assert_eq!(error.code(), ErrorCode::IndexIo, "{error}");
+            assert!(error.message().ends_with(fix), "{error}");
+            assert_eq!(index.len().unwrap(), 1);
+            assert_eq!(index.upsert(&[&chunk("c", "after")]).unwrap(), 1);
+            assert_eq!(index.check().unwrap(), [] as [&str; 0]);
+        }
+    }
+
+    #[test]
+    fn a_writer_that_cannot_have_the_lock_says_so() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("index.db");
+        let index = Index::open(&path, TokenizerKind::Porter, false).unwrap();
+        let other = Connection::open(&path).unwrap();
+        other.execute_batch("BEGIN IMMEDIATE").unwrap();
+        index.database().set_write_timeout(Duration::ZERO).unwrap();
+        let error = index.upsert(&[&chunk("a", "late")]).unwrap_err();
+        assert_eq!(error.code(), ErrorCode::IndexBusy, "{error}");
+        assert_eq!(index.len().unwrap(), 0, "readers do not wait");
+    }
+}

@@ -1,0 +1,113 @@
+//! A handle on one file.
+
+use std::path::PathBuf;
+use std::process;
+use std::sync::{Arc, PoisonError, RwLock};
+
+use super::background::Background;
+use super::checkpoint::Checkpoints;
+use super::fork;
+use super::location::Location;
+use super::pool::Pool;
+use super::schema;
+use crate::error::{Error, ErrorCode, Result};
+
+/// A file, or a database in memory, for use from many threads at once.
+///
+/// Reads run in parallel, each on a connection of its own; writes take turns. The handle belongs to
+/// the process that opened it.
+pub struct Database {
+    pub(super) process: u32,
+    pub(super) location: Location,
+    pub(super) read_only: bool,
+    /// None once closed. Every operation holds the lock shared, so that closing waits for it.
+    pub(super) pool: fork::Shared,
+    pub(super) background: Background,
+    pub(super) checkpoints: Checkpoints,
+}
+
+impl Database {
+    /// Open a file and bring its tables up to date; one that is made begins with the settings
+    /// `initial`.
+    pub fn open(location: Location, read_only: bool, initial: &[(&str, &str)]) -> Result<Self> {
+        let _gate = fork::enter();
+        let mut connection = location.first_connection(read_only)?;
+        schema::prepare(&mut connection, &location, read_only, initial)?;
+        let checkpoints = Checkpoints::default();
+        if !read_only && location.path().is_some() {
+            let watched = checkpoints.watch(&mut connection);
+            watched.map_err(|error| location.error(&error))?;
+        }
+        let pool = Pool::new(connection, read_only, location.path().is_none());
+        let pool = Arc::new(RwLock::new(Some(pool)));
+        fork::register(&pool);
+        let background = Background::new(location.clone(), Arc::clone(&pool));
+        Ok(Self {
+            process: process::id(),
+            location,
+            read_only,
+            pool,
+            background,
+            checkpoints,
+        })
+    }
+
+    /// Where the file is, and its errors in our words.
+    pub fn location(&self) -> &Location {
+        &self.location
+    }
+
+    /// The absolute path of the file; none for a database in memory.
+    pub fn path(&self) -> Option<&PathBuf> {
+        self.location.path()
+    }
+
+    /// Whether this handle refuses to write.
+    pub fn read_only(&self) -> bool {
+        self.read_only
+    }
+
+    /// Where work runs that no caller waits for, or that many wait for.
+    pub fn background(&self) -> &Background {
+        &self.background
+    }
+
+    /// Close the connections once running operations are through; closing again does nothing.
+    pub fn close(&self) -> Result<()> {
+        self.check_process()?;
+        self.background.stop();
+        let _gate = fork::enter();
+        let pool = self
+            .pool
+            .write()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take();
+        drop(pool);
+        Ok(())
+    }
+
+    /// SQLite's connections must not cross a fork: locks and shared memory stay behind. Checked
+    /// before any lock is taken, since a thread that held one may not exist here.
+    pub fn check_process(&self) -> Result<()> {
+        if process::id() == self.process {
+            return Ok(());
+        }
+        Err(Error::new(
+            ErrorCode::IndexForked,
+            format!(
+                "{} was opened in another process; open it again after fork",
+                self.location
+            ),
+        ))
+    }
+}
+
+impl Drop for Database {
+    fn drop(&mut self) {
+        self.background.stop();
+        // Closing inherited connections could undo what the parent process is doing: keep them.
+        if process::id() != self.process {
+            std::mem::forget(Arc::clone(&self.pool));
+        }
+    }
+}

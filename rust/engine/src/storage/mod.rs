@@ -1,0 +1,32 @@
+//! The SQLite file (spec/index.md, "The file"): its connections, its schema, and what in memory
+//! follows its state.
+//!
+//! A [`Database`] is one handle. It knows the tables `settings`, `changes` and `subjects`; whatever
+//! else is in the file belongs to a [`Subject`], which registers its tables, migrations, SQL
+//! functions and checks when the file is opened.
+
+pub mod background;
+mod backup;
+pub mod cache;
+mod check;
+mod checkpoint;
+mod connections;
+mod database;
+mod fork;
+pub mod generations;
+mod location;
+pub mod parallel;
+mod pool;
+pub mod row_blocks;
+mod schema;
+pub mod settings;
+mod subject;
+
+pub use background::{Background, Level, Notice, Notices};
+pub use check::{disagreements, summarize};
+pub use connections::{Failure, ReadTransaction};
+pub use database::Database;
+pub use fork::{after_fork, before_fork, is_forking};
+pub use location::Location;
+pub use schema::FORMAT;
+pub use subject::{Check, Migration, Subject, Subjects};

@@ -1,0 +1,51 @@
+//! The table `settings`: a name and a text each.
+
+use std::str::FromStr;
+
+use rusqlite::types::Type;
+use rusqlite::{Connection, OptionalExtension};
+
+/// How many numbers a vector has; fixed by the first one stored.
+pub const DIMENSIONS: &str = "dimensions";
+/// What made the vectors, where it has a name.
+pub const EMBEDDER: &str = "embedder";
+/// How many numbers a staged vector has.
+pub const STAGED_DIMENSIONS: &str = "staged_dimensions";
+/// What makes the vectors that are staged.
+pub const STAGED_EMBEDDER: &str = "staged_embedder";
+/// What is subtracted from vectors before they are rounded.
+pub const CENTER: &str = "center";
+/// How many transactions changed a chunk or a vector.
+pub const GENERATION: &str = "generation";
+/// The generation after which every change is in the table `changes`.
+pub const CHANGES_AFTER: &str = "changes_after";
+
+/// What a setting says; text that cannot be read as such means that the file is damaged.
+pub fn get<T>(connection: &Connection, name: &str) -> rusqlite::Result<Option<T>>
+where
+    T: FromStr<Err: std::error::Error + Send + Sync + 'static>,
+{
+    let text: Option<String> = connection
+        .prepare_cached("SELECT value FROM settings WHERE name = ?")?
+        .query_row([name], |row| row.get(0))
+        .optional()?;
+    text.map(|text| {
+        text.parse().map_err(|error| {
+            rusqlite::Error::FromSqlConversionFailure(0, Type::Text, Box::new(error))
+        })
+    })
+    .transpose()
+}
+
+/// Write a setting, or remove it.
+pub fn set(connection: &Connection, name: &str, value: Option<&str>) -> rusqlite::Result<()> {
+    match value {
+        Some(value) => connection
+            .prepare_cached("INSERT OR REPLACE INTO settings VALUES (?, ?)")?
+            .execute([name, value])?,
+        None => connection
+            .prepare_cached("DELETE FROM settings WHERE name = ?")?
+            .execute([name])?,
+    };
+    Ok(())
+}

@@ -1,0 +1,36 @@
+//! What a room keeps in the file, registered by the rooms above storage.
+
+use rusqlite::Connection;
+
+/// One step from a version of a subject's tables to the next.
+pub type Migration = fn(&Connection) -> rusqlite::Result<()>;
+
+/// Finds what is wrong with a subject's rows; one sentence for each problem.
+pub type Check = fn(&Connection) -> rusqlite::Result<Vec<String>>;
+
+/// All that a handle knows of a file, those first on whose tables others build.
+pub type Subjects = &'static [&'static Subject];
+
+/// The tables of one subject, which have a version of their own in each file.
+#[derive(Debug)]
+pub struct Subject {
+    /// Its name in the table `subjects`.
+    pub name: &'static str,
+    /// The first makes the tables; a file that has version n of them needs those from n on.
+    pub migrations: &'static [Migration],
+    /// From which format on a file without the table `subjects` has version 1 of them.
+    pub since_format: u32,
+    /// Adds the SQL functions that its statements call, to each connection.
+    pub register: fn(&Connection) -> rusqlite::Result<()>,
+    /// Checks that read.
+    pub checks: &'static [Check],
+    /// Checks that SQLite takes for writes.
+    pub writing_checks: &'static [Check],
+}
+
+impl Subject {
+    /// The version of the tables that this code writes.
+    pub fn version(&self) -> usize {
+        self.migrations.len()
+    }
+}

@@ -1,0 +1,207 @@
+//! Vectors by the paths of their chunks: the nearest chunk stands for its path.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::best::Scored;
+use super::codes::CodeQuery;
+use super::kernels::{Planes, code_dots};
+use super::matrix::FirstLook;
+use super::nearest::{NEAREST, VectorReader};
+use super::path_sample::{Members, PathSample};
+use super::slots::Slots;
+use super::spread::{Spread, sample};
+use crate::chunks::{Paths, without_chunk};
+
+/// How many times as many chunks are asked for when those that came are of too few paths.
+const MORE_CHUNKS: usize = 4;
+
+/// Vectors, and the paths of their chunks.
+#[derive(Clone, Copy)]
+pub(crate) struct Groups<'a> {
+    pub vectors: VectorReader<'a>,
+    pub paths: &'a Arc<Paths>,
+}
+
+impl Groups<'_> {
+    /// For each direction the chunks of the nearest `limit` paths, and of all that are as near as the
+    /// last of them, that are as near as their path: as near as its nearest chunk.
+    ///
+    /// The nearest chunks are asked for, and more of them where they are of too few paths.
+    pub fn nearest(
+        &self,
+        look: FirstLook,
+        directions: &[&[f32]],
+        limit: usize,
+        slots: Slots<'_>,
+    ) -> rusqlite::Result<Vec<Vec<Scored>>> {
+        let count = self.vectors.count(slots);
+        let of_direction = |(direction, mut nearest): (&&[f32], Vec<Scored>)| {
+            let mut chunks = limit;
+            loop {
+                let numbers = nearest.iter().map(|(slot, _)| self.number(*slot));
+                let numbers: Vec<i64> = numbers.collect::<rusqlite::Result<_>>()?;
+                let mut of_paths: BTreeMap<i64, f32> = BTreeMap::new();
+                for ((_, similarity), number) in nearest.iter().zip(&numbers) {
+                    let best = of_paths.entry(*number).or_insert(*similarity);
+                    *best = best.max(*similarity);
+                }
+                if of_paths.len() >= limit || nearest.len() >= count {
+                    let mut numbers = numbers.iter();
+                    nearest.retain(|(_, similarity)| {
+                        let number = numbers.next();
+                        number.and_then(|number| of_paths.get(number)) == Some(similarity)
+                    });
+                    return Ok(nearest);
+                }
+                chunks = chunks.saturating_mul(MORE_CHUNKS);
+                let more = self.vectors.nearest(look, &[direction], chunks, slots)?;
+                nearest = more.concat();
+            }
+        };
+        let nearest = self.vectors.nearest(look, directions, limit, slots)?;
+        directions.iter().zip(nearest).map(of_direction).collect()
+    }
+
+    /// The number of a vector's path.
+    fn number(&self, slot: usize) -> rusqlite::Result<i64> {
+        let number = self.paths.of_row(self.vectors.matrix.row(slot));
+        number.ok_or_else(|| without_chunk(NEAREST, rusqlite::Error::QueryReturnedNoRows))
+    }
+
+    /// How the similarities of the paths are spread for each direction; of a sample of them where
+    /// there are many, in the order of their first vectors.
+    pub fn spreads(
+        &self,
+        directions: &[&[f32]],
+        slots: Slots<'_>,
+    ) -> rusqlite::Result<Vec<Spread>> {
+        let kept = &self.vectors.matrix.path_sample;
+        let owned;
+        let members = match (slots, kept.get()) {
+            (Slots::All, Some(kept)) if Arc::ptr_eq(&kept.paths, self.paths) => &kept.members,
+            (Slots::All, None) => {
+                let members = self.sampled(slots);
+                let sample = || PathSample {
+                    paths: Arc::clone(self.paths),
+                    members,
+                };
+                &kept.get_or_init(sample).members
+            }
+            _ => {
+                owned = self.sampled(slots);
+                &owned
+            }
+        };
+        let spread = |direction: &&[f32]| {
+            let best = self.best(direction, members)?;
+            Ok(Spread::of(best.into_iter().flatten()))
+        };
+        directions.iter().map(spread).collect()
+    }
+
+    /// The slots of all paths, or of the sample that stands for them.
+    fn sampled(&self, slots: Slots<'_>) -> Members {
+        let matrix = self.vectors.matrix;
+        let mut of_rows = self.paths.of_rows().peekable();
+        let mut order: Vec<i64> = Vec::new();
+        let mut members: BTreeMap<i64, Vec<usize>> = BTreeMap::new();
+        let listed = self.vectors.listed(slots);
+        for slot in listed {
+            let row = matrix.row(slot);
+            // Both ascend; a row without a chunk has no path.
+            while of_rows.next_if(|(known, _)| *known < row).is_some() {}
+            if let Some((_, number)) = of_rows.next_if(|(known, _)| *known == row) {
+                members.entry(number).or_insert_with(|| {
+                    order.push(number);
+                    Vec::new()
+                });
+                members.entry(number).or_default().push(slot);
+            }
+        }
+        let wanted: Vec<i64> = match sample(order.len()) {
+            Some(sampled) => sampled.map(|nth| order[nth]).collect(),
+            None => order,
+        };
+        let slots = wanted.iter().filter_map(|number| members.remove(number));
+        Members::of(slots)
+    }
+
+    /// How similar the paths of these numbers are to a direction: as the most similar of their
+    /// chunks that are among `slots`.
+    pub fn similarities(
+        &self,
+        direction: &[f32],
+        numbers: &[Option<i64>],
+        slots: Slots<'_>,
+    ) -> rusqlite::Result<Vec<Option<f32>>> {
+        let matrix = self.vectors.matrix;
+        let of_path = |number: &Option<i64>| {
+            let rows = number.map_or(&[][..], |number| self.paths.members(number));
+            let members = rows.iter().filter_map(|row| matrix.slot(*row));
+            members.filter(|slot| slots.contains(*slot)).collect()
+        };
+        self.best(direction, &Members::of(numbers.iter().map(of_path)))
+    }
+
+    /// The similarity of the most similar of each path's vectors; None where it has none.
+    fn best(&self, direction: &[f32], members: &Members) -> rusqlite::Result<Vec<Option<f32>>> {
+        let possible;
+        let members = if self.vectors.matrix.has_codes() {
+            possible = self.possible(direction, members);
+            &possible
+        } else {
+            members
+        };
+        let scored = self.vectors.similarities(direction, &members.slots)?;
+        let best = members.ranges().map(|range| {
+            let similarities = scored[range].iter().map(|(_, similarity)| *similarity);
+            similarities.reduce(f32::max)
+        });
+        Ok(best.collect())
+    }
+
+    /// Those of each path's vectors that can be the most similar, by their codes.
+    fn possible(&self, direction: &[f32], members: &Members) -> Members {
+        let matrix = self.vectors.matrix;
+        let rotated = matrix.rotation().rotated(direction);
+        let query = CodeQuery::new(direction, &rotated, matrix.rotation(), matrix.longest());
+        let planes = members.slots.iter().map(|slot| {
+            let (block, offset) = matrix.at(*slot);
+            block.codes.planes(offset)
+        });
+        let planes: Vec<Planes<'_>> = planes.collect();
+        let sums = code_dots(query.both(), &planes);
+        let bounds = members.slots.iter().zip(sums).map(|(slot, sums)| {
+            let (block, offset) = matrix.at(*slot);
+            let codes = &block.codes;
+            query.bound(sums, codes.steps[offset], codes.errors[offset])
+        });
+        let bounds: Vec<_> = bounds.collect();
+        Members::of(members.ranges().map(|range| {
+            let of_path = &bounds[range.clone()];
+            let certain = of_path.iter().map(|bound| bound.lowest());
+            let certain = certain.fold(f32::NEG_INFINITY, f32::max);
+            let possible = members.slots[range].iter().zip(of_path);
+            let possible = possible.filter(|(_, bound)| bound.highest() >= certain);
+            possible.map(|(slot, _)| *slot).collect()
+        }))
+    }
+}
+
+impl Members {
+    fn of(slots: impl Iterator<Item = Vec<usize>>) -> Self {
+        let mut members = Self::default();
+        for of_path in slots {
+            members.slots.extend(of_path);
+            members.ends.push(members.slots.len());
+        }
+        members
+    }
+
+    /// Where the slots of each path are.
+    fn ranges(&self) -> impl Iterator<Item = std::ops::Range<usize>> + '_ {
+        let starts = std::iter::once(&0).chain(&self.ends);
+        starts.zip(&self.ends).map(|(start, end)| *start..*end)
+    }
+}

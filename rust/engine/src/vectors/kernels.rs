@@ -1,0 +1,173 @@
+//! The inner loops of scanning vectors, compiled for what the processor has.
+//!
+//! Each loop stands here once, in plain Rust that the compiler turns into vector instructions, and
+//! is compiled again for processors with wider ones. All give the same bits: sums of floats are
+//! added in lanes whose number does not depend on the processor, and sums of integers are exact.
+//! Loops for which AVX-512 has instructions of its own stand there a second time.
+
+#![allow(unsafe_code)] // functions for one kind of processor may run on that kind alone
+
+mod plain;
+mod prefetch;
+#[cfg(target_arch = "x86_64")]
+mod x86_64;
+
+pub(super) use plain::{
+    CODES_AT_ONCE, HIGH_MIDDLE, HIGH_STEP, Line, MIDDLE, Plane, Planes, QUERY_PLANES, SIGN_ROWS,
+    TILE, dot,
+};
+pub(super) use prefetch::prefetch;
+
+use plain::{
+    code_dots_plain, dots_plain, plane_dots_plain, reach_plain, rotate_plain, round_plain,
+    sign_sums_plain,
+};
+
+/// The product of the query with each of these vectors.
+pub fn dots(query: &[f32], rows: &[&[f32]]) -> Vec<f32> {
+    let mut found = vec![0.0; rows.len()];
+    #[cfg(target_arch = "x86_64")]
+    {
+        if is_x86_feature_detected!("avx512f") {
+            // SAFETY: the processor has it.
+            unsafe { x86_64::dots_avx512(query, rows, &mut found) };
+            return found;
+        }
+        if is_x86_feature_detected!("avx2") {
+            // SAFETY: the processor has it.
+            unsafe { x86_64::dots_avx2(query, rows, &mut found) };
+            return found;
+        }
+    }
+    dots_plain(query, rows, &mut found);
+    found
+}
+
+/// The products of each query with `count` rows of a plane: all of the first query, then all of the
+/// second. `ahead` is where the next rows are read from, which are prefetched.
+///
+/// To be called with as many rows as the processor keeps close by: every query reads them again.
+pub(super) fn plane_dots(
+    queries: &[&[i8]],
+    plane: Plane<'_>,
+    count: usize,
+    ahead: Plane<'_>,
+    sums: &mut Vec<i32>,
+) {
+    debug_assert!(queries.iter().all(|query| query.len() % CODES_AT_ONCE == 0));
+    sums.clear();
+    sums.resize(queries.len() * count, 0);
+    #[cfg(target_arch = "x86_64")]
+    {
+        if is_x86_feature_detected!("avx512bw") && is_x86_feature_detected!("avx512vnni") {
+            // SAFETY: the processor has it.
+            return unsafe { x86_64::plane_dots_vnni(queries, plane, count, ahead, sums) };
+        }
+        if is_x86_feature_detected!("avx2") {
+            // SAFETY: the processor has it.
+            return unsafe { x86_64::plane_dots_avx2(queries, plane, count, sums) };
+        }
+    }
+    let _ = ahead; // memory is prefetched by the processor alone
+    plane_dots_plain(queries, plane, count, sums);
+}
+
+/// The products of both codes of a query with each of these rows, high plane and low plane taken
+/// together as 8-bit codes.
+pub(super) fn code_dots(query: [&[i8]; 2], rows: &[Planes<'_>]) -> Vec<[i32; 2]> {
+    let mut sums = vec![[0; 2]; rows.len()];
+    #[cfg(target_arch = "x86_64")]
+    {
+        if is_x86_feature_detected!("avx512bw") && is_x86_feature_detected!("avx512vnni") {
+            // SAFETY: the processor has it.
+            unsafe { x86_64::code_dots_vnni(query, rows, &mut sums) };
+            return sums;
+        }
+        if is_x86_feature_detected!("avx2") {
+            // SAFETY: the processor has it.
+            unsafe { x86_64::code_dots_avx2(query, rows, &mut sums) };
+            return sums;
+        }
+    }
+    code_dots_plain(query, rows, &mut sums);
+    sums
+}
+
+/// For each row of a tile the sum of a query's codes, of four bits, where the row has a sign bit.
+///
+/// `signs` holds groups of [`SIGN_ROWS`] rows: word 0 of each, then word 1 of each, and so on; the
+/// query's planes stand word by word, the lowest bit first.
+pub(super) fn sign_sums(
+    query: &[[u64; QUERY_PLANES]],
+    signs: &[[u64; SIGN_ROWS]],
+    sums: &mut [f32; TILE],
+) {
+    #[cfg(target_arch = "x86_64")]
+    {
+        if is_x86_feature_detected!("avx512vpopcntdq") && is_x86_feature_detected!("avx512dq") {
+            // SAFETY: the processor has it.
+            return unsafe { x86_64::sign_sums_avx512(query, signs, sums) };
+        }
+        if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("popcnt") {
+            // SAFETY: the processor has it.
+            return unsafe { x86_64::sign_sums_avx2(query, signs, sums) };
+        }
+    }
+    sign_sums_plain(query, signs, sums);
+}
+
+/// Flip the signs of a vector and mix its numbers, round after round (see `rotation`): first the
+/// first `mixed` of them, then the last, and so on. `mixed` is a power of two.
+pub(super) fn rotate(vector: &mut [f32], signs: &[Vec<f32>], mixed: usize) {
+    #[cfg(target_arch = "x86_64")]
+    {
+        if is_x86_feature_detected!("avx512f") {
+            // SAFETY: the processor has it.
+            return unsafe { x86_64::rotate_avx512(vector, signs, mixed) };
+        }
+        if is_x86_feature_detected!("avx2") {
+            // SAFETY: the processor has it.
+            return unsafe { x86_64::rotate_avx2(vector, signs, mixed) };
+        }
+    }
+    rotate_plain(vector, signs, mixed);
+}
+
+/// Round a vector to codes (see `codes`), and the length of what both planes of these leave out of
+/// it, and of what the high one does.
+pub(super) fn round(vector: &[f32], step: f32, codes: &mut Vec<u8>) -> [f32; 2] {
+    codes.clear();
+    #[cfg(target_arch = "x86_64")]
+    {
+        if is_x86_feature_detected!("avx512f") {
+            // SAFETY: the processor has it.
+            return unsafe { x86_64::round_avx512(vector, step, codes) };
+        }
+        if is_x86_feature_detected!("avx2") {
+            // SAFETY: the processor has it.
+            return unsafe { x86_64::round_avx2(vector, step, codes) };
+        }
+    }
+    round_plain(vector, step, codes)
+}
+
+/// Which rows of a tile can be as near as the threshold: a bit for each, the lowest for the first.
+/// `rows` are sums of products, factors and errors.
+pub(super) fn reach(line: Line, rows: (&[f32], &[f32], &[f32]), threshold: f32) -> u64 {
+    debug_assert!(rows.0.len() <= TILE);
+    #[cfg(target_arch = "x86_64")]
+    {
+        if is_x86_feature_detected!("avx512f") {
+            // SAFETY: the processor has it.
+            return unsafe { x86_64::reach_avx512(line, rows, threshold) };
+        }
+        if is_x86_feature_detected!("avx2") {
+            // SAFETY: the processor has it.
+            return unsafe { x86_64::reach_avx2(line, rows, threshold) };
+        }
+    }
+    reach_plain(line, rows, threshold)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,279 @@
+//! The loops as compiled for the wider instructions of x86-64, and what AVX-512 has an instruction
+//! for: products of bytes added up by fours (VNNI), and counting bits (VPOPCNTDQ).
+//!
+//! Loops, and no closures but what is always inlined: a closure is compiled for the processor of the
+//! function around it only where it is.
+
+#![allow(clippy::inline_always)] // a loop is compiled for the processor of the function around it
+
+use std::arch::x86_64::{
+    __m128i, __m512i, _mm_add_epi32, _mm_storeu_si128, _mm256_add_epi32, _mm256_castsi256_si128,
+    _mm256_extracti128_si256, _mm256_storeu_ps, _mm512_add_epi32, _mm512_add_epi64,
+    _mm512_and_si512, _mm512_castsi512_si256, _mm512_cvtepi64_ps, _mm512_dpbusd_epi32,
+    _mm512_extracti64x4_epi64, _mm512_loadu_si512, _mm512_popcnt_epi64, _mm512_reduce_add_epi32,
+    _mm512_set1_epi8, _mm512_set1_epi64, _mm512_setzero_si512, _mm512_slli_epi32,
+    _mm512_slli_epi64, _mm512_srli_epi16, _mm512_unpackhi_epi32, _mm512_unpackhi_epi64,
+    _mm512_unpacklo_epi32, _mm512_unpacklo_epi64,
+};
+
+use super::plain::{
+    CODES_AT_ONCE, Line, Plane, Planes, QUERY_PLANES, ROWS_AHEAD, SIGN_ROWS, TILE, code_dots_plain,
+    dots_plain, plane_dots_plain, reach_plain, rotate_plain, round_plain, sign_sums_plain,
+};
+use super::prefetch::{LINE, prefetch, prefetch_line};
+
+/// How many rows are multiplied side by side, and how many queries with them where there are so
+/// many: their sums and what is read fit into the registers.
+const ROWS: usize = 4;
+const QUERIES: usize = 4;
+
+/// As much as a register holds.
+type Part<T> = [T; LINE];
+
+#[target_feature(enable = "avx512f")]
+pub fn dots_avx512(query: &[f32], rows: &[&[f32]], found: &mut [f32]) {
+    dots_plain(query, rows, found);
+}
+
+#[target_feature(enable = "avx2")]
+pub fn dots_avx2(query: &[f32], rows: &[&[f32]], found: &mut [f32]) {
+    dots_plain(query, rows, found);
+}
+
+#[target_feature(enable = "avx512f")]
+pub fn reach_avx512(line: Line, rows: (&[f32], &[f32], &[f32]), threshold: f32) -> u64 {
+    reach_plain(line, rows, threshold)
+}
+
+#[target_feature(enable = "avx2")]
+pub fn reach_avx2(line: Line, rows: (&[f32], &[f32], &[f32]), threshold: f32) -> u64 {
+    reach_plain(line, rows, threshold)
+}
+
+#[target_feature(enable = "avx512f")]
+pub fn rotate_avx512(vector: &mut [f32], signs: &[Vec<f32>], mixed: usize) {
+    rotate_plain(vector, signs, mixed);
+}
+
+#[target_feature(enable = "avx2")]
+pub fn rotate_avx2(vector: &mut [f32], signs: &[Vec<f32>], mixed: usize) {
+    rotate_plain(vector, signs, mixed);
+}
+
+#[target_feature(enable = "avx512f")]
+pub fn round_avx512(vector: &[f32], step: f32, codes: &mut Vec<u8>) -> [f32; 2] {
+    round_plain(vector, step, codes)
+}
+
+#[target_feature(enable = "avx2")]
+pub fn round_avx2(vector: &[f32], step: f32, codes: &mut Vec<u8>) -> [f32; 2] {
+    round_plain(vector, step, codes)
+}
+
+#[target_feature(enable = "avx2")]
+pub fn plane_dots_avx2(queries: &[&[i8]], plane: Plane<'_>, count: usize, sums: &mut [i32]) {
+    plane_dots_plain(queries, plane, count, sums);
+}
+
+#[target_feature(enable = "avx2")]
+pub fn code_dots_avx2(query: [&[i8]; 2], rows: &[Planes<'_>], sums: &mut [[i32; 2]]) {
+    code_dots_plain(query, rows, sums);
+}
+
+#[target_feature(enable = "avx2,popcnt")]
+pub fn sign_sums_avx2(
+    query: &[[u64; QUERY_PLANES]],
+    signs: &[[u64; SIGN_ROWS]],
+    sums: &mut [f32; TILE],
+) {
+    sign_sums_plain(query, signs, sums);
+}
+
+#[target_feature(enable = "avx512f,avx512bw,avx512vnni")]
+pub fn plane_dots_vnni(
+    queries: &[&[i8]],
+    plane: Plane<'_>,
+    count: usize,
+    ahead: Plane<'_>,
+    sums: &mut [i32],
+) {
+    let mut sums = sums;
+    let (fours, rest) = queries.as_chunks::<QUERIES>();
+    // The first that need the rows have the next ones prefetched.
+    let mut ahead = ahead;
+    for queries in fours {
+        let (of_these, behind) = sums.split_at_mut(QUERIES * count);
+        plane_dots_of(queries, plane, count, ahead, of_these);
+        (sums, ahead) = (behind, &[]);
+    }
+    for query in rest {
+        let (of_this, behind) = sums.split_at_mut(count);
+        plane_dots_of(&[query], plane, count, ahead, of_this);
+        (sums, ahead) = (behind, &[]);
+    }
+}
+
+/// The products for some queries, row by row for each.
+#[target_feature(enable = "avx512f,avx512bw,avx512vnni")]
+#[inline]
+fn plane_dots_of<const N: usize>(
+    queries: &[&[i8]; N],
+    plane: Plane<'_>,
+    count: usize,
+    ahead: Plane<'_>,
+    sums: &mut [i32],
+) {
+    let length = queries[0].len() / 2;
+    for from in (0..count).step_by(ROWS) {
+        let mut rows = [[].as_slice(); ROWS];
+        for (nth, row) in rows.iter_mut().enumerate() {
+            // Where fewer are left the last one is taken again.
+            let row_at = (from + nth).min(count - 1) * length;
+            *row = &plane[row_at..row_at + length];
+        }
+        let next = ahead.get(from * length..).unwrap_or_default();
+        let found = if next.is_empty() {
+            dots_of_rows::<N, false>(rows, next.as_ptr(), queries)
+        } else {
+            dots_of_rows::<N, true>(rows, next.as_ptr(), queries)
+        };
+        for (found, sums) in found.iter().zip(sums.chunks_exact_mut(count)) {
+            let sums = &mut sums[from..];
+            match sums.first_chunk_mut() {
+                Some(sums) => *sums = *found,
+                None => sums.copy_from_slice(&found[..sums.len()]),
+            }
+        }
+    }
+}
+
+/// The products of each query with each row. With `AHEAD` as many bytes as the rows have are
+/// prefetched from `next` on, a line with each that is read: memory takes in few at a time.
+#[target_feature(enable = "avx512f,avx512bw,avx512vnni")]
+#[inline]
+fn dots_of_rows<const N: usize, const AHEAD: bool>(
+    rows: [Plane<'_>; ROWS],
+    next: *const u8,
+    queries: &[&[i8]; N],
+) -> [[i32; ROWS]; N] {
+    let mask = _mm512_set1_epi8(0x0f);
+    let mut sums = [[_mm512_setzero_si512(); ROWS]; N];
+    let rows = rows.map(parts);
+    let queries = queries.map(parts);
+    for part in 0..rows[0].len() {
+        let mut halves = [[_mm512_setzero_si512(); 2]; ROWS];
+        for (nth, (halves, row)) in halves.iter_mut().zip(rows).enumerate() {
+            if AHEAD {
+                prefetch_line(next.wrapping_add((part * ROWS + nth) * LINE));
+            }
+            let codes = load(&row[part]);
+            *halves = [
+                _mm512_and_si512(codes, mask),
+                _mm512_and_si512(_mm512_srli_epi16::<4>(codes), mask),
+            ];
+        }
+        for (sums, query) in sums.iter_mut().zip(queries) {
+            let (first, second) = (load(&query[2 * part]), load(&query[2 * part + 1]));
+            for (sum, halves) in sums.iter_mut().zip(halves) {
+                *sum = _mm512_dpbusd_epi32(*sum, halves[0], first);
+                *sum = _mm512_dpbusd_epi32(*sum, halves[1], second);
+            }
+        }
+    }
+    let mut found = [[0; ROWS]; N];
+    for (found, sums) in found.iter_mut().zip(sums) {
+        // SAFETY: four numbers of 32 bits are stored, and there is room for them.
+        unsafe { _mm_storeu_si128(found.as_mut_ptr().cast(), added_up(sums)) };
+    }
+    found
+}
+
+#[target_feature(enable = "avx512f,avx512bw,avx512vnni")]
+pub fn code_dots_vnni(query: [&[i8]; 2], rows: &[Planes<'_>], sums: &mut [[i32; 2]]) {
+    let mask = _mm512_set1_epi8(0x0f);
+    let query = [parts(query[0]), parts(query[1])];
+    for (nth, (found, [high, low])) in sums.iter_mut().zip(rows).enumerate() {
+        if let Some([high, low]) = rows.get(nth + ROWS_AHEAD) {
+            prefetch(high);
+            prefetch(low);
+        }
+        let mut sums = [_mm512_setzero_si512(); 2];
+        let (highs, lows) = (parts(high), parts(low));
+        for part in 0..highs.len() {
+            let (high, low) = (load(&highs[part]), load(&lows[part]));
+            let highs = [high, _mm512_srli_epi16::<4>(high)];
+            let lows = [low, _mm512_srli_epi16::<4>(low)];
+            for half in 0..2 {
+                let high = _mm512_slli_epi32::<4>(_mm512_and_si512(highs[half], mask));
+                let code = _mm512_add_epi32(high, _mm512_and_si512(lows[half], mask));
+                for (sum, query) in sums.iter_mut().zip(query) {
+                    *sum = _mm512_dpbusd_epi32(*sum, code, load(&query[2 * part + half]));
+                }
+            }
+        }
+        *found = [
+            _mm512_reduce_add_epi32(sums[0]),
+            _mm512_reduce_add_epi32(sums[1]),
+        ];
+    }
+}
+
+#[target_feature(enable = "avx512f,avx512dq,avx512vpopcntdq")]
+pub fn sign_sums_avx512(
+    query: &[[u64; QUERY_PLANES]],
+    signs: &[[u64; SIGN_ROWS]],
+    sums: &mut [f32; TILE],
+) {
+    let groups = signs.chunks_exact(query.len().max(1));
+    for (group, sums) in groups.zip(sums.as_chunks_mut::<SIGN_ROWS>().0) {
+        let mut counts = [_mm512_setzero_si512(); QUERY_PLANES];
+        for (words, planes) in group.iter().zip(query) {
+            const { assert!(size_of::<[u64; SIGN_ROWS]>() == LINE) };
+            // SAFETY: it is as long as what is loaded.
+            let words = unsafe { _mm512_loadu_si512(words.as_ptr().cast()) };
+            for (count, plane) in counts.iter_mut().zip(planes) {
+                let plane = _mm512_set1_epi64(plane.cast_signed());
+                let common = _mm512_popcnt_epi64(_mm512_and_si512(words, plane));
+                *count = _mm512_add_epi64(*count, common);
+            }
+        }
+        let [ones, twos, fours, eights] = counts;
+        let low = _mm512_add_epi64(ones, _mm512_slli_epi64::<1>(twos));
+        let high = _mm512_add_epi64(fours, _mm512_slli_epi64::<1>(eights));
+        let total = _mm512_add_epi64(low, _mm512_slli_epi64::<2>(high));
+        // SAFETY: eight numbers of 32 bits are stored, and there is room for them.
+        unsafe { _mm256_storeu_ps(sums.as_mut_ptr(), _mm512_cvtepi64_ps(total)) };
+    }
+}
+
+#[inline(always)]
+fn parts<T>(codes: &[T]) -> &[Part<T>] {
+    codes.as_chunks().0
+}
+
+#[target_feature(enable = "avx512f")]
+#[inline]
+fn load<T>(part: &Part<T>) -> __m512i {
+    const { assert!(size_of::<T>() == 1 && 2 * LINE == CODES_AT_ONCE) };
+    // SAFETY: it is as long as what is loaded.
+    unsafe { _mm512_loadu_si512(part.as_ptr().cast()) }
+}
+
+/// The sum over the lanes of each.
+#[target_feature(enable = "avx512f")]
+#[inline]
+fn added_up([a, b, c, d]: [__m512i; ROWS]) -> __m128i {
+    let ab = _mm512_add_epi32(_mm512_unpacklo_epi32(a, b), _mm512_unpackhi_epi32(a, b));
+    let cd = _mm512_add_epi32(_mm512_unpacklo_epi32(c, d), _mm512_unpackhi_epi32(c, d));
+    let (low, high) = (_mm512_unpacklo_epi64(ab, cd), _mm512_unpackhi_epi64(ab, cd));
+    // From here on each lane of 128 bits holds a, b, c and d.
+    let lanes = _mm512_add_epi32(low, high);
+    let halves = _mm256_add_epi32(
+        _mm512_castsi512_si256(lanes),
+        _mm512_extracti64x4_epi64::<1>(lanes),
+    );
+    _mm_add_epi32(
+        _mm256_castsi256_si128(halves),
+        _mm256_extracti128_si256::<1>(halves),
+    )
+}

@@ -1,0 +1,289 @@
+//! The vectors of an index in memory, in blocks that versions share.
+
+use std::sync::{Arc, OnceLock};
+
+use rusqlite::{Connection, OptionalExtension};
+
+use super::block::{Block, Encoded, Kept, Layout};
+use super::center;
+use super::path_sample::PathSample;
+use super::rotation::Rotation;
+use super::slots::{SlotSet, in_block, slot};
+use super::spread;
+use crate::interrupt::Pace;
+use crate::storage::Background;
+use crate::storage::cache::Version;
+use crate::storage::generations;
+use crate::storage::parallel::{self, Table};
+use crate::storage::row_blocks::RowBlocks;
+use crate::storage::settings::{self, DIMENSIONS, GENERATION};
+use crate::unit_vector::{damaged, read_blob};
+
+/// A search reads so many changed vectors again; when more changed, all are read anew.
+const FOLLOWED_ROWS: usize = 4096;
+/// With more numbers than this codes are of no use.
+const CODED_DIMENSIONS: usize = 60_000;
+/// With fewer numbers than this the signs of a vector say too little.
+const SIGNED_DIMENSIONS: usize = 64;
+
+/// Every vector of one generation of an index, by row.
+#[derive(Debug, Clone)]
+pub(crate) struct Matrix {
+    generation: i64,
+    layout: Arc<Layout>,
+    /// As it stands in the file.
+    center: Option<Arc<str>>,
+    blocks: RowBlocks<Block>,
+    /// At least the length of every residual.
+    longest: f32,
+    /// The slots of the sample that stands for all, once it was asked for.
+    sample: OnceLock<Option<Vec<usize>>>,
+    /// The sample of paths that stands for all, once it was asked for.
+    pub(super) path_sample: OnceLock<PathSample>,
+}
+
+/// What the first look at a vector reads.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum FirstLook {
+    /// The high plane of its codes.
+    HighPlane,
+    /// One bit a number.
+    Signs,
+}
+
+/// What a matrix is made of beside the file.
+pub(crate) struct Source {
+    pub background: Background,
+    pub kept: Kept,
+}
+
+impl Version for Matrix {
+    type Source = Source;
+    const NAME: &'static str = "vectors";
+
+    fn generation(&self) -> i64 {
+        self.generation
+    }
+
+    fn load(source: &Source, connection: &Connection) -> rusqlite::Result<Self> {
+        let mut matrix = Self::empty(source.kept, connection)?;
+        let sql = "SELECT coalesce(max(row), 0) FROM embeddings";
+        let last = connection.query_row(sql, [], |row| row.get(0))?;
+        let generation = (GENERATION, matrix.generation);
+        let read = |connection: &Connection, (after, last): &(i64, i64)| {
+            let mut piece = Self::empty(source.kept, connection)?;
+            piece.read(connection, *after, *last)?;
+            Ok(piece)
+        };
+        let table = Table {
+            background: &source.background,
+            connection,
+            generation,
+        };
+        for piece in table.read(&parallel::pieces(last), read)? {
+            matrix.blocks.extend(piece.blocks);
+            matrix.longest = matrix.longest.max(piece.longest);
+        }
+        Ok(matrix)
+    }
+
+    fn follow(
+        self: &Arc<Self>,
+        _: &Source,
+        connection: &Connection,
+        generation: i64,
+    ) -> rusqlite::Result<Option<Self>> {
+        let dimensions: Option<usize> = settings::get(connection, DIMENSIONS)?;
+        let same = dimensions.unwrap_or_default() == self.dimensions()
+            && center::read(connection)?.as_deref() == self.center.as_deref();
+        let rows = generations::since(connection, self.generation)?;
+        let Some(rows) = rows.filter(|rows| same && rows.len() <= FOLLOWED_ROWS) else {
+            return Ok(None);
+        };
+        let mut next = Self {
+            generation,
+            sample: OnceLock::new(),
+            path_sample: OnceLock::new(),
+            ..Self::clone(self)
+        };
+        let mut find = connection.prepare_cached("SELECT vector FROM embeddings WHERE row = ?")?;
+        for row in rows {
+            let blob: Option<Vec<u8>> = find.query_row([row], |found| found.get(0)).optional()?;
+            next.put(row, &blob.unwrap_or_default())?;
+        }
+        Ok(Some(next))
+    }
+}
+
+impl Matrix {
+    /// A matrix of what `connection` sees, without its vectors.
+    fn empty(kept: Kept, connection: &Connection) -> rusqlite::Result<Self> {
+        let dimensions: Option<usize> = settings::get(connection, DIMENSIONS)?;
+        let dimensions = dimensions.unwrap_or_default();
+        let center = center::read(connection)?;
+        let numbers = center::numbers(center.as_deref(), dimensions);
+        Ok(Self {
+            generation: generations::generation(connection)?,
+            layout: Arc::new(Layout {
+                rotation: Rotation::new(dimensions, numbers),
+                kept,
+            }),
+            center: center.map(Arc::from),
+            blocks: RowBlocks::default(),
+            longest: 0.0,
+            sample: OnceLock::new(),
+            path_sample: OnceLock::new(),
+        })
+    }
+
+    /// Read the vectors of the rows above one, up to another.
+    fn read(&mut self, connection: &Connection, after: i64, last: i64) -> rusqlite::Result<()> {
+        let mut statement = connection.prepare_cached(
+            "SELECT row, vector FROM embeddings WHERE row > ? AND row <= ? ORDER BY row",
+        )?;
+        let mut found = statement.query([after, last])?;
+        let mut pace = Pace::default();
+        while let Some(found) = found.next()? {
+            // As many steps as a row of a scan has codes, or so.
+            pace.read(self.dimensions())?;
+            self.put(found.get(0)?, found.get_ref(1)?.as_blob()?)?;
+        }
+        Ok(())
+    }
+
+    /// Keep the vector of a row; an empty one is none.
+    pub(super) fn put(&mut self, row: i64, blob: &[u8]) -> rusqlite::Result<()> {
+        if blob.is_empty() {
+            self.blocks.remove(row, &self.layout);
+            return Ok(());
+        }
+        let mut vector = Vec::new();
+        if !read_blob(blob, &mut vector) || vector.len() != self.dimensions() {
+            return Err(damaged(row));
+        }
+        let encoded = Encoded::new(&vector, &self.layout);
+        self.longest = self.longest.max(encoded.length);
+        let kept = self.layout.kept;
+        self.blocks.put(row, &self.layout, |block, found| {
+            block.put(row, &encoded, found, kept);
+        });
+        Ok(())
+    }
+
+    /// How many bytes of memory it takes.
+    pub fn bytes(&self) -> usize {
+        let blocks = self.blocks().iter().map(|block| block.bytes());
+        blocks.sum::<usize>() + self.blocks.bytes()
+    }
+
+    /// How many numbers a vector has.
+    pub fn dimensions(&self) -> usize {
+        self.layout.rotation.dimensions()
+    }
+
+    /// What a search looks at first.
+    pub fn first_look(&self) -> FirstLook {
+        if self.layout.kept.signs && self.dimensions() >= SIGNED_DIMENSIONS {
+            FirstLook::Signs
+        } else {
+            FirstLook::HighPlane
+        }
+    }
+
+    /// Whether codes tell anything of vectors: with more numbers a sum of products could leave 32
+    /// bits.
+    pub(super) fn has_codes(&self) -> bool {
+        self.dimensions() <= CODED_DIMENSIONS
+    }
+
+    /// The vector at a slot; None where vectors are not kept.
+    pub(super) fn vector(&self, slot: usize) -> Option<&[f32]> {
+        let (block, offset) = self.at(slot);
+        block.vector(offset)
+    }
+
+    pub(super) fn rotation(&self) -> &Rotation {
+        &self.layout.rotation
+    }
+
+    pub(super) fn blocks(&self) -> &[Arc<Block>] {
+        self.blocks.blocks()
+    }
+
+    pub(super) fn longest(&self) -> f32 {
+        self.longest
+    }
+
+    /// The block of a slot, and the offset there.
+    pub(super) fn at(&self, slot: usize) -> (&Block, usize) {
+        let (number, offset) = in_block(slot);
+        (&self.blocks()[number], offset)
+    }
+
+    /// How many vectors there are.
+    pub fn len(&self) -> usize {
+        self.blocks.len()
+    }
+
+    /// The row of a vector.
+    pub fn row(&self, slot: usize) -> i64 {
+        let (block, offset) = self.at(slot);
+        block.rows[offset]
+    }
+
+    /// The slot of a row's vector.
+    pub fn slot(&self, row: i64) -> Option<usize> {
+        let (number, offset) = self.blocks.find(row)?;
+        Some(slot(number, offset))
+    }
+
+    /// Every slot, in the order of rows.
+    pub fn slots(&self) -> impl Iterator<Item = usize> + '_ {
+        let blocks = self.blocks().iter().enumerate();
+        blocks.flat_map(|(number, block)| (0..block.len()).map(move |at| slot(number, at)))
+    }
+
+    /// The slots of those of these rows that have a vector.
+    pub fn slots_of(&self, mut rows: Vec<i64>) -> SlotSet {
+        rows.sort_unstable();
+        rows.dedup();
+        SlotSet::new(rows.into_iter().filter_map(|row| self.slot(row)))
+    }
+
+    /// The slots of the sample that stands for all vectors; None where there are so few that all
+    /// count.
+    pub fn sample(&self) -> Option<&[usize]> {
+        let sampled = || {
+            let mut slots = self.slots().enumerate();
+            let sample = spread::sample(self.len())?;
+            // Both ascend, so one pass finds all.
+            let find = |wanted| slots.find_map(|(nth, slot)| (nth == wanted).then_some(slot));
+            Some(sample.filter_map(find).collect())
+        };
+        self.sample.get_or_init(sampled).as_deref()
+    }
+}
+
+#[cfg(test)]
+impl Matrix {
+    /// An empty matrix.
+    pub(super) fn of(layout: Layout) -> Self {
+        Self {
+            generation: 1,
+            layout: Arc::new(layout),
+            center: None,
+            blocks: RowBlocks::default(),
+            longest: 0.0,
+            sample: OnceLock::new(),
+            path_sample: OnceLock::new(),
+        }
+    }
+
+    /// The same without its vectors.
+    pub fn emptied(&self) -> Self {
+        Self {
+            blocks: RowBlocks::default(),
+            ..self.clone()
+        }
+    }
+}

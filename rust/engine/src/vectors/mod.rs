@@ -1,0 +1,39 @@
+//! The vectors of an index in memory, and finding the nearest of them (spec/index.md, "Vectors").
+//!
+//! A [`Matrix`] holds the vectors of one generation in blocks that versions share. A vector is kept
+//! as it is, and rotated and rounded to codes of few bits, which a scan reads first: what they show
+//! to be too far away is never compared in full.
+
+mod best;
+mod block;
+mod center;
+mod codes;
+mod groups;
+pub mod kernels;
+mod matrix;
+mod methods;
+mod nearest;
+mod path_sample;
+mod rotation;
+mod scan;
+mod schema;
+mod search;
+mod signs;
+mod slots;
+mod space;
+mod spread;
+#[cfg(test)]
+mod tests;
+mod write;
+
+pub use methods::{Resident, Vectors};
+pub use schema::VECTORS;
+pub use space::Space;
+pub use spread::Spread;
+
+pub(crate) use block::Kept;
+pub(crate) use center::settle;
+pub(crate) use matrix::{Matrix, Source};
+pub(crate) use nearest::NEAREST;
+pub(crate) use search::{NearestRows, VectorSearch};
+pub(crate) use write::{VectorWriter, clear_staged, unstage};

@@ -1,0 +1,236 @@
+//! Searching by meaning: the chunks whose vectors are nearest.
+
+use std::cmp::Ordering;
+use std::sync::Arc;
+
+use rusqlite::Connection;
+
+use super::best::Scored;
+use super::groups::Groups;
+use super::matrix::Matrix;
+use super::nearest::{NEAREST, VectorReader};
+use super::slots::{SlotSet, Slots};
+use super::space::Space;
+use super::spread::Spread;
+use crate::chunks::{
+    Filters, Paths, RankedRow, Selection, check_limit, group_key, name_of, without_chunk,
+};
+use crate::error::{ErrorCode, Result};
+use crate::storage::Failure;
+use crate::storage::settings::{self, DIMENSIONS};
+use crate::text::utf16;
+use crate::unit_vector;
+
+/// The rows nearest to a vector.
+#[derive(Debug, Default)]
+pub(crate) struct NearestRows {
+    /// The best of them, best first; their scores are cosines.
+    pub rows: Vec<RankedRow>,
+    /// How all cosines are spread, if that was asked.
+    pub spread: Spread,
+    /// What the cosines of other rows are asked by; None where there is no direction, to which
+    /// nothing is near.
+    asked: Option<Asked>,
+}
+
+/// A direction, and which vectors may be found.
+#[derive(Debug)]
+struct Asked {
+    direction: Vec<f32>,
+    passing: Option<Arc<SlotSet>>,
+}
+
+/// The vectors of one state, to be searched.
+#[derive(Clone, Copy)]
+pub(crate) struct VectorSearch<'a> {
+    pub connection: &'a Connection,
+    pub matrix: &'a Arc<Matrix>,
+    /// Which chunks share a path, where they are grouped by it.
+    pub paths: Option<&'a Arc<Paths>>,
+}
+
+impl VectorSearch<'_> {
+    /// The best rows of a selection for each query by the cosine of their vectors, or what is wrong
+    /// with the query. All queries share one pass over the vectors.
+    pub fn nearest(
+        &self,
+        queries: &[&[f32]],
+        selection: &Selection<'_>,
+    ) -> std::result::Result<Vec<Result<NearestRows>>, Failure> {
+        check_limit(selection.limit)?;
+        let space = Space {
+            dimensions: self.dimensions()?,
+            embedder: None,
+        };
+        let direction = |query: &&[f32]| -> Result<Vec<f32>> {
+            unit_vector::check(query, "the vector", ErrorCode::InvalidVector)?;
+            space.check(query, "the vector")?;
+            Ok(unit_vector::unit(query))
+        };
+        let directions: Vec<Result<Vec<f32>>> = queries.iter().map(direction).collect();
+        let pointing = directions
+            .iter()
+            .filter_map(|direction| direction.as_deref().ok());
+        let pointing: Vec<&[f32]> = pointing.filter(|direction| !direction.is_empty()).collect();
+        let mut found = self.run(&pointing, selection)?.into_iter();
+        let of_query = |direction: Result<Vec<f32>>| {
+            let pointing = !direction?.is_empty();
+            let found = if pointing { found.next() } else { None };
+            Ok(found.unwrap_or_default())
+        };
+        Ok(directions.into_iter().map(of_query).collect())
+    }
+
+    /// The cosine of what has each of these keys, be it near or not; None where there is no vector.
+    pub fn cosines(
+        &self,
+        nearest: &NearestRows,
+        keys: &[Option<i64>],
+    ) -> rusqlite::Result<Vec<Option<f64>>> {
+        let Some(asked) = &nearest.asked else {
+            return Ok(vec![None; keys.len()]);
+        };
+        let slots = asked.passing.as_deref();
+        let slots = slots.map_or(Slots::All, Slots::These);
+        if let Some(groups) = self.groups() {
+            let cosines = groups.similarities(&asked.direction, keys, slots)?;
+            let wide = |cosine: Option<f32>| cosine.map(f64::from);
+            return Ok(cosines.into_iter().map(wide).collect());
+        }
+        let found: Vec<Option<usize>> = (keys
+            .iter()
+            .map(|key| key.and_then(|key| self.matrix.slot(key))))
+        .collect();
+        let slots: Vec<usize> = found.iter().flatten().copied().collect();
+        let scored = self.vectors().similarities(&asked.direction, &slots)?;
+        let mut scored = scored.into_iter();
+        let cosine = |slot: Option<usize>| Some(slot.and_then(|_| scored.next())?.1.into());
+        Ok(found.into_iter().map(cosine).collect())
+    }
+
+    /// What part of the nearest vectors a fast search finds, for some of the vectors themselves;
+    /// None where searches are exact.
+    pub fn recall(&self) -> rusqlite::Result<Option<f64>> {
+        self.vectors().recall()
+    }
+
+    fn dimensions(&self) -> rusqlite::Result<Option<usize>> {
+        match self.matrix.len() {
+            // They can be fixed before there is a vector.
+            0 => settings::get(self.connection, DIMENSIONS),
+            _ => Ok(Some(self.matrix.dimensions())),
+        }
+    }
+
+    fn vectors(&self) -> VectorReader<'_> {
+        VectorReader {
+            matrix: self.matrix,
+            connection: self.connection,
+        }
+    }
+
+    fn groups(&self) -> Option<Groups<'_>> {
+        let vectors = self.vectors();
+        self.paths.map(|paths| Groups { vectors, paths })
+    }
+
+    fn run(
+        &self,
+        directions: &[&[f32]],
+        selection: &Selection<'_>,
+    ) -> rusqlite::Result<Vec<NearestRows>> {
+        if directions.is_empty() {
+            return Ok(Vec::new());
+        }
+        let passing = self.passing(selection.filters)?;
+        let slots = passing.as_deref().map_or(Slots::All, Slots::These);
+        let limit = selection.limit;
+        let vectors = self.vectors();
+        let look = self.matrix.first_look();
+        let groups = self.groups();
+        let (nearest, spreads) = match (&groups, selection.statistics) {
+            (None, true) => vectors.nearest_and_spreads(look, directions, limit, slots)?,
+            (None, false) => (
+                vectors.nearest(look, directions, limit, slots)?,
+                vec![Spread::default(); directions.len()],
+            ),
+            (Some(groups), true) => (
+                groups.nearest(look, directions, limit, slots)?,
+                groups.spreads(directions, slots)?,
+            ),
+            (Some(groups), false) => (
+                groups.nearest(look, directions, limit, slots)?,
+                vec![Spread::default(); directions.len()],
+            ),
+        };
+        let of_direction = |((nearest, spread), direction): (_, &&[f32])| {
+            Ok(NearestRows {
+                rows: self.ranked(nearest, limit)?,
+                spread,
+                asked: Some(Asked {
+                    direction: direction.to_vec(),
+                    passing: passing.clone(),
+                }),
+            })
+        };
+        let found = nearest.into_iter().zip(spreads).zip(directions);
+        found.map(of_direction).collect()
+    }
+
+    /// The slots of the vectors that pass the filters; None where all do.
+    fn passing(&self, filters: &Filters) -> rusqlite::Result<Option<Arc<SlotSet>>> {
+        if filters.is_empty() {
+            return Ok(None);
+        }
+        let rows = filters.rows(self.connection)?;
+        Ok(Some(Arc::new(self.matrix.slots_of(rows))))
+    }
+
+    /// What is nearest, in order and cut.
+    fn ranked(&self, mut nearest: Vec<Scored>, limit: usize) -> rusqlite::Result<Vec<RankedRow>> {
+        nearest.sort_unstable_by(|left, right| right.1.total_cmp(&left.1));
+        let mut ranked = Vec::with_capacity(nearest.len());
+        for equal in nearest.chunk_by(|left, right| left.1.total_cmp(&right.1).is_eq()) {
+            ranked.extend(self.in_order(equal)?);
+        }
+        if self.paths.is_some() {
+            // Chunks of one path are here for being equally near, so they stand together.
+            ranked.dedup_by_key(|found| found.key);
+        }
+        ranked.truncate(limit);
+        Ok(ranked)
+    }
+
+    /// Rows that are equally near, by path and id: these are looked up for no others.
+    fn in_order(&self, equal: &[Scored]) -> rusqlite::Result<Vec<RankedRow>> {
+        let ranked = |(slot, similarity): &Scored| {
+            let row = self.matrix.row(*slot);
+            let key = group_key(self.paths.map(AsRef::as_ref), row)
+                .ok_or(rusqlite::Error::QueryReturnedNoRows);
+            Ok(RankedRow {
+                row,
+                key: key.map_err(|error| without_chunk(NEAREST, error))?,
+                score: f64::from(*similarity),
+            })
+        };
+        let ranked = equal
+            .iter()
+            .map(ranked)
+            .collect::<rusqlite::Result<Vec<_>>>()?;
+        if ranked.len() < 2 {
+            return Ok(ranked);
+        }
+        let named = |found: RankedRow| Ok((name_of(self.connection, found.row, NEAREST)?, found));
+        let mut named = ranked
+            .into_iter()
+            .map(named)
+            .collect::<rusqlite::Result<Vec<_>>>()?;
+        named.sort_unstable_by(|(left, _), (right, _)| by_name(left, right));
+        Ok(named.into_iter().map(|(_, found)| found).collect())
+    }
+}
+
+/// By path, then by id.
+fn by_name(left: &(String, String), right: &(String, String)) -> Ordering {
+    utf16::compare(&left.0, &right.0).then_with(|| utf16::compare(&left.1, &right.1))
+}

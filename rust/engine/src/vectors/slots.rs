@@ -1,0 +1,89 @@
+//! Which vectors of a matrix are looked at.
+//!
+//! A slot is where a vector stands: the number of its block times [`BLOCK`], and its offset there.
+//! Slots ascend with rows; some are empty where blocks are not full.
+
+use super::block::BLOCK;
+use super::kernels::TILE;
+
+/// Some slots, in the order of rows.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Slots<'a> {
+    /// Every vector there is.
+    All,
+    /// These.
+    These(&'a SlotSet),
+}
+
+impl Slots<'_> {
+    /// Whether a vector's slot is one of them.
+    pub fn contains(self, slot: usize) -> bool {
+        match self {
+            Self::All => true,
+            Self::These(set) => set.tile(slot / TILE) >> (slot % TILE) & 1 == 1,
+        }
+    }
+}
+
+/// A bit for each slot.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct SlotSet {
+    /// A word for each tile.
+    tiles: Vec<u64>,
+    count: usize,
+}
+
+impl SlotSet {
+    /// These slots, each of which may come once.
+    pub fn new(slots: impl IntoIterator<Item = usize>) -> Self {
+        let mut set = Self::default();
+        for slot in slots {
+            let tile = slot / TILE;
+            if set.tiles.len() <= tile {
+                set.tiles.resize(tile + 1, 0);
+            }
+            set.tiles[tile] |= 1 << (slot % TILE);
+            set.count += 1;
+        }
+        set
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.count
+    }
+
+    /// Each, in order.
+    pub fn iter(&self) -> impl Iterator<Item = usize> + '_ {
+        let tiles = self.tiles.iter().enumerate();
+        tiles.flat_map(|(tile, bits)| Bits(*bits).map(move |bit| tile * TILE + bit))
+    }
+
+    /// Those of a tile: a bit for each.
+    pub fn tile(&self, tile: usize) -> u64 {
+        self.tiles.get(tile).copied().unwrap_or_default()
+    }
+}
+
+/// The numbers of the bits of a word that are set, the lowest first.
+pub(super) struct Bits(pub u64);
+
+impl Iterator for Bits {
+    type Item = usize;
+
+    fn next(&mut self) -> Option<usize> {
+        let bit = (self.0 != 0).then(|| self.0.trailing_zeros() as usize);
+        self.0 &= self.0.wrapping_sub(1);
+        bit
+    }
+}
+
+/// The slot of an offset in a block.
+pub(super) fn slot(block: usize, offset: usize) -> usize {
+    block * BLOCK + offset
+}
+
+/// The block of a slot, and the offset there.
+pub(super) fn in_block(slot: usize) -> (usize, usize) {
+    (slot / BLOCK, slot % BLOCK)
+}

@@ -1,0 +1,61 @@
+//! The space an index's vectors are in: their dimension, and the embedder they come from.
+
+use rusqlite::Connection;
+
+use crate::storage::Location;
+use crate::storage::settings::{self, DIMENSIONS, EMBEDDER};
+
+use crate::error::{Error, ErrorCode, Result};
+
+/// What all vectors of an index have in common.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Space {
+    /// How many numbers each has; None before there was a vector.
+    pub dimensions: Option<usize>,
+    /// The name of what made them; None when it is not known.
+    pub embedder: Option<String>,
+}
+
+impl Space {
+    pub(crate) fn read(connection: &Connection) -> rusqlite::Result<Self> {
+        Ok(Self {
+            dimensions: settings::get(connection, DIMENSIONS)?,
+            embedder: settings::get(connection, EMBEDDER)?,
+        })
+    }
+
+    pub(crate) fn write(&self, connection: &Connection) -> rusqlite::Result<()> {
+        let dimensions = self.dimensions.map(|dimensions| dimensions.to_string());
+        settings::set(connection, DIMENSIONS, dimensions.as_deref())?;
+        settings::set(connection, EMBEDDER, self.embedder.as_deref())
+    }
+
+    /// Refuse a vector of another dimension. An empty one is no vector, and of any dimension.
+    pub(crate) fn check(&self, vector: &[f32], name: &str) -> Result<()> {
+        match self.dimensions {
+            Some(wanted) if !vector.is_empty() && vector.len() != wanted => Err(Error::new(
+                ErrorCode::DimensionMismatch,
+                format!(
+                    "{name} has {} dimensions and the index has {wanted}; use the embedder that \
+                     the index was made with, or embed all chunks anew",
+                    vector.len()
+                ),
+            )),
+            _ => Ok(()),
+        }
+    }
+
+    /// Refuse another embedder than the one the vectors are of.
+    pub(crate) fn check_embedder(&self, embedder: &str, location: &Location) -> Result<()> {
+        match &self.embedder {
+            Some(known) if known != embedder => Err(Error::new(
+                ErrorCode::EmbedderMismatch,
+                format!(
+                    "{location} has vectors of the embedder \"{known}\", not \"{embedder}\"; use \
+                     that one, or embed all chunks anew"
+                ),
+            )),
+            _ => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,368 @@
+//! Runs: how one begins and ends, and what the last ones of an agent came to.
+
+use rusqlite::{Connection, OptionalExtension, Row, params};
+
+use super::claims;
+use crate::graph::nodes::word;
+use crate::graph::{Needs, Snapshot, Store};
+use hedgerow_engine::error::Result;
+use hedgerow_engine::named_enum;
+
+/// A neighbour is claimed too when the strength of the edge times its weight is above this.
+const STRONG: f64 = 0.15;
+
+/// What a process that died left behind.
+const LOST: &str = "the run did not end in its time; its process was killed, or hung";
+
+/// The last runs of an agent after one, the latest first.
+const RUNS: &str = "SELECT id, agent, definition, started, expires, ended, status, permanent,
+                           nodes, applied, rejected, error, tokens_in, tokens_out
+                      FROM agent_runs WHERE agent = ? AND id > ? ORDER BY id DESC LIMIT ?";
+
+named_enum! {
+    /// How far a run is.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+    pub enum RunStatus {
+        /// It is under way.
+        #[default]
+        Started = "started",
+        /// Its actions are stored.
+        Ok = "ok",
+        /// Nothing of it is stored, and it counts as a failure.
+        Failed = "failed",
+        /// It was given up on purpose: nothing of it is stored, and it counts for nothing.
+        Stopped = "stopped",
+    }
+}
+
+/// A run of an agent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Run {
+    /// Its number.
+    pub id: i64,
+    /// Whose.
+    pub agent: String,
+    /// The hash of the definition it follows.
+    pub definition: String,
+    /// When it began, in Unix seconds.
+    pub started: i64,
+    /// When it counts as failed if it has not ended.
+    pub expires: i64,
+    /// When it ended.
+    pub ended: Option<i64>,
+    /// How far it is.
+    pub status: RunStatus,
+    /// Whether its failure will not pass by itself.
+    pub permanent: bool,
+    /// How many nodes it is about.
+    pub nodes: usize,
+    /// How many actions were applied.
+    pub applied: usize,
+    /// How many were rejected.
+    pub rejected: usize,
+    /// Why it failed.
+    pub error: Option<String>,
+    /// How many tokens the model read.
+    pub tokens_in: u64,
+    /// How many it wrote.
+    pub tokens_out: u64,
+}
+
+/// What became of an action.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Record {
+    /// Where it stands in the reply, from 1.
+    pub line: u32,
+    /// The action as JSON, or the text that is none.
+    pub action: String,
+    /// Why it was rejected; None when it was applied.
+    pub reason: Option<String>,
+}
+
+/// What a run begins with.
+#[derive(Debug, Clone)]
+pub struct Beginning<'a> {
+    /// Whose.
+    pub agent: &'a str,
+    /// The hash of its definition.
+    pub definition: &'a str,
+    /// The nodes it is about.
+    pub keys: &'a [String],
+    /// With fewer that are free it does not begin; at least 1.
+    pub least: usize,
+    /// The agent's last run that the caller knows of.
+    pub last: Option<i64>,
+    /// The time, in Unix seconds.
+    pub now: i64,
+    /// When it counts as failed if it has not ended.
+    pub expires: i64,
+}
+
+/// A run that has begun.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Begun {
+    /// Its number.
+    pub run: i64,
+    /// The nodes it is about: those that nobody else had claimed.
+    pub keys: Vec<String>,
+}
+
+/// How an agent stands.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Standing {
+    /// Its last run.
+    pub last: Option<Run>,
+    /// How many runs ended ok that started after the time asked for.
+    pub ok_runs: usize,
+    /// How many of the last runs failed in a row: with the same definition, and since the agent
+    /// was last resumed.
+    pub failures: usize,
+    /// The last of these.
+    pub failure: Option<Run>,
+}
+
+impl Store {
+    /// Begin a run: claim its nodes, and strong neighbours of them that are free.
+    ///
+    /// None when there are too few free nodes, and when the agent has a run under way or one
+    /// that the caller does not know of; then nothing is written.
+    pub fn begin_run(&self, beginning: &Beginning<'_>) -> Result<Option<Begun>> {
+        let Beginning {
+            agent,
+            now,
+            expires,
+            ..
+        } = *beginning;
+        let snapshot = self.snapshot(&Needs {
+            edges: true,
+            ..Needs::default()
+        })?;
+        self.index().database().try_write(|connection| {
+            let last = runs(connection, agent, 0, now, 1)?.pop();
+            let under_way = last.as_ref().is_some_and(|run| run.ended.is_none());
+            if under_way || last.map(|run| run.id) != beginning.last {
+                return Ok(None);
+            }
+            let mut mine = Vec::new();
+            for key in beginning.keys {
+                if let Some(node) = claims::free_node(connection, key, now)? {
+                    mine.push((node, key.clone()));
+                }
+            }
+            if mine.len() < beginning.least.max(1) {
+                return Ok(None);
+            }
+            connection
+                .prepare_cached(
+                    "INSERT INTO agent_runs (agent, definition, started, expires, status, nodes)
+                     VALUES (?, ?, ?, ?, ?, ?)",
+                )?
+                .execute(params![
+                    agent,
+                    beginning.definition,
+                    now,
+                    expires,
+                    RunStatus::Started.as_str(),
+                    mine.len(),
+                ])?;
+            let run = connection.last_insert_rowid();
+            claims::forget_expired(connection, now)?;
+            for (node, _) in &mine {
+                claims::claim(connection, *node, agent, run, expires)?;
+            }
+            for key in strong_neighbours(&snapshot, beginning.keys) {
+                if let Some(node) = claims::free_node(connection, &key, now)? {
+                    claims::claim(connection, node, agent, run, expires)?;
+                }
+            }
+            let keys = mine.into_iter().map(|(_, key)| key).collect();
+            Ok(Some(Begun { run, keys }))
+        })
+    }
+
+    /// End a run of which nothing is stored, and let go of its nodes; the answer is whether it
+    /// was under way. `permanent` says that its failure will not pass by itself.
+    pub fn end_run(
+        &self,
+        run: i64,
+        now: i64,
+        status: RunStatus,
+        error: Option<&str>,
+        permanent: bool,
+    ) -> Result<bool> {
+        self.index().database().try_write(|connection| {
+            let ended = connection
+                .prepare_cached(
+                    "UPDATE agent_runs SET ended = ?, status = ?, error = ?, permanent = ?
+                      WHERE id = ? AND status = 'started'",
+                )?
+                .execute(params![now, status.as_str(), error, permanent, run])?;
+            claims::release(connection, run)?;
+            Ok(ended > 0)
+        })
+    }
+
+    /// The last runs of an agent, the latest first; `now` says which have had their time.
+    pub fn runs(&self, agent: &str, now: i64, limit: u32) -> Result<Vec<Run>> {
+        self.index()
+            .database()
+            .read(|connection| runs(connection, agent, 0, now, limit))
+    }
+
+    /// What became of the actions of a run, in the order of its reply.
+    pub fn records(&self, run: i64) -> Result<Vec<Record>> {
+        self.index().database().read(|connection| {
+            connection
+                .prepare_cached(
+                    "SELECT line, action, reason FROM agent_actions WHERE run = ? ORDER BY place",
+                )?
+                .query_map([run], |row| {
+                    Ok(Record {
+                        line: row.get(0)?,
+                        action: row.get(1)?,
+                        reason: row.get(2)?,
+                    })
+                })?
+                .collect()
+        })
+    }
+
+    /// How an agent with this definition stands; ok runs are counted that started after `since`.
+    pub fn standing(
+        &self,
+        agent: &str,
+        definition: &str,
+        now: i64,
+        since: i64,
+    ) -> Result<Standing> {
+        self.index().database().read(|connection| {
+            let mut standing = Standing {
+                last: runs(connection, agent, 0, now, 1)?.pop(),
+                ok_runs: connection
+                    .prepare_cached(
+                        "SELECT count(*) FROM agent_runs
+                          WHERE agent = ? AND status = 'ok' AND started > ?",
+                    )?
+                    .query_row(params![agent, since], |row| row.get(0))?,
+                ..Standing::default()
+            };
+            let mut statement = connection.prepare_cached(RUNS)?;
+            let after = resumed_at(connection, agent)?;
+            for run in statement.query_map(params![agent, after, u32::MAX], run_of)? {
+                let run = run?.seen_at(now);
+                match run.status {
+                    RunStatus::Started | RunStatus::Stopped => {}
+                    RunStatus::Failed if run.definition == definition => {
+                        standing.failures += 1;
+                        standing.failure.get_or_insert(run);
+                    }
+                    RunStatus::Ok | RunStatus::Failed => break,
+                }
+            }
+            Ok(standing)
+        })
+    }
+
+    /// When an agent last visited these nodes, visits that failed aside.
+    pub fn last_visits(&self, agent: &str, keys: &[String]) -> Result<Vec<Option<i64>>> {
+        self.index().database().read(|connection| {
+            let mut find = connection.prepare_cached(
+                "SELECT at FROM last_visits
+                  WHERE agent = ? AND node = (SELECT id FROM nodes WHERE key = ?)",
+            )?;
+            keys.iter()
+                .map(|key| find.query_row([agent, key], |row| row.get(0)).optional())
+                .collect()
+        })
+    }
+
+    /// Have the failures of an agent so far count no more.
+    pub fn resume(&self, agent: &str) -> Result<()> {
+        self.index().database().try_write(|connection| {
+            connection
+                .prepare_cached(
+                    "INSERT OR REPLACE INTO agent_resumes
+                     SELECT ?1, coalesce(max(id), 0) FROM agent_runs WHERE agent = ?1",
+                )?
+                .execute([agent])?;
+            Ok(())
+        })
+    }
+}
+
+/// The last runs of an agent after one, the latest first.
+fn runs(
+    connection: &Connection,
+    agent: &str,
+    after: i64,
+    now: i64,
+    limit: u32,
+) -> rusqlite::Result<Vec<Run>> {
+    connection
+        .prepare_cached(RUNS)?
+        .query_map(params![agent, after, limit], |row| {
+            run_of(row).map(|run| run.seen_at(now))
+        })?
+        .collect()
+}
+
+fn run_of(row: &Row<'_>) -> rusqlite::Result<Run> {
+    Ok(Run {
+        id: row.get(0)?,
+        agent: row.get(1)?,
+        definition: row.get(2)?,
+        started: row.get(3)?,
+        expires: row.get(4)?,
+        ended: row.get(5)?,
+        status: word(row, 6, RunStatus::from_name)?,
+        permanent: row.get(7)?,
+        nodes: row.get(8)?,
+        applied: row.get(9)?,
+        rejected: row.get(10)?,
+        error: row.get(11)?,
+        tokens_in: row.get(12)?,
+        tokens_out: row.get(13)?,
+    })
+}
+
+impl Run {
+    /// A run without an end failed when its time was up.
+    fn seen_at(self, now: i64) -> Self {
+        if self.status != RunStatus::Started || now < self.expires {
+            return self;
+        }
+        Self {
+            ended: Some(self.expires),
+            status: RunStatus::Failed,
+            error: Some(LOST.to_owned()),
+            ..self
+        }
+    }
+}
+
+/// The last run before the agent was resumed.
+fn resumed_at(connection: &Connection, agent: &str) -> rusqlite::Result<i64> {
+    let run = connection
+        .prepare_cached("SELECT run FROM agent_resumes WHERE agent = ?")?
+        .query_row([agent], |row| row.get(0))
+        .optional()?;
+    Ok(run.unwrap_or_default())
+}
+
+/// The neighbours that matter to any of these nodes, by place.
+fn strong_neighbours(snapshot: &Snapshot, keys: &[String]) -> Vec<String> {
+    let nodes = &snapshot.nodes;
+    let mut strong: Vec<u32> = keys
+        .iter()
+        .filter_map(|key| nodes.find(key))
+        .flat_map(|place| snapshot.edges.joined(place))
+        .filter(|(other, strength)| strength * nodes.weights[*other as usize] > STRONG)
+        .map(|(other, _)| other)
+        .collect();
+    strong.sort_unstable();
+    strong.dedup();
+    strong
+        .into_iter()
+        .map(|place| nodes.key(place).to_owned())
+        .collect()
+}

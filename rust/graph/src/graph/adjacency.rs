@@ -1,0 +1,290 @@
+//! The neighbours of each place, as compressed rows in blocks that copies share.
+
+use std::ops::Range;
+use std::panic::resume_unwind;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+
+use hedgerow_engine::interrupt::{self, Pace};
+use hedgerow_engine::storage::parallel;
+
+/// Up to how many edges the rows are made on one thread.
+pub(super) const SMALL: usize = 200_000;
+/// How many places have their rows together.
+const BLOCK: usize = if cfg!(test) { 4 } else { 256 };
+/// After so many edges somebody is asked whether to go on.
+const PART: usize = 1 << 12;
+
+/// Two places and the strength between them.
+pub type Edge = (u32, u32, f64);
+
+/// The neighbours of every place, from both ends of each edge.
+#[derive(Debug, Clone, Default)]
+pub struct Adjacency {
+    /// How many places there are.
+    len: usize,
+    /// How many neighbours there are, of all places together.
+    targets: usize,
+    /// The rows of `BLOCK` places each. Copies share them until one of them changes.
+    blocks: Vec<Arc<Block>>,
+}
+
+/// The rows of some places.
+#[derive(Debug, Clone)]
+struct Block {
+    /// Where the neighbours of each place begin, and where those of the last end.
+    starts: [u32; BLOCK + 1],
+    targets: Vec<u32>,
+    strengths: Vec<f64>,
+}
+
+impl Block {
+    fn empty() -> Self {
+        Self {
+            starts: [0; BLOCK + 1],
+            targets: Vec::new(),
+            strengths: Vec::new(),
+        }
+    }
+
+    fn row(&self, local: usize) -> Range<usize> {
+        self.starts[local] as usize..self.starts[local + 1] as usize
+    }
+
+    /// Add the row behind that of the place before, of parallel edges the strongest.
+    fn push_row(&mut self, local: usize, row: &mut [(u32, f64)]) {
+        let start = self.targets.len();
+        row.sort_unstable_by_key(|(target, _)| *target);
+        for (target, strength) in row {
+            match self.strengths.last_mut() {
+                Some(known)
+                    if self.targets.len() > start && self.targets.last() == Some(target) =>
+                {
+                    *known = known.max(*strength);
+                }
+                _ => {
+                    self.targets.push(*target);
+                    self.strengths.push(*strength);
+                }
+            }
+        }
+        self.starts[local + 1] = self.targets.len() as u32;
+    }
+}
+
+impl Adjacency {
+    /// The graph of `count` places with these edges.
+    pub(super) fn of(count: usize, lists: &[&[Edge]]) -> rusqlite::Result<Self> {
+        Ok(Self::made(count, blocks(count, lists)?))
+    }
+
+    /// The same, however many edges there are.
+    #[cfg(test)]
+    pub(super) fn on_one_thread(count: usize, lists: &[&[Edge]]) -> Self {
+        Self::made(count, rows(0..count, lists).expect("nobody interrupts"))
+    }
+
+    fn made(count: usize, blocks: Vec<Block>) -> Self {
+        Self {
+            len: count,
+            targets: blocks.iter().map(|block| block.targets.len()).sum(),
+            blocks: blocks.into_iter().map(Arc::new).collect(),
+        }
+    }
+
+    /// Have so many places.
+    pub(super) fn grow(&mut self, count: usize) {
+        self.len = count;
+        let blocks = count.div_ceil(BLOCK);
+        self.blocks.resize_with(blocks, || Arc::new(Block::empty()));
+    }
+
+    /// How many neighbours there are, of all places together.
+    pub(super) fn targets(&self) -> usize {
+        self.targets
+    }
+
+    /// Change one end of an edge.
+    pub(super) fn put(&mut self, from: u32, to: u32, strength: Option<f64>) {
+        let (number, local) = (from as usize / BLOCK, from as usize % BLOCK);
+        let Some(block) = self.blocks.get_mut(number) else {
+            return;
+        };
+        let row = block.row(local);
+        match (block.targets[row.clone()].binary_search(&to), strength) {
+            (Ok(at), Some(strength)) => Arc::make_mut(block).strengths[row.start + at] = strength,
+            (Ok(at), None) => {
+                let block = Arc::make_mut(block);
+                block.targets.remove(row.start + at);
+                block.strengths.remove(row.start + at);
+                block.starts[local + 1..]
+                    .iter_mut()
+                    .for_each(|start| *start -= 1);
+                self.targets -= 1;
+            }
+            (Err(at), Some(strength)) => {
+                let block = Arc::make_mut(block);
+                block.targets.insert(row.start + at, to);
+                block.strengths.insert(row.start + at, strength);
+                block.starts[local + 1..]
+                    .iter_mut()
+                    .for_each(|start| *start += 1);
+                self.targets += 1;
+            }
+            (Err(_), None) => {}
+        }
+    }
+
+    /// The neighbours that two places have in common.
+    pub(super) fn shared(&self, one: u32, other: u32) -> Vec<u32> {
+        let (few, many) = (self.neighbours(one), self.neighbours(other));
+        let (few, many) = if few.len() > many.len() {
+            (many, few)
+        } else {
+            (few, many)
+        };
+        let shared = few.iter().filter(|place| many.binary_search(place).is_ok());
+        shared.copied().collect()
+    }
+
+    /// How many places there are; nodes that came since have no edges.
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Whether there is no place.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The neighbours of a place, ascending.
+    pub fn neighbours(&self, place: u32) -> &[u32] {
+        self.row(place).0
+    }
+
+    /// Neighbours and strengths of a place.
+    pub fn joined(&self, place: u32) -> impl Iterator<Item = (u32, f64)> + '_ {
+        let (targets, strengths) = self.row(place);
+        targets.iter().copied().zip(strengths.iter().copied())
+    }
+
+    /// How many neighbours a place has.
+    pub fn degree(&self, place: u32) -> usize {
+        let place = place as usize;
+        let block = self.blocks.get(place / BLOCK);
+        block.map_or(0, |block| block.row(place % BLOCK).len())
+    }
+
+    /// The strength of the edge between two places.
+    pub fn strength(&self, source: u32, target: u32) -> Option<f64> {
+        let (targets, strengths) = self.row(source);
+        let found = targets.binary_search(&target).ok()?;
+        Some(strengths[found])
+    }
+
+    fn row(&self, place: u32) -> (&[u32], &[f64]) {
+        let place = place as usize;
+        let Some(block) = self.blocks.get(place / BLOCK) else {
+            return (&[], &[]);
+        };
+        let row = block.row(place % BLOCK);
+        (&block.targets[row.clone()], &block.strengths[row])
+    }
+}
+
+/// The rows of all places of a graph that has `count` of them.
+fn blocks(count: usize, lists: &[&[Edge]]) -> rusqlite::Result<Vec<Block>> {
+    let edges: usize = lists.iter().map(|list| list.len()).sum();
+    let threads = if edges > SMALL {
+        parallel::threads()
+    } else {
+        1
+    };
+    let share = count.div_ceil(threads).next_multiple_of(BLOCK).max(BLOCK);
+    let mut shares: Vec<Range<usize>> = (0..count)
+        .step_by(share)
+        .map(|start| start..count.min(start + share))
+        .collect();
+    let Some(first) = (!shares.is_empty()).then(|| shares.remove(0)) else {
+        return Ok(Vec::new());
+    };
+    let stop = Arc::new(AtomicBool::new(false));
+    thread::scope(|scope| {
+        let spawn = |places: Range<usize>| {
+            let stopped = Arc::clone(&stop);
+            let is_unwanted = move || stopped.load(Ordering::Relaxed);
+            let share = places.clone();
+            let help = move || interrupt::watched(is_unwanted, || rows(share, lists));
+            (
+                places,
+                thread::Builder::new().spawn_scoped(scope, help).ok(),
+            )
+        };
+        let others: Vec<_> = shares.into_iter().map(spawn).collect();
+        let first = rows(first, lists);
+        stop.store(first.is_err(), Ordering::Relaxed);
+        let mut blocks = first?;
+        for (places, other) in others {
+            blocks.extend(match other {
+                // A panic goes on to whoever called, as it would on one thread.
+                Some(other) => other.join().unwrap_or_else(|panic| resume_unwind(panic))?,
+                // The system refused a thread.
+                None => rows(places, lists)?,
+            });
+        }
+        Ok(blocks)
+    })
+}
+
+/// The rows of some places, which begin with a block.
+fn rows(places: Range<usize>, lists: &[&[Edge]]) -> rusqlite::Result<Vec<Block>> {
+    let mut pace = Pace::default();
+    let parts = || lists.iter().flat_map(|list| list.chunks(PART));
+    let both_ways = |(source, target, strength): &Edge| {
+        [(*source, *target, *strength), (*target, *source, *strength)]
+    };
+    let inside = |place: u32| {
+        let inside = places.contains(&(place as usize));
+        inside.then(|| place as usize - places.start)
+    };
+    let mut starts = vec![0; places.len() + 1];
+    for part in parts() {
+        pace.read(part.len())?;
+        let ends = part.iter().flat_map(both_ways);
+        for place in ends.filter_map(|(from, _, _)| inside(from)) {
+            starts[place + 1] += 1;
+        }
+    }
+    for place in 0..places.len() {
+        starts[place + 1] += starts[place];
+    }
+    let mut parallel = vec![(0, 0.0); starts[places.len()]];
+    let mut filled = starts.clone();
+    for part in parts() {
+        pace.read(part.len())?;
+        for (from, to, strength) in part.iter().flat_map(both_ways) {
+            if let Some(place) = inside(from) {
+                parallel[filled[place]] = (to, strength);
+                filled[place] += 1;
+            }
+        }
+    }
+    let mut blocks = Vec::with_capacity(places.len().div_ceil(BLOCK));
+    for place in 0..places.len() {
+        let row = starts[place]..starts[place + 1];
+        pace.read(1 + row.len())?;
+        if place % BLOCK == 0 {
+            blocks.push(Block::empty());
+        }
+        if let Some(block) = blocks.last_mut() {
+            block.push_row(place % BLOCK, &mut parallel[row]);
+        }
+    }
+    // Places that are not there yet have no neighbours.
+    if let Some(last) = blocks.last_mut() {
+        let used = (places.len() - 1) % BLOCK + 1;
+        last.starts[used..].fill(last.targets.len() as u32);
+    }
+    Ok(blocks)
+}

@@ -1,0 +1,77 @@
+//! Where the ways from several seeds meet (spec/pipeline.md, "confluence").
+
+use super::edges::Edges;
+use super::nodes::Nodes;
+use super::ranking::{Scored, Shape, Wanted, by_place, finish};
+use hedgerow_engine::error::Result;
+use hedgerow_engine::interrupt::Pace;
+
+/// How far the ways go.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Confluence {
+    /// How many edges away from a seed.
+    pub max_hops: usize,
+    /// What a seed counts one edge further away.
+    pub edge_decay: f64,
+    /// How many seeds must reach a node; no more than there are.
+    pub min_sources: usize,
+    /// How the result is handed over.
+    pub shape: Shape,
+}
+
+impl Confluence {
+    /// Search from every seed, breadth first.
+    pub fn run(
+        &self,
+        nodes: &Nodes,
+        edges: &Edges,
+        seeds: &[Scored],
+        wanted: Wanted,
+    ) -> Result<Vec<Scored>> {
+        let mut sums = vec![0.0_f64; nodes.len()];
+        let mut sources = vec![0_u32; nodes.len()];
+        // The last search that came by, from 1.
+        let mut seen = vec![0_u32; nodes.len()];
+        let mut reached = Vec::new();
+        let (mut front, mut next) = (Vec::new(), Vec::new());
+        let mut pace = Pace::default();
+        for (search, (seed, score)) in (1..).zip(by_place(seeds)) {
+            seen[seed as usize] = search;
+            front.clear();
+            front.push(seed);
+            let mut worth = score;
+            for hop in 0..=self.max_hops {
+                pace.step(front.len())?;
+                for place in &front {
+                    let at = *place as usize;
+                    sums[at] += worth;
+                    if sources[at] == 0 {
+                        reached.push(*place);
+                    }
+                    sources[at] += 1;
+                }
+                if hop == self.max_hops {
+                    break;
+                }
+                worth *= self.edge_decay;
+                next.clear();
+                for place in &front {
+                    pace.step(edges.degree(*place))?;
+                    for other in edges.neighbours(*place) {
+                        if seen[*other as usize] != search {
+                            seen[*other as usize] = search;
+                            next.push(*other);
+                        }
+                    }
+                }
+                std::mem::swap(&mut front, &mut next);
+            }
+        }
+        let enough = self.min_sources.min(seeds.len());
+        let found = reached
+            .into_iter()
+            .filter(|place| sources[*place as usize] as usize >= enough);
+        let found = found.map(|place| (place, sums[place as usize]));
+        finish(nodes, seeds, found.collect(), &self.shape, wanted)
+    }
+}

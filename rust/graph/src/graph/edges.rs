@@ -1,0 +1,296 @@
+//! Edges as compressed rows: for each node its neighbours, in the order of ids.
+//!
+//! The graph is undirected and simple: an edge counts for both its ends, of several between two
+//! nodes the strongest counts, and those of deleted nodes count not at all.
+
+use std::ops::Deref;
+use std::sync::{Arc, OnceLock};
+
+use rusqlite::Connection;
+
+use super::adjacency::{Adjacency, Edge};
+use super::cluster::{self, Clustering};
+use super::column::Column;
+use super::links::{self, Links};
+use super::nodes::{self, Nodes};
+use crate::schema::EDGES_GENERATION;
+use hedgerow_engine::error::Result;
+use hedgerow_engine::storage::Background;
+use hedgerow_engine::storage::cache::{Cache, Version};
+use hedgerow_engine::storage::parallel::{self, Table};
+use hedgerow_engine::storage::settings;
+
+/// Up to which share of the edges, one in so many, may change in memory.
+const ONE_IN: usize = if cfg!(test) { 5 } else { 100 };
+/// Up to how many edges are read by whoever needs them.
+const FEW: usize = if cfg!(test) { 50 } else { 10_000 };
+
+/// Every edge between live nodes, from both its ends.
+#[derive(Debug, Clone, Default)]
+pub struct Edges {
+    pub(super) generation: i64,
+    adjacency: Adjacency,
+    clustering: OnceLock<Arc<Clustering>>,
+    components: OnceLock<Arc<Vec<u32>>>,
+}
+
+/// What edges are read with.
+pub struct Source {
+    pub(super) background: Background,
+    pub(super) nodes: Arc<Cache<Nodes>>,
+    pub(super) links: Links,
+}
+
+impl Source {
+    /// The nodes of the same state.
+    fn nodes(&self, connection: &Connection) -> rusqlite::Result<Arc<Nodes>> {
+        nodes::of_state(&self.nodes, connection)
+    }
+}
+
+impl Version for Edges {
+    type Source = Source;
+    const NAME: &'static str = "edges";
+
+    fn generation(&self) -> i64 {
+        self.generation
+    }
+
+    fn load(source: &Source, connection: &Connection) -> rusqlite::Result<Self> {
+        let nodes = source.nodes(connection)?;
+        let table = Table {
+            background: &source.background,
+            connection,
+            generation: (EDGES_GENERATION, generation(connection)?),
+        };
+        Self::read(&table, &nodes)
+    }
+
+    fn follow(
+        self: &Arc<Self>,
+        source: &Source,
+        connection: &Connection,
+        generation: i64,
+    ) -> rusqlite::Result<Option<Self>> {
+        let ends = source.links.between(self.generation, generation);
+        if let Some(ends) = ends.filter(|ends| 2 * ends.len() * ONE_IN <= self.adjacency.targets())
+        {
+            let nodes = source.nodes(connection)?;
+            let changes = links::changes(connection, &ends, &nodes)?;
+            let mut next = Self::clone(self);
+            next.change(nodes.len(), &changes);
+            next.generation = generation;
+            return Ok(Some(next));
+        }
+        // A few are read sooner than a thread is started for them.
+        let few = self.adjacency.targets() <= FEW;
+        few.then(|| Self::load(source, connection)).transpose()
+    }
+}
+
+/// How many transactions changed an edge in the state that `connection` sees.
+pub(super) fn generation(connection: &Connection) -> rusqlite::Result<i64> {
+    Ok(settings::get(connection, EDGES_GENERATION)?.unwrap_or_default())
+}
+
+impl Deref for Edges {
+    type Target = Adjacency;
+
+    fn deref(&self) -> &Adjacency {
+        &self.adjacency
+    }
+}
+
+impl Edges {
+    fn read(table: &Table<'_>, nodes: &Nodes) -> rusqlite::Result<Self> {
+        let largest = "SELECT coalesce(max(source), 0) FROM edges";
+        let largest = table.connection.query_row(largest, [], |row| row.get(0))?;
+        let live = |id| {
+            let place = nodes.place_of(id)?;
+            nodes.live[place as usize].then_some(place)
+        };
+        let lists = table.read(&parallel::pieces(largest), |connection, (after, up_to)| {
+            let mut statement = connection.prepare_cached(
+                "SELECT source, target, strength FROM edges WHERE source > ? AND source <= ?",
+            )?;
+            let mut rows = statement.query([after, up_to])?;
+            let mut list: Vec<Edge> = Vec::new();
+            while let Some(row) = rows.next()? {
+                let ends = (live(row.get(0)?), live(row.get(1)?));
+                if let (Some(source), Some(target)) = ends
+                    && source != target
+                {
+                    list.push((source, target, row.get(2)?));
+                }
+            }
+            Ok(list)
+        })?;
+        let lists: Vec<&[Edge]> = lists.iter().map(Vec::as_slice).collect();
+        Ok(Self {
+            generation: table.generation.1,
+            ..Self::of(nodes.len(), &lists)?
+        })
+    }
+
+    /// The graph of `count` places with these edges.
+    #[cfg(test)]
+    pub(crate) fn new(count: usize, list: &[Edge]) -> Self {
+        Self::of(count, &[list]).expect("nobody interrupts")
+    }
+
+    fn of(count: usize, lists: &[&[Edge]]) -> rusqlite::Result<Self> {
+        Ok(Self {
+            adjacency: Adjacency::of(count, lists)?,
+            ..Self::default()
+        })
+    }
+
+    /// Change the strength between pairs of places, None for no edge, in a graph that has `count`
+    /// places now.
+    fn change(&mut self, count: usize, changes: &[(u32, u32, Option<f64>)]) {
+        let mut clustering = self.clustering.take();
+        if count > self.len() {
+            self.adjacency.grow(count);
+            self.components.take();
+            if let Some(clustering) = &mut clustering {
+                Arc::make_mut(clustering).grow(count);
+            }
+        }
+        for (one, other, strength) in changes {
+            let was_joined = self.strength(*one, *other).is_some();
+            self.adjacency.put(*one, *other, *strength);
+            self.adjacency.put(*other, *one, *strength);
+            if was_joined != strength.is_some() {
+                self.components.take();
+                if let Some(clustering) = &mut clustering {
+                    let shared = self.shared(*one, *other);
+                    let clustering = Arc::make_mut(clustering);
+                    clustering.update(&self.adjacency, [*one, *other], &shared, strength.is_some());
+                }
+            }
+        }
+        if let Some(clustering) = clustering {
+            self.clustering = OnceLock::from(clustering);
+        }
+    }
+
+    /// For each place how much of its neighbours are joined themselves (`cluster.rs`); 0 for
+    /// nodes that came since.
+    pub fn clustering(&self) -> Result<&Column<f64>> {
+        let clustering = known(&self.clustering, || Clustering::of(&self.adjacency))?;
+        Ok(&clustering.coefficients)
+    }
+
+    /// The smallest place that each place is connected to.
+    pub fn components(&self) -> Result<&[u32]> {
+        let components = known(&self.components, || cluster::components(&self.adjacency))?;
+        Ok(components)
+    }
+}
+
+/// What was worked out before, or is now.
+fn known<T>(cell: &OnceLock<Arc<T>>, make: impl FnOnce() -> Result<T>) -> Result<&T> {
+    if let Some(value) = cell.get() {
+        return Ok(value);
+    }
+    let value = Arc::new(make()?);
+    Ok(cell.get_or_init(|| value))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::graph::adjacency::SMALL;
+
+    #[test]
+    fn the_strongest_of_parallel_edges_counts_from_both_ends() {
+        let edges = Edges::new(4, &[(0, 1, 0.3), (1, 0, 0.9), (0, 1, 0.5), (2, 0, 1.0)]);
+        assert_eq!(edges.joined(0).collect::<Vec<_>>(), [(1, 0.9), (2, 1.0)]);
+        assert_eq!(edges.strength(1, 0), Some(0.9));
+        assert_eq!(edges.strength(1, 2), None);
+        assert_eq!(
+            (edges.degree(0), edges.degree(3), edges.degree(9)),
+            (2, 0, 0)
+        );
+        assert_eq!(edges.components().unwrap(), [0, 0, 0, 3]);
+    }
+
+    /// Neighbours, clustering coefficient and component.
+    type Said = (Vec<(u32, f64)>, f64, u32);
+
+    /// All that can be asked of a graph.
+    fn said(edges: &Edges) -> Vec<Said> {
+        let (clustering, components) = (edges.clustering().unwrap(), edges.components().unwrap());
+        (0..edges.len())
+            .map(|place| {
+                let joined = edges.joined(place as u32).collect();
+                (joined, clustering[place], components[place])
+            })
+            .collect()
+    }
+
+    #[test]
+    fn a_large_graph_is_the_one_that_its_halves_make() {
+        let list: Vec<Edge> = (0..=SMALL as u32)
+            .map(|n| {
+                (
+                    n.wrapping_mul(2_654_435_761) % 30_011,
+                    n * 7 % 30_011,
+                    f64::from(n % 9),
+                )
+            })
+            .collect();
+        let list: Vec<Edge> = list
+            .into_iter()
+            .filter(|(one, other, _)| one != other)
+            .collect();
+        let (left, right) = list.split_at(1000);
+        let edges = Edges::of(30_011, &[left, right]).unwrap();
+        let rows = Edges {
+            adjacency: Adjacency::on_one_thread(30_011, &[&list]),
+            ..Edges::default()
+        };
+        assert_eq!(said(&edges), said(&rows));
+    }
+
+    proptest! {
+        #[test]
+        fn a_changed_graph_is_the_one_made_anew(
+            list in prop::collection::vec((0_u32..9, 0_u32..9, 1_u32..4), 0..30),
+            changes in prop::collection::vec((0_u32..12, 0_u32..12, prop::option::of(1_u32..4)), 0..20),
+            looks: bool,
+        ) {
+            let key = |one: u32, other: u32| (one.min(other), one.max(other));
+            let mut pairs: BTreeMap<(u32, u32), f64> = list
+                .iter()
+                .filter(|(one, other, _)| one != other)
+                .map(|(one, other, strength)| (key(*one, *other), f64::from(*strength)))
+                .collect();
+            let made = |count, pairs: &BTreeMap<(u32, u32), f64>| {
+                let list: Vec<Edge> = pairs.iter().map(|((a, b), s)| (*a, *b, *s)).collect();
+                Edges::new(count, &list)
+            };
+            let mut edges = made(9, &pairs);
+            if looks {
+                said(&edges);
+            }
+            let changes: Vec<(u32, u32, Option<f64>)> = changes
+                .into_iter()
+                .filter(|(one, other, _)| one != other)
+                .map(|(one, other, strength)| (one, other, strength.map(f64::from)))
+                .collect();
+            edges.change(12, &changes);
+            for (one, other, strength) in changes {
+                match strength {
+                    Some(strength) => pairs.insert(key(one, other), strength),
+                    None => pairs.remove(&key(one, other)),
+                };
+            }
+            prop_assert_eq!(said(&edges), said(&made(12, &pairs)));
+        }
+    }
+}

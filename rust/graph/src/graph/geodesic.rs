@@ -1,0 +1,107 @@
+//! The straightest paths between seeds (spec/pipeline.md, "geodesic").
+
+use super::edges::Edges;
+use super::nodes::Nodes;
+use super::ranking::{Scored, Shape, Wanted, finish, sort};
+use super::spectrum::{Coordinates, cosine_of_step};
+use hedgerow_engine::error::Result;
+use hedgerow_engine::interrupt::Pace;
+
+/// Cosines this close are equal.
+const EQUAL: f64 = 1e-9;
+
+/// Which paths are walked.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Geodesic {
+    /// How many edges a path may have.
+    pub max_path: usize,
+    /// Between how many seeds, the best ones.
+    pub max_seeds: usize,
+    /// How the result is handed over.
+    pub shape: Shape,
+}
+
+impl Geodesic {
+    /// Walk from every seed to every other; the nodes on the way share what the two are worth.
+    pub fn run(
+        &self,
+        nodes: &Nodes,
+        edges: &Edges,
+        coordinates: &Coordinates,
+        seeds: &[Scored],
+        wanted: Wanted,
+    ) -> Result<Vec<Scored>> {
+        let mut best = seeds.to_vec();
+        sort(nodes, &mut best)?;
+        best.truncate(self.max_seeds);
+        let mut sums = vec![0.0_f64; nodes.len()];
+        let mut reached = Vec::new();
+        let mut pace = Pace::default();
+        for (from, from_score) in &best {
+            for (to, to_score) in &best {
+                pace.step(1)?;
+                let component = coordinates.component(*from);
+                if from == to || component.is_none() || component != coordinates.component(*to) {
+                    continue;
+                }
+                let walk = self.walk(nodes, edges, coordinates, (*from, *to), &mut pace)?;
+                for place in walk.unwrap_or_default() {
+                    sums[place as usize] += 0.5 * from_score * to_score;
+                    reached.push(place);
+                }
+            }
+        }
+        reached.sort_unstable();
+        reached.dedup();
+        let mut found: Vec<Scored> = seeds
+            .iter()
+            .map(|(seed, score)| (*seed, score + std::mem::take(&mut sums[*seed as usize])))
+            .collect();
+        let others = reached
+            .into_iter()
+            .filter(|place| sums[*place as usize] > 0.0);
+        found.extend(others.map(|place| (place, sums[place as usize])));
+        finish(nodes, seeds, found, &self.shape, wanted)
+    }
+
+    /// The nodes between two others, always on to the neighbour that lies most in the direction
+    /// of the end; none when that leads nowhere.
+    fn walk(
+        &self,
+        nodes: &Nodes,
+        edges: &Edges,
+        coordinates: &Coordinates,
+        (from, to): (u32, u32),
+        pace: &mut Pace,
+    ) -> Result<Option<Vec<u32>>> {
+        let mut path = vec![from];
+        let mut here = from;
+        for _ in 0..self.max_path {
+            if edges.strength(here, to).is_some() {
+                path.remove(0);
+                return Ok(Some(path));
+            }
+            let mut best: Option<(u32, f64)> = None;
+            for other in edges.neighbours(here) {
+                pace.step(1 + path.len())?;
+                if path.contains(other) {
+                    continue;
+                }
+                let cosine = cosine_of_step(coordinates, here, *other, to);
+                let better = best.is_none_or(|(known, known_cosine)| {
+                    cosine > known_cosine + EQUAL
+                        || (cosine >= known_cosine - EQUAL && nodes.by_key(*other, known).is_lt())
+                });
+                if better {
+                    best = Some((*other, cosine));
+                }
+            }
+            let Some((next, _)) = best.filter(|(_, cosine)| *cosine > 0.0) else {
+                return Ok(None);
+            };
+            path.push(next);
+            here = next;
+        }
+        Ok(None)
+    }
+}

@@ -1,0 +1,166 @@
+//! Pairs that mean nearly the same and lie in different communities (spec/pipeline.md,
+//! "interference-pairs").
+
+use super::community::Communities;
+use super::nodes::Nodes;
+use super::ranking::Scored;
+use hedgerow_engine::error::Result;
+use hedgerow_engine::index::session::Session;
+use hedgerow_engine::interrupt::{self, Pace};
+use hedgerow_engine::unit_vector;
+use hedgerow_engine::vectors::kernels;
+
+/// Up to how many vectors every pair is compared.
+const ALL_PAIRS: usize = 2000;
+/// With more of them: how many of the nearest of each node.
+const NEAREST: usize = 10;
+
+/// Two nodes, the smaller key first, and the cosine of their vectors.
+pub type Pair = (u32, u32, f64);
+
+/// The nodes that have a vector, and their vectors.
+pub struct Vectors {
+    places: Vec<u32>,
+    /// Vector after vector, all of one length.
+    values: Vec<f32>,
+}
+
+impl Vectors {
+    /// Read the vectors of these nodes, in the session that has their state.
+    pub(crate) fn read(session: &Session<'_>, nodes: &Nodes) -> Result<Self> {
+        session.read(|connection| {
+            let mut statement = connection.prepare_cached(
+                "SELECT nodes.id, embeddings.row, vector
+                   FROM nodes
+                   JOIN knowledge_chunks ON knowledge_chunks.id = nodes.key
+                   JOIN embeddings ON embeddings.row = knowledge_chunks.row
+                  WHERE NOT deleted AND length(vector) > 0 ORDER BY nodes.id",
+            )?;
+            let mut rows = statement.query([])?;
+            let (mut places, mut values) = (Vec::new(), Vec::new());
+            while let Some(row) = rows.next()? {
+                let place = nodes.place_of(row.get(0)?);
+                let Some(place) = place.filter(|place| nodes.live[*place as usize]) else {
+                    continue;
+                };
+                if !unit_vector::read_blob(row.get_ref(2)?.as_blob()?, &mut values) {
+                    return Err(unit_vector::damaged(row.get(1)?));
+                }
+                places.push(place);
+            }
+            Ok(Self { places, values })
+        })
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.places.len()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.places.is_empty()
+    }
+
+    /// The most similar pairs that are at least so similar, best first.
+    pub fn interfering(
+        &self,
+        nodes: &Nodes,
+        communities: &Communities,
+        min_similarity: f64,
+        max_pairs: usize,
+    ) -> Result<Vec<Pair>> {
+        let candidates = if self.places.len() <= ALL_PAIRS {
+            self.all_pairs()
+        } else {
+            self.nearest_pairs()?
+        };
+        let mut pairs: Vec<Pair> = Vec::new();
+        let mut pace = Pace::default();
+        for (left, right) in candidates {
+            let (one, other) = (self.places[left], self.places[right]);
+            pace.step(1 + self.vector(left).len())?;
+            if communities.label(one) == communities.label(other) {
+                continue;
+            }
+            let similarity = cosine(self.vector(left), self.vector(right));
+            if similarity < min_similarity {
+                continue;
+            }
+            if nodes.by_key(one, other).is_lt() {
+                pairs.push((one, other, similarity));
+            } else {
+                pairs.push((other, one, similarity));
+            }
+        }
+        let rounded = |similarity: f64| (similarity * 1e12).round();
+        interrupt::sort(&mut pairs, |left, right| {
+            rounded(right.2)
+                .total_cmp(&rounded(left.2))
+                .then_with(|| nodes.by_key(left.0, right.0))
+                .then_with(|| nodes.by_key(left.1, right.1))
+        })?;
+        pairs.truncate(max_pairs);
+        Ok(pairs)
+    }
+
+    fn vector(&self, number: usize) -> &[f32] {
+        let length = self.values.len() / self.places.len();
+        &self.values[number * length..][..length]
+    }
+
+    fn all_pairs(&self) -> Vec<(usize, usize)> {
+        let count = self.places.len();
+        (0..count)
+            .flat_map(|left| (left + 1..count).map(move |right| (left, right)))
+            .collect()
+    }
+
+    /// Each node with its nearest, every pair once.
+    fn nearest_pairs(&self) -> Result<Vec<(usize, usize)>> {
+        let mut pairs = Vec::new();
+        let mut nearest: Vec<(f32, usize)> = Vec::new();
+        let mut pace = Pace::default();
+        let all: Vec<&[f32]> = (0..self.places.len()).map(|n| self.vector(n)).collect();
+        for left in 0..self.places.len() {
+            pace.step(self.values.len())?;
+            let similarities = kernels::dots(self.vector(left), &all);
+            nearest.clear();
+            nearest.extend(similarities.into_iter().zip(0..));
+            nearest.swap_remove(left);
+            let by_similarity = |one: &(f32, usize), other: &(f32, usize)| {
+                other.0.total_cmp(&one.0).then(one.1.cmp(&other.1))
+            };
+            nearest.select_nth_unstable_by(NEAREST - 1, by_similarity);
+            let found = nearest.iter().take(NEAREST);
+            pairs.extend(found.map(|(_, right)| (left.min(*right), left.max(*right))));
+        }
+        interrupt::sort(&mut pairs, Ord::cmp)?;
+        pairs.dedup();
+        Ok(pairs)
+    }
+}
+
+/// Both ends of each pair, with the similarity of their best.
+pub fn ends(nodes: &Nodes, pairs: &[Pair]) -> Result<Vec<Scored>> {
+    let mut ends: Vec<Scored> = pairs
+        .iter()
+        .flat_map(|(left, right, similarity)| [(*left, *similarity), (*right, *similarity)])
+        .collect();
+    interrupt::sort(&mut ends, |left, right| {
+        left.0.cmp(&right.0).then(right.1.total_cmp(&left.1))
+    })?;
+    ends.dedup_by_key(|(place, _)| *place);
+    super::ranking::sort(nodes, &mut ends)?;
+    Ok(ends)
+}
+
+/// Stored vectors are of length 1 to the precision of 32 bits; here it is made exact.
+fn cosine(left: &[f32], right: &[f32]) -> f64 {
+    let sum = |left: &[f32], right: &[f32]| -> f64 {
+        let products = left.iter().zip(right);
+        products.map(|(l, r)| f64::from(*l) * f64::from(*r)).sum()
+    };
+    let lengths = (sum(left, left) * sum(right, right)).sqrt();
+    sum(left, right) / lengths
+}

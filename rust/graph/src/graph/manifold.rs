@@ -1,0 +1,230 @@
+//! Further along the line that the seeds lie on (spec/pipeline.md, "manifold").
+
+use super::nodes::Nodes;
+use super::ranking::{Scored, Shape, by_place, finish};
+use super::spectrum::{Coordinates, distance};
+use hedgerow_engine::error::Result;
+use hedgerow_engine::interrupt::Pace;
+
+/// Which way along the line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Direction {
+    /// Either.
+    #[default]
+    Both,
+    /// From the first seed to the last.
+    Forward,
+    /// From the last seed to the first.
+    Backward,
+}
+
+/// When the axis moves less than this, it is found.
+const SETTLED: f64 = 1e-13;
+/// After so many steps the axis is taken as it is.
+const MAX_STEPS: usize = 1000;
+
+/// Rank the nodes along the seeds' axis; None when fewer than two seeds make none.
+pub fn run(
+    nodes: &Nodes,
+    coordinates: &Coordinates,
+    seeds: &[Scored],
+    direction: Direction,
+    shape: &Shape,
+) -> Result<Option<Vec<Scored>>> {
+    let Some(component) = heaviest(coordinates, seeds)? else {
+        return Ok(None);
+    };
+    let Some(line) = Line::through(coordinates, component, seeds)? else {
+        return Ok(None);
+    };
+    let mut pace = Pace::default();
+    let mut found = seeds.to_vec();
+    let known = by_place(seeds);
+    for place in 0..coordinates.len() as u32 {
+        pace.step(1 + line.axis.len())?;
+        if coordinates.component(place) != Some(component)
+            || !nodes.live[place as usize]
+            || known
+                .binary_search_by_key(&place, |(seed, _)| *seed)
+                .is_ok()
+        {
+            continue;
+        }
+        let (along, beside) = line.project(coordinates.of_place(place));
+        let along = match direction {
+            Direction::Both => along.abs(),
+            Direction::Forward => along.max(0.0),
+            Direction::Backward => (-along).max(0.0),
+        };
+        found.push((place, along / (line.reach + beside)));
+    }
+    finish(nodes, seeds, found, shape, None).map(Some)
+}
+
+/// Just the seeds, where there is no line.
+pub fn seeds_alone(nodes: &Nodes, seeds: &[Scored], shape: &Shape) -> Result<Vec<Scored>> {
+    finish(nodes, seeds, seeds.to_vec(), shape, None)
+}
+
+/// The component that the seeds weigh most in, the first of equals.
+fn heaviest(coordinates: &Coordinates, seeds: &[Scored]) -> Result<Option<u32>> {
+    let mut pace = Pace::default();
+    let mut masses: Vec<(u32, f64)> = Vec::new();
+    for (seed, score) in by_place(seeds) {
+        let Some(component) = coordinates.component(seed) else {
+            continue;
+        };
+        pace.step(1 + masses.len())?;
+        match masses.iter_mut().find(|(known, _)| *known == component) {
+            Some((_, mass)) => *mass += score,
+            None => masses.push((component, score)),
+        }
+    }
+    masses.sort_unstable_by_key(|(component, _)| *component);
+    let mut best: Option<(u32, f64)> = None;
+    for mass in masses {
+        if best.is_none_or(|best| mass.1 > best.1) {
+            best = Some(mass);
+        }
+    }
+    Ok(best.map(|(component, _)| component))
+}
+
+/// The seeds' centre and principal axis.
+struct Line {
+    centre: Vec<f64>,
+    axis: Vec<f64>,
+    /// How far from the centre the outermost seed lies, along the axis.
+    reach: f64,
+}
+
+impl Line {
+    fn through(
+        coordinates: &Coordinates,
+        component: u32,
+        seeds: &[Scored],
+    ) -> Result<Option<Self>> {
+        let usable: Vec<(u32, f64)> = seeds
+            .iter()
+            .copied()
+            .filter(|(seed, _)| coordinates.component(*seed) == Some(component))
+            .collect();
+        let (first, last) = match &usable[..] {
+            [first, .., last] => (coordinates.of_place(first.0), coordinates.of_place(last.0)),
+            _ => return Ok(None),
+        };
+        let points: Vec<(&[f64], f64)> = by_place(&usable)
+            .into_iter()
+            .map(|(seed, score)| (coordinates.of_place(seed), score))
+            .collect();
+        let centre = centre(&points)?;
+        let Some(mut axis) = principal_axis(&points, &centre)? else {
+            return Ok(None);
+        };
+        let forward: f64 = (last.iter().zip(first).zip(&axis))
+            .map(|((last, first), axis)| (last - first) * axis)
+            .sum();
+        if forward < 0.0 {
+            for value in &mut axis {
+                *value = -*value;
+            }
+        }
+        let mut line = Self {
+            centre,
+            axis,
+            reach: 0.0,
+        };
+        let mut pace = Pace::default();
+        let mut reach: f64 = 0.0;
+        for (point, _) in &points {
+            pace.step(1 + point.len())?;
+            reach = reach.max(line.project(point).0.abs());
+        }
+        line.reach = reach;
+        Ok((reach > 0.0).then_some(line))
+    }
+
+    /// How far along the axis a point lies, and how far beside it.
+    fn project(&self, point: &[f64]) -> (f64, f64) {
+        let offset = |place: usize| point[place] - self.centre[place];
+        let along: f64 = (0..point.len())
+            .map(|place| offset(place) * self.axis[place])
+            .sum();
+        let beside: f64 = (0..point.len())
+            .map(|place| (offset(place) - along * self.axis[place]).powi(2))
+            .sum();
+        (along, beside.sqrt())
+    }
+}
+
+fn centre(points: &[(&[f64], f64)]) -> Result<Vec<f64>> {
+    let mut pace = Pace::default();
+    let mass: f64 = points.iter().map(|(_, weight)| weight).sum();
+    let width = points.first().map_or(0, |(point, _)| point.len());
+    (0..width)
+        .map(|place| {
+            pace.step(points.len())?;
+            let weighted = points.iter().map(|(p, weight)| weight * p[place]);
+            Ok(weighted.sum::<f64>() / mass)
+        })
+        .collect()
+}
+
+/// The direction in which weighted points differ most, by power iteration from the two that are
+/// furthest apart; None where all are one.
+fn principal_axis(points: &[(&[f64], f64)], centre: &[f64]) -> Result<Option<Vec<f64>>> {
+    let Some(mut axis) = furthest_apart(points)?.and_then(unit) else {
+        return Ok(None);
+    };
+    let mut pace = Pace::default();
+    for _ in 0..MAX_STEPS {
+        let mut next = vec![0.0; axis.len()];
+        for (point, weight) in points {
+            pace.step(1 + point.len())?;
+            let along: f64 = (point.iter().zip(centre).zip(&axis))
+                .map(|((point, centre), axis)| (point - centre) * axis)
+                .sum();
+            for ((next, point), centre) in next.iter_mut().zip(*point).zip(centre) {
+                *next += weight * along * (point - centre);
+            }
+        }
+        let Some(next) = unit(next) else {
+            return Ok(Some(axis));
+        };
+        let moved = distance(&next, &axis);
+        axis = next;
+        if moved < SETTLED {
+            break;
+        }
+    }
+    Ok(Some(axis))
+}
+
+fn furthest_apart(points: &[(&[f64], f64)]) -> Result<Option<Vec<f64>>> {
+    let mut pace = Pace::default();
+    let mut best: Option<(f64, &[f64], &[f64])> = None;
+    for (place, (one, _)) in points.iter().enumerate() {
+        for (other, _) in &points[place + 1..] {
+            pace.step(1 + one.len())?;
+            let apart = distance(one, other);
+            if best.is_none_or(|(known, _, _)| apart > known) {
+                best = Some((apart, one, other));
+            }
+        }
+    }
+    Ok(best.map(|(_, one, other)| {
+        let differences = other.iter().zip(one);
+        differences.map(|(other, one)| other - one).collect()
+    }))
+}
+
+fn unit(mut vector: Vec<f64>) -> Option<Vec<f64>> {
+    let length = vector.iter().map(|value| value * value).sum::<f64>().sqrt();
+    if length <= 0.0 {
+        return None;
+    }
+    for value in &mut vector {
+        *value /= length;
+    }
+    Some(vector)
+}

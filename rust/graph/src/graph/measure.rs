@@ -1,0 +1,121 @@
+//! What a node is worth attention for: outlier, priority, recency (spec/pipeline.md, "Values").
+
+use super::column::Column;
+use super::community::Communities;
+use super::nodes::Nodes;
+use super::spectrum::{Coordinates, distance};
+use super::visits::NEVER;
+use hedgerow_engine::error::Result;
+use hedgerow_engine::interrupt::{self, Pace};
+
+const DAY: f64 = 86_400.0;
+/// How much overdue is as overdue as can be.
+const MOST_OVERDUE: f64 = 5.0;
+/// How overdue what was never replayed is.
+const NEVER_REPLAYED: f64 = 3.0;
+/// From how many members on a community has a middle to be far from.
+const FEWEST_MEMBERS: usize = 3;
+
+/// How little the neighbours of a place are joined themselves.
+pub fn displacement(clustering: &Column<f64>, place: u32) -> f64 {
+    1.0 - clustering.get(place as usize).unwrap_or(0.0)
+}
+
+/// What is due to be replayed: displacement, times overdue, times how much it moved.
+pub fn priority(nodes: &Nodes, place: u32, displacement: f64, now: i64) -> f64 {
+    let place = place as usize;
+    let overdue = match nodes.replayed[place] {
+        0 => NEVER_REPLAYED,
+        replayed => {
+            let elapsed = since(replayed, now) as f64;
+            (elapsed / (f64::from(nodes.intervals[place]) * DAY)).min(MOST_OVERDUE)
+        }
+    };
+    displacement * overdue * (1.0 + nodes.emotions[place] / 10.0)
+}
+
+/// How long ago a visit was: near 0 just now, 0.5 after a week, 1 for never.
+pub fn recency(visited: i64, now: i64) -> f64 {
+    if visited == NEVER {
+        return 1.0;
+    }
+    1.0 - (-(since(visited, now) as f64) / (7.0 * DAY)).exp2()
+}
+
+/// Seconds from then to now, none from the future.
+pub fn since(then: i64, now: i64) -> i64 {
+    now.saturating_sub(then).max(0)
+}
+
+/// For each place the distance to the middle of its community, where the median is 1; None
+/// without coordinates.
+pub fn outliers(communities: &Communities, coordinates: &Coordinates) -> Result<Vec<Option<f64>>> {
+    interrupt::check()?;
+    let mut outliers = vec![None; coordinates.len()];
+    let mut members: Vec<(u32, u32)> = (0..coordinates.len() as u32)
+        .filter(|place| coordinates.component(*place).is_some())
+        .map(|place| (communities.label(place), place))
+        .collect();
+    interrupt::sort(&mut members, Ord::cmp)?;
+    for community in members.chunk_by(|left, right| left.0 == right.0) {
+        let places: Vec<u32> = community.iter().map(|(_, place)| *place).collect();
+        for (place, value) in places.iter().zip(of_community(coordinates, &places)?) {
+            outliers[*place as usize] = Some(value);
+        }
+    }
+    Ok(outliers)
+}
+
+fn of_community(coordinates: &Coordinates, places: &[u32]) -> Result<Vec<f64>> {
+    if places.len() < FEWEST_MEMBERS {
+        return Ok(vec![1.0; places.len()]);
+    }
+    let points: Vec<&[f64]> = places
+        .iter()
+        .map(|place| coordinates.of_place(*place))
+        .collect();
+    let width = points.iter().map(|point| point.len()).min().unwrap_or(0);
+    let middle: Vec<f64> = (0..width)
+        .map(|place| {
+            interrupt::check()?;
+            Ok(points.iter().map(|p| p[place]).sum::<f64>() / points.len() as f64)
+        })
+        .collect::<Result<_>>()?;
+    let mut pace = Pace::default();
+    let distances = points.iter().map(|point| {
+        pace.step(width)?;
+        Ok(distance(point, &middle))
+    });
+    let distances: Vec<f64> = distances.collect::<Result<_>>()?;
+    let median = median(&distances)?;
+    if median <= 0.0 {
+        return Ok(vec![1.0; places.len()]);
+    }
+    Ok(distances.into_iter().map(|value| value / median).collect())
+}
+
+fn median(values: &[f64]) -> Result<f64> {
+    let mut values = values.to_vec();
+    interrupt::sort(&mut values, f64::total_cmp)?;
+    let half = values.len() / 2;
+    Ok(if values.len().is_multiple_of(2) {
+        f64::midpoint(values[half - 1], values[half])
+    } else {
+        values[half]
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn recency_halves_its_distance_to_one_every_week() {
+        let week = 7 * 86_400;
+        assert_eq!(recency(0, week).to_bits(), 0.5_f64.to_bits());
+        assert!((recency(0, 2 * week) - 0.75).abs() < 1e-15);
+        assert!((recency(6 * 86_400, week) - 0.0943).abs() < 1e-4);
+        assert_eq!(recency(NEVER, 0).to_bits(), 1.0_f64.to_bits());
+        assert_eq!(recency(week, 0).to_bits(), 0.0_f64.to_bits());
+    }
+}

@@ -1,0 +1,54 @@
+//! Memories as a graph (spec/pipeline.md): nodes, the edges between them, and who visited them.
+//!
+//! [`Store`] writes them into the file of an index; [`Snapshot`] is what the pipeline language
+//! reads: nodes in columns, edges as compressed rows. A *place* is where a node stands in the
+//! columns. Places are in the order of ids, and sums run in that order, so that they are the same
+//! to the bit whatever was asked before.
+
+#![allow(
+    clippy::cast_possible_truncation,
+    clippy::cast_possible_wrap,
+    clippy::cast_precision_loss,
+    clippy::cast_sign_loss,
+    reason = "places are kept in 32 bits, and counts and times take part in sums"
+)]
+
+mod adjacency;
+mod build;
+pub mod cluster;
+pub mod column;
+pub mod community;
+pub mod confluence;
+pub mod edges;
+pub mod geodesic;
+#[cfg(test)]
+mod histories;
+pub mod interference;
+mod links;
+pub mod manifold;
+pub mod measure;
+mod names;
+pub mod node;
+pub mod nodes;
+pub mod ranking;
+pub(crate) mod read;
+mod snapshot;
+pub mod spectral;
+pub mod spectrum;
+pub mod spread;
+mod store;
+mod sync;
+mod topology;
+pub mod types;
+mod visits;
+pub mod write;
+
+pub use node::{Category, Node, Outcome};
+pub use read::Neighbours;
+pub use snapshot::{Needs, Snapshot};
+pub use store::Store;
+pub use sync::NodeSync;
+pub use topology::Topology;
+pub use types::TYPES;
+pub use visits::NEVER;
+pub use write::{Edge, Visit};

@@ -1,0 +1,398 @@
+//! Nodes in columns: one for each field, a node at the same place in all of them.
+
+use std::cmp::Ordering;
+use std::iter;
+use std::sync::Arc;
+
+use rusqlite::types::{FromSqlError, Type};
+use rusqlite::{Connection, Row};
+
+use super::column::Column;
+use super::names::{Keys, Texts};
+use super::node::Category;
+use crate::schema::NODES_GENERATION;
+use hedgerow_engine::storage::Background;
+use hedgerow_engine::storage::cache::{At, Cache, Version};
+use hedgerow_engine::storage::parallel::{self, Table};
+use hedgerow_engine::storage::settings;
+
+const COLUMNS: &str = "id, key, type, content_length, weight, category, emotion, provenance, \
+                       created_at, updated_at, last_replayed, replay_interval, deleted";
+
+/// Up to how many nodes may change, or one in so many, before all are read anew, on several threads.
+const MOST_CHANGES: usize = if cfg!(test) { 10 } else { 1000 };
+const ONE_IN: usize = 4;
+
+/// Every node, deleted ones too: a node keeps its place for good.
+#[derive(Debug, Clone, Default)]
+pub struct Nodes {
+    pub(super) generation: i64,
+    /// Ascending.
+    pub ids: Column<i64>,
+    keys: Keys,
+    /// In characters.
+    pub key_lengths: Column<u16>,
+    /// What kind of memory each is: a place in `types`.
+    pub kinds: Column<u32>,
+    types: Texts,
+    /// What each is about.
+    pub categories: Column<Category>,
+    /// From 0 to 1.
+    pub weights: Column<f64>,
+    /// From 0 to 10.
+    pub emotions: Column<f64>,
+    /// In characters.
+    pub content_lengths: Column<u32>,
+    /// Where each comes from: a place in `sources`.
+    pub provenances: Column<u32>,
+    sources: Texts,
+    /// In Unix seconds.
+    pub created: Column<i64>,
+    /// In Unix seconds.
+    pub updated: Column<i64>,
+    /// In Unix seconds; 0 for never.
+    pub replayed: Column<i64>,
+    /// In days.
+    pub intervals: Column<u32>,
+    /// Whether each is there, rather than deleted.
+    pub live: Column<bool>,
+    /// The places of live nodes, by key.
+    pub order: Arc<Vec<u32>>,
+    /// Where each live node stands in `order`.
+    pub ranks: Arc<Vec<u32>>,
+}
+
+impl Version for Nodes {
+    type Source = Background;
+    const NAME: &'static str = "nodes";
+
+    fn generation(&self) -> i64 {
+        self.generation
+    }
+
+    fn load(source: &Background, connection: &Connection) -> rusqlite::Result<Self> {
+        let generation = generation(connection)?;
+        let mut nodes = Self {
+            generation,
+            ..Self::default()
+        };
+        nodes.read_all(&Table {
+            background: source,
+            connection,
+            generation: (NODES_GENERATION, generation),
+        })?;
+        Ok(nodes)
+    }
+
+    fn follow(
+        self: &Arc<Self>,
+        _: &Background,
+        connection: &Connection,
+        generation: i64,
+    ) -> rusqlite::Result<Option<Self>> {
+        let most = MOST_CHANGES.max(self.len() / ONE_IN);
+        let changed: usize = connection
+            .prepare_cached("SELECT count(*) FROM (SELECT 1 FROM nodes WHERE changed > ? LIMIT ?)")?
+            .query_row([self.generation, most as i64 + 1], |row| row.get(0))?;
+        let mut next = Self::clone(self);
+        if changed > most || !next.read_changes(connection)? {
+            return Ok(None);
+        }
+        next.generation = generation;
+        Ok(Some(next))
+    }
+}
+
+/// How many transactions changed a node in the state that `connection` sees.
+pub(super) fn generation(connection: &Connection) -> rusqlite::Result<i64> {
+    Ok(settings::get(connection, NODES_GENERATION)?.unwrap_or_default())
+}
+
+/// The nodes in the state that `connection` sees, for what is read with them.
+pub(super) fn of_state(
+    cache: &Cache<Nodes>,
+    connection: &Connection,
+) -> rusqlite::Result<Arc<Nodes>> {
+    match cache.at(connection, generation(connection)?)? {
+        At::Current(nodes) => Ok(nodes),
+        At::Later | At::Stale => cache.load_here(connection),
+    }
+}
+
+impl Nodes {
+    /// How many places there are, of deleted nodes too.
+    pub fn len(&self) -> usize {
+        self.ids.len()
+    }
+
+    /// Whether there is no place.
+    pub fn is_empty(&self) -> bool {
+        self.ids.is_empty()
+    }
+
+    /// The key at a place.
+    pub fn key(&self, place: u32) -> &str {
+        self.keys.get(place as usize)
+    }
+
+    /// The provenance at a place.
+    pub fn provenance(&self, place: u32) -> &str {
+        &self.sources()[self.provenances[place as usize] as usize]
+    }
+
+    /// The type at a place.
+    pub fn kind(&self, place: u32) -> &str {
+        &self.types()[self.kinds[place as usize] as usize]
+    }
+
+    /// Every type that a node is or was of.
+    pub fn types(&self) -> &[String] {
+        self.types.all()
+    }
+
+    /// Every provenance there is.
+    pub fn sources(&self) -> &[String] {
+        self.sources.all()
+    }
+
+    /// The place of a live node.
+    pub fn find(&self, key: &str) -> Option<u32> {
+        let found = self
+            .order
+            .binary_search_by(|place| self.key(*place).cmp(key));
+        found.ok().map(|rank| self.order[rank])
+    }
+
+    /// The place of an id.
+    pub fn place_of(&self, id: i64) -> Option<u32> {
+        // Ids begin with 1 and none is left out, unless somebody else wrote the file.
+        let dense = self.ids.last() == Some(self.ids.len() as i64);
+        if dense {
+            let known = (1..=self.ids.len() as i64).contains(&id);
+            return known.then(|| (id - 1) as u32);
+        }
+        let (mut first, mut end) = (0, self.ids.len());
+        while first < end {
+            let middle = usize::midpoint(first, end);
+            match self.ids[middle].cmp(&id) {
+                Ordering::Less => first = middle + 1,
+                Ordering::Equal => return Some(middle as u32),
+                Ordering::Greater => end = middle,
+            }
+        }
+        None
+    }
+
+    /// By key.
+    pub fn by_key(&self, left: u32, right: u32) -> Ordering {
+        self.ranks[left as usize].cmp(&self.ranks[right as usize])
+    }
+
+    fn read_all(&mut self, table: &Table<'_>) -> rusqlite::Result<()> {
+        let last = "SELECT coalesce(max(id), 0) FROM nodes";
+        let last = table.connection.query_row(last, [], |row| row.get(0))?;
+        // The longest piece comes first.
+        let pieces: Vec<Option<(i64, i64)>> = iter::once(None)
+            .chain(parallel::pieces(last).into_iter().map(Some))
+            .collect();
+        let parts = table.read(&pieces, |connection, piece| match piece {
+            None => read_order(connection).map(Part::Order),
+            Some((after, last)) => {
+                let rows = Self::read_rows(connection, *after, *last)?;
+                Ok(Part::Rows(Box::new(rows)))
+            }
+        })?;
+        let mut order = Vec::new();
+        for part in parts {
+            match part {
+                Part::Order(ids) => order = ids,
+                Part::Rows(rows) => self.append(&rows),
+            }
+        }
+        let places = order.into_iter().filter_map(|id| self.place_of(id));
+        let live = places.filter(|place| self.live[*place as usize]);
+        self.order = Arc::new(live.collect());
+        self.rank();
+        Ok(())
+    }
+
+    /// The nodes with ids above one, up to another, in no order by key yet.
+    fn read_rows(connection: &Connection, after: i64, last: i64) -> rusqlite::Result<Self> {
+        let sql = format!("SELECT {COLUMNS} FROM nodes WHERE id > ? AND id <= ? ORDER BY id");
+        let mut statement = connection.prepare_cached(&sql)?;
+        let mut rows = statement.query([after, last])?;
+        let mut nodes = Self::default();
+        while let Some(row) = rows.next()? {
+            nodes.push(row)?;
+        }
+        Ok(nodes)
+    }
+
+    /// Take in the nodes of the next ids.
+    fn append(&mut self, next: &Self) {
+        let sources = self.sources.append(&next.sources);
+        let types = self.types.append(&next.types);
+        for provenance in next.provenances.iter() {
+            self.provenances.push(sources[provenance as usize]);
+        }
+        for kind in next.kinds.iter() {
+            self.kinds.push(types[kind as usize]);
+        }
+        self.keys.append(&next.keys);
+        self.ids.append(&next.ids);
+        self.key_lengths.append(&next.key_lengths);
+        self.categories.append(&next.categories);
+        self.weights.append(&next.weights);
+        self.emotions.append(&next.emotions);
+        self.content_lengths.append(&next.content_lengths);
+        self.created.append(&next.created);
+        self.updated.append(&next.updated);
+        self.replayed.append(&next.replayed);
+        self.intervals.append(&next.intervals);
+        self.live.append(&next.live);
+    }
+
+    /// The answer is whether all could be taken in: a node that has another key cannot, since
+    /// keys stand one after the other.
+    fn read_changes(&mut self, connection: &Connection) -> rusqlite::Result<bool> {
+        let sql = format!("SELECT {COLUMNS} FROM nodes WHERE changed > ? ORDER BY id");
+        let mut statement = connection.prepare_cached(&sql)?;
+        let mut rows = statement.query([self.generation])?;
+        let (mut came, mut went) = (Vec::new(), false);
+        while let Some(row) = rows.next()? {
+            if self.is_renamed(row)? {
+                return Ok(false);
+            }
+            let (place, was_live) = self.put(row)?;
+            match (was_live, self.live[place as usize]) {
+                (false, true) => came.push(place),
+                (true, false) => went = true,
+                _ => {}
+            }
+        }
+        if went || !came.is_empty() {
+            self.merge_order(came);
+        }
+        Ok(true)
+    }
+
+    /// Whether the node of a row was known by another key.
+    fn is_renamed(&self, row: &Row<'_>) -> rusqlite::Result<bool> {
+        Ok(match self.place_of(row.get(0)?) {
+            Some(place) => self.key(place) != row.get_ref(1)?.as_str()?,
+            None => false,
+        })
+    }
+
+    /// Take a row in; the answer is its place and whether a live node was there before.
+    fn put(&mut self, row: &Row<'_>) -> rusqlite::Result<(u32, bool)> {
+        let id = row.get(0)?;
+        if let Some(place) = self.place_of(id) {
+            let was_live = self.live[place as usize];
+            self.replace(place as usize, row)?;
+            return Ok((place, was_live));
+        }
+        self.push(row)?;
+        Ok((self.ids.len() as u32 - 1, false))
+    }
+
+    /// Take a row in behind the others.
+    fn push(&mut self, row: &Row<'_>) -> rusqlite::Result<()> {
+        let key = row.get_ref(1)?.as_str()?;
+        self.ids.push(row.get(0)?);
+        self.key_lengths.push(key.chars().count() as u16);
+        self.keys.push(key);
+        let kind = self.types.intern(row.get_ref(2)?.as_str()?);
+        self.kinds.push(kind);
+        self.content_lengths.push(row.get(3)?);
+        self.weights.push(row.get(4)?);
+        self.categories.push(word(row, 5, Category::from_name)?);
+        self.emotions.push(row.get(6)?);
+        let provenance = self.sources.intern(row.get_ref(7)?.as_str()?);
+        self.provenances.push(provenance);
+        self.created.push(row.get(8)?);
+        self.updated.push(row.get(9)?);
+        self.replayed.push(row.get(10)?);
+        self.intervals.push(row.get(11)?);
+        self.live.push(!row.get::<_, bool>(12)?);
+        Ok(())
+    }
+
+    /// All but id and key, which stay.
+    fn replace(&mut self, place: usize, row: &Row<'_>) -> rusqlite::Result<()> {
+        let kind = self.types.intern(row.get_ref(2)?.as_str()?);
+        self.kinds.set(place, kind);
+        self.content_lengths.set(place, row.get(3)?);
+        self.weights.set(place, row.get(4)?);
+        self.categories
+            .set(place, word(row, 5, Category::from_name)?);
+        self.emotions.set(place, row.get(6)?);
+        let provenance = self.sources.intern(row.get_ref(7)?.as_str()?);
+        self.provenances.set(place, provenance);
+        self.created.set(place, row.get(8)?);
+        self.updated.set(place, row.get(9)?);
+        self.replayed.set(place, row.get(10)?);
+        self.intervals.set(place, row.get(11)?);
+        self.live.set(place, !row.get::<_, bool>(12)?);
+        Ok(())
+    }
+
+    /// Take in the places that came, and leave out those that went.
+    fn merge_order(&mut self, mut came: Vec<u32>) {
+        came.sort_unstable_by(|left, right| self.key(*left).cmp(self.key(*right)));
+        let mut merged = Vec::with_capacity(self.order.len() + came.len());
+        let mut came = came.into_iter().peekable();
+        for place in &*self.order {
+            if !self.live[*place as usize] {
+                continue;
+            }
+            let key = self.key(*place);
+            while let Some(new) = came.next_if(|new| self.key(*new) < key) {
+                merged.push(new);
+            }
+            merged.push(*place);
+        }
+        merged.extend(came);
+        self.order = Arc::new(merged);
+        self.rank();
+    }
+
+    fn rank(&mut self) {
+        let mut ranks = vec![u32::MAX; self.ids.len()];
+        for (rank, place) in self.order.iter().enumerate() {
+            ranks[*place as usize] = rank as u32;
+        }
+        self.ranks = Arc::new(ranks);
+    }
+}
+
+/// What a piece of the table is read as.
+enum Part {
+    /// Every id, in the order of keys.
+    Order(Vec<i64>),
+    Rows(Box<Nodes>),
+}
+
+/// Every id in the order of keys, which SQLite's index has.
+fn read_order(connection: &Connection) -> rusqlite::Result<Vec<i64>> {
+    let mut statement = connection.prepare_cached("SELECT id FROM nodes ORDER BY key")?;
+    statement.query_map([], |row| row.get(0))?.collect()
+}
+
+/// A word of a closed set; another one means that somebody else wrote the file.
+pub(crate) fn word<T>(
+    row: &Row<'_>,
+    column: usize,
+    from_name: impl Fn(&str) -> Option<T>,
+) -> rusqlite::Result<T> {
+    let name = row.get_ref(column)?.as_str()?;
+    from_name(name).ok_or_else(|| {
+        rusqlite::Error::FromSqlConversionFailure(
+            column,
+            Type::Text,
+            Box::new(FromSqlError::Other(
+                format!("{name:?} is no word for a node").into(),
+            )),
+        )
+    })
+}

@@ -1,0 +1,137 @@
+//! Rankings of nodes: what the algorithms take, and how they hand over what they found.
+
+use super::nodes::Nodes;
+use hedgerow_engine::error::Result;
+use hedgerow_engine::interrupt::{self, Pace};
+
+/// A place and its score.
+pub type Scored = (u32, f64);
+
+/// What all algorithms of the graph are told.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Shape {
+    /// Whether seeds are among the results.
+    pub keep_seeds: bool,
+    /// How many others may be; None for any number.
+    pub limit: Option<usize>,
+    /// How much the result counts beside the scores of the seeds: from 0 to 1.
+    pub mix: f64,
+}
+
+/// How much of a ranking is asked for: all of it, or the first so many.
+pub type Wanted = Option<usize>;
+
+/// Seeds in the order they came, the best with 1, so that results do not depend on the scale of
+/// what made them. What scores nothing is no seed.
+pub fn normalised(input: &[Scored]) -> Vec<Scored> {
+    let best = input.iter().map(|(_, score)| *score).fold(0.0, f64::max);
+    let seeds = input.iter().filter(|(_, score)| *score > 0.0);
+    seeds.map(|(place, score)| (*place, score / best)).collect()
+}
+
+/// The same in the order of places.
+pub(super) fn by_place(seeds: &[Scored]) -> Vec<Scored> {
+    let mut seeds = seeds.to_vec();
+    seeds.sort_unstable_by_key(|(place, _)| *place);
+    seeds
+}
+
+/// Blend, cut and order what an algorithm found.
+pub(super) fn finish(
+    nodes: &Nodes,
+    seeds: &[Scored],
+    mut found: Vec<Scored>,
+    shape: &Shape,
+    wanted: Wanted,
+) -> Result<Vec<Scored>> {
+    interrupt::check()?;
+    let seeds = by_place(seeds);
+    let is_seed = |place: u32| seeds.binary_search_by_key(&place, |(seed, _)| *seed);
+    if shape.mix < 1.0 {
+        found = mixed(&seeds, found, shape.mix)?;
+    }
+    found.retain(|(place, score)| *score > 0.0 && (shape.keep_seeds || is_seed(*place).is_err()));
+    // Among so many there are as many others as there may be.
+    let most = shape.limit.map(|limit| limit.saturating_add(seeds.len()));
+    let first = [most, wanted].into_iter().flatten().min();
+    sort_first(nodes, &mut found, first)?;
+    if let Some(limit) = shape.limit {
+        let mut others = 0;
+        found.retain(|(place, _)| {
+            is_seed(*place).is_ok() || {
+                others += 1;
+                others <= limit
+            }
+        });
+    }
+    Ok(found)
+}
+
+/// `(1 - mix) · seed + mix · result / best result`.
+fn mixed(seeds: &[Scored], mut found: Vec<Scored>, mix: f64) -> Result<Vec<Scored>> {
+    let best = found.iter().map(|(_, score)| *score).fold(0.0, f64::max);
+    for (_, score) in &mut found {
+        *score = if best > 0.0 {
+            mix * (*score / best)
+        } else {
+            0.0
+        };
+    }
+    // No place is there twice.
+    interrupt::sort(&mut found, |one, other| one.0.cmp(&other.0))?;
+    let known = found.len();
+    let mut pace = Pace::default();
+    for (seed, weight) in seeds {
+        pace.step(1)?;
+        let part = (1.0 - mix) * weight;
+        match found[..known].binary_search_by_key(seed, |(place, _)| *place) {
+            Ok(known) => found[known].1 += part,
+            Err(_) => found.push((*seed, part)),
+        }
+    }
+    Ok(found)
+}
+
+/// Order by score, best first; scores that are the same to 12 decimals, by key.
+pub fn sort(nodes: &Nodes, scored: &mut Vec<Scored>) -> Result<()> {
+    sort_first(nodes, scored, None)
+}
+
+/// The same, cut to the first so many.
+fn sort_first(nodes: &Nodes, scored: &mut Vec<Scored>, first: Option<usize>) -> Result<()> {
+    // What is compared is worked out once. Scores are finite.
+    let mut keyed: Vec<(f64, u32, Scored)> = scored
+        .iter()
+        .map(|(place, score)| {
+            let rounded = -(score * 1e12).round();
+            (rounded, nodes.ranks[*place as usize], (*place, *score))
+        })
+        .collect();
+    let order = |left: &(f64, u32, Scored), right: &(f64, u32, Scored)| {
+        left.0.total_cmp(&right.0).then(left.1.cmp(&right.1))
+    };
+    if let Some(first) = first.filter(|first| *first < keyed.len()) {
+        if first > 0 {
+            keyed.select_nth_unstable_by(first - 1, order);
+        }
+        keyed.truncate(first);
+    }
+    interrupt::sort(&mut keyed, order)?;
+    scored.clear();
+    scored.extend(keyed.into_iter().map(|(_, _, scored)| scored));
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn seeds_do_not_depend_on_their_scale() {
+        assert_eq!(
+            normalised(&[(3, 0.0), (2, 4.0), (1, 1.0)]),
+            [(2, 1.0), (1, 0.25)]
+        );
+        assert_eq!(normalised(&[(3, 0.0)]), []);
+    }
+}

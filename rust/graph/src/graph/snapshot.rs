@@ -1,0 +1,257 @@
+//! The state of a store that one query reads.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use rusqlite::{Connection, Transaction, TransactionBehavior};
+
+use super::build::{Build, SMALL};
+use super::column::Column;
+use super::community::Communities;
+use super::edges::{self, Edges};
+use super::links::Links;
+use super::nodes::{self, Nodes};
+use super::spectrum::Coordinates;
+use super::visits::{self, Visits};
+use hedgerow_engine::error::{Error, ErrorCode, Result};
+use hedgerow_engine::index::Index;
+use hedgerow_engine::index::session::{self, Session};
+use hedgerow_engine::storage::Background;
+use hedgerow_engine::storage::cache::Cache;
+
+/// How often a query begins anew because others write faster than it can read. After that it reads
+/// what it needs in its own transaction.
+const ATTEMPTS: usize = 4;
+
+/// What a query reads beside the nodes.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Needs {
+    /// Whether it asks for edges.
+    pub edges: bool,
+    /// Whose visits it asks for.
+    pub agents: Vec<String>,
+}
+
+/// One state of a store: what was written meanwhile is not seen.
+pub struct Snapshot {
+    /// Every node.
+    pub nodes: Arc<Nodes>,
+    /// Every edge; none when they were not asked for.
+    pub edges: Arc<Edges>,
+    visits: Vec<(String, Arc<Visits>)>,
+    never: Column<i64>,
+    builds: Arc<Builds>,
+}
+
+/// What is kept in memory for the next query.
+pub(super) struct Kept {
+    pub nodes: Arc<Cache<Nodes>>,
+    pub edges: Cache<Edges>,
+    /// By the agent.
+    visits: Mutex<BTreeMap<String, Arc<Cache<Visits>>>>,
+    builds: Arc<Builds>,
+}
+
+/// What was worked out from the edges.
+struct Builds {
+    background: Background,
+    communities: Arc<Build<Communities>>,
+    /// By the number of dimensions.
+    coordinates: Mutex<BTreeMap<usize, Arc<Build<Coordinates>>>>,
+}
+
+/// An agent, and what is kept of its visits.
+type AgentVisits = (String, Arc<Cache<Visits>>);
+
+/// Of what a query needs, the generations that it could not have: it begins anew with later ones.
+#[derive(Default)]
+struct Missed {
+    nodes: Option<i64>,
+    edges: Option<i64>,
+    visits: Option<i64>,
+}
+
+impl Kept {
+    pub fn new(background: &Background) -> Self {
+        let nodes = Arc::new(Cache::new(background.clone(), background.clone()));
+        let source = edges::Source {
+            background: background.clone(),
+            nodes: Arc::clone(&nodes),
+            links: Links::default(),
+        };
+        Self {
+            nodes,
+            edges: Cache::new(background.clone(), source),
+            visits: Mutex::default(),
+            builds: Arc::new(Builds {
+                background: background.clone(),
+                communities: Arc::default(),
+                coordinates: Mutex::default(),
+            }),
+        }
+    }
+
+    fn visits(&self, agent: &str) -> Arc<Cache<Visits>> {
+        let mut visits = self.visits.lock().unwrap_or_else(PoisonError::into_inner);
+        let new = || {
+            let source = visits::Source {
+                agent: agent.to_owned(),
+                nodes: Arc::clone(&self.nodes),
+            };
+            Arc::new(Cache::new(self.builds.background.clone(), source))
+        };
+        Arc::clone(visits.entry(agent.to_owned()).or_insert_with(new))
+    }
+}
+
+impl Kept {
+    /// The state of this moment.
+    pub fn snapshot(&self, index: &Index, needs: &Needs) -> Result<Snapshot> {
+        self.with_caches(index, needs, |visits, waits| {
+            index.database().on_reader(|reader| {
+                let transaction =
+                    Transaction::new_unchecked(reader, TransactionBehavior::Deferred)?;
+                self.state(&transaction, needs, visits, waits)
+            })
+        })
+    }
+
+    /// Let `work` read the state of this moment, and the index in the same transaction.
+    ///
+    /// Meanwhile the thread must not use the store or its index: in memory it could wait for a
+    /// writer that waits for it.
+    pub fn in_session<T>(
+        &self,
+        index: &Index,
+        needs: &Needs,
+        searched: session::Needs,
+        mut work: impl FnMut(&Snapshot, &Session<'_>) -> Result<T>,
+    ) -> Result<T> {
+        self.with_caches(index, needs, |visits, waits| {
+            index.session(searched, |session| {
+                let read = |connection: &Connection| self.state(connection, needs, visits, waits);
+                match session.read(read)? {
+                    Ok(snapshot) => work(&snapshot, session).map(Ok),
+                    Err(missed) => Ok(Err(missed)),
+                }
+            })
+        })
+    }
+
+    /// Call `read` with what is needed in memory, again for as long as that is of another
+    /// generation than the transaction of `read`.
+    fn with_caches<T>(
+        &self,
+        index: &Index,
+        needs: &Needs,
+        mut read: impl FnMut(&[AgentVisits], bool) -> Result<std::result::Result<T, Missed>>,
+    ) -> Result<T> {
+        index.database().check_process()?;
+        let agents = needs.agents.iter();
+        let visits: Vec<AgentVisits> = agents
+            .map(|agent| (agent.clone(), self.visits(agent)))
+            .collect();
+        let mut missed = Missed::default();
+        for attempt in 0.. {
+            // Outside a transaction, since reading everything takes long and has one of its own.
+            self.nodes.load_after(missed.nodes)?;
+            if needs.edges {
+                self.edges.load_after(missed.edges)?;
+            }
+            for (_, cache) in &visits {
+                cache.load_after(missed.visits)?;
+            }
+            match read(&visits, attempt < ATTEMPTS)? {
+                Ok(value) => return Ok(value),
+                Err(what) => missed = what,
+            }
+        }
+        let message = "a store could not be read; please report this";
+        Err(Error::new(ErrorCode::EngineFault, message))
+    }
+
+    /// The state that `connection` sees; where something is not in memory for it, and `waits` says
+    /// that the caller rather begins anew, what that is.
+    fn state(
+        &self,
+        connection: &Connection,
+        needs: &Needs,
+        visits: &[AgentVisits],
+        waits: bool,
+    ) -> rusqlite::Result<std::result::Result<Snapshot, Missed>> {
+        let kept = self;
+        let mut missed = Missed::default();
+        let generation = nodes::generation(connection)?;
+        let Some(nodes) = kept.nodes.current(connection, generation, waits)? else {
+            missed.nodes = Some(generation - 1);
+            return Ok(Err(missed));
+        };
+        let mut edges = Arc::default();
+        if needs.edges {
+            let generation = edges::generation(connection)?;
+            let Some(found) = kept.edges.current(connection, generation, waits)? else {
+                missed.edges = Some(generation - 1);
+                return Ok(Err(missed));
+            };
+            edges = found;
+        }
+        let mut columns = Vec::new();
+        for (agent, cache) in visits {
+            let last = visits::last(connection)?;
+            let Some(found) = cache.current(connection, last, waits)? else {
+                missed.visits = Some(last - 1);
+                return Ok(Err(missed));
+            };
+            columns.push((agent.clone(), found));
+        }
+        Ok(Ok(Snapshot {
+            nodes,
+            edges,
+            visits: columns,
+            never: Column::default(),
+            builds: Arc::clone(&kept.builds),
+        }))
+    }
+}
+
+impl Snapshot {
+    /// When an agent last visited each place; it must be among those that were asked for.
+    pub fn visits(&self, agent: &str) -> &Column<i64> {
+        let found = self.visits.iter().find(|(name, _)| name == agent);
+        found.map_or(&self.never, |(_, visits)| &visits.column)
+    }
+
+    /// The communities, and whether they are of earlier edges.
+    pub fn communities(&self) -> Result<(Arc<Communities>, bool)> {
+        self.builds.communities.of(
+            &self.edges,
+            self.is_small(),
+            &self.builds.background,
+            "communities",
+            Communities::of,
+        )
+    }
+
+    /// Coordinates of so many dimensions, and whether they are of earlier edges.
+    pub fn coordinates(&self, dimensions: usize) -> Result<(Arc<Coordinates>, bool)> {
+        let build = {
+            let mut builds = self
+                .builds
+                .coordinates
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner);
+            Arc::clone(builds.entry(dimensions).or_default())
+        };
+        build.of(
+            &self.edges,
+            self.is_small(),
+            &self.builds.background,
+            "coordinates",
+            move |edges| Coordinates::of(edges, dimensions),
+        )
+    }
+
+    fn is_small(&self) -> bool {
+        self.nodes.order.len() <= SMALL
+    }
+}

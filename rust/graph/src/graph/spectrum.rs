@@ -1,0 +1,401 @@
+//! Coordinates of nodes such that their distances say how well they are connected
+//! (spec/pipeline.md, "Coordinates").
+//!
+//! For each connected component, of the normalised Laplacian `L = I - D^-1/2 W D^-1/2` with
+//! eigenvectors `u` and eigenvalues `λ`, ascending and without the zero: node `i` is at
+//! `d_i^-1/2 · u_k(i) / √λ_k` for each `k`. With all of them the square of a distance is the
+//! effective resistance between two nodes.
+
+use nalgebra::{DMatrix, SymmetricEigen};
+
+use super::edges::Edges;
+use hedgerow_engine::error::Result;
+use hedgerow_engine::interrupt::{self, Pace};
+
+/// Up to how many nodes of a component all eigenvectors are worked out.
+const DENSE: usize = 600;
+/// Eigenvalues this close are one, and are not parted.
+const EQUAL: f64 = 1e-8;
+/// How many eigenvectors more than asked for may be kept for that.
+const EXTRA: usize = 8;
+/// How exact the eigenvectors of large components are: the length of `M x - μ x`.
+const TOLERANCE: f64 = 1e-6;
+/// How many vectors more than wanted are carried along, so that the last ones settle sooner.
+const GUARDS: usize = 8;
+/// After so many rounds they are taken as they are.
+const MAX_ROUNDS: usize = 100;
+/// The highest degree of a filter, and how much it may raise one vector above another, as an
+/// exponent of e: much more, and what is low would drown in rounding.
+const MAX_DEGREE: f64 = 80.0;
+const MAX_GROWTH: f64 = 20.0;
+
+/// Where each place is, as far as it is joined to another.
+#[derive(Debug, Default)]
+pub struct Coordinates {
+    components: Vec<u32>,
+    /// Where the coordinates of each place begin; one more, where the last end.
+    starts: Vec<usize>,
+    values: Vec<f64>,
+}
+
+impl Coordinates {
+    pub(crate) fn of(edges: &Edges, dimensions: usize) -> Result<Self> {
+        let components = edges.components()?.to_vec();
+        let mut members: Vec<u32> = (0..edges.len() as u32).collect();
+        interrupt::sort(&mut members, |one, other| {
+            components[*one as usize].cmp(&components[*other as usize])
+        })?;
+        let mut rows: Vec<Vec<f64>> = vec![Vec::new(); edges.len()];
+        let component = |place: &u32| components[*place as usize];
+        for members in members.chunk_by(|left, right| component(left) == component(right)) {
+            if members.len() > 1 {
+                let graph = Component::of(edges, members)?;
+                for (place, row) in members.iter().zip(graph.embed(dimensions)?) {
+                    rows[*place as usize] = row;
+                }
+            }
+        }
+        let mut starts = vec![0];
+        let mut values = Vec::new();
+        for row in rows {
+            values.extend(row);
+            starts.push(values.len());
+        }
+        Ok(Self {
+            components,
+            starts,
+            values,
+        })
+    }
+
+    /// How many places there are.
+    pub fn len(&self) -> usize {
+        self.components.len()
+    }
+
+    /// Whether there is no place.
+    pub fn is_empty(&self) -> bool {
+        self.components.is_empty()
+    }
+
+    /// The component of a place; none of a node without edges, which has no coordinates.
+    pub fn component(&self, place: u32) -> Option<u32> {
+        let component = self.components.get(place as usize).copied();
+        component.filter(|_| !self.of_place(place).is_empty())
+    }
+
+    /// The coordinates of a place.
+    pub fn of_place(&self, place: u32) -> &[f64] {
+        let place = place as usize;
+        match (self.starts.get(place), self.starts.get(place + 1)) {
+            (Some(start), Some(end)) => &self.values[*start..*end],
+            _ => &[],
+        }
+    }
+}
+
+/// The distance between two points.
+pub(super) fn distance(one: &[f64], other: &[f64]) -> f64 {
+    let squares = one
+        .iter()
+        .zip(other)
+        .map(|(one, other)| (one - other).powi(2));
+    squares.sum::<f64>().sqrt()
+}
+
+/// How much a step from one node to the next goes in the direction of a third; 0 for a step that
+/// goes nowhere.
+pub(super) fn cosine_of_step(coordinates: &Coordinates, from: u32, step: u32, to: u32) -> f64 {
+    let [from, step, to] = [from, step, to].map(|place| coordinates.of_place(place));
+    let (mut product, mut step_square, mut way_square) = (0.0, 0.0, 0.0);
+    for ((from, step), to) in from.iter().zip(step).zip(to) {
+        let (step, way) = (step - from, to - from);
+        product += step * way;
+        step_square += step * step;
+        way_square += way * way;
+    }
+    let lengths = f64::sqrt(step_square) * f64::sqrt(way_square);
+    if lengths > 0.0 {
+        product / lengths
+    } else {
+        0.0
+    }
+}
+
+/// One connected component, its nodes counted from 0.
+#[derive(Debug)]
+struct Component {
+    starts: Vec<usize>,
+    targets: Vec<u32>,
+    /// `w_ij / √(d_i d_j)`.
+    weights: Vec<f64>,
+    /// `√d_i`.
+    roots: Vec<f64>,
+}
+
+/// Eigenvalues of the Laplacian, ascending, and an eigenvector for each.
+type Spectrum = Vec<(f64, Vec<f64>)>;
+
+impl Component {
+    fn of(edges: &Edges, members: &[u32]) -> Result<Self> {
+        let mut pace = Pace::default();
+        let strength = |place: &u32| {
+            edges
+                .joined(*place)
+                .map(|(_, strength)| strength)
+                .sum::<f64>()
+        };
+        let roots: Vec<f64> = members.iter().map(|place| strength(place).sqrt()).collect();
+        let (mut starts, mut targets, mut weights) = (vec![0], Vec::new(), Vec::new());
+        for (here, place) in members.iter().enumerate() {
+            pace.step(1 + edges.degree(*place))?;
+            for (other, strength) in edges.joined(*place) {
+                // Members are ascending, and neighbours are members.
+                let there = members.binary_search(&other).unwrap_or_default();
+                targets.push(there as u32);
+                weights.push(strength / (roots[here] * roots[there]));
+            }
+            starts.push(targets.len());
+        }
+        Ok(Self {
+            starts,
+            targets,
+            weights,
+            roots,
+        })
+    }
+
+    fn len(&self) -> usize {
+        self.roots.len()
+    }
+
+    /// The coordinates of each node.
+    fn embed(&self, dimensions: usize) -> Result<Vec<Vec<f64>>> {
+        interrupt::check()?;
+        let spectrum = if self.len() <= DENSE {
+            self.dense_spectrum()
+        } else {
+            self.partial_spectrum(dimensions + EXTRA + 1)?
+        };
+        let kept = kept(&spectrum, dimensions);
+        let mut pace = Pace::default();
+        let rows = (0..self.len()).map(|place| {
+            pace.step(kept)?;
+            let spectrum = spectrum[..kept].iter();
+            let value = |(value, vector): &(f64, Vec<f64>)| {
+                vector[place] / (self.roots[place] * value.sqrt())
+            };
+            Ok(spectrum.map(value).collect())
+        });
+        rows.collect()
+    }
+
+    /// All of it but the zero.
+    fn dense_spectrum(&self) -> Spectrum {
+        let mut laplacian = DMatrix::identity(self.len(), self.len());
+        for place in 0..self.len() {
+            for edge in self.starts[place]..self.starts[place + 1] {
+                laplacian[(place, self.targets[edge] as usize)] -= self.weights[edge];
+            }
+        }
+        let Some((values, vectors)) = eigen(laplacian) else {
+            return Vec::new();
+        };
+        let spectrum = values.iter().zip(vectors.column_iter()).skip(1);
+        spectrum
+            .filter(|(value, _)| **value > 0.0)
+            .map(|(value, vector)| (*value, vector.iter().copied().collect()))
+            .collect()
+    }
+
+    /// The smallest `wanted`, without the zero.
+    ///
+    /// These belong to the largest of `M = D^-1/2 W D^-1/2`, whose eigenvalues are from -1 to 1. A
+    /// block of vectors is turned to them by Chebyshev polynomials of `M`, which stay small below
+    /// the least eigenvalue of the block and rise steeply above it.
+    fn partial_spectrum(&self, wanted: usize) -> Result<Spectrum> {
+        let width = wanted + 1 + GUARDS;
+        let mut block = DMatrix::from_fn(self.len(), width, |row, column| {
+            jitter((row * width + column) as u64)
+        });
+        let mut values = Vec::new();
+        for _ in 0..MAX_ROUNDS {
+            let Some((ritz, residual)) = self.settle(&mut block, wanted + 1)? else {
+                return Ok(Vec::new());
+            };
+            values = ritz;
+            if residual <= TOLERANCE {
+                break;
+            }
+            block = self.filtered(&block, &values)?;
+        }
+        // The first is the zero.
+        let spectrum = (1..=wanted)
+            .map(|k| (1.0 - values[k], block.column(k).iter().copied().collect()))
+            .filter(|(value, _)| *value > 0.0)
+            .collect();
+        Ok(spectrum)
+    }
+
+    /// Turn a block into approximate eigenvectors, best first (Rayleigh and Ritz); the answer is
+    /// their eigenvalues, and by how much the first ones are wrong.
+    fn settle(&self, block: &mut DMatrix<f64>, wanted: usize) -> Result<Option<(Vec<f64>, f64)>> {
+        let base = std::mem::take(block).qr().q();
+        let product = self.multiply(&base)?;
+        // The best are the largest: the smallest of the opposite.
+        let Some((opposites, turn)) = eigen(-base.tr_mul(&product)) else {
+            return Ok(None);
+        };
+        let values: Vec<f64> = opposites.iter().map(|value| -value).collect();
+        *block = base * &turn;
+        let product = product * turn;
+        let residual = |column: usize| {
+            let parts = product.column(column);
+            let parts = parts.iter().zip(block.column(column));
+            let squares = parts.map(|(product, x)| (product - values[column] * x).powi(2));
+            squares.sum::<f64>().sqrt()
+        };
+        let worst = (0..wanted).map(residual).fold(0.0, f64::max);
+        Ok(Some((values, worst)))
+    }
+
+    /// The block, raised above its least eigenvalue.
+    fn filtered(&self, block: &DMatrix<f64>, values: &[f64]) -> Result<DMatrix<f64>> {
+        let least = values
+            .last()
+            .copied()
+            .unwrap_or_default()
+            .clamp(-0.9, 1.0 - 1e-9);
+        let (middle, half) = ((least - 1.0) / 2.0, f64::midpoint(least, 1.0));
+        let steepest = ((1.0 - middle) / half).acosh();
+        let degree = (MAX_GROWTH / steepest).clamp(2.0, MAX_DEGREE) as usize;
+        let shifted = |x: &DMatrix<f64>, scale: f64| {
+            let mut pace = Pace::default();
+            let mut product = self.multiply(x)?;
+            for column in 0..x.ncols() {
+                pace.step(x.nrows())?;
+                for row in 0..x.nrows() {
+                    let value = product[(row, column)] - middle * x[(row, column)];
+                    product[(row, column)] = scale * value / half;
+                }
+            }
+            Ok(product)
+        };
+        let mut before = block.clone();
+        let mut now = shifted(block, 1.0)?;
+        for _ in 1..degree {
+            let next = shifted(&now, 2.0)? - &before;
+            before = std::mem::replace(&mut now, next);
+        }
+        Ok(now)
+    }
+
+    /// `M x` for each column.
+    fn multiply(&self, x: &DMatrix<f64>) -> Result<DMatrix<f64>> {
+        let mut pace = Pace::default();
+        let mut product = DMatrix::zeros(x.nrows(), x.ncols());
+        for column in 0..x.ncols() {
+            let from = x.column(column);
+            for place in 0..from.len() {
+                let row = self.starts[place]..self.starts[place + 1];
+                pace.step(1 + row.len())?;
+                let joined = self.targets[row.clone()].iter().zip(&self.weights[row]);
+                product[(place, column)] = joined
+                    .map(|(target, weight)| weight * from[*target as usize])
+                    .sum();
+            }
+        }
+        Ok(product)
+    }
+}
+
+/// The eigenvalues of a symmetric matrix, ascending, and an eigenvector in each column.
+fn eigen(matrix: DMatrix<f64>) -> Option<(Vec<f64>, DMatrix<f64>)> {
+    let eigen = SymmetricEigen::try_new(matrix, f64::EPSILON, 0)?;
+    let mut order: Vec<usize> = (0..eigen.eigenvalues.len()).collect();
+    order.sort_by(|one, other| eigen.eigenvalues[*one].total_cmp(&eigen.eigenvalues[*other]));
+    let values = order.iter().map(|place| eigen.eigenvalues[*place]);
+    Some((values.collect(), eigen.eigenvectors.select_columns(&order)))
+}
+
+/// A number from -1 to 1 that favours nothing, always the same for the same place.
+fn jitter(place: u64) -> f64 {
+    let mut bits = place.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    bits = (bits ^ (bits >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    ((bits ^ (bits >> 31)) >> 11) as f64 / (1_u64 << 52) as f64 - 1.0
+}
+
+/// How many eigenvectors are kept: equal eigenvalues stay together.
+fn kept(spectrum: &Spectrum, dimensions: usize) -> usize {
+    let mut kept = dimensions.min(spectrum.len());
+    while kept > 0
+        && kept < spectrum.len().min(dimensions + EXTRA)
+        && spectrum[kept].0 - spectrum[kept - 1].0 <= EQUAL
+    {
+        kept += 1;
+    }
+    kept
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A ring of rings, so that eigenvalues come in clusters.
+    fn rings(count: u32, size: u32) -> Edges {
+        let mut list = Vec::new();
+        for ring in 0..count {
+            for place in 0..size {
+                let next = (place + 1) % size;
+                let strength = 0.5 + f64::from((ring * 7 + place) % 11) / 22.0;
+                list.push((ring * size + place, ring * size + next, strength));
+            }
+            list.push((ring * size, (ring + 1) % count * size, 0.3));
+        }
+        Edges::new((count * size) as usize, &list)
+    }
+
+    #[test]
+    fn a_large_component_has_the_distances_of_a_dense_one() {
+        let edges = rings(70, 9);
+        assert!(edges.len() > DENSE);
+        let places: Vec<u32> = (0..edges.len() as u32).collect();
+        let component = Component::of(&edges, &places).unwrap();
+        let dense = component.dense_spectrum();
+        let partial = component.partial_spectrum(29).unwrap();
+        assert_eq!(partial.len(), 29);
+        for (dense, partial) in dense.iter().zip(&partial) {
+            assert!(
+                (dense.0 - partial.0).abs() < 1e-9,
+                "{} {}",
+                dense.0,
+                partial.0
+            );
+        }
+        let point = |spectrum: &Spectrum, place: usize| -> Vec<f64> {
+            let kept = kept(spectrum, 20);
+            spectrum[..kept]
+                .iter()
+                .map(|(value, vector)| vector[place] / value.sqrt())
+                .collect()
+        };
+        for place in [1, 40, 300, 629] {
+            let distances = [&dense, &partial]
+                .map(|spectrum| distance(&point(spectrum, 0), &point(spectrum, place)));
+            assert!((distances[0] - distances[1]).abs() < 1e-5, "{distances:?}");
+        }
+    }
+
+    #[test]
+    fn distances_of_all_dimensions_are_effective_resistances() {
+        // A path: resistances add up.
+        let edges = Edges::new(4, &[(0, 1, 1.0), (1, 2, 0.5), (2, 3, 0.25)]);
+        let coordinates = Coordinates::of(&edges, 20).unwrap();
+        let resistance =
+            |one, other| distance(coordinates.of_place(one), coordinates.of_place(other)).powi(2);
+        assert!((resistance(0, 1) - 1.0).abs() < 1e-9);
+        assert!((resistance(0, 3) - 7.0).abs() < 1e-9);
+        assert!((resistance(1, 3) - 6.0).abs() < 1e-9);
+    }
+}

@@ -1,0 +1,134 @@
+//! A handle on the nodes, edges and visits in the file of an index.
+
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use hedgerow_engine::bm25::BM25;
+use hedgerow_engine::chunks::CHUNKS;
+use hedgerow_engine::error::Result;
+use hedgerow_engine::index::session::{self, Session};
+use hedgerow_engine::index::{Index, Methods};
+use hedgerow_engine::retrieval::FuzzyChunks;
+use hedgerow_engine::sources::SOURCES;
+use hedgerow_engine::storage::settings;
+use hedgerow_engine::storage::{Location, Subjects};
+use hedgerow_engine::text::tokenizer::TokenizerKind;
+use hedgerow_engine::vectors::VECTORS;
+
+use super::snapshot::{Kept, Needs, Snapshot};
+use super::types::{self, TYPES};
+use crate::schema::{AGENTS, NODES};
+
+/// What a store keeps in its file.
+const SUBJECTS: Subjects = &[&CHUNKS, &BM25, &VECTORS, &SOURCES, &NODES, &AGENTS];
+
+/// Nodes, edges and visits in the file of an index, for use from many threads at once.
+pub struct Store {
+    pub(super) index: Arc<Index>,
+    pub(super) kept: Kept,
+    fuzzy: FuzzyChunks,
+    types: Mutex<Vec<String>>,
+}
+
+impl Store {
+    /// Open the file of an index, made first when there is none.
+    pub fn open(path: &Path) -> Result<Self> {
+        Self::open_at(Location::file(path, false, SUBJECTS)?)
+    }
+
+    /// Make a store in memory, gone with the handle.
+    pub fn in_memory() -> Result<Self> {
+        Self::open_at(Location::memory(SUBJECTS))
+    }
+
+    fn open_at(location: Location) -> Result<Self> {
+        let (tokenizer, methods) = (TokenizerKind::default(), Methods::default());
+        Index::open_at(location, tokenizer, false, methods).map(Self::of)
+    }
+
+    fn of(index: Index) -> Self {
+        Self {
+            kept: Kept::new(index.database().background()),
+            index: Arc::new(index),
+            fuzzy: FuzzyChunks::own(),
+            types: Mutex::default(),
+        }
+    }
+
+    /// The index that finds the nodes: each live one is a chunk, its key for id and path.
+    pub fn index(&self) -> &Arc<Index> {
+        &self.index
+    }
+
+    /// What searches fall back on when no word is found.
+    pub fn fuzzy(&self) -> &FuzzyChunks {
+        &self.fuzzy
+    }
+
+    /// Let nodes be of these types too, for good.
+    pub fn register<T: AsRef<str>>(&self, types: &[T]) -> Result<()> {
+        for name in types {
+            types::check(name.as_ref())?;
+        }
+        let mut known = self.read_types()?;
+        let is_known = |known: &[String], name: &str| {
+            TYPES.contains(&name) || known.iter().any(|other| other == name)
+        };
+        if types.iter().all(|name| is_known(&known, name.as_ref())) {
+            return Ok(());
+        }
+        known = self.index.database().try_write(|connection| {
+            // Another process may have registered some meanwhile.
+            let mut known = types::read(connection)?;
+            for name in types {
+                if !is_known(&known, name.as_ref()) {
+                    known.push(name.as_ref().to_owned());
+                }
+            }
+            known.sort_unstable();
+            settings::set(
+                connection,
+                crate::schema::NODE_TYPES,
+                Some(&known.join(" ")),
+            )?;
+            Ok(known)
+        })?;
+        self.remember_types(known);
+        Ok(())
+    }
+
+    /// The registered types, by name, as the file has them now.
+    pub fn read_types(&self) -> Result<Vec<String>> {
+        let types = self.index.database().on_reader(types::read)?;
+        self.remember_types(types.clone());
+        Ok(types)
+    }
+
+    /// The registered types as they were when they were last read; there may be more now.
+    pub fn known_types(&self) -> Vec<String> {
+        let types = self.types.lock().unwrap_or_else(PoisonError::into_inner);
+        types.clone()
+    }
+
+    fn remember_types(&self, known: Vec<String>) {
+        *self.types.lock().unwrap_or_else(PoisonError::into_inner) = known;
+    }
+
+    /// The state of this moment.
+    pub fn snapshot(&self, needs: &Needs) -> Result<Snapshot> {
+        self.kept.snapshot(&self.index, needs)
+    }
+
+    /// Let `work` read the state of this moment, and the index in the same transaction.
+    ///
+    /// Meanwhile the thread must not use the store or its index: in memory it could wait for a
+    /// writer that waits for it.
+    pub(crate) fn in_session<T>(
+        &self,
+        needs: &Needs,
+        searched: session::Needs,
+        work: impl FnMut(&Snapshot, &Session<'_>) -> Result<T>,
+    ) -> Result<T> {
+        self.kept.in_session(&self.index, needs, searched, work)
+    }
+}

@@ -1,0 +1,94 @@
+//! Who visited which node when: a column for each agent that was asked for.
+
+use std::sync::Arc;
+
+use rusqlite::Connection;
+
+use super::column::Column;
+use super::node::Outcome;
+use super::nodes::{self, Nodes};
+use hedgerow_engine::storage::cache::{Cache, Version};
+
+/// When a node was visited that never was.
+pub const NEVER: i64 = i64::MIN;
+
+/// The last visits of an agent that did not fail.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Visits {
+    /// The last visit of all agents that was read.
+    last: i64,
+    /// By place; nodes beyond the end were never visited.
+    pub column: Column<i64>,
+}
+
+/// What the visits of an agent are read with.
+pub(crate) struct Source {
+    pub agent: String,
+    pub nodes: Arc<Cache<Nodes>>,
+}
+
+impl Version for Visits {
+    type Source = Source;
+    const NAME: &'static str = "visits";
+
+    fn generation(&self) -> i64 {
+        self.last
+    }
+
+    fn load(source: &Source, connection: &Connection) -> rusqlite::Result<Self> {
+        let nodes = source.nodes(connection)?;
+        let mut column = vec![NEVER; nodes.len()];
+        let mut statement =
+            connection.prepare_cached("SELECT node, at FROM last_visits WHERE agent = ?")?;
+        let mut rows = statement.query([&source.agent])?;
+        while let Some(row) = rows.next()? {
+            if let Some(place) = nodes.place_of(row.get(0)?) {
+                let at = &mut column[place as usize];
+                *at = row.get::<_, i64>(1)?.max(*at);
+            }
+        }
+        Ok(Self {
+            last: last(connection)?,
+            column: column.into(),
+        })
+    }
+
+    /// Visits are only ever added.
+    fn follow(
+        self: &Arc<Self>,
+        source: &Source,
+        connection: &Connection,
+        generation: i64,
+    ) -> rusqlite::Result<Option<Self>> {
+        let nodes = source.nodes(connection)?;
+        let mut next = Self::clone(self);
+        next.last = generation;
+        let mut statement = connection.prepare_cached(
+            "SELECT node, at FROM visits WHERE id > ? AND agent = ? AND outcome <> ? ORDER BY id",
+        )?;
+        let failed = Outcome::Failed.as_str();
+        let mut rows = statement.query((self.last, &source.agent, failed))?;
+        while let Some(row) = rows.next()? {
+            if let Some(place) = nodes.place_of(row.get(0)?) {
+                let place = place as usize;
+                next.column.grow(place + 1, NEVER);
+                next.column.set(place, next.column[place].max(row.get(1)?));
+            }
+        }
+        Ok(Some(next))
+    }
+}
+
+impl Source {
+    /// The nodes of the same state.
+    fn nodes(&self, connection: &Connection) -> rusqlite::Result<Arc<Nodes>> {
+        nodes::of_state(&self.nodes, connection)
+    }
+}
+
+/// The last visit in the state that `connection` sees, whoever made it: as good as a generation.
+pub(super) fn last(connection: &Connection) -> rusqlite::Result<i64> {
+    connection
+        .prepare_cached("SELECT coalesce(max(id), 0) FROM visits")?
+        .query_row([], |row| row.get(0))
+}

@@ -1,0 +1,374 @@
+//! Writing nodes, edges and visits. Each call is one transaction.
+
+use rusqlite::{CachedStatement, Connection, OptionalExtension, params};
+
+use super::links::Changed;
+use super::node::{Node, Outcome};
+use super::store::Store;
+use super::types::{self, TYPES};
+use crate::schema::{EDGES_GENERATION, NODES_GENERATION};
+use hedgerow_engine::chunks::Chunk;
+use hedgerow_engine::error::{Error, ErrorCode, Result};
+use hedgerow_engine::index::remove_chunks;
+use hedgerow_engine::storage::Failure;
+use hedgerow_engine::storage::settings;
+
+/// What joins two nodes.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Edge {
+    /// The key it leads from.
+    pub source: String,
+    /// The key it leads to.
+    pub target: String,
+    /// What kind of edge it is: two nodes may be joined by one of each.
+    pub relation: String,
+    /// How strong it is: above 0, up to 1.
+    pub strength: f64,
+}
+
+/// An agent's visit to a node.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Visit {
+    /// Who.
+    pub agent: String,
+    /// Which node.
+    pub key: String,
+    /// When, in Unix seconds.
+    pub at: i64,
+    /// How it ended.
+    pub outcome: Outcome,
+}
+
+impl Store {
+    /// Store nodes, each replacing the one of its key; the answer is the number of distinct keys.
+    ///
+    /// A replaced node keeps its id, and where the new one does not say, when it was created and
+    /// its vector. A deleted one is there again. `now` stands for times that are not given.
+    pub fn upsert(&self, nodes: &[&Node], now: i64) -> Result<usize> {
+        for (place, node) in nodes.iter().enumerate() {
+            node.check()
+                .map_err(|error| error.at(&format!("nodes[{place}]")))?;
+        }
+        self.index
+            .database()
+            .try_write(|connection| self.put_nodes(connection, nodes, now))
+    }
+
+    /// Store checked nodes in the transaction of `connection`.
+    pub(crate) fn put_nodes(
+        &self,
+        connection: &Connection,
+        nodes: &[&Node],
+        now: i64,
+    ) -> std::result::Result<usize, Failure> {
+        let chunks: Vec<Chunk> = nodes.iter().map(|node| node.chunk()).collect();
+        let chunks: Vec<&Chunk> = chunks.iter().collect();
+        check_types(connection, nodes)?;
+        let generation = next_generation(connection, NODES_GENERATION)?;
+        let mut statements = NodeStatements::prepare(connection, generation)?;
+        let mut revived = false;
+        for node in nodes {
+            revived |= statements.upsert(node, now)?;
+        }
+        if revived {
+            next_generation(connection, EDGES_GENERATION)?;
+        }
+        self.index.put_chunks(connection, &chunks, "nodes", None)
+    }
+
+    /// Mark the nodes of these keys as deleted; the answer is how many there were.
+    ///
+    /// Ids, edges and visits stay, and count again once a node is upserted; what it said is gone.
+    pub fn delete<T: AsRef<str>>(&self, keys: &[T]) -> Result<usize> {
+        self.index
+            .database()
+            .try_write(|connection| Ok(mark_deleted(connection, keys)?))
+    }
+
+    /// Join nodes, deleted ones too; an edge replaces the one of the same nodes and relation.
+    pub fn link(&self, edges: &[Edge]) -> Result<()> {
+        for edge in edges {
+            check_edge(edge)?;
+        }
+        let changed = self
+            .index
+            .database()
+            .try_write(|connection| put_edges(connection, edges))?;
+        self.kept.edges.source().links.note(changed);
+        Ok(())
+    }
+
+    /// Every edge between live nodes, by the keys of its ends and its relation.
+    pub fn edges(&self) -> Result<Vec<Edge>> {
+        self.index.database().on_reader(|connection| {
+            let mut statement = connection.prepare_cached(
+                "SELECT source.key, target.key, relation, strength FROM edges
+                     JOIN nodes source ON source.id = source AND NOT source.deleted
+                     JOIN nodes target ON target.id = target AND NOT target.deleted
+                     ORDER BY 1, 2, 3",
+            )?;
+            let edges = statement.query_map([], |row| {
+                Ok(Edge {
+                    source: row.get(0)?,
+                    target: row.get(1)?,
+                    relation: row.get(2)?,
+                    strength: row.get(3)?,
+                })
+            })?;
+            edges.collect::<rusqlite::Result<Vec<_>>>()
+        })
+    }
+
+    /// Remove an edge; the answer is whether there was one.
+    pub fn unlink(&self, source: &str, target: &str, relation: &str) -> Result<bool> {
+        let removed = self.index.database().try_write(|connection| {
+            let (source, target) = (id_of(connection, source)?, id_of(connection, target)?);
+            let removed = connection
+                .prepare_cached(
+                    "DELETE FROM edges WHERE source = ? AND target = ? AND relation = ?",
+                )?
+                .execute(params![source, target, relation])?;
+            if removed == 0 {
+                return Ok(None);
+            }
+            Ok(Some(Changed {
+                generation: next_generation(connection, EDGES_GENERATION)?,
+                ends: vec![(source, target)],
+            }))
+        })?;
+        let is_gone = removed.is_some();
+        if let Some(changed) = removed {
+            self.kept.edges.source().links.note(changed);
+        }
+        Ok(is_gone)
+    }
+
+    /// Note visits. Nothing noted is ever changed; a failed visit counts for no filter.
+    pub fn visit(&self, visits: &[Visit]) -> Result<()> {
+        self.index.database().try_write(|connection| {
+            for visit in visits {
+                note_visit(connection, id_of(connection, &visit.key)?, visit, None)?;
+            }
+            Ok(())
+        })
+    }
+}
+
+/// Remove edges and put checked ones in the transaction of `connection`.
+pub(super) fn relink_in(
+    connection: &Connection,
+    removed: &[Edge],
+    added: &[Edge],
+) -> std::result::Result<Changed, Failure> {
+    let mut gone = Vec::with_capacity(removed.len());
+    let mut remove = connection
+        .prepare_cached("DELETE FROM edges WHERE source = ? AND target = ? AND relation = ?")?;
+    for edge in removed {
+        let ends = ids_of(connection, edge)?;
+        remove.execute(params![ends.0, ends.1, edge.relation])?;
+        gone.push(ends);
+    }
+    let mut changed = put_edges(connection, added)?;
+    changed.ends.extend(gone);
+    Ok(changed)
+}
+
+/// Mark the nodes of these keys as deleted in the transaction of `connection`; how many there were.
+pub(crate) fn mark_deleted<T: AsRef<str>>(
+    connection: &Connection,
+    keys: &[T],
+) -> rusqlite::Result<usize> {
+    let generation = next_generation(connection, NODES_GENERATION)?;
+    let mut mark = connection.prepare_cached(
+        "UPDATE nodes SET deleted = TRUE, changed = ? WHERE key = ? AND NOT deleted",
+    )?;
+    let mut gone = Vec::new();
+    for key in keys {
+        if mark.execute(params![generation, key.as_ref()])? > 0 {
+            gone.push(key.as_ref());
+        }
+    }
+    if !gone.is_empty() {
+        next_generation(connection, EDGES_GENERATION)?;
+        remove_chunks(connection, &gone)?;
+    }
+    Ok(gone.len())
+}
+
+/// Note a visit to the node of this id, whatever its key is by now, and of which run it was.
+pub(crate) fn note_visit(
+    connection: &Connection,
+    node: i64,
+    visit: &Visit,
+    run: Option<i64>,
+) -> rusqlite::Result<()> {
+    connection
+        .prepare_cached(
+            "INSERT INTO visits (node, agent, at, outcome, run) VALUES (?, ?, ?, ?, ?)",
+        )?
+        .execute(params![
+            node,
+            visit.agent,
+            visit.at,
+            visit.outcome.as_str(),
+            run
+        ])?;
+    if visit.outcome != Outcome::Failed {
+        connection
+            .prepare_cached(
+                "INSERT INTO last_visits VALUES (?, ?, ?)
+                     ON CONFLICT DO UPDATE SET at = max(at, excluded.at)",
+            )?
+            .execute(params![visit.agent, node, visit.at])?;
+    }
+    Ok(())
+}
+
+/// The statements of writing nodes.
+struct NodeStatements<'c> {
+    generation: i64,
+    find: CachedStatement<'c>,
+    insert: CachedStatement<'c>,
+    update: CachedStatement<'c>,
+}
+
+impl<'c> NodeStatements<'c> {
+    fn prepare(connection: &'c Connection, generation: i64) -> rusqlite::Result<Self> {
+        Ok(Self {
+            generation,
+            find: connection
+                .prepare_cached("SELECT created_at, deleted FROM nodes WHERE key = ?")?,
+            insert: connection.prepare_cached(
+                "INSERT INTO nodes (key, type, content_length, weight, category, emotion,
+                     provenance, created_at, updated_at, last_replayed, replay_interval, changed,
+                     deleted)
+                 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, FALSE)",
+            )?,
+            update: connection.prepare_cached(
+                "UPDATE nodes SET type = ?2, content_length = ?3, weight = ?4, category = ?5,
+                     emotion = ?6, provenance = ?7, created_at = ?8, updated_at = ?9,
+                     last_replayed = ?10, replay_interval = ?11, changed = ?12, deleted = FALSE
+                  WHERE key = ?1",
+            )?,
+        })
+    }
+
+    /// The answer is whether a deleted node is there again.
+    fn upsert(&mut self, node: &Node, now: i64) -> rusqlite::Result<bool> {
+        let old: Option<(i64, bool)> = self
+            .find
+            .query_row([&node.key], |row| Ok((row.get(0)?, row.get(1)?)))
+            .optional()?;
+        let updated_at = node.updated_at.unwrap_or(now);
+        let created_at = node
+            .created_at
+            .or(old.map(|(created_at, _)| created_at))
+            .unwrap_or(updated_at);
+        let statement = match old {
+            Some(_) => &mut self.update,
+            None => &mut self.insert,
+        };
+        statement.execute(params![
+            node.key,
+            node.kind,
+            node.content.chars().count(),
+            node.weight,
+            node.category.as_str(),
+            node.emotion,
+            node.provenance,
+            created_at,
+            updated_at,
+            node.last_replayed,
+            node.replay_interval,
+            self.generation,
+        ])?;
+        Ok(old.is_some_and(|(_, deleted)| deleted))
+    }
+}
+
+/// Count one more transaction.
+pub(crate) fn next_generation(connection: &Connection, name: &str) -> rusqlite::Result<i64> {
+    let generation = settings::get::<i64>(connection, name)?.unwrap_or_default() + 1;
+    settings::set(connection, name, Some(&generation.to_string()))?;
+    Ok(generation)
+}
+
+/// Refuse nodes of types that nobody registered.
+fn check_types(connection: &Connection, nodes: &[&Node]) -> std::result::Result<(), Failure> {
+    let mut registered = None;
+    for (place, node) in nodes.iter().enumerate() {
+        if TYPES.contains(&node.kind.as_str()) {
+            continue;
+        }
+        let registered = match &mut registered {
+            Some(registered) => registered,
+            none => none.insert(types::read(connection)?),
+        };
+        if !registered.contains(&node.kind) {
+            let kind = &node.kind;
+            let known: Vec<&str> = TYPES
+                .into_iter()
+                .chain(registered.iter().map(String::as_str))
+                .collect();
+            let problem = format!(
+                "type must be one of {}, not {kind:?}; or open the store with types=[{kind:?}]",
+                known.join(", ")
+            );
+            let error = Error::new(ErrorCode::InvalidNode, problem);
+            return Err(error.at(&format!("nodes[{place}]")).into());
+        }
+    }
+    Ok(())
+}
+
+pub(crate) fn check_edge(edge: &Edge) -> Result<()> {
+    let problem = if edge.source == edge.target {
+        format!("the node {:?} cannot be linked to itself", edge.source)
+    } else if !(edge.strength > 0.0 && edge.strength <= 1.0) {
+        format!(
+            "the strength must be above 0 and at most 1, not {}",
+            edge.strength
+        )
+    } else {
+        return Ok(());
+    };
+    Err(Error::new(ErrorCode::InvalidEdge, problem))
+}
+
+/// Store checked edges in the transaction of `connection`, each replacing the one there is.
+pub(crate) fn put_edges(
+    connection: &Connection,
+    edges: &[Edge],
+) -> std::result::Result<Changed, Failure> {
+    let mut put = connection.prepare_cached("INSERT OR REPLACE INTO edges VALUES (?, ?, ?, ?)")?;
+    let mut ends = Vec::with_capacity(edges.len());
+    for edge in edges {
+        let (source, target) = ids_of(connection, edge)?;
+        put.execute(params![source, target, edge.relation, edge.strength])?;
+        ends.push((source, target));
+    }
+    let generation = next_generation(connection, EDGES_GENERATION)?;
+    Ok(Changed { generation, ends })
+}
+
+fn ids_of(connection: &Connection, edge: &Edge) -> std::result::Result<(i64, i64), Failure> {
+    Ok((
+        id_of(connection, &edge.source)?,
+        id_of(connection, &edge.target)?,
+    ))
+}
+
+/// The id of a node, deleted or not.
+pub(crate) fn id_of(connection: &Connection, key: &str) -> std::result::Result<i64, Failure> {
+    let id = connection
+        .prepare_cached("SELECT id FROM nodes WHERE key = ?")?
+        .query_row([key], |row| row.get(0))
+        .optional()?;
+    id.ok_or_else(|| {
+        Error::new(
+            ErrorCode::UnknownNode,
+            format!("there is no node {key:?}; upsert it first"),
+        )
+        .into()
+    })
+}

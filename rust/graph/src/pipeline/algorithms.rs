@@ -1,0 +1,56 @@
+//! Running the algorithms of the graph.
+
+use super::ast::Algorithm;
+use super::run::Run;
+use super::set::Set;
+use crate::graph::ranking::{Wanted, normalised};
+use crate::graph::{manifold, spectral};
+use hedgerow_engine::error::Result;
+
+impl Run<'_> {
+    /// Explore the graph from a set; where a limit follows at once, it says how much is wanted.
+    pub fn explore(&mut self, set: &mut Set, algorithm: &Algorithm, wanted: Wanted) -> Result<()> {
+        let snapshot = self.snapshot;
+        let (nodes, edges) = (&snapshot.nodes, &snapshot.edges);
+        let seeds = normalised(set.list(nodes));
+        if seeds.is_empty() {
+            *set = Set::listed(Vec::new());
+            return Ok(());
+        }
+        let found = match algorithm {
+            Algorithm::Spread(spread) => spread.run(nodes, edges, &seeds, wanted)?,
+            Algorithm::Confluence(confluence) => confluence.run(nodes, edges, &seeds, wanted)?,
+            Algorithm::Spectral { dimensions, shape } => {
+                let coordinates = self.coordinates(*dimensions)?;
+                spectral::run(nodes, &coordinates, &seeds, shape)?
+            }
+            Algorithm::Geodesic {
+                dimensions,
+                geodesic,
+            } => {
+                let coordinates = self.coordinates(*dimensions)?;
+                geodesic.run(nodes, edges, &coordinates, &seeds, wanted)?
+            }
+            Algorithm::Manifold {
+                dimensions,
+                direction,
+                shape,
+            } => {
+                let coordinates = self.coordinates(*dimensions)?;
+                let found = manifold::run(nodes, &coordinates, &seeds, *direction, shape)?;
+                if let Some(found) = found {
+                    found
+                } else {
+                    let what = "manifold: a line takes two seeds that are joined; the seeds stay";
+                    self.warn(what.to_owned());
+                    manifold::seeds_alone(nodes, &seeds, shape)?
+                }
+            }
+        };
+        let pairs = std::mem::take(&mut set.pairs);
+        *set = Set::listed(found);
+        set.pairs = pairs;
+        set.drop_pairs();
+        Ok(())
+    }
+}

@@ -1,0 +1,146 @@
+//! The values of nodes that are sorted by and shown.
+
+use std::sync::Arc;
+
+use super::ast::Value;
+use super::run::Run;
+use crate::graph::NEVER;
+use crate::graph::column::Column;
+use crate::graph::community::Communities;
+use crate::graph::measure;
+use crate::graph::ranking::Scored;
+use hedgerow_engine::error::Result;
+use hedgerow_engine::interrupt::{self, Pace};
+
+/// A value of every node, looked up once for the whole set.
+pub(super) enum Field<'r> {
+    Score,
+    Real(&'r Column<f64>),
+    Count(&'r Column<u32>),
+    Length(&'r Column<u16>),
+    Time(&'r Column<i64>),
+    Degree,
+    Clustering(&'r Column<f64>),
+    Isolation(Arc<Communities>),
+    Priority(&'r Column<f64>),
+    SpectralPriority(Vec<Option<f64>>, &'r Column<f64>),
+    Recency(&'r Column<i64>),
+}
+
+/// How much of an outlier a node has to be to count no more.
+const MOST_OUTLYING: f64 = 3.0;
+const OUTLIER_DIMENSIONS: usize = super::parse_algorithm::DIMENSIONS;
+
+impl<'s> Run<'s> {
+    /// What a value is of each node.
+    pub fn field(&mut self, value: &Value) -> Result<Field<'s>> {
+        let snapshot = self.snapshot;
+        let nodes = &snapshot.nodes;
+        Ok(match value {
+            Value::Score => Field::Score,
+            Value::Weight => Field::Real(&nodes.weights),
+            Value::Emotion => Field::Real(&nodes.emotions),
+            Value::Timestamp => Field::Time(&nodes.updated),
+            Value::Created => Field::Time(&nodes.created),
+            Value::ContentLen => Field::Count(&nodes.content_lengths),
+            Value::KeyLen => Field::Length(&nodes.key_lengths),
+            Value::Degree => Field::Degree,
+            Value::Clustering => Field::Clustering(snapshot.edges.clustering()?),
+            Value::Isolation => Field::Isolation(self.communities()?),
+            Value::Priority => Field::Priority(snapshot.edges.clustering()?),
+            Value::SpectralPriority => {
+                let communities = self.communities()?;
+                let coordinates = self.coordinates(OUTLIER_DIMENSIONS)?;
+                let outliers = measure::outliers(&communities, &coordinates)?;
+                Field::SpectralPriority(outliers, snapshot.edges.clustering()?)
+            }
+            Value::Recency(agent) => Field::Recency(snapshot.visits(agent)),
+        })
+    }
+
+    /// The values of nodes.
+    #[allow(
+        clippy::cast_precision_loss,
+        reason = "lengths and times are sorted as numbers"
+    )]
+    pub fn values(&self, list: &[Scored], field: &Field<'_>) -> Result<Vec<f64>> {
+        let (nodes, edges) = (&self.snapshot.nodes, &self.snapshot.edges);
+        let priority =
+            |place: u32, displacement: f64| measure::priority(nodes, place, displacement, self.now);
+        match field {
+            Field::Score => each(list, |_, score| score),
+            Field::Real(values) => each(list, |place, _| values[place as usize]),
+            Field::Count(values) => each(list, |place, _| values[place as usize].into()),
+            Field::Length(values) => each(list, |place, _| values[place as usize].into()),
+            Field::Time(values) => each(list, |place, _| values[place as usize] as f64),
+            Field::Degree => each(list, |place, _| edges.degree(place) as f64),
+            Field::Clustering(clustering) => each(list, |place, _| {
+                clustering.get(place as usize).unwrap_or(0.0)
+            }),
+            Field::Isolation(communities) => each(list, |place, _| communities.isolation(place)),
+            Field::Priority(clustering) => each(list, |place, _| {
+                priority(place, measure::displacement(clustering, place))
+            }),
+            Field::SpectralPriority(outliers, clustering) => each(list, |place, _| {
+                let outlier = outliers.get(place as usize).copied().flatten();
+                let displacement = match outlier {
+                    Some(outlier) => (outlier / MOST_OUTLYING).min(MOST_OUTLYING),
+                    None => measure::displacement(clustering, place),
+                };
+                priority(place, displacement)
+            }),
+            Field::Recency(visits) => each(list, |place, _| {
+                measure::recency(visits.get(place as usize).unwrap_or(NEVER), self.now)
+            }),
+        }
+    }
+}
+
+/// A value of each node.
+fn each(list: &[Scored], value: impl Fn(u32, f64) -> f64) -> Result<Vec<f64>> {
+    let mut pace = Pace::default();
+    let mut values = Vec::with_capacity(list.len());
+    for some in list.chunks(interrupt::SOME) {
+        pace.step(some.len())?;
+        values.extend(some.iter().map(|(place, score)| value(*place, *score)));
+    }
+    Ok(values)
+}
+
+/// Bring the values of a set to one scale, so that they can be summed.
+pub(super) fn normalise(value: &Value, values: &mut [f64]) {
+    match value {
+        Value::Isolation | Value::Clustering | Value::Recency(_) => {}
+        Value::Weight => values
+            .iter_mut()
+            .for_each(|value| *value = value.clamp(0.0, 1.0)),
+        Value::Emotion => values.iter_mut().for_each(|value| *value /= 10.0),
+        Value::Timestamp | Value::Created => {
+            let least = values.iter().copied().fold(f64::INFINITY, f64::min);
+            let most = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+            let range = most - least;
+            for value in values {
+                *value = if range > 0.0 {
+                    (*value - least) / range
+                } else {
+                    0.0
+                };
+            }
+        }
+        Value::Degree
+        | Value::ContentLen
+        | Value::KeyLen
+        | Value::Priority
+        | Value::SpectralPriority
+        | Value::Score => {
+            let most = values.iter().copied().fold(0.0, f64::max);
+            for value in values {
+                *value = if most > 0.0 {
+                    value.max(0.0) / most
+                } else {
+                    0.0
+                };
+            }
+        }
+    }
+}

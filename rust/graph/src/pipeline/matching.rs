@@ -1,0 +1,97 @@
+//! Running `match`: nodes by the words of their keys, or else of what they say.
+
+use super::run::Run;
+use crate::graph::ranking::{Scored, sort};
+use hedgerow_engine::bm25::phrase_words;
+use hedgerow_engine::error::Result;
+use hedgerow_engine::interrupt::{self, Pace};
+use hedgerow_engine::text::lower::lower;
+
+/// What a term counts that is a whole key, a part of one, or in the content.
+const WHOLE: f64 = 1.0;
+const PART: f64 = 0.5;
+const CONTENT: f64 = 0.2;
+/// How many nodes a term finds by their content.
+const MOST_BY_CONTENT: usize = 50;
+
+impl Run<'_> {
+    /// The nodes that terms find, and the sum of what they count.
+    pub fn matched(&self, terms: &[String]) -> Result<Vec<Scored>> {
+        let nodes = &self.snapshot.nodes;
+        let mut sums = vec![0.0; nodes.len()];
+        let mut found = Vec::new();
+        let mut pace = Pace::default();
+        for term in terms {
+            let term = lower(term.clone());
+            let mut hits: Vec<Scored> = Vec::new();
+            for some in nodes.order.chunks(interrupt::SOME) {
+                pace.step(some.len())?;
+                let hit = |place: &u32| Some((*place, by_key(nodes.key(*place), &term)?));
+                hits.extend(some.iter().filter_map(hit));
+            }
+            if hits.is_empty() {
+                hits = self.by_content(&term)?;
+            }
+            for (place, score) in hits {
+                let sum = &mut sums[place as usize];
+                if *sum == 0.0 {
+                    found.push(place);
+                }
+                *sum += score;
+            }
+        }
+        let mut found: Vec<Scored> = found
+            .into_iter()
+            .map(|place| (place, sums[place as usize]))
+            .collect();
+        sort(nodes, &mut found)?;
+        Ok(found)
+    }
+
+    /// The weightiest nodes that say a term, word for word.
+    fn by_content(&self, term: &str) -> Result<Vec<Scored>> {
+        let nodes = &self.snapshot.nodes;
+        let words = phrase_words(term)?;
+        if words.is_empty() {
+            return Ok(Vec::new());
+        }
+        let session = self.session()?;
+        let candidates = session.phrase_candidates(&words)?;
+        let mut candidates: Vec<u32> = candidates
+            .iter()
+            .filter_map(|key| nodes.find(key))
+            .collect();
+        interrupt::sort(&mut candidates, |left, right| {
+            nodes.weights[*right as usize]
+                .total_cmp(&nodes.weights[*left as usize])
+                .then_with(|| nodes.by_key(*left, *right))
+        })?;
+        let mut hits = Vec::new();
+        for place in candidates {
+            interrupt::check()?;
+            if hits.len() == MOST_BY_CONTENT {
+                break;
+            }
+            if session.holds_phrase(nodes.key(place), &words)? {
+                hits.push((place, CONTENT));
+            }
+        }
+        Ok(hits)
+    }
+}
+
+/// What a term in lower case counts for a key.
+fn by_key(key: &str, term: &str) -> Option<f64> {
+    let is_term = |text: &str| {
+        if text.is_ascii() {
+            text.eq_ignore_ascii_case(term)
+        } else {
+            lower(text.to_owned()) == term
+        }
+    };
+    if is_term(key) {
+        return Some(WHOLE);
+    }
+    let separators = |c: char| "-_./#:".contains(c);
+    key.split(separators).any(is_term).then_some(PART)
+}

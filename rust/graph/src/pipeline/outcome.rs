@@ -1,0 +1,114 @@
+//! What a run is told, and what it comes to.
+
+use std::time::Duration;
+
+use hedgerow_engine::retrieval::Mode;
+
+/// What a run is told.
+#[derive(Debug, Clone, Default)]
+pub struct Options {
+    /// The time, in Unix seconds.
+    pub now: i64,
+    /// What the caller's own legs found for the searches; None for those of the store.
+    pub legs: Option<Vec<Ranked>>,
+    /// Whether to say what each stage did.
+    pub explain: bool,
+    /// The ids of nodes that no stage lets through, ascending.
+    pub without: Vec<i64>,
+}
+
+/// What a run came to.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Outcome {
+    /// The nodes, in order; none where they were counted.
+    pub keys: Vec<String>,
+    /// The score of each.
+    pub scores: Vec<f64>,
+    /// How many there are, where they were counted.
+    pub count: Option<usize>,
+    /// What the columns of the rows are, where there are rows.
+    pub columns: Option<Vec<String>>,
+    /// A row for each node.
+    pub rows: Option<Vec<Vec<Cell>>>,
+    /// Pairs of keys, and how similar the two are.
+    pub pairs: Vec<(String, String, f64)>,
+    /// What was missing.
+    pub warnings: Vec<String>,
+    /// Whether communities or coordinates are of earlier edges.
+    pub stale: bool,
+    /// What each stage did, where that was asked for.
+    pub stages: Vec<Report>,
+}
+
+/// What a stage did.
+#[derive(Debug, Clone)]
+pub struct Report {
+    /// The stage in its canonical form.
+    pub name: String,
+    /// How many nodes came in.
+    pub rows_in: usize,
+    /// How many went on.
+    pub rows_out: usize,
+    /// How many were looked at.
+    pub candidates: usize,
+    /// How long it took, by a monotonic clock. Takes no part in comparisons.
+    pub time: Duration,
+}
+
+impl PartialEq for Report {
+    fn eq(&self, other: &Self) -> bool {
+        let facts = |report: &Self| {
+            let Self {
+                name,
+                rows_in,
+                rows_out,
+                candidates,
+                ..
+            } = report;
+            (name.clone(), *rows_in, *rows_out, *candidates)
+        };
+        facts(self) == facts(other)
+    }
+}
+
+/// A value of a row that is shown.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Cell {
+    /// A text.
+    Text(String),
+    /// A whole number.
+    Integer(i64),
+    /// A number.
+    Real(f64),
+}
+
+/// One way to find nodes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Leg {
+    /// By words.
+    Bm25,
+    /// By meaning.
+    Semantic,
+}
+
+impl Leg {
+    /// The word users see.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Bm25 => "bm25",
+            Self::Semantic => "semantic",
+        }
+    }
+
+    /// The legs of a mode.
+    pub fn of(mode: Mode) -> &'static [Self] {
+        match mode {
+            Mode::Auto | Mode::Hybrid => &[Self::Bm25, Self::Semantic],
+            Mode::Bm25 => &[Self::Bm25],
+            Mode::Semantic => &[Self::Semantic],
+        }
+    }
+}
+
+/// What a leg of the caller's found: the query, the leg, and keys, best first.
+pub type Ranked = (String, Leg, Vec<String>);

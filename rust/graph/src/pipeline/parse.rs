@@ -1,0 +1,294 @@
+//! From text to stages (spec/pipeline.md, "Grammar").
+//!
+//! ```text
+//! pipeline  = stage , { "|" , stage } ;               (* 32 stages, 4096 bytes of UTF-8 *)
+//! stage     = algorithm | generator | [ "!" ] , filter | transform ;
+//! algorithm = ( "spread" | "confluence" | "spectral" | "geodesic" | "manifold" ) , params ;
+//! generator = "all" | "interference-pairs" , params | "match:" , list
+//!           | "search:" , string , params | "seed:" , seed , { "," , seed }
+//!           | "neighbors:" , string , params ;
+//! seed      = string , [ "^" , number ] ;
+//! filter    = "type:" , list | "category:" , list | "key:" , glob | "provenance:" , glob
+//!           | "community:" , ( digits | "@" , string )
+//!           | ( "weight" | "key-len" | "content-len" | "degree" | "emotion" | "score" ) , ":" ,
+//!             comparison , number
+//!           | ( "age" | "created" ) , ":" , comparison , duration
+//!           | ( "visited" | "not-visited" ) , ":" , string , [ "," , duration ] ;
+//! transform = "sort" , sep , order | "limit" , sep , digits | "select" , sep , list
+//!           | "rank:" , string , params | "count" ;
+//! sep       = ":" | space ;
+//! params    = { "," , name , "=" , value } ;
+//! comparison = [ ">" | ">=" | "<" | "<=" | "=" ] ;      (* none means "=" *)
+//! order     = term , { "+" , term } , [ space , ( "asc" | "desc" ) ] ;
+//! term      = field | field , "*" , number | number , "*" , field ;
+//! field     = name , [ "(" , string , ")" ] ;
+//! duration  = digits | part , { part } ;                (* bare digits are seconds *)
+//! part      = digits , ( "s" | "m" | "h" | "d" | "w" ) ;
+//! number    = [ "-" ] , ( digits , [ "." , digits ] | "." , digits ) ;
+//! list      = string , { "," , string } ;
+//! string    = bare | '"' , { character | '\"' | '\\' } , '"' ;
+//! ```
+//!
+//! White space is space, tab, CR and LF; around `|`, `,`, values and after a comparison it means
+//! nothing. Everything is checked here, before a store is touched; the first problem is told.
+
+use super::ast::{Generator, Pipeline, Stage, Transform};
+use super::problem::{Problem, ProblemKind};
+use super::text::{Piece, hyphened, is_space};
+use super::{parse_algorithm, parse_filter, parse_generator, parse_transform};
+use crate::graph::Store;
+
+/// How many bytes a text may have.
+const MAX_BYTES: usize = 4096;
+/// How many stages a text may have.
+const MAX_STAGES: usize = 32;
+
+/// What kind of stage a name is of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    /// Followed by nothing or parameters.
+    Algorithm,
+    BareGenerator,
+    BareTransform,
+    /// Followed by `:` and values.
+    Generator,
+    Filter,
+    Transform,
+    /// Followed by `:` or white space.
+    SpacedTransform,
+}
+
+const STAGES: [(&str, Kind); 31] = [
+    ("spread", Kind::Algorithm),
+    ("confluence", Kind::Algorithm),
+    ("spectral", Kind::Algorithm),
+    ("geodesic", Kind::Algorithm),
+    ("manifold", Kind::Algorithm),
+    ("all", Kind::BareGenerator),
+    ("interference-pairs", Kind::BareGenerator),
+    ("count", Kind::BareTransform),
+    ("match", Kind::Generator),
+    ("search", Kind::Generator),
+    ("seed", Kind::Generator),
+    ("neighbors", Kind::Generator),
+    ("type", Kind::Filter),
+    ("category", Kind::Filter),
+    ("key", Kind::Filter),
+    ("provenance", Kind::Filter),
+    ("community", Kind::Filter),
+    ("weight", Kind::Filter),
+    ("key-len", Kind::Filter),
+    ("content-len", Kind::Filter),
+    ("degree", Kind::Filter),
+    ("emotion", Kind::Filter),
+    ("score", Kind::Filter),
+    ("age", Kind::Filter),
+    ("created", Kind::Filter),
+    ("visited", Kind::Filter),
+    ("not-visited", Kind::Filter),
+    ("rank", Kind::Transform),
+    ("sort", Kind::SpacedTransform),
+    ("limit", Kind::SpacedTransform),
+    ("select", Kind::SpacedTransform),
+];
+
+/// Parse a text; `terms`, where there are any, are what it begins with. `types` are those that
+/// nodes may be of beside the ones of every store.
+pub fn parse(text: &str, terms: &[String], types: &[String]) -> Result<Pipeline, Problem> {
+    let whole = Piece::whole(text);
+    if text.len() > MAX_BYTES {
+        let sentence = format!(
+            "the pipeline has {} bytes of UTF-8 and the limit is {MAX_BYTES}; shorten it",
+            text.len()
+        );
+        return Err(whole.problem(ProblemKind::TooLong, sentence));
+    }
+    if whole.trimmed().is_empty() {
+        let sentence = "the pipeline has no stage; begin with \"all\"";
+        return Err(whole.problem(ProblemKind::EmptyPipeline, sentence));
+    }
+    if let Some((quote, stage)) = whole.unterminated() {
+        let sentence = "this quote is not closed";
+        let quote = quote.of_stage(stage);
+        return Err(quote.problem(ProblemKind::UnterminatedQuote, sentence));
+    }
+    let pieces = whole.stages();
+    if let Some(piece) = pieces.get(MAX_STAGES) {
+        let sentence = format!(
+            "the pipeline has {} stages and the limit is {MAX_STAGES}; shorten it",
+            pieces.len()
+        );
+        return Err(piece.problem(ProblemKind::TooLong, sentence));
+    }
+    let pieces: Vec<Piece<'_>> = pieces.into_iter().map(Piece::trimmed).collect();
+    let stages = pieces
+        .iter()
+        .map(|piece| stage(*piece, types))
+        .collect::<Result<Vec<Stage>, Problem>>()?;
+    check_places(&pieces, &stages)?;
+    begin(pieces.first().copied().unwrap_or(whole), stages, terms)
+}
+
+/// Parse a text for a store, which may know more types; the file is read only when it names one
+/// that the store did not know.
+pub fn parse_for(
+    store: &Store,
+    text: &str,
+    terms: &[String],
+) -> hedgerow_engine::Result<Result<Pipeline, Problem>> {
+    let known = store.known_types();
+    let parsed = parse(text, terms, &known);
+    match &parsed {
+        Err(problem) if problem.kind == ProblemKind::UnknownValue => {
+            let types = store.read_types()?;
+            Ok(if types == known {
+                parsed
+            } else {
+                parse(text, terms, &types)
+            })
+        }
+        _ => Ok(parsed),
+    }
+}
+
+/// A generator comes first or not at all, and what shows a set comes last.
+fn check_places(pieces: &[Piece<'_>], stages: &[Stage]) -> Result<(), Problem> {
+    for (number, (piece, stage)) in pieces.iter().zip(stages).enumerate() {
+        if number > 0 && matches!(stage, Stage::Generator(_)) {
+            let sentence = format!("{} makes a set and can only be first", stage.name());
+            return Err(piece.problem(ProblemKind::GeneratorNotFirst, sentence));
+        }
+        let shows = matches!(
+            stage,
+            Stage::Transform(Transform::Count | Transform::Select(_))
+        );
+        if shows && number + 1 < stages.len() {
+            let sentence = format!("{} can only be last", stage.name());
+            return Err(piece.problem(ProblemKind::NotTerminal, sentence));
+        }
+    }
+    Ok(())
+}
+
+/// Put a generator before stages that have none.
+fn begin(first: Piece<'_>, mut stages: Vec<Stage>, terms: &[String]) -> Result<Pipeline, Problem> {
+    let terms: Vec<String> = terms
+        .iter()
+        .filter(|term| !term.trim().is_empty())
+        .cloned()
+        .collect();
+    let implicit = match stages.first() {
+        Some(Stage::Generator(_)) if !terms.is_empty() => {
+            let sentence = "terms make a set, and so does this; leave one of them out";
+            return Err(first.problem(ProblemKind::AmbiguousInput, sentence));
+        }
+        Some(Stage::Generator(_)) => false,
+        _ if !terms.is_empty() => {
+            stages.insert(0, Stage::Generator(Generator::Match(terms)));
+            false
+        }
+        Some(Stage::Algorithm(_)) => {
+            let sentence = "there is nothing to begin with; put seed: or search: before it";
+            return Err(first.problem(ProblemKind::NoSeeds, sentence));
+        }
+        _ => {
+            stages.insert(0, Stage::Generator(Generator::All));
+            true
+        }
+    };
+    Ok(Pipeline { stages, implicit })
+}
+
+fn stage(piece: Piece<'_>, types: &[String]) -> Result<Stage, Problem> {
+    if piece.is_empty() {
+        let sentence = "there is no stage here";
+        return Err(piece.problem(ProblemKind::EmptyStage, sentence));
+    }
+    let negated = piece.str().starts_with('!');
+    let inner = piece.split_at(usize::from(negated)).1.trimmed();
+    if negated && inner.str().starts_with('!') {
+        return Err(not_negatable(piece));
+    }
+    let (name, rest) = inner.split_at(head(inner.str()));
+    if name.is_empty() {
+        let sentence = format!("{:?} is no stage", inner.str());
+        return Err(inner.problem(ProblemKind::BadSyntax, sentence));
+    }
+    let Some((name, kind)) = STAGES.iter().find(|(known, _)| *known == name.str()) else {
+        let known = STAGES.iter().map(|(known, _)| *known);
+        let word = hyphened(name.str());
+        return Err(name.unknown(ProblemKind::UnknownStage, "stage", &word, known));
+    };
+    if negated && *kind != Kind::Filter {
+        return Err(not_negatable(piece));
+    }
+    match kind {
+        Kind::Algorithm => parse_algorithm::algorithm(name, &bare(rest)?).map(Stage::Algorithm),
+        Kind::BareGenerator => parse_generator::bare(name, &bare(rest)?).map(Stage::Generator),
+        Kind::BareTransform => parse_transform::count(&bare(rest)?).map(Stage::Transform),
+        Kind::Generator => parse_generator::generator(name, value(rest)?).map(Stage::Generator),
+        Kind::Filter => {
+            let filter = parse_filter::filter(name, value(rest)?, types)?;
+            Ok(Stage::Filter { negated, filter })
+        }
+        Kind::Transform => parse_transform::rank(value(rest)?).map(Stage::Transform),
+        Kind::SpacedTransform => {
+            let value = spaced_value(rest)?;
+            parse_transform::spaced(name, value).map(Stage::Transform)
+        }
+    }
+}
+
+fn not_negatable(piece: Piece<'_>) -> Problem {
+    let sentence = "only a filter can be negated, and only once";
+    piece.problem(ProblemKind::NotNegatable, sentence)
+}
+
+/// How long the name is that a stage begins with.
+fn head(text: &str) -> usize {
+    if !text.starts_with(|c: char| c.is_ascii_alphabetic()) {
+        return 0;
+    }
+    let is_name = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+    text.find(|c| !is_name(c)).unwrap_or(text.len())
+}
+
+/// What follows a name that takes no `:`, split at its commas.
+fn bare(rest: Piece<'_>) -> Result<Vec<Piece<'_>>, Problem> {
+    let trimmed = rest.trimmed();
+    if trimmed.is_empty() {
+        return Ok(Vec::new());
+    }
+    if trimmed.str().starts_with(',') {
+        return Ok(trimmed.split_at(1).1.split(false, |c| c == ','));
+    }
+    let sentence = "nothing but parameters, each after a comma, can follow this stage";
+    Err(rest.problem(ProblemKind::BadSyntax, sentence))
+}
+
+/// What follows a name and its `:`.
+fn value(rest: Piece<'_>) -> Result<Piece<'_>, Problem> {
+    if rest.is_empty() {
+        return Err(rest.problem(ProblemKind::MissingValue, "this stage needs a value"));
+    }
+    if !rest.str().starts_with(':') {
+        let sentence = "a colon must stand between this stage and its value";
+        return Err(rest.problem(ProblemKind::BadSyntax, sentence));
+    }
+    needed(rest.split_at(1).1.trimmed())
+}
+
+/// What follows a name and its `:` or white space.
+fn spaced_value(rest: Piece<'_>) -> Result<Piece<'_>, Problem> {
+    if rest.str().starts_with(is_space) {
+        return needed(rest.trimmed());
+    }
+    value(rest)
+}
+
+fn needed(value: Piece<'_>) -> Result<Piece<'_>, Problem> {
+    if value.is_empty() {
+        return Err(value.problem(ProblemKind::MissingValue, "this stage needs a value"));
+    }
+    Ok(value)
+}

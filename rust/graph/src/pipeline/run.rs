@@ -1,0 +1,208 @@
+//! Running a pipeline over one state of a store, stage by stage.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use super::ast::{Pipeline, Stage, Transform};
+use super::outcome::{Options, Outcome, Ranked, Report};
+use super::set::Set;
+use crate::graph::community::Communities;
+use crate::graph::ranking::Wanted;
+use crate::graph::spectrum::Coordinates;
+use crate::graph::{Snapshot, Store};
+use hedgerow_engine::error::{Error, ErrorCode, Result};
+use hedgerow_engine::index::session::Session;
+use hedgerow_engine::interrupt::{self, Pace};
+
+/// A pipeline on its way.
+pub(super) struct Run<'s> {
+    pub store: &'s Store,
+    pub snapshot: &'s Snapshot,
+    /// The index in the state of the snapshot; None for a pipeline that does not read it.
+    session: Option<&'s Session<'s>>,
+    pub now: i64,
+    pub legs: Option<&'s [Ranked]>,
+    /// Whether a search needs slugs, which the session lacks.
+    pub lacks_slugs: bool,
+    outcome: Outcome,
+}
+
+/// Run a pipeline. What the data lacks is in the warnings; an error is one of the file's.
+///
+/// All stages read one state. A pipeline that reads the index does so in one transaction; any
+/// other takes a snapshot of the nodes and runs outside of one.
+pub fn run(store: &Store, pipeline: &Pipeline, options: &Options) -> Result<Outcome> {
+    let needs = pipeline.needs();
+    let outcome = match pipeline.index_needs(options.legs.is_none()) {
+        None => {
+            let snapshot = store.snapshot(&needs)?;
+            run_stages(store, &snapshot, None, pipeline, options)?
+        }
+        Some(mut index) => {
+            let run = |index| {
+                store.in_session(&needs, index, |snapshot, session| {
+                    run_stages(store, snapshot, Some(session), pipeline, options)
+                })
+            };
+            let mut outcome = run(index)?;
+            if outcome.is_none() {
+                // Few searches come to the fuzzy rung, so slugs are not read beforehand.
+                index.slugs = true;
+                outcome = run(index)?;
+            }
+            outcome
+        }
+    };
+    outcome.ok_or_else(|| {
+        let message = "a pipeline lacks slugs that it has read; please report this";
+        Error::new(ErrorCode::EngineFault, message)
+    })
+}
+
+/// Run the stages; None if one needs slugs, which the session lacks.
+fn run_stages(
+    store: &Store,
+    snapshot: &Snapshot,
+    session: Option<&Session<'_>>,
+    pipeline: &Pipeline,
+    options: &Options,
+) -> Result<Option<Outcome>> {
+    let mut run = Run {
+        store,
+        snapshot,
+        session,
+        now: options.now,
+        legs: options.legs.as_deref(),
+        lacks_slugs: false,
+        outcome: Outcome::default(),
+    };
+    let mut set = Set::listed(Vec::new());
+    let mut rows_in = 0;
+    for (number, stage) in pipeline.stages.iter().enumerate() {
+        interrupt::check()?;
+        let start = Instant::now();
+        let wanted = match pipeline.stages.get(number + 1) {
+            // Who wants to know what each stage did has it do all of it.
+            // So does who leaves out some of it.
+            Some(Stage::Transform(Transform::Limit(limit)))
+                if !options.explain && options.without.is_empty() =>
+            {
+                Some(*limit)
+            }
+            _ => None,
+        };
+        let candidates = run.step(&mut set, stage, rows_in, wanted)?;
+        if run.lacks_slugs {
+            return Ok(None);
+        }
+        if !options.without.is_empty() && stage.brings_nodes() {
+            set.retain(|place, _| {
+                let id = snapshot.nodes.ids[place as usize];
+                options.without.binary_search(&id).is_err()
+            })?;
+        }
+        if options.explain {
+            run.outcome.stages.push(Report {
+                name: stage.to_string(),
+                rows_in,
+                rows_out: set.len(),
+                candidates,
+                time: start.elapsed(),
+            });
+        }
+        rows_in = set.len();
+    }
+    run.finish(set).map(Some)
+}
+
+impl Stage {
+    /// Whether nodes may come that were not in the set.
+    fn brings_nodes(&self) -> bool {
+        matches!(self, Self::Generator(_) | Self::Algorithm(_))
+    }
+}
+
+impl<'s> Run<'s> {
+    /// Run a stage; the answer is how many nodes it looked at. Where a limit follows at once,
+    /// `wanted` is that limit.
+    fn step(
+        &mut self,
+        set: &mut Set,
+        stage: &Stage,
+        rows_in: usize,
+        wanted: Wanted,
+    ) -> Result<usize> {
+        let nodes = &self.snapshot.nodes;
+        let mut candidates = rows_in;
+        match stage {
+            Stage::Generator(generator) => (*set, candidates) = self.generate(generator)?,
+            Stage::Filter { negated, filter } => self.filter(set, filter, *negated)?,
+            Stage::Algorithm(algorithm) => self.explore(set, algorithm, wanted)?,
+            Stage::Transform(transform) => match transform {
+                Transform::Sort(sort) => self.sort(set, sort, wanted)?,
+                Transform::Limit(limit) => set.truncate(nodes, *limit),
+                Transform::Rank(search) => {
+                    let (found, seen) = self.searched(search, Some(set.list(nodes)))?;
+                    let pairs = std::mem::take(&mut set.pairs);
+                    *set = Set::listed(found);
+                    set.pairs = pairs;
+                    set.drop_pairs();
+                    candidates = seen;
+                }
+                Transform::Count => self.outcome.count = Some(set.len()),
+                Transform::Select(columns) => {
+                    self.outcome.rows = Some(self.select(set, columns)?);
+                    let names = columns.iter().map(|column| column.as_str().to_owned());
+                    self.outcome.columns = Some(names.collect());
+                }
+            },
+        }
+        Ok(candidates)
+    }
+
+    fn finish(mut self, mut set: Set) -> Result<Outcome> {
+        let nodes = &self.snapshot.nodes;
+        let key = |place: u32| nodes.key(place).to_owned();
+        if self.outcome.count.is_none() {
+            let list = set.list(nodes);
+            let mut pace = Pace::default();
+            self.outcome.keys.reserve_exact(list.len());
+            for (place, _) in &*list {
+                pace.step(1)?;
+                self.outcome.keys.push(key(*place));
+            }
+            self.outcome.scores = list.iter().map(|(_, score)| *score).collect();
+        }
+        let pairs = set.pairs.iter();
+        self.outcome.pairs = pairs
+            .map(|(left, right, similarity)| (key(*left), key(*right), *similarity))
+            .collect();
+        Ok(self.outcome)
+    }
+
+    /// The index in the state of the snapshot.
+    pub fn session(&self) -> Result<&'s Session<'s>> {
+        self.session.ok_or_else(|| {
+            let message =
+                "a stage reads an index that its pipeline does not need; please report this";
+            Error::new(ErrorCode::EngineFault, message)
+        })
+    }
+
+    /// Say what was missing.
+    pub fn warn(&mut self, what: String) {
+        self.outcome.warnings.push(what);
+    }
+
+    pub fn communities(&mut self) -> Result<Arc<Communities>> {
+        let (communities, stale) = self.snapshot.communities()?;
+        self.outcome.stale |= stale;
+        Ok(communities)
+    }
+
+    pub fn coordinates(&mut self, dimensions: usize) -> Result<Arc<Coordinates>> {
+        let (coordinates, stale) = self.snapshot.coordinates(dimensions)?;
+        self.outcome.stale |= stale;
+        Ok(coordinates)
+    }
+}

@@ -1,0 +1,161 @@
+//! Running `search` and `rank`: both legs, fused by their ranks alone.
+
+use super::ast::Search;
+use super::outcome::{Leg, Ranked};
+use super::run::Run;
+use crate::graph::ranking::{Scored, sort};
+use hedgerow_engine::chunks::Filters;
+use hedgerow_engine::error::Result;
+use hedgerow_engine::interrupt::Pace;
+use hedgerow_engine::query::{Connective, Matching};
+use hedgerow_engine::retrieval::fuse::{DEFAULT_K, contribution};
+use hedgerow_engine::retrieval::{Embedding, Fusion, Mode, Request, Reranker, Setup, search_in};
+
+impl Run<'_> {
+    /// The best of a hybrid search, where told among these nodes only; and how many were found.
+    pub fn searched(
+        &mut self,
+        wanted: &Search,
+        among: Option<&[Scored]>,
+    ) -> Result<(Vec<Scored>, usize)> {
+        let nodes = &self.snapshot.nodes;
+        let among = among.map(|among| {
+            let mut places: Vec<u32> = among.iter().map(|(place, _)| *place).collect();
+            places.sort_unstable();
+            places
+        });
+        let legs = match self.legs {
+            Some(legs) => {
+                let found = given(legs, wanted);
+                self.warn_of_missing(wanted.mode, found.len());
+                found
+            }
+            None => vec![self.found(wanted, among.as_deref())?],
+        };
+        let mut fused: Vec<Scored> = Vec::new();
+        let mut pace = Pace::default();
+        for leg in legs {
+            let mut places: Vec<u32> = Vec::with_capacity(leg.len());
+            let mut seen = std::collections::HashSet::with_capacity(leg.len());
+            for place in leg.iter().filter_map(|key| nodes.find(key)) {
+                pace.step(1)?;
+                let wanted = among
+                    .as_ref()
+                    .is_none_or(|among| among.binary_search(&place).is_ok());
+                if wanted && seen.insert(place) {
+                    places.push(place);
+                }
+            }
+            let mut rank = 0.0;
+            for place in places {
+                fused.push((place, contribution(DEFAULT_K, rank)));
+                rank += 1.0;
+            }
+        }
+        // Each node once, with the sum of what its legs gave.
+        fused.sort_by_key(|(place, _)| *place);
+        fused.dedup_by(|later, first| {
+            let same = later.0 == first.0;
+            if same {
+                first.1 += later.1;
+            }
+            same
+        });
+        let candidates = fused.len();
+        sort(nodes, &mut fused)?;
+        fused.truncate(wanted.limit);
+        Ok((fused, candidates))
+    }
+
+    /// Say which legs the caller was asked for by name and does not have. Of `auto` nobody
+    /// expects more than there are.
+    fn warn_of_missing(&mut self, mode: Mode, found: usize) {
+        let what = match (mode, found) {
+            (Mode::Hybrid, 1) => {
+                "mode=hybrid has no ranking by meaning and searches by words alone"
+            }
+            (Mode::Semantic, 0) => "mode=semantic has no ranking by meaning and finds nothing",
+            _ => return,
+        };
+        self.warn(format!("search: {what}"));
+    }
+
+    /// What the store finds itself: by words, since it has nothing that makes vectors of texts.
+    fn found(&mut self, wanted: &Search, among: Option<&[u32]>) -> Result<Vec<String>> {
+        let mode = wanted.mode;
+        if mode == Mode::Semantic {
+            let what = "search: mode=semantic finds nothing without an embedder; give legs";
+            self.warn(what.to_owned());
+            return Ok(Vec::new());
+        }
+        if mode != Mode::Bm25 {
+            let what = format!(
+                "search: mode={} has no embedder and searches by words alone",
+                mode.as_str()
+            );
+            self.warn(what);
+        }
+        let nodes = &self.snapshot.nodes;
+        let session = self.session()?;
+        let key = |place: &u32| nodes.key(*place).to_owned();
+        let mut filters = Filters::default();
+        match among {
+            Some([]) => return Ok(Vec::new()),
+            Some(among) if among.len() < nodes.order.len() => {
+                filters.paths = among.iter().map(key).collect();
+            }
+            // The index may hold chunks that are no nodes.
+            _ if session.chunk_count()? != nodes.order.len() as u64 => {
+                filters.paths = nodes.order.iter().map(key).collect();
+            }
+            _ => {}
+        }
+        if nodes.order.is_empty() {
+            return Ok(Vec::new());
+        }
+        let setup = Setup {
+            index: self.store.index(),
+            aliases: None,
+            default_operator: Connective::Or,
+            matching: Matching::Extended,
+            fusion: Fusion::Rrf,
+            fuzzy: self.store.fuzzy(),
+            embedder: None,
+        };
+        let request = Request {
+            query: &wanted.query,
+            augmented: None,
+            date_hints: &[],
+            mode: Mode::Bm25,
+            embedding: Embedding::Absent,
+            candidate_k: wanted.limit.min(nodes.order.len()),
+            wanted: usize::MAX,
+            reranker: Reranker::Off,
+            skip_retry_ladder: false,
+            filters: &filters,
+            group_by: None,
+        };
+        let Some(found) = search_in(session, &setup, &request)? else {
+            self.lacks_slugs = true;
+            return Ok(Vec::new());
+        };
+        if let Some(error) = found.error.filter(|_| found.failed) {
+            return Err(error);
+        }
+        // The place among the words' hits counts, whatever a question's intent makes of it.
+        let mut hits = found.hits;
+        hits.sort_by_key(|found| found.hit.bm25_rank);
+        Ok(hits.into_iter().map(|found| found.hit.id.clone()).collect())
+    }
+}
+
+/// What the caller's legs found for a search.
+fn given(legs: &[Ranked], wanted: &Search) -> Vec<Vec<String>> {
+    let ranked = |leg: &Leg| {
+        let mut found = legs
+            .iter()
+            .filter(|(query, known, _)| *query == wanted.query && known == leg);
+        found.next().map(|(_, _, keys)| keys.clone())
+    };
+    Leg::of(wanted.mode).iter().filter_map(ranked).collect()
+}

@@ -1,0 +1,241 @@
+//! The text of a pipeline in pieces that know where they stand.
+
+use super::problem::{Problem, ProblemKind};
+use super::suggest::nearest;
+
+/// A part of the text, without the white space around it.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Piece<'t> {
+    /// All of the text.
+    text: &'t str,
+    /// Which stage it belongs to.
+    pub stage: usize,
+    start: usize,
+    end: usize,
+}
+
+pub(super) fn is_space(c: char) -> bool {
+    matches!(c, ' ' | '\t' | '\r' | '\n')
+}
+
+impl<'t> Piece<'t> {
+    /// All of a text.
+    pub fn whole(text: &'t str) -> Self {
+        Self {
+            text,
+            stage: 0,
+            start: 0,
+            end: text.len(),
+        }
+    }
+
+    /// What it says.
+    pub fn str(self) -> &'t str {
+        &self.text[self.start..self.end]
+    }
+
+    pub fn is_empty(self) -> bool {
+        self.start == self.end
+    }
+
+    /// The same as a piece of that stage.
+    pub fn of_stage(self, stage: usize) -> Self {
+        Self { stage, ..self }
+    }
+
+    /// What is left without white space; of nothing but white space, its end.
+    pub fn trimmed(self) -> Self {
+        let trimmed = self.str().trim_start_matches(is_space);
+        let start = self.end - trimmed.len();
+        let end = start + trimmed.trim_end_matches(is_space).len();
+        Self { start, end, ..self }
+    }
+
+    /// The first `length` bytes, and the rest as it is.
+    pub fn split_at(self, length: usize) -> (Self, Self) {
+        let middle = self.start + length;
+        let (first, rest) = (
+            Self {
+                end: middle,
+                ..self
+            },
+            Self {
+                start: middle,
+                ..self
+            },
+        );
+        (first, rest)
+    }
+
+    /// The pieces between bars that no quote holds, as they are.
+    pub fn stages(self) -> Vec<Self> {
+        let pieces = self.pieces(false, |c| c == '|').into_iter().enumerate();
+        pieces
+            .map(|(number, piece)| piece.of_stage(number))
+            .collect()
+    }
+
+    /// The trimmed pieces between separators that no quote, and where told no bracket, holds.
+    pub fn split(self, brackets: bool, separator: impl Fn(char) -> bool) -> Vec<Self> {
+        let pieces = self.pieces(brackets, separator);
+        pieces.into_iter().map(Self::trimmed).collect()
+    }
+
+    fn pieces(self, brackets: bool, separator: impl Fn(char) -> bool) -> Vec<Self> {
+        let mut pieces = Vec::new();
+        let mut start = self.start;
+        for (place, c) in open(self.str(), brackets) {
+            if separator(c) {
+                let end = self.start + place;
+                pieces.push(Self { start, end, ..self });
+                start = end + c.len_utf8();
+            }
+        }
+        pieces.push(Self { start, ..self });
+        pieces
+    }
+
+    /// Where the first character stands that no quote holds and that is `wanted`.
+    pub fn find(self, wanted: impl Fn(char) -> bool) -> Option<usize> {
+        let mut found = open(self.str(), false).filter(|(_, c)| wanted(*c));
+        found.next().map(|(place, _)| place)
+    }
+
+    /// Where a quote begins that does not end.
+    pub fn unterminated(self) -> Option<(Self, usize)> {
+        let mut scan = Scan::new(self.str(), false);
+        let mut bars = 0;
+        for (_, c) in scan.by_ref() {
+            bars += usize::from(c == '|');
+        }
+        let quote = scan.quote?;
+        Some((self.split_at(quote).1, bars))
+    }
+
+    /// The text it stands for: itself, or what its quotes hold.
+    pub fn string(self) -> Result<String, Problem> {
+        let missing = || self.problem(ProblemKind::MissingValue, "there is no value here");
+        let Some(quoted) = self.str().strip_prefix('"') else {
+            return match self.str() {
+                "" => Err(missing()),
+                bare if bare.contains('"') => Err(self.misquoted()),
+                bare => Ok(bare.to_owned()),
+            };
+        };
+        let mut string = String::new();
+        let mut rest = quoted.chars();
+        loop {
+            match rest.next() {
+                Some('"') if !rest.as_str().is_empty() => return Err(self.misquoted()),
+                Some('"') | None if string.is_empty() => return Err(missing()),
+                Some('"') | None => return Ok(string),
+                Some('\\') if rest.as_str().starts_with(['"', '\\']) => string.extend(rest.next()),
+                Some(c) => string.push(c),
+            }
+        }
+    }
+
+    fn misquoted(self) -> Problem {
+        let sentence = "quotes must stand around the whole value";
+        self.problem(ProblemKind::BadSyntax, sentence)
+    }
+
+    /// What is wrong with this piece.
+    pub fn problem(self, kind: ProblemKind, sentence: impl Into<String>) -> Problem {
+        self.suggesting(kind, sentence.into(), None)
+    }
+
+    /// That there is no such word; suggests the nearest to `word`, its usual spelling.
+    pub fn unknown<'w>(
+        self,
+        kind: ProblemKind,
+        what: &str,
+        word: &str,
+        known: impl IntoIterator<Item = &'w str>,
+    ) -> Problem {
+        let sentence = format!("there is no {what} {:?}", self.str());
+        self.suggesting(kind, sentence, nearest(word, known))
+    }
+
+    /// What is wrong with this piece, suggesting the nearest of the known words.
+    pub fn misspelled<'w>(
+        self,
+        kind: ProblemKind,
+        sentence: &str,
+        known: impl IntoIterator<Item = &'w str>,
+    ) -> Problem {
+        let suggestion = nearest(&hyphened(self.str()), known);
+        self.suggesting(kind, sentence.to_owned(), suggestion)
+    }
+
+    fn suggesting(
+        self,
+        kind: ProblemKind,
+        sentence: String,
+        suggestion: Option<String>,
+    ) -> Problem {
+        let span = (self.start, self.end);
+        Problem::new(self.text, kind, self.stage, span, sentence, suggestion)
+    }
+}
+
+/// The characters outside quotes, and where told outside brackets, with their places.
+fn open(text: &str, brackets: bool) -> Scan<'_> {
+    Scan::new(text, brackets)
+}
+
+struct Scan<'t> {
+    rest: std::str::CharIndices<'t>,
+    brackets: bool,
+    depth: usize,
+    /// Where the quote began that is open.
+    quote: Option<usize>,
+}
+
+impl<'t> Scan<'t> {
+    fn new(text: &'t str, brackets: bool) -> Self {
+        Self {
+            rest: text.char_indices(),
+            brackets,
+            depth: 0,
+            quote: None,
+        }
+    }
+}
+
+impl Iterator for Scan<'_> {
+    type Item = (usize, char);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        loop {
+            let (place, c) = self.rest.next()?;
+            if self.quote.is_some() {
+                match c {
+                    '"' => self.quote = None,
+                    '\\' => {
+                        self.rest.next();
+                    }
+                    _ => {}
+                }
+                continue;
+            }
+            match c {
+                '"' => self.quote = Some(place),
+                '(' if self.brackets => self.depth += 1,
+                ')' if self.brackets => self.depth = self.depth.saturating_sub(1),
+                _ if self.depth > 0 => {}
+                _ => return Some((place, c)),
+            }
+        }
+    }
+}
+
+/// `name` in the spelling of stages: lower case, with hyphens.
+pub(super) fn hyphened(name: &str) -> String {
+    name.to_ascii_lowercase().replace('_', "-")
+}
+
+/// `name` in the spelling of parameters: lower case, with underscores.
+pub(super) fn underscored(name: &str) -> String {
+    name.to_ascii_lowercase().replace('-', "_")
+}

@@ -1,0 +1,122 @@
+//! Running transforms: orders, cuts and what is shown.
+
+use std::sync::Arc;
+
+use super::ast::{Column, Sort, SortBy};
+use super::fields::normalise;
+use super::outcome::Cell;
+use super::run::Run;
+use super::set::Set;
+use crate::graph::ranking::{Scored, Wanted};
+use crate::graph::{self, measure};
+use hedgerow_engine::error::Result;
+use hedgerow_engine::interrupt::{self, Pace};
+
+impl Run<'_> {
+    /// Order a set; equal values stay in the order they were in. Where a limit follows at once,
+    /// no more than that has to be in order.
+    pub fn sort(&mut self, set: &mut Set, sort: &Sort, limit: Wanted) -> Result<()> {
+        let snapshot = self.snapshot;
+        let nodes = &snapshot.nodes;
+        let keys: Vec<f64> = match &sort.by {
+            SortBy::Key => {
+                let ranks = set.list(nodes).iter();
+                ranks
+                    .map(|(place, _)| f64::from(nodes.ranks[*place as usize]))
+                    .collect()
+            }
+            SortBy::Value(value) => {
+                let field = self.field(value)?;
+                self.values(set.list(nodes), &field)?
+            }
+            SortBy::Sum(terms) => {
+                let mut sums = vec![0.0; set.len()];
+                for (weight, value) in terms {
+                    let field = self.field(value)?;
+                    let mut values = self.values(set.list(nodes), &field)?;
+                    normalise(value, &mut values);
+                    for (sum, value) in sums.iter_mut().zip(values) {
+                        *sum += weight * value;
+                    }
+                }
+                sums
+            }
+        };
+        let list = set.list(nodes);
+        *list = ordered(list, &keys, sort.ascending, limit)?;
+        Ok(())
+    }
+
+    /// A row for each node.
+    pub fn select(&mut self, set: &mut Set, columns: &[Column]) -> Result<Vec<Vec<Cell>>> {
+        let snapshot = self.snapshot;
+        let (nodes, edges, now) = (&snapshot.nodes, &snapshot.edges, self.now);
+        let grouped = columns
+            .iter()
+            .any(|column| matches!(column, Column::Community | Column::Isolation));
+        let communities = if grouped {
+            self.communities()?
+        } else {
+            Arc::default()
+        };
+        let none = graph::column::Column::default();
+        let clustering = if columns.contains(&Column::Priority) {
+            edges.clustering()?
+        } else {
+            &none
+        };
+        let cell = |column: &Column, place: u32, score: f64| {
+            let at = place as usize;
+            match column {
+                Column::Category => Cell::Text(nodes.categories[at].as_str().to_owned()),
+                Column::Community => Cell::Integer(nodes.ids[communities.label(place) as usize]),
+                Column::ContentLen => Cell::Integer(nodes.content_lengths[at].into()),
+                Column::Created => Cell::Integer(nodes.created[at]),
+                Column::Degree => {
+                    Cell::Integer(i64::try_from(edges.degree(place)).unwrap_or(i64::MAX))
+                }
+                Column::Emotion => Cell::Real(nodes.emotions[at]),
+                Column::Isolation => Cell::Real(communities.isolation(place)),
+                Column::Key => Cell::Text(nodes.key(place).to_owned()),
+                Column::Priority => {
+                    let displacement = measure::displacement(clustering, place);
+                    Cell::Real(measure::priority(nodes, place, displacement, now))
+                }
+                Column::Provenance => Cell::Text(nodes.provenance(place).to_owned()),
+                Column::Score => Cell::Real(score),
+                Column::Timestamp => Cell::Integer(nodes.updated[at]),
+                Column::Type => Cell::Text(nodes.kind(place).to_owned()),
+                Column::Weight => Cell::Real(nodes.weights[at]),
+            }
+        };
+        let mut pace = Pace::default();
+        let rows = set.list(nodes).iter().map(|(place, score)| {
+            pace.step(columns.len())?;
+            Ok(columns.iter().map(|c| cell(c, *place, *score)).collect())
+        });
+        rows.collect()
+    }
+}
+
+/// The list by its keys, stable in both directions; the first `limit` of it.
+fn ordered(list: &[Scored], keys: &[f64], ascending: bool, limit: Wanted) -> Result<Vec<Scored>> {
+    // 0 and -0 are the same number; sums of very large ones may be none, and have a place too.
+    let by_key = |left: f64, right: f64| (left + 0.0).total_cmp(&(right + 0.0));
+    let mut places: Vec<(f64, usize)> = keys.iter().copied().zip(0..).collect();
+    let order = |left: &(f64, usize), right: &(f64, usize)| {
+        let by_key = if ascending {
+            by_key(left.0, right.0)
+        } else {
+            by_key(right.0, left.0)
+        };
+        by_key.then(left.1.cmp(&right.1))
+    };
+    if let Some(limit) = limit.filter(|limit| *limit < places.len()) {
+        if limit > 0 {
+            places.select_nth_unstable_by(limit - 1, order);
+        }
+        places.truncate(limit);
+    }
+    interrupt::sort(&mut places, order)?;
+    Ok(places.into_iter().map(|(_, place)| list[place]).collect())
+}

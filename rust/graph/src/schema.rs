@@ -1,0 +1,139 @@
+//! The tables of nodes and of agents.
+
+use hedgerow_engine::storage::{Subject, disagreements};
+use rusqlite::Connection;
+
+/// How many transactions changed a node.
+pub(crate) const NODES_GENERATION: &str = "nodes_generation";
+/// The types nodes may be of beside those of every store, with spaces between.
+pub(crate) const NODE_TYPES: &str = "node_types";
+/// How many transactions changed an edge, or which nodes there are to join.
+pub(crate) const EDGES_GENERATION: &str = "edges_generation";
+
+/// Nodes, edges and visits (spec/pipeline.md, "The tables").
+pub static NODES: Subject = Subject {
+    name: "nodes",
+    migrations: &[create_nodes],
+    since_format: 3,
+    register: |_| Ok(()),
+    checks: &[problems],
+    writing_checks: &[],
+};
+
+/// What agents did and are doing (spec/agents.md, "The tables").
+pub static AGENTS: Subject = Subject {
+    name: "agents",
+    migrations: &[create_agents],
+    since_format: 4,
+    register: |_| Ok(()),
+    checks: &[],
+    writing_checks: &[],
+};
+
+/// The chunk of a live node's key has its texts: `graph` keeps both in step. A node is never
+/// removed, so that its id stays its own.
+fn create_nodes(connection: &Connection) -> rusqlite::Result<()> {
+    connection.execute_batch(
+        "CREATE TABLE nodes (
+             id INTEGER PRIMARY KEY AUTOINCREMENT,
+             key TEXT NOT NULL UNIQUE,
+             type TEXT NOT NULL,
+             content_length INTEGER NOT NULL,
+             weight REAL NOT NULL,
+             category TEXT NOT NULL,
+             emotion REAL NOT NULL,
+             provenance TEXT NOT NULL,
+             created_at INTEGER NOT NULL,
+             updated_at INTEGER NOT NULL,
+             last_replayed INTEGER NOT NULL,
+             replay_interval INTEGER NOT NULL,
+             deleted INTEGER NOT NULL,
+             changed INTEGER NOT NULL
+         ) STRICT;
+         CREATE INDEX nodes_changed ON nodes (changed);
+         CREATE TABLE edges (
+             source INTEGER NOT NULL,
+             target INTEGER NOT NULL,
+             relation TEXT NOT NULL,
+             strength REAL NOT NULL,
+             PRIMARY KEY (source, target, relation)
+         ) STRICT, WITHOUT ROWID;
+         CREATE TABLE visits (
+             id INTEGER PRIMARY KEY,
+             node INTEGER NOT NULL,
+             agent TEXT NOT NULL,
+             at INTEGER NOT NULL,
+             outcome TEXT NOT NULL
+         ) STRICT;
+         CREATE TABLE last_visits (
+             agent TEXT NOT NULL,
+             node INTEGER NOT NULL,
+             at INTEGER NOT NULL,
+             PRIMARY KEY (agent, node)
+         ) STRICT, WITHOUT ROWID;",
+    )
+}
+
+fn create_agents(connection: &Connection) -> rusqlite::Result<()> {
+    connection.execute_batch(
+        "CREATE TABLE agent_runs (
+             id INTEGER PRIMARY KEY AUTOINCREMENT,
+             agent TEXT NOT NULL,
+             definition TEXT NOT NULL,
+             started INTEGER NOT NULL,
+             expires INTEGER NOT NULL,
+             ended INTEGER,
+             status TEXT NOT NULL,
+             permanent INTEGER NOT NULL DEFAULT FALSE,
+             nodes INTEGER NOT NULL,
+             applied INTEGER NOT NULL DEFAULT 0,
+             rejected INTEGER NOT NULL DEFAULT 0,
+             error TEXT,
+             tokens_in INTEGER NOT NULL DEFAULT 0,
+             tokens_out INTEGER NOT NULL DEFAULT 0
+         ) STRICT;
+         CREATE INDEX agent_runs_agent ON agent_runs (agent, id);
+         CREATE TABLE agent_actions (
+             run INTEGER NOT NULL,
+             place INTEGER NOT NULL,
+             line INTEGER NOT NULL,
+             action TEXT NOT NULL,
+             reason TEXT,
+             PRIMARY KEY (run, place)
+         ) STRICT, WITHOUT ROWID;
+         CREATE TABLE agent_claims (
+             node INTEGER PRIMARY KEY,
+             agent TEXT NOT NULL,
+             run INTEGER NOT NULL,
+             expires INTEGER NOT NULL
+         ) STRICT;
+         CREATE TABLE agent_resumes (
+             agent TEXT PRIMARY KEY,
+             run INTEGER NOT NULL
+         ) STRICT, WITHOUT ROWID;
+         ALTER TABLE visits ADD COLUMN run INTEGER;",
+    )
+}
+
+fn problems(connection: &Connection) -> rusqlite::Result<Vec<String>> {
+    disagreements(
+        connection,
+        &[
+            (
+                "nodes have no chunk",
+                "SELECT key FROM nodes
+                  WHERE NOT deleted AND key NOT IN (SELECT id FROM knowledge_chunks)",
+            ),
+            (
+                "edges lead to no node",
+                "SELECT source || ' to ' || target FROM edges
+                  WHERE source NOT IN (SELECT id FROM nodes)
+                     OR target NOT IN (SELECT id FROM nodes)",
+            ),
+            (
+                "visits are of no node",
+                "SELECT 'visit ' || id FROM visits WHERE node NOT IN (SELECT id FROM nodes)",
+            ),
+        ],
+    )
+}
