@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -98,6 +98,16 @@ class Ledger:
     def records(self) -> Iterator[Record]:
         """Give all records, in path order."""
         return (_record(self.rows[path]) for path in sorted(self.rows))
+
+    def put(self, record: Record, chunks: int) -> None:
+        """Know of a file what is about to be written."""
+        path, signature, settled, digest, skips, facts = record.row
+        self.rows[path] = path, signature, settled, digest, chunks, skips, facts
+
+    def forget(self, paths: Iterable[str]) -> None:
+        """Know nothing of files that are about to be dropped."""
+        for path in paths:
+            self.rows.pop(path, None)
 
     def is_read(self, path: str, signature: str) -> bool:
         """Tell whether a file of this signature has surely been read as it is."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,25 +27,28 @@ class Linked:
 class NodeState:
     """What was read of all files; `records` has those that are nodes, by path."""
 
-    def __init__(self, ledger: Ledger, known: Mapping[str, Record] | None = None) -> None:
+    def __init__(self, ledger: Ledger) -> None:
         self.ledger = ledger
-        if known is None:
-            known = {record.path: record for record in ledger.records()}
-        self._known = known
-        self.records = {
-            path: Linked(
-                record.facts["title"], tuple(Link(*link) for link in record.facts["links"])
-            )
-            for path, record in known.items()
-            if record.facts
-        }
+        self.records: dict[str, Linked] = {}
+        self._skips: dict[str, tuple[Skip, ...]] = {}
+        self._put(ledger.records())
 
-    def updated(self, records: Mapping[str, Record], gone: Iterable[str]) -> NodeState:
-        """Give what is known with these records, and without what is gone."""
-        known = {**self._known, **records}
+    def update(self, records: Iterable[Record], gone: Iterable[str]) -> None:
+        """Take in what was read since, and drop what is gone."""
         for path in gone:
-            known.pop(path, None)
-        return NodeState(self.ledger, known)
+            self.records.pop(path, None)
+            self._skips.pop(path, None)
+        self._put(records)
+
+    def _put(self, records: Iterable[Record]) -> None:
+        for record in records:
+            path, facts = record.path, record.facts
+            self._skips[path] = record.skips
+            if facts:
+                links = tuple(Link(*link) for link in facts["links"])
+                self.records[path] = Linked(facts["title"], links)
+            else:
+                self.records.pop(path, None)
 
     def titles(self) -> dict[str, str]:
         """Give the title of each node by its path: what names of files are found by."""
@@ -73,7 +76,7 @@ class NodeState:
 
     def skips(self) -> list[Skip]:
         """Give what was reported of files, in path order."""
-        return [skip for _, record in sorted(self._known.items()) for skip in record.skips]
+        return [skip for _, skips in sorted(self._skips.items()) for skip in skips]
 
 
 def is_unlinked(store: Store) -> bool:

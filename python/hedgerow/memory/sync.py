@@ -10,6 +10,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 from typing import Any
 
+from hedgerow.index import Index
 from hedgerow.ingest.discovery import (
     Listing,
     PassedBy,
@@ -100,10 +101,10 @@ def sync_one(derived: Derived, path: str) -> Skip | None:
                     status = (derived.source_root / path).stat()
                 run.read({path: signature(status)})
                 run.drop([[] for _ in run.targets], relink=False)
-                return _failure(Ledger.load(run.index.index, derived.scope).failures(), path)
+                return _failure(run.index.ledger, path)
     sync(derived)
-    with open_to_write(derived) as index:
-        return _failure(Ledger.load(index, derived.scope).failures(), path)
+    with Index.open(derived.index, read_only=True) as index:
+        return _failure(Ledger.load(index, derived.scope), path)
 
 
 class _Run:
@@ -149,19 +150,21 @@ class _Run:
     def drop(self, gone: Sequence[Sequence[str]], *, relink: bool) -> None:
         """Drop what is gone from each target, and with `relink` join what is linked."""
         self.index.drop(gone[0])
+        self.index.ledger.forget(gone[0])
         with Writer() as writer:
             self.index.flush(writer)
         if self.store is not None:
             self.store.finish(gone[1], relink=relink)
 
 
-def _failure(failures: Sequence[Any], path: str) -> Skip | None:
+def _failure(ledger: Ledger, path: str) -> Skip | None:
     """Give why a file could not be read."""
-    return next((one.skips[0] for one in failures if one.path == path and one.failed), None)
+    record = ledger.record(path)
+    return record.skips[0] if record is not None and record.failed else None
 
 
 def _report(derived: Derived, listing: Listing, run: _Run, removed: int) -> SyncReport:
-    ledger = Ledger.load(run.index.index, derived.scope)
+    ledger = run.index.ledger
     reported = [skip for record in ledger.failures() for skip in record.skips]
     return SyncReport(
         root=str(derived.root),

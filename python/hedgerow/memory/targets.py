@@ -54,12 +54,15 @@ class RootIndex(IndexTarget):
         path = reading.source.path
         before = self.ledger.record(path)
         if before is not None and before.digest == reading.digest != "":
-            self.put(reading.record(path, before.skips, dict(before.facts)))
+            record = reading.record(path, before.skips, dict(before.facts))
+            self.put(record)
+            self.ledger.put(record, before.chunks)
             return
         chunks, skips, facts = _chunks_of(reading)
         record = reading.record(path, skips, facts)
         gone = range(len(chunks), before.chunks if before else 0)
         self.put(record, chunks, [f"{path}#{ordinal}" for ordinal in gone])
+        self.ledger.put(record, len(chunks))
         if before is not None:
             self.changed_files += 1
         elif not record.failed:
@@ -190,10 +193,11 @@ class RootStore:
             self._is_unlinked = True
             _sync_store(self._store, [], gone=dropped, notes=UNLINKED)
         if relink and self._is_unlinked:
-            before = NodeState(self.ledger)
-            state = before.updated(self._records, dropped)
+            state = NodeState(self.ledger)
+            before = state.titles()
+            state.update(self._records.values(), dropped)
             # Unless every name means what it meant, any link may lead elsewhere.
-            self._relink(state, self._changed if before.titles() == state.titles() else None)
+            self._relink(state, self._changed if before == state.titles() else None)
 
     def _relink(self, state: NodeState, changed: set[str] | None) -> None:
         """Write the edges that differ, in one transaction."""

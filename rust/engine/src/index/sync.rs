@@ -219,7 +219,7 @@ mod tests {
         assert_eq!(index.source_chunks("f").unwrap(), ["a"]);
         read();
         let by_hand = Chunk {
-            metadata: Default::default(),
+            metadata: serde_json::Map::default(),
             ..a.clone()
         };
         index.upsert(&[&by_hand]).unwrap();
