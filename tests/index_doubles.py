@@ -52,10 +52,11 @@ def run_sql(path: Path, sql: str) -> None:
 
 
 def without_ledger(path: Path) -> None:
-    """Make a file one of version 4, which knew no files."""
+    """Make a file one of format 4, which had no ledger."""
     run_sql(
         path,
-        "DROP TABLE sources; DROP TABLE source_chunks; DROP TABLE staged_embeddings;"
+        "DROP TABLE subjects; DROP TABLE sources; DROP TABLE source_chunks;"
+        "DROP TABLE staged_embeddings;"
         "DELETE FROM settings WHERE name LIKE 'sync_%' OR name = 'sources_generation';"
         "PRAGMA user_version = 4",
     )

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import os
+import sqlite3
 import subprocess
 import sys
 import threading
@@ -17,7 +19,7 @@ from hypothesis import strategies as st
 
 import hedgerow as hr
 from hedgerow import _engine
-from index_doubles import embedded, ids, run_sql
+from index_doubles import embedded, ids, run_sql, without_ledger
 
 
 def utf16(text: str) -> bytes:
@@ -146,9 +148,7 @@ def test_a_file_of_version_1_is_given_vectors_and_nodes(tmp_path):
     run_sql(
         path,
         "DROP TABLE embeddings; DROP TABLE changes; DELETE FROM settings WHERE name <> 'tokenizer';"
-        "DROP TABLE nodes; DROP TABLE edges; DROP TABLE visits; DROP TABLE last_visits;"
-        "DROP TABLE agent_runs; DROP TABLE agent_actions; DROP TABLE agent_claims;"
-        "DROP TABLE agent_resumes; DROP TABLE sources; DROP TABLE source_chunks;"
+        "DROP TABLE subjects; DROP TABLE sources; DROP TABLE source_chunks;"
         "DROP TABLE staged_embeddings;"
         "PRAGMA user_version = 1",
     )
@@ -165,6 +165,34 @@ def test_a_file_of_version_1_is_given_vectors_and_nodes(tmp_path):
     with hr.Store.open(path) as store:
         assert store.upsert([hr.Node("a")]) == 1
         assert store.query("all").keys == ["a"]
+
+
+def test_a_file_of_format_4_keeps_its_nodes(tmp_path):
+    path = tmp_path / "store.db"
+    with hr.Store.open(path) as store:
+        store.upsert([hr.Node("a"), hr.Node("b")])
+        store.link("a", "b")
+    without_ledger(path)
+    # A handle that knows no nodes brings the file up to date first.
+    with hr.Index.open(path) as index:
+        assert index.get("a") is not None
+    with hr.Store.open(path) as store:
+        assert store.query("seed:a | spread").keys == ["a", "b"]
+        assert store.index.check() == []
+
+
+def test_a_file_of_an_index_has_no_tables_of_nodes(tmp_path):
+    path = tmp_path / "index.db"
+    hr.Index.open(path).close()
+    tables = "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'knowledge_%'"
+    with contextlib.closing(sqlite3.connect(path)) as connection:
+        found = {name for (name,) in connection.execute(tables)}
+        subjects = dict(connection.execute("SELECT name, version FROM subjects"))
+    assert found == {
+        *("settings", "changes", "subjects", "embeddings"),
+        *("staged_embeddings", "sources", "source_chunks"),
+    }
+    assert subjects == {"chunks": 1, "sources": 1, "vectors": 2}
 
 
 class TestSideBySide:

@@ -6,13 +6,9 @@ import json
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from hedgerow._engine import _agent_runs, _run_records, _standing
-from hedgerow.pipeline import Store
+from hedgerow._engine import Store, _agent_runs, _run_records, _standing
 
 from .definition import AgentDefinition
-
-if TYPE_CHECKING:
-    from hedgerow._engine import Store
 
 __all__ = ["ActionRecord", "AgentRun", "Standing", "records_of", "runs_of", "standing_of"]
 

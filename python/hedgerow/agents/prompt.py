@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from hedgerow._engine import _topology
-from hedgerow.pipeline import Store
+from hedgerow._engine import Store, _topology
 
 from .definition import AgentDefinition
 from .template import Health, PromptData, PromptNode, Topology, scan

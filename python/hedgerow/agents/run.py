@@ -8,9 +8,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from hedgerow._engine import _begin_run, _end_run, _rehearse
+from hedgerow._engine import QueryResult, Store, _begin_run, _end_run, _rehearse
 from hedgerow.errors import HedgerowError
-from hedgerow.pipeline import QueryResult, Store
 
 from .actions import Action, Refine, Rejected
 from .definition import AgentDefinition

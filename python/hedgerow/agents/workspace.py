@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from hedgerow._engine import _apply_run, _unclaimed
-from hedgerow.pipeline import Pipeline, QueryResult, Store
+from hedgerow._engine import Pipeline, QueryResult, Store, _apply_run, _unclaimed
 
 from .actions import Action, Rejected
 from .definition import Bounds

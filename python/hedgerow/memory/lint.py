@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from hedgerow.ingest.source import Skip
+
 from .documents import Document
 from .links import normalized
 from .scope import Scope, mentions, searchable, time_of

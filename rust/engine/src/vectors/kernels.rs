@@ -7,6 +7,8 @@
 
 #![allow(unsafe_code)] // functions for one kind of processor may run on that kind alone
 
+#[cfg(target_arch = "x86_64")]
+mod avx2;
 mod plain;
 mod prefetch;
 #[cfg(target_arch = "x86_64")]
@@ -65,7 +67,7 @@ pub(super) fn plane_dots(
         }
         if is_x86_feature_detected!("avx2") {
             // SAFETY: the processor has it.
-            return unsafe { x86_64::plane_dots_avx2(queries, plane, count, sums) };
+            return unsafe { avx2::plane_dots_avx2(queries, plane, count, ahead, sums) };
         }
     }
     let _ = ahead; // memory is prefetched by the processor alone
@@ -85,7 +87,7 @@ pub(super) fn code_dots(query: [&[i8]; 2], rows: &[Planes<'_>]) -> Vec<[i32; 2]>
         }
         if is_x86_feature_detected!("avx2") {
             // SAFETY: the processor has it.
-            unsafe { x86_64::code_dots_avx2(query, rows, &mut sums) };
+            unsafe { avx2::code_dots_avx2(query, rows, &mut sums) };
             return sums;
         }
     }
@@ -108,9 +110,9 @@ pub(super) fn sign_sums(
             // SAFETY: the processor has it.
             return unsafe { x86_64::sign_sums_avx512(query, signs, sums) };
         }
-        if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("popcnt") {
+        if is_x86_feature_detected!("avx2") {
             // SAFETY: the processor has it.
-            return unsafe { x86_64::sign_sums_avx2(query, signs, sums) };
+            return unsafe { avx2::sign_sums_avx2(query, signs, sums) };
         }
     }
     sign_sums_plain(query, signs, sums);

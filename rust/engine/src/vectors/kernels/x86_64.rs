@@ -17,8 +17,8 @@ use std::arch::x86_64::{
 };
 
 use super::plain::{
-    CODES_AT_ONCE, Line, Plane, Planes, QUERY_PLANES, ROWS_AHEAD, SIGN_ROWS, TILE, code_dots_plain,
-    dots_plain, plane_dots_plain, reach_plain, rotate_plain, round_plain, sign_sums_plain,
+    CODES_AT_ONCE, Line, Plane, Planes, QUERY_PLANES, ROWS_AHEAD, SIGN_ROWS, TILE, dots_plain,
+    reach_plain, rotate_plain, round_plain,
 };
 use super::prefetch::{LINE, prefetch, prefetch_line};
 
@@ -68,25 +68,6 @@ pub fn round_avx512(vector: &[f32], step: f32, codes: &mut Vec<u8>) -> [f32; 2] 
 #[target_feature(enable = "avx2")]
 pub fn round_avx2(vector: &[f32], step: f32, codes: &mut Vec<u8>) -> [f32; 2] {
     round_plain(vector, step, codes)
-}
-
-#[target_feature(enable = "avx2")]
-pub fn plane_dots_avx2(queries: &[&[i8]], plane: Plane<'_>, count: usize, sums: &mut [i32]) {
-    plane_dots_plain(queries, plane, count, sums);
-}
-
-#[target_feature(enable = "avx2")]
-pub fn code_dots_avx2(query: [&[i8]; 2], rows: &[Planes<'_>], sums: &mut [[i32; 2]]) {
-    code_dots_plain(query, rows, sums);
-}
-
-#[target_feature(enable = "avx2,popcnt")]
-pub fn sign_sums_avx2(
-    query: &[[u64; QUERY_PLANES]],
-    signs: &[[u64; SIGN_ROWS]],
-    sums: &mut [f32; TILE],
-) {
-    sign_sums_plain(query, signs, sums);
 }
 
 #[target_feature(enable = "avx512f,avx512bw,avx512vnni")]

@@ -1,0 +1,199 @@
+//! Loops over codes for processors with AVX2 and without AVX-512: what the compiler makes of the plain
+//! ones takes several times as long.
+
+#![allow(clippy::inline_always)] // a loop is compiled for the processor of the function around it
+
+use std::arch::x86_64::{
+    __m256i, _mm_add_epi32, _mm_storeu_si128, _mm256_add_epi8, _mm256_add_epi16, _mm256_add_epi32,
+    _mm256_add_epi64, _mm256_and_si256, _mm256_castsi256_si128, _mm256_extracti128_si256,
+    _mm256_hadd_epi32, _mm256_loadu_si256, _mm256_madd_epi16, _mm256_maddubs_epi16,
+    _mm256_sad_epu8, _mm256_set1_epi8, _mm256_set1_epi16, _mm256_set1_epi64x, _mm256_setr_epi8,
+    _mm256_setzero_si256, _mm256_shuffle_epi8, _mm256_slli_epi64, _mm256_srli_epi16,
+    _mm256_storeu_si256,
+};
+
+use super::plain::{CODES_AT_ONCE, Plane, Planes, QUERY_PLANES, ROWS_AHEAD, SIGN_ROWS, TILE};
+use super::prefetch::{LINE, prefetch, prefetch_line};
+
+/// How many rows are multiplied at a time: their sums fit into the registers.
+const ROWS: usize = 4;
+/// How many bytes a register holds.
+const REGISTER: usize = 32;
+/// So many words may be counted before the counts of a byte, at most 8 a word, leave it.
+const WORDS: usize = 31;
+
+#[target_feature(enable = "avx2")]
+pub fn plane_dots_avx2(
+    queries: &[&[i8]],
+    plane: Plane<'_>,
+    count: usize,
+    ahead: Plane<'_>,
+    sums: &mut [i32],
+) {
+    // The first that needs the rows has the next ones prefetched.
+    let mut ahead = ahead;
+    for (query, sums) in queries.iter().zip(sums.chunks_exact_mut(count.max(1))) {
+        let length = query.len() / 2;
+        for from in (0..count).step_by(ROWS) {
+            let next = ahead.get(from * length..).unwrap_or_default();
+            for line in (0..next.len().min(ROWS * length)).step_by(LINE) {
+                prefetch_line(next.as_ptr().wrapping_add(line));
+            }
+            let row = |nth: usize| {
+                // Where fewer are left the last one is taken again.
+                let row_at = (from + nth).min(count - 1) * length;
+                &plane[row_at..row_at + length]
+            };
+            let found = dots_of_rows([row(0), row(1), row(2), row(3)], query);
+            let sums = &mut sums[from..];
+            match sums.first_chunk_mut() {
+                Some(sums) => *sums = found,
+                None => sums.copy_from_slice(&found[..sums.len()]),
+            }
+        }
+        ahead = &[];
+    }
+}
+
+#[target_feature(enable = "avx2")]
+pub fn code_dots_avx2(query: [&[i8]; 2], rows: &[Planes<'_>], sums: &mut [[i32; 2]]) {
+    for (nth, (sums, [high, low])) in sums.iter_mut().zip(rows).enumerate() {
+        if let Some([high, low]) = rows.get(nth + ROWS_AHEAD) {
+            prefetch(high);
+            prefetch(low);
+        }
+        for (sum, query) in sums.iter_mut().zip(query) {
+            let [high, low, ..] = dots_of_rows([high, low, &[], &[]], query);
+            *sum = 16 * high + low;
+        }
+    }
+}
+
+/// The product of a query with each row; a row that is empty has none.
+///
+/// A product of two pairs of codes is at most `2 * 15 * 128` in size, so eight of them fit into 16
+/// bits, and four are added there.
+#[target_feature(enable = "avx2")]
+#[inline]
+fn dots_of_rows(rows: [Plane<'_>; ROWS], query: &[i8]) -> [i32; ROWS] {
+    let mask = _mm256_set1_epi8(0x0f);
+    let ones = _mm256_set1_epi16(1);
+    let mut sums = [_mm256_setzero_si256(); ROWS];
+    for (part, query) in query.as_chunks::<CODES_AT_ONCE>().0.iter().enumerate() {
+        let query = registers(query);
+        for (sum, row) in sums.iter_mut().zip(rows) {
+            let Some(codes) = row.as_chunks::<{ CODES_AT_ONCE / 2 }>().0.get(part) else {
+                continue;
+            };
+            let codes = registers(codes);
+            let half = |nth: usize| {
+                let low = _mm256_and_si256(load(&codes[nth]), mask);
+                let high = _mm256_and_si256(_mm256_srli_epi16::<4>(load(&codes[nth])), mask);
+                _mm256_add_epi16(
+                    _mm256_maddubs_epi16(low, load(&query[nth])),
+                    _mm256_maddubs_epi16(high, load(&query[2 + nth])),
+                )
+            };
+            let products = _mm256_add_epi16(half(0), half(1));
+            *sum = _mm256_add_epi32(*sum, _mm256_madd_epi16(products, ones));
+        }
+    }
+    let [first, second, third, fourth] = sums;
+    let pairs = _mm256_hadd_epi32(
+        _mm256_hadd_epi32(first, second),
+        _mm256_hadd_epi32(third, fourth),
+    );
+    let halves = _mm_add_epi32(
+        _mm256_castsi256_si128(pairs),
+        _mm256_extracti128_si256::<1>(pairs),
+    );
+    let mut found = [0; ROWS];
+    // SAFETY: four numbers of 32 bits are stored, and there is room for them.
+    unsafe { _mm_storeu_si128(found.as_mut_ptr().cast(), halves) };
+    found
+}
+
+/// Bits are counted by looking up those of four in a register (Mula, Kurz and Lemire, "Faster
+/// population counts using AVX2 instructions", 2018).
+#[target_feature(enable = "avx2")]
+pub fn sign_sums_avx2(
+    query: &[[u64; QUERY_PLANES]],
+    signs: &[[u64; SIGN_ROWS]],
+    sums: &mut [f32; TILE],
+) {
+    let groups = signs.chunks_exact(query.len().max(1));
+    for (group, sums) in groups.zip(sums.as_chunks_mut::<SIGN_ROWS>().0) {
+        let mut totals = [_mm256_setzero_si256(); 2];
+        for (words, planes) in group.chunks(WORDS).zip(query.chunks(WORDS)) {
+            let counts = counts_of(words, planes);
+            for (total, counts) in totals.iter_mut().zip(counts) {
+                *total = _mm256_add_epi64(*total, weighted(counts));
+            }
+        }
+        let mut counted = [0_u64; SIGN_ROWS];
+        for (counted, total) in counted.as_chunks_mut::<4>().0.iter_mut().zip(totals) {
+            // SAFETY: four numbers of 64 bits are stored, and there is room for them.
+            unsafe { _mm256_storeu_si256(counted.as_mut_ptr().cast(), total) };
+        }
+        for (sum, count) in sums.iter_mut().zip(counted) {
+            #[allow(clippy::cast_precision_loss, reason = "far fewer than 2^24")]
+            let count = count as f32;
+            *sum = count;
+        }
+    }
+}
+
+/// For each half of the rows and each plane of the query how many bits they have in common, byte by
+/// byte.
+#[target_feature(enable = "avx2")]
+#[inline]
+fn counts_of(
+    words: &[[u64; SIGN_ROWS]],
+    planes: &[[u64; QUERY_PLANES]],
+) -> [[__m256i; QUERY_PLANES]; 2] {
+    let bits = _mm256_setr_epi8(
+        0, 1, 1, 2, 1, 2, 2, 3, 1, 2, 2, 3, 2, 3, 3, 4, 0, 1, 1, 2, 1, 2, 2, 3, 1, 2, 2, 3, 2, 3,
+        3, 4,
+    );
+    let mask = _mm256_set1_epi8(0x0f);
+    let mut counts = [[_mm256_setzero_si256(); QUERY_PLANES]; 2];
+    for (words, planes) in words.iter().zip(planes) {
+        const { assert!(size_of::<[u64; SIGN_ROWS]>() == 2 * REGISTER) };
+        for (counts, words) in counts.iter_mut().zip(words.as_chunks::<4>().0) {
+            // SAFETY: it is as long as what is loaded.
+            let words = unsafe { _mm256_loadu_si256(words.as_ptr().cast()) };
+            for (count, plane) in counts.iter_mut().zip(planes) {
+                let common = _mm256_and_si256(words, _mm256_set1_epi64x(plane.cast_signed()));
+                let low = _mm256_and_si256(common, mask);
+                let high = _mm256_and_si256(_mm256_srli_epi16::<4>(common), mask);
+                *count = _mm256_add_epi8(*count, _mm256_shuffle_epi8(bits, low));
+                *count = _mm256_add_epi8(*count, _mm256_shuffle_epi8(bits, high));
+            }
+        }
+    }
+    counts
+}
+
+/// The counts of each row, those of each plane by what its bit stands for.
+#[target_feature(enable = "avx2")]
+#[inline]
+fn weighted(counts: [__m256i; QUERY_PLANES]) -> __m256i {
+    let zero = _mm256_setzero_si256();
+    let [ones, twos, fours, eights] = counts.map(|counts| _mm256_sad_epu8(counts, zero));
+    let low = _mm256_add_epi64(ones, _mm256_slli_epi64::<1>(twos));
+    let high = _mm256_add_epi64(fours, _mm256_slli_epi64::<1>(eights));
+    _mm256_add_epi64(low, _mm256_slli_epi64::<2>(high))
+}
+
+#[inline(always)]
+fn registers<T>(codes: &[T]) -> &[[T; REGISTER]] {
+    codes.as_chunks().0
+}
+
+#[target_feature(enable = "avx2")]
+#[inline]
+fn load<T>(part: &[T; REGISTER]) -> __m256i {
+    const { assert!(size_of::<T>() == 1) };
+    // SAFETY: it is as long as what is loaded.
+    unsafe { _mm256_loadu_si256(part.as_ptr().cast()) }
+}
