@@ -10,7 +10,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 from typing import Any
 
-from hedgerow.index import Index
+from hedgerow._engine import Index
 from hedgerow.ingest.discovery import (
     Listing,
     PassedBy,
