@@ -49,3 +49,14 @@ def run_sql(path: Path, sql: str) -> None:
     """Change a file behind our back: in a process of its own, with the index closed."""
     program = "import sqlite3, sys; sqlite3.connect(sys.argv[1]).executescript(sys.argv[2])"
     subprocess.run([sys.executable, "-c", program, str(path), sql], check=True)
+
+
+def without_ledger(path: Path) -> None:
+    """Make a file one of format 4, which had no ledger."""
+    run_sql(
+        path,
+        "DROP TABLE subjects; DROP TABLE sources; DROP TABLE source_chunks;"
+        "DROP TABLE staged_embeddings;"
+        "DELETE FROM settings WHERE name LIKE 'sync_%' OR name = 'sources_generation';"
+        "PRAGMA user_version = 4",
+    )

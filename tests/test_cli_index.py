@@ -43,7 +43,7 @@ def test_names_what_was_left_out_and_goes_on(tmp_path: Path) -> None:
     result = run(*args)
     assert result.exit_code == 0
     assert "2 chunks added" in result.stdout
-    assert "Passed by 1 file of other kinds." in result.stdout
+    assert "Passed by 1 file of other kinds; --verbose names them." in result.stdout
     assert f"{folder.as_posix()}/bad.md: the file is not UTF-8" in result.stderr
     assert "empty.txt: the file is empty" in result.stderr
     assert "lines.jsonl:2: not JSON" in result.stderr
@@ -73,6 +73,39 @@ def test_says_what_was_removed(tmp_path: Path) -> None:
     ok(*args)
     (tmp_path / "a.md").unlink()
     assert "Removed 1 chunk that no file holds (1 file gone)." in ok(*args)
+
+
+def test_what_is_passed_by_is_named_on_request(tmp_path: Path) -> None:
+    for name in ("a.md", "b.png", ".hidden.md", "drafts/c.md"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text("x")
+    args = ["index", str(tmp_path), "--db", str(tmp_path / "x.db"), "--exclude", "drafts"]
+    result = run(*args, "--verbose")
+    base = tmp_path.as_posix()
+    assert result.stderr.splitlines() == [
+        f"Passed by (hidden): {base}/.hidden.md",
+        f"Passed by (other): {base}/b.png",
+        f"Passed by (excluded): {base}/drafts/",
+    ]
+    assert "Passed by 1 file of other kinds, 1 hidden name, 1 excluded name." in result.stdout
+    counts = as_json(*args, "--verbose")
+    assert counts["named"][0] == {"path": f"{base}/.hidden.md", "code": "hidden"}
+    assert as_json(*args, "--include", "drafts")["added"] == 1
+
+
+def test_a_folder_that_lost_everything_needs_an_option(tmp_path: Path) -> None:
+    (tmp_path / "notes").mkdir()
+    for name in "abc":
+        (tmp_path / "notes" / f"{name}.md").write_text("x")
+    args = ["index", str(tmp_path / "notes"), "--db", str(tmp_path / "x.db")]
+    ok(*args)
+    for name in "abc":
+        (tmp_path / "notes" / f"{name}.md").unlink()
+    result = run(*args)
+    assert result.exit_code == 1
+    assert "the index has 3 files from there" in result.stderr
+    assert "--allow-empty" in result.stderr
+    assert "Removed 3 chunks that no file holds (3 files gone)." in ok(*args, "--allow-empty")
 
 
 def test_a_note_cannot_write_to_the_terminal(tmp_path: Path) -> None:

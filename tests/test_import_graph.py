@@ -28,6 +28,7 @@ What is in a layer imports from its own and from lower ones. The layer of `hedge
 not matter: an import from it counts as one from the module that has the name.
 """
 
+
 def module_of(file: Path) -> str:
     return ".".join(file.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
 

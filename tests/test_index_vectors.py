@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 import hedgerow as hr
 from hedgerow import _engine
-from index_doubles import embedded, ids, run_sql
+from index_doubles import embedded, ids, run_sql, without_ledger
 
 
 def utf16(text: str) -> bytes:
@@ -148,7 +148,8 @@ def test_a_file_of_version_1_is_given_vectors_and_nodes(tmp_path):
     run_sql(
         path,
         "DROP TABLE embeddings; DROP TABLE changes; DELETE FROM settings WHERE name <> 'tokenizer';"
-        "DROP TABLE subjects;"
+        "DROP TABLE subjects; DROP TABLE sources; DROP TABLE source_chunks;"
+        "DROP TABLE staged_embeddings;"
         "PRAGMA user_version = 1",
     )
     with pytest.raises(hr.IndexFileError, match="open it once without read_only"):
@@ -171,7 +172,7 @@ def test_a_file_of_format_4_keeps_its_nodes(tmp_path):
     with hr.Store.open(path) as store:
         store.upsert([hr.Node("a"), hr.Node("b")])
         store.link("a", "b")
-    run_sql(path, "DROP TABLE subjects; PRAGMA user_version = 4")
+    without_ledger(path)
     # A handle that knows no nodes brings the file up to date first.
     with hr.Index.open(path) as index:
         assert index.get("a") is not None
@@ -187,8 +188,11 @@ def test_a_file_of_an_index_has_no_tables_of_nodes(tmp_path):
     with contextlib.closing(sqlite3.connect(path)) as connection:
         found = {name for (name,) in connection.execute(tables)}
         subjects = dict(connection.execute("SELECT name, version FROM subjects"))
-    assert found == {"settings", "changes", "subjects", "embeddings"}
-    assert subjects == {"chunks": 1, "vectors": 1}
+    assert found == {
+        *("settings", "changes", "subjects", "embeddings"),
+        *("staged_embeddings", "sources", "source_chunks"),
+    }
+    assert subjects == {"chunks": 1, "sources": 1, "vectors": 2}
 
 
 class TestSideBySide:
@@ -298,7 +302,15 @@ class TestEmbedding:
             assert caught.value.code == "embedder_mismatch"
         everything = list(index.chunks())
         vectors = [[1, 2, 3], [], [3, 2, 1]]
-        assert _engine._set_embeddings(index, everything, vectors, "two", replace=True) == 3
+        assert _engine._begin_staging(index, "two") == 0
+        assert _engine._stage_embeddings(index, everything[:2], vectors[:2]) == 2
+        assert index.stats().embedder == "one"
+        assert _engine._begin_staging(index, "two") == 2
+        rest, after = _engine._unstaged_page(index, 0, 10)
+        assert [stored.id for stored in rest] == ["c"]
+        assert _engine._stage_embeddings(index, rest, vectors[2:]) == 1
+        assert _engine._unstaged_page(index, after, 10) == ([], after)
+        assert _engine._replace_by_staged(index) == 3
         stats = index.stats()
         assert (stats.embedder, stats.dimensions, stats.vectors) == ("two", 3, 2)
         assert ids(index.search_vector([1, 2, 3])) == ["a", "c"]

@@ -15,12 +15,14 @@ from hypothesis import strategies as st
 from hedgerow import Chunk, InvalidInputError
 from hedgerow.ingest import (
     PASSAGE_LIMIT,
+    Rules,
     Skip,
     Source,
     UnreadableSourceError,
     discover,
     read_chunks,
 )
+from hedgerow.ingest.discovery import passes_by
 from hedgerow.ingest.passages import SUMMARY_LIMIT, first_sentence
 from hedgerow.ingest.source import title_from_name
 
@@ -109,19 +111,54 @@ class TestDiscover:
         assert found("notes/a", "notes/b") == ["notes/a/x.md", "notes/b/x.md"]
 
     @posix
-    def test_links_are_followed_and_loops_end(self, notes: Path) -> None:
+    def test_links_lead_nowhere_unless_they_are_named(self, notes: Path) -> None:
         put(notes, "a/x.md")
         put(notes.parent, "elsewhere/y.md")
         (notes / "a" / "loop").symlink_to(notes)
         (notes / "link").symlink_to(notes.parent / "elsewhere")
-        assert found("notes") == ["notes/a/x.md", "notes/link/y.md"]
+        (notes / "z.md").symlink_to(notes.parent / "elsewhere" / "y.md")
+        (notes / "broken.md").symlink_to("nowhere.md")
+        result = discover(["notes"], named=True)
+        assert [source.path for source in result.sources] == ["notes/a/x.md"]
+        assert (result.skips, result.passed_by) == ([], {"link": 4})
+        assert [one.path for one in result.named] == [
+            "notes/a/loop", "notes/broken.md", "notes/link", "notes/z.md",
+        ]  # fmt: skip
+        assert found("notes/link", "notes/z.md") == ["notes/link/y.md", "notes/z.md"]
 
     @posix
-    def test_a_broken_link_is_named(self, notes: Path) -> None:
+    def test_a_broken_link_that_is_named_is_unreadable(self, notes: Path) -> None:
         (notes / "a.md").symlink_to("nowhere.md")
-        result = discover(["notes"])
+        result = discover(["notes/a.md"])
         assert [(skip.path, skip.code) for skip in result.skips] == [("notes/a.md", "unreadable")]
         assert "broken link" in result.skips[0].reason
+
+    @pytest.mark.parametrize(
+        ("pattern", "left"),
+        [
+            ("a", ["b/a.txt", "b/c.md"]),
+            ("/b", ["a/x.md"]),
+            ("b/c.md", ["a/x.md", "b/a.txt"]),
+            ("c.md", ["a/x.md", "b/a.txt"]),
+            ("*.md", ["b/a.txt"]),
+            ("x", ["a/x.md", "b/a.txt", "b/c.md"]),
+        ],
+    )
+    def test_names_can_be_excluded(self, notes: Path, pattern: str, left: list[str]) -> None:
+        put(notes, "a/x.md", "b/a.txt", "b/c.md")
+        result = discover(["notes"], Rules(exclude=(pattern,)))
+        assert [source.path for source in result.sources] == [f"notes/{name}" for name in left]
+        assert (result.passed_by["excluded"] > 0) == (pattern != "x")
+        every = ("a/x.md", "b/a.txt", "b/c.md")
+        taken = [path for path in every if not passes_by(Rules(exclude=(pattern,)), path)]
+        assert taken == left
+
+    def test_what_is_passed_by_can_be_included(self, notes: Path) -> None:
+        put(notes, ".a/x.md", ".b.md", "env/a.md", "env/pyvenv.cfg", ".git/c.md", ".hedgerow/d.md")
+        rules = Rules(include=(".*", "env"))
+        assert [source.path for source in discover(["notes"], rules).sources] == [
+            "notes/.a/x.md", "notes/.b.md", "notes/env/a.md",
+        ]  # fmt: skip
 
     @posix
     def test_what_is_no_regular_file_is_named(self, notes: Path) -> None:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import sys
+import time
 from pathlib import Path
 
 import pytest
 
 from hedgerow import Chunk, Filters, Index, InvalidInputError
-from hedgerow.ingest import IndexRun, RunReport, discover
+from hedgerow.ingest import IndexRun, Rules, RunReport, discover, index_run, index_target
+from hedgerow.ingest import sync as file_sync
+from index_doubles import without_ledger
 
 posix = pytest.mark.skipif(sys.platform == "win32", reason="names and links of POSIX")
 
@@ -114,6 +118,116 @@ class TestDifferences:
         assert "notes/x.cfg#0" in ids(index)
 
 
+class TestLedger:
+    """What was read before is not read again, unless something else changed it meanwhile."""
+
+    def read(self, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+        read: list[str] = []
+        real = file_sync.read_source
+        monkeypatch.setattr(
+            file_sync, "read_source", lambda source: read.append(source.path) or real(source)
+        )
+        return read
+
+    def test_only_what_changed_is_read(
+        self, index: Index, notes: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        run(index)
+        time.sleep(0.15)
+        run(index)
+        read = self.read(monkeypatch)
+        report = run(index)
+        assert (counts(report), report.files, read) == ((0, 0, 3, 0), 2, [])
+        (notes / "b.txt").write_text("Other.\n")
+        (notes / "c.md").write_text("New.\n")
+        assert counts(run(index)) == (1, 1, 2, 0)
+        assert read == ["notes/b.txt", "notes/c.md"]
+
+    def test_what_could_not_be_read_is_named_each_time(
+        self, index: Index, notes: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        (notes / "c.md").write_bytes(b"\xff")
+        (notes / "d.md").write_text("---\na: b: c\n---\nx\n")
+        first = run(index)
+        time.sleep(0.15)
+        run(index)
+        read = self.read(monkeypatch)
+        assert run(index).skips == first.skips
+        assert codes(first) == [("notes/c.md", "not_utf8"), ("notes/d.md", "bad_front_matter")]
+        assert (read, first.files) == ([], 3)
+
+    def test_what_others_changed_is_read_again(self, index: Index) -> None:
+        run(index)
+        time.sleep(0.15)
+        run(index)
+        index.delete(["notes/a.md#1"])
+        chunk = index.get("notes/b.txt#0")
+        assert chunk is not None
+        index.upsert([Chunk(chunk.id, chunk.path, "by hand", metadata=chunk.metadata)])
+        assert counts(run(index)) == (1, 1, 1, 0)
+        assert ids(index) == ["notes/a.md#0", "notes/a.md#1", "notes/b.txt#0"]
+
+    def test_an_index_of_an_earlier_version_keeps_its_chunks_and_vectors(
+        self, tmp_path: Path, notes: Path
+    ) -> None:
+        path = tmp_path / "i.db"
+        with Index.open(path) as index:
+            index.upsert([Chunk("mine", "notes/mine.md", "Upserted by hand.")])
+            run(index)
+            [first, *_] = (chunk for chunk in index.chunks() if chunk.path == "notes/a.md")
+            index.upsert([first._with_embedding([1.0, 2.0])])
+        without_ledger(path)
+        (notes / "b.txt").unlink()
+        with Index.open(path) as index:
+            report = run(index)
+            assert (counts(report), report.removed_files) == ((0, 0, 2, 1), 1)
+            assert index.stats().vectors == 1
+            assert ids(index) == ["mine", "notes/a.md#0", "notes/a.md#1"]
+
+    def test_a_folder_that_is_excluded_goes(self, index: Index, notes: Path) -> None:
+        (notes / "drafts").mkdir()
+        (notes / "drafts" / "c.md").write_text("x")
+        run(index)
+        found = discover(["notes"], Rules(exclude=("drafts",)))
+        report = IndexRun(index, found).run()
+        assert (report.removed, report.removed_files) == (1, 1)
+
+    def test_a_file_of_json_lines_may_be_written_in_parts(
+        self, index: Index, notes: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(index_run, "_LONGEST_QUEUE", 600)
+        file = notes / "c.jsonl"
+        lines = [json.dumps({"content": f"line {number}"}) + "\n" for number in range(2500)]
+        file.write_text("".join(lines))
+        assert counts(run(index)) == (2503, 0, 0, 0)
+        file.write_text("".join(lines[:1500]))
+        assert counts(run(index)) == (0, 0, 1503, 1000)
+        assert index.check() == []
+
+    def test_a_kill_between_two_parts_leaves_the_file_to_be_read_again(
+        self, index: Index, notes: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(index_run, "_LONGEST_QUEUE", 600)
+        lines = [json.dumps({"content": f"line {number}"}) + "\n" for number in range(2500)]
+        (notes / "c.jsonl").write_text("".join(lines))
+        written = []
+
+        def sync_index(*args: object, **more: object) -> tuple[int, int, int, int]:
+            written.append(1)
+            if len(written) == 3:
+                raise KeyboardInterrupt
+            return real(*args, **more)
+
+        real = index_target._sync_index
+        with monkeypatch.context() as patch:
+            patch.setattr(index_target, "_sync_index", sync_index)
+            with pytest.raises(KeyboardInterrupt):
+                run(index)
+        assert 0 < len(index) < 2503
+        report = run(index)
+        assert report.added + report.unchanged == len(index) == 2503
+
+
 class TestEmbeddings:
     def test_a_vector_in_json_lines_is_searched(self, index: Index, notes: Path) -> None:
         lines = ['{"id": "n", "content": "north", "embedding": [0, 1]}']
@@ -147,9 +261,9 @@ class TestFailedIsNotGone:
         target = notes.parent / "target.md"
         target.write_text("x")
         (notes / "c.md").symlink_to(target)
-        run(index)
+        run(index, "notes/c.md")
         target.unlink()
-        assert run(index).removed == 0
+        assert run(index, "notes/c.md").removed == 0
         assert "notes/c.md#0" in ids(index)
 
     def test_bad_lines_remove_nothing(self, index: Index, notes: Path) -> None:
@@ -162,6 +276,24 @@ class TestFailedIsNotGone:
         assert report.removed == 0
         file.write_text('{"content": "one"}\n')
         assert run(index).removed == 1
+
+    def test_a_folder_that_has_lost_everything_may_not_be_mounted(
+        self, index: Index, notes: Path
+    ) -> None:
+        run(index)
+        notes.rename(notes.parent / "away")
+        notes.mkdir()
+        (notes / "other.png").write_bytes(b"x")
+        with pytest.raises(InvalidInputError, match=r"notes: nothing .* 2 files .* --allow-empty"):
+            run(index)
+        (notes.parent / "more").mkdir()
+        (notes.parent / "more" / "c.md").write_text("x")
+        with pytest.raises(InvalidInputError) as raised:
+            run(index, "more", "notes")
+        assert raised.value.code == "nothing_found"
+        assert len(index) == 3
+        report = IndexRun(index, discover(["notes"]), allow_empty=True).run()
+        assert (report.removed, report.removed_files, len(index)) == (3, 2, 0)
 
     def test_a_missing_path_changes_nothing(self, index: Index) -> None:
         run(index)

@@ -11,6 +11,7 @@ import pytest
 
 import hedgerow.embedders
 from hedgerow import HedgerowError, Index, InvalidInputError, MemoryRoot
+from hedgerow.memory import lock
 from memory_doubles import put
 
 ANIMALS = {"hedgehog": 0, "urchin": 0, "slug": 1, "snail": 1}
@@ -109,6 +110,58 @@ def test_keywords_answer_when_it_fails_and_a_warning_says_so(
     assert raised.value.code == "endpoint_unreachable"
     models["toy:one"].fails = False
     assert root.recall("slugs").results[0].parts.driver.startswith("hybrid")
+
+
+def test_the_root_is_free_while_an_embedder_works(
+    root: MemoryRoot, models: dict[str, ToyEmbedder], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lock, "PATIENCE", 0.05)
+    root.recall("x")
+    meanwhile: list[object] = []
+    embed = ToyEmbedder.embed
+
+    def slow(self: ToyEmbedder, texts: Sequence[str], /) -> list[list[float]]:
+        if not meanwhile:
+            meanwhile.append(None)
+            put(root.path, "d.md", "An urchin.")
+            with MemoryRoot.open(root.path) as other:
+                meanwhile.append(other.sync().added)
+                meanwhile.append([one.file for one in other.recall("urchin")])
+                meanwhile.append(other.remember("A slug.", title="S").indexed)
+                meanwhile.append(other.link("a.md", "b.md"))
+        return embed(self, texts)
+
+    monkeypatch.setattr(ToyEmbedder, "embed", slow)
+    put(root.path, "c.md", "A snail.")
+    root.sync()
+    # The other did not pay for what this one embeds, and searched by what there was.
+    assert meanwhile[1:] == [1, ["d.md", "a.md", "b.md"], True, "a.md"]
+    assert models["toy:one"].embedded == 3 + 1 + 3  # before, a query, and what is new
+    assert root.recall("urchin").results[0].parts.driver.startswith("hybrid")
+
+
+def test_vectors_that_were_paid_for_are_kept_when_the_embedder_changes_and_fails(
+    root: MemoryRoot, models: dict[str, ToyEmbedder], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from hedgerow import _embedding  # noqa: PLC0415 - for this test
+
+    monkeypatch.setattr(_embedding, "_BLOCK", 1)
+    root.sync()
+    configure(root.path, "toy:two")
+    models["toy:two"] = ToyEmbedder("toy:two")
+    embed = ToyEmbedder.embed
+
+    def once(self: ToyEmbedder, texts: Sequence[str], /) -> list[list[float]]:
+        if self.embedded:
+            raise HedgerowError("the model is away; try later", code="endpoint_unreachable")
+        return embed(self, texts)
+
+    monkeypatch.setattr(ToyEmbedder, "embed", once)
+    with pytest.raises(HedgerowError, match="away"):
+        root.sync()
+    monkeypatch.setattr(ToyEmbedder, "embed", embed)
+    root.sync()
+    assert models["toy:two"].embedded == 2
 
 
 def test_a_name_that_is_none_is_an_error(tmp_path: Path) -> None:

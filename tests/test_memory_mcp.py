@@ -96,6 +96,13 @@ def test_what_is_remembered_is_found(memory: Path) -> None:
     assert found["results"][0]["provenance"]["file"] == written["file"]
 
 
+def test_a_memory_that_no_recall_finds_is_reported(memory: Path) -> None:
+    put(memory, "hedgerow.json", '{"schemaVersion": 1, "indexRoot": "decisions"}')
+    written = answer(memory, "memory_remember", title="Moles", text="Leave them.")
+    assert written["indexed"] is False
+    assert written["problem"].startswith("Not indexed: it lies outside indexRoot")
+
+
 def test_status(memory: Path) -> None:
     before = answer(memory, "memory_status")
     assert (before["root"], before["initialized"], "documents" in before) == (

@@ -13,11 +13,23 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from hedgerow import IndexFileError, InvalidInputError, MemoryRoot
-from hedgerow.ingest import Source
+from hedgerow import (
+    Chunk,
+    HedgerowError,
+    Index,
+    IndexFileError,
+    InvalidInputError,
+    MemoryRoot,
+    Node,
+)
+from hedgerow.ingest import Source, discovery
+from hedgerow.ingest.ledger import Ledger
 from hedgerow.ingest.markdown import markdown_chunks
-from hedgerow.memory import freshness, ledger, listing, lock, sync
-from memory_doubles import put
+from hedgerow.ingest.sync import Reading
+from hedgerow.memory import documents, freshness, lock, sync, targets
+from hedgerow.memory.config import read_config
+from index_doubles import without_ledger
+from memory_doubles import keys, put
 
 
 @pytest.fixture
@@ -75,8 +87,22 @@ class TestChanges:
         assert found(root, "sloes") == ["notes/a.md"]
 
     def test_a_delete(self, root: MemoryRoot) -> None:
+        (root.path / "notes/a.md").unlink()
+        assert found(root, "hawthorn") == []
+        (root.path / "notes/b.md").unlink()
+        assert counts(root.sync()) == (0, 0, 0, 1)
+
+    def test_a_root_that_has_lost_everything_keeps_its_index_until_it_is_told(
+        self, root: MemoryRoot
+    ) -> None:
+        (root.path / "notes").rename(root.path / ".unmounted")
+        with pytest.raises(InvalidInputError, match=r"2 files .* --allow-empty") as raised:
+            root.recall("hawthorn")
+        assert raised.value.code == "nothing_found"
+        (root.path / ".unmounted").rename(root.path / "notes")
+        assert found(root, "hawthorn") == ["notes/a.md"]
         shutil.rmtree(root.path / "notes")
-        assert counts(root.sync()) == (0, 0, 0, 2)
+        assert counts(root.index(allow_empty=True)) == (0, 0, 0, 2)
         assert found(root, "hawthorn") == []
 
     def test_an_edit_that_hides_its_time(self, root: MemoryRoot) -> None:
@@ -100,7 +126,7 @@ class TestChanges:
         def signature(status: os.stat_result) -> str:
             return f"{status.st_size}.{stopped}.{stopped}.1"
 
-        monkeypatch.setattr(listing, "signature", signature)
+        monkeypatch.setattr(discovery, "signature", signature)
         monkeypatch.setattr(sync.time, "time_ns", lambda: stopped)
         put(root.path, "notes/a.md", "aspen")
         assert found(root, "aspen") == ["notes/a.md"]
@@ -111,26 +137,44 @@ class TestChanges:
         os.utime(root.path / "notes/a.md", ns=(1, 1))
         time.sleep(0.15)
         assert counts(root.sync()) == (2, 0, 0, 0)
-        derived = sync.Derived.of(sync_config(root))
-        assert freshness.skips_if_fresh(derived) == []
+        derived = sync.Derived.of(read_config(root.path))
+        with Index.open(derived.index, read_only=True) as index:
+            assert freshness.skips_if_fresh(derived, Ledger.load(index, derived.scope)) == []
 
+    def test_each_file_is_parsed_once_for_index_and_store(
+        self, root: MemoryRoot, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        keys(root)
+        parsed: list[str] = []
 
-def sync_config(root: MemoryRoot) -> Any:
-    from hedgerow.memory.config import read_config  # noqa: PLC0415 - for two tests
+        def parse(path: str, data: bytes) -> Any:
+            parsed.append(path)
+            return documents.parse_document(path, data)
 
-    return read_config(root.path)
+        monkeypatch.setattr(targets, "parse_document", parse)
+        put(root.path, "notes/c.md", "hawthorn [[a]]")
+        put(root.path, "notes/a.md", "hawthorn [[b]]")
+        assert found(root, "hawthorn") == ["notes/a.md", "notes/c.md"]
+        assert keys(root) == ["notes/a.md", "notes/b.md", "notes/c.md"]
+        assert len(root.graph().edges) == 2
+        root.remember("more hawthorn", title="T")
+        assert len(keys(root)) == 4
+        assert len(parsed) == 3
 
 
 class TestDiscovery:
     @pytest.mark.parametrize(
-        "folder", [".git", ".hedgerow", "node_modules", "dist", "a/build", ".qmd", "benchdata"]
+        "folder",
+        [".git", ".hedgerow", ".obsidian", "a/.trash", "node_modules", "agents", "agents/deep"],
     )
     def test_folders_without_memories_are_passed_by(self, root: MemoryRoot, folder: str) -> None:
         put(root.path, f"{folder}/x.md", "hawthorn")
         assert found(root, "hawthorn") == ["notes/a.md"]
+        assert keys(root) == ["notes/a.md", "notes/b.md"]
 
     @pytest.mark.parametrize(
-        "name", ["golden rule.md", ".obsidian/x.md", "answer_session_ids.md", ".hidden.md"]
+        "name",
+        ["golden rule.md", "answer_session_ids.md", "dist/x.md", "a/build/x.md", "a/agents/x.md"],
     )
     def test_no_other_name_is_special(self, root: MemoryRoot, name: str) -> None:
         put(root.path, name, "hawthorn")
@@ -140,6 +184,44 @@ class TestDiscovery:
         (root.path / "notes/link.md").symlink_to(tmp_path / "notes/a.md")
         (root.path / "linked").symlink_to(tmp_path / "notes")
         assert found(root, "hawthorn") == ["notes/a.md"]
+
+    def test_what_is_passed_by_is_counted_and_named(self, root: MemoryRoot) -> None:
+        (root.path / "notes/link.md").symlink_to(root.path / "notes/a.md")
+        for name in (".obsidian/x.md", "agents/x.md", "a.png", "node_modules/x.md"):
+            put(root.path, name, "x")
+        report = root.index()
+        assert report.passed_by == {
+            "hidden": 2, "excluded": 1, "link": 1, "other": 1, "tools": 1,
+        }  # fmt: skip
+        assert {(one.path, one.code) for one in report.named} == {
+            (".hedgerow/", "hidden"),
+            (".obsidian/", "hidden"),
+            ("a.png", "other"),
+            ("agents/", "excluded"),
+            ("node_modules/", "tools"),
+            ("notes/link.md", "link"),
+        }
+
+    def test_a_root_may_exclude_and_include(self, root: MemoryRoot) -> None:
+        for name in (".inbox/x.md", "drafts/x.md", "log/old/x.md", "log/new/x.md", "agents/x.md"):
+            put(root.path, name, "hawthorn")
+        rules = {"exclude": ["drafts", "log/old"], "include": [".inbox", "/agents"]}
+        put(root.path, "hedgerow.json", json.dumps({"schemaVersion": 1, **rules}))
+        assert found(root, "hawthorn") == [
+            ".inbox/x.md", "agents/x.md", "log/new/x.md", "notes/a.md",
+        ]  # fmt: skip
+        put(root.path, "hedgerow.json", '{"schemaVersion": 1, "exclude": "drafts"}')
+        with pytest.raises(HedgerowError, match="exclude must be a list of patterns"):
+            root.recall("x")
+
+    def test_a_memory_that_the_root_excludes_is_not_said_to_be_indexed(
+        self, root: MemoryRoot
+    ) -> None:
+        put(root.path, "hedgerow.json", '{"schemaVersion": 1, "exclude": ["notes"]}')
+        done = root.remember("x", title="T")
+        assert not done.indexed
+        assert done.notice is not None
+        assert "No recall finds it" in done.notice
 
     def test_a_document_with_nothing_in_it_counts(self, root: MemoryRoot) -> None:
         put(root.path, "empty.md", "")
@@ -153,6 +235,17 @@ class TestDiscovery:
 
 
 class TestBadFiles:
+    def test_a_memory_that_is_too_large_is_not_said_to_be_indexed(self, root: MemoryRoot) -> None:
+        for _ in range(2):
+            done = root.remember("word " * 3_500_000, title="Large")
+            assert done.to_dict() == {
+                "file": done.file,
+                "indexed": False,
+                "problem": "Not indexed: the file is larger than 16 MiB; split it. "
+                "No recall finds it.",
+            }
+            shutil.rmtree(root.path / ".hedgerow")
+
     def test_are_named_each_time_and_the_rest_goes_on(self, root: MemoryRoot) -> None:
         (root.path / "bad.md").write_bytes(b"\xff\xffx")
         (root.path / "nul.md").write_bytes(b"a\0b")
@@ -207,16 +300,19 @@ class TestBadFiles:
 @example(b"---\na: !!binary aGk=\nb: !!set {x}\nc: !!omap [a: 1]\n---\nx")
 @example(b"---\n1: 2026-01-01\n2: 12345678901234567890\n---\nx")
 def test_no_file_stops_a_sync(data: bytes) -> None:
-    chunks, skips = sync._chunks_of(Source("a.md", "a.md"), data)
+    reading = Reading(Source("a.md", "a.md", data=data), settled=True)
+    chunks, skips, _ = targets._chunks_of(reading)
     json.dumps([chunk.metadata for chunk in chunks], allow_nan=False)
     assert [skip.code for skip in skips if skip.code == "refused"] == []
 
 
 class TestDerivedFiles:
     @pytest.mark.parametrize(
-        "names", [["index.db"], ["ledger"], ["index.db", "ledger"], ["lock"], None]
+        "names", [["index.db"], ["store.db"], ["index.db", "store.db"], ["lock"], None]
     )
     def test_any_of_them_may_be_deleted(self, root: MemoryRoot, names: list[str] | None) -> None:
+        keys(root)
+        root.close()
         derived = root.path / ".hedgerow"
         if names is None:
             shutil.rmtree(derived)
@@ -226,6 +322,7 @@ class TestDerivedFiles:
         (root.path / "notes/b.md").unlink()
         assert found(root, "aspen") == ["notes/a.md"]
         assert found(root, "hawthorn OR sloes OR blackthorn") == []
+        assert keys(root) == ["notes/a.md"]
 
     @pytest.mark.parametrize(
         "damage", [b"", b"no database at all", b"SQLite format 3\0" + b"x" * 999]
@@ -238,13 +335,38 @@ class TestDerivedFiles:
         assert found(root, "hawthorn") == ["notes/a.md"]
         assert counts(root.sync()) == (2, 0, 0, 0)
 
-    @pytest.mark.parametrize("cut", [1, 7, 30])
-    def test_a_ledger_that_was_cut_off_is_mended(self, root: MemoryRoot, cut: int) -> None:
-        file = root.path / ".hedgerow/ledger"
-        file.write_bytes(file.read_bytes()[:-cut])
-        put(root.path, "notes/c.md", "aspen")
-        assert found(root, "aspen") == ["notes/c.md"]
-        assert counts(root.sync()) == (3, 0, 0, 0)
+    def test_a_root_of_an_earlier_version_is_read_again(self, root: MemoryRoot) -> None:
+        keys(root)
+        root.close()
+        derived = root.path / ".hedgerow"
+        with Index.open(derived / "index.db") as index:
+            before = [(chunk.id, chunk.content) for chunk in index.chunks()]
+        for name in ("index.db", "store.db"):
+            without_ledger(derived / name)
+        for name in ("ledger", "nodes.json"):
+            (derived / name).write_text("of an earlier version")
+        (root.path / "notes/b.md").unlink()
+        assert root.index_state() is None
+        assert found(root, "hawthorn") == ["notes/a.md"]
+        assert found(root, "sloes") == []
+        assert keys(root) == ["notes/a.md"]
+        with Index.open(derived / "index.db", read_only=True) as index:
+            assert [(chunk.id, chunk.content) for chunk in index.chunks()] == before[:1]
+            assert index.check() == []
+        assert not (derived / "ledger").exists()
+        assert not (derived / "nodes.json").exists()
+
+    def test_chunks_and_nodes_that_no_file_stands_behind_go(self, root: MemoryRoot) -> None:
+        keys(root)
+        with Index.open(root.path / ".hedgerow/index.db") as index:
+            index.upsert([Chunk("x", "x.md", "hawthorn")])
+        root.store().upsert([Node("y.md", content="by hand"), Node("notes/a.md", content="other")])
+        put(root.path, "notes/c.md", "elder")
+        assert keys(root) == ["notes/a.md", "notes/b.md", "notes/c.md"]
+        assert found(root, "hawthorn") == ["notes/a.md"]
+        node = root.store().get("notes/a.md")
+        assert node is not None
+        assert node.content == "# A\n\nhawthorn"
 
     def test_without_sync_the_index_is_read_as_it_stands(self, root: MemoryRoot) -> None:
         put(root.path, "notes/c.md", "hawthorn")
@@ -255,8 +377,6 @@ class TestDerivedFiles:
         assert raised.value.code == "index_not_found"
 
     def test_an_index_that_lost_what_the_ledger_tells_is_made_whole(self, root: MemoryRoot) -> None:
-        from hedgerow import Index  # noqa: PLC0415 - no root opens it for its user
-
         with Index.open(root.path / ".hedgerow/index.db") as index:
             index.delete_path("notes/a.md")
         root.sync()
@@ -273,7 +393,13 @@ class TestDerivedFiles:
     def test_another_index_root_is_read_anew(self, root: MemoryRoot) -> None:
         put(root.path, "hedgerow.json", '{"schemaVersion": 1, "indexRoot": "notes"}')
         assert found(root, "hawthorn") == ["a.md"]
-        assert root.remember("x", title="T", type="page").indexed is False
+        done = root.remember("x", title="T", type="page")
+        assert done.indexed is False
+        assert done.notice == (
+            f"Not indexed: it lies outside indexRoot ({root.path}/notes), which alone is searched. "
+            "No recall finds it."
+        )
+        assert done.to_dict() == {"file": done.file, "indexed": False, "problem": done.notice}
 
     def test_what_a_killed_writer_left_is_removed_when_old(self, root: MemoryRoot) -> None:
         old = put(root.path, "notes/.hedgerow-1-ab.tmp", "half")
@@ -300,21 +426,9 @@ def test_a_file_the_index_refuses_is_named(
             raise InvalidInputError("not this one", code="invalid_chunk")
         return markdown_chunks(source, lines, *rest)
 
-    monkeypatch.setattr(sync, "markdown_chunks", chunks)
+    monkeypatch.setattr(targets, "markdown_chunks", chunks)
     put(root.path, "notes/c.md", "larch")
     put(root.path, "notes/d.md", "cedar")
     report = root.sync()
     assert [(skip.path, skip.code) for skip in report.skips] == [("notes/c.md", "refused")]
     assert found(root, "cedar larch") == ["notes/d.md"]
-
-
-def test_the_ledger_does_not_grow_without_end(
-    root: MemoryRoot, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(ledger, "_SLACK", 10)
-    file = root.path / ".hedgerow/ledger"
-    for number in range(30):
-        put(root.path, "notes/a.md", f"word{number}")
-        root.sync()
-        assert len(file.read_text().splitlines()) < 16
-    assert ledger.Ledger.load(file, ".") is not None

@@ -180,6 +180,54 @@ def test_a_reembed_that_fails_leaves_the_old_vectors() -> None:
         hr.Retriever(index).reembed()
 
 
+def test_a_reembed_that_fails_goes_on_where_it_ended(tmp_path: Path) -> None:
+    class Fails(Dimensions):
+        def embed(self, texts, /):
+            if len(self.calls) == 2:
+                raise ConnectionError("gone")
+            return super().embed(texts)
+
+    path = tmp_path / "i.db"
+    with hr.Index.open(path) as index:
+        hr.Retriever(index, embedder=Dimensions("one", 3)).upsert(chunks(600))
+        with pytest.raises(ConnectionError):
+            hr.Retriever(index, embedder=Fails("two", 5)).reembed()
+        stats = index.stats()
+        assert (stats.vectors, stats.embedder, stats.dimensions) == (600, "one", 3)
+    with hr.Index.open(path) as index:
+        index.upsert([hr.Chunk("c7", "7.md", "other text")])
+        told: list[tuple[int, int]] = []
+        embedder = Dimensions("two", 5)
+        retriever = hr.Retriever(index, embedder=embedder)
+        assert retriever.reembed(progress=lambda *progress: told.append(progress)) == 600
+        assert [len(call) for call in embedder.calls] == [89]
+        assert told == [(600, 600)]
+        stats = index.stats()
+        assert (stats.vectors, stats.embedder, stats.dimensions) == (600, "two", 5)
+        retriever.reembed()
+        assert [len(call) for call in embedder.calls] == [89, 256, 256, 88]
+
+
+def test_an_embedder_without_a_name_begins_a_reembed_anew() -> None:
+    class Nameless:
+        def __init__(self, fails: bool) -> None:
+            self.fails, self.calls = fails, 0
+
+        def embed(self, texts, /):
+            if self.fails and self.calls == 1:
+                raise ConnectionError("gone")
+            self.calls += 1
+            return np.ones((len(texts), 4), dtype=np.float32)
+
+    index = hr.Index.in_memory()
+    index.upsert(chunks(300))
+    with pytest.raises(ConnectionError):
+        hr.Retriever(index, embedder=Nameless(fails=True)).reembed()
+    embedder = Nameless(fails=False)
+    assert hr.Retriever(index, embedder=embedder).reembed() == 300
+    assert embedder.calls == 2
+
+
 def test_what_is_written_while_reembedding_is_embedded_too() -> None:
     index = hr.Index.in_memory()
     index.upsert(chunks(2))

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from functools import partial
 from typing import Any
 
 from ._engine import (
     Chunk,
     Index,
+    _begin_staging,
     _check_embedder,
+    _replace_by_staged,
     _set_embeddings,
+    _stage_embeddings,
     _unembedded,
     _unembedded_page,
+    _unstaged_page,
     _upsert_from,
 )
 from ._steps import Call, Steps
@@ -83,17 +86,24 @@ def upserting(
 def reembedding(
     index: Index, embedder: Embedder | AsyncEmbedder, progress: Progress | None
 ) -> Steps[int]:
-    """Replace all vectors, at one stroke once all are there; how many chunks took theirs."""
+    """Replace all vectors, at one stroke once all are there; how many chunks took theirs.
+
+    They are staged in the file block by block, so an attempt with the same named embedder goes on
+    where one that failed ended.
+    """
     name = embedder_name(embedder)
-    chunks: list[Chunk] = yield Call(list, (index.chunks(),))
-    vectors: list[Any] = []
-    for start in range(0, len(chunks), _BLOCK):
-        block = chunks[start : start + _BLOCK]
-        vectors.extend((yield from embedded(embedder, [chunk_text(chunk) for chunk in block])))
+    staged: int = yield Call(_begin_staging, (index, name))
+    waiting: int = yield Call(len, (index,))
+    after = 0
+    while True:
+        page, after = yield Call(_unstaged_page, (index, after, _BLOCK))
+        if not page:
+            break
+        rows = yield from embedded(embedder, [chunk_text(chunk) for chunk in page])
+        staged += yield Call(_stage_embeddings, (index, page, rows))
         if progress is not None:
-            progress(len(vectors), len(chunks))
-    replace = partial(_set_embeddings, replace=True)
-    stored: int = yield Call(replace, (index, chunks, vectors, name))
+            progress(staged, max(staged, waiting))
+    stored: int = yield Call(_replace_by_staged, (index,))
     # What was written while the others were embedded.
     return stored + (yield from embedding_missing(index, embedder, None))
 

@@ -87,10 +87,11 @@ class Found(TypedDict):
 
 
 class Written(TypedDict):
-    """A memory that was written: its file below the root, and whether it can be found yet."""
+    """A memory that was written: its file below the root, whether it can be found, and why not."""
 
     file: str
     indexed: bool
+    problem: NotRequired[str]
 
 
 class Status(TypedDict):
@@ -162,7 +163,9 @@ class _Tools:
             done = self._root.remember(text, title=title, type=type, tags=tags or ())
         except HedgerowError as error:
             raise ToolError(error.message) from error
-        return {"file": done.file, "indexed": done.indexed}
+        written: Any = done.to_dict()
+        answer: Written = written
+        return answer
 
     def status(self) -> Status:
         """Report the folder of the memory, whether it is set up, and how much it holds."""

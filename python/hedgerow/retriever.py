@@ -148,7 +148,9 @@ class Retriever:
     def reembed(self, *, progress: Progress | None = None) -> int:
         """Replace the vectors of all chunks, for another embedder; returns how many there are.
 
-        The old vectors answer until all new ones are there, and stay if the embedder fails.
+        The old vectors answer until all new ones are there, and stay if the embedder fails. What it
+        embedded by then is kept in the file, and the next call with an embedder of the same name
+        goes on from there.
         `progress(done, total)` is called after each block of chunks.
         """
         self._needs_plain("reembed")

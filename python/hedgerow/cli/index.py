@@ -12,7 +12,15 @@ from hedgerow import Index, IndexStats, InvalidInputError
 
 from .failures import FAILED, InterruptedRunError
 from .models import embedder_of, embedder_option
-from .output import plural, progress_bar, visible, write_json
+from .output import (
+    passed_by_json,
+    passed_by_text,
+    plural,
+    progress_bar,
+    show_passed_by,
+    visible,
+    write_json,
+)
 from .params import TEXT, Command, Tokenizer
 from .roots import root_option
 
@@ -36,6 +44,24 @@ _DEFAULT_TOKENIZER: Tokenizer = "porter unicode61"
     "words.  [default: porter unicode61]",
 )
 @embedder_option("Also give a vector to every chunk that has none:")
+@click.option(
+    "--exclude",
+    metavar="PATTERN",
+    type=TEXT,
+    multiple=True,
+    help="Pass by names, or paths below PATH, that match; may be repeated.",
+)
+@click.option(
+    "--include",
+    metavar="PATTERN",
+    type=TEXT,
+    multiple=True,
+    help="Read what matches though it is hidden, made by tools or excluded; may be repeated.",
+)
+@click.option(
+    "--allow-empty", is_flag=True, help="Drop what the index has of a PATH without any file."
+)
+@click.option("--verbose", is_flag=True, help="Name everything that was passed by, and why.")
 @click.option("--strict", is_flag=True, help="Exit with 1 when anything had to be left out.")
 @click.option("--json", "as_json", is_flag=True, help="Write the counts and skips as JSON.")
 @click.pass_context
@@ -49,6 +75,10 @@ def command(  # noqa: PLR0913 - one argument for each option
     remote_url: str | None,
     tokenizer: Tokenizer | None,
     embedder: str | None,
+    exclude: tuple[str, ...],
+    include: tuple[str, ...],
+    allow_empty: bool,
+    verbose: bool,
     strict: bool,
     as_json: bool,
 ) -> None:
@@ -61,18 +91,21 @@ def command(  # noqa: PLR0913 - one argument for each option
       hedgerow index notes journal/2026.md --db notes.db --json
       hedgerow index notes --db notes.db --embedder ollama:nomic-embed-text
 
-    Folders are read with all below them: .md .markdown .txt .rst .jsonl .ndjson; hidden names
-    and folders made by tools are passed by. Run it again after changes: only differences are
-    written, and what is gone from the files is removed. A file that cannot be read is
+    Folders are read with all below them: .md .markdown .txt .rst .jsonl .ndjson; hidden names,
+    links and folders made by tools are passed by. Run it again after changes: only differences
+    are written, and what is gone from the files is removed. A file that cannot be read is
     reported with the reason, and the rest goes on.
     """
     if db is None:
-        if tokenizer is not None:
-            raise click.UsageError("--tokenizer goes with --db FILE.")
-        if embedder is not None:
-            raise click.UsageError(
-                "--embedder goes with --db FILE; a root names its own in hedgerow.json."
-            )
+        for name, value in [
+            ("--tokenizer", tokenizer),
+            ("--embedder", embedder),
+            ("--exclude", exclude),
+            ("--include", include),
+        ]:
+            if value:
+                hint = "" if name == "--tokenizer" else "; a root has its own in hedgerow.json"
+                raise click.UsageError(f"{name} goes with --db FILE{hint}.")
         from .memory_recall import index_root  # noqa: PLC0415 - not needed by --help
 
         done = index_root(
@@ -80,6 +113,8 @@ def command(  # noqa: PLR0913 - one argument for each option
             target_url=target_url,
             remote_url=remote_url,
             has_paths=bool(paths),
+            allow_empty=allow_empty,
+            verbose=verbose,
             as_json=as_json,
         )
         if strict and done.skips:
@@ -89,26 +124,29 @@ def command(  # noqa: PLR0913 - one argument for each option
         raise click.UsageError("--db and --root exclude each other: an index file, or a root.")
     if not paths:
         raise click.UsageError("Missing argument 'PATH...': what to read into --db.")
-    from hedgerow.ingest import IndexRun, discover  # noqa: PLC0415 - not needed by --help
+    from hedgerow.ingest import IndexRun, Rules, discover  # noqa: PLC0415 - not needed by --help
 
     started = time.monotonic()
     # First, so that a path that does not exist leaves no new index behind.
-    found = discover(paths)
+    found = discover(paths, Rules(exclude=exclude, include=include), named=verbose)
     with (
         embedder_of(embedder) as model,
         Index.open(db, tokenizer=tokenizer or _DEFAULT_TOKENIZER) as index,
     ):
         _check_tokenizer(index, db, tokenizer)
-        run = IndexRun(index, found)
+        run = IndexRun(index, found, allow_empty=allow_empty)
         _run(run, db)
         embedded = None if model is None else _embed(index, model, db)
         report, stats = run.report, index.stats()
     seconds = round(time.monotonic() - started, 3)
     if as_json:
         counts = _as_json(report, db, stats.chunks, seconds)
+        if verbose:
+            counts |= passed_by_json(report.passed_by, report.named)
         write_json(counts if embedded is None else counts | {"embedded": embedded})
     else:
         _show_skips(report)
+        show_passed_by(report.named)
         _show_counts(report, db, stats, embedded, seconds)
     if (strict and report.skips) or _all_failed(report):
         context.exit(FAILED)
@@ -197,8 +235,9 @@ def _show_counts(
     if report.removed:
         files = plural(report.removed_files, "file")
         click.echo(f"Removed {plural(report.removed, 'chunk')} that no file holds ({files} gone).")
-    if report.ignored:
-        click.echo(f"Passed by {plural(report.ignored, 'file')} of other kinds.")
+    if report.passed_by:
+        hint = "." if report.named else "; --verbose names them."
+        click.echo(f"Passed by {passed_by_text(report.passed_by)}{hint}")
     if embedded is not None:
         click.echo(f"Embedded {plural(embedded, 'chunk')} with {stats.embedder}.")
     click.echo(f"The index holds {plural(stats.chunks, 'chunk')}.")

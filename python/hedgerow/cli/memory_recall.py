@@ -6,7 +6,15 @@ from typing import TYPE_CHECKING
 
 import click
 
-from .output import plural, progress_bar, visible, write_json
+from .output import (
+    passed_by_json,
+    passed_by_text,
+    plural,
+    progress_bar,
+    show_passed_by,
+    visible,
+    write_json,
+)
 from .params import TEXT, Command
 from .roots import (
     NO_ROOT,
@@ -89,12 +97,14 @@ def search_root(  # noqa: PLR0913 - one argument for each option
         show_results(found)
 
 
-def index_root(
+def index_root(  # noqa: PLR0913 - one argument for each option
     *,
     root: tuple[str, ...],
     target_url: str | None,
     remote_url: str | None,
     has_paths: bool,
+    allow_empty: bool,
+    verbose: bool,
     as_json: bool,
 ) -> SyncReport:
     """Index a memory root as `index` without an index file does."""
@@ -105,15 +115,19 @@ def index_root(
             "file with --db FILE."
         )
     with progress_bar("Indexing") as progress:
-        report = memory.index(progress=progress)
+        report = memory.index(progress=progress, allow_empty=allow_empty)
     if as_json:
-        write_json(report.to_dict())
+        passed_by = passed_by_json(report.passed_by, report.named) if verbose else {}
+        write_json(report.to_dict() | passed_by)
         return report
     show_left_out(report.skips, len(report.skips))
     click.echo(
         f"Indexed {plural(report.documents, 'Markdown document')} in {visible(report.root)}: "
         f"{report.added:,} added, {report.changed:,} changed, {report.removed:,} removed."
     )
+    if verbose:
+        show_passed_by(report.named)
+        click.echo(f"Passed by {passed_by_text(report.passed_by) or 'nothing'}.")
     return report
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from .failures import FAILED
-from .output import visible, write_json
+from .output import passed_by_json, show_passed_by, visible, write_json
 from .params import Command
 from .roots import (
     find_root,
@@ -89,14 +89,16 @@ def status(
 
 @click.command("doctor", cls=Command, short_help="Check that everything works.")
 @root_option
+@click.option("--verbose", is_flag=True, help="Name everything below the root that is not read.")
 @json_option
 @click.pass_context
-def doctor(
+def doctor(  # noqa: PLR0913 - one argument for each option
     context: click.Context,
     *,
     root: tuple[str, ...],
     target_url: str | None,  # noqa: ARG001 - doctor looks at this machine whatever the target
     remote_url: str | None,  # noqa: ARG001
+    verbose: bool,
     as_json: bool,
 ) -> None:
     """Check the engine, the memory root, its index and links, permissions and integrations.
@@ -120,18 +122,22 @@ def doctor(
         path = default_root()
     found = diagnose(path)
     if as_json:
-        write_json(found.to_dict())
+        counts = found.index.facts.get("passedBy", {})
+        passed_by = passed_by_json(counts, found.passed_by) if verbose else {}
+        write_json(found.to_dict() | passed_by)
     else:
-        _show_diagnosis(found)
+        _show_diagnosis(found, verbose=verbose)
     if not found.ok:
         context.exit(FAILED)
 
 
-def _show_diagnosis(found: Diagnosis) -> None:
+def _show_diagnosis(found: Diagnosis, *, verbose: bool) -> None:
     click.echo("hedgerow doctor: ok" if found.ok else "hedgerow doctor: attention needed")
     for name, check in found.checks():
         mark = "ok" if check.ok else "warning" if check.is_warning else "FAILED"
         click.echo(f"{name}: {mark}: {visible(check.message)}")
+    if verbose:
+        show_passed_by(found.passed_by)
 
 
 @click.command("instructions", cls=Command, short_help="Print a hint for agents.")

@@ -55,8 +55,8 @@ def remember(  # noqa: PLR0913 - one argument for each option
     line = required_title(title)
     memory = open_root(root, target_url, remote_url)
     done = memory.remember(read_stdin(), title=line, type=kind, tags=tags)
-    if done.problem:
-        click.echo(f"Not indexed yet: {visible(done.problem)}. The next recall reads it.", err=True)
+    if done.notice:
+        click.echo(visible(done.notice), err=True)
     if as_json:
         write_json(done.to_dict())
     else:

@@ -13,13 +13,25 @@ from typing import TYPE_CHECKING, Any
 import click
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     from rich.console import Console
+
+    from hedgerow.ingest import PassedBy
 
 # Control characters and bidirectional overrides: a note must not be able to change the terminal
 # or to hide its text.
 _UNSAFE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
 _WIDEST = 100
+
+_KINDS_PASSED_BY = {
+    "other": ("file of other kinds", "files of other kinds"),
+    "hidden": ("hidden name", "hidden names"),
+    "link": ("link", "links"),
+    "tools": ("folder of tools", "folders of tools"),
+    "excluded": ("excluded name", "excluded names"),
+}
 
 Progress = Callable[[int, int], None]
 
@@ -78,6 +90,24 @@ def visible(text: str) -> str:
 def plural(count: int, noun: str, nouns: str | None = None) -> str:
     """Write a count with its noun: `1 file`, `1,204 files`."""
     return f"{count:,} {noun if count == 1 else nouns or f'{noun}s'}"
+
+
+def passed_by_text(counts: Mapping[str, int]) -> str:
+    """Return how much was passed by, by reason: `1 file of other kinds, 2 links`."""
+    return ", ".join(
+        plural(counts[code], *nouns) for code, nouns in _KINDS_PASSED_BY.items() if counts.get(code)
+    )
+
+
+def passed_by_json(counts: Mapping[str, int], named: Sequence[PassedBy]) -> dict[str, Any]:
+    """Return what `--verbose` adds to JSON."""
+    return {"passed_by": dict(counts), "named": [one.to_dict() for one in named]}
+
+
+def show_passed_by(named: Sequence[PassedBy]) -> None:
+    """Name on stderr what was passed by."""
+    for one in named:
+        click.echo(visible(f"Passed by ({one.code}): {one.path}"), err=True)
 
 
 @contextmanager

@@ -28,8 +28,8 @@ def command(*, db: str, embedder: str, as_json: bool) -> None:
       hedgerow reembed --db n.db --embedder openai:bge-m3@http://localhost:8000/v1
 
     An index has the vectors of one embedder, and refuses those of another. The old ones
-    answer until all new ones are there, and stay when this is interrupted or fails. To embed
-    only what is new, use `hedgerow index --embedder`.
+    answer until all new ones are there, and stay when this is interrupted or fails; the same
+    command then goes on where it ended. To embed only what is new, use `hedgerow index --embedder`.
     """
     check_there_is(db)
     started = time.monotonic()
@@ -40,7 +40,8 @@ def command(*, db: str, embedder: str, as_json: bool) -> None:
                 count = Retriever(index, embedder=model).reembed(progress=progress)
         except KeyboardInterrupt as stop:
             raise InterruptedRunError(
-                f"interrupted: {db} keeps the vectors it had; run the command again to replace them"
+                f"interrupted: {db} keeps the vectors it had, and those made so far; run the command "
+                "again to go on"
             ) from stop
         stats = index.stats()
     seconds = round(time.monotonic() - started, 3)

@@ -1,7 +1,13 @@
-from .discovery import SUFFIXES as SUFFIXES, Discovery as Discovery, discover as discover
+from .discovery import (
+    SUFFIXES as SUFFIXES,
+    Discovery as Discovery,
+    PassedBy as PassedBy,
+    Rules as Rules,
+    discover as discover,
+)
+from .index_run import IndexRun as IndexRun, RunReport as RunReport
 from .passages import PASSAGE_LIMIT as PASSAGE_LIMIT
 from .readers import read_chunks as read_chunks
-from .run import IndexRun as IndexRun, RunReport as RunReport
 from .source import (
     TITLE_SEPARATOR as TITLE_SEPARATOR,
     Skip as Skip,

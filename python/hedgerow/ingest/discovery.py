@@ -1,52 +1,128 @@
 """Find the files to read under paths (spec/ingest.md, "Which files")."""
 
 # Not pathlib: names of files may hold bytes that are no UTF-8, and folders may be large.
-# ruff: noqa: PTH100,PTH110,PTH116,PTH118
+# ruff: noqa: PTH100,PTH116,PTH118
 from __future__ import annotations
 
+import fnmatch
 import os
+import re
 import stat
+from collections import Counter
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any
 
-from hedgerow import InvalidInputError
+from hedgerow.errors import InvalidInputError
 
-from .readers import JSONL_SUFFIXES, MARKDOWN_SUFFIXES, TEXT_SUFFIXES
-from .source import Skip, Source, printable, why_unreadable
+from .source import (
+    JSONL_SUFFIXES,
+    MARKDOWN_SUFFIXES,
+    TEXT_SUFFIXES,
+    Skip,
+    Source,
+    printable,
+    why_unreadable,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
 SUFFIXES = (*MARKDOWN_SUFFIXES, *TEXT_SUFFIXES, *JSONL_SUFFIXES)
 """Names that are read when found in a folder, in any case of letters."""
 
+PASSED_BY = ("other", "hidden", "link", "tools", "excluded")
+"""Why something below a folder is not read, in the order of reports."""
+
 _MADE_BY_TOOLS = frozenset({"node_modules", "bower_components", "site-packages", "__pycache__"})
 _MARKS_OF_TOOLS = frozenset({"CACHEDIR.TAG", "pyvenv.cfg"})
+_NEVER_INCLUDED = frozenset({".git", ".hedgerow"})
+_CONTROL = re.compile("[\x00-\x1f\x7f\x85\u2028\u2029]")
+
+_by_name = attrgetter("name")
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """What is read of a folder, and what is passed by.
+
+    Patterns are those of a shell. One without a slash is compared with each name, one with a
+    slash with the path below the folder, with or without a leading slash. `include` reads what
+    would be passed by as hidden, made by tools or excluded. `temporary` are the beginning and the
+    end of the names of files that a killed writer may have left.
+    """
+
+    suffixes: tuple[str, ...] = SUFFIXES
+    exclude: tuple[str, ...] = ()
+    include: tuple[str, ...] = ()
+    temporary: tuple[str, str] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PassedBy:
+    """A file or folder that was not read; a folder ends with a slash. `code` is of PASSED_BY."""
+
+    path: str
+    code: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give the documented JSON."""
+        return {"path": self.path, "code": self.code}
+
+
+@dataclass(slots=True)
+class Listing:
+    """What is below one folder, by paths relative to it, in the order of names.
+
+    `files` maps each file to its signature. `unknown` are folders that could not be listed, of
+    which nothing can be said: each as the beginning of the paths below it. `passed_by` counts by
+    reason; `named` lists the same where that was asked for.
+    """
+
+    files: dict[str, str] = field(default_factory=dict)
+    skips: list[Skip] = field(default_factory=list)
+    unknown: list[str] = field(default_factory=list)
+    passed_by: Counter[str] = field(default_factory=Counter)
+    named: list[PassedBy] = field(default_factory=list)
+    leftovers: list[str] = field(default_factory=list)
 
 
 @dataclass(slots=True)
 class Discovery:
-    """What was found: files to read in order, what was refused, and how much was passed by.
+    """What was found under the paths that were asked for.
 
-    `covered` are the absolute paths asked for: what an index holds from under them and is
-    not among `sources` is gone. `unknown` are folders that could not be listed, of which
-    nothing can be said. `ignored` counts files of other kinds.
+    `covered` are these paths, absolute: what an index holds from under them and is not among
+    `sources` is gone. `unknown` are files and folders that could not be looked at, `named_files` are
+    files that were asked for by name; `passed_by` and `named` are as in a Listing.
     """
 
     sources: list[Source] = field(default_factory=list)
     skips: list[Skip] = field(default_factory=list)
     covered: list[str] = field(default_factory=list)
     unknown: list[str] = field(default_factory=list)
-    ignored: int = 0
+    passed_by: Counter[str] = field(default_factory=Counter)
+    named: list[PassedBy] = field(default_factory=list)
+    named_files: set[str] = field(default_factory=set)
+
+    @property
+    def ignored(self) -> int:
+        """How many files have a name of another kind."""
+        return self.passed_by["other"]
 
 
-def discover(paths: Sequence[str]) -> Discovery:
+def list_folder(folder: str, rules: Rules, *, named: bool = False) -> Listing:
+    """List the files below a folder that the rules take; `named` keeps what is passed by."""
+    walk = _Walk(rules, named=named)
+    walk.folder(folder, "")
+    return walk.listing
+
+
+def discover(paths: Sequence[str], rules: Rules | None = None, *, named: bool = False) -> Discovery:
     """Find the files under `paths`, folders with all below them, in the order of names.
 
-    A file named in `paths` is taken whatever its suffix. Hidden names and folders that
-    tools fill are passed by below a path, never the path itself. Links are followed, and
-    each file and folder is visited once. Raises InvalidInputError, before anything is
-    read, when a path does not exist.
+    A path that is given is taken whatever its name and though it is a link; below it the rules
+    decide, and no link is followed. A file that is found twice counts once. Raises
+    InvalidInputError, before anything is read, when a path does not exist.
     """
     for path in paths:
         if not os.path.lexists(path):
@@ -55,98 +131,194 @@ def discover(paths: Sequence[str]) -> Discovery:
                 "the folder above it to drop what is gone",
                 code="path_not_found",
             )
-    walk = _Walk()
+    found = Discovery()
+    seen: set[str] = set()
     for path in paths:
-        walk.visit(path)
-    return walk.found
+        _visit(path, rules or Rules(), found, seen, named=named)
+    return found
+
+
+def _visit(given: str, rules: Rules, found: Discovery, seen: set[str], *, named: bool) -> None:
+    """Take one path of the user's: a folder with what is below it, or a file."""
+    parent, name = os.path.split(os.path.abspath(given))
+    file = os.path.join(os.path.realpath(parent), name) if name else parent
+    shown = os.path.normpath(given).replace(os.sep, "/")
+    try:
+        status = os.stat(given)
+    except OSError as error:
+        found.skips.append(Skip(printable(shown), "unreadable", why_unreadable(error)))
+        found.unknown.append(file)
+        return
+    if not stat.S_ISDIR(status.st_mode):
+        found.covered.append(file)
+        found.named_files.add(file)
+        problem = _problem(shown, status) or _problem(file, status)
+        if problem:
+            found.skips.append(problem)
+        elif file not in seen:
+            seen.add(file)
+            found.sources.append(Source(shown, file, signature(status)))
+        return
+    folder = os.path.realpath(given)
+    found.covered.append(folder)
+    listing = list_folder(folder, rules, named=named)
+    above = "" if shown == "." else f"{shown.rstrip('/')}/"
+    base = f"{folder.rstrip(os.sep)}{os.sep}"
+    for path, sign in listing.files.items():
+        file = base + path.replace("/", os.sep)
+        if file not in seen:
+            seen.add(file)
+            found.sources.append(Source(above + path, file, sign))
+    for skip in listing.skips:
+        path = shown if skip.path == "." else above + skip.path
+        found.skips.append(Skip(printable(path), skip.code, skip.reason))
+    found.unknown += [base + path.replace("/", os.sep).rstrip(os.sep) for path in listing.unknown]
+    found.passed_by += listing.passed_by
+    found.named += [PassedBy(printable(above) + one.path, one.code) for one in listing.named]
 
 
 class _Walk:
-    """One walk over all the paths given; remembers what it has seen."""
+    """One walk over a folder and all below it."""
 
-    def __init__(self) -> None:
-        self.found = Discovery()
-        self._seen: set[tuple[int, int]] = set()
+    def __init__(self, rules: Rules, *, named: bool) -> None:
+        self.listing = Listing()
+        self._rules = rules
+        self._named = named
+        self._patterns = _Patterns(rules)
 
-    def visit(self, given: str) -> None:
-        """Take one path of the user's: a folder with what is below it, or a file."""
-        # The folder is resolved and what is below it is not: a link inside stays where it is.
-        parent, name = os.path.split(os.path.abspath(given))
-        file = os.path.join(os.path.realpath(parent), name) if name else parent
-        shown = os.path.normpath(given).replace(os.sep, "/")
+    def folder(self, folder: str, prefix: str, *, marks: bool = False) -> None:
+        """List a folder; with `marks` it is passed by when a tool has marked it as its own."""
         try:
-            status = os.stat(given)
+            with os.scandir(folder) as found:
+                entries = sorted(found, key=_by_name)
         except OSError as error:
-            self._refuse(shown, "unreadable", why_unreadable(error))
-            self.found.unknown.append(file)
+            reason = f"the folder: {why_unreadable(error)}"
+            self.listing.skips.append(Skip(printable(prefix) or ".", "unreadable", reason))
+            self.listing.unknown.append(prefix)
             return
-        if stat.S_ISDIR(status.st_mode):
-            folder = os.path.realpath(given)
-            self.found.covered.append(folder)
-            self._folder("" if shown == "." else shown, folder, status)
-        else:
-            self.found.covered.append(file)
-            self._file(shown, file, status)
-
-    def _folder(self, shown: str, file: str, status: os.stat_result) -> None:
-        if not self._is_new(status):
+        if marks and not _MARKS_OF_TOOLS.isdisjoint(entry.name for entry in entries):
+            self._pass_by(prefix, "tools")
             return
-        try:
-            with os.scandir(file) as listing:
-                names = sorted(entry.name for entry in listing)
-        except OSError as error:
-            self._refuse(shown or ".", "unreadable", f"the folder: {why_unreadable(error)}")
-            self.found.unknown.append(file)
-            return
-        for name in names:
-            if not name.startswith("."):
-                below = name if not shown else f"{shown.rstrip('/')}/{name}"
-                self._entry(below, os.path.join(file, name), name)
-
-    def _entry(self, shown: str, file: str, name: str) -> None:
-        wanted = name.lower().endswith(SUFFIXES)
-        try:
-            status = os.stat(file)
-        except OSError as error:
-            if wanted:
-                self._refuse(shown, "unreadable", why_unreadable(error))
-                self.found.unknown.append(file)
+        suffixes = self._rules.suffixes
+        for entry in entries:
+            name = entry.name
+            path = prefix + name
+            is_folder = entry.is_dir(follow_symlinks=False)
+            included = self._patterns.includes(path)
+            code = None if included else self._patterns.code(path, is_folder=is_folder)
+            if entry.is_symlink():
+                code = "link"
+            if code:
+                self._pass_by(f"{path}/" if is_folder else path, code)
+                self._note_leftover(entry)
+            elif is_folder:
+                self.folder(entry.path, f"{path}/", marks=not included)
+            elif name.lower().endswith(suffixes):
+                self._file(entry, path)
             else:
-                self.found.ignored += 1
+                self._pass_by(path, "other")
+
+    def _file(self, entry: os.DirEntry[str], path: str) -> None:
+        try:
+            status = entry.stat(follow_symlinks=False)
+        except OSError:
+            # Gone between the listing and the look.
             return
-        if stat.S_ISDIR(status.st_mode):
-            if not _is_made_by_tools(name, file):
-                self._folder(shown, file, status)
-        elif wanted:
-            self._file(shown, file, status)
+        if path.isprintable() and stat.S_ISREG(status.st_mode):
+            self.listing.files[path] = signature(status)
+        elif problem := _problem(path, status):
+            self.listing.skips.append(problem)
         else:
-            self.found.ignored += 1
+            self.listing.files[path] = signature(status)
 
-    def _file(self, shown: str, file: str, status: os.stat_result) -> None:
-        if not stat.S_ISREG(status.st_mode):
-            self._refuse(shown, "not_a_file", "not a regular file")
-        elif printable(shown) != shown or printable(file) != file:
-            self._refuse(shown, "bad_name", "its name is not UTF-8; rename it")
-        elif self._is_new(status):
-            self.found.sources.append(Source(shown, file))
+    def _pass_by(self, path: str, code: str) -> None:
+        self.listing.passed_by[code] += 1
+        if self._named:
+            self.listing.named.append(PassedBy(printable(path), code))
 
-    def _refuse(self, shown: str, code: str, reason: str) -> None:
-        self.found.skips.append(Skip(printable(shown), code, reason))
-
-    def _is_new(self, status: os.stat_result) -> bool:
-        """Tell whether a file or folder comes by for the first time, under any name."""
-        identity = (status.st_dev, status.st_ino)
-        if identity in self._seen:
-            return False
-        self._seen.add(identity)
-        return True
+    def _note_leftover(self, entry: os.DirEntry[str]) -> None:
+        names = self._rules.temporary
+        if names and entry.name.startswith(names[0]) and entry.name.endswith(names[1]):
+            self.listing.leftovers.append(entry.path)
 
 
-def _is_made_by_tools(name: str, folder: str) -> bool:
-    """Tell folders of dependencies, caches and builds from a person's own."""
-    if name in _MADE_BY_TOOLS:
-        return True
-    return any(os.path.exists(os.path.join(folder, mark)) for mark in _MARKS_OF_TOOLS)
+def _problem(path: str, status: os.stat_result) -> Skip | None:
+    """Give why a file cannot be read for what it is or how it is called."""
+    if not stat.S_ISREG(status.st_mode):
+        return Skip(printable(path), "not_a_file", "not a regular file")
+    if printable(path) != path or _CONTROL.search(path):
+        reason = "its name is not UTF-8 or holds a control character; rename it"
+        return Skip(printable(path), "bad_name", reason)
+    return None
+
+
+class _Patterns:
+    """What the rules say of names."""
+
+    def __init__(self, rules: Rules) -> None:
+        self._exclude = _matcher(rules.exclude)
+        self._include = _matcher(rules.include)
+
+    def includes(self, path: str) -> bool:
+        """Tell whether a path is read whatever else would pass it by."""
+        return _is_match(self._include, path) and _name(path) not in _NEVER_INCLUDED
+
+    def code(self, path: str, *, is_folder: bool) -> str | None:
+        """Give why a path that is not included is passed by; None when it is not."""
+        name = _name(path)
+        if name[0] == ".":
+            return "hidden"
+        if is_folder and name in _MADE_BY_TOOLS:
+            return "tools"
+        return "excluded" if _is_match(self._exclude, path) else None
+
+
+def passes_by(rules: Rules, path: str) -> str | None:
+    """Give why the rules pass by a file below a folder, or a folder above it; None when not."""
+    patterns = _Patterns(rules)
+    names = path.split("/")
+    for count in range(1, len(names) + 1):
+        part = "/".join(names[:count])
+        code = patterns.code(part, is_folder=count < len(names))
+        if code and not patterns.includes(part):
+            return code
+    return None if path.lower().endswith(rules.suffixes) else "other"
+
+
+def _name(path: str) -> str:
+    return path.rpartition("/")[2]
+
+
+def _matcher(patterns: Iterable[str]) -> re.Pattern[str] | None:
+    """Join patterns into one; a path is compared with a slash before it."""
+    parts = []
+    for pattern in patterns:
+        body = fnmatch.translate(pattern.strip("/"))
+        parts.append(f"/{body}" if "/" in pattern.rstrip("/") else f"(?:.*/){body}")
+    return re.compile("|".join(parts)) if parts else None
+
+
+def _is_match(matcher: re.Pattern[str] | None, path: str) -> bool:
+    return matcher is not None and matcher.match(f"/{path}") is not None
+
+
+def signature(status: os.stat_result) -> str:
+    """Sum up what changes with a file's content; the change time cannot be set by a program."""
+    return f"{status.st_size}.{status.st_mtime_ns}.{status.st_ctime_ns}.{status.st_ino}"
+
+
+def check_not_empty(folder: str, gone: int, found: int) -> None:
+    """Refuse to drop all that is known of a folder, whose disk may only not be mounted.
+
+    Raises InvalidInputError when nothing was found and several files are gone.
+    """
+    if gone > 1 and not found:
+        raise InvalidInputError(
+            f"{printable(folder)}: nothing to read was found there, and the index has {gone:,} files "
+            "from there; check that the disk is mounted. Nothing was changed; to drop these files, "
+            "index it with --allow-empty (in Python, allow_empty=True)",
+            code="nothing_found",
+        )
 
 
 def is_within(file: str, folders: Iterator[str] | Sequence[str]) -> bool:

@@ -8,14 +8,18 @@ from typing import TYPE_CHECKING
 from .jsonl import read_jsonl
 from .markdown import read_markdown
 from .passages import PassageSplitter, first_sentence
-from .source import Skip, Source, chunk_of, read_text, title_from_name
+from .source import (
+    JSONL_SUFFIXES,
+    MARKDOWN_SUFFIXES,
+    Skip,
+    Source,
+    chunk_of,
+    read_text,
+    title_from_name,
+)
 
 if TYPE_CHECKING:
     from hedgerow import Chunk
-
-MARKDOWN_SUFFIXES = (".md", ".markdown")
-TEXT_SUFFIXES = (".txt", ".rst")
-JSONL_SUFFIXES = (".jsonl", ".ndjson")
 
 _LONGEST_TITLE = 100
 

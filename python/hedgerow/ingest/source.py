@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from hedgerow import Chunk
@@ -14,6 +14,10 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from .passages import Passage
+
+MARKDOWN_SUFFIXES = (".md", ".markdown")
+TEXT_SUFFIXES = (".txt", ".rst")
+JSONL_SUFFIXES = (".jsonl", ".ndjson")
 
 TITLE_SEPARATOR = " > "
 """Between the headings in a title, outermost first."""
@@ -29,11 +33,15 @@ class Source:
     """One file to read.
 
     `path` is the path of its chunks: the PATH given, joined by `/` with what is below it. `file`
-    is the absolute path, by which a later run recognizes the file under another PATH.
+    is the absolute path, by which a later run recognizes the file under another PATH. `signature`
+    is what the system reported of the file when it was found, and `data` its bytes where they
+    have been read.
     """
 
     path: str
     file: str
+    signature: str = ""
+    data: bytes | None = field(default=None, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +93,8 @@ def text_of(data: bytes) -> str:
 
 def read_bytes(source: Source) -> bytes:
     """Return the file's bytes; raises UnreadableSourceError."""
+    if source.data is not None:
+        return source.data
     try:
         with open(source.file, "rb") as stream:  # noqa: PTH123 - names may not be UTF-8
             data = stream.read(FILE_LIMIT + 1)

@@ -25,8 +25,9 @@ class Config:
     """The configuration of a root; the defaults where there is no file.
 
     `problem` is why this hedgerow must not use the root, or None, and `code` its error code.
-    `source_root` is the folder that is indexed, usually the root itself; `embedder` names the
-    embedder as ADAPTER:MODEL.
+    `source_root` is the folder that is indexed, usually the root itself; `exclude` and `include`
+    are the patterns of what in it is passed by, and of what is read all the same; `embedder`
+    names the embedder as ADAPTER:MODEL.
     """
 
     root: Path
@@ -36,6 +37,8 @@ class Config:
     embedder: str | None
     problem: str | None = None
     code: str = ""
+    exclude: tuple[str, ...] = ()
+    include: tuple[str, ...] = ()
 
     def check(self) -> None:
         """Raise HedgerowError when the root is not one that this hedgerow understands."""
@@ -129,8 +132,15 @@ def read_config(root: Path) -> Config:
             f"to v{SCHEMA_VERSION}; update hedgerow. Nothing was changed"
         )
         return Config(root, file, version, root, None, problem, code="root_too_new")
-    embedder = _embedder(root / file, given.get("embedder"))
-    return Config(root, file, version, _source_root(root, file, given), embedder)
+    return Config(
+        root,
+        file,
+        version,
+        _source_root(root, file, given),
+        _embedder(root / file, given.get("embedder")),
+        exclude=_patterns(root / file, given, "exclude"),
+        include=_patterns(root / file, given, "include"),
+    )
 
 
 def _read_json(file: Path) -> dict[str, Any]:
@@ -154,6 +164,13 @@ def _embedder(file: Path, given: Any) -> str | None:
     elif given is None or (isinstance(given, str) and given):
         return given
     raise _invalid(file, 'embedder must be {"adapter": ..., "model": ...} or "ADAPTER:MODEL"')
+
+
+def _patterns(file: Path, given: dict[str, Any], key: str) -> tuple[str, ...]:
+    patterns = given.get(key, [])
+    if isinstance(patterns, list) and all(isinstance(one, str) and one for one in patterns):
+        return tuple(patterns)
+    raise _invalid(file, f'{key} must be a list of patterns, as in ["drafts", "logs/*"]')
 
 
 def _source_root(root: Path, file: str, given: dict[str, Any]) -> Path:

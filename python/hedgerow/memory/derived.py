@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import glob
 import logging
 import os
 from contextlib import suppress
@@ -10,13 +11,18 @@ from pathlib import Path
 
 from hedgerow._engine import Index, Store
 from hedgerow.errors import IndexFileError
+from hedgerow.ingest.discovery import Rules
 
 from .config import Config
-from .names import DERIVED, NODE_TYPES
+from .documents import memory_rules
+from .names import AGENTS, DERIVED, NODE_TYPES
 
 _logger = logging.getLogger("hedgerow")
 
 _OF_NO_USE = frozenset({"index_damaged", "not_an_index"})
+
+OLDER = "index_read_only"
+"""The code of a file that has to be opened for writing once, since an earlier version made it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,11 +31,18 @@ class Derived:
 
     root: Path
     source_root: Path
+    rules: Rules
 
     @classmethod
     def of(cls, config: Config) -> Derived:
         """Return the derived files of a configured root."""
-        return cls(config.root, config.source_root)
+        exclude = config.exclude
+        agents = config.root / AGENTS
+        if agents.is_relative_to(config.source_root):
+            # Prompts, not memories; as a pattern that means this one folder.
+            path = agents.relative_to(config.source_root).as_posix()
+            exclude = (f"/{glob.escape(path)}", *exclude)
+        return cls(config.root, config.source_root, memory_rules(exclude, config.include))
 
     @property
     def folder(self) -> Path:
@@ -42,24 +55,19 @@ class Derived:
         return self.folder / "index.db"
 
     @property
-    def ledger(self) -> Path:
-        """What the index has read."""
-        return self.folder / "ledger"
-
-    @property
     def store(self) -> Path:
         """The store whose nodes are the files."""
         return self.folder / "store.db"
 
     @property
-    def node_state(self) -> Path:
-        """What the store has read of each file."""
-        return self.folder / "nodes.json"
-
-    @property
     def lock(self) -> Path:
         """The file that a writer locks."""
         return self.folder / "lock"
+
+    @property
+    def embedding_lock(self) -> Path:
+        """What a process holds that embeds."""
+        return self.folder / "embedding.lock"
 
     @property
     def manifest(self) -> Path:
@@ -109,7 +117,6 @@ def open_store_to_write(derived: Derived) -> Store:
             error.message,
             kept,
         )
-        _remove(derived.node_state)
         for suffix in ("", "-wal", "-shm"):
             with suppress(FileNotFoundError):
                 derived.store.with_name(derived.store.name + suffix).replace(f"{kept}{suffix}")
@@ -117,13 +124,7 @@ def open_store_to_write(derived: Derived) -> Store:
 
 
 def discard(derived: Derived) -> None:
-    """Remove the index and its ledger; the caller holds the lock."""
-    _remove(derived.ledger, derived.index)
-
-
-def _remove(*paths: Path) -> None:
-    """Remove files, with their WAL and shared memory."""
-    for path in paths:
-        for suffix in ("", "-wal", "-shm"):
-            with suppress(FileNotFoundError):
-                path.with_name(path.name + suffix).unlink()
+    """Remove the index, with its WAL and shared memory; the caller holds the lock."""
+    for suffix in ("", "-wal", "-shm"):
+        with suppress(FileNotFoundError):
+            derived.index.with_name(derived.index.name + suffix).unlink()

@@ -9,8 +9,10 @@ from typing import Any
 
 from hedgerow._engine import Chunk, Index, __version__
 from hedgerow.errors import HedgerowError
+from hedgerow.ingest.discovery import PassedBy
 
 from .config import RootStatus, read_config
+from .derived import Derived
 from .documents import read_documents
 from .links import unresolved_links
 from .root import MemoryRoot
@@ -39,7 +41,7 @@ class Check:
 
 @dataclass(frozen=True, slots=True)
 class Diagnosis:
-    """The checks."""
+    """The checks, and what of the root is not read."""
 
     engine: Check
     memory_root: Check
@@ -47,6 +49,7 @@ class Diagnosis:
     links: Check
     permissions: Check
     integrations: dict[str, Check]
+    passed_by: tuple[PassedBy, ...] = ()
 
     @property
     def ok(self) -> bool:
@@ -91,13 +94,15 @@ def diagnose(path: Path) -> Diagnosis:
     if status is not None:
         facts |= {"initialized": status.initialized, "compatible": status.compatible}
     usable = root if ok else None
+    index, passed_by = _index(usable)
     return Diagnosis(
         engine=_engine(),
         memory_root=Check(ok, message, facts),
-        index=_index(usable),
+        index=index,
         links=_links(usable),
         permissions=_permissions(root.path if root else None),
         integrations={name: _integration(name) for name in _INTEGRATIONS},
+        passed_by=passed_by,
     )
 
 
@@ -113,30 +118,35 @@ def _engine() -> Check:
     return Check(works, message, facts)
 
 
-def _index(root: MemoryRoot | None) -> Check:
+def _index(root: MemoryRoot | None) -> tuple[Check, tuple[PassedBy, ...]]:
     if root is None:
-        return _not_looked_at()
+        return _not_looked_at(), ()
     try:
         state = root.index_state()
     except HedgerowError as error:
-        return Check(ok=False, message=error.message, facts={}, is_warning=True)
+        return Check(ok=False, message=error.message, facts={}, is_warning=True), ()
     how = f"Retrieval: {root.retrieval}."
     if state is None:
         message = f"There is none yet; the first recall makes it. {how}"
-        return Check(ok=False, message=message, facts={}, is_warning=True)
+        return Check(ok=False, message=message, facts={}, is_warning=True), ()
     stale = state.stale > 0
     behind = f"{state.stale} files have changed since; the next recall reads them."
-    message = f"{behind if stale else 'Up to date.'} {how}"
-    facts = {"documents": state.documents, "stale": stale}
-    return Check(not stale, message, facts, is_warning=True)
+    passed = f" Passed by: {state.passed_by.total():,} (--verbose names them)."
+    message = f"{behind if stale else 'Up to date.'} {how}{passed if state.passed_by else ''}"
+    facts = {
+        "documents": state.documents,
+        "stale": stale,
+        "passedBy": dict(state.passed_by),
+    }
+    return Check(not stale, message, facts, is_warning=True), state.named
 
 
 def _links(root: MemoryRoot | None) -> Check:
     if root is None:
         return _not_looked_at()
-    base = read_config(root.path).source_root
-    documents, _ = read_documents(base)
-    found = unresolved_links(documents, base)
+    derived = Derived.of(read_config(root.path))
+    documents, _ = read_documents(derived.source_root, derived.rules)
+    found = unresolved_links(documents, derived.source_root)
     facts = {"unresolved": [{"file": file, "link": target} for file, target in found]}
     if not found:
         return Check(ok=True, message="All lead to memories.", facts=facts, is_warning=True)

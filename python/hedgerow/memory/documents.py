@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from hedgerow.ingest.discovery import Rules, list_folder
 from hedgerow.ingest.front_matter import FrontMatter, read_front_matter
 from hedgerow.ingest.source import Skip, Source, UnreadableSourceError, read_bytes, text_of
 
 from . import sections
-from .listing import list_files
-from .names import DIRECTORIES, bucket_of
+from .names import DIRECTORIES, TEMPORARY_PREFIX, TEMPORARY_SUFFIX, bucket_of
 
 
 @dataclass(frozen=True)
@@ -50,9 +51,15 @@ class Document:
         return self.matter.text("title") or sections.first_heading(self.body)
 
 
-def read_documents(base: Path) -> tuple[list[Document], tuple[Skip, ...]]:
+def memory_rules(exclude: Sequence[str] = (), include: Sequence[str] = ()) -> Rules:
+    """Return the rules of what is read of a root: Markdown files."""
+    names = TEMPORARY_PREFIX, TEMPORARY_SUFFIX
+    return Rules((".md",), tuple(exclude), tuple(include), names)
+
+
+def read_documents(base: Path, rules: Rules) -> tuple[list[Document], tuple[Skip, ...]]:
     """Read all documents, in path order; also returns what could not be read, and why."""
-    listing = list_files(base)
+    listing = list_folder(str(base), rules)
     documents, skips = [], list(listing.skips)
     for path in sorted(listing.files):
         try:

@@ -1,85 +1,72 @@
-"""Whether the index has read every file as it is now: before each recall, without a lock."""
+"""Whether an index or a store has read every file as it is now: before each recall, without a lock."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections import Counter
+from dataclasses import dataclass, field
 
+from hedgerow._engine import Index
+from hedgerow.errors import IndexFileError
+from hedgerow.ingest.discovery import PassedBy, list_folder
+from hedgerow.ingest.ledger import Ledger, digest_of
 from hedgerow.ingest.source import Skip
 
-from .derived import Derived
-from .ledger import Ledger, digest_of
-from .listing import Listing, list_files
+from .derived import OLDER, Derived
 
 
 @dataclass(frozen=True, slots=True)
 class IndexState:
-    """How many documents an index has, and of how many files it knows something else."""
+    """How many documents an index has, and of how many files it knows something else.
+
+    `passed_by` counts what is below the root and is not read, by reason; `named` lists it.
+    """
 
     documents: int
     stale: int
+    passed_by: Counter[str] = field(default_factory=Counter)
+    named: tuple[PassedBy, ...] = ()
 
 
-def skips_if_fresh(derived: Derived) -> list[Skip] | None:
+def skips_if_fresh(derived: Derived, ledger: Ledger) -> list[Skip] | None:
     """Return what an index that has surely read every file as it is now could not read.
 
-    None, without a lock, where it may have to read some.
+    None where it may have to read some. `ledger` is that of the index.
     """
-    ledger = _ledger(derived)
-    if ledger is None:
+    if not ledger.is_current:
         return None
-    listing = list_files(derived.source_root)
-    changed, gone = differences(ledger, listing)
-    return None if changed or gone else [*listing.skips, *_skips(ledger)]
-
-
-def known_skips(derived: Derived) -> list[Skip]:
-    """Return what the index could not read when it was last brought up to date."""
-    ledger = _ledger(derived)
-    return [] if ledger is None else _skips(ledger)
-
-
-def _skips(ledger: Ledger) -> list[Skip]:
-    return [skip for entry in ledger.failures() for skip in entry.skips]
+    listing = list_folder(str(derived.source_root), derived.rules)
+    if ledger.changed(listing.files) or ledger.gone(listing.files, listing.unknown):
+        return None
+    return [*listing.skips, *ledger.skips]
 
 
 def index_state(derived: Derived) -> IndexState | None:
-    """Compare the index with the files, without a lock; None without an index."""
-    ledger = _ledger(derived)
-    if ledger is None:
+    """Compare the index with the files; None without an index."""
+    if not derived.index.exists():
         return None
-    changed, gone = differences(ledger, list_files(derived.source_root))
+    try:
+        with Index.open(derived.index, read_only=True) as index:
+            ledger = Ledger.load(index, derived.scope)
+    except IndexFileError as error:
+        if error.code != OLDER:
+            raise
+        return None
+    if not ledger.is_current:
+        return None
+    listing = list_folder(str(derived.source_root), derived.rules, named=True)
+    changed = ledger.changed(listing.files)
     # Some are only not known to be unchanged, for they were read so soon after a change.
     stale = [path for path in changed if not _reads_the_same(derived, ledger, path)]
-    return IndexState(ledger.documents, len(stale) + len(gone))
-
-
-def _ledger(derived: Derived) -> Ledger | None:
-    ledger = Ledger.load(derived.ledger, derived.scope)
-    return ledger if derived.index.exists() else None
+    gone = ledger.gone(listing.files, listing.unknown)
+    return IndexState(
+        ledger.documents, len(stale) + len(gone), listing.passed_by, tuple(listing.named)
+    )
 
 
 def _reads_the_same(derived: Derived, ledger: Ledger, path: str) -> bool:
-    entry = ledger.entry(path)
+    record = ledger.record(path)
     try:
         data = (derived.source_root / path).read_bytes()
     except OSError:
         return False
-    return entry is not None and entry.digest == digest_of(data)
-
-
-def differences(ledger: Ledger, listing: Listing) -> tuple[dict[str, str], list[str]]:
-    """Give the files to read, with their signatures, and the paths that are gone."""
-    lines = ledger.lines
-    changed = {
-        path: signature
-        for path, signature in listing.files.items()
-        if not lines.get(path, "").startswith(signature + "\t")
-    }
-    if len(listing.files) - len(changed) == len(lines) and not listing.unknown:
-        return changed, []
-    gone = [
-        path
-        for path in lines
-        if path not in listing.files and not path.startswith(tuple(listing.unknown))
-    ]
-    return changed, gone
+    return record is not None and record.digest == digest_of(data)

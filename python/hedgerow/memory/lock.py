@@ -74,12 +74,28 @@ def locked(file: Path) -> Iterator[None]:
                     )
                 time.sleep(_PAUSE)
             if _is_same(descriptor, file):
-                yield from _held(descriptor)
+                with _held(descriptor):
+                    yield
                 return
         finally:
             os.close(descriptor)
 
 
+@contextmanager
+def locked_at_once(file: Path) -> Iterator[bool]:
+    """Hold a lock if it is free; yields whether it was, and waits for nobody."""
+    descriptor = _open(file)
+    try:
+        if _try(descriptor):
+            with _held(descriptor):
+                yield True
+        else:
+            yield False
+    finally:
+        os.close(descriptor)
+
+
+@contextmanager
 def _held(descriptor: int) -> Iterator[None]:
     holder = os.getpid()
     # On a full disk the lock holds all the same, without a name.

@@ -8,6 +8,7 @@ from typing import Any
 CONFIG = "hedgerow.json"
 LEGACY_CONFIG = "jumpybrain.json"
 DERIVED = ".hedgerow"
+AGENTS = "agents"
 SCHEMA_VERSION = 1
 
 DIRECTORIES = {

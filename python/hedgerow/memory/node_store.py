@@ -9,21 +9,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from hedgerow._checks import checked_text
-from hedgerow._engine import QueryResult, Store
+from hedgerow._engine import QueryResult, Store, _sources_generation
 from hedgerow.errors import IndexFileError, InvalidInputError
+from hedgerow.ingest.ledger import Ledger
 
 from .config import Config
-from .derived import Derived
+from .derived import Derived, is_of_no_use
+from .freshness import skips_if_fresh
 from .links import STATED, Link, Names, without_attachments
-from .node_state import StateCache
-from .node_sync import current_state, sync_nodes
+from .node_state import NodeState, is_unlinked
 from .results import RootGraph
 
 if TYPE_CHECKING:
     from hedgerow._engine import Pipeline
-    from hedgerow.ingest.run import Progress
-
-    from .node_state import NodeState
+    from hedgerow.ingest.sync import Progress
 
 Leg = Literal["bm25", "semantic"]
 Legs = Callable[[str, Leg], list[str] | None]
@@ -40,7 +39,7 @@ class NodeStore:
         self._opening = threading.Lock()
         self._store: Store | None = None
         self._file: tuple[int, int] | None = None
-        self._cache = StateCache()
+        self._state: tuple[object, NodeState] | None = None
 
     def query(  # noqa: PLR0913 - what a query depends on
         self,
@@ -85,15 +84,40 @@ class NodeStore:
     def state(self, config: Config, *, sync: bool, progress: Progress | None = None) -> NodeState:
         """Give what is known of the files, up to date with `sync`."""
         derived = Derived.of(config)
-        if not sync:
-            state = current_state(derived, self._cache)
-            if state is None:
-                raise IndexFileError(
-                    f"{self._root} has no store yet; leave out --no-sync (sync=False) once",
-                    code="index_not_found",
-                )
-            return state
-        return sync_nodes(derived, self._cache, progress)
+        if sync and not self._is_fresh(derived):
+            from .sync import sync as bring_up_to_date  # noqa: PLC0415 - slow to import
+
+            bring_up_to_date(derived, progress, with_store=True)
+        if derived.store.exists():
+            state = self._known(derived)
+            if state.ledger.is_current:
+                return state
+        raise IndexFileError(
+            f"{self._root} has no store yet; leave out --no-sync (sync=False) once",
+            code="index_not_found",
+        )
+
+    def _is_fresh(self, derived: Derived) -> bool:
+        """Tell, without a lock, whether the store has surely read every file as it is now."""
+        if not derived.store.exists():
+            return False
+        try:
+            ledger = self._known(derived).ledger
+            if is_unlinked(self._opened(derived)):
+                return False
+            return skips_if_fresh(derived, ledger) is not None
+        except IndexFileError as error:
+            if not is_of_no_use(error):
+                raise
+            return False
+
+    def _known(self, derived: Derived) -> NodeState:
+        """Give what the store knows of the files, read again when that has changed."""
+        store = self._opened(derived)
+        version = (self._file, derived.scope, _sources_generation(store.index))
+        if self._state is None or self._state[0] != version:
+            self._state = version, NodeState(Ledger.load(store.index, derived.scope))
+        return self._state[1]
 
     def _opened(self, derived: Derived) -> Store:
         """Give the open store, opened again when its file was deleted and made anew."""

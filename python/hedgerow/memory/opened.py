@@ -8,20 +8,21 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from hedgerow._engine import Index
+from hedgerow._engine import Index, _sources_generation
 from hedgerow.errors import HedgerowError, IndexFileError
+from hedgerow.ingest.ledger import Ledger
 from hedgerow.ingest.source import Skip
 
 from . import recall as recalling
 from .config import Config
-from .derived import Derived, is_of_no_use
-from .freshness import known_skips, skips_if_fresh
+from .derived import OLDER, Derived, is_of_no_use
+from .freshness import skips_if_fresh
 from .recall import Recall
 from .score import DepthPolicy
 
 if TYPE_CHECKING:
     from hedgerow.embedders import Embedder
-    from hedgerow.ingest.run import Progress
+    from hedgerow.ingest.sync import Progress
 
 T = TypeVar("T")
 
@@ -37,6 +38,7 @@ class OpenedIndex:
         self._opening = threading.RLock()
         self._reader: Index | None = None
         self._reader_file: tuple[int, int] | None = None
+        self._ledger: tuple[object, Ledger] | None = None
         self._embedder: Embedder | None = None
         self._embedder_name: str | None = None
 
@@ -71,7 +73,7 @@ class OpenedIndex:
         Also returns what the index could not read.
         """
         derived = Derived.of(config)
-        skips = skips_if_fresh(derived) if sync else known_skips(derived)
+        skips = self._skips(derived, sync=sync)
         if skips is None:
             from .sync import sync as bring_up_to_date  # noqa: PLC0415 - slow to import
 
@@ -85,6 +87,31 @@ class OpenedIndex:
 
         skips = rebuild(derived).skips
         return search(), skips
+
+    def _skips(self, derived: Derived, *, sync: bool) -> list[Skip] | None:
+        """Return what the index could not read, without a lock.
+
+        None, with `sync`, where it has to be brought up to date first.
+        """
+        try:
+            ledger = self._known(derived) if derived.index.exists() else None
+        except IndexFileError as error:
+            # A sync makes a damaged index anew, and brings an older one up to date.
+            if not (error.code == OLDER or is_of_no_use(error)):
+                raise
+            ledger = None
+        if ledger is None or not ledger.is_current:
+            return None if sync else []
+        return skips_if_fresh(derived, ledger) if sync else ledger.skips
+
+    def _known(self, derived: Derived) -> Ledger:
+        """Return what the index knows of the files, read again when that has changed."""
+        index = self._index(derived)
+        version = (self._reader_file, derived.scope, _sources_generation(index))
+        with self._opening:
+            if self._ledger is None or self._ledger[0] != version:
+                self._ledger = version, Ledger.load(index, derived.scope)
+            return self._ledger[1]
 
     def embed(self, config: Config, progress: Progress | None = None) -> None:
         """Embed what has no vector; nothing, without an embedder. Raises what that raises."""
@@ -124,13 +151,18 @@ class OpenedIndex:
         return embedder
 
     def _has_vectors(self, derived: Derived, embedder: Embedder) -> bool:
-        """Embed what is missing; False, with a warning, when that failed."""
-        from .vectors import are_current, embed  # noqa: PLC0415 - for some roots only
+        """Embed what is missing; False when there is nothing to search by meaning.
+
+        That is so when the embedder failed, with a warning, or while another process makes the
+        first vectors. While it makes more, those that are there are searched.
+        """
+        from .vectors import are_current, embed, may_search  # noqa: PLC0415 - for some roots only
 
         if are_current(self._index(derived), embedder):
             return True
         try:
-            embed(derived, embedder)
+            if not embed(derived, embedder):
+                return may_search(self._index(derived), embedder)
         except HedgerowError as error:
             _logger.warning("%s is searched by keywords alone: %s", self._root, error.message)
             return False

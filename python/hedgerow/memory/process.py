@@ -61,7 +61,7 @@ def checked_mode(mode: str) -> str:
 
 def run_lint(derived: Derived, scope: Scope, *, apply: bool) -> Processed:
     """Lint the root; write the report if applied."""
-    documents, unreadable = read_documents(derived.source_root)
+    documents, unreadable = read_documents(derived.source_root, derived.rules)
     findings = lint(documents, scope)
     time = note.iso_time(note.now())
     name = note.slug(scope.topic or "", "all")
@@ -87,7 +87,7 @@ def run_synthesize(
     """
     topic = synthesize.checked_topic(scope)
     found = recall(topic, max(2 * scope.limit, 12))
-    documents, unreadable = read_documents(derived.source_root)
+    documents, unreadable = read_documents(derived.source_root, derived.rules)
     sources = synthesize.choose_sources(documents, scope, found)
     path = synthesize.page_path(topic)
     count = "1 source memory" if len(sources) == 1 else f"{len(sources)} source memories"

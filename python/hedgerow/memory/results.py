@@ -14,16 +14,29 @@ from .recall import Recall
 class Remembered:
     """A memory that was written: its path below the root, and whether it is indexed.
 
-    When it is not, `problem` is the reason; the memory is safe.
+    When it is not, `problem` is the reason; the memory is safe. `is_read_later` says that the next
+    recall reads it; otherwise none does as things are.
     """
 
     file: str
     indexed: bool
     problem: str | None = None
+    is_read_later: bool = False
+
+    @property
+    def notice(self) -> str | None:
+        """Why it cannot be found, in sentences; None when it can."""
+        if self.problem is None:
+            return None
+        if self.is_read_later:
+            return f"Not indexed yet: {self.problem}. The next recall reads it."
+        return f"Not indexed: {self.problem}. No recall finds it."
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the documented JSON."""
-        return {"file": self.file, "indexed": self.indexed}
+        """Return the documented JSON; `problem` is there only when it was not indexed."""
+        notice = self.notice
+        problem = {} if notice is None else {"problem": notice}
+        return {"file": self.file, "indexed": self.indexed, **problem}
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING
 
 from hedgerow.errors import HedgerowError
+from hedgerow.ingest.discovery import passes_by
 
 from . import config
 from .config import Initialized, RootStatus
@@ -23,7 +24,7 @@ from .score import DepthPolicy, checked_depth, depth_boost
 if TYPE_CHECKING:
     from hedgerow._engine import Pipeline, QueryResult, Store
     from hedgerow.agents import Agents, ModelClient
-    from hedgerow.ingest.run import Progress
+    from hedgerow.ingest.sync import Progress
 
     from .process import Processed
     from .sync import SyncReport
@@ -80,25 +81,28 @@ class MemoryRoot:
         """Report whether the root is set up, and whether this hedgerow can use it."""
         return config.read_status(self._root)
 
-    def sync(self, *, progress: Progress | None = None) -> SyncReport:
+    def sync(self, *, progress: Progress | None = None, allow_empty: bool = False) -> SyncReport:
         """Bring the index up to date with the files, and its vectors where there is an embedder.
 
         `progress(done, total)` is called as files are read, and then as chunks are embedded. Only
         what changed is read. A file that cannot be read is named in the report. When the embedder
         fails, its error is raised; keyword search is up to date all the same.
+
+        A root that had several memories and has none is an error (InvalidInputError,
+        `nothing_found`), since its disk may not be mounted; `allow_empty` drops them from the index.
         """
         from .sync import sync  # noqa: PLC0415 - slow to import
 
         found = self._config()
-        report = sync(Derived.of(found), progress)
+        report = sync(Derived.of(found), progress, allow_empty=allow_empty)
         self._opened.embed(found, progress)
         return report
 
-    def index(self, *, progress: Progress | None = None) -> SyncReport:
+    def index(self, *, progress: Progress | None = None, allow_empty: bool = False) -> SyncReport:
         """Sync, and write the manifest `.hedgerow/index.json` for other programs."""
         from .manifest import write_manifest  # noqa: PLC0415 - slow to import
 
-        report = self.sync(progress=progress)
+        report = self.sync(progress=progress, allow_empty=allow_empty)
         write_manifest(self._derived())
         return report
 
@@ -113,21 +117,27 @@ class MemoryRoot:
         """Write a memory as a new file, then index it.
 
         `type` is note, session, finding, decision, preference or page. A memory that cannot be
-        indexed is written all the same, and the result has the problem.
+        indexed is written all the same, and the result has the problem and whether a later recall
+        reads it.
         """
         from .sync import sync_one  # noqa: PLC0415 - slow to import
         from .writer import write_memory  # noqa: PLC0415
 
         derived = self._derived()
         file = write_memory(self._root, text, title=title, kind=type, tags=tags)
-        inside = os.path.relpath(self._root / file, derived.source_root).replace(os.sep, "/")
-        if inside.startswith("../"):
-            return Remembered(file, indexed=False, problem="it lies outside indexRoot")
+        written = self._root / file
+        if not written.is_relative_to(derived.source_root):
+            problem = f"it lies outside indexRoot ({derived.source_root}), which alone is searched"
+            return Remembered(file, indexed=False, problem=problem)
+        inside = written.relative_to(derived.source_root).as_posix()
+        if passes_by(derived.rules, inside):
+            problem = "hedgerow.json excludes it, or a folder above it is hidden"
+            return Remembered(file, indexed=False, problem=problem)
         try:
-            sync_one(derived, inside)
+            skip = sync_one(derived, inside)
         except HedgerowError as error:
-            return Remembered(file, indexed=False, problem=error.message)
-        return Remembered(file, indexed=True)
+            return Remembered(file, indexed=False, problem=error.message, is_read_later=True)
+        return Remembered(file, indexed=skip is None, problem=skip.reason if skip else None)
 
     def recall(
         self, query: str, *, limit: int = 5, depth: str = "normal", sync: bool = True

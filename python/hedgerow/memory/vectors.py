@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import logging
+
 from hedgerow._embedding import Progress, embedder_name, embedding_missing, reembedding
 from hedgerow._engine import Index, _unembedded_page
 from hedgerow._steps import run
 from hedgerow.embedders import Embedder
 from hedgerow.errors import InvalidInputError
 
-from .derived import Derived, open_to_write
-from .lock import locked
+from .derived import Derived
+from .lock import locked_at_once
+
+_logger = logging.getLogger("hedgerow")
 
 _OF_ANOTHER = frozenset({"embedder_mismatch", "dimension_mismatch"})
 
@@ -23,17 +27,30 @@ def are_current(index: Index, embedder: Embedder) -> bool:
     return not missing
 
 
-def embed(derived: Derived, embedder: Embedder, progress: Progress | None = None) -> None:
+def may_search(index: Index, embedder: Embedder) -> bool:
+    """Tell whether there are vectors of this embedder, be they not all there yet."""
+    stats, name = index.stats(), embedder_name(embedder)
+    return stats.vectors > 0 and (None in (stats.embedder, name) or stats.embedder == name)
+
+
+def embed(derived: Derived, embedder: Embedder, progress: Progress | None = None) -> bool:
     """Embed what has no vector yet; everything, where the vectors are of another embedder.
 
-    `progress(done, total)` counts chunks.
+    The lock of the root is free meanwhile, for a remote embedder may take long. Where another
+    process embeds already, this one leaves it to that, and returns False. `progress(done, total)`
+    counts chunks.
 
     Raises what the embedder raises; what was embedded before stays.
     """
-    with locked(derived.lock), open_to_write(derived) as index:
-        try:
-            run(embedding_missing(index, embedder, progress))
-        except InvalidInputError as error:
-            if error.code not in _OF_ANOTHER:
-                raise
-            run(reembedding(index, embedder, progress))
+    with locked_at_once(derived.embedding_lock) as is_ours:
+        if not is_ours:
+            _logger.info("%s is being embedded by another process", derived.root)
+            return False
+        with Index.open(derived.index) as index:
+            try:
+                run(embedding_missing(index, embedder, progress))
+            except InvalidInputError as error:
+                if error.code not in _OF_ANOTHER:
+                    raise
+                run(reembedding(index, embedder, progress))
+        return True

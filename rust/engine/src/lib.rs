@@ -14,6 +14,7 @@ pub mod interrupt;
 mod named;
 pub mod query;
 pub mod retrieval;
+pub mod sources;
 pub mod storage;
 pub mod text;
 pub mod unit_vector;

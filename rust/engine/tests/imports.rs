@@ -28,7 +28,7 @@ const ROOMS: [(&str, &[&[&str]]); 2] = [
             &["query"],
             &["storage"],
             &["chunks"],
-            &["bm25", "fuzzy", "vectors"],
+            &["bm25", "fuzzy", "sources", "vectors"],
             &["index"],
             &["retrieval"],
         ],

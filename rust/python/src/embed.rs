@@ -50,28 +50,70 @@ pub fn _unembedded_page(
 }
 
 /// Give stored chunks their vectors; returns how many still had the texts and took theirs.
-/// With `replace` all other vectors go, and dimension and embedder may be others.
 #[pyfunction]
-#[pyo3(signature = (index, chunks, vectors, embedder=None, *, replace=false))]
+#[pyo3(signature = (index, chunks, vectors, embedder=None))]
 pub fn _set_embeddings(
     py: Python<'_>,
     index: &Bound<'_, PyIndex>,
     chunks: &Bound<'_, PyAny>,
     vectors: &Bound<'_, PyAny>,
     embedder: Option<Text>,
-    replace: bool,
 ) -> PyResult<usize> {
     let chunks = chunk::chunks(chunks)?;
     let vectors = vector::vectors(vectors, "vectors")?;
     let index = &index.get().index;
     errors::call_writing(py, None, || {
-        let (chunks, embedder) = (chunk::inner(&chunks), embedder.as_deref());
-        if replace {
-            index.replace_embeddings(&chunks, &vectors, embedder)
-        } else {
-            index.set_embeddings(&chunks, &vectors, embedder)
-        }
+        index.set_embeddings(&chunk::inner(&chunks), &vectors, embedder.as_deref())
     })
+}
+
+/// Begin to stage the vectors of an embedder, or go on; returns how many are staged already.
+#[pyfunction]
+#[pyo3(signature = (index, embedder=None))]
+pub fn _begin_staging(
+    py: Python<'_>,
+    index: &Bound<'_, PyIndex>,
+    embedder: Option<Text>,
+) -> PyResult<u64> {
+    let index = &index.get().index;
+    errors::call_writing(py, None, || index.begin_staging(embedder.as_deref()))
+}
+
+/// Up to `limit` stored chunks without a staged vector, and where the next page begins (at first
+/// 0).
+#[pyfunction]
+pub fn _unstaged_page(
+    py: Python<'_>,
+    index: &Bound<'_, PyIndex>,
+    after: i64,
+    limit: u32,
+) -> PyResult<(Vec<PyChunk>, i64)> {
+    let index = &index.get().index;
+    let page = errors::call_detached(py, || index.unstaged_page(after, limit))?;
+    Ok((page.chunks.into_iter().map(PyChunk).collect(), page.after))
+}
+
+/// Stage vectors of stored chunks; returns how many still had the texts and took theirs.
+#[pyfunction]
+pub fn _stage_embeddings(
+    py: Python<'_>,
+    index: &Bound<'_, PyIndex>,
+    chunks: &Bound<'_, PyAny>,
+    vectors: &Bound<'_, PyAny>,
+) -> PyResult<usize> {
+    let chunks = chunk::chunks(chunks)?;
+    let vectors = vector::vectors(vectors, "vectors")?;
+    let index = &index.get().index;
+    errors::call_writing(py, None, || {
+        index.stage_embeddings(&chunk::inner(&chunks), &vectors)
+    })
+}
+
+/// Replace all vectors by those that are staged; returns how many there are.
+#[pyfunction]
+pub fn _replace_by_staged(py: Python<'_>, index: &Bound<'_, PyIndex>) -> PyResult<usize> {
+    let index = &index.get().index;
+    errors::call_writing(py, None, || index.replace_by_staged())
 }
 
 /// Refuse another embedder than the one the vectors are of, where that is known.

@@ -34,6 +34,7 @@ mod query_result;
 mod ranking;
 mod searcher;
 mod source;
+mod sources;
 mod store;
 mod text;
 mod trace;
@@ -105,6 +106,20 @@ fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
         wrap_pyfunction!(embed::_unembedded_page, module)?,
         wrap_pyfunction!(embed::_set_embeddings, module)?,
         wrap_pyfunction!(embed::_check_embedder, module)?,
+        wrap_pyfunction!(embed::_begin_staging, module)?,
+        wrap_pyfunction!(embed::_unstaged_page, module)?,
+        wrap_pyfunction!(embed::_stage_embeddings, module)?,
+        wrap_pyfunction!(embed::_replace_by_staged, module)?,
+        wrap_pyfunction!(sources::_sources, module)?,
+        wrap_pyfunction!(sources::_sources_generation, module)?,
+        wrap_pyfunction!(sources::_sync_note, module)?,
+        wrap_pyfunction!(sources::_source_chunks, module)?,
+        wrap_pyfunction!(sources::_chunks_without_source, module)?,
+        wrap_pyfunction!(sources::_source_files, module)?,
+        wrap_pyfunction!(sources::_sync_index, module)?,
+        wrap_pyfunction!(sources::_sync_store, module)?,
+        wrap_pyfunction!(sources::_adopt_nodes, module)?,
+        wrap_pyfunction!(sources::_sync_edges, module)?,
         wrap_pyfunction!(agents::_unclaimed, module)?,
         wrap_pyfunction!(agents::_begin_run, module)?,
         wrap_pyfunction!(agents::_end_run, module)?,

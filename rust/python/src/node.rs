@@ -265,10 +265,12 @@ pub fn nodes(object: &Bound<'_, PyAny>) -> PyResult<Vec<Py<PyNode>>> {
 
 /// About how many bytes nodes take in the file.
 pub fn bytes(nodes: &[Py<PyNode>]) -> usize {
-    let of_one = |node: &Py<PyNode>| {
-        let node = &node.get().0;
-        let vector = node.embedding.as_ref().map_or(0, |vector| 4 * vector.len());
-        errors::ITEM + node.content.len() + vector
-    };
-    nodes.iter().map(of_one).sum()
+    nodes.iter().map(bytes_of).sum()
+}
+
+/// About how many bytes a node takes in the file.
+pub fn bytes_of(node: &Py<PyNode>) -> usize {
+    let node = &node.get().0;
+    let vector = node.embedding.as_ref().map_or(0, |vector| 4 * vector.len());
+    errors::ITEM + node.content.len() + vector
 }

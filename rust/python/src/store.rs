@@ -269,20 +269,6 @@ impl PyStore {
         self.write(py, Some(0), || self.store.register(&types))
     }
 
-    /// Remove edges, of which strengths do not count, and put others, in one transaction.
-    fn _relink(
-        &self,
-        py: Python<'_>,
-        removed: Vec<EdgeTuple>,
-        added: Vec<EdgeTuple>,
-    ) -> PyResult<()> {
-        errors::call_writing(
-            py,
-            Some((removed.len() + added.len()) * errors::ITEM),
-            || self.store.relink(&edges(removed), &edges(added)),
-        )
-    }
-
     /// Every edge between live nodes: source, target, relation and strength, in that order.
     fn _edges(&self, py: Python<'_>) -> PyResult<Vec<(String, String, String, f64)>> {
         let edges = self.call(py, || self.store.edges())?;
@@ -383,9 +369,9 @@ impl PyStore {
     }
 }
 
-type EdgeTuple = (Text, Text, Text, f64);
+pub type EdgeTuple = (Text, Text, Text, f64);
 
-fn edges(tuples: Vec<EdgeTuple>) -> Vec<Edge> {
+pub fn edges(tuples: Vec<EdgeTuple>) -> Vec<Edge> {
     let edge = |(source, target, relation, strength): EdgeTuple| Edge {
         source: source.to_string(),
         target: target.to_string(),
@@ -424,7 +410,7 @@ fn time(name: &str) -> Argument<'_> {
 }
 
 /// The time, which the engine is told.
-fn now() -> i64 {
+pub fn now() -> i64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH);
     since.map_or(0, |since| {
         i64::try_from(since.as_secs()).unwrap_or(i64::MAX)

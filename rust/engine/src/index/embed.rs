@@ -5,7 +5,6 @@ use rusqlite::{CachedStatement, Connection, OptionalExtension, Row};
 use super::handle::Index;
 use crate::chunks::{Chunk, Page};
 use crate::error::{Error, ErrorCode, Result};
-use crate::storage::settings::{self, CENTER};
 use crate::storage::{Failure, generations};
 use crate::unit_vector;
 use crate::vectors::{Space, VectorWriter, settle};
@@ -51,32 +50,6 @@ impl Index {
         check_vectors(chunks, vectors)?;
         self.database
             .try_write(|connection| self.store(connection, chunks, vectors, embedder))
-    }
-
-    /// Replace the vectors of all chunks by these, which may be of another embedder and have
-    /// another dimension; otherwise the same.
-    pub fn replace_embeddings<V: AsRef<[f32]>>(
-        &self,
-        chunks: &[&Chunk],
-        vectors: &[V],
-        embedder: Option<&str>,
-    ) -> Result<usize> {
-        check_vectors(chunks, vectors)?;
-        self.database.try_write(|connection| {
-            let mut had = connection.prepare("SELECT row FROM embeddings")?;
-            let rows: Vec<i64> = had
-                .query_map([], |row| row.get(0))?
-                .collect::<rusqlite::Result<_>>()?;
-            connection.execute("DELETE FROM embeddings", [])?;
-            generations::record(connection, &rows)?;
-            Space {
-                dimensions: None,
-                embedder: embedder.map(ToOwned::to_owned),
-            }
-            .write(connection)?;
-            settings::set(connection, CENTER, None)?;
-            self.store(connection, chunks, vectors, embedder)
-        })
     }
 
     fn store<V: AsRef<[f32]>>(
@@ -183,10 +156,10 @@ impl Index {
 }
 
 /// Finds what is stored of a chunk, if an embedder sees the same texts there.
-struct Meant<'c>(CachedStatement<'c>);
+pub(super) struct Meant<'c>(CachedStatement<'c>);
 
 impl<'c> Meant<'c> {
-    fn prepare(connection: &'c Connection) -> rusqlite::Result<Self> {
+    pub fn prepare(connection: &'c Connection) -> rusqlite::Result<Self> {
         let sql = format!(
             "SELECT row, title, summary, content, {UNEMBEDDED} FROM knowledge_chunks WHERE id = ?"
         );
@@ -194,7 +167,7 @@ impl<'c> Meant<'c> {
     }
 
     /// The row of the chunk, and whether nobody has said yet what its vector is.
-    fn find(&mut self, chunk: &Chunk) -> rusqlite::Result<Option<(i64, bool)>> {
+    pub fn find(&mut self, chunk: &Chunk) -> rusqlite::Result<Option<(i64, bool)>> {
         let meaning = [&chunk.title, &chunk.summary, &chunk.content];
         let found = |row: &Row<'_>| {
             // Compared in SQLite's memory, and not decoded.
@@ -214,7 +187,7 @@ impl<'c> Meant<'c> {
     }
 }
 
-fn check_vectors<V: AsRef<[f32]>>(chunks: &[&Chunk], vectors: &[V]) -> Result<()> {
+pub(super) fn check_vectors<V: AsRef<[f32]>>(chunks: &[&Chunk], vectors: &[V]) -> Result<()> {
     if chunks.len() != vectors.len() {
         return Err(Error::new(
             ErrorCode::InvalidVector,
@@ -311,8 +284,9 @@ mod tests {
         let query = [0.0, 0.0, 1.0];
         let filters = crate::chunks::Filters::default();
         assert!(index.search_vector(&query, 5, &filters).is_err());
-        let replaced = index.replace_embeddings(&[&b], &[query], Some("two"));
-        assert_eq!(replaced.unwrap(), 1);
+        index.begin_staging(Some("two")).unwrap();
+        index.stage_embeddings(&[&b], &[query]).unwrap();
+        assert_eq!(index.replace_by_staged().unwrap(), 1);
         let hits = index.search_vector(&query, 5, &filters).unwrap();
         assert_eq!(hits.len(), 1);
         assert_eq!(without_vector(&index), ["a"]);
@@ -346,12 +320,12 @@ mod tests {
         assert_eq!(index.len().unwrap(), 0);
         index.upsert_from(&[&embedded], Some("one")).unwrap();
         let before = index.space().unwrap();
-        let failed = index.replace_embeddings(&[&a, &a], &[vec![1.0], vec![]], Some("two"));
-        assert_eq!(failed.unwrap(), 2, "the last one counts");
-        let failed = index.replace_embeddings(&[&a, &a], &[vec![1.0], vec![1.0, 1.0]], None);
+        index.begin_staging(Some("two")).unwrap();
+        let failed = index.stage_embeddings(&[&a, &a], &[vec![1.0], vec![1.0, 1.0]]);
         assert!(failed.is_err());
-        assert_ne!(index.space().unwrap(), before);
-        assert_eq!(index.space().unwrap().embedder.as_deref(), Some("two"));
+        assert_eq!(index.space().unwrap(), before);
+        assert_eq!(index.replace_by_staged().unwrap(), 0);
+        assert_eq!(index.space().unwrap().dimensions, None);
     }
 
     #[test]

@@ -7,13 +7,14 @@ use crate::bm25::{BM25, Ranker, Ranking};
 use crate::chunks::{self, CHUNKS, KeptTexts, Paths, TOKENIZER};
 use crate::error::Result;
 use crate::fuzzy::Slugs;
+use crate::sources::SOURCES;
 use crate::storage::cache::Cache;
 use crate::storage::{Database, Location, Notice, Subjects};
 use crate::text::tokenizer::TokenizerKind;
 use crate::vectors::{Kept, Matrix, Resident, Source, VECTORS, Vectors};
 
 /// What an index keeps in its file. A handle that keeps more there names these first.
-pub const SUBJECTS: Subjects = &[&CHUNKS, &BM25, &VECTORS];
+pub const SUBJECTS: Subjects = &[&CHUNKS, &BM25, &VECTORS, &SOURCES];
 
 /// A handle on an index, for use from many threads at once.
 ///

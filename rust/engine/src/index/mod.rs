@@ -5,10 +5,13 @@ mod handle;
 mod hit;
 mod search;
 pub mod session;
+mod staging;
 mod stats;
+mod sync;
 mod write;
 
 pub use handle::{Index, Methods, SUBJECTS};
 pub use hit::Hit;
 pub use stats::IndexStats;
+pub use sync::{FileSync, Synced};
 pub use write::remove_chunks;

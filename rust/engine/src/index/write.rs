@@ -7,8 +7,9 @@ use rusqlite::{Connection, ToSql};
 use super::handle::Index;
 use crate::chunks::{Change, Chunk, ChunkWriter, Stored, chunks_where, text_array};
 use crate::error::Result;
+use crate::sources::disown;
 use crate::storage::{Failure, generations};
-use crate::vectors::{VectorWriter, settle};
+use crate::vectors::{VectorWriter, settle, unstage};
 
 impl Index {
     /// Store chunks, each replacing the one of its id, in one transaction.
@@ -41,6 +42,18 @@ impl Index {
         name: &str,
         embedder: Option<&str>,
     ) -> std::result::Result<usize, Failure> {
+        let written = self.put_counted(connection, chunks, name, embedder)?;
+        Ok(written.ids)
+    }
+
+    /// The same with more of an answer.
+    pub(super) fn put_counted(
+        &self,
+        connection: &Connection,
+        chunks: &[&Chunk],
+        name: &str,
+        embedder: Option<&str>,
+    ) -> std::result::Result<Written, Failure> {
         let given = chunks.iter().map(|chunk| chunk.embedding.as_deref());
         self.admit(connection, given, embedder, |position| {
             format!("{name}[{position}]: the embedding")
@@ -51,8 +64,14 @@ impl Index {
             writer.upsert(chunk)?;
         }
         generations::record(connection, &writer.changed)?;
+        disown(connection, &writer.changed)?;
+        unstage(connection, &writer.changed)?;
         settle(connection)?;
-        Ok(latest.len())
+        Ok(Written {
+            ids: latest.len(),
+            added: writer.added,
+            changed: writer.changed.len() - writer.added,
+        })
     }
 
     /// Remove the chunks of these ids; the answer is how many there were.
@@ -76,12 +95,19 @@ impl Index {
     }
 }
 
+/// What came of storing chunks: distinct ids, and how many of them were new or said something else.
+pub(super) struct Written {
+    pub ids: usize,
+    pub added: usize,
+    pub changed: usize,
+}
+
 /// Remove the chunks of these ids in the transaction of `connection`; how many there were.
 pub fn remove_chunks<T: AsRef<str>>(connection: &Connection, ids: &[T]) -> rusqlite::Result<usize> {
     remove_where(connection, "id IN rarray(?)", text_array(ids))
 }
 
-fn remove_where(
+pub(super) fn remove_where(
     connection: &Connection,
     condition: &str,
     value: impl ToSql,
@@ -96,6 +122,8 @@ fn remove_where(
     }
     let rows: Vec<i64> = found.iter().map(|(row, _)| *row).collect();
     generations::record(connection, &rows)?;
+    disown(connection, &rows)?;
+    unstage(connection, &rows)?;
     Ok(found.len())
 }
 
@@ -119,6 +147,8 @@ struct Writer<'c> {
     vectors: VectorWriter<'c>,
     /// The rows that are not as they were.
     changed: Vec<i64>,
+    /// How many of them were not there.
+    added: usize,
 }
 
 impl<'c> Writer<'c> {
@@ -127,6 +157,7 @@ impl<'c> Writer<'c> {
             chunks: ChunkWriter::prepare(connection)?,
             vectors: VectorWriter::prepare(connection)?,
             changed: Vec::new(),
+            added: 0,
         })
     }
 
@@ -134,6 +165,7 @@ impl<'c> Writer<'c> {
         let Stored { row, change } = self.chunks.put(chunk)?;
         let changed = match (change, &chunk.embedding) {
             (Change::Added, embedding) => {
+                self.added += 1;
                 if let Some(embedding) = embedding {
                     self.vectors.add(row, embedding)?;
                 }

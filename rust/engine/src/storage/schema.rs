@@ -293,7 +293,7 @@ mod tests {
         let index = Index::open(&path, TokenizerKind::Unicode61, false).unwrap();
         index.upsert(&[&chunk("a", "kept")]).unwrap();
         let versions = |more: &[(&str, usize)]| -> Vec<(String, usize)> {
-            let all = [&[("chunks", 1)], more, &[("vectors", 1)]].concat();
+            let all = [&[("chunks", 1)], more, &[("sources", 1), ("vectors", 2)]].concat();
             all.into_iter()
                 .map(|(name, version)| (name.to_owned(), version))
                 .collect()

@@ -9,6 +9,10 @@ use rusqlite::{Connection, OptionalExtension};
 pub const DIMENSIONS: &str = "dimensions";
 /// What made the vectors, where it has a name.
 pub const EMBEDDER: &str = "embedder";
+/// How many numbers a staged vector has.
+pub const STAGED_DIMENSIONS: &str = "staged_dimensions";
+/// What makes the vectors that are staged.
+pub const STAGED_EMBEDDER: &str = "staged_embedder";
 /// What is subtracted from vectors before they are rounded.
 pub const CENTER: &str = "center";
 /// How many transactions changed a chunk or a vector.

@@ -36,4 +36,4 @@ pub(crate) use center::settle;
 pub(crate) use matrix::{Matrix, Source};
 pub(crate) use nearest::NEAREST;
 pub(crate) use search::{NearestRows, VectorSearch};
-pub(crate) use write::VectorWriter;
+pub(crate) use write::{VectorWriter, clear_staged, unstage};

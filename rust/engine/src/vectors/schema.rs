@@ -1,4 +1,4 @@
-//! The table of vectors.
+//! The tables of vectors.
 
 use rusqlite::Connection;
 
@@ -9,7 +9,7 @@ use crate::unit_vector;
 /// The vectors of chunks.
 pub static VECTORS: Subject = Subject {
     name: "vectors",
-    migrations: &[create],
+    migrations: &[create, add_staged],
     since_format: 2,
     register: |_| Ok(()),
     checks: &[rows_without_chunk, malformed_vectors],
@@ -21,6 +21,16 @@ pub static VECTORS: Subject = Subject {
 fn create(connection: &Connection) -> rusqlite::Result<()> {
     connection.execute_batch(
         "CREATE TABLE embeddings (
+             row INTEGER PRIMARY KEY,
+             vector BLOB NOT NULL
+         ) STRICT;",
+    )
+}
+
+/// New vectors wait here until all are there (`index/staging.rs`).
+fn add_staged(connection: &Connection) -> rusqlite::Result<()> {
+    connection.execute_batch(
+        "CREATE TABLE staged_embeddings (
              row INTEGER PRIMARY KEY,
              vector BLOB NOT NULL
          ) STRICT;",

@@ -1,7 +1,11 @@
-//! Writing: the rows of `embeddings`.
+//! Writing: the rows of `embeddings`, and of `staged_embeddings`.
 
+use std::rc::Rc;
+
+use rusqlite::types::Value;
 use rusqlite::{CachedStatement, Connection, OptionalExtension, Row, params};
 
+use crate::storage::settings::{self, STAGED_DIMENSIONS, STAGED_EMBEDDER};
 use crate::unit_vector;
 
 /// Writes vectors by statements prepared once per connection.
@@ -42,4 +46,25 @@ impl<'c> VectorWriter<'c> {
     pub fn remove(&mut self, row: i64) -> rusqlite::Result<bool> {
         Ok(self.remove.execute([row])? > 0)
     }
+}
+
+/// Drop all that is staged.
+pub(crate) fn clear_staged(connection: &Connection) -> rusqlite::Result<()> {
+    connection.execute("DELETE FROM staged_embeddings", [])?;
+    settings::set(connection, STAGED_EMBEDDER, None)?;
+    settings::set(connection, STAGED_DIMENSIONS, None)
+}
+
+/// Drop what is staged for rows that were written or removed.
+pub(crate) fn unstage(connection: &Connection, rows: &[i64]) -> rusqlite::Result<()> {
+    let is_used: bool = connection
+        .prepare_cached("SELECT EXISTS (SELECT 1 FROM staged_embeddings)")?
+        .query_row([], |row| row.get(0))?;
+    if is_used {
+        let rows: Rc<Vec<Value>> = Rc::new(rows.iter().map(|row| (*row).into()).collect());
+        connection
+            .prepare_cached("DELETE FROM staged_embeddings WHERE row IN rarray(?)")?
+            .execute([rows])?;
+    }
+    Ok(())
 }

@@ -9,6 +9,7 @@ use hedgerow_engine::error::Result;
 use hedgerow_engine::index::session::{self, Session};
 use hedgerow_engine::index::{Index, Methods};
 use hedgerow_engine::retrieval::FuzzyChunks;
+use hedgerow_engine::sources::SOURCES;
 use hedgerow_engine::storage::settings;
 use hedgerow_engine::storage::{Location, Subjects};
 use hedgerow_engine::text::tokenizer::TokenizerKind;
@@ -19,7 +20,7 @@ use super::types::{self, TYPES};
 use crate::schema::{AGENTS, NODES};
 
 /// What a store keeps in its file.
-const SUBJECTS: Subjects = &[&CHUNKS, &BM25, &VECTORS, &NODES, &AGENTS];
+const SUBJECTS: Subjects = &[&CHUNKS, &BM25, &VECTORS, &SOURCES, &NODES, &AGENTS];
 
 /// Nodes, edges and visits in the file of an index, for use from many threads at once.
 pub struct Store {

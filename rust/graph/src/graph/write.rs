@@ -98,29 +98,6 @@ impl Store {
         Ok(())
     }
 
-    /// Remove edges and put others, in one transaction; strengths of what is removed do not count.
-    pub fn relink(&self, removed: &[Edge], added: &[Edge]) -> Result<()> {
-        for edge in added {
-            check_edge(edge)?;
-        }
-        let changed = self.index.database().try_write(|connection| {
-            let mut gone = Vec::with_capacity(removed.len());
-            let mut remove = connection.prepare_cached(
-                "DELETE FROM edges WHERE source = ? AND target = ? AND relation = ?",
-            )?;
-            for edge in removed {
-                let ends = ids_of(connection, edge)?;
-                remove.execute(params![ends.0, ends.1, edge.relation])?;
-                gone.push(ends);
-            }
-            let mut changed = put_edges(connection, added)?;
-            changed.ends.extend(gone);
-            Ok(changed)
-        })?;
-        self.kept.edges.source().links.note(changed);
-        Ok(())
-    }
-
     /// Every edge between live nodes, by the keys of its ends and its relation.
     pub fn edges(&self) -> Result<Vec<Edge>> {
         self.index.database().on_reader(|connection| {
@@ -175,6 +152,25 @@ impl Store {
             Ok(())
         })
     }
+}
+
+/// Remove edges and put checked ones in the transaction of `connection`.
+pub(super) fn relink_in(
+    connection: &Connection,
+    removed: &[Edge],
+    added: &[Edge],
+) -> std::result::Result<Changed, Failure> {
+    let mut gone = Vec::with_capacity(removed.len());
+    let mut remove = connection
+        .prepare_cached("DELETE FROM edges WHERE source = ? AND target = ? AND relation = ?")?;
+    for edge in removed {
+        let ends = ids_of(connection, edge)?;
+        remove.execute(params![ends.0, ends.1, edge.relation])?;
+        gone.push(ends);
+    }
+    let mut changed = put_edges(connection, added)?;
+    changed.ends.extend(gone);
+    Ok(changed)
 }
 
 /// Mark the nodes of these keys as deleted in the transaction of `connection`; how many there were.

@@ -1,0 +1,174 @@
+"""What an index or a store has read of each file (spec/ingest.md, "The ledger").
+
+It is kept in the SQLite file that it describes and written in the same transactions.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from hedgerow._engine import Index, _sources, _sync_note
+
+from .source import Skip
+
+READERS = 1
+"""Raised when files are read in another way: then every index reads its files again."""
+
+Row = tuple[str, str, bool, str, int, str, str]
+"""Path, signature, whether that is settled, digest, number of chunks, skips and facts."""
+GivenRow = tuple[str, str, bool, str, str, str]
+"""The same as it is written: the engine counts the chunks."""
+
+_SCOPE = "scope"
+_TICK = 100_000_000
+_COARSE_TICK = 2_000_000_000
+_SECOND = 1_000_000_000
+_STILL_READ = frozenset({"bad_front_matter", "bad_line"})
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """One file: its signature and digest when it was read, what was left out, and facts about it.
+
+    Without a signature it has to be read again, and without a digest it could not be read. A record
+    that is not settled was read so soon after its file changed that another change may not show
+    in the signature.
+    """
+
+    path: str
+    signature: str = ""
+    digest: str = ""
+    settled: bool = True
+    chunks: int = 0
+    skips: tuple[Skip, ...] = ()
+    facts: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def failed(self) -> bool:
+        """Whether the file could not be read."""
+        return any(skip.code not in _STILL_READ for skip in self.skips)
+
+    @property
+    def row(self) -> GivenRow:
+        """The record as the engine takes it."""
+        skips = [[skip.path, skip.code, skip.reason, skip.line] for skip in self.skips]
+        return (
+            self.path,
+            self.signature,
+            self.settled,
+            self.digest,
+            json.dumps(skips, ensure_ascii=False) if skips else "",
+            json.dumps(self.facts, ensure_ascii=False) if self.facts else "",
+        )
+
+
+class Ledger:
+    """The records of an index as they were when they were loaded, by path.
+
+    `is_current` says that they are about the folder `scope` and made by these readers; otherwise
+    all files have to be read again. `is_new` says that nothing has been noted yet.
+    """
+
+    def __init__(self, rows: Sequence[Row], note: str | None, scope: str) -> None:
+        self.rows = {row[0]: row for row in rows}
+        self.note = f"{READERS} {scope}"
+        self.is_current = note == self.note
+        self.is_new = note is None
+
+    @classmethod
+    def load(cls, index: Index, scope: str) -> Ledger:
+        """Read the ledger of an index."""
+        return cls(_sources(index), _sync_note(index, _SCOPE), scope)
+
+    @property
+    def notes(self) -> list[tuple[str, str | None]]:
+        """What to note with the first transaction of a sync."""
+        return [(_SCOPE, self.note)]
+
+    def record(self, path: str) -> Record | None:
+        """Give what is known of a path."""
+        row = self.rows.get(path)
+        return None if row is None else _record(row)
+
+    def records(self) -> Iterator[Record]:
+        """Give all records, in path order."""
+        return (_record(self.rows[path]) for path in sorted(self.rows))
+
+    def put(self, record: Record, chunks: int) -> None:
+        """Know of a file what is about to be written."""
+        path, signature, settled, digest, skips, facts = record.row
+        self.rows[path] = path, signature, settled, digest, chunks, skips, facts
+
+    def forget(self, paths: Iterable[str]) -> None:
+        """Know nothing of files that are about to be dropped."""
+        for path in paths:
+            self.rows.pop(path, None)
+
+    def is_read(self, path: str, signature: str) -> bool:
+        """Tell whether a file of this signature has surely been read as it is."""
+        row = self.rows.get(path)
+        return row is not None and row[1] == signature and row[2] and self.is_current
+
+    def changed(self, files: Mapping[str, str]) -> dict[str, str]:
+        """Give the files to read of those listed, with their signatures."""
+        return {path: sign for path, sign in files.items() if not self.is_read(path, sign)}
+
+    def gone(self, files: Mapping[str, str], unknown: Sequence[str]) -> list[str]:
+        """Give the paths that are not listed, but for those in folders that could not be."""
+        if len(files) == len(self.rows) and files.keys() == self.rows.keys():
+            return []
+        unlisted = tuple(unknown)
+        return [path for path in self.rows if path not in files and not path.startswith(unlisted)]
+
+    def failures(self) -> list[Record]:
+        """Give the records of which something was reported, in path order."""
+        return [_record(row) for _, row in sorted(self.rows.items()) if row[5]]
+
+    @property
+    def skips(self) -> list[Skip]:
+        """What was reported of files, in path order."""
+        return [skip for record in self.failures() for skip in record.skips]
+
+    @property
+    def documents(self) -> int:
+        """How many files could be read."""
+        return len(self.rows) - sum(record.failed for record in self.failures())
+
+    @property
+    def chunks(self) -> int:
+        """How many chunks the files have."""
+        return sum(row[4] for row in self.rows.values())
+
+
+def _record(row: Row) -> Record:
+    path, signature, settled, digest, chunks, skips, facts = row
+    return Record(
+        path,
+        signature,
+        digest,
+        settled,
+        chunks,
+        tuple(Skip(*skip) for skip in json.loads(skips)) if skips else (),
+        json.loads(facts) if facts else {},
+    )
+
+
+def digest_of(data: bytes) -> str:
+    """Sum up the content of a file."""
+    return hashlib.blake2b(data, digest_size=16).hexdigest()
+
+
+def is_settled(signature: str, read_at: int) -> bool:
+    """Tell whether a change after this moment must show in the signature.
+
+    Clocks of file systems tick: a change in the tick of the one before leaves no trace.
+    """
+    _, modified, changed, _ = (int(part) for part in signature.split("."))
+    last = modified if os.name == "nt" else changed
+    tick = _TICK if last % _SECOND else _COARSE_TICK
+    return last + tick <= read_at

@@ -1,0 +1,237 @@
+"""What a root keeps up to date with its files: its index, and its store (spec/memory.md, "Sync")."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from hedgerow._engine import (
+    Chunk,
+    Index,
+    Node,
+    Store,
+    _adopt_nodes,
+    _chunks_without_source,
+    _sync_edges,
+    _sync_store,
+)
+from hedgerow.errors import HedgerowError, InvalidInputError
+from hedgerow.ingest.index_target import IndexTarget, current_ledger
+from hedgerow.ingest.ledger import GivenRow, Ledger, Record
+from hedgerow.ingest.markdown import bad_front_matter, markdown_chunks
+from hedgerow.ingest.source import Skip, Source, UnreadableSourceError
+from hedgerow.ingest.sync import Reading, Writer
+
+from .documents import Document, parse_document
+from .links import links_of
+from .node_state import UNLINKED, NodeState, is_unlinked, node_facts
+from .nodes import LONGEST_KEY, node_of
+
+_logger = logging.getLogger("hedgerow")
+
+_BATCH = 2000
+"""Chunks that are written together, once whole files come to as many."""
+
+_NODE_BATCH = 500
+
+
+class RootIndex(IndexTarget):
+    """The index of a root, whose files are known by their paths below the indexed folder."""
+
+    def __init__(self, index: Index, scope: str) -> None:
+        ledger = current_ledger(index, scope, lambda chunk: chunk.path)
+        super().__init__(index, ledger, _BATCH)
+        self.added_files = self.changed_files = 0
+        if len(index) != ledger.chunks:
+            # Nothing but a sync writes here.
+            index.delete(_chunks_without_source(index))
+
+    def take(self, reading: Reading, writer: Writer) -> None:  # noqa: ARG002 - written later
+        """Queue a file; what the index had of one that cannot be read goes."""
+        path = reading.source.path
+        before = self.ledger.record(path)
+        if before is not None and before.digest == reading.digest != "":
+            record = reading.record(path, before.skips, dict(before.facts))
+            self.put(record)
+            self.ledger.put(record, before.chunks)
+            return
+        chunks, skips, facts = _chunks_of(reading)
+        record = reading.record(path, skips, facts)
+        gone = range(len(chunks), before.chunks if before else 0)
+        self.put(record, chunks, [f"{path}#{ordinal}" for ordinal in gone])
+        self.ledger.put(record, len(chunks))
+        if before is not None:
+            self.changed_files += 1
+        elif not record.failed:
+            self.added_files += 1
+
+
+def _chunks_of(reading: Reading) -> tuple[list[Chunk], tuple[Skip, ...], dict[str, Any]]:
+    """Cut a file into chunks, with its front matter in each; say why where there are none.
+
+    The third is what the manifest has to know of a file without any chunk.
+    """
+    source = reading.source
+    try:
+        document = document_of(reading)
+    except UnreadableSourceError as error:
+        return [], (Skip(source.path, error.code, error.reason),), {}
+    matter = document.matter
+    skips = (bad_front_matter(source, matter),) if matter.problem else ()
+    metadata = {
+        "front_matter": document.metadata,
+        "body_start_line": document.body_start_line,
+    }
+    try:
+        return list(markdown_chunks(source, document.lines, matter, metadata)), skips, {}
+    except UnreadableSourceError:
+        # An empty note is a note; there is nothing in it to find.
+        return [], skips, metadata
+    except InvalidInputError as error:
+        return [], (Skip(source.path, "refused", error.message),), {}
+
+
+def document_of(reading: Reading) -> Document:
+    """Give the document of a file, parsed once; UnreadableSourceError when it is none."""
+    if reading.error is not None:
+        raise reading.error
+    if reading.parsed is None:
+        reading.parsed = parse_document(reading.source.path, reading.source.data or b"")
+    document: Document = reading.parsed
+    return document
+
+
+class RootStore:
+    """The store of a root: a node for each file, and an edge for each link."""
+
+    def __init__(self, store: Store, scope: str) -> None:
+        self._store = store
+        self._types = set(store.types)
+        self.ledger = Ledger.load(store.index, scope)
+        self._is_unlinked = is_unlinked(store)
+        if not self.ledger.is_current:
+            self._begin_anew(scope)
+        elif len(store.index) != self.ledger.chunks:
+            _sync_store(store, [], lost=_chunks_without_source(store.index), notes=UNLINKED)
+            self._is_unlinked = True
+        # Whose links are to be looked at again; None for all.
+        self._changed: set[str] | None = None if self._is_unlinked else set()
+        self._read: list[tuple[GivenRow, Node | None]] = []
+        self._lost: list[str] = []
+        self._records: dict[str, Record] = {}
+
+    def _begin_anew(self, scope: str) -> None:
+        """Take no file for read, as after a change of the folder or of how files are read."""
+        ledger = self.ledger
+        if ledger.is_new:
+            _adopt_nodes(self._store)
+        blank: list[tuple[GivenRow, Node | None]] = [
+            (Record(path).row, None) for path in ledger.rows
+        ]
+        _sync_store(self._store, blank, notes=[*ledger.notes, *UNLINKED])
+        self._is_unlinked = True
+        self.ledger = Ledger.load(self._store.index, scope)
+
+    def wants(self, source: Source) -> bool:
+        """Tell whether a file is not known to have been read as it is."""
+        return not self.ledger.is_read(source.path, source.signature)
+
+    def take(self, reading: Reading, writer: Writer) -> None:  # noqa: ARG002 - written later
+        """Queue a file; the node of one that cannot be read is marked as deleted."""
+        path = reading.source.path
+        before = self.ledger.record(path)
+        if before is not None and before.digest == reading.digest != "":
+            record = reading.record(path, before.skips, dict(before.facts))
+            self._put(record, None)
+            return
+        try:
+            record, node = _node_of(reading)
+        except UnreadableSourceError as error:
+            skip = Skip(path, error.code, error.reason)
+            # Without a digest it has no node.
+            record = Record(path, reading.source.signature, settled=reading.settled, skips=(skip,))
+            node = None
+            if before is not None and before.chunks:
+                self._lost.append(path)
+        for skip in record.skips:
+            _logger.warning("%s", skip)
+        self._put(record, node)
+
+    def _put(self, record: Record, node: Node | None) -> None:
+        self._read.append((record.row, node))
+        self._records[record.path] = record
+        if node is not None and self._changed is not None:
+            self._changed.add(record.path)
+
+    def flush(self, writer: Writer, *, full: bool = False) -> None:
+        """Have the queue written; with `full` only when there is enough in it."""
+        if full and len(self._read) < _NODE_BATCH:
+            return
+        if self._read:
+            work = partial(self._write, self._read, self._lost)
+            self._read, self._lost = [], []
+            writer.write(work, meanwhile=full)
+
+    def _write(self, read: list[tuple[GivenRow, Node | None]], lost: list[str]) -> None:
+        new = sorted({node.type for _, node in read if node is not None} - self._types)
+        if new:
+            self._store._register(new)  # noqa: SLF001 - of the same package
+            self._types |= set(new)
+        if lost or any(node is not None for _, node in read):
+            self._is_unlinked = True
+            _sync_store(self._store, read, lost=lost, notes=UNLINKED)
+        else:
+            _sync_store(self._store, read)
+
+    def finish(self, gone: Iterable[str], *, relink: bool) -> None:
+        """Drop files that are gone, and with `relink` make the edges those of the links."""
+        dropped = list(gone)
+        if dropped:
+            self._is_unlinked = True
+            _sync_store(self._store, [], gone=dropped, notes=UNLINKED)
+        if relink and self._is_unlinked:
+            state = NodeState(self.ledger)
+            before = state.titles()
+            state.update(self._records.values(), dropped)
+            # Unless every name means what it meant, any link may lead elsewhere.
+            self._relink(state, self._changed if before == state.titles() else None)
+
+    def _relink(self, state: NodeState, changed: set[str] | None) -> None:
+        """Write the edges that differ, in one transaction."""
+        wanted, _ = state.edges(changed)
+        there = {
+            (source, target, relation): strength
+            for source, target, relation, strength in self._store._edges()  # noqa: SLF001
+            if changed is None or source in changed
+        }
+        removed = [(*edge, there[edge]) for edge in there if edge not in wanted]
+        added = [
+            (*edge, strength) for edge, strength in wanted.items() if there.get(edge) != strength
+        ]
+        _sync_edges(self._store, removed, added, [(name, None) for name, _ in UNLINKED])
+
+
+def _node_of(reading: Reading) -> tuple[Record, Node]:
+    """Make the node of a file, and its record; UnreadableSourceError when there is none."""
+    document = document_of(reading)
+    path = reading.source.path
+    if len(path) > LONGEST_KEY:
+        reason = f"its path has {len(path)} characters; a node has at most {LONGEST_KEY}"
+        raise UnreadableSourceError("bad_name", reason)
+    try:
+        modified = int(Path(reading.source.file).stat().st_mtime)
+        node, problems = node_of(document, modified)
+    except FileNotFoundError:
+        node, problems = node_of(document, 0)
+    except HedgerowError as error:
+        raise UnreadableSourceError("refused", error.message) from error
+    links, wrong = links_of(document)
+    if document.matter.problem:
+        problems.append(
+            f"front matter is no valid YAML ({document.matter.problem}); used the lines that read"
+        )
+    skips = [Skip(path, "bad_front_matter", problem) for problem in (*problems, *wrong)]
+    return reading.record(path, skips, node_facts(document.title, links)), node

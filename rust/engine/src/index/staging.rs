@@ -1,0 +1,192 @@
+//! New vectors for all chunks, gathered in the file until they replace the old ones.
+//!
+//! Another embedder's vectors are staged block by block, so that they need no memory and that what an
+//! embedder was paid for is not lost when it fails. Until [`Index::replace_by_staged`] the old
+//! vectors answer. A chunk that is written or removed loses what is staged for it.
+
+use super::embed::{Meant, check_vectors};
+use super::handle::Index;
+use crate::chunks::{Chunk, Page};
+use crate::error::{Error, ErrorCode, Result};
+use crate::storage::generations;
+use crate::storage::settings::{self, CENTER, STAGED_DIMENSIONS, STAGED_EMBEDDER};
+use crate::unit_vector;
+use crate::vectors::{Space, clear_staged, settle};
+
+const UNSTAGED: &str = "NOT EXISTS (SELECT 1 FROM staged_embeddings WHERE staged_embeddings.row = knowledge_chunks.row)";
+
+impl Index {
+    /// Begin to stage the vectors of an embedder, or go on where an earlier attempt with it ended:
+    /// then the answer is how many are staged already. What cannot be told apart begins anew.
+    pub fn begin_staging(&self, embedder: Option<&str>) -> Result<u64> {
+        self.database.write(|connection| {
+            let staged: Option<String> = settings::get(connection, STAGED_EMBEDDER)?;
+            if embedder.is_none() || staged.as_deref() != embedder {
+                clear_staged(connection)?;
+                settings::set(connection, STAGED_EMBEDDER, embedder)?;
+            }
+            connection.query_row("SELECT count(*) FROM staged_embeddings", [], |row| {
+                row.get(0)
+            })
+        })
+    }
+
+    /// Up to `limit` chunks without a staged vector, whose row comes after `after`; begin with 0.
+    pub fn unstaged_page(&self, after: i64, limit: u32) -> Result<Page> {
+        self.database
+            .read(|connection| Page::read(connection, UNSTAGED, after, limit))
+    }
+
+    /// Stage vectors of stored chunks, in one transaction; the answer is how many took theirs.
+    ///
+    /// A chunk that is gone by now, or reads differently, is left out.
+    pub fn stage_embeddings<V: AsRef<[f32]>>(
+        &self,
+        chunks: &[&Chunk],
+        vectors: &[V],
+    ) -> Result<usize> {
+        check_vectors(chunks, vectors)?;
+        self.database.try_write(|connection| {
+            let mut dimensions: Option<usize> = settings::get(connection, STAGED_DIMENSIONS)?;
+            let mut meant = Meant::prepare(connection)?;
+            let mut put = connection
+                .prepare_cached("INSERT OR REPLACE INTO staged_embeddings VALUES (?, ?)")?;
+            let mut staged = 0;
+            for (at, (chunk, given)) in chunks.iter().zip(vectors).enumerate() {
+                let given = given.as_ref();
+                if !given.is_empty() && dimensions != Some(given.len()) {
+                    if let Some(known) = dimensions {
+                        return Err(mixed(at, given.len(), known).into());
+                    }
+                    dimensions = Some(given.len());
+                    let text = given.len().to_string();
+                    settings::set(connection, STAGED_DIMENSIONS, Some(&text))?;
+                }
+                if let Some((row, _)) = meant.find(chunk)? {
+                    put.execute((row, unit_vector::to_blob(&unit_vector::unit(given))))?;
+                    staged += 1;
+                }
+            }
+            Ok(staged)
+        })
+    }
+
+    /// Replace all vectors by those that are staged; the answer is how many there are.
+    pub fn replace_by_staged(&self) -> Result<usize> {
+        self.database.write(|connection| {
+            let mut known = connection
+                .prepare("SELECT row FROM embeddings UNION SELECT row FROM staged_embeddings")?;
+            let rows: Vec<i64> = known
+                .query_map([], |row| row.get(0))?
+                .collect::<rusqlite::Result<_>>()?;
+            connection.execute("DELETE FROM embeddings", [])?;
+            let stored = connection.execute(
+                "INSERT INTO embeddings SELECT row, vector FROM staged_embeddings ORDER BY row",
+                [],
+            )?;
+            generations::record(connection, &rows)?;
+            Space {
+                dimensions: settings::get(connection, STAGED_DIMENSIONS)?,
+                embedder: settings::get(connection, STAGED_EMBEDDER)?,
+            }
+            .write(connection)?;
+            settings::set(connection, CENTER, None)?;
+            settle(connection)?;
+            clear_staged(connection)?;
+            Ok(stored)
+        })
+    }
+}
+
+fn mixed(at: usize, dimensions: usize, known: usize) -> Error {
+    Error::new(
+        ErrorCode::DimensionMismatch,
+        format!(
+            "vectors[{at}] has {dimensions} dimensions and those before it have {known}; give all \
+             chunks vectors of one embedder"
+        ),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::chunks::Filters;
+    use crate::text::tokenizer::TokenizerKind;
+
+    fn chunk(id: &str, content: &str) -> Chunk {
+        Chunk {
+            id: id.to_owned(),
+            content: content.to_owned(),
+            ..Chunk::default()
+        }
+    }
+
+    fn unstaged(index: &Index) -> Vec<String> {
+        let page = index.unstaged_page(0, 100).unwrap();
+        page.chunks.into_iter().map(|chunk| chunk.id).collect()
+    }
+
+    fn index_of(chunks: &[&Chunk]) -> Index {
+        let index = Index::in_memory(TokenizerKind::Porter).unwrap();
+        index.upsert(chunks).unwrap();
+        index
+            .set_embeddings(chunks, &vec![[1.0, 0.0]; chunks.len()], Some("one"))
+            .unwrap();
+        index
+    }
+
+    #[test]
+    fn the_old_vectors_answer_until_all_new_ones_are_there() {
+        let chunks = ["a", "b", "c"].map(|id| chunk(id, "text"));
+        let [a, b, c] = chunks.each_ref();
+        let index = index_of(&[a, b, c]);
+        assert_eq!(index.begin_staging(Some("two")).unwrap(), 0);
+        let vectors = [[0.0, 0.0, 2.0], [0.0, 1.0, 0.0]];
+        assert_eq!(index.stage_embeddings(&[a, b], &vectors).unwrap(), 2);
+        assert_eq!(unstaged(&index), ["c"]);
+        let filters = Filters::default();
+        assert_eq!(
+            index.search_vector(&[1.0, 0.0], 9, &filters).unwrap().len(),
+            3
+        );
+        // As after a failure: the same embedder goes on, another begins anew.
+        assert_eq!(index.begin_staging(Some("two")).unwrap(), 2);
+        index.upsert(&[&chunk("a", "new")]).unwrap();
+        index.delete(&["b"]).unwrap();
+        assert_eq!(unstaged(&index), ["a", "c"]);
+        let late = index.stage_embeddings(&[a, c], &[[0.0, 1.0, 0.0]; 2]);
+        assert_eq!(late.unwrap(), 1, "a reads differently by now");
+        assert_eq!(index.replace_by_staged().unwrap(), 1);
+        let found = index.search_vector(&[0.0, 1.0, 0.0], 9, &filters).unwrap();
+        assert_eq!(found.len(), 1);
+        assert_eq!(index.unembedded_page(0, 9).unwrap().chunks[0].id, "a");
+        let space = index.space().unwrap();
+        assert_eq!(
+            (space.dimensions, space.embedder.as_deref()),
+            (Some(3), Some("two"))
+        );
+        assert_eq!(index.begin_staging(Some("two")).unwrap(), 0);
+        assert_eq!(index.check().unwrap(), [] as [&str; 0]);
+    }
+
+    #[test]
+    fn what_is_not_of_one_embedder_is_not_mixed() {
+        let a = chunk("a", "text");
+        let index = index_of(&[&a]);
+        index.begin_staging(Some("two")).unwrap();
+        index.stage_embeddings(&[&a], &[[1.0, 0.0, 0.0]]).unwrap();
+        let error = index.stage_embeddings(&[&a], &[[1.0]]).unwrap_err();
+        assert_eq!(error.code(), ErrorCode::DimensionMismatch);
+        assert_eq!(
+            error.message(),
+            "vectors[0] has 1 dimensions and those before it have 3; give all chunks vectors of one \
+             embedder"
+        );
+        for embedder in [Some("three"), None, None] {
+            assert_eq!(index.begin_staging(embedder).unwrap(), 0);
+            assert_eq!(unstaged(&index), ["a"]);
+            index.stage_embeddings(&[&a], &[[1.0]]).unwrap();
+        }
+    }
+}

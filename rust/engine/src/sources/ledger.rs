@@ -1,0 +1,220 @@
+//! The rows of `sources` and `source_chunks`.
+
+use std::rc::Rc;
+
+use rusqlite::types::Value;
+use rusqlite::{Connection, OptionalExtension, Row, params};
+
+use super::schema::SOURCES_GENERATION;
+use crate::chunks::text_array;
+use crate::storage::settings;
+
+/// A file as it was read. What it says is for the sync alone, but for the number of chunks.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct SourceFile {
+    /// What the sync knows the file by.
+    pub path: String,
+    /// What the system reported of the file; empty when it has to be read again.
+    pub signature: String,
+    /// Whether any later change of the file shows in the signature.
+    pub settled: bool,
+    /// The hash of its content; empty when it could not be read.
+    pub digest: String,
+    /// How many chunks it has; counted when it is written.
+    pub chunks: u64,
+    /// What was left out of it, as JSON.
+    pub skips: String,
+    /// What else the sync wants to know of it, as JSON.
+    pub facts: String,
+}
+
+/// All files, by their paths.
+pub(crate) fn sources(connection: &Connection) -> rusqlite::Result<Vec<SourceFile>> {
+    connection
+        .prepare_cached(
+            "SELECT path, signature, settled, digest, chunks, skips, facts
+               FROM sources ORDER BY path",
+        )?
+        .query_map([], source)?
+        .collect()
+}
+
+/// How many transactions changed the ledger.
+pub(crate) fn sources_generation(connection: &Connection) -> rusqlite::Result<i64> {
+    Ok(settings::get(connection, SOURCES_GENERATION)?.unwrap_or_default())
+}
+
+/// What was noted about the sync under a name.
+pub(crate) fn sync_note(connection: &Connection, name: &str) -> rusqlite::Result<Option<String>> {
+    settings::get(connection, &note_name(name))
+}
+
+/// The ids of the chunks of a file.
+pub(crate) fn source_chunks(connection: &Connection, path: &str) -> rusqlite::Result<Vec<String>> {
+    connection
+        .prepare_cached(&format!(
+            "SELECT id FROM knowledge_chunks WHERE {OF_SOURCE} ORDER BY row"
+        ))?
+        .query_map([path], |row| row.get(0))?
+        .collect()
+}
+
+/// The ids of the chunks that are of no file.
+pub(crate) fn chunks_without_source(connection: &Connection) -> rusqlite::Result<Vec<String>> {
+    connection
+        .prepare_cached(
+            "SELECT id FROM knowledge_chunks
+              WHERE row NOT IN (SELECT row FROM source_chunks) ORDER BY row",
+        )?
+        .query_map([], |row| row.get(0))?
+        .collect()
+}
+
+/// Which of these ids are stored, each with the `source_file` of its metadata, if it has one.
+pub(crate) fn source_files<T: AsRef<str>>(
+    connection: &Connection,
+    ids: &[T],
+) -> rusqlite::Result<Vec<(String, Option<String>)>> {
+    connection
+        .prepare_cached(
+            "SELECT id, CASE json_type(metadata, '$.source_file') WHEN 'text'
+                        THEN json_extract(metadata, '$.source_file') END
+               FROM knowledge_chunks WHERE id IN rarray(?)",
+        )?
+        .query_map([text_array(ids)], |row| Ok((row.get(0)?, row.get(1)?)))?
+        .collect()
+}
+
+/// The condition of the chunks of a file.
+pub(crate) const OF_SOURCE: &str = "row IN (SELECT source_chunks.row FROM source_chunks
+     JOIN sources ON sources.id = source_chunks.source WHERE sources.path = ?)";
+
+fn source(row: &Row<'_>) -> rusqlite::Result<SourceFile> {
+    Ok(SourceFile {
+        path: row.get(0)?,
+        signature: row.get(1)?,
+        settled: row.get(2)?,
+        digest: row.get(3)?,
+        chunks: row.get(4)?,
+        skips: row.get(5)?,
+        facts: row.get(6)?,
+    })
+}
+
+/// Write what is known of a file, and that the chunks of these ids are its own too.
+pub fn put_source<'i>(
+    connection: &Connection,
+    source: &SourceFile,
+    ids: impl Iterator<Item = &'i str>,
+) -> rusqlite::Result<()> {
+    let number: i64 = connection
+        .prepare_cached(
+            "INSERT INTO sources (path, signature, settled, digest, chunks, skips, facts)
+             VALUES (?, ?, ?, ?, 0, ?, ?)
+             ON CONFLICT (path) DO UPDATE
+                SET signature = excluded.signature, settled = excluded.settled,
+                    digest = excluded.digest, skips = excluded.skips, facts = excluded.facts
+             RETURNING id",
+        )?
+        .query_row(
+            params![
+                source.path,
+                source.signature,
+                source.settled,
+                source.digest,
+                source.skips,
+                source.facts
+            ],
+            |row| row.get(0),
+        )?;
+    let mut own = connection.prepare_cached(
+        "INSERT INTO source_chunks (row, source)
+         SELECT row, ?2 FROM knowledge_chunks WHERE id = ?1
+         ON CONFLICT (row) DO UPDATE SET source = excluded.source",
+    )?;
+    for id in ids {
+        own.execute(params![id, number])?;
+    }
+    connection
+        .prepare_cached(
+            "UPDATE sources
+                SET chunks = (SELECT count(*) FROM source_chunks WHERE source = sources.id)
+              WHERE id = ?",
+        )?
+        .execute([number])?;
+    count(connection)
+}
+
+/// Forget a file; its chunks are no longer of any.
+pub fn forget_source(connection: &Connection, path: &str) -> rusqlite::Result<()> {
+    let number: Option<i64> = connection
+        .prepare_cached("DELETE FROM sources WHERE path = ? RETURNING id")?
+        .query_row([path], |row| row.get(0))
+        .optional()?;
+    if let Some(number) = number {
+        connection
+            .prepare_cached("DELETE FROM source_chunks WHERE source = ?")?
+            .execute([number])?;
+        count(connection)?;
+    }
+    Ok(())
+}
+
+/// Write or remove what is noted about the sync as a whole.
+pub fn note(connection: &Connection, notes: &[(String, Option<String>)]) -> rusqlite::Result<()> {
+    for (name, text) in notes {
+        settings::set(connection, &note_name(name), text.as_deref())?;
+    }
+    if notes.is_empty() {
+        return Ok(());
+    }
+    count(connection)
+}
+
+/// Make the files of these rows unread, whose chunks were written or removed: after a sync itself
+/// did so, it writes the files once more. A chunk that names no file any more is of none.
+pub(crate) fn disown(connection: &Connection, rows: &[i64]) -> rusqlite::Result<()> {
+    if rows.is_empty() {
+        return Ok(());
+    }
+    let is_used: bool = connection
+        .prepare_cached("SELECT EXISTS (SELECT 1 FROM source_chunks)")?
+        .query_row([], |row| row.get(0))?;
+    if !is_used {
+        return Ok(());
+    }
+    let rows: Rc<Vec<Value>> = Rc::new(rows.iter().map(|row| (*row).into()).collect());
+    let unread = connection
+        .prepare_cached(
+            "UPDATE sources SET signature = '', digest = ''
+              WHERE id IN (SELECT source FROM source_chunks WHERE row IN rarray(?))",
+        )?
+        .execute([&rows])?;
+    connection
+        .prepare_cached(
+            "DELETE FROM source_chunks
+              WHERE row IN rarray(?1) AND row NOT IN
+                    (SELECT row FROM knowledge_chunks
+                      WHERE row IN rarray(?1)
+                        AND json_extract(metadata, '$.source_file') IS NOT NULL)",
+        )?
+        .execute([&rows])?;
+    if unread == 0 {
+        return Ok(());
+    }
+    count(connection)
+}
+
+/// Count one more transaction that changed the ledger.
+fn count(connection: &Connection) -> rusqlite::Result<()> {
+    let generation = sources_generation(connection)? + 1;
+    settings::set(
+        connection,
+        SOURCES_GENERATION,
+        Some(&generation.to_string()),
+    )
+}
+
+fn note_name(name: &str) -> String {
+    format!("sync_{name}")
+}

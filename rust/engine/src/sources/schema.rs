@@ -1,0 +1,50 @@
+//! The tables of the ledger.
+
+use rusqlite::Connection;
+
+use crate::storage::{FORMAT, Subject, disagreements};
+
+/// How many transactions changed the ledger.
+pub(super) const SOURCES_GENERATION: &str = "sources_generation";
+
+/// Files, and which chunks are of which.
+pub static SOURCES: Subject = Subject {
+    name: "sources",
+    migrations: &[create],
+    since_format: FORMAT,
+    register: |_| Ok(()),
+    checks: &[problems],
+    writing_checks: &[],
+};
+
+fn create(connection: &Connection) -> rusqlite::Result<()> {
+    connection.execute_batch(
+        "CREATE TABLE sources (
+             id INTEGER PRIMARY KEY,
+             path TEXT NOT NULL UNIQUE,
+             signature TEXT NOT NULL,
+             settled INTEGER NOT NULL,
+             digest TEXT NOT NULL,
+             chunks INTEGER NOT NULL,
+             skips TEXT NOT NULL,
+             facts TEXT NOT NULL
+         ) STRICT;
+         CREATE TABLE source_chunks (
+             row INTEGER PRIMARY KEY,
+             source INTEGER NOT NULL
+         ) STRICT;
+         CREATE INDEX source_chunks_source ON source_chunks (source);",
+    )
+}
+
+fn problems(connection: &Connection) -> rusqlite::Result<Vec<String>> {
+    disagreements(
+        connection,
+        &[(
+            "chunks of files, or their files, are missing",
+            "SELECT 'row ' || row FROM source_chunks
+              WHERE row NOT IN (SELECT row FROM knowledge_chunks)
+                 OR source NOT IN (SELECT id FROM sources)",
+        )],
+    )
+}

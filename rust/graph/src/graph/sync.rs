@@ -1,0 +1,178 @@
+//! Nodes that are made from files, written together with the ledger of their sync.
+
+use std::iter;
+
+use hedgerow_engine::error::Result;
+use hedgerow_engine::sources::{SourceFile, forget_source, note, put_source};
+
+use super::node::Node;
+use super::store::Store;
+use super::write::{Edge, check_edge, mark_deleted, relink_in};
+
+/// What one transaction of a sync writes: the path of a file is the key of its node.
+#[derive(Debug, Clone, Default)]
+pub struct NodeSync<'a> {
+    /// Files, each with its node where that is to be stored.
+    pub read: Vec<(SourceFile, Option<&'a Node>)>,
+    /// The keys of nodes that are to be marked as deleted, their files being unreadable.
+    pub lost: Vec<String>,
+    /// Files that are gone, with their nodes.
+    pub gone: Vec<String>,
+    /// Texts about the sync as a whole by their names; None removes one.
+    pub notes: Vec<(String, Option<String>)>,
+}
+
+impl Store {
+    /// Write what a sync read, in one transaction. `now` stands for times that are not given.
+    pub fn sync(&self, sync: &NodeSync<'_>, now: i64) -> Result<()> {
+        let nodes: Vec<&Node> = sync.read.iter().filter_map(|(_, node)| *node).collect();
+        for (at, node) in nodes.iter().enumerate() {
+            node.check()
+                .map_err(|error| error.at(&format!("nodes[{at}]")))?;
+        }
+        self.index.database().try_write(|connection| {
+            if !nodes.is_empty() {
+                self.put_nodes(connection, &nodes, now)?;
+            }
+            if !sync.lost.is_empty() {
+                mark_deleted(connection, &sync.lost)?;
+            }
+            if !sync.gone.is_empty() {
+                mark_deleted(connection, &sync.gone)?;
+            }
+            for path in &sync.gone {
+                forget_source(connection, path)?;
+            }
+            for (source, node) in &sync.read {
+                let key = node.map(|node| &*node.key);
+                put_source(connection, source, key.into_iter())?;
+            }
+            note(connection, &sync.notes)?;
+            Ok(())
+        })
+    }
+
+    /// Remove edges, of which strengths do not count, put others, and write notes about the sync, in
+    /// one transaction.
+    pub fn relink(
+        &self,
+        removed: &[Edge],
+        added: &[Edge],
+        notes: &[(String, Option<String>)],
+    ) -> Result<()> {
+        for edge in added {
+            check_edge(edge)?;
+        }
+        let changed = self.index.database().try_write(|connection| {
+            note(connection, notes)?;
+            relink_in(connection, removed, added)
+        })?;
+        self.kept.edges.source().links.note(changed);
+        Ok(())
+    }
+
+    /// Take all live nodes for those of the files with their keys, which are to be read again.
+    pub fn adopt_nodes(&self) -> Result<()> {
+        self.index.database().try_write(|connection| {
+            let keys: Vec<String> = connection
+                .prepare("SELECT key FROM nodes WHERE NOT deleted ORDER BY key")?
+                .query_map([], |row| row.get(0))?
+                .collect::<rusqlite::Result<_>>()?;
+            for key in keys {
+                let source = SourceFile {
+                    path: key.clone(),
+                    ..SourceFile::default()
+                };
+                put_source(connection, &source, iter::once(&*key))?;
+            }
+            Ok(())
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn node(key: &str, content: &str) -> Node {
+        Node {
+            key: key.to_owned(),
+            content: content.to_owned(),
+            ..Node::default()
+        }
+    }
+
+    fn source(path: &str) -> SourceFile {
+        SourceFile {
+            path: path.to_owned(),
+            signature: "1".to_owned(),
+            digest: "d".to_owned(),
+            ..SourceFile::default()
+        }
+    }
+
+    fn sources(store: &Store) -> Vec<(String, String, u64)> {
+        let sources = store.index().sources().unwrap().into_iter();
+        sources
+            .map(|source| (source.path, source.signature, source.chunks))
+            .collect()
+    }
+
+    fn known(path: &str, signature: &str, chunks: u64) -> (String, String, u64) {
+        (path.to_owned(), signature.to_owned(), chunks)
+    }
+
+    #[test]
+    fn nodes_and_their_files_are_written_together() {
+        let store = Store::in_memory().unwrap();
+        let [a, b] = [node("a", "x"), node("b", "y")];
+        let sync = NodeSync {
+            read: vec![
+                (source("a"), Some(&a)),
+                (source("b"), Some(&b)),
+                (source("c"), None),
+            ],
+            notes: vec![("unlinked".to_owned(), Some("1".to_owned()))],
+            ..NodeSync::default()
+        };
+        store.sync(&sync, 5).unwrap();
+        assert_eq!(
+            sources(&store),
+            [known("a", "1", 1), known("b", "1", 1), known("c", "1", 0)]
+        );
+        let edge = Edge {
+            source: "a".to_owned(),
+            target: "b".to_owned(),
+            relation: "link".to_owned(),
+            strength: 1.0,
+        };
+        let notes = [("unlinked".to_owned(), None)];
+        let added = [edge];
+        store.relink(&[], &added, &notes).unwrap();
+        assert_eq!(store.edges().unwrap(), added);
+        assert_eq!(store.index().sync_note("unlinked").unwrap(), None);
+        let gone = NodeSync {
+            read: vec![(source("b"), None)],
+            lost: vec!["b".to_owned()],
+            gone: vec!["c".to_owned()],
+            ..NodeSync::default()
+        };
+        store.sync(&gone, 6).unwrap();
+        assert_eq!(sources(&store), [known("a", "1", 1), known("b", "1", 0)]);
+        assert!(store.get("b").unwrap().is_none());
+        store.upsert(&[&node("a", "by hand")], 7).unwrap();
+        assert_eq!(sources(&store), [known("a", "", 1), known("b", "1", 0)]);
+        assert_eq!(store.index().check().unwrap(), [] as [&str; 0]);
+    }
+
+    #[test]
+    fn a_store_from_before_there_was_a_ledger_is_adopted() {
+        let store = Store::in_memory().unwrap();
+        store
+            .upsert(&[&node("a", "x"), &node("b", "y")], 1)
+            .unwrap();
+        store.delete(&["b"]).unwrap();
+        store.adopt_nodes().unwrap();
+        assert_eq!(sources(&store), [known("a", "", 1)]);
+    }
+}

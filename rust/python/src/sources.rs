@@ -1,0 +1,204 @@
+//! The ledger of a sync, for the Python side of it.
+
+use hedgerow_engine::index::{FileSync, Synced};
+use hedgerow_engine::sources::SourceFile;
+use hedgerow_graph::graph::NodeSync;
+use pyo3::prelude::*;
+
+use crate::chunk::{self, PyChunk};
+use crate::errors;
+use crate::index::PyIndex;
+use crate::node::{self, PyNode};
+use crate::store::{self, EdgeTuple, PyStore};
+use crate::text::Text;
+
+/// Path, signature, whether that is settled, digest, number of chunks, skips and facts.
+type SourceTuple = (String, String, bool, String, u64, String, String);
+/// The same without the number of chunks, which the engine counts.
+type GivenSource = (Text, Text, bool, Text, Text, Text);
+type Note = (Text, Option<Text>);
+
+/// All files of the ledger, by their paths.
+#[pyfunction]
+pub fn _sources(py: Python<'_>, index: &Bound<'_, PyIndex>) -> PyResult<Vec<SourceTuple>> {
+    let index = &index.get().index;
+    let sources = errors::call_detached(py, || index.sources())?;
+    let tuple = |source: SourceFile| {
+        (
+            source.path,
+            source.signature,
+            source.settled,
+            source.digest,
+            source.chunks,
+            source.skips,
+            source.facts,
+        )
+    };
+    Ok(sources.into_iter().map(tuple).collect())
+}
+
+/// How many transactions changed the ledger.
+#[pyfunction]
+pub fn _sources_generation(py: Python<'_>, index: &Bound<'_, PyIndex>) -> PyResult<i64> {
+    let index = &index.get().index;
+    errors::call_detached(py, || index.sources_generation())
+}
+
+/// What was noted about the sync under a name.
+#[pyfunction]
+pub fn _sync_note(
+    py: Python<'_>,
+    index: &Bound<'_, PyIndex>,
+    name: Text,
+) -> PyResult<Option<String>> {
+    let index = &index.get().index;
+    errors::call_detached(py, || index.sync_note(&name))
+}
+
+/// The ids of the chunks of a file.
+#[pyfunction]
+pub fn _source_chunks(
+    py: Python<'_>,
+    index: &Bound<'_, PyIndex>,
+    path: Text,
+) -> PyResult<Vec<String>> {
+    let index = &index.get().index;
+    errors::call_detached(py, || index.source_chunks(&path))
+}
+
+/// The ids of the chunks that are of no file.
+#[pyfunction]
+pub fn _chunks_without_source(py: Python<'_>, index: &Bound<'_, PyIndex>) -> PyResult<Vec<String>> {
+    let index = &index.get().index;
+    errors::call_detached(py, || index.chunks_without_source())
+}
+
+/// Which of these ids are stored, each with the `source_file` of its metadata.
+#[pyfunction]
+pub fn _source_files(
+    py: Python<'_>,
+    index: &Bound<'_, PyIndex>,
+    ids: Vec<Text>,
+) -> PyResult<Vec<(String, Option<String>)>> {
+    let index = &index.get().index;
+    let ids: Vec<String> = ids.iter().map(|id| id.to_string()).collect();
+    errors::call_detached(py, || index.source_files(&ids))
+}
+
+/// Write what a sync read, in one transaction; returns how many chunks were added, changed and
+/// unchanged, and how many were removed.
+#[pyfunction]
+#[pyo3(signature = (index, read, *, adopted=Vec::new(), removed=Vec::new(), gone=Vec::new(), notes=Vec::new()))]
+pub fn _sync_index(
+    py: Python<'_>,
+    index: &Bound<'_, PyIndex>,
+    read: Vec<(GivenSource, Bound<'_, PyAny>)>,
+    adopted: Vec<(Text, Vec<Text>)>,
+    removed: Vec<Text>,
+    gone: Vec<Text>,
+    notes: Vec<Note>,
+) -> PyResult<(usize, usize, usize, usize)> {
+    let read = read
+        .into_iter()
+        .map(|(source, chunks)| Ok((given(&source), chunk::chunks(&chunks)?)))
+        .collect::<PyResult<Vec<(SourceFile, Vec<Py<PyChunk>>)>>>()?;
+    let bytes: usize = read.iter().map(|(_, chunks)| chunk::bytes(chunks)).sum();
+    let items = read.len() + removed.len() + gone.len() + adopted.len();
+    let sync = FileSync {
+        read: read
+            .iter()
+            .map(|(source, chunks)| (source.clone(), chunk::inner(chunks)))
+            .collect(),
+        adopted: adopted
+            .into_iter()
+            .map(|(path, ids)| (path.to_string(), texts(&ids)))
+            .collect(),
+        removed: texts(&removed),
+        gone: texts(&gone),
+        notes: noted(notes),
+    };
+    let index = &index.get().index;
+    let Synced {
+        added,
+        changed,
+        unchanged,
+        removed,
+    } = errors::call_writing(py, Some(bytes + items * errors::ITEM), || index.sync(&sync))?;
+    Ok((added, changed, unchanged, removed))
+}
+
+/// Write what a sync read into a store, in one transaction.
+#[pyfunction]
+#[pyo3(signature = (store, read, *, lost=Vec::new(), gone=Vec::new(), notes=Vec::new()))]
+pub fn _sync_store(
+    py: Python<'_>,
+    store: &Bound<'_, PyStore>,
+    read: Vec<(GivenSource, Option<Py<PyNode>>)>,
+    lost: Vec<Text>,
+    gone: Vec<Text>,
+    notes: Vec<Note>,
+) -> PyResult<()> {
+    let bytes = read
+        .iter()
+        .filter_map(|(_, node)| node.as_ref())
+        .map(node::bytes_of)
+        .sum::<usize>()
+        + (read.len() + gone.len() + lost.len()) * errors::ITEM;
+    let sync = NodeSync {
+        read: read
+            .iter()
+            .map(|(source, node)| (given(source), node.as_ref().map(|node| &node.get().0)))
+            .collect(),
+        lost: texts(&lost),
+        gone: texts(&gone),
+        notes: noted(notes),
+    };
+    let now = store::now();
+    let store = &store.get().store;
+    errors::call_writing(py, Some(bytes), || store.sync(&sync, now))
+}
+
+/// Take all nodes of a store for those of the files with their keys, which are to be read again.
+#[pyfunction]
+pub fn _adopt_nodes(py: Python<'_>, store: &Bound<'_, PyStore>) -> PyResult<()> {
+    let store = &store.get().store;
+    errors::call_writing(py, None, || store.adopt_nodes())
+}
+
+/// Remove edges, of which strengths do not count, put others, and write notes, in one transaction.
+#[pyfunction]
+pub fn _sync_edges(
+    py: Python<'_>,
+    store: &Bound<'_, PyStore>,
+    removed: Vec<EdgeTuple>,
+    added: Vec<EdgeTuple>,
+    notes: Vec<Note>,
+) -> PyResult<()> {
+    let bytes = (removed.len() + added.len()) * errors::ITEM;
+    let (removed, added, notes) = (store::edges(removed), store::edges(added), noted(notes));
+    let store = &store.get().store;
+    errors::call_writing(py, Some(bytes), || store.relink(&removed, &added, &notes))
+}
+
+fn given((path, signature, settled, digest, skips, facts): &GivenSource) -> SourceFile {
+    SourceFile {
+        path: path.to_string(),
+        signature: signature.to_string(),
+        settled: *settled,
+        digest: digest.to_string(),
+        chunks: 0,
+        skips: skips.to_string(),
+        facts: facts.to_string(),
+    }
+}
+
+fn texts(given: &[Text]) -> Vec<String> {
+    given.iter().map(|text| text.to_string()).collect()
+}
+
+fn noted(notes: Vec<Note>) -> Vec<(String, Option<String>)> {
+    notes
+        .into_iter()
+        .map(|(name, text)| (name.to_string(), text.map(|text| text.to_string())))
+        .collect()
+}
