@@ -122,6 +122,9 @@ def test_json_reads_in_that_encoding_and_in_utf8(
         assert "味噌汁" in json.dumps(json.loads(done.stdout), ensure_ascii=False)
 
 
+LEFT_OUT = "Left out: notes/緑.md: its name is not UTF-8 or holds a control character; rename it\n".encode()
+
+
 @pytest.mark.parametrize(
     "args",
     [
@@ -135,7 +138,8 @@ def test_the_c_locale_loses_nothing(there: Path, args: list[str]) -> None:
     (there / "根").rename(there / "root")
     (there / "味噌.db").rename(there / "notes.db")
     done = run(there, *args, **C_LOCALE)
-    assert (done.returncode, done.stderr) == (0, b"")
+    # The notes whose names such a locale cannot read are named.
+    assert (done.returncode, done.stderr.replace(LEFT_OUT, b"")) == (0, b"")
     assert "味噌汁".encode() in done.stdout or rb"\u5473\u564c\u6c41" in done.stdout
     found = json.loads(run(there, *args, "--json", **C_LOCALE).stdout.decode("ascii"))
     assert "味噌汁" in json.dumps(found, ensure_ascii=False)

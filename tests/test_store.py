@@ -216,8 +216,8 @@ def test_damage_is_found(tmp_path):
         """
     )
     connection.close()
-    with hr.Index.open(path) as index:
-        assert index.check() == [
+    with hr.Store.open(path) as store:
+        assert store.index.check() == [
             '1 nodes have no chunk: "lost"',
             '1 edges lead to no node: "1 to 9"',
             '1 visits are of no node: "visit 1"',

@@ -314,7 +314,7 @@ def _checked(folder: str | None, where: dict[str, Any]) -> _Checked:
 
 
 def _is_in_a_root() -> bool:
-    from hedgerow.memory.locate import (  # noqa: PLC0415 - slow to import
+    from hedgerow.memory.config import (  # noqa: PLC0415 - slow to import
         nearest_root,
         root_from_environment,
     )

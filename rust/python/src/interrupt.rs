@@ -14,9 +14,9 @@ use std::cell::{Cell, RefCell};
 use std::panic::resume_unwind;
 use std::process;
 use std::rc::Rc;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -102,12 +102,19 @@ fn until<T>(stop: &Flag, work: impl FnOnce() -> T) -> T {
     interrupt::watched(move || stop.load(Ordering::Relaxed), work)
 }
 
-/// Have a helper thread do `work`, while this one looks for a signal, which sets `stop`.
+/// Have a helper thread do `work`, while this one looks for a signal, which sets `stop`. Where the
+/// system refuses a thread, this one works, and Ctrl-C waits.
 fn helped<T: Send, S>(
     work: impl FnOnce() -> Result<T> + Send,
     stop: &AtomicBool,
     look: impl Fn() -> Option<S>,
 ) -> (Result<T>, Option<S>) {
+    let work = Mutex::new(Some(work));
+    let work = || {
+        let work = work.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let undone = || Error::new(ErrorCode::EngineFault, "this work was done already");
+        work.ok_or_else(undone)?()
+    };
     thread::scope(|scope| {
         let (ended, waiting) = mpsc::channel::<()>();
         let help = move || {
@@ -116,8 +123,7 @@ fn helped<T: Send, S>(
             work()
         };
         let Ok(helper) = thread::Builder::new().spawn_scoped(scope, help) else {
-            let message = "no thread could be started to do the work; raise the limit on threads";
-            return (Err(Error::new(ErrorCode::EngineFault, message)), None);
+            return (work(), None);
         };
         let mut seen = None;
         while waiting.recv_timeout(PAUSE) == Err(RecvTimeoutError::Timeout) {

@@ -97,7 +97,7 @@ impl Index {
         let database = Database::open(location, read_only, &initial)?;
         let location = database.location();
         let tokenizer =
-            database.on_reader(|connection| chunks::tokenizer(connection, location, tokenizer))?;
+            database.on_first(|connection| chunks::tokenizer(connection, location, tokenizer))?;
         let background = database.background();
         let matrices = Source {
             background: background.clone(),

@@ -93,6 +93,15 @@ impl Database {
         })
     }
 
+    /// Run `work` on the connection that the handle was opened by, so that no other is.
+    pub fn on_first<T>(&self, work: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
+        if self.read_only {
+            self.on_reader(work)
+        } else {
+            self.on_writer(work)
+        }
+    }
+
     /// Run `work` on a read connection that was never used before.
     pub fn on_new_reader<T>(
         &self,
