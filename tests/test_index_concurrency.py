@@ -301,13 +301,14 @@ def test_other_threads_run_while_the_last_handle_is_dropped(tmp_path: Path) -> N
         nonlocal ticks
         while not done.is_set():
             ticks += 1
+            time.sleep(0)
 
     interval = sys.getswitchinterval()
     thread = threading.Thread(target=tick)
     thread.start()
     try:
         # From here on a thread runs only where another one lets go of the interpreter.
-        sys.setswitchinterval(1000)
+        sys.setswitchinterval(5)
         before = ticks
         del index
         during = ticks - before
