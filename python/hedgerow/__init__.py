@@ -5,6 +5,7 @@ Rust speed. The public names are listed in `__init__.pyi`; what they mean is in 
 `spec/` folder.
 """
 
+import logging  # noqa: F401 - a thread that imported it during a fork would leave its locks held
 import os
 
 import lazy_loader
