@@ -4,6 +4,7 @@
 mod chunk;
 mod encoded;
 mod filters;
+mod kept_texts;
 mod paths;
 mod read;
 mod schema;
@@ -19,9 +20,9 @@ pub use selection::{GroupBy, Selection};
 pub use texts::Texts;
 
 pub(crate) use filters::text_array;
+pub(crate) use kept_texts::KeptTexts;
 pub(crate) use paths::{Paths, group_key};
 pub(crate) use read::{count_chunks, name_of, row_of, without_chunk};
 pub(crate) use schema::{TOKENIZER, tokenizer};
 pub(crate) use selection::{RankedRow, check_limit};
-pub(crate) use texts::KeptTexts;
 pub(crate) use write::{Change, ChunkWriter, Stored, chunks_where};

@@ -29,7 +29,7 @@ pub struct Selection<'a> {
 }
 
 impl<'a> Selection<'a> {
-    /// The best chunks, and nothing beside them.
+    /// The best chunks alone.
     pub(crate) fn plain(limit: usize, filters: &'a Filters) -> Self {
         Self {
             limit,
