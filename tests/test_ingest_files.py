@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import os
 import sys
@@ -175,6 +176,18 @@ class TestDiscover:
     def test_a_folder_that_looks_like_a_file_is_a_folder(self, notes: Path) -> None:
         put(notes, "x.md/y.md")
         assert found("notes") == ["notes/x.md/y.md"]
+
+    def test_folders_may_nest_deeper_than_calls(self, notes: Path) -> None:
+        below = notes.joinpath(*["d"] * 150)
+        os.makedirs(below)  # noqa: PTH103 - as deep as it gets
+        (below / "deep.md").write_text("x")
+        limit = sys.getrecursionlimit()
+        sys.setrecursionlimit(len(inspect.stack(0)) + 100)
+        try:
+            found = discover([str(notes)])
+        finally:
+            sys.setrecursionlimit(limit)
+        assert any(source.path.endswith("d/d/deep.md") for source in found.sources)
 
     def test_a_missing_path_is_an_error_before_anything_else(self, notes: Path) -> None:
         with pytest.raises(InvalidInputError, match=r"nots: no such file or folder") as error:

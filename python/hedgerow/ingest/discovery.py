@@ -186,23 +186,16 @@ class _Walk:
         self._named = named
         self._patterns = _Patterns(rules)
 
-    def folder(self, folder: str, prefix: str, *, marks: bool = False) -> None:
-        """List a folder; with `marks` it is passed by when a tool has marked it as its own."""
-        try:
-            with os.scandir(folder) as found:
-                entries = sorted(found, key=_by_name)
-        except OSError as error:
-            reason = f"the folder: {why_unreadable(error)}"
-            self.listing.skips.append(Skip(printable(prefix) or ".", "unreadable", reason))
-            self.listing.unknown.append(prefix)
-            return
-        if marks and not _MARKS_OF_TOOLS.isdisjoint(entry.name for entry in entries):
-            self._pass_by(prefix, "tools")
-            return
-        suffixes = self._rules.suffixes
-        for entry in entries:
-            name = entry.name
-            path = prefix + name
+    def folder(self, folder: str, prefix: str) -> None:
+        """List a folder with all below it; not by recursion, for folders may nest deep."""
+        levels = [(self._entries(folder, prefix, marks=False), prefix)]
+        while levels:
+            entries, above = levels[-1]
+            entry = next(entries, None)
+            if entry is None:
+                levels.pop()
+                continue
+            path = above + entry.name
             is_folder = entry.is_dir(follow_symlinks=False)
             included = self._patterns.includes(path)
             code = None if included else self._patterns.code(path, is_folder=is_folder)
@@ -212,11 +205,27 @@ class _Walk:
                 self._pass_by(f"{path}/" if is_folder else path, code)
                 self._note_leftover(entry)
             elif is_folder:
-                self.folder(entry.path, f"{path}/", marks=not included)
-            elif name.lower().endswith(suffixes):
+                below = f"{path}/"
+                levels.append((self._entries(entry.path, below, marks=not included), below))
+            elif entry.name.lower().endswith(self._rules.suffixes):
                 self._file(entry, path)
             else:
                 self._pass_by(path, "other")
+
+    def _entries(self, folder: str, prefix: str, *, marks: bool) -> Iterator[os.DirEntry[str]]:
+        """Return what is in a folder; with `marks` nothing where a tool has marked it as its own."""
+        try:
+            with os.scandir(folder) as found:
+                entries = sorted(found, key=_by_name)
+        except OSError as error:
+            reason = f"the folder: {why_unreadable(error)}"
+            self.listing.skips.append(Skip(printable(prefix) or ".", "unreadable", reason))
+            self.listing.unknown.append(prefix)
+            return iter(())
+        if marks and not _MARKS_OF_TOOLS.isdisjoint(entry.name for entry in entries):
+            self._pass_by(prefix, "tools")
+            return iter(())
+        return iter(entries)
 
     def _file(self, entry: os.DirEntry[str], path: str) -> None:
         try:
