@@ -38,7 +38,7 @@ test-extras: .venv/engine-built ## adapters and integrations with the real libra
 	PYTHONPATH=python HF_HUB_OFFLINE=1 .venv-extras/bin/python -m pytest -W default --confcutdir=tests/extras tests/extras
 
 # An environment of its own here too: the peers are large, and their versions are pinned.
-bench: .venv/engine-built .venv-bench/peers-installed ## hedgerow beside its peers, most of an hour: benches/README.md
+bench: .venv/engine-built .venv-bench/peers-installed ## hedgerow and its peers, about an hour: benches/README.md
 	PYTHONPATH=python .venv-bench/bin/python benches/compare.py --sizes $(BENCH_SIZES) \
 		$(if $(BENCH_DATA),--data "$(BENCH_DATA)") $(BENCH_OPTIONS)
 

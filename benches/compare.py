@@ -1,4 +1,4 @@
-"""hedgerow beside its peers: python benches/compare.py [--sizes N ...] [--data DIR] ..."""
+"""hedgerow and its peers: python benches/compare.py [--sizes N ...] [--data DIR] ..."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""hedgerow beside its peers: see benches/README.md."""
+"""hedgerow and its peers: see benches/README.md."""

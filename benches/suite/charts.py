@@ -65,7 +65,7 @@ def _peers(rows: Sequence[Row]) -> Figure:
         axes.xaxis.set_major_formatter(FuncFormatter(lambda times, _: f"{times:g}"))
         _clear(axes)
     places[-1, 0].set_xlabel(
-        f"times as long as hedgerow, whose line is at 1; medians at {rows[0].corpus} chunks"
+        f"time relative to hedgerow, whose line is at 1; medians at {rows[0].corpus} chunks"
     )
     return figure
 

@@ -85,7 +85,7 @@ def _tell(what: str) -> None:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        "compare.py", description="hedgerow beside its peers (benches/README.md)"
+        "compare.py", description="hedgerow and its peers (benches/README.md)"
     )
     parser.add_argument(
         "--sizes", type=_size, nargs="*", default=_SIZES, metavar="N", help="chunks to make up"

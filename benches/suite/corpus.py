@@ -147,7 +147,7 @@ def _sentences(
 
 
 def _question(dice: np.random.Generator, vocabulary: NDArray[np.object_]) -> str:
-    """Three words that say something: seldom one of the most frequent, often a rare one."""
+    """Three informative words: seldom one of the most frequent, often a rare one."""
     ranks = (18 * np.exp(11 * dice.random(3))).astype(np.int64)
     rare = dice.integers(_VOCABULARY // 3, _VOCABULARY, 3)
     return " ".join(vocabulary[np.where(ranks < _VOCABULARY, ranks, rare)])

@@ -65,13 +65,13 @@ def summary(rows: Sequence[Row], machine: Mapping[str, str]) -> str:
     """What the README says, of the corpus with most chunks up to 100,000."""
     chosen = headline(rows)
     what = (
-        f"The median at {chosen[0].corpus} chunks, and how many times as long others take for the "
-        f"same; {machine['date']}, {machine['processor']}."
+        f"The median at {chosen[0].corpus} chunks, and the time of others relative to it; "
+        f"{machine['date']}, {machine['processor']}."
     )
     parts = [
         what,
         "",
-        "| | hedgerow | others, times as long |",
+        "| | hedgerow | others, relative time |",
         "|---|---|---|",
     ]
     for row in chosen:

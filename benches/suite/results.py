@@ -43,7 +43,7 @@ class Row:
         return [times.p50, getattr(times, self.tail)] if times.calls > 1 else [times.p50]
 
     def against_ours(self, name: str) -> float:
-        """How many times as long as hedgerow it took."""
+        """The time relative to hedgerow's."""
         return self.figures[name].p50 / next(iter(self.figures.values())).p50
 
 
@@ -52,7 +52,7 @@ UNITS = {"us": 1e-6, "ms": 1e-3, "s": 1.0, "MB": 1e6}
 
 
 def shown(value: float, unit: str) -> str:
-    """With three digits that say something."""
+    """With three significant digits."""
     scaled = value / UNITS[unit]
     decimals = 0 if scaled >= 100 else 1 if scaled >= 10 else 2 if scaled >= 1 else 3
     return f"{scaled:,.{decimals}f} {unit}"

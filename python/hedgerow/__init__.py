@@ -12,7 +12,7 @@ import lazy_loader
 
 from . import _engine
 
-# A name is imported when it is first used: all modules together take ten times as long to import.
+# A name is imported when it is first used: importing all modules takes ten times longer.
 __getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
 
 if hasattr(os, "register_at_fork"):

@@ -17,7 +17,7 @@ from ._engine import Stop
 T = TypeVar("T")
 
 
-# Not frozen, like the request of a search: made for each, and that would take three times as long.
+# Not frozen, like the request of a search: made for each, and frozen ones take three times longer to make.
 @dataclass(slots=True)
 class Call:
     """A function to call with these arguments; `stop`, if any, ends it early."""

@@ -5,7 +5,7 @@ use rusqlite::Connection;
 
 /// How many transactions changed a node.
 pub(crate) const NODES_GENERATION: &str = "nodes_generation";
-/// The types nodes may be of beside those of every store, with spaces between.
+/// The registered types of nodes, separated by spaces.
 pub(crate) const NODE_TYPES: &str = "node_types";
 /// How many transactions changed an edge, or which nodes there are to join.
 pub(crate) const EDGES_GENERATION: &str = "edges_generation";

@@ -26,7 +26,7 @@ pub struct FileSync<'a> {
 pub struct Synced {
     /// Were not there before.
     pub added: usize,
-    /// Were there and said something else.
+    /// Were there with other content.
     pub changed: usize,
     /// Were there as they are.
     pub unchanged: usize,

@@ -173,7 +173,7 @@ impl<'a> Note<'a> {
 }
 
 /// Whether there is an `i` or a `we` before what may be white space. Where there is none
-/// `atomic_event_note` finds nothing, which takes it many times as long to say.
+/// `atomic_event_note` finds nothing, and is many times slower to report it.
 fn may_tell_of_us(text: &str) -> bool {
     let bytes = text.as_bytes();
     let ends_word = |byte: u8| !byte.is_ascii_graphic();

@@ -220,10 +220,10 @@ mod tests {
     }
 
     /// Neighbours, clustering coefficient and component.
-    type Said = (Vec<(u32, f64)>, f64, u32);
+    type Summary = (Vec<(u32, f64)>, f64, u32);
 
     /// All that can be asked of a graph.
-    fn said(edges: &Edges) -> Vec<Said> {
+    fn summary(edges: &Edges) -> Vec<Summary> {
         let (clustering, components) = (edges.clustering().unwrap(), edges.components().unwrap());
         (0..edges.len())
             .map(|slot| {
@@ -254,7 +254,7 @@ mod tests {
             adjacency: Adjacency::on_one_thread(30_011, &[&list]),
             ..Edges::default()
         };
-        assert_eq!(said(&edges), said(&rows));
+        assert_eq!(summary(&edges), summary(&rows));
     }
 
     proptest! {
@@ -276,7 +276,7 @@ mod tests {
             };
             let mut edges = made(9, &pairs);
             if looks {
-                said(&edges);
+                summary(&edges);
             }
             let changes: Vec<(u32, u32, Option<f64>)> = changes
                 .into_iter()
@@ -290,7 +290,7 @@ mod tests {
                     None => pairs.remove(&key(one, other)),
                 };
             }
-            prop_assert_eq!(said(&edges), said(&made(12, &pairs)));
+            prop_assert_eq!(summary(&edges), summary(&made(12, &pairs)));
         }
     }
 }

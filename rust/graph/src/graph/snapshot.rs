@@ -23,7 +23,7 @@ use hedgerow_engine::storage::cache::Cache;
 /// what it needs in its own transaction.
 const ATTEMPTS: usize = 4;
 
-/// What a query reads beside the nodes.
+/// What a query reads in addition to the nodes.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Needs {
     /// Whether it asks for edges.

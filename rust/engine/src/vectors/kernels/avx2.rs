@@ -1,5 +1,5 @@
-//! Loops over codes for processors with AVX2 and without AVX-512: what the compiler makes of the plain
-//! ones takes several times as long.
+//! Loops over codes for processors with AVX2 and without AVX-512: the compiler's code for the plain
+//! ones is several times slower.
 
 #![allow(clippy::inline_always)] // a loop is compiled for the processor of the function around it
 
