@@ -85,7 +85,7 @@ impl Argument<'_> {
     pub fn number(self, object: &Bound<'_, PyAny>) -> PyResult<f64> {
         let number = self.real(object)?;
         if number.is_nan() {
-            return Err(self.error("is not a number (nan), which has no position in an order"));
+            return Err(self.error("is not a number (nan), which has no place in an order"));
         }
         Ok(number)
     }

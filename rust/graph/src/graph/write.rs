@@ -45,9 +45,9 @@ impl Store {
     /// A replaced node keeps its id, and where the new one does not say, when it was created and
     /// its vector. A deleted one is there again. `now` stands for times that are not given.
     pub fn upsert(&self, nodes: &[&Node], now: i64) -> Result<usize> {
-        for (slot, node) in nodes.iter().enumerate() {
+        for (position, node) in nodes.iter().enumerate() {
             node.check()
-                .map_err(|error| error.at(&format!("nodes[{slot}]")))?;
+                .map_err(|error| error.at(&format!("nodes[{position}]")))?;
         }
         self.index
             .database()
@@ -296,7 +296,7 @@ pub(crate) fn next_generation(connection: &Connection, name: &str) -> rusqlite::
 /// Refuse nodes of types that nobody registered.
 fn check_types(connection: &Connection, nodes: &[&Node]) -> std::result::Result<(), Failure> {
     let mut registered = None;
-    for (slot, node) in nodes.iter().enumerate() {
+    for (position, node) in nodes.iter().enumerate() {
         if TYPES.contains(&node.kind.as_str()) {
             continue;
         }
@@ -315,7 +315,7 @@ fn check_types(connection: &Connection, nodes: &[&Node]) -> std::result::Result<
                 known.join(", ")
             );
             let error = Error::new(ErrorCode::InvalidNode, problem);
-            return Err(error.at(&format!("nodes[{slot}]")).into());
+            return Err(error.at(&format!("nodes[{position}]")).into());
         }
     }
     Ok(())

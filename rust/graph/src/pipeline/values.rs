@@ -153,7 +153,7 @@ impl Piece<'_> {
 
     /// The error that there is a value too many.
     pub fn unexpected(self) -> Problem {
-        let sentence = format!("there is no slot for the value {:?}", self.str());
+        let sentence = format!("there is no place for the value {:?}", self.str());
         self.problem(ProblemKind::UnexpectedValue, sentence)
     }
 }
