@@ -18,6 +18,7 @@ pub mod retrieval;
 pub mod sources;
 pub mod storage;
 pub mod text;
+pub mod top_k;
 pub mod unit_vector;
 pub mod vectors;
 

@@ -7,8 +7,9 @@ use std::rc::Rc;
 use rusqlite::types::Value;
 use rusqlite::{Connection, ToSql, params_from_iter};
 
-use super::best::Scored;
+use super::score::ScoredRow;
 use crate::chunks::Filters;
+use crate::top_k::Scored;
 
 /// How many are looked at first; each time twice as many as before.
 const FIRST: usize = 128;
@@ -19,9 +20,9 @@ const FEW: usize = 1024;
 pub(super) fn best(
     connection: &Connection,
     filters: &Filters,
-    mut found: Vec<Scored>,
+    mut found: Vec<ScoredRow>,
     limit: usize,
-) -> rusqlite::Result<Vec<Scored>> {
+) -> rusqlite::Result<Vec<ScoredRow>> {
     if let Some(allowed) = of_few_paths(connection, filters)? {
         found.retain(|found| allowed.contains(&found.row));
         found.sort_unstable_by(Scored::order);
@@ -35,7 +36,7 @@ pub(super) fn best(
         let next = std::iter::from_fn(|| ahead.pop())
             .take(size)
             .map(|ahead| ahead.0);
-        let next: Vec<Scored> = next.collect();
+        let next: Vec<ScoredRow> = next.collect();
         let allowed = allowed(connection, filters, &next)?;
         passed.extend(
             next.into_iter()
@@ -72,7 +73,7 @@ fn of_few_paths(
 fn allowed(
     connection: &Connection,
     filters: &Filters,
-    found: &[Scored],
+    found: &[ScoredRow],
 ) -> rusqlite::Result<HashSet<i64>> {
     let mut rows: Vec<i64> = found.iter().map(|found| found.row).collect();
     rows.sort_unstable();
@@ -94,7 +95,7 @@ fn allowed(
 }
 
 /// In a heap, the best comes first.
-struct Ahead(Scored);
+struct Ahead(ScoredRow);
 
 impl Ord for Ahead {
     fn cmp(&self, other: &Self) -> Ordering {

@@ -10,7 +10,6 @@
 
 mod allowed;
 mod batch;
-mod best;
 mod build;
 mod counts;
 mod deleted;

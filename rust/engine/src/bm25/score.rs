@@ -1,12 +1,12 @@
 //! Scoring: what an expression's phrases add up to, chunk by chunk, in one part.
 
 use std::borrow::Cow;
+use std::cmp::Ordering;
 use std::iter::repeat_n;
 
 use rusqlite::Connection;
 
 use super::allowed;
-use super::best::Best;
 use super::counts::{Counts, LengthNorms, gain};
 use super::part::Part;
 use super::phrase::{PhrasePostings, gallop};
@@ -16,6 +16,7 @@ use super::ranking::Ranked;
 use super::snapshot::Snapshot;
 use crate::chunks::Filters;
 use crate::interrupt;
+use crate::top_k::{Scored, TopK};
 
 /// How many chunks are added up at a time: what fits into the processor's nearest memory.
 const WINDOW: u32 = 4096;
@@ -28,6 +29,27 @@ struct Found<'s> {
     plan: &'s Plan,
     counts: Counts,
     parts: Vec<Lists<'s>>,
+}
+
+/// A score and its row.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct ScoredRow {
+    pub score: f64,
+    pub row: i64,
+}
+
+impl Scored for ScoredRow {
+    type Score = f64;
+    const LOWEST: f64 = f64::NEG_INFINITY;
+
+    fn score(&self) -> f64 {
+        self.score
+    }
+
+    /// Ties go by row.
+    fn order(&self, other: &Self) -> Ordering {
+        (other.score.total_cmp(&self.score)).then(self.row.cmp(&other.row))
+    }
 }
 
 impl Snapshot {
@@ -43,9 +65,11 @@ impl Snapshot {
         let found = self.find(plan);
         let limit = limit.unwrap_or(usize::MAX);
         let ranked = if filters.is_empty() {
-            found.rank(Best::new(limit))?.finish()
+            let mut best = found.rank(limit)?;
+            best.sort_unstable_by(Scored::order);
+            best
         } else {
-            let all = found.rank(Best::new(usize::MAX))?.all();
+            let all = found.rank(usize::MAX)?;
             allowed::best(connection, filters, all, limit)?
         };
         // FTS5's scores are negative.
@@ -85,8 +109,9 @@ impl Found<'_> {
         }
     }
 
-    /// Offer every match with its score.
-    fn rank(&self, mut best: Best) -> rusqlite::Result<Best> {
+    /// The best matches, in no order.
+    fn rank(&self, limit: usize) -> rusqlite::Result<Vec<ScoredRow>> {
+        let mut best = TopK::new(limit);
         let counts = &self.counts;
         let idfs = counts.document_frequencies.iter();
         let idfs: Vec<f64> = idfs.map(|frequency| counts.idf(*frequency)).collect();
@@ -94,7 +119,7 @@ impl Found<'_> {
         for lists in &self.parts {
             lists.score(self.plan, &idfs, &norms, &mut best)?;
         }
-        Ok(best)
+        Ok(best.finish())
     }
 }
 
@@ -128,7 +153,7 @@ impl<'p> Lists<'p> {
         plan: &Plan,
         idfs: &[f64],
         norms: &LengthNorms<'_>,
-        best: &mut Best,
+        best: &mut TopK<ScoredRow>,
     ) -> rusqlite::Result<()> {
         if self.phrases.iter().all(|phrase| phrase.chunks.is_empty()) {
             return Ok(());
@@ -256,10 +281,10 @@ impl Window<'_> {
     }
 
     /// Offer those of the chunks that were not offered before, and take their scores back.
-    fn offer(&mut self, chunks: &[u32], excluded: &[u64], best: &mut Best) {
+    fn offer(&mut self, chunks: &[u32], excluded: &[u64], best: &mut TopK<ScoredRow>) {
         for chunk in chunks {
             let score = std::mem::take(&mut self.scores[(chunk - self.first) as usize]);
-            if score == 0.0 || !best.may_take(score) {
+            if score == 0.0 || score < best.threshold() {
                 continue;
             }
             let word = excluded
@@ -267,7 +292,8 @@ impl Window<'_> {
                 .copied()
                 .unwrap_or_default();
             if word >> (chunk % 64) & 1 == 0 && !self.part.deleted.contains(*chunk) {
-                best.offer(score, self.part.segment.row(*chunk));
+                let row = self.part.segment.row(*chunk);
+                best.offer(ScoredRow { score, row });
             }
         }
     }

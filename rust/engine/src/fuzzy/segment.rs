@@ -9,6 +9,7 @@ use crate::interrupt::{self, Pace};
 use crate::text::slug::slug_text;
 use crate::text::trigram::{Gram, grams};
 use crate::text::utf16;
+use crate::top_k;
 
 /// The least similarity that is a hit.
 pub const THRESHOLD: f64 = 0.3;
@@ -102,10 +103,7 @@ impl Segment {
         let by_similarity = |(slot, left): &(usize, f64), (other, right): &(usize, f64)| {
             right.total_cmp(left).then_with(|| slot.cmp(other))
         };
-        if limit < best.len() {
-            best.select_nth_unstable_by(limit, by_similarity);
-            best.truncate(limit);
-        }
+        top_k::select(&mut best, limit, by_similarity);
         interrupt::sort(&mut best, by_similarity)?;
         Ok(best)
     }

@@ -13,6 +13,7 @@ use crate::chunks::Texts;
 use crate::error::Result;
 use crate::index::Hit;
 use crate::text::utf16;
+use crate::top_k;
 use crate::vectors::NEAREST;
 
 /// A document, known by its place in the index alone, and where its score comes from.
@@ -96,24 +97,9 @@ impl<'a> Fused<'a> {
     /// The best documents, as many as wanted and all that are as good as the last of them.
     fn first(self, wanted: usize) -> Vec<Document<'a>> {
         let mut documents = self.0;
-        if wanted >= documents.len() {
-            return documents;
-        }
-        let Some(last) = wanted.checked_sub(1) else {
-            return Vec::new();
-        };
-        let order = |left: &Document<'_>, right: &Document<'_>| {
+        top_k::select(&mut documents, wanted, |left, right| {
             before(&left.explanation, &right.explanation)
-        };
-        documents.select_nth_unstable_by(last, order);
-        let mut end = wanted;
-        for place in wanted..documents.len() {
-            if order(&documents[place], &documents[last]).is_eq() {
-                documents.swap(place, end);
-                end += 1;
-            }
-        }
-        documents.truncate(end);
+        });
         documents
     }
 }

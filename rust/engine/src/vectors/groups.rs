@@ -3,13 +3,12 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::best::Scored;
 use super::codes::CodeQuery;
 use super::kernels::{Planes, code_dots};
 use super::matrix::FirstLook;
 use super::nearest::{NEAREST, VectorReader};
 use super::path_sample::{Members, PathSample};
-use super::slots::Slots;
+use super::slots::{ScoredSlot, Slots};
 use super::spread::{Spread, sample};
 use crate::chunks::{Paths, without_chunk};
 
@@ -34,9 +33,9 @@ impl Groups<'_> {
         directions: &[&[f32]],
         limit: usize,
         slots: Slots<'_>,
-    ) -> rusqlite::Result<Vec<Vec<Scored>>> {
+    ) -> rusqlite::Result<Vec<Vec<ScoredSlot>>> {
         let count = self.vectors.count(slots);
-        let of_direction = |(direction, mut nearest): (&&[f32], Vec<Scored>)| {
+        let of_direction = |(direction, mut nearest): (&&[f32], Vec<ScoredSlot>)| {
             let mut chunks = limit;
             loop {
                 let numbers = nearest.iter().map(|(slot, _)| self.number(*slot));

@@ -4,7 +4,6 @@
 //! as it is, and rotated and rounded to codes of few bits, which a scan reads first: what they show
 //! to be too far away is never compared in full.
 
-mod best;
 mod block;
 mod center;
 mod codes;

@@ -4,13 +4,13 @@ use std::borrow::Cow;
 
 use rusqlite::{Connection, OptionalExtension};
 
-use super::best::{Best, Scored, best};
 use super::kernels::{TILE, dots};
 use super::matrix::{FirstLook, Matrix};
 use super::scan::{Candidate, candidates};
-use super::slots::Slots;
+use super::slots::{ScoredSlot, Slots};
 use super::spread::{SAMPLE, Spread, sample};
 use crate::interrupt::Pace;
+use crate::top_k::{self, Scored as _, TopK};
 use crate::unit_vector::{damaged, read_blob};
 
 /// With fewer vectors than this, or so many that are wanted, all are compared: looks at codes would
@@ -35,7 +35,11 @@ pub(crate) struct VectorReader<'a> {
 
 impl VectorReader<'_> {
     /// How similar to the query each of these vectors is.
-    pub fn similarities(&self, query: &[f32], slots: &[usize]) -> rusqlite::Result<Vec<Scored>> {
+    pub fn similarities(
+        &self,
+        query: &[f32],
+        slots: &[usize],
+    ) -> rusqlite::Result<Vec<ScoredSlot>> {
         let mut found = Vec::with_capacity(slots.len());
         let mut pace = Pace::default();
         for slots in slots.chunks(AT_ONCE) {
@@ -91,13 +95,14 @@ impl VectorReader<'_> {
         queries: &[&[f32]],
         limit: usize,
         slots: Slots<'_>,
-    ) -> rusqlite::Result<Vec<Vec<Scored>>> {
+    ) -> rusqlite::Result<Vec<Vec<ScoredSlot>>> {
         let count = self.count(slots);
         if count <= FEW.max(limit.saturating_mul(PART)) || !self.matrix.has_codes() {
             let slots = self.listed(slots);
             let all = |query: &&[f32]| {
-                let scored = self.similarities(query, &slots)?;
-                Ok(best(scored.into_iter(), limit))
+                let mut scored = self.similarities(query, &slots)?;
+                top_k::select(&mut scored, limit, ScoredSlot::order);
+                Ok(scored)
             };
             return queries.iter().map(all).collect();
         }
@@ -114,16 +119,17 @@ impl VectorReader<'_> {
         queries: &[&[f32]],
         limit: usize,
         slots: Slots<'_>,
-    ) -> rusqlite::Result<(Vec<Vec<Scored>>, Vec<Spread>)> {
+    ) -> rusqlite::Result<(Vec<Vec<ScoredSlot>>, Vec<Spread>)> {
         let spread =
-            |scored: &[Scored]| Spread::of(scored.iter().map(|(_, similarity)| *similarity));
+            |scored: &[ScoredSlot]| Spread::of(scored.iter().map(|(_, similarity)| *similarity));
         if self.count(slots) <= SAMPLE {
             // All count, so all are compared once for both.
             let slots = self.listed(slots);
             let both = |query: &&[f32]| {
-                let scored = self.similarities(query, &slots)?;
+                let mut scored = self.similarities(query, &slots)?;
                 let spread = spread(&scored);
-                Ok((best(scored.into_iter(), limit), spread))
+                top_k::select(&mut scored, limit, ScoredSlot::order);
+                Ok((scored, spread))
             };
             let found = queries.iter().map(both);
             return found
@@ -197,12 +203,12 @@ impl VectorReader<'_> {
         query: &[f32],
         limit: usize,
         mut candidates: Vec<Candidate>,
-    ) -> rusqlite::Result<Vec<Scored>> {
+    ) -> rusqlite::Result<Vec<ScoredSlot>> {
         candidates.sort_unstable_by(|left, right| {
             let by_bound = right.highest.total_cmp(&left.highest);
             by_bound.then(left.slot.cmp(&right.slot))
         });
-        let mut best = Best::new(limit);
+        let mut best = TopK::new(limit);
         for part in candidates.chunks(limit.max(TILE)) {
             if part[0].highest < best.threshold() {
                 break;

@@ -7,14 +7,14 @@
 
 use std::slice;
 
-use super::best::Best;
 use super::block::Block;
 use super::codes::CodeQuery;
 use super::kernels::{Line, Planes, TILE, code_dots, plane_dots, prefetch, reach};
 use super::matrix::{FirstLook, Matrix};
 use super::signs::SignQuery;
-use super::slots::{Bits, Slots, slot};
+use super::slots::{Bits, ScoredSlot, Slots, slot};
 use crate::interrupt::Pace;
+use crate::top_k::TopK;
 
 /// Of a tile with fewer wanted vectors than this the first look is left out.
 const FEW: u32 = 8;
@@ -142,7 +142,7 @@ struct Scan<'m> {
     looked: usize,
     due: usize,
     /// The best of those similarities that are certain.
-    certain: Best,
+    certain: TopK<ScoredSlot>,
     candidates: Vec<Candidate>,
 }
 
@@ -160,7 +160,7 @@ impl<'m> Scan<'m> {
             near: Vec::new(),
             looked: 0,
             due: limit.max(TILE).saturating_mul(2),
-            certain: Best::new(limit),
+            certain: TopK::new(limit),
             candidates: Vec::new(),
         }
     }

@@ -5,11 +5,10 @@ use std::sync::Arc;
 
 use rusqlite::Connection;
 
-use super::best::Scored;
 use super::groups::Groups;
 use super::matrix::Matrix;
 use super::nearest::{NEAREST, VectorReader};
-use super::slots::{SlotSet, Slots};
+use super::slots::{ScoredSlot, SlotSet, Slots};
 use super::space::Space;
 use super::spread::Spread;
 use crate::chunks::{
@@ -187,7 +186,11 @@ impl VectorSearch<'_> {
     }
 
     /// What is nearest, in order and cut.
-    fn ranked(&self, mut nearest: Vec<Scored>, limit: usize) -> rusqlite::Result<Vec<RankedRow>> {
+    fn ranked(
+        &self,
+        mut nearest: Vec<ScoredSlot>,
+        limit: usize,
+    ) -> rusqlite::Result<Vec<RankedRow>> {
         nearest.sort_unstable_by(|left, right| right.1.total_cmp(&left.1));
         let mut ranked = Vec::with_capacity(nearest.len());
         for equal in nearest.chunk_by(|left, right| left.1.total_cmp(&right.1).is_eq()) {
@@ -202,8 +205,8 @@ impl VectorSearch<'_> {
     }
 
     /// Rows that are equally near, by path and id: these are looked up for no others.
-    fn in_order(&self, equal: &[Scored]) -> rusqlite::Result<Vec<RankedRow>> {
-        let ranked = |(slot, similarity): &Scored| {
+    fn in_order(&self, equal: &[ScoredSlot]) -> rusqlite::Result<Vec<RankedRow>> {
+        let ranked = |(slot, similarity): &ScoredSlot| {
             let row = self.matrix.row(*slot);
             let key = group_key(self.paths.map(AsRef::as_ref), row)
                 .ok_or(rusqlite::Error::QueryReturnedNoRows);

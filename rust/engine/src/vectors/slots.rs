@@ -3,8 +3,28 @@
 //! A slot is where a vector stands: the number of its block times [`BLOCK`], and its offset there.
 //! Slots ascend with rows; some are empty where blocks are not full.
 
+use std::cmp::Ordering;
+
 use super::block::BLOCK;
 use super::kernels::TILE;
+use crate::top_k::Scored;
+
+/// A vector's slot and its similarity to the query.
+pub(crate) type ScoredSlot = (usize, f32);
+
+impl Scored for ScoredSlot {
+    type Score = f32;
+    const LOWEST: f32 = f32::NEG_INFINITY;
+
+    fn score(&self) -> f32 {
+        self.1
+    }
+
+    /// All ties are kept: paths and ids, which are not known here, decide.
+    fn order(&self, other: &Self) -> Ordering {
+        other.1.total_cmp(&self.1)
+    }
+}
 
 /// Some slots, in the order of rows.
 #[derive(Debug, Clone, Copy)]

@@ -5,12 +5,12 @@ use std::collections::BTreeMap;
 use proptest::prelude::*;
 use rusqlite::Connection;
 
-use super::best::{Scored, best};
 use super::block::{Kept, Layout};
 use super::matrix::{FirstLook, Matrix};
 use super::nearest::VectorReader;
 use super::rotation::Rotation;
-use super::slots::{SlotSet, Slots};
+use super::slots::{ScoredSlot, SlotSet, Slots};
+use crate::top_k::{self, Scored as _};
 use crate::unit_vector::{to_blob, unit};
 
 const KEPT: Kept = Kept {
@@ -34,7 +34,7 @@ fn filled(vectors: &[Vec<f32>]) -> Matrix {
 }
 
 /// Slots and bits of similarities, by row.
-fn named(matrix: &Matrix, scored: Vec<Scored>) -> Vec<(i64, u32)> {
+fn named(matrix: &Matrix, scored: Vec<ScoredSlot>) -> Vec<(i64, u32)> {
     let named = scored
         .into_iter()
         .map(|(slot, similarity)| (matrix.row(slot), similarity.to_bits()));
@@ -69,8 +69,9 @@ fn compared(matrix: &Matrix, query: &[f32], limit: usize, slots: Slots<'_>) -> V
         matrix,
         connection: &connection,
     };
-    let all = vectors.similarities(query, &vectors.listed(slots)).unwrap();
-    named(matrix, best(all.into_iter(), limit))
+    let mut all = vectors.similarities(query, &vectors.listed(slots)).unwrap();
+    top_k::select(&mut all, limit, ScoredSlot::order);
+    named(matrix, all)
 }
 
 fn vector(dimensions: usize) -> impl Strategy<Value = Vec<f32>> {

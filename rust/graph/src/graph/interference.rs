@@ -7,6 +7,7 @@ use super::ranking::Scored;
 use hedgerow_engine::error::Result;
 use hedgerow_engine::index::session::Session;
 use hedgerow_engine::interrupt::{self, Pace};
+use hedgerow_engine::top_k;
 use hedgerow_engine::unit_vector;
 use hedgerow_engine::vectors::kernels;
 
@@ -131,8 +132,8 @@ impl Vectors {
             let by_similarity = |one: &(f32, usize), other: &(f32, usize)| {
                 other.0.total_cmp(&one.0).then(one.1.cmp(&other.1))
             };
-            nearest.select_nth_unstable_by(NEAREST - 1, by_similarity);
-            let found = nearest.iter().take(NEAREST);
+            top_k::select(&mut nearest, NEAREST, by_similarity);
+            let found = nearest.iter();
             pairs.extend(found.map(|(_, right)| (left.min(*right), left.max(*right))));
         }
         interrupt::sort(&mut pairs, Ord::cmp)?;

@@ -3,6 +3,7 @@
 use super::nodes::Nodes;
 use hedgerow_engine::error::Result;
 use hedgerow_engine::interrupt::{self, Pace};
+use hedgerow_engine::top_k;
 
 /// A slot and its score.
 pub type Scored = (u32, f64);
@@ -110,12 +111,7 @@ fn sort_first(nodes: &Nodes, scored: &mut Vec<Scored>, first: Option<usize>) -> 
     let order = |left: &(f64, u32, Scored), right: &(f64, u32, Scored)| {
         left.0.total_cmp(&right.0).then(left.1.cmp(&right.1))
     };
-    if let Some(first) = first.filter(|first| *first < keyed.len()) {
-        if first > 0 {
-            keyed.select_nth_unstable_by(first - 1, order);
-        }
-        keyed.truncate(first);
-    }
+    top_k::select(&mut keyed, first.unwrap_or(usize::MAX), order);
     interrupt::sort(&mut keyed, order)?;
     scored.clear();
     scored.extend(keyed.into_iter().map(|(_, _, scored)| scored));

@@ -11,6 +11,7 @@ use crate::graph::ranking::{Scored, Wanted};
 use crate::graph::{self, measure};
 use hedgerow_engine::error::Result;
 use hedgerow_engine::interrupt::{self, Pace};
+use hedgerow_engine::top_k;
 
 impl Run<'_> {
     /// Order a set; equal values stay in the order they were in. Where a limit follows at once,
@@ -111,12 +112,7 @@ fn ordered(list: &[Scored], keys: &[f64], ascending: bool, limit: Wanted) -> Res
         };
         by_key.then(left.1.cmp(&right.1))
     };
-    if let Some(limit) = limit.filter(|limit| *limit < slots.len()) {
-        if limit > 0 {
-            slots.select_nth_unstable_by(limit - 1, order);
-        }
-        slots.truncate(limit);
-    }
+    top_k::select(&mut slots, limit.unwrap_or(usize::MAX), order);
     interrupt::sort(&mut slots, order)?;
     Ok(slots.into_iter().map(|(_, slot)| list[slot]).collect())
 }

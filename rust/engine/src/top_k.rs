@@ -1,0 +1,139 @@
+//! The best k of many, and all that are as good as the last of them: none under a total order.
+
+use std::cmp::Ordering;
+
+/// After how many better ones a cut pays, if that is more than k.
+const MIN_BATCH: usize = 64;
+
+/// Reduce `items` to the first `limit` by `order` and the equals of the last, in no order.
+pub fn select<T>(items: &mut Vec<T>, limit: usize, order: impl Fn(&T, &T) -> Ordering) {
+    if limit >= items.len() {
+        return;
+    }
+    let Some(last) = limit.checked_sub(1) else {
+        return items.clear();
+    };
+    items.select_nth_unstable_by(last, &order);
+    let mut end = limit;
+    for index in limit..items.len() {
+        if order(&items[index], &items[last]).is_eq() {
+            items.swap(index, end);
+            end += 1;
+        }
+    }
+    items.truncate(end);
+}
+
+/// Something with a score, higher is better.
+pub(crate) trait Scored: Copy {
+    type Score: Copy + PartialOrd;
+    /// What is below every score.
+    const LOWEST: Self::Score;
+
+    fn score(&self) -> Self::Score;
+
+    /// Better before worse; a tie goes by what else there is to tell them apart.
+    fn order(&self, other: &Self) -> Ordering;
+}
+
+/// The best k of what is offered one by one.
+pub(crate) struct TopK<S: Scored> {
+    limit: usize,
+    kept: Vec<S>,
+    /// The last of the best at the latest cut: what is worse cannot be among them.
+    last: Option<S>,
+    /// How many better ones came since. Its equals do not count: all of them are kept, however
+    /// many, and another cut would change nothing.
+    better: usize,
+}
+
+impl<S: Scored> TopK<S> {
+    pub fn new(limit: usize) -> Self {
+        Self {
+            limit,
+            kept: Vec::new(),
+            last: None,
+            better: 0,
+        }
+    }
+
+    /// The score below which nothing is kept.
+    pub fn threshold(&self) -> S::Score {
+        self.last.map_or(S::LOWEST, |last| last.score())
+    }
+
+    pub fn offer(&mut self, item: S) {
+        match self.last.map_or(Ordering::Less, |last| item.order(&last)) {
+            Ordering::Greater => return,
+            Ordering::Equal => {}
+            Ordering::Less => self.better += 1,
+        }
+        self.kept.push(item);
+        if self.better >= self.limit.saturating_mul(2).max(MIN_BATCH) {
+            self.cut();
+        }
+    }
+
+    /// Drop what cannot be among the best, and raise the threshold to the last of them.
+    pub fn cut(&mut self) {
+        if self.better == 0 || self.kept.len() < self.limit {
+            return;
+        }
+        select(&mut self.kept, self.limit, S::order);
+        // `select` leaves it at its index where it cut, and there was nothing to cut otherwise.
+        self.last = self.kept.iter().copied().max_by(S::order);
+        self.better = 0;
+    }
+
+    /// The best, in no order; all that was offered, where the limit was `usize::MAX`.
+    pub fn finish(mut self) -> Vec<S> {
+        self.cut();
+        self.kept
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// A score and an id, whose ties are kept.
+    impl Scored for (u8, i32) {
+        type Score = i32;
+        const LOWEST: i32 = i32::MIN;
+
+        fn score(&self) -> i32 {
+            self.1
+        }
+
+        fn order(&self, other: &Self) -> Ordering {
+            other.1.cmp(&self.1)
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn the_best_and_the_equals_of_the_last_stay(
+            items in prop::collection::vec((any::<u8>(), 0..40), 0..400),
+            limit in 0_usize..90,
+        ) {
+            let mut expected = items.clone();
+            expected.sort_by(Scored::order);
+            if let Some(last) = limit.checked_sub(1).and_then(|last| expected.get(last)).copied() {
+                expected.retain(|item| item.1 >= last.1);
+            } else if limit == 0 {
+                expected.clear();
+            }
+            let mut top = TopK::new(limit);
+            for item in items {
+                top.offer(item);
+            }
+            let mut found = top.finish();
+            for list in [&mut found, &mut expected] {
+                list.sort_unstable();
+            }
+            prop_assert_eq!(found, expected);
+        }
+    }
+}
