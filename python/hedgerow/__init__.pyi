@@ -10,17 +10,12 @@ from ._engine import (
     Filters as Filters,
     Hit as Hit,
     Index as Index,
-    Intent as Intent,
     Node as Node,
     Pipeline as Pipeline,
     Query as Query,
-    QueryResult as QueryResult,
     Store as Store,
     Token as Token,
-    Trace as Trace,
-    TrigramHit as TrigramHit,
     TrigramIndex as TrigramIndex,
-    Unanimity as Unanimity,
     compile_fts as compile_fts,
     compile_many as compile_many,
     compile_match as compile_match,
@@ -74,8 +69,13 @@ from .rerankers import (
 )
 from .results import (
     IndexStats as IndexStats,
+    Intent as Intent,
+    QueryResult as QueryResult,
     QueryStage as QueryStage,
     Response as Response,
+    Trace as Trace,
+    TrigramHit as TrigramHit,
+    Unanimity as Unanimity,
 )
 from .retriever import (
     Retriever as Retriever,

@@ -10,7 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from ._engine import Trace
+    from .results import Trace
 
 __all__ = [
     "EngineError",

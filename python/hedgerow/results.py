@@ -4,11 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, Literal, NamedTuple
 
-from ._engine import Hit, Trace
+from ._engine import Hit
 
-__all__ = ["Attempt", "Hit", "IndexStats", "QueryStage", "Response", "Trace"]
+__all__ = [
+    "Attempt",
+    "Hit",
+    "IndexStats",
+    "Intent",
+    "QueryResult",
+    "QueryStage",
+    "Response",
+    "Trace",
+    "TrigramHit",
+    "Unanimity",
+]
 
 
 class Attempt(NamedTuple):
@@ -17,6 +28,68 @@ class Attempt(NamedTuple):
     strategy: str
     query: str
     hits: int
+
+
+@dataclass(frozen=True, slots=True)
+class Trace:
+    """What a search did, step by step (spec/trace.md).
+
+    Each attribute is a key of `to_dict()` in snake_case, None where that key is absent. Traces
+    are equal when the searches did the same, however long they took.
+    """
+
+    mode: Literal["bm25", "semantic", "hybrid"]
+    fusion: Literal["rrf", "score"]
+    group_by: Literal["path"] | None
+    original_query: str
+    augmented_query: str | None
+    date_hints: list[str]
+    compiled_query: str = field(repr=False)
+    match_query: str
+    candidate_k: int
+    rrf_k: float
+    attempts: list[Attempt]
+    bm25_count: int
+    vector_count: int
+    fused_count: int
+    fell_back_to_bm25: bool
+    embedder_used: bool
+    reranked: bool
+    rerank_provider: str | None
+    unanimity: int | None
+    rerank_skipped_reason: (
+        Literal["empty_candidates", "mode_off", "no_reranker", "unanimity"] | None
+    )
+    error_stage: Literal["bm25", "vector", "rerank"] | None
+    timings: dict[str, float] = field(compare=False, repr=False)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The trace as documented: JSON with keys in camelCase, without what is absent."""
+        keys = {
+            "mode": self.mode,
+            "fusion": None if self.fusion == "rrf" else self.fusion,
+            "groupBy": self.group_by,
+            "originalQuery": self.original_query,
+            "augmentedQuery": self.augmented_query,
+            "dateHints": None if self.augmented_query is None else list(self.date_hints),
+            "compiledQuery": self.compiled_query,
+            "matchQuery": self.match_query,
+            "candidateK": self.candidate_k,
+            "rrfK": self.rrf_k,
+            "attempts": [attempt._asdict() for attempt in self.attempts],
+            "bm25Count": self.bm25_count,
+            "vectorCount": self.vector_count,
+            "fusedCount": self.fused_count,
+            "fellBackToBM25": self.fell_back_to_bm25,
+            "embedderUsed": self.embedder_used,
+            "reranked": self.reranked,
+            "rerankProvider": self.rerank_provider,
+            "unanimity": None if self.unanimity is None else {"agreements": self.unanimity},
+            "rerankSkippedReason": self.rerank_skipped_reason,
+            "errorStage": self.error_stage,
+            "timings": dict(self.timings),
+        }
+        return {key: value for key, value in keys.items() if value is not None}
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,3 +186,71 @@ class QueryStage:
     rows_out: int
     candidates: int
     ms: float = field(compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class QueryResult:
+    """The result of a pipeline (spec/pipeline.md, "Results").
+
+    `keys` and `scores` are the nodes in order. After `count` there are none, and `count` is how
+    many there are; after `select` there are `columns` and `rows` besides, which are None otherwise.
+    `pairs` holds (key, key, similarity) after interference-pairs, most similar first. `warnings`
+    names what was missing, a sentence each; `stale` is true when communities or coordinates are of
+    earlier edges. `stages` is empty without explain=True.
+    """
+
+    keys: list[str]
+    scores: list[float]
+    count: int | None
+    columns: list[str] | None
+    rows: list[list[str | int | float]] | None
+    pairs: list[tuple[str, str, float]]
+    warnings: list[str]
+    stale: bool
+    stages: list[QueryStage]
+
+    def __len__(self) -> int:
+        return len(self.keys)
+
+    def __repr__(self) -> str:
+        if self.count is not None:
+            return f"QueryResult(count={self.count})"
+        shown = 5
+        more = f" and {len(self.keys) - shown} more" if len(self.keys) > shown else ""
+        return f"QueryResult(keys={self.keys[:shown]!r}{more})"
+
+
+@dataclass(frozen=True, slots=True)
+class Intent:
+    """What a query asks for; neither, either or both (spec/retrieval.md, "Intents").
+
+    `preference`: advice or a recommendation. `concrete_fact`: a number, a list, or what the
+    asker did.
+    """
+
+    preference: bool = False
+    concrete_fact: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Unanimity:
+    """Two legs that found the same head on their own (spec/retrieval.md, "Unanimity").
+
+    `ids` are the first three ids of the BM25 leg. `agreements` counts the positions among them at
+    which both legs have the same id.
+    """
+
+    ids: tuple[str, ...]
+    agreements: int
+
+
+@dataclass(frozen=True, slots=True)
+class TrigramHit:
+    """A chunk whose slug is like a word (spec/retrieval.md, "Fuzzy matching").
+
+    `similarity` is the Jaccard similarity with the most similar token, 0.3 to 1.
+    """
+
+    id: str
+    path: str
+    similarity: float

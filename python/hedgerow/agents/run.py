@@ -8,8 +8,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from hedgerow._engine import QueryResult, Store, _begin_run, _end_run, _rehearse
+from hedgerow._engine import Store, _begin_run, _end_run, _rehearse
 from hedgerow.errors import HedgerowError
+from hedgerow.results import QueryResult
 
 from .actions import Action, Refine, Rejected
 from .definition import AgentDefinition

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from hedgerow._engine import Pipeline, QueryResult, Store, _apply_run, _unclaimed
+from hedgerow._engine import Pipeline, Store, _apply_run, _unclaimed
+from hedgerow.results import QueryResult
 
 from .actions import Action, Rejected
 from .definition import Bounds

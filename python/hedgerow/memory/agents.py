@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Protocol
 
-from hedgerow._engine import Pipeline, QueryResult, Store, _agent_runs, _rehearse, _unclaimed
+from hedgerow._engine import Pipeline, Store, _agent_runs, _rehearse, _unclaimed
 from hedgerow.agents import (
     Action,
     Bounds,
@@ -19,6 +19,7 @@ from hedgerow.agents import (
 )
 from hedgerow.agents.workspace import RunResult, apply_to_store
 from hedgerow.errors import HedgerowError
+from hedgerow.results import QueryResult
 
 from .config import read_config
 from .derived import Derived

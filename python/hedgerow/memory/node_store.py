@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from hedgerow._checks import checked_text
-from hedgerow._engine import QueryResult, Store, _sources_generation
+from hedgerow._engine import Store, _sources_generation
 from hedgerow.errors import IndexFileError, InvalidInputError
 from hedgerow.ingest.ledger import Ledger
 
@@ -23,6 +23,7 @@ from .results import RootGraph
 if TYPE_CHECKING:
     from hedgerow._engine import Pipeline
     from hedgerow.ingest.sync import Progress
+    from hedgerow.results import QueryResult
 
 Leg = Literal["bm25", "semantic"]
 Legs = Callable[[str, Leg], list[str] | None]

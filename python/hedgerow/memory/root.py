@@ -22,9 +22,10 @@ from .results import Remembered, RootGraph, WrappedUp
 from .score import DepthPolicy, checked_depth, depth_boost
 
 if TYPE_CHECKING:
-    from hedgerow._engine import Pipeline, QueryResult, Store
+    from hedgerow._engine import Pipeline, Store
     from hedgerow.agents import Agents, ModelClient
     from hedgerow.ingest.sync import Progress
+    from hedgerow.results import QueryResult
 
     from .process import Processed
     from .sync import SyncReport

@@ -11,7 +11,6 @@ use asking::{Ask, ask, find, index};
 use hedgerow_engine::ErrorCode;
 use hedgerow_engine::chunks::{Chunk, Filters, GroupBy};
 use hedgerow_engine::retrieval::{Found, Fusion, Mode, RerankScore};
-use serde_json::Value;
 
 const NORTH: [f32; 2] = [0.0, 1.0];
 
@@ -149,20 +148,18 @@ fn options_that_are_used_are_in_the_trace() {
         index(&[chunk("a", "p", "an oak", NORTH)]),
         Filters::default(),
     );
-    let keys = |fusion, group_by| {
+    let options = |fusion, group_by| {
         let ask = Ask {
             fusion,
             group_by,
             ..ask(None, &filters)
         };
-        let keys = find(&index, "oak", &ask).trace.to_json();
-        ["fusion", "groupBy"].map(|key| keys.get(key).and_then(Value::as_str).map(str::to_owned))
+        let trace = find(&index, "oak", &ask).trace;
+        (trace.fusion, trace.group_by)
     };
-    assert_eq!(keys(Fusion::Rrf, None), [None, None]);
-    assert_eq!(
-        keys(Fusion::Score, Some(GroupBy::Path)),
-        [Some("score".to_owned()), Some("path".to_owned())]
-    );
+    assert_eq!(options(Fusion::Rrf, None), (Fusion::Rrf, None));
+    let grouped = (Fusion::Score, Some(GroupBy::Path));
+    assert_eq!(options(Fusion::Score, Some(GroupBy::Path)), grouped);
 }
 
 #[test]

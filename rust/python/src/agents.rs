@@ -8,7 +8,7 @@ use pyo3::types::PyDict;
 
 use crate::errors;
 use crate::pipeline::PipelineLike;
-use crate::query_result::PyQueryResult;
+use crate::results;
 use crate::store::{PyStore, ranked};
 
 /// An action with its line in the reply, from 1, and what is kept of it.
@@ -17,13 +17,13 @@ type Acted<'py> = (Bound<'py, PyAny>, u32, String);
 /// Run a pipeline as if there were no nodes that are claimed at `now`; `legs` as in Store.query.
 #[pyfunction]
 #[pyo3(signature = (store, pipeline, now, legs=None))]
-pub fn _unclaimed(
-    py: Python<'_>,
+pub fn _unclaimed<'py>(
+    py: Python<'py>,
     store: &PyStore,
     pipeline: PipelineLike,
     now: i64,
-    legs: Option<&Bound<'_, PyAny>>,
-) -> PyResult<PyQueryResult> {
+    legs: Option<&Bound<'py, PyAny>>,
+) -> PyResult<Bound<'py, PyAny>> {
     let pipeline = store.parsed(py, pipeline, None)?;
     let legs = legs.map(|legs| ranked(legs, &pipeline)).transpose()?;
     let outcome = errors::call_detached(py, || {
@@ -35,7 +35,7 @@ pub fn _unclaimed(
         };
         pipeline::run(&store.store, &pipeline, &options)
     })?;
-    Ok(PyQueryResult(outcome))
+    results::query_result(py, outcome)
 }
 
 /// Begin a run: its number and nodes, or None when it is not to be.

@@ -7,7 +7,7 @@ use pyo3::prelude::*;
 
 use crate::errors;
 use crate::hit::PyHit;
-use crate::trace::PyTrace;
+use crate::results;
 
 /// What a search found, waiting for a reranker or not.
 #[pyclass(name = "Found", module = "hedgerow._engine")]
@@ -35,8 +35,8 @@ impl PyFound {
 
     /// What it did so far.
     #[getter]
-    fn trace(&self) -> PyTrace {
-        PyTrace(self.0.trace.clone())
+    fn trace<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        results::trace(py, &self.0.trace)
     }
 
     /// The id and the text of each of the first hits.

@@ -24,22 +24,19 @@ mod found;
 mod held;
 mod hit;
 mod index;
-mod intent;
 mod interrupt;
 mod node;
 mod notices;
 mod pipeline;
 mod query;
-mod query_result;
 mod ranking;
+mod results;
 mod searcher;
 mod source;
 mod sources;
 mod store;
 mod text;
-mod trace;
 mod trigram_index;
-mod unanimity;
 mod value;
 mod vector;
 
@@ -69,13 +66,8 @@ fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<node::PyNode>()?;
     module.add_class::<store::PyStore>()?;
     module.add_class::<pipeline::PyPipeline>()?;
-    module.add_class::<query_result::PyQueryResult>()?;
     module.add_class::<candidate::PyCandidate>()?;
-    module.add_class::<intent::PyIntent>()?;
-    module.add_class::<unanimity::PyUnanimity>()?;
-    module.add_class::<trigram_index::PyTrigramHit>()?;
     module.add_class::<trigram_index::PyTrigramIndex>()?;
-    module.add_class::<trace::PyTrace>()?;
     module.add_class::<found::PyFound>()?;
     module.add_class::<searcher::PySearcher>()?;
     module.add_class::<searcher::PySearchOptions>()?;
@@ -90,9 +82,9 @@ fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
         wrap_pyfunction!(compile::compile_match, module)?,
         wrap_pyfunction!(compile::compile_many, module)?,
         wrap_pyfunction!(explain::explain_query, module)?,
-        wrap_pyfunction!(intent::detect_intent, module)?,
+        wrap_pyfunction!(ranking::detect_intent, module)?,
         wrap_pyfunction!(pipeline::parse_pipeline, module)?,
-        wrap_pyfunction!(unanimity::unanimity, module)?,
+        wrap_pyfunction!(ranking::unanimity, module)?,
         wrap_pyfunction!(ranking::reciprocal_rank_fusion, module)?,
         wrap_pyfunction!(ranking::reweight, module)?,
         wrap_pyfunction!(ranking::rerank_text, module)?,

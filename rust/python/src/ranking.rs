@@ -1,6 +1,7 @@
 //! Pieces of the ranking that are functions alone.
 
 use hedgerow_engine::ErrorCode;
+use hedgerow_engine::retrieval::unanimity::DEFAULT_AGREE_MIN;
 use hedgerow_engine::retrieval::{self, Intent, fuse, retry};
 use hedgerow_engine::text::{slug, trigram};
 use pyo3::prelude::*;
@@ -8,6 +9,7 @@ use pyo3::types::PyFrozenSet;
 
 use crate::errors;
 use crate::hit::PyHit;
+use crate::results;
 use crate::source::Source;
 use crate::text::Text;
 use crate::value::Argument;
@@ -38,6 +40,48 @@ pub fn reciprocal_rank_fusion(
         retrieval::reciprocal_rank_fusion(lists, k)
     })?;
     Ok(fused.into_iter().map(PyHit::from).collect())
+}
+
+/// Whether two legs agree on the head: a Unanimity, or None (spec/retrieval.md, "Unanimity").
+///
+/// The first three of each leg's ids, best first, are compared position by position; at least
+/// `agree_min` of them must agree, any real number. None also when a leg has less than three.
+///
+/// Raises InvalidInputError for ids that are no list or tuple of str, and for an `agree_min`
+/// that is no number.
+#[pyfunction]
+#[pyo3(
+    signature = (bm25_ids, vector_ids, agree_min=None),
+    text_signature = "(bm25_ids, vector_ids, agree_min=2)"
+)]
+pub fn unanimity<'py>(
+    py: Python<'py>,
+    bm25_ids: &Bound<'py, PyAny>,
+    vector_ids: &Bound<'py, PyAny>,
+    agree_min: Option<&Bound<'py, PyAny>>,
+) -> PyResult<Option<Bound<'py, PyAny>>> {
+    let ids = |name, ids| {
+        let code = ErrorCode::InvalidId;
+        Argument { name, code }.texts(ids)
+    };
+    let (bm25, vector) = (ids("bm25_ids", bm25_ids)?, ids("vector_ids", vector_ids)?);
+    let argument = Argument {
+        name: "agree_min",
+        code: ErrorCode::InvalidNumber,
+    };
+    let agree_min = agree_min.map_or(Ok(DEFAULT_AGREE_MIN), |number| argument.real(number))?;
+    let found = errors::call(|| Ok(retrieval::unanimity(&bm25, &vector, agree_min)))?;
+    found
+        .map(|found| results::unanimity(py, &found))
+        .transpose()
+}
+
+/// The intent of a query, an Intent (spec/retrieval.md, "Intents").
+///
+/// The patterns are English; a query in another language has no intent.
+#[pyfunction]
+pub fn detect_intent(py: Python<'_>, query: Text) -> PyResult<Bound<'_, PyAny>> {
+    results::intent(py, errors::call(|| Intent::detect(&query))?)
 }
 
 /// The hits with their scores multiplied by what the query asks for, best first

@@ -16,7 +16,7 @@ use crate::index::PyIndex;
 use crate::node::{self, PyNode};
 use crate::notices;
 use crate::pipeline::{PipelineLike, named_types};
-use crate::query_result::PyQueryResult;
+use crate::results;
 use crate::text::Text;
 use crate::value::Argument;
 
@@ -225,15 +225,15 @@ impl PyStore {
     /// Raises PipelineError for a pipeline that cannot be read, before anything is.
     #[pyo3(signature = (pipeline, *, now=None, terms=None, legs=None, explain=false))]
     #[allow(clippy::too_many_arguments, reason = "keyword arguments in Python")]
-    fn query(
+    fn query<'py>(
         &self,
-        py: Python<'_>,
+        py: Python<'py>,
         pipeline: PipelineLike,
-        now: Option<&Bound<'_, PyAny>>,
-        terms: Option<&Bound<'_, PyAny>>,
-        legs: Option<&Bound<'_, PyAny>>,
+        now: Option<&Bound<'py, PyAny>>,
+        terms: Option<&Bound<'py, PyAny>>,
+        legs: Option<&Bound<'py, PyAny>>,
         explain: bool,
-    ) -> PyResult<PyQueryResult> {
+    ) -> PyResult<Bound<'py, PyAny>> {
         let pipeline = self.parsed(py, pipeline, terms)?;
         let options = Options {
             now: now.map_or_else(|| Ok(self::now()), |now| node::seconds(now, time("now")))?,
@@ -242,7 +242,7 @@ impl PyStore {
             ..Options::default()
         };
         let outcome = self.call(py, || pipeline::run(&self.store, &pipeline, &options))?;
-        Ok(PyQueryResult(outcome))
+        results::query_result(py, outcome)
     }
 
     /// Close the files once running calls are through; closing again does nothing.

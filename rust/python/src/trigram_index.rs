@@ -1,77 +1,14 @@
-//! `TrigramIndex` and `TrigramHit`: fuzzy matching of words with slugs.
+//! `TrigramIndex`: fuzzy matching of words with slugs.
 
 use hedgerow_engine::ErrorCode;
-use hedgerow_engine::retrieval::{TrigramHit, TrigramIndex};
+use hedgerow_engine::retrieval::TrigramIndex;
 use pyo3::prelude::*;
-use pyo3::types::PyType;
 
 use crate::chunk::PyChunk;
 use crate::errors;
+use crate::results;
 use crate::source::Source;
-use crate::value::{self, Argument, Limit};
-
-/// A chunk whose slug is like a word (spec/retrieval.md, "Fuzzy matching").
-///
-/// `similarity` is that of the most similar token, 0.3 to 1.
-#[pyclass(name = "TrigramHit", module = "hedgerow", frozen, eq)]
-#[derive(Clone, PartialEq)]
-pub struct PyTrigramHit(TrigramHit);
-
-#[pymethods]
-impl PyTrigramHit {
-    #[new]
-    fn new(
-        id: &Bound<'_, PyAny>,
-        path: &Bound<'_, PyAny>,
-        similarity: &Bound<'_, PyAny>,
-    ) -> PyResult<Self> {
-        let field = |name| Argument {
-            name,
-            code: ErrorCode::InvalidCandidate,
-        };
-        Ok(Self(TrigramHit {
-            id: field("id").text(id)?,
-            path: field("path").text(path)?,
-            similarity: field("similarity").number(similarity)?,
-        }))
-    }
-
-    /// The chunk's id.
-    #[getter]
-    fn id(&self) -> &str {
-        &self.0.id
-    }
-
-    /// The chunk's path.
-    #[getter]
-    fn path(&self) -> &str {
-        &self.0.path
-    }
-
-    /// The Jaccard similarity with the most similar token, 0.3 to 1.
-    #[getter]
-    fn similarity(&self) -> f64 {
-        self.0.similarity
-    }
-
-    fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
-        Ok(format!(
-            "TrigramHit(id={}, path={}, similarity={})",
-            value::shown(py, &self.0.id)?,
-            value::shown(py, &self.0.path)?,
-            self.0.similarity.into_pyobject(py)?.repr()?,
-        ))
-    }
-
-    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> (Bound<'py, PyType>, (String, String, f64)) {
-        let TrigramHit {
-            id,
-            path,
-            similarity,
-        } = slf.get().0.clone();
-        (slf.get_type(), (id, path, similarity))
-    }
-}
+use crate::value::{Argument, Limit};
 
 /// The slugs of many chunks by their trigrams, for words that are nearly right
 /// (spec/retrieval.md, "Fuzzy matching").
@@ -112,19 +49,21 @@ impl PyTrigramIndex {
     ///
     /// Raises InvalidInputError for tokens that are no list or tuple of str, and for a limit
     /// below 1.
-    fn search(
+    fn search<'py>(
         &self,
-        py: Python<'_>,
-        tokens: &Bound<'_, PyAny>,
+        py: Python<'py>,
+        tokens: &Bound<'py, PyAny>,
         limit: Limit,
-    ) -> PyResult<Vec<PyTrigramHit>> {
+    ) -> PyResult<Vec<Bound<'py, PyAny>>> {
         let tokens = Argument {
             name: "tokens",
             code: ErrorCode::InvalidToken,
         }
         .texts(tokens)?;
         let hits = errors::call_detached(py, || self.0.search(&tokens, limit.0))?;
-        Ok(hits.into_iter().map(PyTrigramHit).collect())
+        hits.iter()
+            .map(|hit| results::trigram_hit(py, hit))
+            .collect()
     }
 
     fn __len__(&self) -> usize {

@@ -2,16 +2,13 @@
 
 use std::time::Duration;
 
-use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value, json};
-
 use super::request::{Fusion, Mode};
 use crate::chunks::GroupBy;
 use crate::named_enum;
 
 named_enum! {
     /// A rung of the ladder, in its order; the first is no rung but the query itself.
-    #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
     pub enum Strategy {
         /// The query as it was compiled.
         Initial = "initial",
@@ -27,7 +24,7 @@ named_enum! {
 }
 
 /// One search by keywords and what it found.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Attempt {
     /// Which rung.
     pub strategy: Strategy,
@@ -37,18 +34,8 @@ pub struct Attempt {
     pub hits: usize,
 }
 
-impl Attempt {
-    fn to_json(&self) -> Value {
-        json!({
-            "strategy": self.strategy.as_str(),
-            "query": self.query,
-            "hits": self.hits,
-        })
-    }
-}
-
 /// The stage that failed while another one answered.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stage {
     /// Search by keywords.
     Bm25,
@@ -70,7 +57,7 @@ impl Stage {
 }
 
 /// Why no reranker runs: the first of these that holds.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SkippedReason {
     /// Nothing was found.
     EmptyCandidates,
@@ -95,7 +82,7 @@ impl SkippedReason {
 }
 
 /// How long each stage took, by a monotonic clock. Takes no part in comparisons.
-#[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default)]
 pub struct Timings {
     /// Embedding the query; of a batch, all its queries.
     pub embed: Duration,
@@ -137,7 +124,7 @@ impl PartialEq for Timings {
 }
 
 /// What a search did.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Trace {
     /// The mode that was run.
     pub mode: Mode,
@@ -183,54 +170,4 @@ pub struct Trace {
     pub error_stage: Option<Stage>,
     /// How long it took.
     pub timings: Timings,
-}
-
-impl Trace {
-    /// The trace in its documented form: camelCase, without what is absent.
-    pub fn to_json(&self) -> Map<String, Value> {
-        let mut keys = Map::new();
-        let mut put = |key: &str, value: Value| keys.insert(key.to_owned(), value);
-        put("mode", json!(self.mode.as_str()));
-        if self.fusion != Fusion::default() {
-            put("fusion", json!(self.fusion.as_str()));
-        }
-        if let Some(group_by) = self.group_by {
-            put("groupBy", json!(group_by.as_str()));
-        }
-        put("originalQuery", json!(self.original_query));
-        if let Some(query) = &self.augmented_query {
-            put("augmentedQuery", json!(query));
-            put("dateHints", json!(self.date_hints));
-        }
-        put("compiledQuery", json!(self.compiled_query));
-        put("matchQuery", json!(self.match_query));
-        put("candidateK", json!(self.candidate_k));
-        put("rrfK", json!(self.rrf_k));
-        put(
-            "attempts",
-            self.attempts.iter().map(Attempt::to_json).collect(),
-        );
-        put("bm25Count", json!(self.bm25_count));
-        put("vectorCount", json!(self.vector_count));
-        put("fusedCount", json!(self.fused_count));
-        put("fellBackToBM25", json!(self.fell_back_to_bm25));
-        put("embedderUsed", json!(self.embedder_used));
-        put("reranked", json!(self.reranked));
-        if let Some(provider) = &self.rerank_provider {
-            put("rerankProvider", json!(provider));
-        }
-        if let Some(agreements) = self.unanimity {
-            put("unanimity", json!({ "agreements": agreements }));
-        }
-        if let Some(reason) = self.rerank_skipped_reason {
-            put("rerankSkippedReason", json!(reason.as_str()));
-        }
-        if let Some(stage) = self.error_stage {
-            put("errorStage", json!(stage.as_str()));
-        }
-        let timings = self.timings.milliseconds();
-        let timings = timings.map(|(stage, time)| (stage.to_owned(), json!(time)));
-        put("timings", Value::Object(timings.into_iter().collect()));
-        keys
-    }
 }
