@@ -1,4 +1,4 @@
-"""What an agent is told about a memory root."""
+"""The instructions for agents that use a memory root."""
 
 from __future__ import annotations
 

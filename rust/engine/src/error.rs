@@ -169,8 +169,8 @@ impl Error {
 
     /// The same error, its sentence led by where it happened (`texts[3]: …`).
     #[must_use]
-    pub fn at(mut self, place: &str) -> Self {
-        self.message = format!("{place}: {}", self.message);
+    pub fn at(mut self, context: &str) -> Self {
+        self.message = format!("{context}: {}", self.message);
         self
     }
 }

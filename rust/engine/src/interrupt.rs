@@ -75,7 +75,7 @@ const STRIDE: usize = if cfg!(any(test, feature = "testing")) {
 /// How many steps of a loop that should not count each are taken together.
 pub const SOME: usize = STRIDE / 16;
 
-/// [`check`] for a long loop, which is told of every step.
+/// [`check`] for a long loop that counts its steps.
 #[derive(Debug, Default)]
 pub struct Pace {
     steps: usize,

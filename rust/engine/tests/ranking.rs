@@ -262,8 +262,8 @@ proptest! {
         let hits: Vec<Hit> = texts
             .iter()
             .enumerate()
-            .map(|(place, path)| Texts {
-                id: place.to_string(),
+            .map(|(index, path)| Texts {
+                id: index.to_string(),
                 path: path.clone(),
                 ..Texts::default()
             })
@@ -291,7 +291,7 @@ proptest! {
         let chunks: Vec<(String, String)> = paths
             .iter()
             .enumerate()
-            .map(|(place, path)| (format!("{}", place % 9), path.clone()))
+            .map(|(index, path)| (format!("{}", index % 9), path.clone()))
             .collect();
         let index = TrigramIndex::new(chunks.clone()).unwrap();
         let found = index.search(&tokens, limit).unwrap();

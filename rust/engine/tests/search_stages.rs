@@ -1,4 +1,4 @@
-//! What a search does when a stage has nothing, fails, or is told to look elsewhere.
+//! What a search does when a stage has nothing, fails, or is replaced by another.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 

@@ -2,7 +2,7 @@
 //!
 //! The engine asks now and then whether to go on. Python's handlers must not run there: one may
 //! use, or close, the very index that the call has in its hands. So Ctrl-C is taken notice of, the
-//! call ends, and only then Python is told of it again.
+//! call ends, and only then is it passed on to Python again.
 //!
 //! Python hears of signals on its main thread alone, and only with its lock. So no other thread
 //! looks, and the main thread only looks where it holds nothing that others wait for: reading it

@@ -1,4 +1,4 @@
-//! What the engine reports beside the answers of calls, for Python's log.
+//! What the engine reports in addition to the results of calls, for Python's log.
 
 use hedgerow_engine::Result;
 use hedgerow_engine::index::Index;

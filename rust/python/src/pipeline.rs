@@ -58,7 +58,7 @@ impl PyPipeline {
 ///
 /// A sequence of texts is joined by " | ", and positions in errors are those of the joined text.
 /// `terms` are what it begins with, where it has no generator of its own. `types` are those that
-/// nodes may be of beside the five of every store.
+/// nodes may have in addition to the five built-in ones.
 ///
 /// Raises PipelineError with the kind, the stage and the characters that are wrong.
 #[pyfunction]

@@ -409,7 +409,7 @@ fn time(name: &str) -> Argument<'_> {
     }
 }
 
-/// The time, which the engine is told.
+/// The time by the system clock: the engine has none of its own.
 pub fn now() -> i64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH);
     since.map_or(0, |since| {

@@ -53,8 +53,8 @@ impl Words {
     ) -> rusqlite::Result<()> {
         let chunk = u32::try_from(self.rows.len()).unwrap_or(u32::MAX);
         let mut length = 0;
-        for (place, column) in (0..5).zip(0..) {
-            let text = found.get_ref(place)?.as_str()?;
+        for (index, column) in (0..5).zip(0..) {
+            let text = found.get_ref(index)?.as_str()?;
             let mut offset = 0;
             let visit = |token: &[u8]| {
                 self.put(token, chunk, column, offset);

@@ -3,7 +3,7 @@
 const K1: f64 = 1.2;
 const B: f64 = 0.75;
 
-/// What a score depends on beside the chunk: sums over all chunks that are ranked together.
+/// What a score depends on apart from the chunk: sums over all chunks that are ranked together.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct Counts {
     /// How many chunks there are.

@@ -12,7 +12,7 @@ pub(super) enum Unfit {
 }
 
 impl Unfit {
-    /// What users are told.
+    /// The message for users.
     pub fn reason(self) -> &'static str {
         match self {
             Self::Damaged => {

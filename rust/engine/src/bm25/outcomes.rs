@@ -1,4 +1,4 @@
-//! What users are told of who ranks.
+//! The reasons and notices that say which of the two ranks.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -53,7 +53,7 @@ impl Part {
         }
     }
 
-    /// Whether so much is deleted that it is worth being made anew.
+    /// Whether so much is deleted that rebuilding it pays.
     pub fn is_sparse(&self) -> bool {
         self.rows * 2 < self.segment.len()
     }

@@ -11,13 +11,13 @@ use crate::text::tokenizer::TokenizerKind;
 /// Phrases of which all must be there: of each group, one.
 pub(super) type Conjunction = Vec<Vec<usize>>;
 
-/// An expression in which everything that comes again is called by the place of the first.
+/// An expression in which everything that comes again is named by the index of the first.
 #[derive(Debug, Default)]
 pub(crate) struct Plan {
     /// The different phrases, as they are given to FTS5 and as tokens.
     pub(super) texts: Vec<Phrase>,
     pub(super) phrases: Vec<Tokens>,
-    /// The different conjunctions, of places of phrases.
+    /// The different conjunctions, of indices of phrases.
     pub(super) conjunctions: Vec<Conjunction>,
     /// What adds to a score: a phrase where it stands in a conjunction. A chunk gets it when it
     /// holds the phrase and meets the conjunction.
@@ -30,7 +30,7 @@ pub(crate) struct Plan {
     pub(crate) only_fts5: bool,
 }
 
-/// A phrase in a conjunction, by their places.
+/// A phrase in a conjunction, by their indices.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct Addend {
     pub conjunction: usize,
@@ -46,11 +46,11 @@ impl Plan {
         let (mut phrases, mut conjunctions) = (Numbers::default(), Numbers::default());
         let mut texts = Vec::new();
         let mut number = |phrase: &Phrase| -> Result<usize> {
-            let place = phrases.of(Tokens::of(phrase, tokenizer)?);
-            if place == texts.len() {
+            let index = phrases.of(Tokens::of(phrase, tokenizer)?);
+            if index == texts.len() {
                 texts.push(phrase.clone());
             }
-            Ok(place)
+            Ok(index)
         };
         let mut addends = Numbers::default();
         let mut order: Vec<(usize, u32)> = Vec::new();
@@ -156,22 +156,22 @@ impl Plan {
 /// Different things, in the order in which they came first.
 struct Numbers<T> {
     things: Vec<T>,
-    places: HashMap<T, usize>,
+    indices: HashMap<T, usize>,
 }
 
 impl<T> Default for Numbers<T> {
     fn default() -> Self {
         Self {
             things: Vec::new(),
-            places: HashMap::new(),
+            indices: HashMap::new(),
         }
     }
 }
 
 impl<T: Clone + Eq + Hash> Numbers<T> {
     fn of(&mut self, thing: T) -> usize {
-        let Self { things, places } = self;
-        *places.entry(thing).or_insert_with_key(|thing| {
+        let Self { things, indices } = self;
+        *indices.entry(thing).or_insert_with_key(|thing| {
             things.push(thing.clone());
             things.len() - 1
         })

@@ -57,7 +57,7 @@ impl Outcome {
     }
 }
 
-/// What users are told of an index that SQLite could not read.
+/// The reason for an index that SQLite could not read.
 pub(super) fn unreadable(error: &rusqlite::Error) -> String {
     format!("the index cannot be read: {error}")
 }

@@ -8,7 +8,7 @@ use rusqlite::Connection;
 use super::failure::{Failure, Unfit};
 use super::postings::take_number;
 
-/// In the number of a page, the bits of its place in the run.
+/// In the number of a page, the bits of its offset in the run.
 const PAGE_BITS: u32 = 37;
 /// What leads every term: the main index, not one of prefixes.
 const MAIN: u8 = b'0';
@@ -17,7 +17,7 @@ const HEADER: usize = 4;
 /// So many pages are read together.
 const READ_PAGES: i64 = 64;
 
-/// A run's place among the pages.
+/// A run's position among the pages.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Pages {
     pub run: i64,

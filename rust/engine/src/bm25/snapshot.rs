@@ -30,7 +30,7 @@ pub(crate) struct Snapshot {
     is_merge_due: bool,
 }
 
-/// What snapshots are made of beside the file.
+/// What snapshots are made from in addition to the file.
 pub(crate) struct Source {
     tokenizer: TokenizerKind,
     /// What a test wants to know of loads.

@@ -3,7 +3,7 @@
 //! Each part should have several times the chunks of all that are smaller: then a chunk is merged
 //! seldom, and a search has few parts to look into. What takes no time is merged by the search
 //! that adds a part, the rest in the background ([`super::merging`]), and meanwhile at most
-//! [`MOST_PARTS`] parts wait beside those being merged.
+//! [`MOST_PARTS`] parts wait while others are merged.
 
 use super::failure::Failure;
 use super::part::Part;
@@ -23,18 +23,18 @@ fn idle(parts: &[Part]) -> Vec<&Part> {
     idle
 }
 
-/// The place from which on parts, the largest first, are to be merged: as many as have no more
+/// The index from which on parts, the largest first, are to be merged: as many as have no more
 /// than `most` chunks together.
 fn tail(parts: &[&Part], most: usize) -> usize {
     let mut from = parts.len();
     let (mut rows, mut chunks) = (0, 0);
-    for (place, part) in parts.iter().enumerate().rev() {
+    for (index, part) in parts.iter().enumerate().rev() {
         chunks += part.segment.len();
         if chunks > most {
             break;
         }
         if rows * GROWTH >= part.rows || part.is_sparse() {
-            from = place;
+            from = index;
         }
         rows += part.rows;
     }

@@ -5,7 +5,7 @@ use rusqlite::Row;
 use super::chunk::Chunk;
 use super::filters::to_json;
 
-/// A chunk, and what its row holds beside its own texts.
+/// A chunk, and what its row holds in addition to its texts.
 pub(super) struct Encoded<'a> {
     chunk: &'a Chunk,
     /// The tags as JSON.

@@ -137,7 +137,7 @@ impl<'c> ChunkWriter<'c> {
     ) -> rusqlite::Result<()> {
         let reindex = !old.same_texts(new);
         if reindex {
-            // FTS5 removes what it is told was there, so it gets the old texts.
+            // An external-content FTS5 table deletes by the old texts, so it gets them.
             index(&mut self.unindex, row, old, &old.tag_text())?;
         }
         self.update.execute(params![

@@ -18,7 +18,7 @@ pub const THRESHOLD: f64 = 0.3;
 const BLOCK: usize = 64;
 /// How many entries of a posting can be counted while one is searched for in it.
 const SEARCH_COST: usize = 64;
-/// About what a gram takes in a table beside its posting.
+/// The approximate overhead of a gram in a hash table.
 const GRAM_BYTES: usize = 40;
 
 /// A chunk whose slug can be found.
@@ -203,7 +203,7 @@ impl Segment {
 }
 
 /// [`Segment::count_common`] where most entries have some of the grams: those with fewer than
-/// `least` are not told.
+/// `least` are left out.
 fn count_densely(
     postings: &[&[u32]],
     least: usize,

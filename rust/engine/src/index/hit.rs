@@ -13,7 +13,7 @@ pub struct Hit {
     pub texts: Arc<Texts>,
     /// What the order is by; higher is better.
     pub score: f64,
-    /// The place in the BM25 ranking, from 0.
+    /// The rank in the BM25 ranking, from 0.
     pub bm25_rank: Option<usize>,
     /// The cosine with the query's vector.
     pub vector_similarity: Option<f64>,

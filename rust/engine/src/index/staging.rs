@@ -17,7 +17,7 @@ const UNSTAGED: &str = "NOT EXISTS (SELECT 1 FROM staged_embeddings WHERE staged
 
 impl Index {
     /// Begin to stage the vectors of an embedder, or go on where an earlier attempt with it ended:
-    /// then the answer is how many are staged already. What cannot be told apart begins anew.
+    /// then the answer is how many are staged already. Without a name, staging begins anew.
     pub fn begin_staging(&self, embedder: Option<&str>) -> Result<u64> {
         self.database.write(|connection| {
             let staged: Option<String> = settings::get(connection, STAGED_EMBEDDER)?;

@@ -227,7 +227,7 @@ mod tests {
     }
 
     /// What an index says, to the order of the keys of metadata.
-    fn told(chunk: &Chunk) -> String {
+    fn line(chunk: &Chunk) -> String {
         format!("{chunk:?}")
     }
 
@@ -241,7 +241,7 @@ mod tests {
             let mut model: Vec<Chunk> = Vec::new();
             for batch in batches {
                 let all = || -> Vec<String> {
-                    index.page(0, 99).unwrap().chunks.iter().map(told).collect()
+                    index.page(0, 99).unwrap().chunks.iter().map(line).collect()
                 };
                 let generation = || index.database().read(generations::generation).unwrap();
                 let (before, counted) = (all(), generation());
@@ -262,7 +262,7 @@ mod tests {
                 let expected: Vec<String> = (model.iter().cloned())
                     .map(|mut chunk| {
                         chunk.embedding = chunk.embedding.filter(|vector| !vector.is_empty());
-                        told(&chunk)
+                        line(&chunk)
                     })
                     .collect();
                 prop_assert_eq!(&all(), &expected);

@@ -23,7 +23,7 @@ pub enum Matching {
     Extended,
 }
 
-/// What `compile_match` needs beside the query.
+/// The options of `compile_match`.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct MatchOptions<'a> {
     /// Alternatives for terms.
@@ -32,7 +32,7 @@ pub struct MatchOptions<'a> {
     pub default_operator: Connective,
     /// How words are matched.
     pub matching: Matching,
-    /// Dates to look for beside a bare query.
+    /// Dates to look for in addition to a bare query.
     pub date_hints: &'a [String],
     /// The tokenizer of the index that will run the expression.
     pub tokenizer: TokenizerKind,
@@ -81,8 +81,8 @@ fn normative<'t, T: Deref<Target = str> + 't>(
 ) -> String {
     // Most words have a space already where " OR " will stand.
     let mut out = String::with_capacity(2 * raw.len());
-    for (place, token) in tokens.enumerate() {
-        if place > 0 {
+    for (index, token) in tokens.enumerate() {
+        if index > 0 {
             out.push_str(connective(token.operator, default_operator));
         }
         let (before, after) = match token.kind {

@@ -53,10 +53,10 @@ impl MatchExpression {
         default_operator: Connective,
     ) -> Self {
         let mut expression = Self::default();
-        for (place, (operator, alternatives)) in groups.enumerate() {
+        for (index, (operator, alternatives)) in groups.enumerate() {
             let conjunctive = match operator {
                 // A NOT before the first token has nothing to take away from: it is dropped.
-                Some(Operator::Not) if place > 0 => {
+                Some(Operator::Not) if index > 0 => {
                     expression.none.extend(alternatives);
                     continue;
                 }
@@ -133,8 +133,8 @@ fn write_joined<T>(
     separator: &str,
     write_item: impl Fn(&mut Formatter<'_>, &T) -> fmt::Result,
 ) -> fmt::Result {
-    for (place, item) in items.iter().enumerate() {
-        if place > 0 {
+    for (index, item) in items.iter().enumerate() {
+        if index > 0 {
             f.write_str(separator)?;
         }
         write_item(f, item)?;

@@ -160,12 +160,12 @@ impl Counter<'_> {
             return (Vec::new(), Verdict::StopWord);
         }
         let aliases = self.aliases;
-        let worth: Vec<&Part> = word
+        let searched: Vec<&Part> = word
             .parts
             .iter()
             .filter(|part| part.is_worth_searching(aliases))
             .collect();
-        if worth.is_empty() && word.parts.len() == 1 {
+        if searched.is_empty() && word.parts.len() == 1 {
             let stopword = word.parts.iter().any(|part| is_stopword(&part.text));
             let verdict = if stopword {
                 Verdict::StopWord
@@ -174,7 +174,7 @@ impl Counter<'_> {
             };
             return (Vec::new(), verdict);
         }
-        let mut groups: Vec<Vec<Token>> = worth
+        let mut groups: Vec<Vec<Token>> = searched
             .into_iter()
             .filter_map(|part| self.part(part))
             .collect();

@@ -207,8 +207,8 @@ impl<'a> Scanner<'a> {
 
     /// Note what became of the waiting operator, if there is one, and return it.
     fn settle(&mut self, became: OperatorFate) -> Option<Operator> {
-        let (place, operator) = self.pending.take()?;
-        self.words[place].fate = Fate::Operator(operator, became);
+        let (index, operator) = self.pending.take()?;
+        self.words[index].fate = Fate::Operator(operator, became);
         Some(operator)
     }
 

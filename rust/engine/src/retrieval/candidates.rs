@@ -19,7 +19,7 @@ pub(super) struct Candidates<'a> {
     spread: Spread,
 }
 
-/// A document, known by its place in the index alone, and what each leg knows of it.
+/// A document, known by its row alone, and what each leg knows of it.
 struct Candidate<'a> {
     source: Source<'a>,
     /// The row by which meaning found what keywords found elsewhere.
@@ -32,20 +32,20 @@ impl<'a> Candidates<'a> {
     pub fn join(matches: &Matches<'a>, nearest: &Nearest) -> Self {
         // Sorted, which for so few is faster than a hash map.
         let keys = nearest.rows.iter().map(|found| found.key);
-        let mut places: Vec<(i64, usize)> = keys.zip(0..).collect();
-        places.sort_unstable();
-        let place = |key: i64| {
-            let found = places.binary_search_by_key(&key, |(key, _)| *key);
-            found.ok().map(|at| places[at].1)
+        let mut positions: Vec<(i64, usize)> = keys.zip(0..).collect();
+        positions.sort_unstable();
+        let position = |key: i64| {
+            let found = positions.binary_search_by_key(&key, |(key, _)| *key);
+            found.ok().map(|at| positions[at].1)
         };
         let mut is_new = vec![true; nearest.rows.len()];
         let mut documents = Vec::with_capacity(matches.found.len() + nearest.rows.len());
         for (rank, Match { source, key, score }) in matches.found.iter().enumerate() {
-            let place = key.and_then(place);
-            if let Some(place) = place {
-                is_new[place] = false;
+            let position = key.and_then(position);
+            if let Some(position) = position {
+                is_new[position] = false;
             }
-            let partner = place.map(|place| nearest.rows[place]);
+            let partner = position.map(|position| nearest.rows[position]);
             let known = nearest.cosines.get(rank).copied().flatten();
             let cosine = partner.map(|found| found.score).or(known);
             documents.push(Candidate {
@@ -58,7 +58,7 @@ impl<'a> Candidates<'a> {
                     share: None,
                     contribution: 0.0,
                 }),
-                meaning: cosine.map(|cosine| by_meaning(place, cosine)),
+                meaning: cosine.map(|cosine| by_meaning(position, cosine)),
             });
         }
         let others = nearest.rows.iter().enumerate().zip(is_new);
@@ -79,13 +79,13 @@ impl<'a> Candidates<'a> {
     /// The documents fused; `legs` is how many could have found them.
     pub fn fuse(self, fusion: Fusion, legs: usize) -> Fused<'a> {
         Fused(match fusion {
-            Fusion::Rrf => self.by_place(legs),
+            Fusion::Rrf => self.by_rank(legs),
             Fusion::Score => self.by_score(),
         })
     }
 
-    fn by_place(self, legs: usize) -> Vec<Document<'a>> {
-        #[allow(clippy::cast_precision_loss, reason = "far fewer than 2^52 places")]
+    fn by_rank(self, legs: usize) -> Vec<Document<'a>> {
+        #[allow(clippy::cast_precision_loss, reason = "far fewer than 2^52 ranks")]
         let of_rank = |rank: usize| contribution(DEFAULT_K, rank as f64);
         let best_possible = (0..legs).map(|_| of_rank(0)).sum();
         let fuse = |mut candidate: Candidate<'a>| {

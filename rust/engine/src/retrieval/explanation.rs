@@ -45,7 +45,7 @@ pub struct Explanation {
 /// What keywords gave.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct ByKeywords {
-    /// The place in the leg, from 0.
+    /// The rank in the leg, from 0.
     pub rank: usize,
     /// BM25, higher is better; of a fuzzy hit the similarity.
     pub score: f64,
@@ -60,7 +60,7 @@ pub struct ByKeywords {
 /// What meaning gave.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct ByMeaning {
-    /// The place in the leg, from 0; None when it is too far down for the leg.
+    /// The rank in the leg, from 0; None when it is too far down for the leg.
     pub rank: Option<usize>,
     /// The cosine with the query's vector.
     pub cosine: f64,

@@ -24,7 +24,7 @@ impl Display for Explanation {
 
 impl Explanation {
     fn write_places(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        let place = |rank: usize, leg: &str, contribution: f64| {
+        let rank_line = |rank: usize, leg: &str, contribution: f64| {
             #[allow(clippy::cast_precision_loss, reason = "to be read")]
             let below = DEFAULT_K + rank as f64 + 1.0;
             let contribution = digits(contribution, 4);
@@ -36,11 +36,11 @@ impl Explanation {
             } else {
                 format!("keywords (BM25 {})", digits(by.score, 2))
             };
-            place(by.rank, &leg, by.contribution)
+            rank_line(by.rank, &leg, by.contribution)
         });
         let meaning = self.meaning.and_then(|by| {
             let leg = format!("meaning (cosine {})", digits(by.cosine, 4));
-            Some(place(by.rank?, &leg, by.contribution))
+            Some(rank_line(by.rank?, &leg, by.contribution))
         });
         let both = keywords.is_some() && meaning.is_some();
         write_joined(f, [keywords, meaning], "; ")?;

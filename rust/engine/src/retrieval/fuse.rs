@@ -10,10 +10,10 @@ use crate::index::Hit;
 use crate::interrupt::{self, Pace};
 use crate::text::utf16;
 
-/// The `k` of the specification: how little the first places count more than the others.
+/// The `k` of the specification: the larger, the less the first ranks stand out.
 pub const DEFAULT_K: f64 = 60.0;
 
-/// One ranking of several, best first: place `r` of a list (from 0) gives `1 / (k + r + 1)`.
+/// One ranking of several, best first: rank `r` of a list (from 0) gives `1 / (k + r + 1)`.
 ///
 /// A `k` that is not above 0 (or is not a number) stands for [`DEFAULT_K`]. What a list says of
 /// a document fills only what earlier lists left blank. Ties: path, then id, in UTF-16 order.
@@ -77,7 +77,7 @@ pub(super) fn fill_texts(known: &mut Texts, later: &Texts) {
     }
 }
 
-/// A document on its way: what is known of it, and what each of its places gave.
+/// A document on its way: what is known of it, and what each of its ranks contributed.
 struct Fused {
     hit: Hit,
     contributions: Vec<f64>,

@@ -16,7 +16,7 @@ use crate::text::utf16;
 use crate::top_k;
 use crate::vectors::NEAREST;
 
-/// A document, known by its place in the index alone, and where its score comes from.
+/// A document, known by its row alone, and where its score comes from.
 pub(super) struct Document<'a> {
     pub source: Source<'a>,
     /// The row by which meaning found what keywords found elsewhere.

@@ -28,10 +28,10 @@ named_enum! {
     /// How the legs become one ranking.
     #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
     pub enum Fusion {
-        /// By places: reciprocal rank fusion.
+        /// By ranks: reciprocal rank fusion.
         #[default]
         Rrf = "rrf",
-        /// By what the places do not tell: how well the words match, and how near the meaning is.
+        /// By what ranks leave out: how well the words match, and how near the meaning is.
         Score = "score",
     }
 }

@@ -20,9 +20,9 @@ fn snippet(content: &str) -> String {
     let mut text = String::new();
     collapse_into(&mut text, content.chars());
     let mut units = 0;
-    let end = text.char_indices().find_map(|(place, c)| {
+    let end = text.char_indices().find_map(|(offset, c)| {
         units += c.len_utf16();
-        (units > SNIPPET_UNITS).then_some(place)
+        (units > SNIPPET_UNITS).then_some(offset)
     });
     if let Some(end) = end {
         text.truncate(end);

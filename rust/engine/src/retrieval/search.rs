@@ -250,7 +250,7 @@ impl<'a> Legs<'a> {
         Ok(candidates.fuse(fusion, self.that_took_part(mode)))
     }
 
-    /// At how many places of the head both legs agree, if that is to stop a reranker.
+    /// At how many positions of the head both legs agree, if that is to stop a reranker.
     fn agreements(&self, request: &Request<'_>) -> Option<usize> {
         if request.reranker != Reranker::Ready {
             return None;

@@ -158,7 +158,7 @@ pub struct Trace {
     pub fell_back_to_bm25: bool,
     /// Whether a vector took part.
     pub embedder_used: bool,
-    /// At how many places of the head both legs agree, where that stopped the reranker.
+    /// At how many positions of the head both legs agree, where that stopped the reranker.
     pub unanimity: Option<usize>,
     /// Whether a reranker put the head in order.
     pub reranked: bool,

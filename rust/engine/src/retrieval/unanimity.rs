@@ -1,6 +1,6 @@
 //! Whether both legs agree on the head (spec/retrieval.md, "Unanimity").
 
-/// How many places are compared.
+/// How many positions are compared.
 pub const WINDOW: usize = 3;
 
 /// How many of them must agree, unless a caller says otherwise.
@@ -11,13 +11,13 @@ pub const DEFAULT_AGREE_MIN: f64 = 2.0;
 pub struct Unanimity {
     /// The first ids of the BM25 leg.
     pub ids: Vec<String>,
-    /// At how many places both legs have the same id.
+    /// At how many positions both legs have the same id.
     pub agreements: usize,
 }
 
-/// Compare the first [`WINDOW`] ids of both legs, place by place.
+/// Compare the first [`WINDOW`] ids of both legs, position by position.
 ///
-/// None when a leg is shorter than that, or fewer than `agree_min` places agree.
+/// None when a leg is shorter than that, or fewer than `agree_min` positions agree.
 pub fn unanimity<S: AsRef<str>, T: AsRef<str>>(
     bm25: &[S],
     vector: &[T],
@@ -33,7 +33,7 @@ pub fn unanimity<S: AsRef<str>, T: AsRef<str>>(
     })
 }
 
-/// At how many places of the head both legs agree, if that is enough.
+/// At how many positions of the head both legs agree, if that is enough.
 pub(super) fn agreements<S, T>(
     bm25: &[S],
     vector: &[T],
@@ -41,8 +41,8 @@ pub(super) fn agreements<S, T>(
     agree: impl Fn(&S, &T) -> bool,
 ) -> Option<usize> {
     let (bm25, vector) = (bm25.get(..WINDOW)?, vector.get(..WINDOW)?);
-    let places = bm25.iter().zip(vector);
-    let agreements = places.filter(|(left, right)| agree(left, right)).count();
+    let positions = bm25.iter().zip(vector);
+    let agreements = positions.filter(|(left, right)| agree(left, right)).count();
     // As the specification asks it: a minimum that is not a number refuses nothing.
     #[allow(clippy::cast_precision_loss, reason = "at most WINDOW")]
     if (agreements as f64) < agree_min {

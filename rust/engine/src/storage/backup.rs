@@ -47,7 +47,7 @@ impl Database {
     }
 }
 
-/// A hidden name beside the target that nobody else uses.
+/// A hidden name in the folder of the target that nobody else uses.
 fn partial_name(target: &Path) -> Result<PathBuf> {
     static COUNTER: AtomicU64 = AtomicU64::new(0);
     let name = target.file_name().ok_or_else(|| {
@@ -71,7 +71,7 @@ fn partial_name(target: &Path) -> Result<PathBuf> {
 /// Not `VACUUM INTO`, which would write the copy of a database in memory into memory as well.
 fn copy(source: &Connection, path: &Path) -> rusqlite::Result<()> {
     let mut copy = Connection::open(path)?;
-    // The file is of use only when it is whole, so it needs no journal beside it.
+    // The file is of use only when it is whole, so it needs no journal.
     copy.execute_batch("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF")?;
     match Backup::new(source, &mut copy)?.step(-1)? {
         StepResult::Done => Ok(()),

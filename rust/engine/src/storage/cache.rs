@@ -18,7 +18,7 @@ use crate::interrupt;
 
 /// One generation of something that is kept in memory.
 pub trait Version: Send + Sync + Sized + 'static {
-    /// What it is made of beside the file.
+    /// What it is made from in addition to the file.
     type Source: Send + Sync + 'static;
 
     /// What it is called in messages.
@@ -96,7 +96,7 @@ impl<V: Version> Cache<V> {
         }
     }
 
-    /// What versions are made of beside the file.
+    /// What versions are made from in addition to the file.
     pub fn source(&self) -> &V::Source {
         &self.shared.source
     }

@@ -179,7 +179,7 @@ impl<B: RowBlock> RowBlocks<B> {
         self.firsts.remove(number + 1);
     }
 
-    /// How many bytes of memory it takes, beside the blocks.
+    /// How many bytes of memory it takes without the blocks.
     pub fn bytes(&self) -> usize {
         self.blocks.capacity() * (size_of::<Arc<B>>() + size_of::<B>())
             + self.firsts.capacity() * size_of::<i64>()

@@ -13,10 +13,10 @@ use crate::storage::row_blocks::RowBlock;
 /// for a scan that does not notice where one ends.
 pub(super) const BLOCK: usize = 128;
 
-/// What sharing a vector takes beside its numbers: two counts.
+/// The overhead of a shared vector: two counts.
 const SHARED: usize = 2 * size_of::<usize>();
 
-/// What is kept in memory of vectors beside their codes.
+/// What is kept in memory of vectors in addition to their codes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Kept {
     /// The vectors themselves.

@@ -51,7 +51,7 @@ pub(crate) enum FirstLook {
     Signs,
 }
 
-/// What a matrix is made of beside the file.
+/// What a matrix is made from in addition to the file.
 pub(crate) struct Source {
     pub background: Background,
     pub kept: Kept,

@@ -18,7 +18,7 @@ pub fn index(chunks: &[Chunk]) -> Index {
     index
 }
 
-/// What a case asks, beside the query.
+/// The options of a case.
 #[derive(Clone, Copy)]
 pub struct Ask<'a> {
     pub mode: Mode,

@@ -162,10 +162,10 @@ fn record(
     records.sort_by_key(|record| record.line);
     let mut insert =
         connection.prepare_cached("INSERT INTO agent_actions VALUES (?, ?, ?, ?, ?)")?;
-    for (place, record) in records.iter().enumerate() {
+    for (position, record) in records.iter().enumerate() {
         insert.execute(params![
             applied.run,
-            place,
+            position,
             record.line,
             record.action,
             record.reason

@@ -349,13 +349,13 @@ fn resumed_at(connection: &Connection, agent: &str) -> rusqlite::Result<i64> {
     Ok(run.unwrap_or_default())
 }
 
-/// The neighbours that matter to any of these nodes, by place.
+/// The neighbours that matter to any of these nodes, by slot.
 fn strong_neighbours(snapshot: &Snapshot, keys: &[String]) -> Vec<String> {
     let nodes = &snapshot.nodes;
     let mut strong: Vec<u32> = keys
         .iter()
         .filter_map(|key| nodes.find(key))
-        .flat_map(|place| snapshot.edges.joined(place))
+        .flat_map(|slot| snapshot.edges.joined(slot))
         .filter(|(other, strength)| strength * nodes.weights[*other as usize] > STRONG)
         .map(|(other, _)| other)
         .collect();
@@ -363,6 +363,6 @@ fn strong_neighbours(snapshot: &Snapshot, keys: &[String]) -> Vec<String> {
     strong.dedup();
     strong
         .into_iter()
-        .map(|place| nodes.key(place).to_owned())
+        .map(|slot| nodes.key(slot).to_owned())
         .collect()
 }

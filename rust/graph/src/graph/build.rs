@@ -249,7 +249,7 @@ mod tests {
         };
         assert_eq!(background.notices().take(), [notice]);
         assert_eq!(of(1, false, |_| Ok(1)).unwrap(), (1, false));
-        // In the background nobody is told but by the notice.
+        // A background build reports only by the notice.
         assert_eq!(of(2, false, fails).unwrap(), (1, true));
         while of(2, false, |_| Ok(2)).unwrap().1 {
             thread::sleep(Duration::from_millis(1));

@@ -39,12 +39,12 @@ impl Confluence {
             seen[seed as usize] = search;
             front.clear();
             front.push(seed);
-            let mut worth = score;
+            let mut share = score;
             for hop in 0..=self.max_hops {
                 pace.step(front.len())?;
                 for slot in &front {
                     let at = *slot as usize;
-                    sums[at] += worth;
+                    sums[at] += share;
                     if sources[at] == 0 {
                         reached.push(*slot);
                     }
@@ -53,7 +53,7 @@ impl Confluence {
                 if hop == self.max_hops {
                     break;
                 }
-                worth *= self.edge_decay;
+                share *= self.edge_decay;
                 next.clear();
                 for slot in &front {
                     pace.step(edges.degree(*slot))?;

@@ -22,7 +22,7 @@ pub struct Geodesic {
 }
 
 impl Geodesic {
-    /// Walk from every seed to every other; the nodes on the way share what the two are worth.
+    /// Walk from every seed to every other; the nodes on the way share the scores of the two.
     pub fn run(
         &self,
         nodes: &Nodes,

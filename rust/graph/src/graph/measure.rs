@@ -1,4 +1,4 @@
-//! What a node is worth attention for: outlier, priority, recency (spec/pipeline.md, "Values").
+//! Measures of a single node: outlier, priority, recency (spec/pipeline.md, "Values").
 
 use super::column::Column;
 use super::community::Communities;

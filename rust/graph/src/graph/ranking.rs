@@ -8,14 +8,14 @@ use hedgerow_engine::top_k;
 /// A slot and its score.
 pub type Scored = (u32, f64);
 
-/// What all algorithms of the graph are told.
+/// The options of all algorithms of the graph.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Shape {
     /// Whether seeds are among the results.
     pub keep_seeds: bool,
     /// How many others may be; None for any number.
     pub limit: Option<usize>,
-    /// How much the result counts beside the scores of the seeds: from 0 to 1.
+    /// The weight of the result against the scores of the seeds: from 0 to 1.
     pub mix: f64,
 }
 

@@ -1,10 +1,10 @@
-//! What a run is told, and what it comes to.
+//! The options of a run, and its outcome.
 
 use std::time::Duration;
 
 use hedgerow_engine::retrieval::Mode;
 
-/// What a run is told.
+/// The options of a run.
 #[derive(Debug, Clone, Default)]
 pub struct Options {
     /// The time, in Unix seconds.
@@ -17,7 +17,7 @@ pub struct Options {
     pub without: Vec<i64>,
 }
 
-/// What a run came to.
+/// The outcome of a run.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Outcome {
     /// The nodes, in order; none where they were counted.

@@ -30,7 +30,7 @@
 //! ```
 //!
 //! White space is space, tab, CR and LF; around `|`, `,`, values and after a comparison it means
-//! nothing. Everything is checked here, before a store is touched; the first problem is told.
+//! nothing. Everything is checked here, before a store is touched; the first problem is reported.
 
 use super::ast::{Generator, Pipeline, Stage, Transform};
 use super::problem::{Problem, ProblemKind};
@@ -93,7 +93,7 @@ const STAGES: [(&str, Kind); 31] = [
 ];
 
 /// Parse a text; `terms`, where there are any, are what it begins with. `types` are those that
-/// nodes may be of beside the ones of every store.
+/// nodes may have in addition to the built-in ones.
 pub fn parse(text: &str, terms: &[String], types: &[String]) -> Result<Pipeline, Problem> {
     let whole = Piece::whole(text);
     if text.len() > MAX_BYTES {

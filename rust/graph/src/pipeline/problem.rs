@@ -65,7 +65,7 @@ kinds! {
     NotTerminal,
     /// An algorithm with nothing to begin with.
     NoSeeds,
-    /// Terms beside a generator.
+    /// Terms together with a generator.
     AmbiguousInput,
 }
 

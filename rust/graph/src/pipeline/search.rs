@@ -12,7 +12,7 @@ use hedgerow_engine::retrieval::fuse::{DEFAULT_K, contribution};
 use hedgerow_engine::retrieval::{Embedding, Fusion, Mode, Request, Reranker, Setup, search_in};
 
 impl Run<'_> {
-    /// The best of a hybrid search, where told among these nodes only; and how many were found.
+    /// The best of a hybrid search, among these nodes where some are given, and how many were found.
     pub fn searched(
         &mut self,
         wanted: &Search,

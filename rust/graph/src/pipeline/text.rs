@@ -75,7 +75,7 @@ impl<'t> Piece<'t> {
             .collect()
     }
 
-    /// The trimmed pieces between separators that no quote, and where told no bracket, holds.
+    /// The trimmed pieces between separators outside quotes and, if asked for, outside brackets.
     pub fn split(self, brackets: bool, separator: impl Fn(char) -> bool) -> Vec<Self> {
         let pieces = self.pieces(brackets, separator);
         pieces.into_iter().map(Self::trimmed).collect()
@@ -179,7 +179,7 @@ impl<'t> Piece<'t> {
     }
 }
 
-/// The characters outside quotes, and where told outside brackets, with their offsets.
+/// The characters outside quotes and, if asked for, outside brackets, with their offsets.
 fn open(text: &str, brackets: bool) -> Scan<'_> {
     Scan::new(text, brackets)
 }

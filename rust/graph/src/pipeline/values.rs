@@ -44,8 +44,8 @@ pub(super) fn duration(text: &str) -> Option<i64> {
         let slot = rest.find(|c: char| !c.is_ascii_digit())?;
         let (count, tail) = rest.split_at(slot);
         let unit = tail.chars().next()?;
-        let (_, worth) = UNITS.iter().find(|(letter, _)| *letter == unit)?;
-        seconds = seconds.saturating_add(digits(count)?.saturating_mul(*worth));
+        let (_, length) = UNITS.iter().find(|(letter, _)| *letter == unit)?;
+        seconds = seconds.saturating_add(digits(count)?.saturating_mul(*length));
         rest = &tail[unit.len_utf8()..];
     }
     (!text.is_empty()).then_some(seconds)
@@ -53,9 +53,9 @@ pub(super) fn duration(text: &str) -> Option<i64> {
 
 /// A duration as it is printed: in the largest unit that has no rest.
 pub(super) fn printed_duration(seconds: i64) -> String {
-    let whole = |(_, worth): &&(char, i64)| seconds % worth == 0;
+    let whole = |(_, length): &&(char, i64)| seconds % length == 0;
     match UNITS.iter().rev().find(whole) {
-        Some((letter, worth)) if seconds > 0 => format!("{}{letter}", seconds / worth),
+        Some((letter, length)) if seconds > 0 => format!("{}{letter}", seconds / length),
         _ => seconds.to_string(),
     }
 }

@@ -1,4 +1,4 @@
-//! Every loop as this processor runs it, beside the plain one and beside what it must come to.
+//! Every loop as this processor runs it, against the plain one and against the exact result.
 
 use super::*;
 
