@@ -7,9 +7,9 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::errors;
-use crate::pipeline::PipelineLike;
+use crate::pipeline::{PipelineLike, ranked};
 use crate::results;
-use crate::store::{PyStore, ranked};
+use crate::store::PyStore;
 
 /// An action with its line in the reply, from 1, and what is kept of it.
 type Acted<'py> = (Bound<'py, PyAny>, u32, String);

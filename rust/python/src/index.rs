@@ -8,7 +8,6 @@ use hedgerow_engine::ErrorCode;
 use hedgerow_engine::bm25::Ranking;
 use hedgerow_engine::index::{Index, Methods};
 use hedgerow_engine::query::MatchOptions;
-use hedgerow_engine::storage;
 use hedgerow_engine::text::tokenizer::TokenizerKind;
 use hedgerow_engine::vectors::{Resident, Vectors};
 use pyo3::prelude::*;
@@ -22,6 +21,7 @@ use crate::errors;
 use crate::filters::FiltersLike;
 use crate::held::Held;
 use crate::hit::PyHit;
+use crate::index_options::{self, OpenArguments};
 use crate::notices;
 use crate::query::QueryOrText;
 use crate::text::Text;
@@ -39,19 +39,10 @@ use crate::vector::{self, Dimensions};
 #[pyclass(name = "Index", module = "hedgerow", frozen)]
 pub struct PyIndex {
     pub index: Held<Arc<Index>>,
-    asked: TokenizerKind,
-    dimensions: Option<usize>,
+    /// As they were passed to `open`.
+    pub tokenizer: TokenizerKind,
+    pub dimensions: Option<usize>,
 }
-
-type OpenArguments = (
-    PathBuf,
-    Option<usize>,
-    &'static str,
-    bool,
-    &'static str,
-    &'static str,
-    &'static str,
-);
 
 #[pymethods]
 impl PyIndex {
@@ -323,58 +314,11 @@ impl PyIndex {
     }
 
     fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
-        let tokenizer = self.tokenizer();
-        let dimensions = self.dimensions.map_or_else(String::new, |dimensions| {
-            format!("dimensions={dimensions}, ")
-        });
-        let ranking = match self.index.ranking() {
-            Ranking::Auto => String::new(),
-            ranking => format!(", ranking='{}'", ranking.as_str()),
-        };
-        let vectors = match self.index.vectors() {
-            Vectors::Exact => String::new(),
-            vectors @ Vectors::Fast => format!(", vectors='{}'", vectors.as_str()),
-        };
-        let resident = match self.index.resident() {
-            Resident::All => String::new(),
-            resident @ Resident::Codes => format!(", resident='{}'", resident.as_str()),
-        };
-        Ok(match self.path() {
-            None => {
-                format!(
-                    "Index.in_memory({dimensions}tokenizer='{tokenizer}'{ranking}{vectors}\
-                     {resident})"
-                )
-            }
-            Some(path) => {
-                let path = path.as_os_str().into_pyobject(py)?.repr()?;
-                let read_only = if self.read_only() { "True" } else { "False" };
-                format!(
-                    "Index.open({path}, {dimensions}tokenizer='{tokenizer}', \
-                     read_only={read_only}{ranking}{vectors}{resident})"
-                )
-            }
-        })
+        index_options::repr(py, self)
     }
 
     fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, OpenArguments)> {
-        let handle = slf.get();
-        let Some(path) = handle.path() else {
-            return Err(errors::error(
-                ErrorCode::NotPicklable,
-                "an index in memory cannot be pickled; use Index.open with a file, or send a \
-                 backup of it",
-            ));
-        };
-        let arguments = (
-            path.clone(),
-            handle.dimensions,
-            handle.asked.as_str(),
-            handle.read_only(),
-            handle.index.ranking().as_str(),
-            handle.index.vectors().as_str(),
-            handle.index.resident().as_str(),
-        );
+        let arguments = index_options::arguments(slf.get())?;
         Ok((slf.get_type().getattr("_restore")?, arguments))
     }
 
@@ -421,7 +365,7 @@ impl PyIndex {
     pub fn of(index: Arc<Index>) -> Self {
         Self {
             index: Held::new(index),
-            asked: TokenizerKind::default(),
+            tokenizer: TokenizerKind::default(),
             dimensions: None,
         }
     }
@@ -447,27 +391,9 @@ impl PyIndex {
             }
             Ok(Self {
                 index: Held::new(Arc::new(index)),
-                asked,
+                tokenizer: asked,
                 dimensions,
             })
         })
     }
-}
-
-/// To be called before a fork: no connection to a file may be open then.
-#[pyfunction]
-pub fn _before_fork(py: Python<'_>) -> PyResult<()> {
-    errors::call_detached(py, || {
-        storage::before_fork();
-        Ok(())
-    })
-}
-
-/// To be called after a fork, by parent and child.
-#[pyfunction]
-pub fn _after_fork() -> PyResult<()> {
-    errors::call(|| {
-        storage::after_fork();
-        Ok(())
-    })
 }

@@ -20,10 +20,12 @@ mod embed;
 mod errors;
 mod explain;
 mod filters;
+mod fork;
 mod found;
 mod held;
 mod hit;
 mod index;
+mod index_options;
 mod interrupt;
 mod node;
 mod notices;
@@ -123,8 +125,8 @@ fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
         wrap_pyfunction!(agents::_last_visits, module)?,
         wrap_pyfunction!(agents::_resume_agent, module)?,
         wrap_pyfunction!(agents::_topology, module)?,
-        wrap_pyfunction!(index::_before_fork, module)?,
-        wrap_pyfunction!(index::_after_fork, module)?,
+        wrap_pyfunction!(fork::_before_fork, module)?,
+        wrap_pyfunction!(fork::_after_fork, module)?,
         wrap_pyfunction!(errors::_panic, module)?,
     ] {
         module.add_function(function)?;

@@ -2,7 +2,7 @@
 
 use hedgerow_engine::ErrorCode;
 use hedgerow_graph::graph::types::check;
-use hedgerow_graph::pipeline::{Pipeline, Problem, parse};
+use hedgerow_graph::pipeline::{Leg, Pipeline, Problem, Ranked, parse};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString};
@@ -182,4 +182,28 @@ pub fn named_types(types: Option<&Bound<'_, PyAny>>) -> PyResult<Vec<String>> {
         .unwrap_or_default();
     errors::call(|| types.iter().try_for_each(|name| check(name)))?;
     Ok(types)
+}
+
+/// Ask the caller's legs for every search of a pipeline.
+pub fn ranked(legs: &Bound<'_, PyAny>, pipeline: &Pipeline) -> PyResult<Vec<Ranked>> {
+    let mut ranked: Vec<Ranked> = Vec::new();
+    for search in pipeline.searches() {
+        for leg in Leg::of(search.mode) {
+            let known = ranked
+                .iter()
+                .any(|(query, of, _)| (query, of) == (&search.query, leg));
+            if !known {
+                let found = legs.call1((search.query.as_str(), leg.as_str()))?;
+                if found.is_none() {
+                    continue;
+                }
+                let argument = Argument {
+                    name: "the keys of legs",
+                    code: ErrorCode::InvalidId,
+                };
+                ranked.push((search.query.clone(), *leg, argument.texts_of_any(&found)?));
+            }
+        }
+    }
+    Ok(ranked)
 }

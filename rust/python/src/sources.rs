@@ -2,14 +2,14 @@
 
 use hedgerow_engine::index::{FileSync, Synced};
 use hedgerow_engine::sources::SourceFile;
-use hedgerow_graph::graph::NodeSync;
+use hedgerow_graph::graph::{Edge, NodeSync};
 use pyo3::prelude::*;
 
 use crate::chunk::{self, PyChunk};
 use crate::errors;
 use crate::index::PyIndex;
 use crate::node::{self, PyNode};
-use crate::store::{self, EdgeTuple, PyStore};
+use crate::store::{self, PyStore};
 use crate::text::Text;
 
 /// Path, signature, whether that is settled, digest, number of chunks, skips and facts.
@@ -175,7 +175,7 @@ pub fn _sync_edges(
     notes: Vec<Note>,
 ) -> PyResult<()> {
     let bytes = (removed.len() + added.len()) * errors::ITEM;
-    let (removed, added, notes) = (store::edges(removed), store::edges(added), noted(notes));
+    let (removed, added, notes) = (edges(removed), edges(added), noted(notes));
     let store = &store.get().store;
     errors::call_writing(py, Some(bytes), || store.relink(&removed, &added, &notes))
 }
@@ -201,4 +201,17 @@ fn noted(notes: Vec<Note>) -> Vec<(String, Option<String>)> {
         .into_iter()
         .map(|(name, text)| (name.to_string(), text.map(|text| text.to_string())))
         .collect()
+}
+
+/// Source, target, relation and strength.
+type EdgeTuple = (Text, Text, Text, f64);
+
+fn edges(tuples: Vec<EdgeTuple>) -> Vec<Edge> {
+    let edge = |(source, target, relation, strength): EdgeTuple| Edge {
+        source: source.to_string(),
+        target: target.to_string(),
+        relation: relation.to_string(),
+        strength,
+    };
+    tuples.into_iter().map(edge).collect()
 }

@@ -6,7 +6,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use hedgerow_engine::ErrorCode;
 use hedgerow_graph::graph::{Edge, Node, Outcome, Store, TYPES, Visit};
-use hedgerow_graph::pipeline::{self, Leg, Options, Pipeline, Ranked};
+use hedgerow_graph::pipeline::{self, Options, Pipeline};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 
@@ -15,7 +15,7 @@ use crate::held::Held;
 use crate::index::PyIndex;
 use crate::node::{self, PyNode};
 use crate::notices;
-use crate::pipeline::{PipelineLike, named_types};
+use crate::pipeline::{PipelineLike, named_types, ranked};
 use crate::results;
 use crate::text::Text;
 use crate::value::Argument;
@@ -369,35 +369,13 @@ impl PyStore {
     }
 }
 
-pub type EdgeTuple = (Text, Text, Text, f64);
-
-pub fn edges(tuples: Vec<EdgeTuple>) -> Vec<Edge> {
-    let edge = |(source, target, relation, strength): EdgeTuple| Edge {
-        source: source.to_string(),
-        target: target.to_string(),
-        relation: relation.to_string(),
-        strength,
-    };
-    tuples.into_iter().map(edge).collect()
-}
-
 /// How a visit ended.
 fn outcome_of(name: Option<&Text>) -> PyResult<Outcome> {
-    let Some(name) = name else {
-        return Ok(Outcome::default());
-    };
-    Outcome::from_name(name).ok_or_else(|| {
-        let words: Vec<&str> = Outcome::ALL.iter().map(|o| o.as_str()).collect();
-        let message = format!(
-            "outcome must be one of {}, not {:?}",
-            words.join(", "),
-            &**name
-        );
-        errors::error(ErrorCode::InvalidOption, message)
-    })
+    let parse = |name: &Text| errors::call(|| Outcome::from_option("outcome", name));
+    name.map_or_else(|| Ok(Outcome::default()), parse)
 }
 
-/// The relation of edges where nobody says.
+/// The relation of an edge, "link" by default.
 fn relation(given: Option<&Text>) -> String {
     given.map_or_else(|| "link".to_owned(), |given| given.to_string())
 }
@@ -415,28 +393,4 @@ pub fn now() -> i64 {
     since.map_or(0, |since| {
         i64::try_from(since.as_secs()).unwrap_or(i64::MAX)
     })
-}
-
-/// Ask the caller's legs for every search of a pipeline.
-pub fn ranked(legs: &Bound<'_, PyAny>, pipeline: &Pipeline) -> PyResult<Vec<Ranked>> {
-    let mut ranked: Vec<Ranked> = Vec::new();
-    for search in pipeline.searches() {
-        for leg in Leg::of(search.mode) {
-            let known = ranked
-                .iter()
-                .any(|(query, of, _)| (query, of) == (&search.query, leg));
-            if !known {
-                let found = legs.call1((search.query.as_str(), leg.as_str()))?;
-                if found.is_none() {
-                    continue;
-                }
-                let argument = Argument {
-                    name: "the keys of legs",
-                    code: ErrorCode::InvalidId,
-                };
-                ranked.push((search.query.clone(), *leg, argument.texts_of_any(&found)?));
-            }
-        }
-    }
-    Ok(ranked)
 }

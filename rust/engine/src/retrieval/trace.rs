@@ -34,50 +34,31 @@ pub struct Attempt {
     pub hits: usize,
 }
 
-/// The stage that failed while another one answered.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Stage {
-    /// Search by keywords.
-    Bm25,
-    /// The embedder or search by vectors.
-    Vector,
-    /// The reranker.
-    Rerank,
-}
-
-impl Stage {
-    /// The word of the trace.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Bm25 => "bm25",
-            Self::Vector => "vector",
-            Self::Rerank => "rerank",
-        }
+named_enum! {
+    /// The stage that failed while another one answered.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub enum Stage {
+        /// Search by keywords.
+        Bm25 = "bm25",
+        /// The embedder or search by vectors.
+        Vector = "vector",
+        /// The reranker.
+        Rerank = "rerank",
     }
 }
 
-/// Why no reranker runs: the first of these that holds.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum SkippedReason {
-    /// Nothing was found.
-    EmptyCandidates,
-    /// The caller switched it off.
-    ModeOff,
-    /// There is none.
-    NoReranker,
-    /// Both legs agree on the head.
-    Unanimity,
-}
-
-impl SkippedReason {
-    /// The word of the trace.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::EmptyCandidates => "empty_candidates",
-            Self::ModeOff => "mode_off",
-            Self::NoReranker => "no_reranker",
-            Self::Unanimity => "unanimity",
-        }
+named_enum! {
+    /// Why no reranker runs: the first of these that holds.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub enum SkippedReason {
+        /// Nothing was found.
+        EmptyCandidates = "empty_candidates",
+        /// The caller switched it off.
+        ModeOff = "mode_off",
+        /// There is none.
+        NoReranker = "no_reranker",
+        /// Both legs agree on the head.
+        Unanimity = "unanimity",
     }
 }
 

@@ -366,12 +366,8 @@ mod tests {
         let partial = component.partial_spectrum(29).unwrap();
         assert_eq!(partial.len(), 29);
         for (dense, partial) in dense.iter().zip(&partial) {
-            assert!(
-                (dense.0 - partial.0).abs() < 1e-9,
-                "{} {}",
-                dense.0,
-                partial.0
-            );
+            let (dense, partial) = (dense.0, partial.0);
+            assert!((dense - partial).abs() < 1e-9, "{dense} {partial}");
         }
         let point = |spectrum: &Spectrum, slot: usize| -> Vec<f64> {
             let kept = kept(spectrum, 20);

@@ -1,0 +1,24 @@
+//! What Python calls around a fork.
+
+use hedgerow_engine::storage;
+use pyo3::prelude::*;
+
+use crate::errors;
+
+/// To be called before a fork: no connection to a file may be open then.
+#[pyfunction]
+pub fn _before_fork(py: Python<'_>) -> PyResult<()> {
+    errors::call_detached(py, || {
+        storage::before_fork();
+        Ok(())
+    })
+}
+
+/// To be called after a fork, by parent and child.
+#[pyfunction]
+pub fn _after_fork() -> PyResult<()> {
+    errors::call(|| {
+        storage::after_fork();
+        Ok(())
+    })
+}

@@ -1,0 +1,73 @@
+//! The options an `Index` was opened with, for its repr and for pickle.
+
+use std::path::PathBuf;
+
+use hedgerow_engine::ErrorCode;
+use hedgerow_engine::bm25::Ranking;
+use hedgerow_engine::vectors::{Resident, Vectors};
+use pyo3::prelude::*;
+
+use crate::errors;
+use crate::index::PyIndex;
+
+/// What pickle keeps of a handle: the arguments of `open`.
+pub type OpenArguments = (
+    PathBuf,
+    Option<usize>,
+    &'static str,
+    bool,
+    &'static str,
+    &'static str,
+    &'static str,
+);
+
+pub fn arguments(handle: &PyIndex) -> PyResult<OpenArguments> {
+    let index = &handle.index;
+    let Some(path) = index.path() else {
+        return Err(errors::error(
+            ErrorCode::NotPicklable,
+            "an index in memory cannot be pickled; use Index.open with a file, or send a backup \
+             of it",
+        ));
+    };
+    Ok((
+        path.clone(),
+        handle.dimensions,
+        handle.tokenizer.as_str(),
+        index.read_only(),
+        index.ranking().as_str(),
+        index.vectors().as_str(),
+        index.resident().as_str(),
+    ))
+}
+
+/// The call that opens such an index, without the options that have their defaults.
+pub fn repr(py: Python<'_>, handle: &PyIndex) -> PyResult<String> {
+    let index = &handle.index;
+    let mut options = Vec::new();
+    if let Some(dimensions) = handle.dimensions {
+        options.push(format!("dimensions={dimensions}"));
+    }
+    options.push(format!("tokenizer='{}'", index.tokenizer().as_str()));
+    if index.path().is_some() {
+        let read_only = if index.read_only() { "True" } else { "False" };
+        options.push(format!("read_only={read_only}"));
+    }
+    if index.ranking() != Ranking::Auto {
+        options.push(format!("ranking='{}'", index.ranking().as_str()));
+    }
+    if index.vectors() != Vectors::Exact {
+        options.push(format!("vectors='{}'", index.vectors().as_str()));
+    }
+    if index.resident() != Resident::All {
+        options.push(format!("resident='{}'", index.resident().as_str()));
+    }
+    let options = options.join(", ");
+    Ok(match index.path() {
+        None => format!("Index.in_memory({options})"),
+        Some(path) => {
+            let path = path.as_os_str().into_pyobject(py)?.repr()?;
+            format!("Index.open({path}, {options})")
+        }
+    })
+}
