@@ -8,7 +8,6 @@ import inspect
 import io
 import re
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -19,8 +18,9 @@ from pydantic import ValidationError
 
 import hedgerow as hr
 from hedgerow.integrations import langchain, llama_index
+from places import ROOT
 
-GUIDE = (Path(__file__).parents[2] / "docs" / "frameworks.md").read_text(encoding="utf-8")
+GUIDE = (ROOT / "docs" / "frameworks.md").read_text(encoding="utf-8")
 
 
 class Counting:

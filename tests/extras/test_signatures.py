@@ -9,18 +9,21 @@ import model2vec
 import pytest
 import sentence_transformers
 
-import doubles
+import library_doubles
 
 
 @pytest.mark.parametrize(
     ("double", "real"),
     [
-        (doubles.SentenceTransformer, sentence_transformers.SentenceTransformer),
-        (doubles.SentenceTransformer.encode, sentence_transformers.SentenceTransformer.encode),
-        (doubles.CrossEncoder, sentence_transformers.CrossEncoder),
-        (doubles.CrossEncoder.predict, sentence_transformers.CrossEncoder.predict),
-        (doubles.StaticModel.from_pretrained, model2vec.StaticModel.from_pretrained),
-        (doubles.StaticModel.encode, model2vec.StaticModel.encode),
+        (library_doubles.SentenceTransformer, sentence_transformers.SentenceTransformer),
+        (
+            library_doubles.SentenceTransformer.encode,
+            sentence_transformers.SentenceTransformer.encode,
+        ),
+        (library_doubles.CrossEncoder, sentence_transformers.CrossEncoder),
+        (library_doubles.CrossEncoder.predict, sentence_transformers.CrossEncoder.predict),
+        (library_doubles.StaticModel.from_pretrained, model2vec.StaticModel.from_pretrained),
+        (library_doubles.StaticModel.encode, model2vec.StaticModel.encode),
     ],
 )
 def test_signatures(double: Any, real: Any) -> None:

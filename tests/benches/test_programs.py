@@ -1,0 +1,41 @@
+"""The benches run; what they measure is judged by nobody here."""
+
+import runpy
+import sys
+
+import pytest
+
+from places import ROOT
+
+BENCHES = ROOT / "benches"
+
+
+@pytest.mark.parametrize(
+    ("bench", "arguments", "printed"),
+    [
+        ("pipeline.py", ["300"], "match:word77 | limit:10"),
+        ("memory.py", ["50"], "recall, check for changes included"),
+    ],
+)
+def test_a_bench_runs(bench, arguments, printed, monkeypatch, capsys):
+    monkeypatch.setattr(sys, "argv", [bench, *arguments])
+    runpy.run_path(str(BENCHES / bench), run_name="__main__")
+    assert printed in capsys.readouterr().out
+
+
+def test_the_bench_of_quality_runs(collection, tmp_path, monkeypatch, capsys):
+    chart = tmp_path / "chart.svg"
+    monkeypatch.setattr(sys, "argv", ["quality.py", str(collection), str(chart)])
+    runpy.run_path(str(BENCHES / "quality.py"), run_name="__main__")
+    lines = [line.split() for line in capsys.readouterr().out.splitlines()[2:]]
+    assert [" ".join(line[:-4]) for line in lines] == [
+        "spec bm25",
+        "spec hybrid rrf",
+        "spec hybrid score",
+        "extended bm25",
+        "extended hybrid rrf",
+        "extended hybrid score",
+    ]
+    # Keywords find the one, meaning both.
+    assert [line[-4] for line in lines] == ["0.5000", "1.0000", "1.0000"] * 2
+    assert chart.exists()

@@ -1,0 +1,217 @@
+"""`hedgerow eval`: tables, charts, and what is said when a file is wrong."""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+import sys
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree as ET
+
+import numpy as np
+import pytest
+
+import hedgerow as hr
+from command_line import as_json, failed, failed_as_json, ok
+from local_server import LocalServer, Reply, Request
+from places import ROOT
+from retrieval_doubles import FnvEmbedder, fnv64
+
+QUERIES = [
+    {"id": "1", "text": "hedgehogs in winter"},
+    {"id": "2", "text": "frozen water", "date": "2026-04-18"},
+    {"id": "3", "text": "not judged"},
+]
+QRELS = "query-id\tcorpus-id\tscore\n1\thedge\t2\n1\tpond\t1\n2\tpond\t1\n2\tlake\t1\n9\thedge\t1\n"
+GIVEN = ["--db", "notes.db", "--queries", "queries.jsonl", "--qrels", "qrels.tsv"]
+
+
+@pytest.fixture(autouse=True)
+def judged_notes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    with hr.Index.open("notes.db") as index:
+        hr.Retriever(index, embedder=FnvEmbedder()).upsert([
+            hr.Chunk("hedge", "hedge.md", "Hedgehogs sleep all winter."),
+            hr.Chunk("pond", "pond.md", "The water of the pond is frozen in winter."),
+            hr.Chunk("soup", "soup.md", "Peas, leeks and water."),
+        ])  # fmt: skip
+    write_queries()
+    Path("qrels.tsv").write_text(QRELS)
+    return tmp_path
+
+
+def write_queries(**extra: Any) -> None:
+    lines = [query | {key: of(query["text"]) for key, of in extra.items()} for query in QUERIES]
+    Path("queries.jsonl").write_text("\n".join(map(json.dumps, lines)))
+
+
+def ollama(request: Request) -> Reply:
+    return Reply({"embeddings": [fnv64(text) for text in request.body["input"]]})
+
+
+def test_a_table_with_what_was_left_out() -> None:
+    lines = ok("eval", *GIVEN).splitlines()
+    assert lines[:4] == [
+        "2 judged queries on notes.db (3 chunks); 4 judgements by id.",
+        "1 judged query not among the queries and left out (9).",
+        "1 query without a judgement and left out (3).",
+        "1 judged document not in the index and so not found (lake).",
+    ]
+    assert [line.split() for line in lines[5:6]] == [
+        ["matching", "mode", "fusion", "nDCG@10", "Recall@10", "MRR@10", "seconds"]
+    ]
+    assert [line.split()[:5] for line in lines[7:]] == [
+        ["spec", "bm25", "0.8066", "0.7500", "1.0000"],
+        ["extended", "bm25", "0.8066", "0.7500", "1.0000"],
+    ]
+
+
+@pytest.mark.usefixtures("in_examples")
+def test_the_guide_shows_what_is_printed() -> None:
+    text = (ROOT / "docs" / "cli.md").read_text(encoding="utf-8").partition("\n## eval\n")[2]
+    [shown] = re.findall(r"^```console\n\$ hedgerow eval (.*?)^```", text, re.MULTILINE | re.DOTALL)
+    questions, judged = re.findall(r"^```text\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+    Path("questions.jsonl").write_text(questions, encoding="utf-8")
+    Path("judged.tsv").write_text(judged, encoding="utf-8")
+    command, _, printed = shown.partition("\n")
+    assert re.sub(r"\d\.\d\d$", "", ok("eval", *command.split()), flags=re.MULTILINE) == re.sub(
+        r"\d\.\d\d$", "", printed, flags=re.MULTILINE
+    )
+
+
+def test_json_has_all_combinations_where_queries_have_vectors() -> None:
+    write_queries(embedding=fnv64)
+    found = as_json("eval", *GIVEN)
+    results = found.pop("results")
+    assert found.pop("seconds") >= 0
+    assert found == {
+        "db": "notes.db",
+        "chunks": 3,
+        "by": "id",
+        "queries": 2,
+        "judgements": 4,
+        "unasked": ["9"],
+        "unjudged": ["3"],
+        "without_relevant": [],
+        "unknown": ["lake"],
+    }
+    assert [(row["matching"], row["mode"], row["fusion"]) for row in results] == [
+        (matching, mode, fusion)
+        for matching in ("spec", "extended")
+        for mode, fusion in [("bm25", None), ("hybrid", "rrf"), ("hybrid", "score")]
+    ]
+    for row in results:
+        assert row["degraded"] == 0
+        assert row["seconds"] >= 0
+        assert 0 < row["nDCG@10"] <= 1
+        assert row["Recall@10"] == 0.75
+
+
+def test_vectors_come_from_any_of_three(server: LocalServer) -> None:
+    server.answer = ollama
+    asked = ["eval", *GIVEN, "--modes", "semantic,hybrid", "--matching", "spec"]
+    with hr.Index.open("notes.db") as index:
+        hr.Retriever(index, embedder=FnvEmbedder()).reembed()
+    np.save("vectors.npy", np.array([fnv64(query["text"]) for query in QUERIES], np.float16))
+    by_file = as_json(*asked, "--query-vectors", "vectors.npy")["results"]
+    write_queries(embedding=fnv64)
+    by_key = as_json(*asked)["results"]
+    write_queries()
+    with hr.Index.open("unnamed.db") as copy, hr.Index.open("notes.db") as index:
+        copy.upsert(index.chunks())
+    asked[2] = "unnamed.db"
+    by_name = as_json(*asked, "--embedder", f"ollama:fnv@{server.url}")["results"]
+    for results in (by_file, by_key, by_name):
+        assert [row["mode"] for row in results] == ["semantic", "hybrid", "hybrid"]
+        for row in results:
+            del row["seconds"]
+    assert by_file == by_key == by_name
+
+
+@pytest.mark.parametrize(
+    ("extra", "message"),
+    [
+        (["--modes", "hybrid"], "give --embedder NAME or --query-vectors FILE.npy, put an"),
+        (["--modes", "bm25,fuzzy"], "'fuzzy' is not one of bm25, semantic, hybrid; write them"),
+        (["--matching", ""], "'' is not one of spec, extended"),
+        (["--modes", "hybrid", "--embedder", "ollama:x", "--query-vectors", "x"], ", not both."),
+        (["--chart", "x.jpg"], "--chart draws .svg and .png, and x.jpg is neither."),
+        (["--chart", "no/x.svg"], "--chart no/x.svg: there is no folder no."),
+        (["--per-query", "no/x.tsv"], "--per-query no/x.tsv: there is no folder no."),
+        (["--by", "title"], "'title' is not one of 'id', 'path'"),
+    ],
+)
+def test_wrong_usage(extra: list[str], message: str) -> None:
+    assert message in failed(2, "eval", *GIVEN, *extra)
+
+
+def test_an_index_without_vectors_is_not_searched_by_meaning() -> None:
+    write_queries(embedding=fnv64)
+    with hr.Index.open("plain.db") as index:
+        index.upsert([hr.Chunk("hedge", "hedge.md", "Hedgehogs.")])
+    given = ["--db", "plain.db", *GIVEN[2:]]
+    assert "plain.db has no vectors" in failed(2, "eval", *given, "--modes", "hybrid")
+    assert "hybrid" not in ok("eval", *given)
+
+
+def test_failures_name_the_file_and_the_line() -> None:
+    error = failed_as_json(1, "eval", *GIVEN[:-1], "none.tsv")
+    assert error == {"code": "path_not_found", "message": "none.tsv: no such file"}
+    Path("qrels.tsv").write_text("1\thedge\n")
+    assert failed(1, "eval", *GIVEN).startswith(
+        "Error: qrels.tsv:1: 2 columns; write query, document"
+    )
+    Path("qrels.tsv").write_text("1\tlake.md\t1\n")
+    assert "none of the 1 judged documents, such as" in failed(1, "eval", *GIVEN)
+    write_queries()
+    Path("qrels.tsv").write_text(QRELS)
+    assert "make it with: hedgerow index" in failed(1, "eval", "--db", "none.db", *GIVEN[2:])
+    write_queries(embedding=lambda _: [1.0, 2.0])
+    error = failed_as_json(1, "eval", *GIVEN, "--modes", "hybrid")
+    assert error["code"] == "dimension_mismatch"
+
+
+def test_an_embedder_that_fails_ends_it(server: LocalServer) -> None:
+    server.answer = lambda _: Reply({"error": "no such model"}, status=404)
+    message = failed(1, "eval", *GIVEN, "--modes", "hybrid", "--embedder", f"ollama:x@{server.url}")
+    assert "no such model" in message
+
+
+def test_charts(judged_notes: Path) -> None:
+    write_queries(embedding=fnv64)
+    for name in ("a.svg", "b.svg", "c.PNG"):
+        ok("eval", *GIVEN, "--chart", name)
+    assert (judged_notes / "a.svg").read_bytes() == (judged_notes / "b.svg").read_bytes()
+    drawn = " ".join(ET.parse("a.svg").getroot().itertext())  # noqa: S314 - we wrote it
+    for text in ("nDCG@10", "Recall@10", "spec bm25", "extended hybrid score", "0.807"):
+        assert text in drawn
+    assert (judged_notes / "c.PNG").read_bytes().startswith(b"\x89PNG")
+
+
+def test_per_query() -> None:
+    ok("eval", *GIVEN, "--modes", "bm25", "--matching", "spec", "--per-query", "each.tsv")
+    with Path("each.tsv").open(encoding="utf-8", newline="") as stream:
+        rows = list(csv.DictReader(stream, dialect="excel-tab"))
+    assert [(row["query"], row["mode"], row["fusion"], row["Recall@10"]) for row in rows] == [
+        ("1", "bm25", "", "1.000000"),
+        ("2", "bm25", "", "0.500000"),
+    ]
+
+
+def test_a_query_without_a_vector_is_told() -> None:
+    write_queries(embedding=lambda text: fnv64(text) if "water" in text else [])
+    text = ok("eval", *GIVEN, "--modes", "hybrid", "--matching", "spec", "--fusion", "rrf")
+    assert "spec hybrid rrf: 1 query without a vector, or with a leg that failed.\n" in text
+
+
+def test_a_missing_extra_is_said_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "ir_measures", None)
+    assert 'run: pip install "hedgerow[eval]"' in failed(1, "eval", *GIVEN)
+    monkeypatch.delitem(sys.modules, "ir_measures")
+    monkeypatch.delitem(sys.modules, "hedgerow.cli.eval_chart", raising=False)
+    monkeypatch.delattr(sys.modules["hedgerow.cli"], "eval_chart", raising=False)
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    ok("eval", *GIVEN)
+    assert "a chart needs the package matplotlib" in failed(1, "eval", *GIVEN, "--chart", "x.svg")

@@ -1,0 +1,265 @@
+"""The commands of memory roots: which root, which options, which words and exit codes."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import sysconfig
+from pathlib import Path
+
+import pytest
+
+import hedgerow
+from command_line import as_json, failed, failed_as_json, ok, run
+from memory_doubles import WRAPUP, put
+
+pytestmark = pytest.mark.usefixtures("here")
+
+COMMANDS = ["init", "status", "doctor", "remember", "recall", "wrapup", "process"]
+
+
+@pytest.fixture
+def otter_root(here: Path) -> Path:
+    ok("init", "--root", "memory")
+    put(here, "memory/notes/a.md", "---\nsession_id: s-1\n---\n# A\n\nblue otter\n")
+    return here / "memory"
+
+
+class TestHelp:
+    def test_the_group_names_all_commands(self) -> None:
+        text = ok("--help")
+        assert all(f"\n  {name} " in text for name in [*COMMANDS, "instructions", "run", "search"])
+        assert ok("help") == text
+
+    @pytest.mark.parametrize("command", [*COMMANDS, "instructions"])
+    def test_every_command_has_an_example_and_no_option_without_help(self, command: str) -> None:
+        text = ok(command, "--help")
+        assert f"    hedgerow {command}" in text.replace("    echo", "    hedgerow remember")
+        options = text[text.index("Options:") :].splitlines()[1:]
+        assert all(len(line.split("  ")) > 1 for line in options)
+        assert max(map(len, text.splitlines())) <= 80
+        assert "url" not in text
+
+    def test_version_alone(self) -> None:
+        assert ok("version") == f"{hedgerow.__version__}\n"
+        assert ok("-v") == ok("--version")
+        assert ok("--v") == ok("--version")
+
+    @pytest.mark.parametrize("flag", ["-v", "--v", "--version"])
+    @pytest.mark.parametrize(
+        "command",
+        [
+            ["status"],
+            ["parse"],
+            ["agents", "list"],
+            ["recall", "--topic"],
+            ["run", "memory:status"],
+        ],
+    )
+    def test_the_version_wins_over_a_command(self, command: list[str], flag: str) -> None:
+        if flag == "-v" and command[-1] == "--topic":
+            return  # it is the topic
+        assert ok(*command, flag) == ok("version")
+
+    def test_note_has_another_name(self) -> None:
+        assert "note was renamed: use remember." in failed(2, "note", "--title", "x")
+
+    def test_instructions_are_markdown_with_the_sections_of_a_wrapup(self) -> None:
+        text = ok("instructions")
+        assert text.startswith("# hedgerow memory hint\n")
+        assert ok("agent-hint") == text
+        assert all(line in text for line in WRAPUP.splitlines() if line.startswith("##"))
+
+
+class TestWhichRoot:
+    def test_named_then_environment_then_nearest(
+        self, here: Path, otter_root: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        (here / "other").mkdir()
+        (here / "third").mkdir()
+        put(here, "sub/deep/x", "")
+        monkeypatch.chdir(here / "sub/deep")
+        assert as_json("status")["root"] == str(otter_root)
+        monkeypatch.setenv("HEDGEROW_MEMORY_ROOT", str(here / "other"))
+        assert as_json("status")["root"] == str(here / "other")
+        named = as_json("status", "--root", "../../third", "--root", "../../memory")
+        assert named["root"] == str(here / "third")
+
+    @pytest.mark.parametrize("command", ["index", "search x"])
+    def test_without_any_both_kinds_are_named(self, command: str) -> None:
+        message = failed(2, *command.split())
+        assert all(part in message for part in ("--root DIR", "--db FILE", "hedgerow init"))
+
+    @pytest.mark.parametrize("args", ["status", "recall --topic x", "process --mode lint"])
+    def test_without_any_the_fix_is_named(self, args: str) -> None:
+        assert "hedgerow init --root DIR" in failed(2, *args.split())
+
+    @pytest.mark.parametrize(
+        ("args", "message"),
+        [
+            (["status", "--root"], "--root requires a value"),
+            (["status", "--root", "--json"], '"--root requires a value'),
+            (["status", "--root", " "], "--root must not be empty"),
+            (["init"], "Missing option '--root'"),
+            (["search", "x", "--db", "n.db", "--root", "memory"], "exclude each other"),
+            (["index", "x", "--db", "n.db", "--root", "memory"], "exclude each other"),
+            (["index", "x", "--root", "memory"], "indexed whole: leave PATH out"),
+            (["index", "--root", "memory", "--tokenizer", "trigram"], "goes with --db FILE"),
+            (["index", "--root", "memory", "--embedder", "a:b"], "goes with --db FILE"),
+            (["search", "x", "--root", "memory", "--explain"], "--explain goes with --db FILE"),
+            (["search", "x", "--root", "memory", "--filter", "tag=a"], "--filter goes with --db"),
+            (["search", "x", "--db", "n.db", "--no-sync"], "--no-sync goes with --root DIR"),
+            (["search", "x", "--db", "n.db", "--depth", "deep"], "--depth goes with --root DIR"),
+            (["recall", "--root", "memory"], "as --topic TEXT or --query TEXT"),
+            (["recall", "--root", "memory", "--topic", "x", "--wat"], "No such option '--wat'"),
+            (["remember", "--root", "memory"], "Missing option '--title'"),
+            (["remember", "--root", "memory", "--title", ""], "Missing option '--title'"),
+            (["process", "--root", "memory"], "Missing option '--mode'"),
+            (["process", "--root", "memory", "--mode", "lint", "--since", "x"], "30d or 2w"),
+            (["process", "--root", "memory", "--mode", "synthesize"], "needs a topic"),
+            (["run", "memory:note"], "use memory:remember"),
+            (["run", "memory:zap"], "Unknown recipe 'memory:zap'; the recipes are memory:status"),
+        ],
+    )
+    def test_wrong_usage_names_the_fix(
+        self, otter_root: Path, args: list[str], message: str
+    ) -> None:
+        assert otter_root.exists()
+        assert message in failed(2, *args)
+
+    @pytest.mark.parametrize("flag", ["--target-url", "--remote-url"])
+    @pytest.mark.parametrize("command", ["status", "index", "search x", "recall --topic x", "init"])
+    def test_a_root_elsewhere_is_recognised_and_refused(
+        self, otter_root: Path, command: str, flag: str
+    ) -> None:
+        args = [*command.split(), "--root", str(otter_root), f"{flag}=https://brain.example"]
+        error = failed_as_json(1, *args)
+        assert error["code"] == "not_implemented"
+        assert "https://brain.example" in error["message"]
+        assert "not implemented yet" in error["message"]
+
+
+class TestErrors:
+    def test_are_one_object_on_stderr_with_json(self, here: Path) -> None:
+        error = failed_as_json(1, "status", "--root", "nowhere")
+        assert error["code"] == "root_not_found"
+        assert f"hedgerow init --root {here.name and 'nowhere'}" in error["message"]
+        assert failed_as_json(2, "recall")["code"] == "usage"
+
+    def test_bytes_that_are_no_text(self, otter_root: Path) -> None:
+        message = failed(1, "remember", "--root", str(otter_root), "--title", "T", stdin=b"a\xffb")
+        assert "not UTF-8 (byte 1)" in message
+        assert len(list(otter_root.rglob("*.md"))) == 1
+
+    def test_doctor_exits_with_1_when_unhealthy(self, here: Path) -> None:
+        put(here, "m/hedgerow.json", '{"schemaVersion": 9}')
+        result = run("doctor", "--root", "m", "--json")
+        assert (result.exit_code, json.loads(result.stdout)["ok"]) == (1, False)
+        assert run("doctor").exit_code == 1
+        assert "Memory root: FAILED: home" not in run("doctor").stdout
+
+
+class TestAnswers:
+    def test_status_and_init(self, otter_root: Path) -> None:
+        assert ok("init", "--root", "memory").splitlines() == [
+            f"Memory root: {otter_root}",
+            "Config: hedgerow.json (schema v1, existing)",
+            "Folders: notes, sessions, findings, decisions, preferences, pages",
+            ".gitignore: has .hedgerow/ already",
+        ]
+        assert ok("status").splitlines()[:4] == [
+            f"Memory root: {otter_root}",
+            "Initialized: yes",
+            "Config: hedgerow.json (schema v1)",
+            "Compatible: yes",
+        ]
+
+    def test_recall_shows_place_session_score_and_snippet(self, otter_root: Path) -> None:
+        assert otter_root.exists()
+        assert ok("recall", "--topic", "blue otter") == (
+            "Prior memory scan for: blue otter\n\n"
+            "1. notes/a.md:4-6 session=s-1 score=1.35\n   # A blue otter\n"
+        )
+        assert ok("search", "zebra") == "No memory matches found.\n"
+
+    @pytest.mark.parametrize(
+        ("args", "mode"),
+        [
+            (["recall", "--query", "otter"], "recall"),
+            (["run", "memory:recall", "--topic", "otter"], "memory:recall"),
+            (["search", "otter"], "search"),
+            (["search", "--query", "otter"], "search"),
+            (["run", "memory:search", "--query", "otter"], "memory:search"),
+        ],
+    )
+    def test_every_way_to_search(self, otter_root: Path, args: list[str], mode: str) -> None:
+        answer = as_json(*args)
+        assert list(answer) == ["root", "query", "depth", "results", "mode", "unreadable"]
+        assert (answer["root"], answer["mode"]) == (str(otter_root), mode)
+        assert [one["provenance"]["file"] for one in answer["results"]] == ["notes/a.md"]
+
+    @pytest.mark.parametrize("args", [["--limit"], ["--limit", "--json"], ["--limit=3"]])
+    def test_limit_may_stand_without_its_value(self, otter_root: Path, args: list[str]) -> None:
+        for number in range(8):
+            put(otter_root, f"notes/n{number}.md", "blue otter")
+        answer = ok("recall", "--topic", "otter", *args)
+        count = len(json.loads(answer)["results"]) if "--json" in args else answer.count("score=")
+        assert count == (3 if "=" in args[0] else 5)
+
+    def test_index_tells_what_it_did(self, otter_root: Path) -> None:
+        (otter_root / "bad.md").write_bytes(b"\xff")
+        result = run("index")
+        assert result.stderr.startswith("Left out: bad.md: the file is not UTF-8")
+        assert result.stdout == (
+            f"Indexed 1 Markdown document in {otter_root}: 1 added, 0 changed, 0 removed.\n"
+        )
+        assert run("index", "--strict").exit_code == 1
+        answer = json.loads(run("index", "--json").stdout)
+        assert list(answer) == ["root", "documents", "added", "changed", "removed", "skipped"]
+        assert answer["skipped"][0]["code"] == "not_utf8"
+
+    def test_a_memory_that_is_not_indexed_is_kept_and_said(self, otter_root: Path) -> None:
+        (otter_root / ".hedgerow").write_text("in the way")
+        result = run("remember", "--title", "T", "--json", stdin=b"x")
+        assert (result.exit_code, json.loads(result.stdout)["indexed"]) == (0, False)
+        assert result.stderr.startswith("Not indexed yet: ")
+
+    def test_process_without_apply_is_a_plan(self, otter_root: Path) -> None:
+        result = run("process", "--mode", "lint", "--json")
+        assert (result.exit_code, json.loads(result.stdout)["applied"]) == (2, False)
+        error = json.loads(result.stderr)["error"]
+        assert (error["code"], "add --apply" in error["message"]) == ("not_applied", True)
+        assert not (otter_root / ".hedgerow").exists()
+        assert as_json("process", "--mode", "lint", "--apply")["applied"] is True
+
+    def test_a_note_cannot_write_to_the_terminal(self, otter_root: Path) -> None:
+        put(otter_root, "notes/\u202eb.md", "red \x1b]0;title\x07 panda")
+        assert not set("\x1b\x07\u202e") & set(ok("recall", "--topic", "panda"))
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a shell of POSIX")
+def test_a_shell_completes_commands_and_options(here: Path) -> None:
+    hedgerow_command = str(Path(sysconfig.get_path("scripts")) / "hedgerow")
+
+    def complete(words: str, place: int) -> list[str]:
+        done = subprocess.run(
+            [hedgerow_command],
+            env={
+                **os.environ,
+                "_HEDGEROW_COMPLETE": "bash_complete",
+                "COMP_WORDS": words,
+                "COMP_CWORD": str(place),
+            },
+            capture_output=True,
+            text=True,
+            check=True,
+            cwd=here,
+        )
+        return [line.split(",")[1] for line in done.stdout.splitlines()]
+
+    assert complete("hedgerow rem", 1) == ["remember"]
+    assert complete("hedgerow recall --de", 2) == ["--depth"]
+    assert complete("hedgerow recall --depth ", 3) == ["shallow", "normal", "deep"]
+    assert "memory:recall" in complete("hedgerow run ", 2)

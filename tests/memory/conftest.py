@@ -1,0 +1,26 @@
+"""Memory roots."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import hedgerow as hr
+from memory_doubles import put
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> hr.MemoryRoot:
+    """A memory root without a file."""
+    return hr.MemoryRoot.open(tmp_path)
+
+
+@pytest.fixture
+def synced_root(tmp_path: Path) -> hr.MemoryRoot:
+    """A memory root of two notes, a.md about hawthorn and b.md about blackthorn and sloes."""
+    put(tmp_path, "notes/a.md", "# A\n\nhawthorn\n")
+    put(tmp_path, "notes/b.md", "# B\n\nblackthorn\n\n## More\n\nsloes\n")
+    opened = hr.MemoryRoot.open(tmp_path)
+    opened.sync()
+    return opened

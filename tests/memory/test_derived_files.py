@@ -1,0 +1,134 @@
+"""What stands in .hedgerow is made from the files, and made again when it is damaged or gone."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+
+import pytest
+
+from hedgerow import Chunk, Index, IndexFileError, MemoryRoot, Node
+from hedgerow.memory import lock
+from index_doubles import without_ledger
+from memory_doubles import counts, found, keys, put
+
+
+class TestDerivedFiles:
+    @pytest.mark.parametrize(
+        "names", [["index.db"], ["store.db"], ["index.db", "store.db"], ["lock"], None]
+    )
+    def test_any_of_them_may_be_deleted(
+        self, synced_root: MemoryRoot, names: list[str] | None
+    ) -> None:
+        keys(synced_root)
+        synced_root.close()
+        derived = synced_root.path / ".hedgerow"
+        if names is None:
+            shutil.rmtree(derived)
+        for name in names or ():
+            (derived / name).unlink()
+        put(synced_root.path, "notes/a.md", "aspen")
+        (synced_root.path / "notes/b.md").unlink()
+        assert found(synced_root, "aspen") == ["notes/a.md"]
+        assert found(synced_root, "hawthorn OR sloes OR blackthorn") == []
+        assert keys(synced_root) == ["notes/a.md"]
+
+    @pytest.mark.parametrize(
+        "damage", [b"", b"no database at all", b"SQLite format 3\0" + b"x" * 999]
+    )
+    def test_an_index_that_is_none_is_made_again(
+        self, synced_root: MemoryRoot, damage: bytes
+    ) -> None:
+        synced_root.close()
+        for file in (synced_root.path / ".hedgerow").glob("index.db*"):
+            file.unlink()
+        (synced_root.path / ".hedgerow/index.db").write_bytes(damage)
+        assert found(synced_root, "hawthorn") == ["notes/a.md"]
+        assert counts(synced_root.sync()) == (2, 0, 0, 0)
+
+    def test_a_root_of_an_earlier_version_is_read_again(self, synced_root: MemoryRoot) -> None:
+        keys(synced_root)
+        synced_root.close()
+        derived = synced_root.path / ".hedgerow"
+        with Index.open(derived / "index.db") as index:
+            before = [(chunk.id, chunk.content) for chunk in index.chunks()]
+        for name in ("index.db", "store.db"):
+            without_ledger(derived / name)
+        for name in ("ledger", "nodes.json"):
+            (derived / name).write_text("of an earlier version")
+        (synced_root.path / "notes/b.md").unlink()
+        assert synced_root.index_state() is None
+        assert found(synced_root, "hawthorn") == ["notes/a.md"]
+        assert found(synced_root, "sloes") == []
+        assert keys(synced_root) == ["notes/a.md"]
+        with Index.open(derived / "index.db", read_only=True) as index:
+            assert [(chunk.id, chunk.content) for chunk in index.chunks()] == before[:1]
+            assert index.check() == []
+        assert not (derived / "ledger").exists()
+        assert not (derived / "nodes.json").exists()
+
+    def test_chunks_and_nodes_that_no_file_stands_behind_go(self, synced_root: MemoryRoot) -> None:
+        keys(synced_root)
+        with Index.open(synced_root.path / ".hedgerow/index.db") as index:
+            index.upsert([Chunk("x", "x.md", "hawthorn")])
+        synced_root.store().upsert(
+            [Node("y.md", content="by hand"), Node("notes/a.md", content="other")]
+        )
+        put(synced_root.path, "notes/c.md", "elder")
+        assert keys(synced_root) == ["notes/a.md", "notes/b.md", "notes/c.md"]
+        assert found(synced_root, "hawthorn") == ["notes/a.md"]
+        node = synced_root.store().get("notes/a.md")
+        assert node is not None
+        assert node.content == "# A\n\nhawthorn"
+
+    def test_without_sync_the_index_is_read_as_it_stands(self, synced_root: MemoryRoot) -> None:
+        put(synced_root.path, "notes/c.md", "hawthorn")
+        assert [one.file for one in synced_root.recall("hawthorn", sync=False)] == ["notes/a.md"]
+        shutil.rmtree(synced_root.path / ".hedgerow")
+        with pytest.raises(IndexFileError, match="hedgerow index --root") as raised:
+            synced_root.recall("hawthorn", sync=False)
+        assert raised.value.code == "index_not_found"
+
+    def test_an_index_that_lost_what_the_ledger_tells_is_made_whole(
+        self, synced_root: MemoryRoot
+    ) -> None:
+        with Index.open(synced_root.path / ".hedgerow/index.db") as index:
+            index.delete_path("notes/a.md")
+        synced_root.sync()
+        assert found(synced_root, "hawthorn") == ["notes/a.md"]
+
+    def test_the_manifest_is_written_by_index_only(self, synced_root: MemoryRoot) -> None:
+        manifest = synced_root.path / ".hedgerow/index.json"
+        synced_root.remember("x", title="T")
+        synced_root.recall("x")
+        assert not manifest.exists()
+        synced_root.index()
+        assert len(json.loads(manifest.read_text())["documents"]) == 3
+
+    def test_another_index_root_is_read_anew(self, synced_root: MemoryRoot) -> None:
+        put(synced_root.path, "hedgerow.json", '{"schemaVersion": 1, "indexRoot": "notes"}')
+        assert found(synced_root, "hawthorn") == ["a.md"]
+        done = synced_root.remember("x", title="T", type="page")
+        assert done.indexed is False
+        assert done.notice == (
+            f"Not indexed: it lies outside indexRoot ({synced_root.path}/notes), which alone is searched. "
+            "No recall finds it."
+        )
+        assert done.to_dict() == {"file": done.file, "indexed": False, "problem": done.notice}
+
+    def test_what_a_killed_writer_left_is_removed_when_old(self, synced_root: MemoryRoot) -> None:
+        old = put(synced_root.path, "notes/.hedgerow-1-ab.tmp", "half")
+        young = put(synced_root.path, "notes/.hedgerow-2-ab.tmp", "half")
+        os.utime(old, (1, 1))
+        synced_root.sync()
+        assert (old.exists(), young.exists()) == (False, True)
+
+    def test_a_lock_that_is_held_for_too_long_is_an_error(
+        self, synced_root: MemoryRoot, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(lock, "PATIENCE", 0.05)
+        with lock.locked(synced_root.path / ".hedgerow/lock"):
+            with pytest.raises(IndexFileError, match="--no-sync") as raised:
+                synced_root.sync()
+            assert raised.value.code == "index_busy"

@@ -1,0 +1,191 @@
+"""A root whose configuration names an embedder is searched by meaning too."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+import hedgerow.embedders
+from hedgerow import HedgerowError, Index, InvalidInputError, MemoryRoot
+from hedgerow.memory import lock
+from memory_doubles import put
+
+ANIMALS = {"hedgehog": 0, "urchin": 0, "slug": 1, "snail": 1}
+
+
+class ToyEmbedder:
+    """Knows two kinds of animals, and counts what it embeds."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.embedded = 0
+        self.fails = False
+
+    def embed(self, texts: Sequence[str], /) -> list[list[float]]:
+        if self.fails:
+            raise HedgerowError("the model is away; try later", code="endpoint_unreachable")
+        self.embedded += len(texts)
+        return [
+            [
+                sum(animal in text.lower() for animal in ANIMALS if ANIMALS[animal] == kind)
+                for kind in (0, 1)
+            ]
+            + [0.1]
+            for text in texts
+        ]
+
+
+@pytest.fixture
+def models(monkeypatch: pytest.MonkeyPatch) -> dict[str, ToyEmbedder]:
+    made: dict[str, ToyEmbedder] = {}
+
+    def named(name: str) -> ToyEmbedder:
+        return made.setdefault(name, ToyEmbedder(name))
+
+    monkeypatch.setattr(hedgerow.embedders, "embedder_named", named)
+    return made
+
+
+@pytest.fixture
+def embedded_root(tmp_path: Path, models: dict[str, ToyEmbedder]) -> MemoryRoot:
+    assert models == {}
+    put(tmp_path, "a.md", "A hedgehog came by.")
+    put(tmp_path, "b.md", "Slugs ate the hostas.")
+    configure(tmp_path, {"adapter": "toy", "model": "one"})
+    return MemoryRoot.open(tmp_path)
+
+
+def configure(root: Path, embedder: object) -> None:
+    put(root, "hedgerow.json", json.dumps({"schemaVersion": 1, "embedder": embedder}))
+
+
+def test_finds_what_is_put_in_other_words(embedded_root: MemoryRoot) -> None:
+    best = embedded_root.recall("urchin").results[0]
+    assert (best.file, best.parts.driver) == ("a.md", "hybrid:a.md")
+    assert 0 <= best.parts.retrieval <= 1
+    assert embedded_root.retrieval == "hybrid, with toy:one"
+
+
+def test_only_what_is_new_is_embedded(
+    embedded_root: MemoryRoot, models: dict[str, ToyEmbedder]
+) -> None:
+    embedded_root.sync()
+    assert models["toy:one"].embedded == 2
+    put(embedded_root.path, "c.md", "A snail.")
+    embedded_root.recall("urchin")
+    assert models["toy:one"].embedded == 4  # the new memory and the query
+    embedded_root.recall("urchin")
+    assert models["toy:one"].embedded == 5
+
+
+def test_an_embedder_may_come_later_and_change(
+    embedded_root: MemoryRoot, models: dict[str, ToyEmbedder]
+) -> None:
+    configure(embedded_root.path, None)
+    assert [one.file for one in embedded_root.recall("urchin")] == []
+    configure(embedded_root.path, "toy:two")
+    assert embedded_root.recall("urchin").results[0].file == "a.md"
+    configure(embedded_root.path, {"adapter": "toy", "model": "three"})
+    assert embedded_root.recall("urchin").results[0].file == "a.md"
+    embedded_root.close()
+    with Index.open(embedded_root.path / ".hedgerow/index.db", read_only=True) as index:
+        assert (index.stats().embedder, index.stats().vectors) == ("toy:three", 2)
+    assert models["toy:three"].embedded == 3
+
+
+def test_keywords_answer_when_it_fails_and_a_warning_says_so(
+    embedded_root: MemoryRoot, models: dict[str, ToyEmbedder], caplog: pytest.LogCaptureFixture
+) -> None:
+    embedded_root.recall("x")
+    models["toy:one"].fails = True
+    put(embedded_root.path, "c.md", "A snail.")
+    with caplog.at_level(logging.WARNING, "hedgerow"):
+        [one] = embedded_root.recall("snail")
+    assert (one.file, one.parts.driver) == ("c.md", "keywords:c.md")
+    assert "searched by keywords alone: the model is away" in caplog.text
+    with pytest.raises(HedgerowError, match="away") as raised:
+        embedded_root.sync()
+    assert raised.value.code == "endpoint_unreachable"
+    models["toy:one"].fails = False
+    assert embedded_root.recall("slugs").results[0].parts.driver.startswith("hybrid")
+
+
+def test_the_root_is_free_while_an_embedder_works(
+    embedded_root: MemoryRoot, models: dict[str, ToyEmbedder], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lock, "PATIENCE", 0.05)
+    embedded_root.recall("x")
+    meanwhile: list[object] = []
+    embed = ToyEmbedder.embed
+
+    def slow(self: ToyEmbedder, texts: Sequence[str], /) -> list[list[float]]:
+        if not meanwhile:
+            meanwhile.append(None)
+            put(embedded_root.path, "d.md", "An urchin.")
+            with MemoryRoot.open(embedded_root.path) as other:
+                meanwhile.append(other.sync().added)
+                meanwhile.append([one.file for one in other.recall("urchin")])
+                meanwhile.append(other.remember("A slug.", title="S").indexed)
+                meanwhile.append(other.link("a.md", "b.md"))
+        return embed(self, texts)
+
+    monkeypatch.setattr(ToyEmbedder, "embed", slow)
+    put(embedded_root.path, "c.md", "A snail.")
+    embedded_root.sync()
+    # The other did not pay for what this one embeds, and searched by what there was.
+    assert meanwhile[1:] == [1, ["d.md", "a.md", "b.md"], True, "a.md"]
+    assert models["toy:one"].embedded == 3 + 1 + 3  # before, a query, and what is new
+    assert embedded_root.recall("urchin").results[0].parts.driver.startswith("hybrid")
+
+
+def test_vectors_that_were_paid_for_are_kept_when_the_embedder_changes_and_fails(
+    embedded_root: MemoryRoot, models: dict[str, ToyEmbedder], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from hedgerow import _embedding  # noqa: PLC0415 - for this test
+
+    monkeypatch.setattr(_embedding, "_BLOCK", 1)
+    embedded_root.sync()
+    configure(embedded_root.path, "toy:two")
+    models["toy:two"] = ToyEmbedder("toy:two")
+    embed = ToyEmbedder.embed
+
+    def once(self: ToyEmbedder, texts: Sequence[str], /) -> list[list[float]]:
+        if self.embedded:
+            raise HedgerowError("the model is away; try later", code="endpoint_unreachable")
+        return embed(self, texts)
+
+    monkeypatch.setattr(ToyEmbedder, "embed", once)
+    with pytest.raises(HedgerowError, match="away"):
+        embedded_root.sync()
+    monkeypatch.setattr(ToyEmbedder, "embed", embed)
+    embedded_root.sync()
+    assert models["toy:two"].embedded == 2
+
+
+def test_a_name_that_is_none_is_an_error(tmp_path: Path) -> None:
+    put(tmp_path, "a.md", "x")
+    configure(tmp_path, "toy:one")
+    with pytest.raises(InvalidInputError, match="ADAPTER:MODEL"):
+        MemoryRoot.open(tmp_path).recall("x")
+
+
+def test_pipelines_search_by_meaning_too(
+    embedded_root: MemoryRoot, models: dict[str, ToyEmbedder], caplog: pytest.LogCaptureFixture
+) -> None:
+    result = embedded_root.query("search:urchin,k=1")
+    assert (result.keys, result.warnings) == (["a.md"], [])
+    assert embedded_root.query("search:snail,mode=semantic | limit:1").keys == ["b.md"]
+    assert embedded_root.query("search:snail,mode=bm25").keys == []
+    assert embedded_root.query("all | rank:snail,mode=hybrid").keys == ["b.md", "a.md"]
+    models["toy:one"].fails = True
+    with caplog.at_level(logging.WARNING, "hedgerow"):
+        result = embedded_root.query("search:hedgehog,mode=hybrid")
+    assert result.keys == ["a.md"]
+    assert result.warnings == [
+        "search: mode=hybrid has no ranking by meaning and searches by words alone"
+    ]
+    assert "the model is away" in caplog.text

@@ -1,0 +1,204 @@
+"""`hedgerow mcp`, asked by the client of the official SDK."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+import sysconfig
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import anyio
+import pytest
+from mcp import Client
+from mcp.client.stdio import StdioServerParameters, stdio_client
+
+from command_line import failed
+from hedgerow import MemoryRoot
+from hedgerow.mcp import build_server
+from memory_doubles import put
+
+HEDGEROW = str(Path(sysconfig.get_path("scripts")) / "hedgerow")
+
+Asking = Callable[[Client], Awaitable[Any]]
+
+
+@pytest.fixture
+def slugs_root(tmp_path: Path) -> Path:
+    root = MemoryRoot.init(tmp_path / "memory").path
+    put(root, "decisions/a.md", "---\nsession_id: s-1\n---\n# Slugs\n\nNo pellets: beer.\n")
+    return root
+
+
+def ask(root: Path, asking: Asking) -> Any:
+    """Let a client ask the server in this process."""
+
+    async def connected() -> Any:
+        with MemoryRoot.open(root) as opened:
+            async with Client(build_server(opened)) as client:
+                return await asking(client)
+
+    return anyio.run(connected)
+
+
+def call(root: Path, tool: str, **arguments: Any) -> Any:
+    return ask(root, lambda client: client.call_tool(tool, arguments))
+
+
+def answer(root: Path, tool: str, **arguments: Any) -> dict[str, Any]:
+    result = call(root, tool, **arguments)
+    assert not result.is_error, result.content
+    found: dict[str, Any] = result.structured_content
+    return found
+
+
+def test_the_tools_say_what_they_take_and_give(slugs_root: Path) -> None:
+    listed = ask(slugs_root, lambda client: client.list_tools()).tools
+    tools = {tool.name: tool for tool in listed}
+    assert list(tools) == ["memory_search", "memory_recall", "memory_remember", "memory_status"]
+    assert all(tool.description and tool.output_schema for tool in listed)
+    recall = tools["memory_recall"].input_schema
+    assert recall["required"] == ["topic"]
+    assert recall["properties"]["depth"]["enum"] == ["shallow", "normal", "deep"]
+    assert recall["properties"]["limit"]["minimum"] == 1
+    assert tools["memory_remember"].annotations.destructive_hint is False
+    assert [tool.name for tool in listed if tool.annotations.read_only_hint] == [
+        "memory_search", "memory_recall", "memory_status",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("tool", "argument", "mode"),
+    [("memory_search", "query", "search"), ("memory_recall", "topic", "recall")],
+)
+def test_results_are_structured_and_say_where_they_are_from(
+    slugs_root: Path, tool: str, argument: str, mode: str
+) -> None:
+    found = answer(slugs_root, tool, **{argument: "slugs"}, depth="deep")
+    with MemoryRoot.open(slugs_root) as root:
+        assert found == root.recall("slugs", depth="deep").to_dict(mode)
+    assert found["results"][0]["provenance"]["file"] == "decisions/a.md"
+    assert found["results"][0]["session_id"] == "s-1"
+    assert answer(slugs_root, tool, **{argument: "zebra"})["results"] == []
+
+
+def test_what_is_remembered_is_found(slugs_root: Path) -> None:
+    written = answer(
+        slugs_root,
+        "memory_remember",
+        title="Moles",
+        text="Leave them.",
+        type="preference",
+        tags=["x"],
+    )
+    assert written["indexed"] is True
+    assert 'tags: ["x"]' in (slugs_root / written["file"]).read_text()
+    found = answer(slugs_root, "memory_recall", topic="moles", limit=1)
+    assert found["results"][0]["provenance"]["file"] == written["file"]
+
+
+def test_a_memory_that_no_recall_finds_is_reported(slugs_root: Path) -> None:
+    put(slugs_root, "hedgerow.json", '{"schemaVersion": 1, "indexRoot": "decisions"}')
+    written = answer(slugs_root, "memory_remember", title="Moles", text="Leave them.")
+    assert written["indexed"] is False
+    assert written["problem"].startswith("Not indexed: it lies outside indexRoot")
+
+
+def test_status(slugs_root: Path) -> None:
+    before = answer(slugs_root, "memory_status")
+    assert (before["root"], before["initialized"], "documents" in before) == (
+        str(slugs_root), True, False,
+    )  # fmt: skip
+    answer(slugs_root, "memory_recall", topic="x")
+    after = answer(slugs_root, "memory_status")
+    assert (after["documents"], after["stale"], after["retrieval"]) == (1, 0, "keywords")
+    put(slugs_root, "hedgerow.json", '{"schemaVersion": 9}')
+    assert answer(slugs_root, "memory_status")["compatible"] is False
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "message"),
+    [
+        ("memory_recall", {"topic": " "}, "the query is blank"),
+        ("memory_recall", {}, "topic"),
+        ("memory_recall", {"topic": "x", "depth": "Deep"}, "shallow"),
+        ("memory_search", {"query": "x", "limit": 0}, "limit"),
+        ("memory_remember", {"title": "T", "text": ""}, "the text is blank"),
+    ],
+)
+def test_an_error_names_the_fix(
+    slugs_root: Path, tool: str, arguments: dict[str, Any], message: str
+) -> None:
+    result = call(slugs_root, tool, **arguments)
+    assert result.is_error
+    assert message in result.content[0].text
+
+
+def test_over_standard_input_and_output(slugs_root: Path) -> None:
+    """The command as an agent starts it: in a folder, without a word about the root."""
+    server = StdioServerParameters(command=HEDGEROW, args=["mcp"], cwd=slugs_root.parent)
+
+    async def asking() -> Any:
+        async with Client(stdio_client(server)) as client:
+            assert client.server_info.name == "hedgerow"
+            await client.call_tool("memory_remember", {"title": "Moles", "text": "Leave them."})
+            return await client.call_tool("memory_recall", {"topic": "moles"})
+
+    found = anyio.run(asking).structured_content
+    assert found["root"] == str(slugs_root)
+    assert found["results"][0]["provenance"]["file"].endswith("-moles.md")
+
+
+def test_the_instructions_name_the_tools_and_no_shell(slugs_root: Path) -> None:
+    async def asking(client: Client) -> Any:
+        return client.instructions, (await client.list_tools()).tools
+
+    instructions, tools = ask(slugs_root, asking)
+    assert all(f"- {tool.name}: " in instructions for tool in tools)
+    assert "`" not in instructions
+    assert "hedgerow run" not in instructions
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
+def test_ctrl_c_ends_it_while_standard_input_is_open(slugs_root: Path) -> None:
+    hello = {
+        "jsonrpc": "2.0", "id": 1, "method": "initialize",
+        "params": {
+            "protocolVersion": "2025-06-18", "capabilities": {},
+            "clientInfo": {"name": "t", "version": "1"},
+        },
+    }  # fmt: skip
+    with subprocess.Popen(
+        [HEDGEROW, "mcp", "--root", str(slugs_root)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdin.write(json.dumps(hello) + "\n")
+        process.stdin.flush()
+        assert '"serverInfo"' in process.stdout.readline()
+        try:
+            process.send_signal(signal.SIGINT)
+            assert process.wait(timeout=20) == 130
+            assert process.stderr.read() == "Error: interrupted\n"
+        finally:
+            process.kill()
+
+
+@pytest.mark.parametrize("version", [None, ModuleType("mcp")])
+def test_without_its_package_or_with_an_old_one_the_fix_is_named(
+    slugs_root: Path, monkeypatch: pytest.MonkeyPatch, version: ModuleType | None
+) -> None:
+    for name in [*sys.modules]:
+        if name == "hedgerow.mcp" or name.partition(".")[0] == "mcp":
+            monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "mcp", version)
+    assert 'pip install "hedgerow[mcp]"' in failed(1, "mcp", "--root", str(slugs_root))

@@ -1,0 +1,130 @@
+"""The index follows the files, whatever is changed in them."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import time
+from typing import Any
+
+import pytest
+
+from hedgerow import Index, InvalidInputError, MemoryRoot
+from hedgerow.ingest import discovery
+from hedgerow.ingest.ledger import Ledger
+from hedgerow.memory import documents, freshness, sync, targets
+from hedgerow.memory.config import read_config
+from memory_doubles import counts, found, keys, put
+
+
+class TestProgress:
+    def test_it_counts_the_files_to_read(self, synced_root: MemoryRoot) -> None:
+        told: list[tuple[int, int]] = []
+        for number in range(130):
+            put(synced_root.path, f"notes/n{number}.md", f"note {number}")
+        synced_root.sync(progress=lambda *progress: told.append(progress))
+        # The two of before were read so soon after their writing that they may be read again.
+        assert told in ([(64, n), (128, n), (n, n)] for n in range(130, 133))
+
+
+class TestChanges:
+    def test_nothing_changed(self, synced_root: MemoryRoot) -> None:
+        assert counts(synced_root.sync()) == (2, 0, 0, 0)
+
+    def test_a_new_file(self, synced_root: MemoryRoot) -> None:
+        put(synced_root.path, "deep/er/c.MD", "hawthorn")
+        assert found(synced_root, "hawthorn") == ["deep/er/c.MD", "notes/a.md"]
+
+    def test_an_edit_also_one_that_makes_fewer_passages(self, synced_root: MemoryRoot) -> None:
+        put(synced_root.path, "notes/b.md", "# B\n\nelder\n")
+        assert found(synced_root, "sloes OR blackthorn") == []
+        assert found(synced_root, "elder") == ["notes/b.md"]
+        assert counts(synced_root.sync()) == (2, 0, 0, 0)
+
+    def test_a_rename(self, synced_root: MemoryRoot) -> None:
+        (synced_root.path / "notes/a.md").rename(synced_root.path / "notes/c.md")
+        assert counts(synced_root.sync()) == (2, 1, 0, 1)
+        assert found(synced_root, "hawthorn") == ["notes/c.md"]
+
+    def test_two_files_that_change_places(self, synced_root: MemoryRoot) -> None:
+        notes = synced_root.path / "notes"
+        (notes / "a.md").rename(notes / "x.md")
+        (notes / "b.md").rename(notes / "a.md")
+        (notes / "x.md").rename(notes / "b.md")
+        assert found(synced_root, "hawthorn") == ["notes/b.md"]
+        assert found(synced_root, "sloes") == ["notes/a.md"]
+
+    def test_a_delete(self, synced_root: MemoryRoot) -> None:
+        (synced_root.path / "notes/a.md").unlink()
+        assert found(synced_root, "hawthorn") == []
+        (synced_root.path / "notes/b.md").unlink()
+        assert counts(synced_root.sync()) == (0, 0, 0, 1)
+
+    def test_a_root_that_has_lost_everything_keeps_its_index_until_it_is_told(
+        self, synced_root: MemoryRoot
+    ) -> None:
+        (synced_root.path / "notes").rename(synced_root.path / ".unmounted")
+        with pytest.raises(InvalidInputError, match=r"2 files .* --allow-empty") as raised:
+            synced_root.recall("hawthorn")
+        assert raised.value.code == "nothing_found"
+        (synced_root.path / ".unmounted").rename(synced_root.path / "notes")
+        assert found(synced_root, "hawthorn") == ["notes/a.md"]
+        shutil.rmtree(synced_root.path / "notes")
+        assert counts(synced_root.index(allow_empty=True)) == (0, 0, 0, 2)
+        assert found(synced_root, "hawthorn") == []
+
+    def test_an_edit_that_hides_its_time(self, synced_root: MemoryRoot) -> None:
+        file = synced_root.path / "notes/a.md"
+        before = file.stat()
+        file.write_text("# A\n\nhornbeam\n"[: before.st_size])
+        os.utime(file, ns=(before.st_atime_ns, before.st_mtime_ns))
+        assert found(synced_root, "hornbeam") == ["notes/a.md"]
+
+    def test_edits_in_the_same_second_and_of_the_same_size(self, synced_root: MemoryRoot) -> None:
+        for word in ("aspen", "cedar", "larch", "maple", "rowan") * 4:
+            put(synced_root.path, "notes/a.md", word)
+            assert found(synced_root, word) == ["notes/a.md"]
+
+    def test_an_edit_in_the_tick_of_the_one_before(
+        self, synced_root: MemoryRoot, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """A clock that stands still: only reading the file again can tell."""
+        stopped = time.time_ns()
+
+        def signature(status: os.stat_result) -> str:
+            return f"{status.st_size}.{stopped}.{stopped}.1"
+
+        monkeypatch.setattr(discovery, "signature", signature)
+        monkeypatch.setattr(sync.time, "time_ns", lambda: stopped)
+        put(synced_root.path, "notes/a.md", "aspen")
+        assert found(synced_root, "aspen") == ["notes/a.md"]
+        put(synced_root.path, "notes/a.md", "cedar")
+        assert found(synced_root, "cedar") == ["notes/a.md"]
+
+    def test_an_unchanged_file_is_not_written_again(self, synced_root: MemoryRoot) -> None:
+        os.utime(synced_root.path / "notes/a.md", ns=(1, 1))
+        time.sleep(0.15)
+        assert counts(synced_root.sync()) == (2, 0, 0, 0)
+        derived = sync.Derived.of(read_config(synced_root.path))
+        with Index.open(derived.index, read_only=True) as index:
+            assert freshness.skips_if_fresh(derived, Ledger.load(index, derived.scope)) == []
+
+    def test_each_file_is_parsed_once_for_index_and_store(
+        self, synced_root: MemoryRoot, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        keys(synced_root)
+        parsed: list[str] = []
+
+        def parse(path: str, data: bytes) -> Any:
+            parsed.append(path)
+            return documents.parse_document(path, data)
+
+        monkeypatch.setattr(targets, "parse_document", parse)
+        put(synced_root.path, "notes/c.md", "hawthorn [[a]]")
+        put(synced_root.path, "notes/a.md", "hawthorn [[b]]")
+        assert found(synced_root, "hawthorn") == ["notes/a.md", "notes/c.md"]
+        assert keys(synced_root) == ["notes/a.md", "notes/b.md", "notes/c.md"]
+        assert len(synced_root.graph().edges) == 2
+        synced_root.remember("more hawthorn", title="T")
+        assert len(keys(synced_root)) == 4
+        assert len(parsed) == 3

@@ -1,0 +1,263 @@
+"""What all adapters keep to: their imports, the protocols, the documentation; and all extras."""
+
+from __future__ import annotations
+
+import ast
+import asyncio
+import inspect
+import os
+import pickle
+import re
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import hedgerow as hr
+from hedgerow import embedders, rerankers
+from hedgerow._extras import PACKAGES, imports_of
+from places import ROOT
+
+GUIDE = (ROOT / "docs" / "embedders.md").read_text(encoding="utf-8")
+ADAPTERS = {
+    name: value
+    for package in (embedders, rerankers)
+    for name, value in ((name, getattr(package, name)) for name in package.__all__)
+    if inspect.isclass(value) and value.__module__ != f"{package.__name__}.base"
+}
+
+# What constructs each adapter that needs an extra: its arguments, the extra, and its packages.
+EXTRAS: list[tuple[str, tuple[Any, ...], dict[str, Any], str, list[str]]] = [
+    ("OpenAIEmbedder", ("m",), {"api_key": "k"}, "openai", ["httpx", "tenacity"]),
+    ("AsyncOpenAIEmbedder", ("m",), {"api_key": "k"}, "openai", ["httpx", "tenacity"]),
+    ("OllamaEmbedder", ("m",), {}, "ollama", ["httpx", "tenacity"]),
+    ("AsyncOllamaEmbedder", ("m",), {}, "ollama", ["httpx", "tenacity"]),
+    ("TEIReranker", ("http://h",), {}, "tei", ["httpx", "tenacity"]),
+    ("Model2VecEmbedder", ("m",), {}, "model2vec", ["model2vec"]),
+    ("SentenceTransformerEmbedder", ("m",), {}, "sentence-transformers", ["sentence_transformers"]),
+    ("CrossEncoderReranker", ("m",), {}, "sentence-transformers", ["sentence_transformers"]),
+]
+
+
+def remove(monkeypatch: pytest.MonkeyPatch, package: str) -> None:
+    """As if the package were not installed."""
+
+    class Finder:
+        @staticmethod
+        def find_spec(name: str, *_: object) -> None:
+            if name == package:
+                raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+
+    for name in [*sys.modules]:
+        if name.partition(".")[0] == package or name == "hedgerow._endpoint":
+            monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setattr(sys, "meta_path", [Finder, *sys.meta_path])
+
+
+@pytest.mark.parametrize(
+    ("adapter", "arguments", "options", "extra", "package"),
+    [(*row, package) for *row, packages in EXTRAS for package in packages],
+)
+def test_a_missing_package_is_named_with_the_line_that_installs_it(  # noqa: PLR0913, PLR0917 - a row of the table
+    monkeypatch: pytest.MonkeyPatch,
+    adapter: str,
+    arguments: tuple[Any, ...],
+    options: dict[str, Any],
+    extra: str,
+    package: str,
+) -> None:
+    remove(monkeypatch, package)
+    with pytest.raises(hr.MissingExtraError) as raised:
+        ADAPTERS[adapter](*arguments, **options)
+    error = raised.value
+    assert isinstance(error, ImportError)
+    assert isinstance(error, hr.HedgerowError)
+    assert error.code == "missing_extra"
+    assert (
+        str(error)
+        == error.message
+        == (
+            f"{adapter} needs the package {package.replace('_', '-')}, which is not installed and "
+            f'comes with the extra "{extra}"; run: pip install "hedgerow[{extra}]"'
+        )
+    )
+    again = pickle.loads(pickle.dumps(error))
+    assert (type(again), again.code, str(again)) == (hr.MissingExtraError, error.code, str(error))
+
+
+def test_every_adapter_with_an_extra_is_tested() -> None:
+    assert {row[0] for row in EXTRAS} == set(ADAPTERS) - {"LLMReranker"}
+
+
+def test_a_package_that_lacks_one_of_its_own_says_so_itself() -> None:
+    with (
+        pytest.raises(ModuleNotFoundError, match="torch") as raised,
+        imports_of("sentence-transformers", needed_by="x"),
+    ):
+        raise ModuleNotFoundError("No module named 'torch'", name="torch")
+    assert type(raised.value) is ModuleNotFoundError
+
+
+def test_the_extras_are_those_of_the_package() -> None:
+    text = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+    [section] = re.findall(
+        r"^\[project\.optional-dependencies\]\n(.*?)\n\n", text, re.MULTILINE | re.DOTALL
+    )
+    found = {
+        name: [re.match(r"[\w-]+", need)[0] for need in ast.literal_eval(listed)]  # type: ignore[index]
+        for name, listed in re.findall(r"^([\w-]+) = (\[.*\])$", section, re.MULTILINE)
+    }
+    assert found == {
+        extra: [re.sub("[._]", "-", package) for package in packages]
+        for extra, packages in PACKAGES.items()
+    }
+    for requirements in re.findall(r"^[\w-]+ = \[(.*)\]$", section, re.MULTILINE):
+        for requirement in requirements.split(", "):
+            assert text.count(requirement) >= 2, "not what is tested with"
+
+
+def test_hedgerow_imports_no_library_of_an_adapter() -> None:
+    """Nor do the adapters, before one is made."""
+    code = """
+        import sys
+        import hedgerow.embedders, hedgerow.rerankers
+        light = set(sys.modules)
+        for package in (hedgerow.embedders, hedgerow.rerankers):
+            for name in package.__all__:
+                getattr(package, name)
+        print(sorted(m for m in light if m.startswith(("hedgerow.embedders.", "hedgerow.rerankers."))))
+        print(sorted({"httpx", "tenacity", "numpy", "model2vec", "asyncio"} & {*sys.modules}))
+    """
+    result = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", textwrap.dedent(code)],
+        stdout=subprocess.PIPE,
+        text=True,
+        check=True,
+        env={**os.environ},
+    )
+    assert result.stdout.splitlines() == ["[]", "[]"]
+
+
+@pytest.mark.parametrize("package", [embedders, rerankers])
+def test_names_are_listed_and_others_are_not_there(package: Any) -> None:
+    assert dir(package) == sorted(package.__all__)
+    for name in package.__all__:
+        value = getattr(package, name)
+        assert (inspect.getdoc(value) or "").strip()
+        if inspect.isclass(value):
+            assert all(
+                inspect.getdoc(member)
+                for key, member in vars(value).items()
+                if inspect.isfunction(member) and not key.startswith("_")
+            )
+    with pytest.raises(AttributeError, match="attribute Nothing"):
+        package.Nothing  # noqa: B018
+    assert hr.embedders is embedders
+    assert hr.rerankers is rerankers
+
+
+# The protocols; mypy checks the same of these assignments and of the adapters, below.
+
+
+class Own:
+    """One's own embedder needs no base class, no name and no array."""
+
+    def embed(self, texts: Any) -> list[list[float]]:
+        return [[1.0] for _ in texts]
+
+
+class OwnAsync:
+    async def embed(self, texts: Any) -> list[list[float]]:
+        return [[1.0] for _ in texts]
+
+
+class OwnReranker:
+    name = "own"
+
+    def rerank(self, query: str, documents: Any) -> list[hr.RerankScore]:
+        del query
+        return rerankers.best_first(len(document.text) for document in documents)
+
+
+def test_ones_own_will_do() -> None:
+    embedder: hr.Embedder = Own()
+    asynchronous: hr.AsyncEmbedder = OwnAsync()
+    reranker: hr.Reranker = OwnReranker()
+    assert list(embedder.embed(["oak"])) == [[1.0]]
+    assert list(asyncio.run(asynchronous.embed(["oak"]))) == [[1.0]]
+    assert reranker.rerank("q", [hr.RerankDocument("a", "oak")]) == [hr.RerankScore(0, 3)]
+
+
+TYPED = """
+import hedgerow as hr
+from hedgerow.embedders import (
+    AsyncOllamaEmbedder, AsyncOpenAIEmbedder, Model2VecEmbedder, OllamaEmbedder, OpenAIEmbedder,
+    SentenceTransformerEmbedder,
+)
+from hedgerow.rerankers import CrossEncoderReranker, LLMReranker, TEIReranker
+import numpy
+from numpy.typing import NDArray
+from collections.abc import Sequence
+
+class Arrays:
+    def embed(self, texts: Sequence[str]) -> NDArray[numpy.float32]:
+        return numpy.ones((len(texts), 3), dtype=numpy.float32)
+
+class Lists:
+    def embed(self, texts: Sequence[str]) -> list[list[float]]:
+        return [[1.0]]
+
+embedders: list[hr.Embedder] = [
+    OpenAIEmbedder("m"), OllamaEmbedder("m"), Model2VecEmbedder("m"),
+    SentenceTransformerEmbedder("m"), Arrays(), Lists(),
+]
+asynchronous: list[hr.AsyncEmbedder] = [AsyncOpenAIEmbedder("m"), AsyncOllamaEmbedder("m")]
+rerankers: list[hr.Reranker] = [
+    CrossEncoderReranker("m"), LLMReranker(lambda prompt: prompt), TEIReranker("http://h"),
+]
+by_path = hr.embedders.OpenAIEmbedder("m", timeout=3)
+wrong: hr.Embedder = AsyncOpenAIEmbedder("m")
+misspelt = hr.Retreiver, hr.embedders.OpenAiEmbedder
+"""
+
+
+def test_adapters_are_what_the_protocols_ask_for(tmp_path: Path) -> None:
+    """Under `mypy --strict`; the last two lines are mistakes, and the only ones."""
+    pytest.importorskip("mypy")
+    (tmp_path / "typed.py").write_text(TYPED)
+    result = subprocess.run(
+        [sys.executable, "-m", "mypy", "--strict", "--config-file", ROOT / "pyproject.toml",
+         tmp_path / "typed.py"],
+        cwd=ROOT,  # where `make lint` leaves what it knows of other packages
+        env={**os.environ, "MYPYPATH": str(ROOT / "python")},
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    lines = [line for line in result.stdout.splitlines() if ": error:" in line]
+    last = len(TYPED.splitlines())
+    found = [line.partition("typed.py:")[2] for line in lines]
+    assert [line.partition(" error: ")[0] for line in found] == [
+        f"{last - 1}:", f"{last}:", f"{last}:",
+    ], result.stdout + result.stderr  # fmt: skip
+    assert "Incompatible types" in found[0]
+    assert all("has no attribute" in line for line in found[1:])
+
+
+# docs/embedders.md
+
+BLOCKS = re.findall(r"^```python\n(.*?)^```$", GUIDE, re.MULTILINE | re.DOTALL)
+
+
+@pytest.mark.parametrize("block", BLOCKS)
+def test_calls_in_the_guide_have_arguments_that_exist(block: str) -> None:
+    for call in [node for node in ast.walk(ast.parse(block)) if isinstance(node, ast.Call)]:
+        name = ast.unparse(call.func).rpartition(".")[2]
+        if name in ADAPTERS:
+            inspect.signature(ADAPTERS[name]).bind(
+                *call.args, **{keyword.arg: None for keyword in call.keywords if keyword.arg}
+            )
+    names = re.findall(r"hr\.((?:embedders|rerankers)\.)?(\w+)", block)
+    for package, name in names:
+        assert hasattr(getattr(hr, package[:-1]) if package else hr, name), name

@@ -1,0 +1,29 @@
+"""Files as chunks, and runs over an index with what is told of them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from hedgerow import Chunk, Index
+from hedgerow.ingest import IndexRun, RunReport, Skip, Source, discover, read_chunks
+
+
+def run(index: Index, *paths: object) -> RunReport:
+    return IndexRun(index, discover([str(path) for path in paths or ["notes"]])).run()
+
+
+def counts(report: RunReport) -> tuple[int, int, int, int]:
+    return report.added, report.changed, report.unchanged, report.removed
+
+
+def ids(index: Index) -> list[str]:
+    return sorted(chunk.id for chunk in index.chunks())
+
+
+def codes(report: RunReport) -> list[tuple[str, str]]:
+    return [(skip.path, skip.code) for skip in report.skips]
+
+
+def read(file: Path, name: str | None = None) -> tuple[list[Chunk], list[Skip]]:
+    skips: list[Skip] = []
+    return list(read_chunks(Source(name or file.name, str(file)), skips)), skips

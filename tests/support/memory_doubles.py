@@ -1,0 +1,49 @@
+"""Files of a memory root as tests write them, and the root as the store they make."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from hedgerow import MemoryRoot
+from hedgerow.memory.sync import SyncReport
+
+NOW = 1_800_000_000
+
+WRAPUP = """\
+## Findings
+- alpha holds.
+
+## Decisions
+- beta chosen.
+
+## Conflicts / Corrections
+- None captured.
+
+## Open Questions
+- Will gamma last?
+"""
+
+
+def put(root: Path, name: str, text: str) -> Path:
+    file = root / name
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(text, encoding="utf-8", newline="")
+    return file
+
+
+def keys(root: MemoryRoot, pipeline: str = "all") -> list[str]:
+    return root.query(pipeline, now=NOW).keys
+
+
+def edges(root: MemoryRoot) -> list[tuple[str, str, str, float]]:
+    return list(root.graph().edges)
+
+
+def counts(report: SyncReport) -> tuple[int, int, int, int]:
+    """Documents there are, added, changed and removed."""
+    return report.documents, report.added, report.changed, report.removed
+
+
+def found(root: MemoryRoot, query: str) -> list[str]:
+    """The files that a recall finds."""
+    return sorted(one.file for one in root.recall(query, limit=50))
