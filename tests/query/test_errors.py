@@ -38,6 +38,24 @@ MANY_ALIASES = {"oak": [f"tree{n}" for n in range(100)]}
             "the query has 4097 tokens and the limit is 4096; shorten it",
         ),
         (
+            lambda: hr.parse_query('oak "' + "elm " * 4096 + '"'),
+            hr.QueryTooLargeError,
+            "too_many_tokens",
+            "the query has 4097 tokens and the limit is 4096; shorten it",
+        ),
+        (
+            lambda: hr.compile_fts("oak-" * 4097),
+            hr.QueryTooLargeError,
+            "too_many_tokens",
+            "the query has 4097 tokens and the limit is 4096; shorten it",
+        ),
+        (
+            lambda: hr.compile_match("oak", date_hints="2024-05-05"),
+            hr.InvalidInputError,
+            "invalid_option",
+            "date_hints is one str; give a list of strings",
+        ),
+        (
             lambda: hr.compile_fts("oak " * 100, MANY_ALIASES),
             hr.QueryTooLargeError,
             "too_many_alias_tokens",

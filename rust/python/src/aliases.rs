@@ -54,7 +54,7 @@ fn convert(mapping: &Bound<'_, PyAny>) -> PyResult<AliasTable> {
             type_name(mapping)?
         )));
     };
-    let mut entries: Vec<(String, Vec<String>)> = Vec::with_capacity(mapping.len()?);
+    let mut entries: Vec<(String, Vec<String>)> = Vec::new();
     for item in mapping.items()? {
         let (key, surfaces): (Bound<'_, PyAny>, Bound<'_, PyAny>) = item.extract()?;
         let Ok(key) = key.cast::<PyString>() else {

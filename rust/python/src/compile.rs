@@ -8,7 +8,8 @@ use pyo3::prelude::*;
 use crate::aliases::Aliases;
 use crate::errors;
 use crate::query::QueryOrText;
-use crate::text::{Text, Texts};
+use crate::text::Texts;
+use crate::value::Argument;
 
 /// The normative text of a query (spec/compile.md, "Normative form").
 ///
@@ -37,16 +38,23 @@ pub fn compile_fts(
 /// are dates a bare query looks for as well. Phrases in which the unicode61 tokenizer finds no
 /// token are left out.
 #[pyfunction]
-#[pyo3(signature = (query_or_text, aliases=None, *, default_operator="OR", matching="spec", date_hints=Vec::new()))]
+#[pyo3(
+    signature = (query_or_text, aliases=None, *, default_operator="OR", matching="spec", date_hints=None),
+    text_signature = "(query_or_text, aliases=None, *, default_operator='OR', matching='spec', date_hints=())"
+)]
 pub fn compile_match(
     query_or_text: QueryOrText,
     aliases: Option<Aliases<'_>>,
     default_operator: &str,
     matching: &str,
-    date_hints: Vec<Text>,
+    date_hints: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<String> {
+    let argument = Argument {
+        name: "date_hints",
+        code: ErrorCode::InvalidOption,
+    };
+    let date_hints = date_hints.map_or_else(|| Ok(Vec::new()), |hints| argument.texts(hints))?;
     errors::call(|| {
-        let date_hints: Vec<String> = date_hints.iter().map(|hint| hint.to_string()).collect();
         let options = MatchOptions {
             aliases: aliases.as_ref().map(Aliases::table),
             default_operator: connective(default_operator)?,

@@ -15,6 +15,9 @@ use crate::text::Text;
 
 /// How deep JSON may nest: less than what the engine reads back.
 const MAX_DEPTH: usize = 100;
+/// How many values JSON may hold. A list that is in it twice counts twice, so that a few shared
+/// lists cannot stand for more than memory holds.
+const MAX_VALUES: usize = 1_000_000;
 
 /// An argument under check: its name, and the code of what can be wrong with it.
 #[derive(Clone, Copy)]
@@ -59,7 +62,11 @@ impl Argument<'_> {
         let Ok(mapping) = object.cast::<PyMapping>() else {
             return Err(self.wrong("must be a mapping with str keys", object));
         };
-        json_mapping(mapping, Place::Root(self.name), self.code, 0)
+        let mut reader = JsonReader {
+            code: self.code,
+            values: 0,
+        };
+        reader.mapping(mapping, Path::Root(self.name), 0)
     }
 
     /// Any real number, infinite ones too; an int that no float can hold is infinite.
@@ -142,13 +149,13 @@ fn text(object: &Bound<'_, PyAny>, name: &str, code: ErrorCode) -> PyResult<Stri
 
 /// Where in a JSON value something is; put into words only when it is wrong.
 #[derive(Clone, Copy)]
-enum Place<'a> {
+enum Path<'a> {
     Root(&'a str),
-    Key(&'a Place<'a>, &'a str),
-    Item(&'a Place<'a>, usize),
+    Key(&'a Path<'a>, &'a str),
+    Item(&'a Path<'a>, usize),
 }
 
-impl Display for Place<'_> {
+impl Display for Path<'_> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         match self {
             Self::Root(name) => f.write_str(name),
@@ -158,79 +165,109 @@ impl Display for Place<'_> {
     }
 }
 
-fn json_mapping(
-    mapping: &Bound<'_, PyMapping>,
-    position: Place<'_>,
+/// Reads JSON from Python objects.
+struct JsonReader {
+    /// The code of what can be wrong with it.
     code: ErrorCode,
-    depth: usize,
-) -> PyResult<Map<String, Value>> {
-    let wrong = |what: &str| errors::error(code, format!("{position} {what}"));
-    if depth == MAX_DEPTH {
-        return Err(wrong(&format!("nests deeper than {MAX_DEPTH} levels")));
-    }
-    let mut map = Map::new();
-    for item in mapping.items()? {
-        let (key, value): (Bound<'_, PyAny>, Bound<'_, PyAny>) = item.extract()?;
-        let Ok(key) = key.cast::<PyString>() else {
-            let given = key.get_type().name()?;
-            return Err(wrong(&format!(
-                "has a key that is {given}; JSON keys are str"
-            )));
-        };
-        let key = Text::named(key, format_args!("a key of {position}"))?;
-        let value = json(&value, Place::Key(&position, &key), code, depth + 1)?;
-        map.insert(key.to_owned(), value);
-    }
-    Ok(map)
+    /// How many values were read.
+    values: usize,
 }
 
-fn json(
-    object: &Bound<'_, PyAny>,
-    position: Place<'_>,
-    code: ErrorCode,
-    depth: usize,
-) -> PyResult<Value> {
-    let wrong = |what: &str| errors::error(code, format!("{position} {what}"));
-    if object.is_none() {
-        return Ok(Value::Null);
-    }
-    if let Ok(value) = object.cast::<PyBool>() {
-        return Ok(Value::Bool(value.is_true()));
-    }
-    if let Ok(string) = object.cast::<PyString>() {
-        return Ok(Value::String(Text::named(string, position)?.to_owned()));
-    }
-    if object.is_instance_of::<PyInt>() {
-        return object
-            .extract::<i64>()
-            .map(Number::from)
-            .or_else(|_| object.extract::<u64>().map(Number::from))
-            .map(Value::Number)
-            .map_err(|_| wrong("is an integer of more than 64 bits; keep it as a str"));
-    }
-    if let Ok(float) = object.cast::<PyFloat>() {
-        return Number::from_f64(float.value())
-            .map(Value::Number)
-            .ok_or_else(|| wrong("is not a finite number, which JSON cannot hold"));
-    }
-    if let Ok(mapping) = object.cast::<PyMapping>() {
-        return json_mapping(mapping, position, code, depth).map(Value::Object);
-    }
-    if object.is_instance_of::<PyList>() || object.is_instance_of::<PyTuple>() {
-        if depth == MAX_DEPTH {
-            return Err(wrong(&format!("nests deeper than {MAX_DEPTH} levels")));
+impl JsonReader {
+    fn mapping(
+        &mut self,
+        mapping: &Bound<'_, PyMapping>,
+        path: Path<'_>,
+        depth: usize,
+    ) -> PyResult<Map<String, Value>> {
+        self.enter(path, depth)?;
+        let mut map = Map::new();
+        for item in mapping.items()? {
+            let (key, value): (Bound<'_, PyAny>, Bound<'_, PyAny>) = item.extract()?;
+            let Ok(key) = key.cast::<PyString>() else {
+                let given = key.get_type().name()?;
+                let what = format!("has a key that is {given}; JSON keys are str");
+                return Err(self.wrong(path, &what));
+            };
+            let key = Text::named(key, format_args!("a key of {path}"))?;
+            let value = self.value(&value, Path::Key(&path, &key), depth + 1)?;
+            map.insert(key.to_owned(), value);
         }
-        return object
-            .try_iter()?
-            .enumerate()
-            .map(|(item, value)| json(&value?, Place::Item(&position, item), code, depth + 1))
-            .collect::<PyResult<_>>()
-            .map(Value::Array);
+        Ok(map)
     }
-    let given = object.get_type().name()?;
-    Err(wrong(&format!(
-        "is {given}, which is not JSON; use str, int, float, bool, None, list or dict"
-    )))
+
+    fn value(
+        &mut self,
+        object: &Bound<'_, PyAny>,
+        path: Path<'_>,
+        depth: usize,
+    ) -> PyResult<Value> {
+        self.values += 1;
+        if self.values > MAX_VALUES {
+            return Err(self.wrong(path, &format!("is one of more than {MAX_VALUES} values")));
+        }
+        if let Some(scalar) = self.scalar(object, path)? {
+            return Ok(scalar);
+        }
+        if let Ok(mapping) = object.cast::<PyMapping>() {
+            return self.mapping(mapping, path, depth).map(Value::Object);
+        }
+        if object.is_instance_of::<PyList>() || object.is_instance_of::<PyTuple>() {
+            self.enter(path, depth)?;
+            return object
+                .try_iter()?
+                .enumerate()
+                .map(|(item, value)| self.value(&value?, Path::Item(&path, item), depth + 1))
+                .collect::<PyResult<_>>()
+                .map(Value::Array);
+        }
+        let given = object.get_type().name()?;
+        let what =
+            format!("is {given}, which is not JSON; use str, int, float, bool, None, list or dict");
+        Err(self.wrong(path, &what))
+    }
+
+    /// A value that holds no others; None for one that may.
+    fn scalar(&self, object: &Bound<'_, PyAny>, path: Path<'_>) -> PyResult<Option<Value>> {
+        if object.is_none() {
+            return Ok(Some(Value::Null));
+        }
+        if let Ok(value) = object.cast::<PyBool>() {
+            return Ok(Some(Value::Bool(value.is_true())));
+        }
+        if let Ok(string) = object.cast::<PyString>() {
+            let text = Text::named(string, path)?.to_owned();
+            return Ok(Some(Value::String(text)));
+        }
+        if object.is_instance_of::<PyInt>() {
+            let number = (object.extract::<i64>().map(Number::from))
+                .or_else(|_| object.extract::<u64>().map(Number::from));
+            return number
+                .map(|number| Some(Value::Number(number)))
+                .map_err(|_| {
+                    self.wrong(path, "is an integer of more than 64 bits; keep it as a str")
+                });
+        }
+        let Ok(float) = object.cast::<PyFloat>() else {
+            return Ok(None);
+        };
+        let number = Number::from_f64(float.value());
+        number
+            .map(|number| Some(Value::Number(number)))
+            .ok_or_else(|| self.wrong(path, "is not a finite number, which JSON cannot hold"))
+    }
+
+    fn enter(&self, path: Path<'_>, depth: usize) -> PyResult<()> {
+        if depth == MAX_DEPTH {
+            let what = format!("nests deeper than {MAX_DEPTH} levels");
+            return Err(self.wrong(path, &what));
+        }
+        Ok(())
+    }
+
+    fn wrong(&self, path: Path<'_>, what: &str) -> PyErr {
+        errors::error(self.code, format!("{path} {what}"))
+    }
 }
 
 /// A JSON object as a new `dict`.

@@ -1,5 +1,6 @@
 //! Conditions on chunks, applied before ranking (spec/index.md, "Filters").
 
+use std::collections::HashSet;
 use std::rc::Rc;
 
 use rusqlite::functions::{Context, FunctionFlags};
@@ -56,9 +57,16 @@ impl Filters {
             .path_prefix
             .as_ref()
             .is_none_or(|prefix| chunk.path.starts_with(prefix.as_str()));
-        path && prefix
-            && self.tags.iter().all(|tag| chunk.tags.contains(tag))
-            && holds(&chunk.metadata, &self.metadata)
+        path && prefix && self.has_all_tags(&chunk.tags) && holds(&chunk.metadata, &self.metadata)
+    }
+
+    /// In time linear in both lists, however long.
+    fn has_all_tags(&self, tags: &[String]) -> bool {
+        if self.tags.is_empty() {
+            return true;
+        }
+        let tags: HashSet<&String> = tags.iter().collect();
+        self.tags.iter().all(|tag| tags.contains(tag))
     }
 
     pub(crate) fn conditions(&self) -> rusqlite::Result<Conditions> {
@@ -118,9 +126,9 @@ pub(super) fn register(connection: &Connection) -> rusqlite::Result<()> {
         Ok(text.as_str()?.starts_with(prefix.as_str()?))
     })?;
     connection.create_scalar_function("hedgerow_tagged", 2, flags, |context| {
-        let wanted = context.get_or_create_aux(1, parse::<Vec<String>>)?;
-        let tags: Vec<String> = column(context)?;
-        Ok(wanted.iter().all(|tag| tags.contains(tag)))
+        let wanted = context.get_or_create_aux(1, parse::<HashSet<String>>)?;
+        let tags: HashSet<String> = column(context)?;
+        Ok(wanted.is_subset(&tags))
     })?;
     connection.create_scalar_function("hedgerow_holds", 2, flags, |context| {
         let wanted = context.get_or_create_aux(1, parse::<Map<String, Value>>)?;

@@ -69,7 +69,7 @@ pub fn compile_fts_text(
     limits::check_text(text)?;
     let raw = normalise(text);
     let scan = scan(&raw);
-    limits::check_tokens(scan.tokens().count())?;
+    limits::check_tokens(&raw, scan.tokens().map(|token| &token.text))?;
     Ok(normative(&raw, scan.tokens(), default_operator))
 }
 
@@ -121,6 +121,10 @@ pub fn match_expression(query: &Query, options: &MatchOptions<'_>) -> Result<Mat
         expression
             .any
             .extend(date_phrases(options.date_hints).map(|phrase| vec![vec![phrase]]));
+    }
+    if options.tokenizer == TokenizerKind::Trigram {
+        let phrases = expression.phrases().chain(&expression.none);
+        limits::check_trigrams(phrases.map(|phrase| &*phrase.text))?;
     }
     keep_searchable(&mut expression, options.tokenizer)?;
     Ok(expression)

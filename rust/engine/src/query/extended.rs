@@ -29,7 +29,7 @@ pub(super) fn expression(query: &Query, aliases: Option<&AliasTable>) -> Result<
         .into_iter()
         .flat_map(|word| word.groups)
         .collect();
-    limits::check_tokens(groups.len())?;
+    limits::check_count(groups.len())?;
     limits::check_expanded(groups.iter().map(Vec::len).sum())?;
     let groups = groups
         .iter()

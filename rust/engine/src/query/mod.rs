@@ -17,4 +17,4 @@ pub use compile::{
 };
 pub use explain::{Explanation, explain};
 pub use expression::{MatchExpression, Phrase};
-pub use parse::parse;
+pub use parse::{parse, parse_augmented};

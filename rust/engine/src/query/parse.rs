@@ -24,9 +24,24 @@ use crate::text::{utf16, whitespace};
 /// Normalise and parse `text`; fails only over the limits.
 pub fn parse(text: &str) -> Result<Query> {
     limits::check_text(text)?;
+    parsed(text, |raw, scan| {
+        limits::check_tokens(raw, scan.tokens().map(|token| &token.text))
+    })
+}
+
+/// Parse `text` with its dates added. The limits of a query hold for the text as it was given;
+/// dates may add as much to it as aliases may.
+pub fn parse_augmented(text: &str, augmented: &str) -> Result<Query> {
+    parse(text)?;
+    parsed(augmented, |_, scan| {
+        limits::check_expanded(scan.tokens().count())
+    })
+}
+
+fn parsed(text: &str, check: impl FnOnce(&str, &Scan<'_>) -> Result<()>) -> Result<Query> {
     let raw = normalise(text);
     let scan = scan(&raw);
-    limits::check_tokens(scan.tokens().count())?;
+    check(&raw, &scan)?;
     let has_operators = scan.has_operators;
     let tokens = scan.words.into_iter().filter_map(|word| match word.fate {
         Fate::Kept(token) => Some(token.into_owned()),

@@ -7,6 +7,7 @@ use crate::error::Result;
 use crate::index::session::Session;
 use crate::query::{
     MatchExpression, MatchOptions, Matching, compile_fts, expand, match_expression, parse,
+    parse_augmented,
 };
 
 /// Searches by keywords of one request.
@@ -33,7 +34,10 @@ impl Compiled {
             date_hints,
             ..
         } = request;
-        let query = parse(augmented.unwrap_or(text))?;
+        let query = match augmented {
+            Some(augmented) => parse_augmented(text, augmented)?,
+            None => parse(text)?,
+        };
         let options = options(setup, date_hints);
         match setup.matching {
             Matching::Spec => {
