@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import posixpath
 import re
+import reprlib
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -15,6 +16,7 @@ from typing import Any, NamedTuple
 from urllib.parse import unquote
 
 from hedgerow.ingest.markdown_events import INLINE, Event, markdown_events
+from hedgerow.ingest.yaml import LIMIT
 
 from .documents import Document
 from .names import DERIVED
@@ -27,13 +29,28 @@ IN_TEXT = 0.7
 STATED = 1.0
 """The strength of a link in the text, and of one in front matter."""
 
+MOST_STATED = 4 * LIMIT
+"""The most characters of front matter that are read for links. Aliases, which count each time they
+are used, can make much of little."""
+
+LONGEST_NORMALIZED = 512
+"""Longer names are compared as they are: normalizing takes the square of a run of accents."""
+
 _MAY_LINK = re.compile(r"\[\[|\]\(|\]\[|\]:")
 _WIKILINK = re.compile(r"\[\[([^\[\]|#\n]*)(?:#[^\[\]|\n]*)?(?:\|[^\[\]\n]*)?\]\]")
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:|//")
 _NO_TEXT = "\0"
 _ADDRESSES = frozenset({"Autolink", "Email"})
 _AMPERSAND, _BACKSLASH = b"&\\"
+_TOO_MUCH = (
+    f"the links of front matter are read from {MOST_STATED:,} characters, with aliases written "
+    "out; the links after these are left out"
+)
 _NOT_WALKED = frozenset({".git", DERIVED, "node_modules"})
+
+# `repr` would write out the value of every alias.
+_shown = reprlib.Repr()
+_shown.maxlevel = 1
 
 
 class Link(NamedTuple):
@@ -139,6 +156,7 @@ def links_in_fields(fields: Mapping[str, Any]) -> tuple[list[Link], list[str]]:
     """Return the links of front matter, and the problems of some."""
     links: list[Link] = []
     problems: list[str] = []
+    left = MOST_STATED
     for key, value in fields.items():
         for item in _items(value):
             strength = STATED
@@ -146,6 +164,10 @@ def links_in_fields(fields: Mapping[str, Any]) -> tuple[list[Link], list[str]]:
                 item, strength, problem = _weighted(item)  # noqa: PLW2901
                 if problem:
                     problems.append(f"{key}: {problem}")
+            left -= 1 + (len(item) if isinstance(item, str) else 0)
+            if left < 0:
+                problems.append(f"{key}: {_TOO_MUCH}")
+                return links, problems
             if not isinstance(item, str):
                 continue
             names = wikilinks(item)
@@ -213,7 +235,8 @@ def _weighted(item: Mapping[Any, Any]) -> tuple[Any, float, str]:
     if not isinstance(item.get("to"), str):
         return None, STATED, "a link with a strength is written {to: NAME, strength: 0.5}"
     if not is_number or not 0 < strength <= 1:
-        problem = f"strength must be above 0 and at most 1, not {strength!r}; {STATED} is used"
+        given = _shown.repr(strength)
+        problem = f"strength must be above 0 and at most 1, not {given}; {STATED} is used"
         return item["to"], STATED, problem
     return item["to"], float(strength), ""
 
@@ -271,8 +294,8 @@ class Names:
 
 
 def normalized(name: str) -> str:
-    """Return a name in Unicode's form NFC."""
-    return unicodedata.normalize("NFC", name)
+    """Return a name in Unicode's form NFC, unless it is longer than any path of a memory."""
+    return name if len(name) > LONGEST_NORMALIZED else unicodedata.normalize("NFC", name)
 
 
 def _stem(path: str) -> str:
