@@ -47,8 +47,25 @@ def targets(text: str) -> list[tuple[str, bool]]:
         ("```\n[[fenced]]\n[x](a.md)\n```", []),
         ("    [[indented code]]", []),
         ("<!-- [[comment]] -->\n\na <!-- [[inline]] --> b", []),
+        ("a <!-- [[over\nlines]] --> <b>[[c]]</b>", [("c", False)]),
         (r"\[\[escaped]] and [\[half]]", []),
+        (r"[[a]\] and &#91;[b]] and [[c\_d]] and \\[[e]]", [("e", False)]),
         ("[[two\nlines]]", []),
+        ("[[two\\\nlines]]", []),
+        (
+            "| [[a\\|b]] | [[c|d]] |\n|---|---|\n| [[e\\|f]] | [[g|h]] |",
+            [(x, False) for x in "aceg"],
+        ),
+        ("[[a]] [x](b.md)\n\n[[c]]", [("b.md", True), ("a", False), ("c", False)]),
+        ("- [[a]]\n  - [x](b.md)", [("a", False), ("b.md", True)]),
+        ("# [[a]] #\n\n[[b]]\n===", [("a", False), ("b", False)]),
+        ("[[slugs]]\n\n[slugs]: garden/slugs.md", [("garden/slugs.md", True)]),
+        ("[the [[a]]](b.md)", [("b.md", True), ("a", False)]),
+        ("![the [[a]] [x](b.md)](c.md) ![y][1]\n\n[1]: d.md", []),
+        ("<https://example.org/[[a]].md> <a@b.md>", []),
+        ("[x](caf%C3%A9.md) [x](caf\xe9.md)", [("caf\xe9.md", True)] * 2),
+        ("[x](a&amp;b.md) [x](a\\_b.md)", [("a&b.md", True), ("a_b.md", True)]),
+        ("\U0001f994 \xe9 \\[[a]] [[\U0001f994]]", [("\U0001f994", False)]),
         ("no links at all", []),
     ],
 )
@@ -94,6 +111,57 @@ def test_links_in_front_matter(
 def test_a_strength_that_is_none_is_told(item: dict[str, Any], problem: str) -> None:
     _, [told] = links_in_fields({"related": [item]})
     assert told.startswith(f"related: {problem}")
+
+
+def nested(value: Any, levels: int) -> Any:
+    """What aliases can make of a few hundred characters: a list of 2 ** levels values."""
+    for _ in range(levels):
+        value = [value, value]
+    return value
+
+
+def test_a_strength_of_many_aliases_is_told_in_short() -> None:
+    links, [told] = links_in_fields({"related": {"to": "a", "strength": nested("b", 60)}})
+    assert links == [Link("a", "related", 1.0)]
+    assert told == (
+        "related: strength must be above 0 and at most 1, not [[...], [...]]; 1.0 is used"
+    )
+
+
+def test_lists_in_lists_of_many_aliases_have_no_links() -> None:
+    assert links_in_fields({"related": nested("b", 60), "people": nested(["[[a]]"], 60)}) == (
+        [],
+        [],
+    )
+
+
+@pytest.mark.parametrize(
+    ("item", "kept"), [("[[a]]", 43_690), ("[[a]]" * 1000, 52_000), ({"to": "[[a]]"}, 43_690)]
+)
+def test_of_front_matter_so_much_is_read_for_links(item: Any, kept: int) -> None:
+    shared = [item] * 1000
+    links, [told] = links_in_fields({f"key{number}": shared for number in range(1000)})
+    assert len(links) == kept
+    assert told == (
+        f"{links[-1].relation}: the links of front matter are read from 262,144 characters, with "
+        "aliases written out; the links after these are left out"
+    )
+
+
+def test_a_long_list_of_links_is_read_to_its_end() -> None:
+    names = [f"notes/note-{number}" for number in range(10_000)]
+    links, problems = links_in_fields({"related": names})
+    assert [link.target for link in links] == names
+    assert problems == []
+
+
+def test_a_name_of_many_accents_is_compared_without_being_normalized() -> None:
+    # Putting so many accents in order would take minutes.
+    name = "a" + "\u0300\u0316" * 200_000
+    names = Names({"a.md": name, f"{name}.md": ""})
+    assert names.find(Link(name, "link", 1.0), "x.md") == f"{name}.md"
+    assert Names({"a.md": name}).find(Link(name, "link", 1.0), "x.md") == "a.md"
+    assert names.find(Link(f"{name}.", "link", 1.0), "x.md") is None
 
 
 FILES = {

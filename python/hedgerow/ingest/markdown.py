@@ -9,6 +9,7 @@ from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 from .front_matter import FrontMatter, read_front_matter
+from .markdown_events import INLINE, Event, markdown_events
 from .passages import Passage, PassageSplitter, first_sentence, shorten
 from .source import (
     TITLE_SEPARATOR,
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
 
 _LONGEST_HEADING = 200
 _LONGEST_PARAGRAPH = 4000
-_INLINE = frozenset({"Emphasis", "Strong", "Link", "Image"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,8 +179,6 @@ class _Blocks:
     """
 
     def __init__(self, lines: Sequence[str]) -> None:
-        import pyromark  # noqa: PLC0415 - a recall that finds nothing changed does without
-
         self.headings: list[Heading] = []
         self.paragraphs: list[tuple[int, str]] = []
         self.boundaries: dict[int, int] = {}
@@ -193,31 +191,28 @@ class _Blocks:
         # The line and the text, so far, of the paragraph or heading that is open.
         self._begin = 0
         self._text: list[str] | None = None
-        tables = pyromark.Options.ENABLE_TABLES
-        self._read(pyromark.events_with_range("\n".join(lines), options=tables))
+        self._read(markdown_events("\n".join(lines), tables=True))
 
-    def _read(self, events: Iterable[tuple[Any, Any]]) -> None:
-        for event, span in events:
-            # An event is {kind: value}, or a kind alone.
-            kind: str = event if isinstance(event, str) else next(iter(event))
-            value: Any = None if isinstance(event, str) else event[kind]
+    def _read(self, events: Iterable[Event]) -> None:
+        for kind, value, start, end in events:
             if kind == "Start":
-                name = value if isinstance(value, str) else next(iter(value))
-                self._start(name, span["start"])
+                self._start(value[0], start)
             elif kind == "End":
-                self._end(self._open.pop(), value, span["end"])
+                self._open.pop()
+                name, details = value
+                self._end(name, details, end)
             elif kind == "Rule":
                 self._end_text()
-                self._mark(span["start"], self._depth)
+                self._mark(start, self._depth)
             elif kind in {"Text", "Code"}:
-                self._add(value, span["start"])
+                self._add(value, start)
             elif kind in {"SoftBreak", "HardBreak"}:
-                self._add(" ", span["start"])
+                self._add(" ", start)
             elif kind == "InlineHtml":
-                self._add("", span["start"])
+                self._add("", start)
 
     def _start(self, name: str, offset: int) -> None:
-        if name in _INLINE:
+        if name in INLINE:
             self._add("", offset)
             self._images += name == "Image"
         else:
@@ -229,8 +224,8 @@ class _Blocks:
             self._depth += 1
         self._open.append(name)
 
-    def _end(self, name: str, value: Any, offset: int) -> None:
-        if name in _INLINE:
+    def _end(self, name: str, details: Any, offset: int) -> None:
+        if name in INLINE:
             self._images -= name == "Image"
             return
         self._depth -= 1
@@ -239,7 +234,7 @@ class _Blocks:
             if not self._depth:
                 end = self._line(offset - 1) + 1
                 text = shorten(text, _LONGEST_HEADING)
-                self.headings.append(Heading(int(value["Heading"][1]), text, self._begin, end))
+                self.headings.append(Heading(int(details[1]), text, self._begin, end))
         self._end_text()
 
     def _add(self, text: str, offset: int) -> None:

@@ -5,23 +5,22 @@ Links are in the text, as `[[name]]` or as Markdown links to a file, and in fron
 
 from __future__ import annotations
 
-import functools
 import os
 import posixpath
 import re
+import reprlib
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 from urllib.parse import unquote
+
+from hedgerow.ingest.markdown_events import INLINE, Event, markdown_events
+from hedgerow.ingest.yaml import LIMIT
 
 from .documents import Document
 from .names import DERIVED
 from .sections import folded
-
-if TYPE_CHECKING:
-    from markdown_it import MarkdownIt
-    from markdown_it.token import Token
 
 RELATIONS = ("related", "links", "supersedes", "derived_from", "conflicts_with")
 """Keys of front matter whose values are paths or names; under other keys only `[[name]]` links."""
@@ -30,11 +29,28 @@ IN_TEXT = 0.7
 STATED = 1.0
 """The strength of a link in the text, and of one in front matter."""
 
+MOST_STATED = 4 * LIMIT
+"""The most characters of front matter that are read for links. Aliases, which count each time they
+are used, can make much of little."""
+
+LONGEST_NORMALIZED = 512
+"""Longer names are compared as they are: normalizing takes the square of a run of accents."""
+
 _MAY_LINK = re.compile(r"\[\[|\]\(|\]\[|\]:")
 _WIKILINK = re.compile(r"\[\[([^\[\]|#\n]*)(?:#[^\[\]|\n]*)?(?:\|[^\[\]\n]*)?\]\]")
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:|//")
 _NO_TEXT = "\0"
+_ADDRESSES = frozenset({"Autolink", "Email"})
+_AMPERSAND, _BACKSLASH = b"&\\"
+_TOO_MUCH = (
+    f"the links of front matter are read from {MOST_STATED:,} characters, with aliases written "
+    "out; the links after these are left out"
+)
 _NOT_WALKED = frozenset({".git", DERIVED, "node_modules"})
+
+# `repr` would write out the value of every alias.
+_shown = reprlib.Repr()
+_shown.maxlevel = 1
 
 
 class Link(NamedTuple):
@@ -50,25 +66,76 @@ def links_in_text(text: str) -> list[Link]:
     """Return the links of a Markdown text, in order, without those in code and comments."""
     if not _MAY_LINK.search(text):
         return []
-    links: list[Link] = []
-    for block in _parser().parse(text):
-        if block.type == "inline":
-            links.extend(_links_of(block.children or ()))
-    return links
+    reader = _LinkReader(text)
+    reader.read(markdown_events(text))
+    return reader.links
 
 
-def _links_of(tokens: Iterable[Token]) -> Iterator[Link]:
-    written = []
-    for token in tokens:
-        if token.type == "link_open":
-            target = _local_file(str(token.attrs.get("href", "")))
+class _LinkReader:
+    """Collects the links of a text: of each block the Markdown links, then the `[[name]]`.
+
+    Tables are not parsed, so that the bar in `[[name|alias]]` need not be escaped there.
+    """
+
+    def __init__(self, text: str) -> None:
+        self.links: list[Link] = []
+        self._text = text.encode()
+        # The text of the block that is open, with _NO_TEXT for what cannot be part of a name.
+        self._written: list[str] = []
+        # Of all that is open: whether the text in it is none of the block.
+        self._hides: list[bool] = []
+        self._hidden = 0
+        self._read_to = 0
+
+    def read(self, events: Iterable[Event]) -> None:
+        for kind, value, start, end in events:
+            if kind == "Start":
+                self._start(*value)
+            elif kind == "End":
+                self._end(value[0])
+            elif kind == "Text":
+                self._add(value, start, end)
+            else:
+                # Code, HTML, the end of a line.
+                self._written.append(_NO_TEXT)
+            self._read_to = start if kind == "Start" else end
+
+    def _start(self, name: str, details: Any) -> None:
+        if name not in INLINE:
+            self._end_block()
+        is_address = name == "Link" and details["link_type"] in _ADDRESSES
+        hides = is_address or name in {"Image", "CodeBlock"}
+        if hides:
+            self._written.append(_NO_TEXT)
+        elif name == "Link" and not self._hidden:
+            target = _local_file(details["dest_url"])
             if target:
-                yield Link(target, "link", IN_TEXT, is_path=True)
-        # An escaped bar stands for itself in a table; other escapes make no link.
-        is_text = token.type == "text" or (token.type == "text_special" and token.content == "|")
-        written.append(token.content if is_text else _NO_TEXT * (token.nesting == 0))
-    for name in wikilinks("".join(written)):
-        yield Link(name, "link", IN_TEXT)
+                self.links.append(Link(target, "link", IN_TEXT, is_path=True))
+        self._hides.append(hides)
+        self._hidden += hides
+
+    def _end(self, name: str) -> None:
+        self._hidden -= self._hides.pop()
+        if name not in INLINE:
+            self._end_block()
+
+    def _add(self, text: str, start: int, end: int) -> None:
+        """Add a text; an escaped bar stands for itself, and other escapes make no link."""
+        if self._hidden or not text:
+            return
+        source = self._text
+        is_entity = source[start] == _AMPERSAND and source[start:end] != text.encode()
+        # No event has the backslash of an escape.
+        is_escaped = start > self._read_to and source[start - 1] == _BACKSLASH
+        if (is_entity or is_escaped) and text[0] != "|":
+            text = _NO_TEXT + text[1:]
+        self._written.append(text)
+
+    def _end_block(self) -> None:
+        if self._written:
+            names = wikilinks("".join(self._written))
+            self.links.extend(Link(name, "link", IN_TEXT) for name in names)
+            self._written.clear()
 
 
 def wikilinks(text: str) -> list[str]:
@@ -81,22 +148,15 @@ def _local_file(href: str) -> str | None:
     """Return the Markdown file that a link leads to, decoded; None for any other link."""
     if _SCHEME.match(href):
         return None
-    path = unquote(re.split("[?#]", href, maxsplit=1)[0])
+    path = unquote(re.split("[?#]", href.strip(), maxsplit=1)[0])
     return path if path.lower().endswith(".md") else None
-
-
-@functools.cache
-def _parser() -> MarkdownIt:
-    from markdown_it import MarkdownIt  # noqa: PLC0415 - slow to import
-
-    # Unjoined, an escaped bracket can be told from a bracket.
-    return MarkdownIt("commonmark").disable("text_join")
 
 
 def links_in_fields(fields: Mapping[str, Any]) -> tuple[list[Link], list[str]]:
     """Return the links of front matter, and the problems of some."""
     links: list[Link] = []
     problems: list[str] = []
+    left = MOST_STATED
     for key, value in fields.items():
         for item in _items(value):
             strength = STATED
@@ -104,6 +164,10 @@ def links_in_fields(fields: Mapping[str, Any]) -> tuple[list[Link], list[str]]:
                 item, strength, problem = _weighted(item)  # noqa: PLW2901
                 if problem:
                     problems.append(f"{key}: {problem}")
+            left -= 1 + (len(item) if isinstance(item, str) else 0)
+            if left < 0:
+                problems.append(f"{key}: {_TOO_MUCH}")
+                return links, problems
             if not isinstance(item, str):
                 continue
             names = wikilinks(item)
@@ -171,7 +235,8 @@ def _weighted(item: Mapping[Any, Any]) -> tuple[Any, float, str]:
     if not isinstance(item.get("to"), str):
         return None, STATED, "a link with a strength is written {to: NAME, strength: 0.5}"
     if not is_number or not 0 < strength <= 1:
-        problem = f"strength must be above 0 and at most 1, not {strength!r}; {STATED} is used"
+        given = _shown.repr(strength)
+        problem = f"strength must be above 0 and at most 1, not {given}; {STATED} is used"
         return item["to"], STATED, problem
     return item["to"], float(strength), ""
 
@@ -229,8 +294,8 @@ class Names:
 
 
 def normalized(name: str) -> str:
-    """Return a name in Unicode's form NFC."""
-    return unicodedata.normalize("NFC", name)
+    """Return a name in Unicode's form NFC, unless it is longer than any path of a memory."""
+    return name if len(name) > LONGEST_NORMALIZED else unicodedata.normalize("NFC", name)
 
 
 def _stem(path: str) -> str:
