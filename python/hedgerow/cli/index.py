@@ -229,7 +229,7 @@ def _show_counts(
     else:
         click.echo(
             f"Read {plural(report.files, 'file')} into {db} in {seconds:.1f} s: "
-            f"{report.added:,} chunks added, {report.changed:,} changed, "
+            f"{plural(report.added, 'chunk')} added, {report.changed:,} changed, "
             f"{report.unchanged:,} unchanged."
         )
     if report.removed:
