@@ -9,6 +9,8 @@ import pytest
 
 import hedgerow as hr
 
+MAX_BYTES = 64 * 1024
+
 
 class Boastful(Sequence[str]):
     """A sequence that claims more items than any memory holds."""
@@ -26,13 +28,12 @@ class BoastfulMapping(UserDict[str, list[str]]):
 
 
 def test_as_many_words_as_may_be():
-    assert hr.parse_query('"' + "oak " * 4096 + '"').tokens[0].kind == "phrase"
     assert len(hr.parse_query("東京 " * 4096).tokens) == 0
     assert len(hr.parse_query("cafe\u0301s " * 4096).tokens) == 4096
 
 
 def test_lengths_that_a_caller_states_allocate_nothing():
-    assert hr.compile_match("oak", date_hints=Boastful()) == '"oak" OR "2024-05-05"'
+    assert hr.compile_match("oak", date_hints=Boastful()) == '"oak" OR "2024 05 05"'
     assert hr.compile_fts("oak", BoastfulMapping(oak=["elm"])) == "elm"
 
 
@@ -51,16 +52,11 @@ def test_dates_do_not_make_a_query_too_large(matching):
     with hr.Index.in_memory() as index:
         index.upsert([hr.Chunk("a", "a.md", "planted on 2024/05/02")])
         retriever = hr.Retriever(index, matching=matching)
-        query = "what grew 3 days ago " + "x" * (hr_limit() - 21)
+        query = "what grew 3 days ago " + "x" * (MAX_BYTES - 21)
         [hit] = retriever.search(query, question_date="2024-05-05")
         assert hit.id == "a"
         many = " ".join(f"{day} days ago" for day in range(1, 1000))
         assert len(retriever.search(many, question_date="2024-05-05").trace.date_hints) == 999
-
-
-def hr_limit() -> int:
-    """The bytes that a query may have."""
-    return 64 * 1024
 
 
 def test_shared_lists_in_metadata_are_counted_as_often_as_they_are_there():
