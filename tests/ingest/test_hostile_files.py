@@ -32,16 +32,16 @@ def matter_of(block: str) -> FrontMatter:
 def bomb(levels: int = 9, width: int = 10) -> str:
     """Aliases to aliases: a few hundred characters that stand for `width` to the power of `levels`."""
     lines = [f"a0: &a0 [{', '.join(['x'] * width)}]"]
-    for n in range(1, levels):
-        lines.append(f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * width)}]")
+    lines += [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * width)}]" for n in range(1, levels)]
     return "\n".join(lines)
 
 
 def merge_bomb(levels: int = 9, width: int = 10) -> str:
     """The same with merge keys, each of which goes through all it stands for."""
     lines = ["a0: &a0 {x: 1, y: 2}"]
-    for n in range(1, levels):
-        lines.append(f"a{n}: &a{n} {{<<: [{', '.join([f'*a{n - 1}'] * width)}]}}")
+    lines += [
+        f"a{n}: &a{n} {{<<: [{', '.join([f'*a{n - 1}'] * width)}]}}" for n in range(1, levels)
+    ]
     return "\n".join(lines)
 
 
