@@ -8,7 +8,7 @@ import os
 import zlib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import IO, Any, NamedTuple
 
 from ._engine import _check_query
 from ._extras import imports_of
@@ -19,6 +19,9 @@ Judgements = Mapping[str, Mapping[str, int]]
 """Of each judged query, by its id: how relevant each judged document is, above 0 for relevant."""
 
 _HEADERS = frozenset({"query-id", "query_id", "queryid", "query", "qid", "topic"})
+LINE_LIMIT = 16 * 1024 * 1024
+"""The most bytes of a line, which a compressed file can make of few."""
+
 _GZIP = b"\x1f\x8b"
 
 
@@ -116,10 +119,12 @@ def _lines(path: str | os.PathLike[str]) -> Iterator[tuple[int, str]]:
     with open(path, "rb") as plain:  # noqa: PTH123 - a name may not be UTF-8
         compressed = plain.read(2) == _GZIP
         plain.seek(0)
-        stream = gzip.GzipFile(fileobj=plain) if compressed else plain
+        stream: IO[bytes] = gzip.GzipFile(fileobj=plain) if compressed else plain  # type: ignore[assignment]  # it reads as one
         number = 0
         try:
-            for number, data in enumerate(stream, start=1):
+            for number, data in enumerate(_cut_lines(stream), start=1):
+                if len(data) > LINE_LIMIT:
+                    raise _bad(name, number, f"the line is longer than {LINE_LIMIT // 1024**2} MiB")
                 text = data.decode("utf-8-sig" if number == 1 else "utf-8")
                 if text.strip():
                     yield number, text.rstrip("\r\n")
@@ -127,6 +132,12 @@ def _lines(path: str | os.PathLike[str]) -> Iterator[tuple[int, str]]:
             raise _bad(name, number, "not UTF-8; save the file as UTF-8") from error
         except (EOFError, zlib.error, gzip.BadGzipFile) as error:
             raise _wrong(f"{name} is damaged after line {number}: {error}") from error
+
+
+def _cut_lines(stream: IO[bytes]) -> Iterator[bytes]:
+    """Yield lines, of one that is too long as much as shows it."""
+    while line := stream.readline(LINE_LIMIT + 1):
+        yield line
 
 
 def _query(path: str | os.PathLike[str], number: int, line: str) -> JudgedQuery:

@@ -114,4 +114,4 @@ def test_a_note_cannot_write_to_the_terminal(tmp_path: Path) -> None:
     ok("index", str(tmp_path), "--db", db)
     text = ok("search", "red", "--db", db, "--explain")
     assert not set("\x1b\x07\u202e") & set(text)
-    assert "red �]0;title� text" in text
+    assert r"red \x1b]0;title\x07 text" in text

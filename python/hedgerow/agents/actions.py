@@ -216,11 +216,8 @@ def _content(name: str, value: Any) -> str:
 def _trimmed(content: str) -> str:
     """The text as a node stores it: line ends are LF, and blank lines at both ends are dropped."""
     lines = content.replace("\r\n", "\n").replace("\r", "\n").split("\n")
-    while lines and not lines[0].strip():
-        del lines[0]
-    while lines and not lines[-1].strip():
-        del lines[-1]
-    return "\n".join(lines)
+    said = [number for number, line in enumerate(lines) if line.strip()]
+    return "\n".join(lines[said[0] : said[-1] + 1]) if said else ""
 
 
 def _number(name: str, value: Any) -> float:

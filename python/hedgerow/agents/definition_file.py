@@ -21,7 +21,18 @@ from .actions import ACTIONS
 from .definition import PERIODS, AgentDefinition, Bounds, period_of
 from .problems import DefinitionError, Lines, Problem, nearest
 from .template import Placeholder, TemplateMistake, check_placeholder, parse_placeholder, scan
-from .toml_fields import Source, Table, WrongValueError, count, flag, seconds, shown, text
+from .toml_fields import (
+    MOST_PROBLEMS,
+    Source,
+    Table,
+    TooManyProblemsError,
+    WrongValueError,
+    count,
+    flag,
+    seconds,
+    shown,
+    text,
+)
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -114,6 +125,15 @@ class _Reader:
         self._template_problems: list[Problem] = []
 
     def reading(self, values: dict[str, Any]) -> Reading:
+        try:
+            return self._reading(values)
+        except TooManyProblemsError:
+            problems = sorted(self._source.problems, key=_order)
+            last = problems[-1].line, problems[-1].column
+            more = Problem(self._file, *last, f"there are more problems than {MOST_PROBLEMS}")
+            return Reading(self._hash.hexdigest(), None, (*problems, more))
+
+    def _reading(self, values: dict[str, Any]) -> Reading:
         top = Table(self._source, values)
         self._unknown_keys(values)
         top.take("schema", _schema, _SCHEMA)
@@ -282,8 +302,9 @@ class _Reader:
             if label not in used:
                 message = f'"{label}" is listed, but not used in the template; remove it'
                 self._source.wrong_value((*path, index), WrongValueError(message), label)
+        known = set(listed)
         for label in used:
-            if label not in listed:
+            if label not in known:
                 message = f'the template uses {{{{{label}}}}}; add "{label}" to the list'
                 self._source.wrong_value(path, WrongValueError(message), listed)
 

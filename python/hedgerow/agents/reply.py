@@ -32,6 +32,10 @@ from .problems import Lines, nearest
 __all__ = ["Reply", "ReplyError", "parse_reply"]
 
 
+LIMIT = 1024 * 1024
+"""The most characters of a reply that is read."""
+
+
 class ReplyError(HedgerowError):
     """A reply cannot be read, so nothing in it is carried out and the run has failed."""
 
@@ -85,6 +89,8 @@ def _readable(text: str) -> str:
         raise ReplyError(f"the reply must be a string, not {type(text).__name__}")
     if not text.strip():
         raise ReplyError("the model replied with nothing")
+    if len(text) > LIMIT:
+        raise ReplyError(f"the reply has {len(text):,} characters; at most {LIMIT:,} are read")
     try:
         text.encode()
     except UnicodeEncodeError as error:
@@ -115,7 +121,7 @@ def _requests(text: str) -> Iterator[Requested | Rejected]:
             if request is not None:
                 yield request
         while start is not None:
-            found, end = _read_json(text, start)
+            found, end = _read_json(text, start, lines)
             yield from found
             index = lines.line_and_column(end)[0]
             start = json_from(end)
@@ -147,27 +153,28 @@ _SPACE = re.compile(r"[ \t\n\r]*")
 _DECODER = json.JSONDecoder(strict=False)
 
 
-def _read_json(text: str, start: int) -> tuple[list[Requested | Rejected], int]:
+def _read_json(text: str, start: int, lines: Lines) -> tuple[list[Requested | Rejected], int]:
     """Read the JSON value at `start`: its actions, and where it ends."""
     try:
         start = _after_space(text, start)
         value, end = _DECODER.raw_decode(text, start)
         if isinstance(value, list):
-            return _entries(text, start), end
+            return _entries(text, start, lines), end
         if isinstance(value.get("actions"), list):
-            return _entries(text, _start_of_actions(text, start)), end
+            return _entries(text, _start_of_actions(text, start), lines), end
     except (ValueError, RecursionError) as error:
         raise ReplyError(f"the reply has malformed JSON ({error})") from error
     raise ReplyError('the reply is JSON without a list "actions"')
 
 
-def _entries(text: str, start: int) -> list[Requested | Rejected]:
-    return [_entry(text, *element) for element in _elements(text, start)]
+def _entries(text: str, start: int, lines: Lines) -> list[Requested | Rejected]:
+    return [
+        _entry(lines.line_and_column(first)[0], text[first:end], value)
+        for first, end, value in _elements(text, start)
+    ]
 
 
-def _entry(text: str, start: int, end: int, value: Any) -> Requested | Rejected:
-    line = text.count("\n", 0, start) + 1
-    source = text[start:end]
+def _entry(line: int, source: str, value: Any) -> Requested | Rejected:
     if not isinstance(value, dict):
         return Rejected(line, source, "an action must be an object")
     op = value.get("op")

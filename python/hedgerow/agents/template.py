@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timezone
 
@@ -43,6 +43,9 @@ _PLACEHOLDERS = (
     "NODE:key",
 )
 
+MOST_MISTAKES = 100
+"""After so many mistakes a template is not looked at any further."""
+
 _NONE = "(none shown)"
 _BRACES = re.compile(r"\{\{(?:([^{}\n]*)\}\})?")
 _BACKTICKS = re.compile("`+")
@@ -74,10 +77,15 @@ class TemplateMistake:
 
 
 def scan(template: str) -> tuple[list[Placeholder], list[TemplateMistake]]:
-    """Return the placeholders of a template and the mistakes in it, each in order."""
+    """Return the placeholders of a template and the mistakes in it, each in order.
+
+    After 100 mistakes the rest is not looked at.
+    """
     found: list[Placeholder] = []
     mistakes: list[TemplateMistake] = []
     for braces in _BRACES.finditer(template):
+        if len(mistakes) == MOST_MISTAKES:
+            break
         start, end = braces.span()
         if braces[1] is None:
             message = "{{ begins a placeholder that is not closed; write }} on the same line"
@@ -198,20 +206,25 @@ class _Prompt:
         self._definition = definition
         self._data = data
         self._found, _ = scan(definition.template)
-        self._texts = {use.label: self._short(use) for use in self._found}
+        uses = {use.label: use for use in self._found}
+        self._texts = {label: self._short(use) for label, use in uses.items()}
 
     def text(self) -> str:
         """The filled template; placeholders within the texts are not expanded."""
+        return "".join(self._parts())
+
+    def _parts(self) -> Iterator[str]:
         template = self._definition.template
-        parts = []
         end = 0
         for use in self._found:
             text = self._texts[use.label]
+            yield template[end : use.start]
+            yield text
             # A fence closes only if nothing follows it on its line.
-            below = text.endswith("```") and template[use.end : use.end + 1] not in ("", "\n")
-            parts += [template[end : use.start], text, "\n" if below else ""]
+            if text.endswith("```") and template[use.end : use.end + 1] not in ("", "\n"):
+                yield "\n"
             end = use.end
-        return "".join([*parts, template[end:]])
+        yield template[end:]
 
     def fill_nodes(self) -> int:
         """Fill in the selected nodes that fit, and return their number."""
@@ -254,7 +267,8 @@ class _Prompt:
         return most
 
     def _room(self) -> int:
-        return self._definition.max_chars - len(self.text())
+        # Not of the text itself: a template may ask for one long node many times.
+        return self._definition.max_chars - sum(map(len, self._parts()))
 
     def _check_room(self, *, nodes_missing: bool) -> None:
         if nodes_missing or self._room() < 0:

@@ -11,12 +11,26 @@ from typing import Any, TypeVar
 from .problems import Problem
 from .toml_positions import KeyPath, Positions
 
-__all__ = ["Source", "Table", "WrongValueError", "count", "flag", "seconds", "shown", "text"]
+__all__ = [
+    "MOST_PROBLEMS",
+    "Source",
+    "Table",
+    "TooManyProblemsError",
+    "WrongValueError",
+    "count",
+    "flag",
+    "seconds",
+    "shown",
+    "text",
+]
 
 T = TypeVar("T")
 
 _LONGEST_SHOWN = 60
 _LARGEST = 1_000_000_000
+
+MOST_PROBLEMS = 100
+"""The most problems that are named of one file."""
 
 
 class WrongValueError(Exception):
@@ -28,6 +42,10 @@ class WrongValueError(Exception):
         super().__init__(message)
         self.suggestion = suggestion
         self.index = index
+
+
+class TooManyProblemsError(Exception):
+    """A file has so many problems that no more are looked for."""
 
 
 class Source:
@@ -56,6 +74,8 @@ class Source:
 
     def wrong_at(self, offset: int, message: str, suggestion: str | None = None) -> None:
         """Add a problem at an offset in the file."""
+        if len(self.problems) == MOST_PROBLEMS:
+            raise TooManyProblemsError
         line, column = self.positions.line_and_column(offset)
         self.problems.append(Problem(self.file, line, column, message, suggestion))
 

@@ -20,6 +20,10 @@ __all__ = ["KeyPath", "Position", "Positions"]
 KeyPath = tuple[str | int, ...]
 """Keys from the top level down, and indexes of array elements."""
 
+DEEPEST = 32
+"""Positions are kept of paths up to this length. A definition has shorter ones, and all paths of a
+key with thousands of parts would fill the memory."""
+
 _TOKEN = re.compile(
     r"""
       (?P<blank>[ \t]+|\#[^\n]*)
@@ -52,6 +56,8 @@ class Positions(Lines):
         super().__init__(text)
         self._text = text
         self._positions = _Finder(text).positions()
+        # A string, a character of it and its offset: the next one asked for comes after it.
+        self._known = (-1, 0, 0)
 
     def of(self, path: KeyPath) -> Position | None:
         """Return the position of a key or an array element; None if the text has no such key."""
@@ -63,8 +69,12 @@ class Positions(Lines):
         offset = value if quotes is None else quotes.end()
         if self._text.startswith("'", value):
             return offset + index
-        for _ in range(index):
+        start = 0
+        if self._known[0] == value and self._known[1] <= index:
+            _, start, offset = self._known
+        for _ in range(start, index):
             offset = self._after_character(offset)
+        self._known = (value, index, offset)
         return self._after_joined_lines(offset)
 
     def _after_character(self, offset: int) -> int:
@@ -119,18 +129,20 @@ class _Finder:
 
     def _keys(self, path: KeyPath, value: int | None = None) -> KeyPath:
         """Record the keys up to the mark after them, with where their value begins."""
+        above = len(path)
         starts = []
         while not self._sees("=", "]", "\n", "}") and self._token() is not None:
             if not self._sees("."):
                 starts.append(self._offset())
-                path = (*path, _unquoted(self._tokens[self._next]))
+                # Beyond what is kept, paths need not differ.
+                path = (*path, _unquoted(self._tokens[self._next]))[: DEEPEST + 1]
             self._next += 1
         if self._sees("="):
             self._next += 1
             value = self._offset()
-        for depth, start in enumerate(starts):
-            known = path[: len(path) - len(starts) + depth + 1]
-            self._positions.setdefault(known, Position(start, start if value is None else value))
+        for length, start in zip(range(above + 1, DEEPEST + 1), starts, strict=False):
+            at = Position(start, start if value is None else value)
+            self._positions.setdefault(path[:length], at)
         return path
 
     def _pair(self, table: KeyPath) -> None:
@@ -150,8 +162,9 @@ class _Finder:
 
         def element() -> None:
             nonlocal count
-            at = (*path, count)
-            self._positions[at] = Position(self._offset(), self._offset())
+            at = (*path, count)[: DEEPEST + 1]
+            if len(at) <= DEEPEST:
+                self._positions[at] = Position(self._offset(), self._offset())
             self._value(at)
             count += 1
 

@@ -14,6 +14,7 @@ import click
 from hedgerow import __version__
 
 from .failures import run_group
+from .output import echo
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -108,7 +109,7 @@ def _load(name: str) -> click.Command:
 
 
 def _show(context: click.Context, what: str) -> None:
-    click.echo(context.get_help() if what == "help" else __version__)
+    echo(context.get_help() if what == "help" else __version__)
 
 
 _RECIPES = ("status", "index", "search", "recall", "process", "remember", "wrapup")
@@ -153,7 +154,7 @@ def run() -> None:
 def cli(context: click.Context) -> None:
     """Show the help when no command is given."""
     if context.invoked_subcommand is None:
-        click.echo(context.get_help())
+        echo(context.get_help())
 
 
 def main() -> None:

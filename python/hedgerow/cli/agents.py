@@ -13,7 +13,7 @@ import click
 from hedgerow import InvalidInputError
 
 from .failures import FAILED, INTERRUPTED
-from .output import plural, visible, write_json
+from .output import echo, plural, visible, write_json
 from .params import TEXT, Command
 from .roots import json_option
 from .stores import open_store, store_options
@@ -49,7 +49,7 @@ def agents(context: click.Context) -> None:
     docs/agents.md shows how to write one; spec/agents.md has the rules.
     """
     if context.invoked_subcommand is None:
-        click.echo(context.get_help())
+        echo(context.get_help())
 
 
 def _agents_option(command: F) -> F:
@@ -183,10 +183,10 @@ def daemon(
 
     with _working(where, folder, lambda: _model(model_url, wanted=True)) as working:
         count = len(working.definitions)
-        click.echo(f"Watching {plural(count, 'agent')} in {working.folder}.", err=True)
+        echo(f"Watching {plural(count, 'agent')} in {visible(str(working.folder))}.", err=True)
         with stopped_by_signals(working):
             serve(working, tick_s=tick, on_tick=lambda done: show_tick(done, as_json=as_json))
-        click.echo("Stopped.", err=True)
+        echo("Stopped.", err=True)
 
 
 @agents.command("resume", short_help="Let a paused agent run again.")
@@ -205,7 +205,7 @@ def resume(*, name: str, folder: str | None, as_json: bool, **where: Any) -> Non
         if as_json:
             write_json({"agent": name, "resumed": True})
         else:
-            click.echo(f"{name} runs again when it is due.")
+            echo(f"{visible(name)} runs again when it is due.")
 
 
 @agents.command("check", short_help="Check the definitions of agents.")
@@ -336,12 +336,12 @@ def _without_a_store(folder: Path) -> _Checked:
 
 def _write(checked: _Checked) -> None:
     for problem in checked.problems:
-        click.echo(visible(str(problem)))
+        echo(visible(str(problem)))
     fine = len(checked.definitions)
     if checked.problems:
         found = plural(len(checked.problems), "problem")
-        click.echo(f"{found}; {plural(fine, 'agent')} can be used.")
+        echo(f"{found}; {plural(fine, 'agent')} can be used.")
     elif fine:
-        click.echo(f"{plural(fine, 'agent')} in {checked.folder}: nothing is wrong.")
+        echo(f"{plural(fine, 'agent')} in {visible(str(checked.folder))}: nothing is wrong.")
     else:
-        click.echo(f"No agents in {checked.folder}: an agent is a file NAME.toml there.")
+        echo(f"No agents in {visible(str(checked.folder))}: an agent is a file NAME.toml there.")

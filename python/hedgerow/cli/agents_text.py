@@ -7,11 +7,10 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import click
 from rich.table import Table
 from rich.text import Text
 
-from .output import json_bytes, make_console, plural, visible
+from .output import echo, json_bytes, make_console, plural, visible
 
 if TYPE_CHECKING:
     from hedgerow.agents import (
@@ -29,7 +28,7 @@ if TYPE_CHECKING:
 def show_problems(problems: Sequence[Problem]) -> None:
     """Report problems in files on stderr."""
     for problem in problems:
-        click.echo(visible(str(problem)), err=True)
+        echo(visible(str(problem)), err=True)
 
 
 def show_statuses(statuses: Sequence[AgentStatus], folder: Path) -> None:
@@ -51,7 +50,7 @@ def show_statuses(statuses: Sequence[AgentStatus], folder: Path) -> None:
 
 def show_report(report: RunReport) -> None:
     """Print the result of a run."""
-    click.echo(visible(_line(report)))
+    echo(visible(_line(report)))
     _show_actions(report.actions, report.rejected)
 
 
@@ -59,19 +58,17 @@ def show_dry_run(rehearsed: DryRun) -> None:
     """Print what a model would be asked, and what it would do."""
     if rehearsed.prompt is None:
         found = plural(len(rehearsed.nodes), "node")
-        click.echo(f"{rehearsed.agent} would not run: its query finds {found}, too few.")
+        echo(f"{rehearsed.agent} would not run: its query finds {found}, too few.")
         return
-    click.echo(
-        visible(f"--- system\n{rehearsed.system}\n\n--- prompt\n{rehearsed.prompt.rstrip()}")
-    )
+    echo(f"--- system\n{rehearsed.system}\n\n--- prompt\n{rehearsed.prompt.rstrip()}")
     if rehearsed.cut:
-        click.echo(f"\nNo room for {plural(len(rehearsed.cut), 'node')}, not visited.")
+        echo(f"\nNo room for {plural(len(rehearsed.cut), 'node')}, not visited.")
     if rehearsed.reply is None:
-        click.echo("\nNot asked; add --model-url to ask a model too. Nothing was stored.")
+        echo("\nNot asked; add --model-url to ask a model too. Nothing was stored.")
         return
-    click.echo(visible(f"\n--- reply\n{rehearsed.reply}\n\n--- what would be done"))
+    echo(f"\n--- reply\n{rehearsed.reply}\n\n--- what would be done")
     _show_actions(rehearsed.actions, rehearsed.rejected)
-    click.echo("Nothing was stored.")
+    echo("Nothing was stored.")
 
 
 def show_tick(tick: Tick, *, as_json: bool) -> None:
@@ -80,7 +77,7 @@ def show_tick(tick: Tick, *, as_json: bool) -> None:
     if tick.report is None:
         return
     if as_json:
-        click.echo(json_bytes(tick.report.to_dict()))
+        echo(json_bytes(tick.report.to_dict()))
     else:
         show_report(tick.report)
 
@@ -107,9 +104,9 @@ def _show_actions(
     for _, text, reason in sorted(lines, key=lambda line: line[0]):
         first, *more = text.splitlines() or [""]
         shown = f"{first} …" if more else first
-        click.echo(visible(f"  {'no ' if reason else 'yes'} {shown}"))
+        echo(visible(f"  {'no ' if reason else 'yes'} {shown}"))
         if reason:
-            click.echo(visible(f"      {reason}"))
+            echo(visible(f"      {reason}"))
 
 
 def _last(run: AgentRun | None) -> str:

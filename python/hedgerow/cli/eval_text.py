@@ -25,7 +25,7 @@ def show(index: str, task: Task, outcomes: Sequence[Outcome]) -> None:
     console = make_console()
     queries = plural(len(task.queries), "judged query", "judged queries")
     judgements = plural(task.judged, "judgement")
-    console.print(Text(f"{queries} on {index}; {judgements} by {task.by}."))
+    console.print(Text(f"{queries} on {visible(index)}; {judgements} by {task.by}."))
     for note in _notes(task, outcomes):
         console.print(Text(visible(note)))
     console.print()

@@ -10,7 +10,7 @@ import click
 
 from hedgerow import HedgerowError, PipelineError
 
-from .output import escape_unencodable, json_bytes
+from .output import echo, escape_unencodable, json_bytes, log_printably
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -38,6 +38,7 @@ def run_group(
 ) -> NoReturn:
     """Run a command line and leave the process with its exit code."""
     escape_unencodable()
+    log_printably()
     arguments = list(sys.argv[1:] if args is None else args)
     name = prog_name or "hedgerow"
     if _COMPLETE in os.environ:
@@ -132,6 +133,6 @@ def _report(
 def _to_stderr(text: str | bytes) -> None:
     """Write an error; a closed stderr changes no exit code."""
     try:
-        click.echo(text, err=True)
+        echo(text, err=True)
     except OSError:
         return

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-import click
 from rich.table import Table
 from rich.text import Text
 
-from .output import make_console, plural, visible
+from .output import echo, make_console, plural, visible
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -29,7 +28,7 @@ def show_figures(name: str, figures: GraphFigures, graph: RootGraph | None) -> N
         return
     _show_facts(console, figures)
     if figures.stale:
-        click.echo("Warning: communities are of earlier links; run it again", err=True)
+        echo("Warning: communities are of earlier links; run it again", err=True)
     if figures.communities:
         _show_communities(console, figures)
     if figures.most_linked:
@@ -110,7 +109,7 @@ def show_part(part: Neighbourhood, unresolved: Sequence[str]) -> None:
 def show_drawn(part: Neighbourhood, file: str) -> None:
     """Report what was drawn."""
     left_out = f", {part.left_out:,} further ones left out" if part.left_out else ""
-    click.echo(f"Drew {plural(len(part.hops), 'node')} into {visible(file)}{left_out}.")
+    echo(f"Drew {plural(len(part.hops), 'node')} into {visible(file)}{left_out}.")
 
 
 def _table(heading: str, *numbers: str) -> Table:

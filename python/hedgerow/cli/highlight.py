@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -17,13 +18,20 @@ if TYPE_CHECKING:
 SNIPPET_LIMIT = 240
 """Characters of a snippet, without the ellipses at its ends."""
 
+LOOKED_AT = 64 * 1024
+"""A snippet is taken from so many characters at the beginning of a chunk."""
+
+_MOST_WANTED = 64
+"""The most words and phrases of a query that are marked."""
+
 _WORD = re.compile(r"[^\W_]+")
 _EXPRESSION_PART = re.compile(r'"((?:[^"]|"")*)"(?: (\*))?|\bNOT \(')
 # Fences, rules, underlines, and where links lead to: lines without words to read.
 _MARKUP_LINE = re.compile(r"\s*(?:`{3,}.*|~{3,}.*|([^\w\s])\1*|\[[^\]]+\]:\s+\S+)\s*\Z")
-_PICTURE = re.compile(r"!\[[^\]]*\](?:\([^()\s]*\)|\[[^\]]*\])")
+# No picture in the text of a picture: each would else be gone through from all before it.
+_PICTURE = re.compile(r"!\[(?:[^\]!]|!(?!\[))*\](?:\([^()\s]*\)|\[[^\]]*\])")
 _LINK = re.compile(r"\[([^\[\]]*)\](?:\([^()\s]*\)|\[[^\[\]]*\])")
-_HEADING_MARK = re.compile(r"\s{0,3}#{1,6}\s+")
+_HEADING_MARK = re.compile(r"\A\s{0,3}#{1,6}\s+")
 
 Span = tuple[int, int]
 
@@ -44,11 +52,13 @@ class Highlighter:
     """
 
     def __init__(self, match: str, tokenizer: Tokenizer, texts: Iterable[str]) -> None:
-        self._wanted = [wanted for wanted in _wanted(match) if wanted.words]
+        wanted = dict.fromkeys(wanted for wanted in _wanted(match) if wanted.words)
+        self._wanted = list(wanted)[:_MOST_WANTED]
         self._substrings = tokenizer == "trigram"
         self._same: dict[tuple[str, bool], frozenset[str]] = {}
         if self._wanted and not self._substrings:
-            self._look_up({word for text in texts for word in _WORD.findall(text)}, tokenizer)
+            words = {word for text in texts for word in _WORD.findall(text[:LOOKED_AT])}
+            self._look_up(words, tokenizer)
 
     def spans(self, text: str) -> list[Span]:
         """Return the spans of `text` that matched, in order and without overlaps."""
@@ -77,9 +87,8 @@ class Highlighter:
                 for i, word in enumerate(wanted.words)
             ]
             for start in range(len(found) - len(sets) + 1):
-                run = found[start : start + len(sets)]
-                if all(word in same for (word, _), same in zip(run, sets, strict=True)):
-                    yield run[0][1][0], run[-1][1][1]
+                if all(found[start + i][0] in same for i, same in enumerate(sets)):
+                    yield found[start][1][0], found[start + len(sets) - 1][1][1]
 
     def _find_substrings(self, text: str) -> Iterable[Span]:
         lowered = text.lower()
@@ -92,14 +101,15 @@ class Highlighter:
 
 def snippet(content: str, title: str, highlighter: Highlighter) -> tuple[str, list[Span]]:
     """Cut the part of a chunk with the most different matches; return it with their spans."""
-    text = readable(content, title)
+    text = readable(content[:LOOKED_AT], title)
     spans = highlighter.spans(text)
     start = _best_start(text, spans)
     end = min(len(text), start + SNIPPET_LIMIT)
     if end < len(text):
         space = text.rfind(" ", start + SNIPPET_LIMIT // 2, end)
         end = space if space > 0 else end
-    lead, tail = ("… " if start else ""), (" …" if end < len(text) else "")
+    is_cut = end < len(text) or len(content) > LOOKED_AT
+    lead, tail = ("… " if start else ""), (" …" if is_cut else "")
     shift = len(lead) - start
     inside = [(a + shift, b + shift) for a, b in spans if a >= start and b <= end]
     return f"{lead}{text[start:end]}{tail}", inside
@@ -126,10 +136,19 @@ def _best_start(text: str, spans: Sequence[Span]) -> int:
     if len(text) <= SNIPPET_LIMIT or not spans:
         return 0
     best, best_count = 0, 0
+    words = [text[start:end].lower() for start, end in spans]
+    within: Counter[str] = Counter()
+    beyond = 0
     for index, (start, _) in enumerate(spans):
-        within = [text[a:b].lower() for a, b in spans[index:] if b <= start + SNIPPET_LIMIT - 40]
-        if len(set(within)) > best_count:
-            best, best_count = start, len(set(within))
+        # A span may be longer than the window.
+        beyond = max(beyond, index)
+        while beyond < len(spans) and spans[beyond][1] <= start + SNIPPET_LIMIT - 40:
+            within[words[beyond]] += 1
+            beyond += 1
+        if len(within) > best_count:
+            best, best_count = start, len(within)
+        if index < beyond:
+            within -= Counter([words[index]])
     if best <= SNIPPET_LIMIT // 3:
         return 0
     begin = max(0, best - 40)

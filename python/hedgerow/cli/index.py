@@ -13,6 +13,7 @@ from hedgerow import Index, IndexStats, InvalidInputError
 from .failures import FAILED, InterruptedRunError
 from .models import embedder_of, embedder_option
 from .output import (
+    echo,
     passed_by_json,
     passed_by_text,
     plural,
@@ -210,40 +211,40 @@ def _show_skips(report: RunReport) -> None:
     """List on stderr what was left out, and why; of one file the first few lines."""
     if not report.skips:
         return
-    click.echo(f"Left out ({plural(len(report.skips), 'place')}):", err=True)
+    echo(f"Left out ({plural(len(report.skips), 'place')}):", err=True)
     shown: Counter[str] = Counter()
     for skip in report.skips:
         if shown.total() < _SHOWN_SKIPS and shown[skip.path] < _SHOWN_OF_ONE_FILE:
             shown[skip.path] += 1
-            click.echo(f"  {visible(str(skip))}", err=True)
+            echo(f"  {visible(str(skip))}", err=True)
     more = len(report.skips) - shown.total()
     if more:
-        click.echo(f"  and {more:,} more; --json names them all", err=True)
+        echo(f"  and {more:,} more; --json names them all", err=True)
 
 
 def _show_counts(
     report: RunReport, db: str, stats: IndexStats, embedded: int | None, seconds: float
 ) -> None:
     if not report.total_files and not report.skips:
-        click.echo("Nothing to index: no .md, .markdown, .txt, .rst, .jsonl or .ndjson file there.")
+        echo("Nothing to index: no .md, .markdown, .txt, .rst, .jsonl or .ndjson file there.")
     else:
-        click.echo(
-            f"Read {plural(report.files, 'file')} into {db} in {seconds:.1f} s: "
+        echo(
+            f"Read {plural(report.files, 'file')} into {visible(db)} in {seconds:.1f} s: "
             f"{plural(report.added, 'chunk')} added, {report.changed:,} changed, "
             f"{report.unchanged:,} unchanged."
         )
     if report.removed:
         files = plural(report.removed_files, "file")
-        click.echo(f"Removed {plural(report.removed, 'chunk')} that no file holds ({files} gone).")
+        echo(f"Removed {plural(report.removed, 'chunk')} that no file holds ({files} gone).")
     if report.passed_by:
         hint = "." if report.named else "; --verbose names them."
-        click.echo(f"Passed by {passed_by_text(report.passed_by)}{hint}")
+        echo(f"Passed by {passed_by_text(report.passed_by)}{hint}")
     if embedded is not None:
-        click.echo(f"Embedded {plural(embedded, 'chunk')} with {stats.embedder}.")
-    click.echo(f"The index holds {plural(stats.chunks, 'chunk')}.")
+        echo(f"Embedded {plural(embedded, 'chunk')} with {visible(stats.embedder or '')}.")
+    echo(f"The index holds {plural(stats.chunks, 'chunk')}.")
     without = stats.chunks - stats.vectors
     if embedded is None and stats.vectors and without:
-        click.echo(
+        echo(
             f"{plural(without, 'chunk')} of them without a vector, which search by meaning does not "
             "find: add --embedder to make them."
         )

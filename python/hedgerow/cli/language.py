@@ -8,7 +8,7 @@ import click
 
 from hedgerow import Query, compile_fts, compile_match, parse_query
 
-from .output import visible, write_json
+from .output import echo, visible, write_json
 from .params import TEXT, Command, alias_option, alias_table, language_options
 
 
@@ -28,7 +28,7 @@ def parse(text: str, as_json: bool) -> None:
     if as_json:
         write_json(query.to_dict())
         return
-    click.echo(_table(query))
+    echo(_table(query))
 
 
 def _table(query: Query) -> str:
@@ -71,9 +71,9 @@ def compile_(  # noqa: PLR0913 - one argument for each option
         return
     compiled = match if executed else fts
     if compiled:
-        click.echo(visible(compiled))
+        echo(visible(compiled))
     else:
-        click.echo(
+        echo(
             "Nothing in the text can be searched for; "
             "`hedgerow parse` shows what is left of it, and quotes keep every word.",
             err=True,

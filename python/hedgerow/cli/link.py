@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from .output import plural, visible, write_json
+from .output import echo, plural, visible, write_json
 from .params import TEXT, Command
 from .roots import json_option
 from .stores import OpenStore, open_store, store_options, time_option
@@ -67,9 +67,9 @@ def link(  # noqa: PLR0913 - one argument for each option
             return
         names = f"{visible(ends[0])} to {visible(ends[1])} ({visible(relation)})"
         if remove:
-            click.echo(f"Unlinked {names}." if changed else f"There was no link {names}.")
+            echo(f"Unlinked {names}." if changed else f"There was no link {names}.")
             return
-        click.echo(f"Linked {names}, strength {strength:g}.")
+        echo(f"Linked {names}, strength {strength:g}.")
 
 
 def _put(opened: OpenStore, a: str, b: str, strength: float, *, rel: str) -> bool:
@@ -116,4 +116,4 @@ def visit(
             fields = {"agent": agent, "at": at, "outcome": outcome, "keys": visited}
             write_json({**opened.source, **fields})
             return
-        click.echo(f"Noted {plural(len(visited), 'visit')} of {visible(agent)}.")
+        echo(f"Noted {plural(len(visited), 'visit')} of {visible(agent)}.")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import signal
 
@@ -11,6 +12,7 @@ from hedgerow import HedgerowError, MissingExtraError
 from hedgerow._extras import imports_of
 
 from .failures import INTERRUPTED
+from .output import PrintableFormatter
 from .params import Command
 from .roots import open_root, root_option
 
@@ -40,6 +42,10 @@ def command(*, root: tuple[str, ...], target_url: str | None, remote_url: str | 
             'run: pip install "hedgerow[mcp]"',
             code="missing_extra",
         ) from error
+    # Before the server sets up a log of its own, whose handler prints records as they are.
+    handler = logging.StreamHandler()
+    handler.setFormatter(PrintableFormatter())
+    logging.basicConfig(level=logging.WARNING, handlers=[handler])
     signal.signal(signal.SIGINT, _stop)
     with memory:
         build_server(memory).run()

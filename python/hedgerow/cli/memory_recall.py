@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from .output import (
+    echo,
     passed_by_json,
     passed_by_text,
     plural,
@@ -72,7 +73,7 @@ def recall(  # noqa: PLR0913 - one argument for each option
     if as_json:
         write_json(found.to_dict(mode_of(context, "recall")))
         return
-    click.echo(f"Prior memory scan for: {visible(found.query)}\n")
+    echo(f"Prior memory scan for: {visible(found.query)}\n")
     show_results(found)
 
 
@@ -121,13 +122,13 @@ def index_root(  # noqa: PLR0913 - one argument for each option
         write_json(report.to_dict() | passed_by)
         return report
     show_left_out(report.skips, len(report.skips))
-    click.echo(
+    echo(
         f"Indexed {plural(report.documents, 'Markdown document')} in {visible(report.root)}: "
         f"{report.added:,} added, {report.changed:,} changed, {report.removed:,} removed."
     )
     if verbose:
         show_passed_by(report.named)
-        click.echo(f"Passed by {passed_by_text(report.passed_by) or 'nothing'}.")
+        echo(f"Passed by {passed_by_text(report.passed_by) or 'nothing'}.")
     return report
 
 
@@ -141,18 +142,18 @@ def show_results(found: Recall) -> None:
     """Print results, or that there are none; on stderr the first files that were left out."""
     show_left_out(found.unreadable)
     if not found.results:
-        click.echo("No memory matches found.")
+        echo("No memory matches found.")
         return
     blocks = (_block(rank, one) for rank, one in enumerate(found.results, start=1))
-    click.echo("\n\n".join(blocks))
+    echo("\n\n".join(blocks))
 
 
 def show_left_out(skips: Sequence[Skip], shown: int = 3) -> None:
     """Name what could not be read on stderr."""
     for skip in skips[:shown]:
-        click.echo(f"Left out: {visible(str(skip))}", err=True)
+        echo(f"Left out: {visible(str(skip))}", err=True)
     if len(skips) > shown:
-        click.echo(f"Left out: {len(skips) - shown:,} more (--json has all)", err=True)
+        echo(f"Left out: {len(skips) - shown:,} more (--json has all)", err=True)
 
 
 def _block(rank: int, one: Recalled) -> str:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from .failures import FAILED
-from .output import passed_by_json, show_passed_by, visible, write_json
+from .output import echo, passed_by_json, show_passed_by, visible, write_json
 from .params import Command
 from .roots import (
     find_root,
@@ -56,11 +56,11 @@ def init(
         write_json(done.to_dict())
         return
     state = "written" if done.config_created else "existing"
-    click.echo(f"Memory root: {visible(done.root)}")
-    click.echo(f"Config: {done.config_file} (schema v{done.schema_version}, {state})")
-    click.echo(f"Folders: {', '.join(done.memory_dirs)}")
+    echo(f"Memory root: {visible(done.root)}")
+    echo(f"Config: {done.config_file} (schema v{visible(str(done.schema_version))}, {state})")
+    echo(f"Folders: {', '.join(done.memory_dirs)}")
     ignored = "added .hedgerow/" if done.gitignore_updated else "has .hedgerow/ already"
-    click.echo(f".gitignore: {ignored}")
+    echo(f".gitignore: {ignored}")
 
 
 @click.command("status", cls=Command, short_help="Show the state of a memory root.")
@@ -79,12 +79,12 @@ def status(
     if as_json:
         write_json(found.to_dict())
         return
-    click.echo(f"Memory root: {visible(found.root)}")
-    click.echo(f"Initialized: {'yes' if found.initialized else 'no'}")
+    echo(f"Memory root: {visible(found.root)}")
+    echo(f"Initialized: {'yes' if found.initialized else 'no'}")
     if found.config_file:
-        click.echo(f"Config: {found.config_file} (schema v{found.schema_version})")
-    click.echo(f"Compatible: {'yes' if found.compatible else 'no'}")
-    click.echo(visible(found.message))
+        echo(f"Config: {found.config_file} (schema v{visible(str(found.schema_version))})")
+    echo(f"Compatible: {'yes' if found.compatible else 'no'}")
+    echo(visible(found.message))
 
 
 @click.command("doctor", cls=Command, short_help="Check that everything works.")
@@ -132,10 +132,10 @@ def doctor(  # noqa: PLR0913 - one argument for each option
 
 
 def _show_diagnosis(found: Diagnosis, *, verbose: bool) -> None:
-    click.echo("hedgerow doctor: ok" if found.ok else "hedgerow doctor: attention needed")
+    echo("hedgerow doctor: ok" if found.ok else "hedgerow doctor: attention needed")
     for name, check in found.checks():
         mark = "ok" if check.ok else "warning" if check.is_warning else "FAILED"
-        click.echo(f"{name}: {mark}: {visible(check.message)}")
+        echo(f"{name}: {mark}: {visible(check.message)}")
     if verbose:
         show_passed_by(found.passed_by)
 
@@ -150,4 +150,4 @@ def instructions() -> None:
     """
     from hedgerow.memory.instructions import INSTRUCTIONS  # noqa: PLC0415
 
-    click.echo(INSTRUCTIONS, nl=False)
+    echo(INSTRUCTIONS, nl=False)

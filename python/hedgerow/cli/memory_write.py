@@ -10,7 +10,7 @@ from hedgerow import InvalidInputError
 
 from .failures import UnfinishedError
 from .memory_recall import show_left_out, show_results
-from .output import visible, write_json
+from .output import echo, visible, write_json
 from .params import TEXT, Command
 from .roots import (
     json_option,
@@ -56,11 +56,11 @@ def remember(  # noqa: PLR0913 - one argument for each option
     memory = open_root(root, target_url, remote_url)
     done = memory.remember(read_stdin(), title=line, type=kind, tags=tags)
     if done.notice:
-        click.echo(visible(done.notice), err=True)
+        echo(visible(done.notice), err=True)
     if as_json:
         write_json(done.to_dict())
     else:
-        click.echo(f"Remembered: {visible(done.file)}")
+        echo(f"Remembered: {visible(done.file)}")
 
 
 @click.command("wrapup", cls=Command, short_help="Keep what a session came to.")
@@ -97,13 +97,13 @@ def wrapup(  # noqa: PLR0913 - one argument for each option
         write_json(done.to_dict())
         return
     if done.related is None:
-        click.echo("Related memory preflight skipped: --topic not provided.")
+        echo("Related memory preflight skipped: --topic not provided.")
     else:
-        click.echo(f"Related memory for: {visible(done.related.query)}\n")
+        echo(f"Related memory for: {visible(done.related.query)}\n")
         show_results(done.related)
-        click.echo()
-    click.echo(f"Wrote session wrapup: {visible(done.file)}\n")
-    click.echo(visible(done.body))
+        echo()
+    echo(f"Wrote session wrapup: {visible(done.file)}\n")
+    echo(done.body)
 
 
 @click.command("process", cls=Command, short_help="Look through memories, or make a page.")
@@ -161,9 +161,9 @@ def process(  # noqa: PLR0913 - one argument for each option
 
 def _show_processed(done: Processed) -> None:
     show_left_out(done.unreadable)
-    click.echo(f"Mode: {done.mode}")
-    click.echo(f"Applied: {'yes' if done.applied else 'no'}")
+    echo(f"Mode: {done.mode}")
+    echo(f"Applied: {'yes' if done.applied else 'no'}")
     for file in done.files:
-        click.echo(f"File: {visible(file)}")
+        echo(f"File: {visible(file)}")
     for sentence in done.summary:
-        click.echo(f"- {visible(sentence)}")
+        echo(f"- {visible(sentence)}")

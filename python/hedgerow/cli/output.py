@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 import json
+import logging
 import re
 import sys
 from collections.abc import Callable, Iterator
@@ -15,13 +16,23 @@ import click
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from rich.console import Console
+    from rich.console import Console, ConsoleOptions, RenderableType
+    from rich.segment import Segment
 
     from hedgerow.ingest import PassedBy
 
-# Control characters and bidirectional overrides: a note must not be able to change the terminal
-# or to hide its text.
-_UNSAFE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+# Characters that a terminal obeys (C0, C1), that turn text around, that end a line for some
+# readers, or that nobody sees; and halves of surrogate pairs. Not the joiners U+200C and U+200D,
+# without which Persian, Hindi and many emoji are spelled wrong, nor the visible signs of Unicode's
+# class Cf.
+_ACTS = (
+    "\x7f-\x9f\xad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ud800-\udfff\ufeff"
+    "\ufff9-\ufffb\U00013430-\U0001343f\U0001bca0-\U0001bca3\U0001d173-\U0001d17a"
+    "\U000e0001\U000e0020-\U000e007f"
+)
+_UNSAFE = re.compile(f"[\x00-\x08\x0b-\x1f{_ACTS}]")
+_UNSAFE_ON_A_LINE = re.compile(f"[\x00-\x1f{_ACTS}]")
+_UNSAFE_IN_JSON = re.compile(f"[{_ACTS}]")
 
 _WIDEST = 100
 
@@ -47,27 +58,74 @@ def escape_unencodable() -> None:
             reconfigure(errors="backslashreplace")
 
 
+def printable(text: str) -> str:
+    r"""Show characters that act on a terminal, or hide in a text, as `\x1b` or `\u202e`.
+
+    Newlines and tabs stay.
+    """
+    return _UNSAFE.sub(_escape, text)
+
+
+def visible(text: str) -> str:
+    r"""Show a text on one line: as `printable` does, with newlines and tabs as `\n` and `\t`."""
+    return _UNSAFE_ON_A_LINE.sub(_escape, text)
+
+
+def _escape(found: re.Match[str]) -> str:
+    return found[0].encode("unicode_escape").decode()
+
+
+def echo(text: str | bytes = "", *, err: bool = False, nl: bool = True) -> None:
+    """Write to stdout or stderr; every text of a command but tables goes through here.
+
+    Nothing that was stored or given can drive the terminal: text is made `printable`. Bytes are
+    JSON, and go out as they are.
+    """
+    click.echo(printable(text) if isinstance(text, str) else text, err=err, nl=nl)
+
+
+class PrintableFormatter(logging.Formatter):
+    """Formats records of a log, with tracebacks if they have any, as `printable` text."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Return the text of a record."""
+        return printable(super().format(record))
+
+
+def log_printably() -> None:
+    """Have what is logged on stderr, where nobody has set logging up, made `printable`."""
+    if logging.lastResort is not None:
+        logging.lastResort.setFormatter(PrintableFormatter())
+
+
 def write_json(value: Any) -> None:
     """Write one JSON object to stdout, indented by two."""
-    click.echo(json_bytes(value, indent=2))
+    echo(json_bytes(value, indent=2))
 
 
 def json_bytes(value: Any, *, indent: int | None = None, err: bool = False) -> bytes:
     """Encode JSON for stdout or stderr: UTF-8 where the stream is, else ASCII with escapes."""
-    try:
-        encoding = codecs.lookup((sys.stderr if err else sys.stdout).encoding).name
-        text = json.dumps(value, ensure_ascii=encoding != "utf-8", indent=indent)
-        return text.encode("utf-8")
-    except UnicodeEncodeError:  # half of a surrogate pair, from the name of a file
-        return json.dumps(value, indent=indent).encode("ascii")
+    encoding = codecs.lookup((sys.stderr if err else sys.stdout).encoding).name
+    text = json.dumps(value, ensure_ascii=encoding != "utf-8", indent=indent)
+    # All of these stand in strings, where an escape means the same.
+    return _UNSAFE_IN_JSON.sub(lambda found: json.dumps(found[0])[1:-1], text).encode()
 
 
 def make_console(*, stderr: bool = False) -> Console:
     """Make a console: colors only on a terminal and without NO_COLOR, never markup."""
     from rich.console import Console  # noqa: PLC0415 - slow to import
+    from rich.segment import Segment  # noqa: PLC0415
 
     class QuietConsole(Console):
-        """Leaves a closed pipe to the caller, like all other errors."""
+        """Makes all text `printable`, and leaves a closed pipe to the caller."""
+
+        def render(
+            self, renderable: RenderableType, options: ConsoleOptions | None = None
+        ) -> Iterator[Segment]:
+            # Tables are laid out before, so their texts should be printable already.
+            for segment in super().render(renderable, options):
+                text = segment.text if segment.control else printable(segment.text)
+                yield Segment(text, segment.style, segment.control)
 
         def on_broken_pipe(self) -> None:
             raise BrokenPipeError
@@ -80,11 +138,6 @@ def make_console(*, stderr: bool = False) -> Console:
         console.soft_wrap = True
         console.width = 10_000
     return console
-
-
-def visible(text: str) -> str:
-    """Replace the characters that act on a terminal."""
-    return _UNSAFE.sub("�", text)
 
 
 def plural(count: int, noun: str, nouns: str | None = None) -> str:
@@ -107,7 +160,7 @@ def passed_by_json(counts: Mapping[str, int], named: Sequence[PassedBy]) -> dict
 def show_passed_by(named: Sequence[PassedBy]) -> None:
     """Name on stderr what was passed by."""
     for one in named:
-        click.echo(visible(f"Passed by ({one.code}): {one.path}"), err=True)
+        echo(visible(f"Passed by ({one.code}): {one.path}"), err=True)
 
 
 @contextmanager

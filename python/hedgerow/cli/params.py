@@ -11,6 +11,7 @@ import click
 from hedgerow import AliasTable, Filters, __version__
 
 from .models import embedder_option
+from .output import echo
 
 Tokenizer = Literal["porter unicode61", "unicode61", "trigram"]
 
@@ -31,7 +32,7 @@ class Command(click.Command):
             return super().parse_args(ctx, args)
         end = args.index("--") if "--" in args else len(args)
         if any(self._asks_version(args, index) for index in range(end)):
-            click.echo(__version__)
+            echo(__version__)
             ctx.exit()
         kept = []
         for index, argument in enumerate(args[:end]):

@@ -9,7 +9,7 @@ import click
 from rich.table import Table
 from rich.text import Text
 
-from .output import make_console, plural, visible
+from .output import echo, make_console, plural, visible
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -31,20 +31,20 @@ _LEFT = frozenset({"key", "type", "category", "provenance", *_TIMES})
 def show_notices(result: QueryResult) -> None:
     """Report on stderr what the result lacks."""
     for warning in result.warnings:
-        click.echo(f"Warning: {visible(warning)}", err=True)
+        echo(f"Warning: {visible(warning)}", err=True)
     if result.stale:
-        click.echo(
+        echo(
             "Warning: communities or coordinates are of earlier edges; new ones are on their way",
             err=True,
         )
 
 
 def show_keys(result: QueryResult) -> None:
-    """Print the keys, one a line, as they are."""
+    """Print the keys, one a line."""
     if result.count is not None:
         raise click.UsageError("--keys has no keys after `count`; leave one of them out.")
     for key in result.keys:
-        click.echo(key)
+        echo(visible(key))
 
 
 def show(result: QueryResult, now: int, *, whole: int, shown: bool, explain: bool) -> None:

@@ -10,7 +10,7 @@ from hedgerow import Index, Retriever
 
 from .failures import InterruptedRunError
 from .models import embedder_of, embedder_option
-from .output import plural, progress_bar, write_json
+from .output import echo, plural, progress_bar, visible, write_json
 from .params import TEXT, Command
 from .stores import check_there_is
 
@@ -58,7 +58,7 @@ def command(*, db: str, embedder: str, as_json: bool) -> None:
             }
         )
         return
-    click.echo(
-        f"Embedded {plural(count, 'chunk')} of {db} in {seconds:.1f} s with {stats.embedder}, "
+    echo(
+        f"Embedded {plural(count, 'chunk')} of {visible(db)} in {seconds:.1f} s with {visible(stats.embedder or '')}, "
         f"{stats.dimensions} dimensions; {plural(before.vectors, 'vector')} replaced."
     )

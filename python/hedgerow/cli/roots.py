@@ -10,6 +10,7 @@ import click
 
 from hedgerow import HedgerowError, InvalidInputError
 
+from .output import echo
 from .params import TEXT
 
 if TYPE_CHECKING:
@@ -140,7 +141,7 @@ def required_title(title: str | None) -> str:
 def read_stdin() -> str:
     """Read all of standard input as UTF-8."""
     if sys.stdin.isatty():
-        click.echo("Type the text, then Ctrl-D on a line of its own.", err=True)
+        echo("Type the text, then Ctrl-D on a line of its own.", err=True)
     try:
         return sys.stdin.buffer.read().decode("utf-8-sig")
     except UnicodeDecodeError as error:

@@ -12,7 +12,7 @@ from rich.text import Text
 from hedgerow import Filters
 
 from .highlight import Highlighter, snippet
-from .output import make_console, plural, visible
+from .output import make_console, plural, printable, visible
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -59,7 +59,7 @@ def _show_hit(
     if hit.title:
         title = visible(hit.title)
         _print_indented(console, _marked(title, highlighter.spans(title), "bold"))
-    cut, spans = snippet(visible(hit.content), hit.title, highlighter)
+    cut, spans = snippet(printable(hit.content), hit.title, highlighter)
     _print_indented(console, _marked(cut, spans))
     if explain:
         _print_indented(console, Text(f"why: {visible(hit.explain())}", style="dim"))
@@ -82,7 +82,9 @@ def _show_nothing(console: Console, search: Search) -> None:
         _show_dropped(console, explanation)
         console.print(Text("Put words in quotes to search for them as they stand."))
         return
-    console.print(Text(f"No results in {search.asked.db} ({plural(search.chunks, 'chunk')})."))
+    console.print(
+        Text(f"No results in {visible(search.asked.db)} ({plural(search.chunks, 'chunk')}).")
+    )
     console.print(Text(f"Searched for: {visible(match)}"))
     tried = dict.fromkeys(attempt.query for attempt in search.response.trace.attempts[1:])
     if tried:

@@ -16,7 +16,7 @@ from typing import Any
 
 from hedgerow.errors import HedgerowError
 
-from .yaml import InvalidYamlError, load_lines, load_value
+from .yaml import LIMIT, InvalidYamlError, TooManyAliasesError, load_lines, load_value
 
 _FENCE = "---"
 _OPENING = re.compile(r"---[ \t]*\Z")
@@ -27,6 +27,8 @@ _ESCAPED = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
 _INTEGER_LIMIT = 2**63
 _MOST_VALUES = 10_000
 _DEEPEST = 20
+_MOST_ALONE = 1000
+"""The most lines that are read alone of a block that is not valid YAML: each is a YAML document."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,8 +110,10 @@ def read_front_matter(lines: Sequence[str]) -> FrontMatter:
     try:
         value = load_lines(block)
     except InvalidYamlError as error:
-        fields = _fields_of_lines(block)
-        if not fields:
+        # An alias alone stands for nothing, and is no text either.
+        is_yaml = isinstance(error, TooManyAliasesError)
+        fields = _fields_of_lines(block, as_text=not is_yaml)
+        if not fields and not (is_yaml and any(map(_KEY_LINE.match, block))):
             return FrontMatter()
         line = None if error.line is None else error.line + 2
         return FrontMatter(fields, end + 1, error.problem, line)
@@ -126,16 +130,27 @@ def _closing_line(lines: Sequence[str]) -> int | None:
     return next((i for i in range(1, len(lines)) if _CLOSING.match(lines[i])), None)
 
 
-def _fields_of_lines(block: Sequence[str]) -> dict[str, Any]:
-    """Read each `key: value` line alone, so that one bad line costs only itself."""
+def _fields_of_lines(block: Sequence[str], *, as_text: bool) -> dict[str, Any]:
+    """Read each `key: value` line alone, so that one bad line costs only itself.
+
+    What is no YAML alone is left out, or `as_text` taken as it is written. Of a block that is too
+    long, as many lines are read as a block can have.
+    """
     fields: dict[str, Any] = {}
+    size = count = 0
     for line in block:
+        size += len(line) + 1
+        if size > LIMIT or count == _MOST_ALONE:
+            break
         match = _KEY_LINE.match(line.rstrip())
         if not match or not match[2]:
             continue
+        count += 1
         try:
             value = load_value(match[2])
         except InvalidYamlError:
+            if not as_text:
+                continue
             value = match[2]
         fields[match[1]] = match[2] if isinstance(value, Mapping) else value
     return fields

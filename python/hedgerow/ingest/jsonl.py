@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NoReturn
+from typing import Any, BinaryIO, NoReturn
 
 from hedgerow import Chunk, InvalidInputError
 
 from .passages import shorten
 from .source import (
+    FILE_LIMIT,
     Skip,
     Source,
     UnreadableSourceError,
@@ -24,6 +25,7 @@ _KEYS = frozenset({*_TEXT_KEYS, "tags", "metadata", "ordinal", "embedding"})
 _ORDINAL_LIMIT = 2**31
 _LONGEST_NUMBER = 40
 _LONGEST_REASON = 300
+_TOO_DEEP = "nested too deep: at most 100 levels"
 
 
 def read_jsonl(source: Source, skips: list[Skip]) -> Iterator[Chunk]:
@@ -35,11 +37,12 @@ def read_jsonl(source: Source, skips: list[Skip]) -> Iterator[Chunk]:
     empty = True
     try:
         with open(source.file, "rb") as stream:  # noqa: PTH123 - names may not be UTF-8
-            for number, data in enumerate(stream, start=1):
+            for number, data in enumerate(_lines(stream), start=1):
                 if not data.strip():
                     continue
                 empty = False
                 try:
+                    _check_length(data)
                     yield _read_line(source, number, data)
                 except (_BadLineError, UnreadableSourceError, InvalidInputError) as error:
                     reason = shorten(str(error), _LONGEST_REASON)
@@ -52,6 +55,19 @@ def read_jsonl(source: Source, skips: list[Skip]) -> Iterator[Chunk]:
 
 class _BadLineError(ValueError):
     """A line that is not a chunk; the message is for the user."""
+
+
+def _lines(stream: BinaryIO) -> Iterator[bytes]:
+    """Yield the lines of a file; of one that is too long only as much as shows that."""
+    while line := stream.readline(FILE_LIMIT + 1):
+        yield line
+        while len(line) > FILE_LIMIT and not line.endswith(b"\n"):
+            line = stream.readline(FILE_LIMIT + 1)
+
+
+def _check_length(line: bytes) -> None:
+    if len(line) > FILE_LIMIT:
+        raise _BadLineError(f"the line is longer than {FILE_LIMIT // 1024**2} MiB; split its text")
 
 
 def _read_line(source: Source, number: int, data: bytes) -> Chunk:
@@ -89,7 +105,7 @@ def _parse(text: str) -> dict[str, Any]:
     except json.JSONDecodeError as error:
         raise _BadLineError(f"not JSON ({error.msg} at column {error.colno})") from error
     except RecursionError as error:
-        raise _BadLineError("nested too deep") from error
+        raise _BadLineError(_TOO_DEEP) from error
     if not isinstance(record, dict):
         raise _BadLineError("not a JSON object; every line is one object")
     try:
@@ -97,6 +113,8 @@ def _parse(text: str) -> dict[str, Any]:
         json.dumps(record, ensure_ascii=False).encode()
     except UnicodeEncodeError as error:
         raise _BadLineError("holds half of a surrogate pair") from error
+    except RecursionError as error:
+        raise _BadLineError(_TOO_DEEP) from error
     return record
 
 

@@ -16,7 +16,7 @@ from hedgerow._engine import Index, _sources, _sync_note
 
 from .source import Skip
 
-READERS = 1
+READERS = 2
 """Raised when files are read in another way: then every index reads its files again."""
 
 Row = tuple[str, str, bool, str, int, str, str]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -10,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 from .front_matter import FrontMatter, read_front_matter
 from .markdown_events import INLINE, Event, markdown_events
-from .passages import Passage, PassageSplitter, first_sentence, shorten
+from .passages import PASSAGE_LIMIT, Passage, PassageSplitter, first_sentence, shorten
 from .source import (
+    REPEATED_LIMIT,
     TITLE_SEPARATOR,
     Skip,
     Source,
@@ -70,7 +72,8 @@ def markdown_chunks(
 ) -> Iterator[Chunk]:
     """Yield the sections of a text whose front matter has been read, each with `metadata`.
 
-    Raises UnreadableSourceError when there is nothing to make a chunk of.
+    Raises UnreadableSourceError when there is nothing to make a chunk of, or when what stands in
+    each chunk comes to too much.
     """
     # Blanked, not removed: line numbers stay those of the file.
     lines = [*[""] * matter.body_start, *lines[matter.body_start :]]
@@ -81,8 +84,12 @@ def markdown_chunks(
     splitter = PassageSplitter(lines, document.boundaries)
     stated = matter.text("summary", "description")
     tags = matter.tags
+    sections = list(document.sections(matter.body_start))
+    # Passages of a section are at least half as long as they may be, on the whole.
+    passages = sum(map(len, lines)) // (PASSAGE_LIMIT // 2)
+    _check_repeated(source, matter, metadata, len(sections) + passages)
     ordinal = 0
-    for section in document.sections(matter.body_start):
+    for section in sections:
         title = _title(section, matter, source)
         for passage in splitter.split(section.start, section.end):
             summary = document.first_sentence(passage.first_line - 1, passage.last_line)
@@ -98,6 +105,25 @@ def markdown_chunks(
                 metadata=metadata,
             )
             ordinal += 1
+
+
+def _check_repeated(
+    source: Source, matter: FrontMatter, metadata: Mapping[str, Any], chunks: int
+) -> None:
+    """Raise UnreadableSourceError when what stands in every chunk of a file comes to too much.
+
+    A text of many small sections under long front matter would be many times as large in an index.
+    """
+    parts = (matter.text("title"), *matter.tags, json.dumps(metadata), source.file)
+    # The path is in the id too.
+    size = sum(map(len, parts)) + 2 * len(source.path)
+    if size * chunks > REPEATED_LIMIT:
+        raise UnreadableSourceError(
+            "too_large",
+            f"its names and front matter, {size:,} characters, would stand in each of about "
+            f"{chunks:,} chunks, and come to more than {REPEATED_LIMIT // 1024**2} MiB; shorten "
+            "the front matter, or split the file",
+        )
 
 
 def _card(source: Source, matter: FrontMatter, metadata: Mapping[str, Any]) -> Chunk:

@@ -17,12 +17,19 @@ _DEEPEST = 6
 """Boundaries nested deeper than this are ignored: lines are cut between instead."""
 
 _SENTENCE_END = re.compile(r"[.!?…][\"'”’)\]]*\s+|[。！？]+")  # noqa: RUF001
-_FIRST_END = re.compile(r"(?:(?<!\s)[.!?…]+[\"'”’)\]]*(?=\s|$))|[。！？]+[」』”’）]*")  # noqa: RUF001
+# A run of stops is looked at from its first alone: one that ends nothing would else be gone through
+# from each. After white space the first of them is left out.
+_FIRST_END = re.compile(
+    r"(?<![.!?…])(?:(?<!\s)|[.!?…](?=[.!?…]))[.!?…]+[\"'”’)\]]*(?=\s|$)|[。！？]+[」』”’）]*"  # noqa: RUF001
+)
 # A full stop after these, or after one letter (initials, "e.g."), does not end a sentence.
 _ABBREVIATION = re.compile(
     r"(?:\b(?:dr|mr|mrs|ms|prof|st|vs|etc|approx|ca|cf|no|nr|bijv|enz|dhr|mevr)|\b\w)\.$",
     re.IGNORECASE,
 )
+
+_LONGEST_WORD = 8
+"""No abbreviation is longer, with its full stop and the character before."""
 
 Span = tuple[int, int]
 
@@ -132,11 +139,11 @@ def first_sentence(text: str) -> str:
     head = text.lstrip()[: 4 * SUMMARY_LIMIT].rstrip()
     flat = " ".join(re.split(r"\n\s*\n", head, maxsplit=1)[0].split())
     for match in _FIRST_END.finditer(flat):
-        sentence = flat[: match.end()]
-        if match.end() > SUMMARY_LIMIT:
+        end = match.end()
+        if end > SUMMARY_LIMIT:
             break
-        if match.end() == len(flat) or not _ABBREVIATION.search(sentence):
-            return sentence
+        if end == len(flat) or not _ABBREVIATION.search(flat, max(0, end - _LONGEST_WORD), end):
+            return flat[:end]
     return shorten(flat, SUMMARY_LIMIT)
 
 

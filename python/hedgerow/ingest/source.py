@@ -23,7 +23,10 @@ TITLE_SEPARATOR = " > "
 """Between the headings in a title, outermost first."""
 
 FILE_LIMIT = 16 * 1024 * 1024
-"""The most bytes of a Markdown or text file; JSON Lines are read line by line."""
+"""The most bytes of a Markdown or text file, and of one line of JSON Lines."""
+
+REPEATED_LIMIT = 64 * 1024 * 1024
+"""The most characters that titles, tags and metadata of one file may come to in all of its chunks."""
 
 _JOINING = re.compile(r"(?<!\d)[-_]|[-_](?!\d)")
 

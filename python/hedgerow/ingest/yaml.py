@@ -8,7 +8,7 @@ from __future__ import annotations
 import functools
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from .passages import shorten
@@ -16,8 +16,18 @@ from .passages import shorten
 LIMIT = 64 * 1024
 """The most characters of a block that is read."""
 
-_DEEPEST = 300
+DEPTH_LIMIT = 100
+"""How deep lists and mappings may nest, with aliases written out."""
+
+EXPANDED_LIMIT = 4 * LIMIT
+"""The most that a block may come to with its aliases written out: its characters, and one more for
+each value. A block without aliases is always below."""
+
+_LONGEST_NUMBER = 40
+"""A number with more characters is text: nothing that it is kept in could hold it."""
+
 _LONGEST_PROBLEM = 200
+_TOO_DEEP = f"it is nested too deep: at most {DEPTH_LIMIT} levels"
 _BRACKET = re.compile(r"[\[\]{}]")
 _DATE_TIME = re.compile(
     r"(\d{4})-(\d\d?)-(\d\d?)(?:[Tt]|[ \t]+)(\d\d?):(\d\d):(\d\d)(\.\d*)?[ \t]*"
@@ -34,9 +44,15 @@ class InvalidYamlError(Exception):
         self.line = line
 
 
+class TooManyAliasesError(InvalidYamlError):
+    """The aliases of a block stand for too much, or one for what it is inside of."""
+
+
 def load_lines(lines: Sequence[str]) -> Any:
     """Read a block; raises InvalidYamlError."""
-    return simple_fields(lines) or load("\n".join(lines))
+    text = "\n".join(lines)
+    _check_length(text)
+    return simple_fields(lines) or load(text)
 
 
 def load_value(text: str) -> Any:
@@ -49,12 +65,11 @@ def load_value(text: str) -> Any:
 
 def load(text: str) -> Any:
     """Read YAML with the library; raises InvalidYamlError."""
-    if len(text) > LIMIT:
-        raise InvalidYamlError(f"it is longer than {LIMIT // 1024} KiB")
-    if _depth(text) > _DEEPEST:
-        raise InvalidYamlError("it is nested too deep")
+    _check_length(text)
+    if _depth(text) > DEPTH_LIMIT:
+        raise InvalidYamlError(_TOO_DEEP)
     from ruamel.yaml import YAML  # noqa: PLC0415 - slow to import
-    from ruamel.yaml.error import MarkedYAMLError, YAMLError  # noqa: PLC0415
+    from ruamel.yaml.error import MarkedYAMLError  # noqa: PLC0415
 
     # One loader a call: it holds the state of a load, and a record of each that it has done.
     loader = YAML(typ="safe", pure=True)
@@ -62,16 +77,23 @@ def load(text: str) -> Any:
     loader.composer.warn_double_anchors = False
     try:
         return loader.load(text)
+    except InvalidYamlError:
+        raise
     except MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         problem = " ".join(str(error.problem or error.context or "unreadable").split())
         line = mark.line if mark else None
         raise InvalidYamlError(shorten(problem, _LONGEST_PROBLEM), line) from error
-    except (YAMLError, ValueError, TypeError) as error:
+    except RecursionError as error:
+        raise InvalidYamlError(_TOO_DEEP) from error
+    except Exception as error:  # the library raises more than it documents
         problem = str(error).partition("\n")[0] or "unreadable"
         raise InvalidYamlError(shorten(problem, _LONGEST_PROBLEM)) from error
-    except RecursionError as error:
-        raise InvalidYamlError("it is nested too deep") from error
+
+
+def _check_length(text: str) -> None:
+    if len(text) > LIMIT:
+        raise InvalidYamlError(f"it is longer than {LIMIT // 1024} KiB")
 
 
 def _depth(text: str) -> int:
@@ -80,7 +102,7 @@ def _depth(text: str) -> int:
     Brackets in quotes and comments count too; no block that people write has so many.
     """
     depth = deepest = 0
-    if text.count("[") + text.count("{") > _DEEPEST:
+    if text.count("[") + text.count("{") > DEPTH_LIMIT:
         for bracket in _BRACKET.findall(text):
             depth = depth + 1 if bracket in "[{" else max(0, depth - 1)
             deepest = max(deepest, depth)
@@ -105,27 +127,85 @@ def _constructor() -> type:
         return ScalarNode(text_tag, key.value, key.start_mark, key.end_mark, key.style)
 
     class Constructor(SafeConstructor):
+        def construct_document(self, node: Any) -> Any:
+            # Before anything is made: merging (`<<`) and whoever reads the value go through
+            # an alias as often as it occurs.
+            _check_expanded(node)
+            return super().construct_document(node)
+
         def flatten_mapping(self, node: Any) -> None:
             super().flatten_mapping(node)
             node.value = [(as_text(key), value) for key, value in node.value]
             if getattr(node, "merge", None) is not None:
                 node.merge = [(as_text(key), value) for key, value in node.merge]
 
-    def text(constructor: Any, node: Any) -> str:
-        return _join_surrogates(constructor.construct_scalar(node))
-
-    def iso_text(_constructor: Any, node: Any) -> str:
-        return _iso_time(node.value)
-
-    def number(constructor: Any, node: Any) -> Any:
-        if "e" in node.value.lower():
-            return node.value
-        return constructor.construct_yaml_float(node)
-
-    Constructor.add_constructor(text_tag, text)
-    Constructor.add_constructor("tag:yaml.org,2002:timestamp", iso_text)
-    Constructor.add_constructor("tag:yaml.org,2002:float", number)
+    Constructor.add_constructor(text_tag, _text)
+    Constructor.add_constructor("tag:yaml.org,2002:int", _whole_number)
+    Constructor.add_constructor("tag:yaml.org,2002:timestamp", _iso_text)
+    Constructor.add_constructor("tag:yaml.org,2002:float", _number)
     return Constructor
+
+
+def _text(constructor: Any, node: Any) -> str:
+    return _join_surrogates(constructor.construct_scalar(node))
+
+
+def _iso_text(constructor: Any, node: Any) -> str:
+    return _iso_time(constructor.construct_scalar(node))
+
+
+def _whole_number(constructor: Any, node: Any) -> Any:
+    written = constructor.construct_scalar(node)
+    return written if len(written) > _LONGEST_NUMBER else constructor.construct_yaml_int(node)
+
+
+def _number(constructor: Any, node: Any) -> Any:
+    written = constructor.construct_scalar(node)
+    if "e" in written.lower() or len(written) > _LONGEST_NUMBER:
+        return written
+    return constructor.construct_yaml_float(node)
+
+
+def _check_expanded(root: Any) -> None:
+    """Refuse a document that is too much, or too deep, with its aliases written out.
+
+    A few hundred characters of aliases to aliases stand for more than fits into memory. Each node
+    is looked at once, so that this takes no longer than reading it did.
+    """
+    # Of each node that is done: what it comes to and how deep it nests. None: it is open.
+    known: dict[int, tuple[int, int] | None] = {}
+    stack = [(root, _parts_of(root))]
+    while stack:
+        node, parts = stack[-1]
+        known.setdefault(id(node), None)
+        part = next((part for part in parts if known.get(id(part), ...) is ...), None)
+        if part is not None:
+            stack.append((part, _parts_of(part)))
+            continue
+        stack.pop()
+        of_parts = [known[id(part)] for part in _parts_of(node)]
+        if None in of_parts:
+            raise TooManyAliasesError("an alias is inside of what it stands for")
+        done = [one for one in of_parts if one is not None]
+        is_scalar = not isinstance(node.value, list)
+        size = 1 + len(node.value) * is_scalar + sum(size for size, _ in done)
+        depth = 0 if is_scalar else 1 + max((depth for _, depth in done), default=0)
+        if size > EXPANDED_LIMIT:
+            limit = f"{EXPANDED_LIMIT // 1024} KiB"
+            raise TooManyAliasesError(f"with its aliases written out it is longer than {limit}")
+        if depth > DEPTH_LIMIT:
+            raise InvalidYamlError(_TOO_DEEP)
+        known[id(node)] = size, depth
+
+
+def _parts_of(node: Any) -> Iterator[Any]:
+    """Yield the nodes inside of one, keys and values alike."""
+    if isinstance(node.value, list):
+        for part in node.value:
+            if isinstance(part, tuple):
+                yield from part
+            else:
+                yield part
 
 
 def _join_surrogates(text: str) -> str:

@@ -10,12 +10,17 @@ from typing import Any
 
 from hedgerow._engine import __version__
 from hedgerow.errors import HedgerowError, InvalidInputError
+from hedgerow.ingest.passages import shorten
 
 from . import files, note
 from .names import CONFIG, DERIVED, DIRECTORIES, LEGACY_CONFIG, SCHEMA_VERSION
 
 ENVIRONMENT = "HEDGEROW_MEMORY_ROOT"
 
+LIMIT = 1024 * 1024
+"""The most bytes of a configuration."""
+
+_LONGEST_SHOWN = 60
 _INSIDE = "memory"
 _IGNORE_COMMENT = "# hedgerow derived state"
 
@@ -122,7 +127,7 @@ def read_config(root: Path) -> Config:
     version = given.get("schemaVersion")
     if isinstance(version, bool) or not isinstance(version, int) or version < 1:
         problem = (
-            f"{root / file} has an invalid schemaVersion {json.dumps(version)}; it is a whole "
+            f"{root / file} has an invalid schemaVersion {_shown(version)}; it is a whole "
             f"number from 1, and this hedgerow writes {SCHEMA_VERSION}"
         )
         return Config(root, file, version, root, None, problem, code="root_config_invalid")
@@ -143,9 +148,20 @@ def read_config(root: Path) -> Config:
     )
 
 
+def _shown(value: Any) -> str:
+    """Return a value as JSON, a long one cut; a list or an object may nest too deep for that."""
+    if isinstance(value, list | dict):
+        return f"({'a list' if isinstance(value, list) else 'an object'})"
+    return shorten(json.dumps(value), _LONGEST_SHOWN)
+
+
 def _read_json(file: Path) -> dict[str, Any]:
     try:
-        value = json.loads(file.read_bytes())
+        with file.open("rb") as stream:
+            data = stream.read(LIMIT + 1)
+        if len(data) > LIMIT:
+            raise _invalid(file, f"it is larger than {LIMIT // 1024**2} MiB")
+        value = json.loads(data)
     except OSError as error:
         raise _invalid(file, error.strerror or str(error)) from error
     except (ValueError, RecursionError) as error:

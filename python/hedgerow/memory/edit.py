@@ -60,13 +60,13 @@ def change_items(
 
     def change(block: str, fields: Mapping[str, Any], newline: str) -> tuple[str, Any]:
         items = _as_list(fields.get(name))
-        dropped = [at for at, item in enumerate(items) if drop is not None and drop(item)]
+        dropped = {at for at, item in enumerate(items) if drop is not None and drop(item)}
         kept = [item for at, item in enumerate(items) if at not in dropped]
         new = [item for item in add if item not in kept]
         if not new and not dropped:
             return block, fields.get(name)
         if dropped:
-            block = remove_items(block, name, dropped, kept, newline)
+            block = remove_items(block, name, sorted(dropped), kept, newline)
         for item in new:
             block = append_item(block, name, kept, item, newline)
             kept = [*kept, item]

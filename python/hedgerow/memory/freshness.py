@@ -9,7 +9,7 @@ from hedgerow._engine import Index
 from hedgerow.errors import IndexFileError
 from hedgerow.ingest.discovery import PassedBy, list_folder
 from hedgerow.ingest.ledger import Ledger, digest_of
-from hedgerow.ingest.source import Skip
+from hedgerow.ingest.source import Skip, Source, UnreadableSourceError, read_bytes
 
 from .derived import OLDER, Derived
 
@@ -66,7 +66,7 @@ def index_state(derived: Derived) -> IndexState | None:
 def _reads_the_same(derived: Derived, ledger: Ledger, path: str) -> bool:
     record = ledger.record(path)
     try:
-        data = (derived.source_root / path).read_bytes()
-    except OSError:
+        data = read_bytes(Source(path, str(derived.source_root / path)))
+    except UnreadableSourceError:
         return False
     return record is not None and record.digest == digest_of(data)

@@ -6,6 +6,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 from hedgerow.ingest.source import Skip
 
@@ -25,9 +26,11 @@ RULES = {
 
 _SOURCE = re.compile(r"\[source: `[^`]+`\]")
 _WORD = re.compile(r"[^\W_]+")
-_BULLET = re.compile(r"\s*[-*+]\s+(.*\S)")
+_BULLET = re.compile(r"\s*[-*+]\s+(\S.*)")
 _ANSWER = re.compile(r"\b(?:answer|answered|decided|decision|resolved|closed)\b")
 _ENOUGH = 3
+_MOST_QUESTIONS = 100
+"""The most open questions of one memory that are looked at."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +114,7 @@ def _answered_questions(
         if _ANSWER.search(text)
     ]
     for document in chosen:
-        for question in _open_questions(document):
+        for question in islice(_open_questions(document), _MOST_QUESTIONS):
             tokens = [token for token in topic_tokens(question) if token not in STOP_WORDS]
             needed = min(_ENOUGH, len(tokens))
             for path, text in answers:
@@ -124,7 +127,7 @@ def _answered_questions(
 def _open_questions(document: Document) -> Iterator[str]:
     for name, text in level_two_sections(document.body):
         if name == folded("Open Questions"):
-            bullets = (_BULLET.match(line) for line in text.split("\n"))
+            bullets = (_BULLET.match(line.rstrip()) for line in text.split("\n"))
             yield from (bullet[1] for bullet in bullets if bullet and re.search("[?？]", bullet[1]))  # noqa: RUF001
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from hedgerow._engine import Node
 from hedgerow.errors import InvalidInputError
+from hedgerow.ingest.passages import shorten
 
 from .documents import Document
 from .names import DIRECTORIES
@@ -16,6 +17,7 @@ LONGEST_KEY = 512
 CATEGORIES = ("core", "general", "technical", "observation", "task")
 
 _TIME_LIMIT = 2**63
+_LONGEST_SHOWN = 60
 _UPDATED = ("updated_at", "created_at", "date")
 _CREATED = ("created_at", "date", "updated_at")
 
@@ -69,7 +71,8 @@ class _Fields:
             return usual
         taken = read(value)
         if taken is None:
-            self.problems.append(f"{name} must be {what}, not {value!r}; {usual!r} is used")
+            given = shorten(repr(value), _LONGEST_SHOWN)
+            self.problems.append(f"{name} must be {what}, not {given}; {usual!r} is used")
             return usual
         return taken
 

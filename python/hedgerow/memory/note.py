@@ -16,6 +16,7 @@ from .names import DIRECTORIES
 
 _SLUG_LIMIT = 80
 _SLUG_BYTES = 180
+_LOOKED_AT = 1000
 _NOT_IN_SLUG = re.compile(r"[^a-z0-9._-]+")
 _NOT_IN_UNICODE_SLUG = re.compile(r"[^\w.-]+")
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f]+")
@@ -36,9 +37,11 @@ def slug(title: str, fallback: str) -> str:
     """Return the part of a file's name that comes from its title, at most 80 characters.
 
     Lower-case Latin letters and digits with `.`, `_` and `-`. A title without any of these
-    letters and digits keeps those of any script; one without those as well is `fallback`.
+    letters and digits keeps those of any script; one without those as well is `fallback`. Of a
+    long title, the first 1,000 characters count.
     """
-    lowered = unicodedata.normalize("NFC", title).lower()
+    # Normalizing takes the square of a run of accents.
+    lowered = unicodedata.normalize("NFC", title[:_LOOKED_AT]).lower()
     name = _cut(_NOT_IN_SLUG.sub("-", lowered))
     if not any(character.isalnum() for character in name):
         name = _cut(_NOT_IN_UNICODE_SLUG.sub("-", lowered))

@@ -186,7 +186,8 @@ def _first_line(document: Document) -> str:
         if mark:
             fence = "" if fence else mark[1]
         elif not fence and line.strip() and not _HEADING.match(line):
-            text = " ".join(_BULLET.sub("", line, count=1).split())
+            bullet = _BULLET.match(line)
+            text = " ".join(line[bullet.end() if bullet else 0 :].split())
             if text:
                 return shorten(_escaped(text), _LONGEST_LINE)
     return ""

@@ -87,7 +87,9 @@ def _chunks_of(reading: Reading) -> tuple[list[Chunk], tuple[Skip, ...], dict[st
     }
     try:
         return list(markdown_chunks(source, document.lines, matter, metadata)), skips, {}
-    except UnreadableSourceError:
+    except UnreadableSourceError as error:
+        if error.code != "empty":
+            return [], (Skip(source.path, error.code, error.reason),), {}
         # An empty note is a note; there is nothing in it to find.
         return [], skips, metadata
     except InvalidInputError as error:

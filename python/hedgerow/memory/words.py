@@ -14,6 +14,9 @@ SNIPPET_LIMIT = 500
 _BETWEEN_TOKENS = re.compile(r"[^\w./-]+")
 _WORD = re.compile(r"[^\W_]+")
 _LONG = 3
+_MOST_WORDS = 32
+"""The most words of a topic, which each memory is searched for."""
+
 _LEAD = 60
 _STEM = 4
 _MOST_FOUND = 50
@@ -29,9 +32,12 @@ def recall_terms(query: str) -> list[str]:
 
 
 def topic_tokens(topic: str) -> list[str]:
-    """Return the words of a topic of three characters or more; all words, where none is so long."""
+    """Return the words of a topic of three characters or more; all words, where none is so long.
+
+    At most 32, the first.
+    """
     words = list(dict.fromkeys(_WORD.findall(topic.casefold())))
-    return [word for word in words if len(word) >= _LONG] or words
+    return ([word for word in words if len(word) >= _LONG] or words)[:_MOST_WORDS]
 
 
 def cut_snippet(content: str, tokens: Sequence[str]) -> str:

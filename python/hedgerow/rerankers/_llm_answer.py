@@ -16,7 +16,7 @@ _MOST_STARTS = 200
 
 _TRAILING_COMMA = re.compile(r",(?=\s*[}\]])")
 _START = re.compile(r"[{\[]")
-_GRADE = re.compile(r"\s*(-?\d{1,9}(?:[.,]\d{1,9})?)\s*(?:/\s*10)?\s*")
+_GRADE = re.compile(r"(-?\d{1,9}(?:[.,]\d{1,9})?)(?:\s*/\s*10)?")
 _NUMBER = re.compile(r"\D{0,20}(\d{1,9})\D{0,3}")
 
 _NUMBER_KEYS = ("document", "doc", "number", "id", "index")
@@ -103,7 +103,7 @@ def _as_number(value: Any) -> int | None:
 
 def _as_grade(value: Any) -> float | None:
     if isinstance(value, str):
-        match = _GRADE.fullmatch(value)
+        match = _GRADE.fullmatch(value.strip())
         value = float(match[1].replace(",", ".")) if match else None
     if not isinstance(value, (int, float)) or isinstance(value, bool):
         return None

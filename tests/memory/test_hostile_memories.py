@@ -1,0 +1,202 @@
+"""Memories that were made to do harm, and what else reads what people wrote."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import hedgerow as hr
+from hedgerow.memory.config import LIMIT, read_config
+from hedgerow.memory.documents import parse_document
+from hedgerow.memory.lint import lint
+from hedgerow.memory.nodes import node_of
+from hedgerow.memory.note import slug
+from hedgerow.memory.scope import Scope
+from hedgerow.memory.score import all_text, exact_match, metadata_match, temporal_relevance
+from hedgerow.memory.synthesize import choose_sources, write_page
+from hedgerow.memory.times import parse_time
+from hedgerow.memory.words import cut_snippet, recall_terms, topic_tokens
+from hostile import assert_linear
+from memory_doubles import put
+
+Make = Callable[[int], str]
+
+BOMB = "\n".join(
+    ["a: &a [x, x, x, x, x, x, x, x, x, x]"]
+    + [
+        f"{name}: &{name} [{', '.join([f'*{before}'] * 10)}]"
+        for before, name in zip("abcdefgh", "bcdefghi", strict=True)
+    ]
+)
+MERGE_BOMB = "\n".join(
+    ["a: &a {x: 1}"]
+    + [
+        f"{name}: &{name} {{<<: [{', '.join([f'*{before}'] * 10)}]}}"
+        for before, name in zip("abcdefgh", "bcdefghi", strict=True)
+    ]
+)
+FIELDS = ["type", "title", "tags", "weight", "category", "emotion", "last_replayed", "replay_interval", "related", "updated_at", "session_id", "source", "other"]  # fmt: skip
+
+
+@pytest.mark.parametrize("bomb", [BOMB, MERGE_BOMB])
+def test_a_bomb_in_any_field_holds_nothing_up(tmp_path: Path, bomb: str) -> None:
+    root = hr.MemoryRoot.open(tmp_path)
+    for field in FIELDS:
+        put(tmp_path, f"notes/{field}.md", f"---\n{bomb}\n{field}: *i\n---\nSlugs like beer.\n")
+    put(tmp_path, "notes/good.md", "---\ntitle: Good\n---\nSlugs like beer.\n")
+    start = time.process_time()
+    assert len(root.query("all").keys) == len(FIELDS) + 1
+    root.link("Good", "notes/title.md")
+    assert len(root.recall("beer", limit=50)) == len(FIELDS) + 1
+    graph = root.graph()
+    assert time.process_time() - start < 20
+    assert {skip.path for skip in graph.skips} == {f"notes/{field}.md" for field in FIELDS}
+    assert all("aliases written out" in skip.reason for skip in graph.skips)
+    with pytest.raises(hr.HedgerowError, match="aliases written out"):
+        root.link("notes/title.md", "Good")
+
+
+def test_a_long_value_is_not_told_whole() -> None:
+    document = parse_document("a.md", f"---\nweight: [{'x, ' * 5000}]\n---\n".encode())
+    (problem,) = node_of(document, 0)[1]
+    assert problem.startswith("weight must be a number from 0 to 1, not ['x', 'x',")
+    assert len(problem) < 150
+
+
+LINES: dict[str, Make] = {
+    "spaces": lambda n: " " * n + "x",
+    "a bullet and spaces": lambda n: "- " + " " * n,
+    "a bullet and spaces between": lambda n: "- a?" + " " * n + "b",
+    "digits": lambda n: "1" * n,
+    "a question of many words": lambda n: "- " + "word " * (n // 5) + "?",
+    "questions": lambda n: "- why?\n" * (n // 7),
+    "sources": lambda n: "[source: `" * (n // 10),
+    "headings": lambda n: "## a\n" * (n // 5),
+    "words": lambda n: "answered " * (n // 9),
+}
+
+
+@pytest.mark.parametrize("make", LINES.values(), ids=LINES)
+def test_lint_and_pages_take_linear_time(tmp_path: Path, make: Make) -> None:
+    def read(text: str) -> None:
+        body = f"## Open Questions\n\n{text}\n"
+        documents = [
+            parse_document(
+                f"pages/{name}.md", f"---\ntype: page\ntitle: {name}\n---\n{body}".encode()
+            )
+            for name in ("x", "y")
+        ]
+        documents.append(parse_document("notes/z.md", f"---\ntopic: x\n---\n{body}".encode()))
+        lint(documents, Scope.of(None, None, 100))
+        sources = choose_sources(documents, Scope.of("x", None, 8), ["notes/z.md"])
+        (tmp_path / "pages" / "x.md").unlink(missing_ok=True)
+        write_page(tmp_path, "x", sources)
+
+    assert_linear(read, make, 200_000)
+
+
+def test_a_memory_is_quoted_as_it_is(tmp_path: Path) -> None:
+    source = parse_document("notes/a.md", b"- Beer - good, and 1. cheap\n")
+    write_page(tmp_path, "x", [source])
+    assert "Beer - good, and 1. cheap" in (tmp_path / "pages" / "x.md").read_text()
+
+
+def test_a_topic_has_as_many_words_as_are_searched_for() -> None:
+    topic = " ".join(f"word{n}" for n in range(1000))
+    assert topic_tokens(topic) == topic.split()[:32]
+
+
+def test_of_one_memory_the_first_questions_are_looked_at() -> None:
+    questions = "\n".join(f"- Is number {n} answered by anyone?" for n in range(150))
+    answer = " ".join(f"{n}" for n in range(150))
+    documents = [
+        parse_document("notes/a.md", f"## Open Questions\n\n{questions}\n".encode()),
+        parse_document("notes/b.md", f"The number was answered by anyone: {answer}.\n".encode()),
+    ]
+    assert len(lint(documents, Scope.of(None, None, 100))) == 100
+
+
+TEXTS: dict[str, Make] = {
+    "accents": lambda n: "a" + "\u0323\u0301" * (n // 2),
+    "accents in the wrong order": lambda n: "a" + "\u0301" * (n // 2) + "\u0323" * (n // 2),
+    "junk": lambda n: "?" * n,
+    "letters": lambda n: "a" * n,
+    "words": lambda n: "hedge " * (n // 6),
+    "dots": lambda n: "a./-" * (n // 4),
+    "after": lambda n: "after " * (n // 6),
+    "after and spaces": lambda n: "after" + " " * n,
+    "digits": lambda n: "1" * n,
+    "a date and spaces": lambda n: "2026-04-18" + " " * n + "x",
+}
+
+
+@pytest.mark.parametrize("make", TEXTS.values(), ids=TEXTS)
+def test_words_and_times_take_linear_time(make: Make) -> None:
+    def read(text: str) -> None:
+        slug(text, "x")
+        recall_terms(text)
+        topic_tokens(text)
+        cut_snippet(text, ["hedge", "a"])
+        exact_match("some words of a query", text)
+        metadata_match("some words", {"a": [text, {"b": text}]})
+        all_text({"a": text})
+        parse_time(text)
+        temporal_relevance(text, [parse_time("2026-04-18")])
+
+    assert_linear(read, make)
+
+
+CONFIGURATIONS = [
+    "[" * 100_000,
+    '{"schemaVersion": ' + "9" * 5000 + "}",
+    '{"schemaVersion": ' + "[" * 900 + "]" * 900 + "}",
+    '{"schemaVersion": "' + "x" * 5000 + '"}',
+    '{"schemaVersion": {"a": 1}}',
+    '{"x": "' + "x" * LIMIT + '"}',
+]
+
+
+@pytest.mark.parametrize("text", CONFIGURATIONS)
+def test_a_configuration_is_refused_in_a_few_words(tmp_path: Path, text: str) -> None:
+    (tmp_path / "hedgerow.json").write_text(text)
+    with pytest.raises(hr.HedgerowError) as refused:
+        read_config(tmp_path).check()
+    assert refused.value.code == "root_config_invalid"
+    assert len(refused.value.message) < 500
+
+
+YAML = st.lists(
+    st.tuples(
+        st.sampled_from(FIELDS),
+        st.text(max_size=8)
+        | st.integers().map(str)
+        | st.floats().map(str)
+        | st.sampled_from(["[a, b]", "{a: b}", "[[b]]", "{to: b, strength: 9}", "&a [x]", "*a", "0x" + "f" * 50, "!!set {a}", "!!binary aGk=", "2026-04-18", "9999-12-31T23:59:59-23:59", "0001-01-01T00:00:00+23:59", "-1", "1e400"]),
+    ),
+    max_size=6,
+)  # fmt: skip
+
+
+@given(YAML, st.text(max_size=20))
+def test_any_memory_is_a_node_or_is_refused(fields: list[tuple[str, str]], body: str) -> None:
+    block = "\n".join(f"{key}: {value}" for key, value in fields)
+    try:
+        text = f"---\n{block}\n---\n{body}".encode()
+    except UnicodeEncodeError:
+        return
+    try:
+        document = parse_document("notes/a.md", text)
+    except hr.ingest.source.UnreadableSourceError:
+        return
+    node, problems = node_of(document, 0)
+    assert all(len(problem) < 300 for problem in problems)
+    assert json.dumps(document.metadata)
+    assert isinstance(node, hr.Node)
+    lint([document], Scope.of(None, None, 100))
+    metadata_match("a b", document.metadata)

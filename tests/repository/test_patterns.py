@@ -1,0 +1,80 @@
+"""Every regular expression of the package takes time that is linear in the text."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import itertools
+import pkgutil
+import re
+from collections.abc import Iterator
+
+import hedgerow
+from hedgerow import _dates
+from hostile import seconds
+
+LENGTH = 4000
+MOST_S = 0.005
+"""A search that is linear takes a tenth of that at most; the square of the length takes more."""
+
+MANY = 60
+ONLY_VALID = {"hedgerow.agents.toml_positions._TOKEN"}
+"""Takes the square of quotes that are not closed, which tomllib refuses before."""
+
+STARTS = [
+    "", " ", "a", "a:", "a: ", "- ", "---", "#", "[", "[[", "![", "[a](", "[a][", "[a]: ", "```",
+    '"', "'", "{", '{"actions"', "{{", "LINK ", 'LINK "', "WRITE_NODE", "CONFIDENCE", "\\", "1",
+    "7 /", "2 ", "2 days ", "last ", "after ", "2026-04-18", "2026-04-18T10:30:45.", "10:30",
+    "Sat ", "April ", "18 Apr", "[source: `", "<!--", "every ", ".", "x@", "/", "~", '"""', "'''",
+]  # fmt: skip
+STARTS_OF_SEARCHES = ["", "a", "[", "![", "{", '"', "1", "2 days ", "last ", "[source: `", "\\"]
+"""A search begins everywhere anyway."""
+
+RUNS = [
+    " ", "\t", "\n", "a", "A", "1", "-", "_", ".", ",", ":", "#", "!", "?", "`", "~", '"', "'", "\\",
+    "/", "[", "]", "(", ")", "{", "}", "*", "é", "。", "a ", "1 ", " .", "![", "[[", "](", "a.", "- ",
+    '""', '\\"', "<!", "@", "|", "  \n", ". ", "1.", ", ", "{ ",
+]  # fmt: skip
+ENDS = ["", "\x00"]
+
+
+def patterns() -> Iterator[tuple[str, re.Pattern[str], bool]]:
+    """The patterns of all modules, and whether each is searched for or compared from the start."""
+    for info in pkgutil.walk_packages(hedgerow.__path__, "hedgerow."):
+        try:
+            module = importlib.import_module(info.name)
+        except ImportError:  # an adapter whose package is not installed
+            continue
+        if not str(module.__file__).endswith(".py"):
+            continue
+        source = inspect.getsource(module)
+        for name, value in vars(module).items():
+            if isinstance(value, re.Pattern) and isinstance(value.pattern, str):
+                searched = re.search(rf"\b{name}\.(?:search|finditer|sub|split|findall)\b", source)
+                yield f"{info.name}.{name}", value, searched is not None
+    for number, form in enumerate([_dates._ANCHOR, _dates._ISO, *_dates._PROSE]):
+        yield f"date {number}", _dates._grammar(form), False
+
+
+def is_slow(pattern: re.Pattern[str], text: str, *, searched: bool) -> bool:
+    def read() -> object:
+        return list(pattern.finditer(text)) if searched else pattern.match(text)
+
+    return seconds(read, 1) > MOST_S and seconds(read, 5) > MOST_S
+
+
+def test_every_pattern_is_linear() -> None:
+    slow = []
+    count = 0
+    for name, pattern, searched in patterns():
+        count += 1
+        if name in ONLY_VALID:
+            continue
+        starts = STARTS_OF_SEARCHES if searched else STARTS
+        for start, run, end in itertools.product(starts, RUNS, ENDS):
+            text = start + run * (LENGTH // len(run)) + end
+            if is_slow(pattern, text, searched=searched):
+                slow.append((name, start, run, end))
+                break
+    assert not slow
+    assert count > MANY
