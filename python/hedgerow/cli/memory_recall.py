@@ -72,7 +72,8 @@ def recall(  # noqa: PLR0913 - one argument for each option
     if as_json:
         write_json(found.to_dict(mode_of(context, "recall")))
         return
-    click.echo(f"Prior memory scan for: {visible(found.query)}\n")
+    click.echo(f"Prior memory scan for: {visible(found.query)}")
+    click.echo(f"Memory root: {visible(found.root)}\n")
     show_results(found)
 
 

@@ -11,9 +11,11 @@ from .output import passed_by_json, show_passed_by, visible, write_json
 from .params import Command
 from .roots import (
     find_root,
+    is_trusted,
     json_option,
     named_root,
     open_root,
+    place_options,
     refuse_remote,
     root_option,
 )
@@ -23,7 +25,7 @@ if TYPE_CHECKING:
 
 
 @click.command("init", cls=Command, short_help="Make a folder a memory root.")
-@root_option
+@place_options
 @click.option("--force", is_flag=True, help="Write the configuration afresh.")
 @json_option
 def init(
@@ -85,6 +87,8 @@ def status(
         click.echo(f"Config: {found.config_file} (schema v{found.schema_version})")
     click.echo(f"Compatible: {'yes' if found.compatible else 'no'}")
     click.echo(visible(found.message))
+    for request in found.not_allowed:
+        click.echo(visible(request.notice))
 
 
 @click.command("doctor", cls=Command, short_help="Check that everything works.")
@@ -120,7 +124,7 @@ def doctor(  # noqa: PLR0913 - one argument for each option
         if root:
             raise
         path = default_root()
-    found = diagnose(path)
+    found = diagnose(path, trust=is_trusted())
     if as_json:
         counts = found.index.facts.get("passedBy", {})
         passed_by = passed_by_json(counts, found.passed_by) if verbose else {}
