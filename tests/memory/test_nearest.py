@@ -118,7 +118,7 @@ class TestCommands:
         assert "there is no memory root here" in message
         assert (
             f"Note: the memory root {shared} was passed by: anybody may write to the folder; "
-            f"to use it: --root {shared}."
+            f"to use it: --root {shared}"
         ) in message
         assert not (shared / ".hedgerow").exists()
 
@@ -128,6 +128,11 @@ class TestCommands:
         assert result.exit_code == 0
         assert f'"root": "{here.resolve()}/memory"' in result.stdout
         assert f"the memory root {shared} was passed by" in result.stderr
+
+    def test_doctor_says_so_and_falls_back(self, shared: Path) -> None:
+        result = run("doctor")
+        assert f"the memory root {shared} was passed by" in result.stderr
+        assert ".hedgerow/memory" in result.stdout
 
     def test_take_one_that_is_named(self, shared: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         assert as_json("status", "--root", str(shared))["root"] == str(shared)

@@ -10,9 +10,9 @@ from .failures import FAILED
 from .output import passed_by_json, show_passed_by, visible, write_json
 from .params import Command
 from .roots import (
-    find_root,
     is_trusted,
     json_option,
+    locate_root,
     named_root,
     open_root,
     place_options,
@@ -118,13 +118,10 @@ def doctor(  # noqa: PLR0913 - one argument for each option
     from hedgerow.memory.config import default_root  # noqa: PLC0415
     from hedgerow.memory.doctor import diagnose  # noqa: PLC0415 - slow to import
 
-    try:
-        path = find_root(root)
-    except click.UsageError:
-        if root:
-            raise
-        path = default_root()
-    found = diagnose(path, trust=is_trusted())
+    path, passed = locate_root(root)
+    for sentence in passed:
+        click.echo(sentence, err=True)
+    found = diagnose(path or default_root(), trust=is_trusted())
     if as_json:
         counts = found.index.facts.get("passedBy", {})
         passed_by = passed_by_json(counts, found.passed_by) if verbose else {}

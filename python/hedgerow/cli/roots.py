@@ -124,21 +124,27 @@ def find_root(given: Sequence[str], missing: str = NO_ROOT_FOR_MEMORY) -> Path:
 
     A root that is passed by is named on stderr, or in the error when there is no other.
     """
+    found, passed = locate_root(given)
+    if found is None:
+        raise click.UsageError(" ".join([missing, *passed]))
+    for sentence in passed:
+        click.echo(sentence, err=True)
+    return found
+
+
+def locate_root(given: Sequence[str]) -> tuple[Path | None, list[str]]:
+    """Return the root, if any, and a sentence for each that is passed by."""
     from hedgerow.memory.config import root_from_environment  # noqa: PLC0415
     from hedgerow.memory.nearest import nearest_root  # noqa: PLC0415
 
     named = named_root(given) or root_from_environment()
     if named is not None:
-        return named
+        return named, []
     found = nearest_root(Path.cwd())
-    passed = [
-        visible(f"{one}; to use it: --root {shlex.quote(str(one.path))}") for one in found.passed
+    return found.root, [
+        visible(f"Note: {one}; to use it: --root {shlex.quote(str(one.path))}")
+        for one in found.passed
     ]
-    if found.root is None:
-        raise click.UsageError(" ".join([missing, *(f"Note: {one}." for one in passed)]))
-    for one in passed:
-        click.echo(f"Note: {one}.", err=True)
-    return found.root
 
 
 def named_root(given: Sequence[str]) -> Path | None:
