@@ -261,6 +261,7 @@ class TestRequests:
     def test_the_command_is_quoted_for_a_shell(self) -> None:
         notice = index_root(Path("a b;c"), Path("x")).notice
         assert notice.endswith("hedgerow trust --root 'a b;c'")
+        assert index_root(Path("a\nb"), Path("x\x1b")).notice.isprintable()
 
     def test_a_name_of_no_embedder_asks_for_nothing(self) -> None:
         assert embedder(Path("r"), "toy:one") is None

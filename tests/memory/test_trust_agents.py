@@ -27,6 +27,7 @@ class TestAgents:
         put_agent(root / "agents", "broken", pipeline="nonsense(", actions=actions)
         put(root, "agents/odd.toml", "execution = 3")
         put(root, "agents/none.toml", "\x00")
+        put(root, "agents/.hidden.toml", '[execution]\nmodel = "hidden"\n')
         return root
 
     def agents(self, root: MemoryRoot, model: Any = None) -> Agents:
@@ -37,6 +38,14 @@ class TestAgents:
         assert asked == agent_model(agents_root, "small")
         assert (asked.setting, asked.value) == ("agents", "openai:small")
         assert "https://api.openai.com/v1, with the key in OPENAI_API_KEY" in asked.effect
+
+    @pytest.mark.skipif(sys.platform == "win32", reason="links of POSIX")
+    def test_what_is_no_file_of_the_folder_is_not_read(self, agents_root: Path) -> None:
+        asked = MemoryRoot.open(agents_root).status().not_allowed
+        put(agents_root, "other.toml", '[execution]\nmodel = "other"\n')
+        (agents_root / "agents/linked.toml").symlink_to("../other.toml")
+        (agents_root / "agents/device.toml").symlink_to("/dev/zero")
+        assert MemoryRoot.open(agents_root).status().not_allowed == asked
 
     def test_none_is_asked_about_where_the_user_names_the_address(
         self, agents_root: Path, monkeypatch: pytest.MonkeyPatch

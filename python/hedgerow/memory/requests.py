@@ -6,7 +6,7 @@ import json
 import os
 import shlex
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -59,12 +59,9 @@ class Request:
         return {"setting": self.setting, "value": self.value, "effect": self.effect}
 
 
-Allows = Callable[[Request], bool]
-
-
 def how_to_allow(root: str) -> str:
     """Return the command that allows what a root asks for."""
-    return f"hedgerow trust --root {shlex.quote(root)}"
+    return f"hedgerow trust --root {_printable(shlex.quote(root))}"
 
 
 def index_root(root: Path, folder: Path) -> Request:
@@ -94,7 +91,8 @@ def agent_models(root: Path) -> Iterator[Request]:
     """Ask for each model that an agent in the root names, unless the user named an address."""
     if os.environ.get(MODEL_URL):
         return
-    models = {_model_of(file) for file in sorted((root / AGENTS).glob("*.toml"))}
+    files = (file for file in (root / AGENTS).glob("[!.]*.toml") if not file.is_symlink())
+    models = {_model_of(file) for file in files if file.is_file()}
     yield from (agent_model(root, model) for model in sorted(models - {""}))
 
 
