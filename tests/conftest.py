@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -16,6 +17,25 @@ from local_server import LocalServer, local_server
 settings.register_profile("local", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("ci", settings.get_profile("local"), derandomize=True)
 settings.load_profile("ci" if os.environ.get("CI") else "local")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def nobodys_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A home folder for the whole run: no test reads or writes the configuration of its user."""
+    home = tmp_path_factory.mktemp("home")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("HOME", str(home))
+        patch.setenv("XDG_CONFIG_HOME", str(home / ".config"))
+        patch.setenv("APPDATA", str(home / "AppData"))
+        patch.setenv("HEDGEROW_CONFIG_DIR", str(home / ".config" / "hedgerow"))
+        patch.delenv("HEDGEROW_TRUST", raising=False)
+        yield home
+
+
+@pytest.fixture(autouse=True)
+def _nothing_is_allowed(nobodys_home: Path) -> None:
+    """What one test allowed a root, no other has allowed."""
+    shutil.rmtree(nobodys_home / ".config" / "hedgerow", ignore_errors=True)
 
 
 @pytest.fixture

@@ -84,14 +84,24 @@ class Found(TypedDict):
     results: list[Result]
     mode: str
     unreadable: list[Unreadable]
+    notices: NotRequired[list[str]]
 
 
 class Written(TypedDict):
     """A memory that was written: its file below the root, whether it can be found, and why not."""
 
+    root: str
     file: str
     indexed: bool
     problem: NotRequired[str]
+
+
+class NotAllowed(TypedDict):
+    """What the root asks for and its user has not allowed, and what that would do."""
+
+    setting: str
+    value: str
+    effect: str
 
 
 class Status(TypedDict):
@@ -106,6 +116,7 @@ class Status(TypedDict):
     documents: NotRequired[int]
     stale: NotRequired[int]
     retrieval: NotRequired[str]
+    notAllowed: NotRequired[list[NotAllowed]]
 
 
 def build_server(root: MemoryRoot) -> MCPServer[Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import pytest
@@ -115,3 +116,22 @@ def test_a_note_cannot_write_to_the_terminal(tmp_path: Path) -> None:
     text = ok("search", "red", "--db", db, "--explain")
     assert not set("\x1b\x07\u202e") & set(text)
     assert r"red \x1b]0;title\x07 text" in text
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="links of POSIX")
+def test_no_link_leads_out_of_what_was_named(tmp_path: Path) -> None:
+    for folder in ("named", "memory"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "own.md").write_text("badger\n")
+        (tmp_path / folder / "folder").symlink_to(tmp_path / "private")
+        (tmp_path / folder / "file.md").symlink_to(tmp_path / "private" / "p.md")
+    (tmp_path / "private").mkdir()
+    (tmp_path / "private" / "p.md").write_text("badger\n")
+    db = str(tmp_path / "x.db")
+    assert as_json("index", str(tmp_path / "named"), "--db", db)["files"] == 1
+    [hit] = as_json("search", "badger", "--db", db)["results"]
+    assert hit["path"].endswith("named/own.md")
+    root = str(tmp_path / "memory")
+    assert as_json("index", "--root", root)["documents"] == 1
+    [hit] = as_json("recall", "--root", root, "--topic", "badger")["results"]
+    assert hit["provenance"]["file"] == "own.md"

@@ -17,7 +17,7 @@ from memory_doubles import WRAPUP, put
 
 pytestmark = pytest.mark.usefixtures("here")
 
-COMMANDS = ["init", "status", "doctor", "remember", "recall", "wrapup", "process"]
+COMMANDS = ["init", "status", "doctor", "trust", "remember", "recall", "wrapup", "process"]
 
 
 @pytest.fixture
@@ -177,9 +177,8 @@ class TestAnswers:
         ]
 
     def test_recall_shows_place_session_score_and_snippet(self, otter_root: Path) -> None:
-        assert otter_root.exists()
         assert ok("recall", "--topic", "blue otter") == (
-            "Prior memory scan for: blue otter\n\n"
+            f"Prior memory scan for: blue otter\nMemory root: {otter_root}\n\n"
             "1. notes/a.md:4-6 session=s-1 score=1.35\n   # A blue otter\n"
         )
         assert ok("search", "zebra") == "No memory matches found.\n"

@@ -25,6 +25,7 @@ class TestBadFiles:
         for _ in range(2):
             done = synced_root.remember("word " * 3_500_000, title="Large")
             assert done.to_dict() == {
+                "root": str(synced_root.path),
                 "file": done.file,
                 "indexed": False,
                 "problem": "Not indexed: the file is larger than 16 MiB; split it. "

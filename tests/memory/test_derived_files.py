@@ -115,7 +115,12 @@ class TestDerivedFiles:
             f"Not indexed: it lies outside indexRoot ({synced_root.path}/notes), which alone is searched. "
             "No recall finds it."
         )
-        assert done.to_dict() == {"file": done.file, "indexed": False, "problem": done.notice}
+        assert done.to_dict() == {
+            "root": str(synced_root.path),
+            "file": done.file,
+            "indexed": False,
+            "problem": done.notice,
+        }
 
     def test_what_a_killed_writer_left_is_removed_when_old(self, synced_root: MemoryRoot) -> None:
         old = put(synced_root.path, "notes/.hedgerow-1-ab.tmp", "half")

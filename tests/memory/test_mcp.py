@@ -20,6 +20,7 @@ from mcp.client.stdio import StdioServerParameters, stdio_client
 from command_line import failed
 from hedgerow import MemoryRoot
 from hedgerow.mcp import build_server
+from local_server import LocalServer
 from memory_doubles import put
 
 HEDGEROW = str(Path(sysconfig.get_path("scripts")) / "hedgerow")
@@ -106,6 +107,22 @@ def test_a_memory_that_no_recall_finds_is_reported(slugs_root: Path) -> None:
     written = answer(slugs_root, "memory_remember", title="Moles", text="Leave them.")
     assert written["indexed"] is False
     assert written["problem"].startswith("Not indexed: it lies outside indexRoot")
+
+
+def test_what_the_root_may_not_do_is_named_and_left_out(
+    slugs_root: Path, server: LocalServer
+) -> None:
+    config = {"schemaVersion": 1, "indexRoot": "..", "embedder": f"openai:m@{server.url}/v1"}
+    put(slugs_root, "hedgerow.json", json.dumps(config))
+    for tool, argument in (("memory_recall", "topic"), ("memory_search", "query")):
+        found = answer(slugs_root, tool, **{argument: "slugs"})
+        assert (found["root"], len(found["results"])) == (str(slugs_root), 1)
+        assert [notice[:12] for notice in found["notices"]] == ["Not allowed:"] * 2
+        assert all("hedgerow trust --root" in notice for notice in found["notices"])
+    status = answer(slugs_root, "memory_status")
+    assert [one["setting"] for one in status["notAllowed"]] == ["embedder", "indexRoot"]
+    assert answer(slugs_root, "memory_remember", title="T", text="x")["root"] == str(slugs_root)
+    assert server.requests == []
 
 
 def test_status(slugs_root: Path) -> None:

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from hedgerow import HedgerowError, InvalidInputError, MemoryRoot
-from hedgerow.memory.config import nearest_root
 from hedgerow.memory.doctor import diagnose
+from hedgerow.memory.nearest import nearest_root
 from memory_doubles import put
 
 NEWER = '{"schemaVersion": 7}'
@@ -174,14 +174,14 @@ class TestNearest:
     ) -> None:
         put(tmp_path, "p/memory/hedgerow.json", "{}")
         put(tmp_path, "p/a/b/c.txt", "")
-        assert nearest_root(tmp_path / "p/a/b") == tmp_path / "p/memory"
+        assert nearest_root(tmp_path / "p/a/b").root == tmp_path / "p/memory"
         put(tmp_path, "p/jumpybrain.json", "{}")
-        assert nearest_root(tmp_path / "p/a/b") == tmp_path / "p"
+        assert nearest_root(tmp_path / "p/a/b").root == tmp_path / "p"
         put(tmp_path, "p/a/memory/hedgerow.json", "{}")
-        assert nearest_root(tmp_path / "p/a/b") == tmp_path / "p/a/memory"
+        assert nearest_root(tmp_path / "p/a/b").root == tmp_path / "p/a/memory"
 
     def test_there_may_be_none(self, tmp_path: Path) -> None:
-        assert nearest_root(tmp_path) is None
+        assert nearest_root(tmp_path).root is None
 
 
 class TestDoctor:

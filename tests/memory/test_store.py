@@ -131,6 +131,7 @@ class TestNodes:
         root = hr.MemoryRoot.init(tmp_path / "memory")
         config = json.loads((root.path / "hedgerow.json").read_text())
         (root.path / "hedgerow.json").write_text(json.dumps(config | {"indexRoot": ".."}))
+        root = hr.MemoryRoot.open(root.path, trust=True)
         assert keys(root) == [one.file for one in root.recall("hawthorn")] == ["docs/a.md"]
 
 

@@ -94,7 +94,9 @@ def test_the_table_of_queries() -> None:
 
 
 @not_in_a_source_distribution
-@pytest.mark.parametrize("document", ["README.md", "CONTRIBUTING.md", "CHANGELOG.md"])
+@pytest.mark.parametrize(
+    "document", ["README.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md"]
+)
 def test_links_into_the_repository_lead_somewhere(document: str) -> None:
     text = (ROOT / document).read_text(encoding="utf-8")
     targets = re.findall(r"\]\((?!https?:)([^)#]+)", text)

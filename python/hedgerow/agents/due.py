@@ -23,7 +23,7 @@ _MOST_DOUBLINGS = 6  # beyond an hour
 class Verdict:
     """Whether an agent is due, and why: one word, and a sentence for people.
 
-    The word is due, disabled, on-demand, paused, running, backoff, budget, few or visited.
+    The word is due, disabled, on-demand, paused, running, backoff, budget, few, visited or refused.
     """
 
     word: str

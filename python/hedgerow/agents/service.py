@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from hedgerow._engine import Store, _last_visits, _resume_agent
-from hedgerow.errors import InvalidInputError
+from hedgerow.errors import HedgerowError, InvalidInputError
 
 from .definition import AgentDefinition
 from .due import Verdict, due
@@ -64,7 +64,7 @@ class Agents:
     `model` answers their prompts; without one they can only be inspected and dry-run. `clock`
     returns Unix seconds. An instance is not thread-safe; several instances, in one process or
     many, may share a store. Invalid files are in `problems`; the last valid version of a file
-    stays in use.
+    stays in use. `refuses` returns why an agent must not ask its model, or None; it is not run then.
     """
 
     def __init__(
@@ -74,11 +74,13 @@ class Agents:
         model: ModelClient | None = None,
         *,
         clock: Callable[[], float] = time.time,
+        refuses: Callable[[AgentDefinition], str | None] | None = None,
     ) -> None:
         self._workspace = StoreWorkspace(store) if isinstance(store, Store) else store
         self._library = AgentLibrary(folder, self._workspace.bounds())
         self._model = model
         self._clock = clock
+        self._refuses = refuses
         self._stop = threading.Event()
         self.reload()
 
@@ -120,18 +122,20 @@ class Agents:
         """Run an agent now, whether it is due or not.
 
         Failures of the model are in the report. Raises InvalidInputError for an unknown name and
-        without a model, IndexFileError if the store cannot be used.
+        without a model, HedgerowError (`not_allowed`) for an agent that is refused, IndexFileError
+        if the store cannot be used.
         """
-        definition = self.definition(name)
+        definition = self._allowed(name)
         at = self._time(now)
         return self._run(definition, standing_of(self._workspace.store(), definition, at), at)
 
     def dry_run(self, name: str, now: int | None = None) -> DryRun:
         """Return what a run of an agent would ask and, with a model, do; nothing is stored.
 
-        Raises InvalidInputError for an unknown name, and what the model raises.
+        Raises InvalidInputError for an unknown name, HedgerowError (`not_allowed`) if it would ask
+        a model that is refused, and what the model raises.
         """
-        definition = self.definition(name)
+        definition = self.definition(name) if self._model is None else self._allowed(name)
         return dry_run(self._workspace, definition, self._model, now=self._time(now))
 
     def tick(self, now: int | None = None) -> Tick:
@@ -171,6 +175,16 @@ class Agents:
         """The event that `stop` sets."""
         return self._stop
 
+    def _allowed(self, name: str) -> AgentDefinition:
+        """Return an agent that may ask its model."""
+        definition = self.definition(name)
+        if refusal := self._refusal(definition):
+            raise HedgerowError(f"{name} is not run. {refusal}", code="not_allowed")
+        return definition
+
+    def _refusal(self, definition: AgentDefinition) -> str | None:
+        return None if self._refuses is None else self._refuses(definition)
+
     def _run(self, definition: AgentDefinition, standing: Standing, at: int) -> RunReport:
         if self._model is None:
             raise InvalidInputError(
@@ -189,6 +203,8 @@ class Agents:
 
     def _status(self, definition: AgentDefinition, now: int) -> AgentStatus:
         standing = standing_of(self._workspace.store(), definition, now)
+        if refusal := self._refusal(definition):
+            return AgentStatus(definition, Verdict("refused", refusal), standing)
 
         def visits() -> list[int | None]:
             found = self._workspace.select(definition.pipeline, now)

@@ -25,6 +25,7 @@ _COMMANDS = {
     "init": ("memory_setup", "init"),
     "status": ("memory_setup", "status"),
     "doctor": ("memory_setup", "doctor"),
+    "trust": ("trust", "command"),
     "instructions": ("memory_setup", "instructions"),
     "remember": ("memory_write", "remember"),
     "recall": ("memory_recall", "recall"),
@@ -62,7 +63,8 @@ Memory as Markdown files in a folder, and search in notes with a small query lan
   hedgerow search "winter feeding" --db notes.db
 
 --root DIR is a memory root, --db FILE an index file. Without either, the nearest memory root is
-used, from here upward: a folder with hedgerow.json, or whose folder `memory` has one.
+used, from here upward: a folder with hedgerow.json, or whose folder `memory` has one. What a
+root asks for that reaches beyond it needs `hedgerow trust`.
 
 In a query, plain words are alternatives, "a phrase" matches as a whole, hedg* is a prefix,
 and AND, OR and NOT in capitals are operators. `hedgerow COMMAND --help` describes each

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import click
 
-from hedgerow import InvalidInputError
+from hedgerow import HedgerowError, InvalidInputError
 
 from .failures import FAILED, INTERRUPTED
 from .output import echo, plural, visible, write_json
@@ -24,7 +24,9 @@ if TYPE_CHECKING:
     from .stores import OpenStore
 
 F = TypeVar("F", bound=Callable[..., Any])
+Refuses = Callable[["AgentDefinition"], str | None]
 
+_URL_VARIABLE = "HEDGEROW_MODEL_URL"
 _KEY_VARIABLE = "HEDGEROW_MODEL_KEY"
 _EXIT_CODES = {"failed": FAILED, "stopped": INTERRUPTED}
 
@@ -68,7 +70,7 @@ def _model_option(command: F) -> F:
     return click.option(
         "--model-url",
         metavar="URL",
-        envvar="HEDGEROW_MODEL_URL",
+        envvar=_URL_VARIABLE,
         help="A server with OpenAI's /chat/completions, as in http://localhost:8000/v1; its key "
         f"is in {_KEY_VARIABLE}.  [default: HEDGEROW_MODEL_URL, else OpenAI with OPENAI_API_KEY]",
     )(command)
@@ -134,7 +136,8 @@ def run(  # noqa: PLR0913 - one argument for each option
     def model() -> AbstractContextManager[ModelClient | None]:
         return _model(model_url, wanted=not dry_run)
 
-    with _working(where, folder, model, name) as working:
+    asks_openai = model_url is None and not dry_run
+    with _working(where, folder, model, name, asks_openai=asks_openai) as working:
         if dry_run:
             rehearsed = working.dry_run(name)
             if as_json:
@@ -181,9 +184,16 @@ def daemon(
 
     from .agents_text import show_tick  # noqa: PLC0415 - slow to import
 
-    with _working(where, folder, lambda: _model(model_url, wanted=True)) as working:
+    def model() -> AbstractContextManager[ModelClient | None]:
+        return _model(model_url, wanted=True)
+
+    with _working(where, folder, model, asks_openai=model_url is None) as working:
         count = len(working.definitions)
         echo(f"Watching {plural(count, 'agent')} in {visible(str(working.folder))}.", err=True)
+        for status in working.statuses():
+            if status.verdict.word == "refused":
+                name, why = status.definition.name, status.verdict.sentence
+                echo(visible(f"{name} is not run. {why}"), err=True)
         with stopped_by_signals(working):
             serve(working, tick_s=tick, on_tick=lambda done: show_tick(done, as_json=as_json))
         echo("Stopped.", err=True)
@@ -245,31 +255,50 @@ def _working(
     folder: str | None,
     model: Callable[[], AbstractContextManager[ModelClient | None]] = nullcontext,
     name: str | None = None,
+    *,
+    asks_openai: bool = False,
 ) -> Iterator[Agents]:
     """Put the agents of a folder to work on the store of a command; name problems on stderr.
 
-    The model is opened last, after the agent `name` was found, so that its missing key does not
+    With `asks_openai` the user named no model, and those that a root brings need consent. The model is opened last, after the agent `name` was found, so that its missing key does not
     stand in the way of the rest.
     """
     from .agents_text import show_problems  # noqa: PLC0415 - slow to import
 
     with open_store(**where) as opened:
         path = _folder_of(opened, folder)
+        refuses = _refuses(opened) if asks_openai and folder is None else None
         found = _agents_of(opened, path, None)
         show_problems(found.problems)
         if name is not None:
-            found.definition(name)
+            _check_is_allowed(found.definition(name), refuses)
         with model() as client:
-            yield _agents_of(opened, path, client)
+            yield _agents_of(opened, path, client, refuses)
 
 
-def _agents_of(opened: OpenStore, folder: Path, model: ModelClient | None) -> Agents:
+def _agents_of(
+    opened: OpenStore, folder: Path, model: ModelClient | None, refuses: Refuses | None = None
+) -> Agents:
     """Return the agents of a folder, on a store."""
     from hedgerow.agents import Agents  # noqa: PLC0415 - slow to import
 
     if opened.root is not None:
-        return opened.root.agents(model, folder)
+        return opened.root.agents(model, folder, refuses=refuses)
     return Agents(opened.store, folder, model)
+
+
+def _refuses(opened: OpenStore) -> Refuses | None:
+    """Return what keeps agents that a root brings from asking OpenAI's models unasked.
+
+    An address or a folder of agents that the user names is the user's choice.
+    """
+    return None if opened.root is None else opened.root.refuses_model
+
+
+def _check_is_allowed(definition: AgentDefinition, refuses: Refuses | None) -> None:
+    """Raise HedgerowError for an agent that is refused, before its model wants a key."""
+    if refuses is not None and (refusal := refuses(definition)):
+        raise HedgerowError(f"{definition.name} is not run. {refusal}", code="not_allowed")
 
 
 def _folder_of(opened: OpenStore, folder: str | None) -> Path:
@@ -293,9 +322,10 @@ def _model(url: str | None, *, wanted: bool) -> Iterator[ModelClient | None]:
         return
     from hedgerow.agents import OpenAIModel  # noqa: PLC0415 - slow to import
 
-    variable = _KEY_VARIABLE if os.environ.get(_KEY_VARIABLE) else None
+    # The key is that of the address: without one, OpenAI must not see it.
+    has_key = url is not None and os.environ.get(_KEY_VARIABLE)
     options: dict[str, Any] = {} if url is None else {"base_url": url}
-    with OpenAIModel(api_key_variable=variable, **options) as model:
+    with OpenAIModel(api_key_variable=_KEY_VARIABLE if has_key else None, **options) as model:
         yield model
 
 
@@ -314,12 +344,10 @@ def _checked(folder: str | None, where: dict[str, Any]) -> _Checked:
 
 
 def _is_in_a_root() -> bool:
-    from hedgerow.memory.config import (  # noqa: PLC0415 - slow to import
-        nearest_root,
-        root_from_environment,
-    )
+    from hedgerow.memory.config import root_from_environment  # noqa: PLC0415 - slow to import
+    from hedgerow.memory.nearest import nearest_root  # noqa: PLC0415 - slow to import
 
-    return (root_from_environment() or nearest_root(Path.cwd())) is not None
+    return (root_from_environment() or nearest_root(Path.cwd()).root) is not None
 
 
 def _without_a_store(folder: Path) -> _Checked:

@@ -73,7 +73,8 @@ def recall(  # noqa: PLR0913 - one argument for each option
     if as_json:
         write_json(found.to_dict(mode_of(context, "recall")))
         return
-    echo(f"Prior memory scan for: {visible(found.query)}\n")
+    echo(f"Prior memory scan for: {visible(found.query)}")
+    echo(f"Memory root: {visible(found.root)}\n")
     show_results(found)
 
 

@@ -10,10 +10,12 @@ from .failures import FAILED
 from .output import echo, passed_by_json, show_passed_by, visible, write_json
 from .params import Command
 from .roots import (
-    find_root,
+    is_trusted,
     json_option,
+    locate_root,
     named_root,
     open_root,
+    place_options,
     refuse_remote,
     root_option,
 )
@@ -23,7 +25,7 @@ if TYPE_CHECKING:
 
 
 @click.command("init", cls=Command, short_help="Make a folder a memory root.")
-@root_option
+@place_options
 @click.option("--force", is_flag=True, help="Write the configuration afresh.")
 @json_option
 def init(
@@ -85,6 +87,8 @@ def status(
         echo(f"Config: {found.config_file} (schema v{visible(str(found.schema_version))})")
     echo(f"Compatible: {'yes' if found.compatible else 'no'}")
     echo(visible(found.message))
+    for request in found.not_allowed:
+        echo(visible(request.notice))
 
 
 @click.command("doctor", cls=Command, short_help="Check that everything works.")
@@ -114,13 +118,10 @@ def doctor(  # noqa: PLR0913 - one argument for each option
     from hedgerow.memory.config import default_root  # noqa: PLC0415
     from hedgerow.memory.doctor import diagnose  # noqa: PLC0415 - slow to import
 
-    try:
-        path = find_root(root)
-    except click.UsageError:
-        if root:
-            raise
-        path = default_root()
-    found = diagnose(path)
+    path, passed = locate_root(root)
+    for sentence in passed:
+        echo(sentence, err=True)
+    found = diagnose(path or default_root(), trust=is_trusted())
     if as_json:
         counts = found.index.facts.get("passedBy", {})
         passed_by = passed_by_json(counts, found.passed_by) if verbose else {}

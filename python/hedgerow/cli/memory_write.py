@@ -61,6 +61,7 @@ def remember(  # noqa: PLR0913 - one argument for each option
         write_json(done.to_dict())
     else:
         echo(f"Remembered: {visible(done.file)}")
+        echo(f"Memory root: {visible(done.root)}")
 
 
 @click.command("wrapup", cls=Command, short_help="Keep what a session came to.")
@@ -102,7 +103,8 @@ def wrapup(  # noqa: PLR0913 - one argument for each option
         echo(f"Related memory for: {visible(done.related.query)}\n")
         show_results(done.related)
         echo()
-    echo(f"Wrote session wrapup: {visible(done.file)}\n")
+    echo(f"Wrote session wrapup: {visible(done.file)}")
+    echo(f"Memory root: {visible(done.root)}\n")
     echo(done.body)
 
 

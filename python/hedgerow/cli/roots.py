@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -10,7 +11,7 @@ import click
 
 from hedgerow import HedgerowError, InvalidInputError
 
-from .output import echo
+from .output import echo, visible
 from .params import TEXT
 
 if TYPE_CHECKING:
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
     from hedgerow.memory import MemoryRoot
 
     F = TypeVar("F", bound=Callable[..., Any])
+
+_TRUST = "hedgerow.trust"
 
 NO_ROOT = (
     "Missing option '--db' or '--root': there is no memory root here or in a folder above. Name "
@@ -32,6 +35,18 @@ NO_ROOT_FOR_MEMORY = (
 
 
 def root_option(command: F) -> F:
+    """Add `--root` with what belongs to it, and `--trust`, which `open_root` heeds."""
+    trust = click.option(
+        "--trust",
+        is_flag=True,
+        expose_value=False,
+        callback=_keep_trust,
+        help="Allow what the root asks for, this time; see `hedgerow trust`.",
+    )
+    return trust(place_options(command))
+
+
+def place_options(command: F) -> F:
     """Add `--root`, of which the first counts, and the options of targets that are not yet."""
     for name in ("--remote-url", "--target-url"):
         command = click.option(name, hidden=True, type=TEXT)(command)
@@ -95,17 +110,41 @@ def refuse_remote(target_url: str | None, remote_url: str | None) -> None:
             )
 
 
-def find_root(given: Sequence[str], missing: str = NO_ROOT_FOR_MEMORY) -> Path:
-    """Return the root: the named one, that of the environment, or the nearest upward."""
-    from hedgerow.memory.config import nearest_root, root_from_environment  # noqa: PLC0415
+def _keep_trust(context: click.Context, _: click.Parameter, given: bool) -> None:
+    context.meta[_TRUST] = given
 
-    named = named_root(given)
-    if named is not None:
-        return named
-    found = root_from_environment() or nearest_root(Path.cwd())
+
+def is_trusted() -> bool | None:
+    """Return True with `--trust`, else None: it is left to what the user allowed."""
+    return click.get_current_context().meta.get(_TRUST) or None
+
+
+def find_root(given: Sequence[str], missing: str = NO_ROOT_FOR_MEMORY) -> Path:
+    """Return the root: the named one, that of the environment, or the nearest upward.
+
+    A root that is passed by is named on stderr, or in the error when there is no other.
+    """
+    found, passed = locate_root(given)
     if found is None:
-        raise click.UsageError(missing)
+        raise click.UsageError(" ".join([missing, *passed]))
+    for sentence in passed:
+        echo(sentence, err=True)
     return found
+
+
+def locate_root(given: Sequence[str]) -> tuple[Path | None, list[str]]:
+    """Return the root, if any, and a sentence for each that is passed by."""
+    from hedgerow.memory.config import root_from_environment  # noqa: PLC0415
+    from hedgerow.memory.nearest import nearest_root  # noqa: PLC0415
+
+    named = named_root(given) or root_from_environment()
+    if named is not None:
+        return named, []
+    found = nearest_root(Path.cwd())
+    return found.root, [
+        visible(f"Note: {one}; to use it: --root {shlex.quote(str(one.path))}")
+        for one in found.passed
+    ]
 
 
 def named_root(given: Sequence[str]) -> Path | None:
@@ -123,12 +162,18 @@ def open_root(
     remote_url: str | None,
     missing: str = NO_ROOT_FOR_MEMORY,
 ) -> MemoryRoot:
-    """Open the root that is meant."""
+    """Open the root that is meant; it is closed when the command is done."""
     refuse_remote(target_url, remote_url)
     path = find_root(given, missing)
     from hedgerow.memory import MemoryRoot  # noqa: PLC0415 - slow to import
 
-    return MemoryRoot.open(path)
+    memory = MemoryRoot.open(path, trust=is_trusted(), notify=_tell)
+    click.get_current_context().call_on_close(memory.close)
+    return memory
+
+
+def _tell(notice: str) -> None:
+    echo(visible(notice), err=True)
 
 
 def required_title(title: str | None) -> str:

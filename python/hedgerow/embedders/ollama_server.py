@@ -9,13 +9,15 @@ from hedgerow._connection import ApiKey
 
 from ._served import AsyncServedEmbedder, Served, ServedEmbedder
 
+OLLAMA_URL = "http://localhost:11434"
+
 
 class _Ollama(Served):
     def __init__(  # noqa: PLR0913 - options, by keyword
         self,
         model: str,
         *,
-        base_url: str = "http://localhost:11434",
+        base_url: str = OLLAMA_URL,
         api_key: str | None = None,
         api_key_variable: str | None = None,
         batch_size: int = 64,

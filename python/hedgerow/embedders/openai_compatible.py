@@ -11,6 +11,18 @@ from hedgerow._connection import ApiKey
 from ._served import AsyncServedEmbedder, Served, ServedEmbedder
 
 OPENAI_URL = "https://api.openai.com/v1"
+_KEY_VARIABLE = "OPENAI_API_KEY"
+
+
+def key_variable_of(base_url: str) -> str | None:
+    """The variable with the key of a server: OpenAI's, and no other server may see that key."""
+    return _KEY_VARIABLE if base_url == OPENAI_URL else None
+
+
+def what_is_sent(base_url: str) -> str:
+    """The address for a person who is to allow it, and the key that goes there with the texts."""
+    variable = key_variable_of(base_url)
+    return f"{base_url}, {f'with the key in {variable}' if variable else 'without a key'}"
 
 
 class _OpenAI(Served):
@@ -31,9 +43,8 @@ class _OpenAI(Served):
         super().__init__(model, name=name, batch_size=batch_size, fields=fields)
         if dimensions is not None:
             self._fields["dimensions"] = checked_count(dimensions, "dimensions")
-        if base_url == OPENAI_URL and api_key is None and api_key_variable is None:
-            # Read for OpenAI alone: another server has no business with OpenAI's key.
-            api_key_variable = "OPENAI_API_KEY"
+        if api_key is None and api_key_variable is None:
+            api_key_variable = key_variable_of(base_url)
         key = ApiKey(api_key, api_key_variable)
         self._connect("openai", base_url, "/embeddings", key=key, timeout=timeout, retries=retries)
 

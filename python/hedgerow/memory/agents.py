@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 from typing import Protocol
 
 from hedgerow._engine import Pipeline, Store, _agent_runs, _rehearse, _unclaimed
@@ -21,7 +20,7 @@ from hedgerow.agents.workspace import RunResult, apply_to_store
 from hedgerow.errors import HedgerowError
 from hedgerow.results import QueryResult
 
-from .config import read_config
+from .config import Config
 from .derived import Derived
 from .edit import set_field
 from .lock import locked
@@ -36,8 +35,7 @@ _ACTIONS = ("link-add", "weight", "categorize", "note")
 class _Root(Protocol):
     """What is needed of a MemoryRoot, whose module imports this one."""
 
-    @property
-    def path(self) -> Path: ...
+    def _config(self) -> Config: ...
 
     def store(self, *, sync: bool = True) -> Store: ...
 
@@ -112,6 +110,6 @@ class RootWorkspace:
         return None
 
     def _set(self, key: str, field: str, value: float | str) -> None:
-        derived = Derived.of(read_config(self._root.path))
+        derived = Derived.of(self._root._config())  # noqa: SLF001 - of the same package
         with locked(derived.lock):
             set_field(derived.source_root / key, field, value, root=derived.source_root)

@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import json
 import os
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from hedgerow._engine import __version__
 from hedgerow.errors import HedgerowError, InvalidInputError
 from hedgerow.ingest.passages import shorten
 
 from . import files, note
-from .names import CONFIG, DERIVED, DIRECTORIES, LEGACY_CONFIG, SCHEMA_VERSION
+from .choices import Choices
+from .names import AGENTS, CONFIG, DERIVED, DIRECTORIES, LEGACY_CONFIG, SCHEMA_VERSION
+
+if TYPE_CHECKING:
+    from .requests import Request
 
 ENVIRONMENT = "HEDGEROW_MEMORY_ROOT"
 
@@ -32,7 +37,8 @@ class Config:
     `problem` is why this hedgerow must not use the root, or None, and `code` its error code.
     `source_root` is the folder that is indexed, usually the root itself; `exclude` and `include`
     are the patterns of what in it is passed by, and of what is read all the same; `embedder`
-    names the embedder as ADAPTER:MODEL.
+    names the embedder as ADAPTER:MODEL. Both are what is allowed: `requests` are what the file
+    asks for that needs its user's consent, and `not_allowed` those of them without it.
     """
 
     root: Path
@@ -44,6 +50,8 @@ class Config:
     code: str = ""
     exclude: tuple[str, ...] = ()
     include: tuple[str, ...] = ()
+    requests: tuple[Request, ...] = ()
+    not_allowed: tuple[Request, ...] = ()
 
     def check(self) -> None:
         """Raise HedgerowError when the root is not one that this hedgerow understands."""
@@ -53,7 +61,10 @@ class Config:
 
 @dataclass(frozen=True, slots=True)
 class RootStatus:
-    """What `status` reports; without a configuration `config_file` and `schema_version` are None."""
+    """What `status` reports; without a configuration `config_file` and `schema_version` are None.
+
+    `not_allowed` is what the root asks for and its user has not allowed.
+    """
 
     root: str
     config_file: str | None
@@ -61,6 +72,7 @@ class RootStatus:
     schema_version: Any
     compatible: bool
     message: str
+    not_allowed: tuple[Request, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """Return the documented JSON, without the two keys of a missing configuration."""
@@ -70,7 +82,9 @@ class RootStatus:
         value["initialized"] = self.initialized
         if self.config_file is not None:
             value["schemaVersion"] = self.schema_version
-        return {**value, "compatible": self.compatible, "message": self.message}
+        refused = [request.to_dict() for request in self.not_allowed]
+        asked = {"notAllowed": refused} if refused else {}
+        return {**value, "compatible": self.compatible, "message": self.message, **asked}
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,15 +128,15 @@ def existing_root(path: str | os.PathLike[str]) -> Path:
     )
 
 
-def read_config(root: Path) -> Config:
-    """Read the configuration of a root.
+def read_config(root: Path, choices: Choices = Choices()) -> Config:  # noqa: B008 - it is frozen
+    """Read the configuration of a root: what of it the caller and the user allow.
 
     A schema that is invalid or too new is reported in `problem`. Raises HedgerowError when the
     file cannot be read.
     """
     file = next((name for name in (CONFIG, LEGACY_CONFIG) if (root / name).is_file()), None)
     if file is None:
-        return Config(root, None, None, root, None)
+        return Config(root, None, None, root, choices.embedder_name)
     given = _read_json(root / file)
     version = given.get("schemaVersion")
     if isinstance(version, bool) or not isinstance(version, int) or version < 1:
@@ -137,7 +151,7 @@ def read_config(root: Path) -> Config:
             f"to v{SCHEMA_VERSION}; update hedgerow. Nothing was changed"
         )
         return Config(root, file, version, root, None, problem, code="root_too_new")
-    return Config(
+    config = Config(
         root,
         file,
         version,
@@ -146,6 +160,35 @@ def read_config(root: Path) -> Config:
         exclude=_patterns(root / file, given, "exclude"),
         include=_patterns(root / file, given, "include"),
     )
+    return _as_allowed(config, choices)
+
+
+def _as_allowed(config: Config, choices: Choices) -> Config:
+    """Leave out what reaches beyond the root and was not allowed; the caller's embedder counts."""
+    asked = tuple(_requests(config, with_embedder=choices.embedder is None))
+    refused = choices.refused(asked)
+    settings = {request.setting for request in refused}
+    embedder = choices.embedder_name or config.embedder
+    return replace(
+        config,
+        source_root=config.root if "indexRoot" in settings else config.source_root,
+        embedder=None if "embedder" in settings else embedder,
+        requests=asked,
+        not_allowed=refused,
+    )
+
+
+def _requests(config: Config, *, with_embedder: bool) -> Iterator[Request]:
+    """Yield what a configuration asks for that reaches beyond the root."""
+    if with_embedder and config.embedder is not None:
+        from .requests import embedder  # noqa: PLC0415 - slow to import
+
+        if request := embedder(config.root, config.embedder):
+            yield request
+    if not config.source_root.is_relative_to(config.root):
+        from .requests import index_root  # noqa: PLC0415 - slow to import
+
+        yield index_root(config.root, config.source_root)
 
 
 def _shown(value: Any) -> str:
@@ -207,19 +250,27 @@ def _invalid(file: Path, problem: str) -> HedgerowError:
     )
 
 
-def read_status(root: Path) -> RootStatus:
-    """Report whether a root is set up, and whether this hedgerow can use it."""
-    config = read_config(root)
+def read_status(root: Path, choices: Choices = Choices()) -> RootStatus:  # noqa: B008 - frozen
+    """Report whether a root is set up, whether this hedgerow can use it, and what it may not do."""
+    config = read_config(root, choices)
+    refused = (*config.not_allowed, *_refused_models(root, choices))
     if config.file is None:
         message = (
             "No hedgerow.json: a legacy/manual root. Everything works; "
             f"`hedgerow init --root {root}` sets it up."
         )
-        return RootStatus(str(root), None, False, None, True, message)
+        return RootStatus(str(root), None, False, None, True, message, refused)
     message = config.problem or f"This hedgerow supports schema v{config.schema_version}."
-    return RootStatus(
-        str(root), config.file, True, config.schema_version, config.problem is None, message
-    )
+    version, compatible = config.schema_version, config.problem is None
+    return RootStatus(str(root), config.file, True, version, compatible, message, refused)
+
+
+def _refused_models(root: Path, choices: Choices) -> Iterator[Request]:
+    """Yield the models that agents in a root ask for and its user has not allowed."""
+    if (root / AGENTS).is_dir():
+        from .requests import agent_models  # noqa: PLC0415 - slow to import
+
+        yield from choices.refused(agent_models(root))
 
 
 def initialize(path: str | os.PathLike[str], *, force: bool = False) -> Initialized:
@@ -303,16 +354,6 @@ def root_from_environment() -> Path | None:
     """Return the root that the environment names, if it names one."""
     named = os.environ.get(ENVIRONMENT, "").strip()
     return Path(named) if named else None
-
-
-def nearest_root(start: Path) -> Path | None:
-    """Return the nearest folder, from `start` upward, that is a root or has one in `memory`."""
-    start = start.resolve()
-    for folder in (start, *start.parents):
-        for candidate in (folder, folder / _INSIDE):
-            if any((candidate / name).is_file() for name in (CONFIG, LEGACY_CONFIG)):
-                return candidate
-    return None
 
 
 def default_root() -> Path:

@@ -11,7 +11,7 @@ from hedgerow._engine import Chunk, Index, __version__
 from hedgerow.errors import HedgerowError
 from hedgerow.ingest.discovery import PassedBy
 
-from .config import RootStatus, read_config
+from .config import RootStatus
 from .derived import Derived
 from .documents import read_documents
 from .links import unresolved_links
@@ -80,19 +80,23 @@ class Diagnosis:
         }
 
 
-def diagnose(path: Path) -> Diagnosis:
-    """Run all checks; problems are in the diagnosis, not raised."""
+def diagnose(path: Path, *, trust: bool | None = None) -> Diagnosis:
+    """Run all checks; problems are in the diagnosis, not raised. `trust` is that of a MemoryRoot."""
     root: MemoryRoot | None = None
     status: RootStatus | None = None
     try:
-        root = MemoryRoot.open(path)
+        # What is not allowed is in the message of the root.
+        root = MemoryRoot.open(path, trust=trust, notify=lambda _: None)
         status = root.status()
-        message, ok = status.message, status.compatible
+        message = " ".join([status.message, *(one.notice for one in status.not_allowed)])
+        ok = status.compatible
     except HedgerowError as error:
         message, ok = error.message, False
     facts: dict[str, Any] = {"root": str(root.path if root else path)}
     if status is not None:
         facts |= {"initialized": status.initialized, "compatible": status.compatible}
+        if status.not_allowed:
+            facts["notAllowed"] = [request.to_dict() for request in status.not_allowed]
     usable = root if ok else None
     index, passed_by = _index(usable)
     return Diagnosis(
@@ -144,7 +148,10 @@ def _index(root: MemoryRoot | None) -> tuple[Check, tuple[PassedBy, ...]]:
 def _links(root: MemoryRoot | None) -> Check:
     if root is None:
         return _not_looked_at()
-    derived = Derived.of(read_config(root.path))
+    try:
+        derived = Derived.of(root._config())  # noqa: SLF001 - of the same package
+    except HedgerowError as error:
+        return Check(ok=False, message=error.message, facts={}, is_warning=True)
     documents, _ = read_documents(derived.source_root, derived.rules)
     found = unresolved_links(documents, derived.source_root)
     facts = {"unresolved": [{"file": file, "link": target} for file, target in found]}

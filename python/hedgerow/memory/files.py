@@ -11,6 +11,8 @@ from hedgerow.errors import HedgerowError
 
 from .names import TEMPORARY_PREFIX, TEMPORARY_SUFFIX
 
+_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
+
 
 @contextmanager
 def system_errors(what: str, path: Path) -> Iterator[None]:
@@ -25,6 +27,16 @@ def system_errors(what: str, path: Path) -> Iterator[None]:
         ) from error
 
 
+def check_no_link(path: Path) -> None:
+    """Raise HedgerowError for a link: what is written through it is out of the root, or not found."""
+    if path.is_symlink():
+        raise HedgerowError(
+            f"nothing was written: {path} is a link to {os.path.realpath(path)}, and hedgerow "
+            "neither writes nor reads memories through a link; replace it with what it leads to",
+            code="linked_path",
+        )
+
+
 def write_new(path: Path, text: str) -> bool:
     """Write a file that must not exist yet; False when it does, and then nothing is done."""
     with system_errors("write", path), _temporary(path, text.encode()) as temporary:
@@ -35,6 +47,12 @@ def replace(path: Path, text: str) -> None:
     """Write a derived file, whatever was there; its permissions stay."""
     with system_errors("write", path), _temporary(path, text.encode()) as temporary:
         _rename(temporary, path)
+
+
+def replace_private(path: Path, text: str) -> None:
+    """Write a file that only its owner may read, whatever was there."""
+    with system_errors("write", path), _temporary(path, text.encode(), mode=0o600) as temporary:
+        temporary.replace(path)
 
 
 def update(path: Path, data: bytes, *, expected: bytes | None, root: Path) -> None:
@@ -102,13 +120,14 @@ def _link(temporary: Path, path: Path) -> bool:
 
 
 @contextmanager
-def _temporary(path: Path, data: bytes) -> Iterator[Path]:
+def _temporary(path: Path, data: bytes, *, mode: int = 0o666) -> Iterator[Path]:
     """Write a hidden file next to `path`, down to the disk, to be renamed to it."""
     path.parent.mkdir(parents=True, exist_ok=True)
     name = f"{TEMPORARY_PREFIX}{os.getpid()}-{os.urandom(6).hex()}{TEMPORARY_SUFFIX}"
     temporary = path.with_name(name)
     try:
-        with temporary.open("xb") as stream:
+        descriptor = os.open(temporary, _NEW, mode)
+        with open(descriptor, "wb") as stream:  # noqa: PTH123 - of a descriptor
             stream.write(data)
             stream.flush()
             os.fsync(stream.fileno())

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -32,8 +33,12 @@ _logger = logging.getLogger("hedgerow")
 class OpenedIndex:
     """Searches the index of one root, which may be deleted and made anew at any time."""
 
-    def __init__(self, root: Path, policy: DepthPolicy) -> None:
+    def __init__(
+        self, root: Path, policy: DepthPolicy, embedder: Embedder | str | None = None
+    ) -> None:
+        """`embedder`, where it is an object, is the caller's, who closes it."""
         self._root = root
+        self._given = None if isinstance(embedder, str) else embedder
         self._policy = policy
         self._opening = threading.RLock()
         self._reader: Index | None = None
@@ -49,7 +54,9 @@ class OpenedIndex:
             return self._search(config, query, limit=limit, depth=depth, sync=sync)
 
         found, skips = self._current(config, search, sync=sync)
-        return found.with_skips(skips)
+        return replace(
+            found.with_skips(skips), notices=tuple(one.notice for one in config.not_allowed)
+        )
 
     def leg(self, config: Config, query: str, leg: str, *, sync: bool) -> list[str] | None:
         """Rank the files by keywords (`bm25`) or by meaning (`semantic`), the best first.
@@ -127,10 +134,7 @@ class OpenedIndex:
             if self._reader is not None:
                 self._reader.close()
             self._reader = self._reader_file = None
-            close = getattr(self._embedder, "close", None)
-            if close is not None:
-                close()
-            self._embedder = self._embedder_name = None
+            self._close_embedder()
 
     def _search(self, config: Config, query: str, *, limit: int, depth: str, sync: bool) -> Recall:
         return recalling.recall(
@@ -187,12 +191,22 @@ class OpenedIndex:
             return self._reader
 
     def _model(self, config: Config) -> Embedder | None:
-        """Give the embedder that is configured, loaded when it is first needed."""
+        """Give the embedder of the caller or that is configured, loaded when it is first needed."""
+        if self._given is not None:
+            return self._given
         with self._opening:
             if config.embedder != self._embedder_name:
                 from hedgerow.embedders import embedder_named  # noqa: PLC0415 - for some roots
 
+                self._close_embedder()
                 name = config.embedder
                 self._embedder = None if name is None else embedder_named(name)
                 self._embedder_name = name
             return self._embedder
+
+    def _close_embedder(self) -> None:
+        """Let go of the embedder of a name, and of its connections."""
+        close = getattr(self._embedder, "close", None)
+        if close is not None:
+            close()
+        self._embedder = self._embedder_name = None

@@ -65,7 +65,8 @@ class Recalled:
 class Recall:
     """What a recall found, best first; iterates over its results.
 
-    `unreadable` are the files and folders of the root that the index could not read.
+    `unreadable` are the files and folders of the root that the index could not read; `notices` say
+    what the root asks for and was not allowed, and so was left out.
     """
 
     root: str
@@ -73,6 +74,7 @@ class Recall:
     depth: str
     results: tuple[Recalled, ...]
     unreadable: tuple[Skip, ...] = ()
+    notices: tuple[str, ...] = ()
 
     def __iter__(self) -> Iterator[Recalled]:
         return iter(self.results)
@@ -86,7 +88,8 @@ class Recall:
         return replace(self, unreadable=unreadable)
 
     def to_dict(self, mode: str = "recall") -> dict[str, Any]:
-        """Return the documented JSON."""
+        """Return the documented JSON; `notices` is there only when there are some."""
+        notices = {"notices": list(self.notices)} if self.notices else {}
         return {
             "root": self.root,
             "query": self.query,
@@ -94,6 +97,7 @@ class Recall:
             "results": [result.to_dict() for result in self.results],
             "mode": mode,
             "unreadable": [skip.to_dict() for skip in self.unreadable],
+            **notices,
         }
 
 

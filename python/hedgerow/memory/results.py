@@ -12,12 +12,13 @@ from .recall import Recall
 
 @dataclass(frozen=True, slots=True)
 class Remembered:
-    """A memory that was written: its path below the root, and whether it is indexed.
+    """A memory that was written: its root, its path below that, and whether it is indexed.
 
     When it is not, `problem` is the reason; the memory is safe. `is_read_later` says that the next
     recall reads it; otherwise none does as things are.
     """
 
+    root: str
     file: str
     indexed: bool
     problem: str | None = None
@@ -36,13 +37,14 @@ class Remembered:
         """Return the documented JSON; `problem` is there only when it was not indexed."""
         notice = self.notice
         problem = {} if notice is None else {"problem": notice}
-        return {"file": self.file, "indexed": self.indexed, **problem}
+        return {"root": self.root, "file": self.file, "indexed": self.indexed, **problem}
 
 
 @dataclass(frozen=True, slots=True)
 class WrappedUp:
-    """A wrapup that was written, and what was recalled about its topic before."""
+    """A wrapup that was written into a root, and what was recalled about its topic before."""
 
+    root: str
     file: str
     title: str
     topic: str | None
@@ -62,8 +64,10 @@ class WrappedUp:
                 "query": self.related.query,
                 "results": results,
                 "unreadable": unreadable,
+                **({"notices": list(self.related.notices)} if self.related.notices else {}),
             }
         return {
+            "root": self.root,
             "file": self.file,
             "title": self.title,
             **topic,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING
@@ -12,6 +12,7 @@ from hedgerow.errors import HedgerowError
 from hedgerow.ingest.discovery import passes_by
 
 from . import config
+from .choices import Choices
 from .config import Initialized, RootStatus
 from .derived import Derived
 from .freshness import IndexState, index_state
@@ -23,7 +24,8 @@ from .score import DepthPolicy, checked_depth, depth_boost
 
 if TYPE_CHECKING:
     from hedgerow._engine import Pipeline, Store
-    from hedgerow.agents import Agents, ModelClient
+    from hedgerow.agents import AgentDefinition, Agents, ModelClient
+    from hedgerow.embedders import Embedder
     from hedgerow.ingest.sync import Progress
     from hedgerow.results import QueryResult
 
@@ -42,11 +44,26 @@ class MemoryRoot:
 
     `depth_policy` replaces how buckets of memories are preferred. Paths in results are relative
     to the indexed folder, with `/`. Raises HedgerowError with the codes of spec/errors.md.
+
+    The configuration of a root decides about the root alone. An embedder that it names, or a
+    folder outside that it wants indexed, is used if the user allowed it (`hedgerow trust`), or
+    with `trust=True`; with `trust=False` it is not. `embedder`, an object or a name, is used instead of
+    that of the configuration. What is not allowed is left out, which `notify` is told once: a
+    sentence that says how to allow it. By default that is logged as a warning.
     """
 
-    def __init__(self, root: Path, *, depth_policy: DepthPolicy = depth_boost) -> None:
+    def __init__(
+        self,
+        root: Path,
+        *,
+        depth_policy: DepthPolicy = depth_boost,
+        embedder: Embedder | str | None = None,
+        trust: bool | None = None,
+        notify: Callable[[str], object] | None = None,
+    ) -> None:
         self._root = root
-        self._opened = OpenedIndex(root, depth_policy)
+        self._choices = Choices(trust, embedder, notify)
+        self._opened = OpenedIndex(root, depth_policy, embedder)
         self._nodes = NodeStore(root)
 
     @classmethod
@@ -55,9 +72,18 @@ class MemoryRoot:
         path: str | os.PathLike[str],
         *,
         depth_policy: DepthPolicy = depth_boost,
+        embedder: Embedder | str | None = None,
+        trust: bool | None = None,
+        notify: Callable[[str], object] | None = None,
     ) -> MemoryRoot:
         """Open the root at `path`, set up or not; InvalidInputError when there is no folder."""
-        return cls(config.existing_root(path), depth_policy=depth_policy)
+        return cls(
+            config.existing_root(path),
+            depth_policy=depth_policy,
+            embedder=embedder,
+            trust=trust,
+            notify=notify,
+        )
 
     @classmethod
     def init(cls, path: str | os.PathLike[str], *, force: bool = False) -> MemoryRoot:
@@ -79,8 +105,11 @@ class MemoryRoot:
         return self._root
 
     def status(self) -> RootStatus:
-        """Report whether the root is set up, and whether this hedgerow can use it."""
-        return config.read_status(self._root)
+        """Report whether the root is set up, and whether this hedgerow can use it.
+
+        `not_allowed` is what the root asks for and its user has not allowed.
+        """
+        return config.read_status(self._root, self._choices)
 
     def sync(self, *, progress: Progress | None = None, allow_empty: bool = False) -> SyncReport:
         """Bring the index up to date with the files, and its vectors where there is an embedder.
@@ -126,19 +155,19 @@ class MemoryRoot:
 
         derived = self._derived()
         file = write_memory(self._root, text, title=title, kind=type, tags=tags)
-        written = self._root / file
+        root, written = str(self._root), self._root / file
         if not written.is_relative_to(derived.source_root):
             problem = f"it lies outside indexRoot ({derived.source_root}), which alone is searched"
-            return Remembered(file, indexed=False, problem=problem)
+            return Remembered(root, file, indexed=False, problem=problem)
         inside = written.relative_to(derived.source_root).as_posix()
         if passes_by(derived.rules, inside):
             problem = "hedgerow.json excludes it, or a folder above it is hidden"
-            return Remembered(file, indexed=False, problem=problem)
+            return Remembered(root, file, indexed=False, problem=problem)
         try:
             skip = sync_one(derived, inside)
         except HedgerowError as error:
-            return Remembered(file, indexed=False, problem=error.message, is_read_later=True)
-        return Remembered(file, indexed=skip is None, problem=skip.reason if skip else None)
+            return Remembered(root, file, indexed=False, problem=error.message, is_read_later=True)
+        return Remembered(root, file, indexed=skip is None, problem=skip.reason if skip else None)
 
     def recall(
         self, query: str, *, limit: int = 5, depth: str = "normal", sync: bool = True
@@ -175,7 +204,7 @@ class MemoryRoot:
         file = writer.write_wrapup(self._root, body, title=title, topic=topic, tags=tags)
         line = note.checked_title(title, "Session wrapup")
         stored = note.with_heading(line, body)
-        return WrappedUp(file, line, topic, stored, related)
+        return WrappedUp(str(self._root), file, line, topic, stored, related)
 
     def process(
         self,
@@ -230,20 +259,33 @@ class MemoryRoot:
         )
 
     def agents(
-        self, model: ModelClient | None = None, folder: str | os.PathLike[str] | None = None
+        self,
+        model: ModelClient | None = None,
+        folder: str | os.PathLike[str] | None = None,
+        *,
+        refuses: Callable[[AgentDefinition], str | None] | None = None,
     ) -> Agents:
         """Put agents to work on the memories (spec/memory.md, "Agents").
 
         `folder` has their definitions, by default `agents` in the root; `model` answers their
-        prompts. Close the root when they are done.
+        prompts. `refuses` is that of `Agents`. Close the root when they are done.
         """
         from hedgerow.agents import Agents  # noqa: PLC0415 - slow to import
 
         from .agents import RootWorkspace  # noqa: PLC0415 - slow to import
 
-        return Agents(
-            RootWorkspace(self), self._root / "agents" if folder is None else folder, model
-        )
+        place = self._root / "agents" if folder is None else folder
+        return Agents(RootWorkspace(self), place, model, refuses=refuses)
+
+    def refuses_model(self, definition: AgentDefinition) -> str | None:
+        """Return why a model of OpenAI's must not be asked for an agent; None when it may.
+
+        The agents of a root choose models and what these are told, so its user has to allow each.
+        """
+        from .requests import agent_model  # noqa: PLC0415 - slow to import
+
+        refused = self._choices.refused([agent_model(self._root, definition.model)])
+        return refused[0].notice if refused else None
 
     def link(self, a: str, b: str, strength: float = 1.0, rel: str = "related") -> str:
         """Link memory `a` to `b` in the front matter of `a`; returns the path of the changed file.
@@ -343,8 +385,9 @@ class MemoryRoot:
 
     def _config(self) -> config.Config:
         """Read the configuration, which may change at any time; HedgerowError if we cannot use it."""
-        found = config.read_config(self._root)
+        found = config.read_config(self._root, self._choices)
         found.check()
+        self._choices.tell(found.not_allowed)
         return found
 
     def _derived(self) -> Derived:

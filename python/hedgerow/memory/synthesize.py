@@ -82,6 +82,7 @@ def write_page(root: Path, topic: str, sources: Sequence[Document]) -> bool:
     Raises HedgerowError, and writes nothing, when somebody edits the page at the same time.
     """
     path = page_path(topic)
+    files.check_no_link((root / path).parent)
     generated = f"{BEGIN}\n{_generated(sources)}\n{END}"
     data = _existing(root / path, path)
     time = note.iso_time(note.now())

@@ -1,0 +1,114 @@
+"""What the files of a root ask for and only its user may allow (spec/memory.md, "Trust")."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from hedgerow.embedders.by_name import what_it_does
+from hedgerow.embedders.openai_compatible import OPENAI_URL, what_is_sent
+
+from .names import AGENTS
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+
+MODEL_URL = "HEDGEROW_MODEL_URL"
+"""The variable with the address of the model that answers agents."""
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """Something that the files of a root ask for, and that reaches beyond the root.
+
+    `value` is what a consent is for: another value needs another. `effect` says what would be done,
+    `without` what is done as long as it is not allowed.
+    """
+
+    root: str
+    setting: str
+    value: str
+    effect: str
+    without: str
+
+    @property
+    def question(self) -> str:
+        """What the user is asked to allow."""
+        return f"{self.setting} {_quoted(self.value)}: {self.effect}"
+
+    @property
+    def notice(self) -> str:
+        """Report that it is not allowed, and how to allow it."""
+        return (
+            f"Not allowed: the memory root {_printable(self.root)} asks to {self.effect} "
+            f"({self.setting} {_quoted(self.value)}). {self.without} To allow it: "
+            f"{how_to_allow(self.root)}"
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the documented JSON."""
+        return {"setting": self.setting, "value": self.value, "effect": self.effect}
+
+
+def how_to_allow(root: str) -> str:
+    """Return the command that allows what a root asks for."""
+    return f"hedgerow trust --root {_printable(shlex.quote(root))}"
+
+
+def index_root(root: Path, folder: Path) -> Request:
+    """Ask to index a folder outside of the root; links in it are resolved already."""
+    effect = f"read and index all Markdown files below {_printable(str(folder))}"
+    without = "Only the root itself is indexed."
+    return Request(str(root), "indexRoot", str(folder), effect, without)
+
+
+def embedder(root: Path, name: str) -> Request | None:
+    """Ask to use an embedder; None for a name of none, which can do nothing."""
+    found = what_it_does(name)
+    if found is None:
+        return None
+    value, effect = found[0], _printable(found[1])
+    return Request(str(root), "embedder", value, effect, "It is searched by keywords alone.")
+
+
+def agent_model(root: Path, model: str) -> Request:
+    """Ask to have the prompts of agents answered by a model of OpenAI's, where none is named."""
+    effect = f"send the text of your memories to {what_is_sent(OPENAI_URL)}"
+    without = "Its agents with this model are not run."
+    return Request(str(root), AGENTS, f"openai:{model}", effect, without)
+
+
+def agent_models(root: Path) -> Iterator[Request]:
+    """Ask for each model that an agent in the root names, unless the user named an address."""
+    if os.environ.get(MODEL_URL):
+        return
+    files = (file for file in (root / AGENTS).glob("[!.]*.toml") if not file.is_symlink())
+    models = {_model_of(file) for file in files if file.is_file()}
+    yield from (agent_model(root, model) for model in sorted(models - {""}))
+
+
+def _model_of(file: Path) -> str:
+    """Return the model that a definition names, whatever else is wrong with it; "" for none."""
+    try:
+        model = tomllib.loads(file.read_bytes().decode("utf-8-sig"))["execution"]["model"]
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        return ""
+    return model if isinstance(model, str) else ""
+
+
+def _quoted(text: str) -> str:
+    """Put a text that a root's file holds on one line, in quotes, with nothing hidden in it."""
+    return _printable(json.dumps(text, ensure_ascii=False))
+
+
+def _printable(text: str) -> str:
+    return "".join(one if one.isprintable() else f"\\u{ord(one):04x}" for one in text)

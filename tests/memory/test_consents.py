@@ -1,0 +1,118 @@
+"""The file in which a user's consents are kept."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import stat
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+from hedgerow import HedgerowError, MemoryRoot
+from hedgerow.memory import consents
+from hedgerow.memory.requests import Request
+from local_server import LocalServer
+from memory_doubles import put
+from trust_doubles import allow_all
+
+posix = pytest.mark.skipif(sys.platform == "win32", reason="links and modes of POSIX")
+
+
+class TestTheFile:
+    REQUEST = Request("/r", "embedder", "openai:x", "send", "Not.")
+
+    def unusable(self) -> str:
+        with pytest.raises(HedgerowError) as raised:
+            consents.read_consents()
+        assert raised.value.code == "trust_unusable"
+        return raised.value.message
+
+    @posix
+    def test_is_private_and_whole(self) -> None:
+        consents.allow([self.REQUEST])
+        file = consents.consents_file()
+        assert stat.S_IMODE(file.stat().st_mode) == 0o600
+        assert stat.S_IMODE(file.parent.stat().st_mode) & 0o077 == 0
+        assert {path.name for path in file.parent.iterdir()} == {"trust.json", "trust.lock"}
+        [entry] = json.loads(file.read_text())["roots"]["/r"]
+        assert (entry["setting"], entry["value"]) == ("embedder", "openai:x")
+        file.chmod(0o640)
+        consents.allow([self.REQUEST])
+        assert stat.S_IMODE(file.stat().st_mode) == 0o600
+        assert len(consents.read_consents()) == 1
+
+    def test_is_known_by_the_real_path_of_the_root(
+        self, attacked: Path, server: LocalServer, tmp_path: Path
+    ) -> None:
+        allow_all(attacked)
+        (tmp_path / "link").symlink_to(attacked)
+        with MemoryRoot.open(tmp_path / "link") as root:
+            assert root.recall("otter").notices == ()
+        assert server.requests != []
+
+    def test_keeps_what_others_write_at_the_same_time(self) -> None:
+        def allow(root: str) -> None:
+            consents.allow([Request(root, "embedder", "openai:x", "send", "Not.")])
+
+        threads = [threading.Thread(target=allow, args=(f"/r{i}",)) for i in range(8)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert {one.root for one in consents.read_consents()} == {f"/r{i}" for i in range(8)}
+
+    @pytest.mark.parametrize(
+        "content",
+        ["{", "[]", '{"version": 2, "roots": {}}', '{"version": 1, "roots": {"/r": [1]}}'],
+    )
+    def test_that_cannot_be_read_allows_nothing(
+        self, content: str, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        put(consents.consents_file().parent, "trust.json", content)
+        assert "it is not what hedgerow wrote" in self.unusable()
+        other = Request("/r", "indexRoot", "/", "read", "Not.")
+        with caplog.at_level(logging.WARNING, "hedgerow"):
+            assert len(consents.without_consent([self.REQUEST, other])) == 2
+        assert len(caplog.records) == 1
+        with caplog.at_level(logging.WARNING, "hedgerow"):
+            assert consents.without_consent([self.REQUEST]) == (self.REQUEST,)
+        assert "it is not what hedgerow wrote" in caplog.text
+        with pytest.raises(HedgerowError):
+            consents.allow([self.REQUEST])
+        assert consents.consents_file().read_text() == content
+
+    @posix
+    def test_that_others_may_write_allows_nothing(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        consents.allow([self.REQUEST])
+        assert consents.without_consent([self.REQUEST]) == ()
+        consents.consents_file().chmod(0o620)
+        assert "others may write to it; run: chmod 600" in self.unusable()
+        assert consents.without_consent([self.REQUEST]) == (self.REQUEST,)
+        consents.consents_file().chmod(0o600)
+        mine = os.geteuid()
+        monkeypatch.setattr(os, "geteuid", lambda: mine + 1)
+        assert "another user owns it" in self.unusable()
+
+    @pytest.mark.parametrize("variable", ["HEDGEROW_CONFIG_DIR", "XDG_CONFIG_HOME"])
+    @pytest.mark.skipif(sys.platform != "linux", reason="the folder of Linux")
+    def test_is_not_looked_for_below_the_working_directory(
+        self, monkeypatch: pytest.MonkeyPatch, variable: str
+    ) -> None:
+        monkeypatch.delenv("HEDGEROW_CONFIG_DIR")
+        monkeypatch.setenv(variable, "config")
+        with pytest.raises(HedgerowError, match="set HEDGEROW_CONFIG_DIR to one") as raised:
+            consents.read_consents()
+        assert raised.value.code == "user_folder_unusable"
+        assert consents.without_consent([self.REQUEST]) == (self.REQUEST,)
+
+    @pytest.mark.skipif(sys.platform != "linux", reason="the folder of Linux")
+    def test_is_in_the_users_configuration(
+        self, monkeypatch: pytest.MonkeyPatch, nobodys_home: Path
+    ) -> None:
+        monkeypatch.delenv("HEDGEROW_CONFIG_DIR")
+        file = nobodys_home / ".config" / "hedgerow" / "trust.json"
+        assert consents.consents_file() == file

@@ -1,0 +1,24 @@
+"""Roots that ask for more than is theirs, and what a user says to that."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from hedgerow.memory import consents
+from memory_doubles import put
+
+
+def asking(folder: Path, **settings: Any) -> Path:
+    """A root with a memory, whose configuration has these settings."""
+    put(folder, "notes/a.md", "# A\n\nblue otter\n")
+    put(folder, "hedgerow.json", json.dumps({"schemaVersion": 1, **settings}))
+    return folder.resolve()
+
+
+def allow_all(root: Path) -> None:
+    """As `hedgerow trust --yes` does."""
+    from hedgerow import MemoryRoot  # noqa: PLC0415 - after the tests have set their environment
+
+    consents.allow(MemoryRoot.open(root).status().not_allowed)
