@@ -62,6 +62,11 @@ class AgentLibrary:
         """The problems of the files as of the last reload, by file and position."""
         return self._state.problems
 
+    @property
+    def warnings(self) -> tuple[Problem, ...]:
+        """What the agents ask for and may not do, by file and position."""
+        return tuple(one for found in self._state.in_use.values() for one in found.warnings)
+
     def reload(self) -> list[Problem]:
         """Read what changed, and return the problems that are new.
 

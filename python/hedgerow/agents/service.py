@@ -15,6 +15,7 @@ from hedgerow.errors import InvalidInputError
 
 from .definition import AgentDefinition
 from .due import Verdict, due
+from .fence import new_token
 from .history import ActionRecord, AgentRun, Standing, records_of, runs_of, standing_of
 from .library import AgentLibrary
 from .models import ModelClient
@@ -65,6 +66,9 @@ class Agents:
     returns Unix seconds. An instance is not thread-safe; several instances, in one process or
     many, may share a store. Invalid files are in `problems`; the last valid version of a file
     stays in use.
+
+    `token` makes the token that the reply to one prompt must have; tests may give one that is not
+    random.
     """
 
     def __init__(
@@ -74,11 +78,13 @@ class Agents:
         model: ModelClient | None = None,
         *,
         clock: Callable[[], float] = time.time,
+        token: Callable[[], str] = new_token,
     ) -> None:
         self._workspace = StoreWorkspace(store) if isinstance(store, Store) else store
         self._library = AgentLibrary(folder, self._workspace.bounds())
         self._model = model
         self._clock = clock
+        self._token = token
         self._stop = threading.Event()
         self.reload()
 
@@ -107,6 +113,11 @@ class Agents:
         """The problems of the files in the folder, as of the last reload."""
         return list(self._library.problems)
 
+    @property
+    def warnings(self) -> list[Problem]:
+        """What the agents ask for and may not do, by file and position, as of the last reload."""
+        return list(self._library.warnings)
+
     def reload(self) -> list[Problem]:
         """Reload what changed in the folder; returns the problems that are new."""
         return list(self._library.reload())
@@ -132,7 +143,8 @@ class Agents:
         Raises InvalidInputError for an unknown name, and what the model raises.
         """
         definition = self.definition(name)
-        return dry_run(self._workspace, definition, self._model, now=self._time(now))
+        at = self._time(now)
+        return dry_run(self._workspace, definition, self._model, now=at, token=self._token)
 
     def tick(self, now: int | None = None) -> Tick:
         """Reload what changed in the folder, and run the due agent that waited longest, if any."""
@@ -185,6 +197,7 @@ class Agents:
             # The caller's time plus the time elapsed since.
             clock=lambda: at + int(max(self._clock() - begin, 0)),
             stop=self._stop,
+            token=self._token,
         )
 
     def _status(self, definition: AgentDefinition, now: int) -> AgentStatus:

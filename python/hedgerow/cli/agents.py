@@ -222,15 +222,18 @@ def check(context: click.Context, /, *, folder: str | None, as_json: bool, **whe
 
     Types of nodes and actions are those of the store --db or of the root --root, whose folder
     `agents` is the default; without FOLDER too the nearest root counts. Writes each problem as
-    FILE:LINE:COLUMN: what is wrong. Exit code 1 when there is any.
+    FILE:LINE:COLUMN: what is wrong. Exit code 1 when there is any. What an agent asks for and
+    may not do is a warning.
     """
     checked = _checked(folder, where)
     if as_json:
+        warnings = [warning.to_dict() for warning in checked.warnings]
         write_json(
             {
                 "folder": str(checked.folder),
                 "agents": sorted(checked.definitions),
                 "problems": [problem.to_dict() for problem in checked.problems],
+                **({"warnings": warnings} if warnings else {}),
             }
         )
     else:
@@ -303,6 +306,7 @@ class _Checked(NamedTuple):
     folder: Path
     definitions: Mapping[str, AgentDefinition]
     problems: Sequence[Problem]
+    warnings: Sequence[Problem]
 
 
 def _checked(folder: str | None, where: dict[str, Any]) -> _Checked:
@@ -310,7 +314,7 @@ def _checked(folder: str | None, where: dict[str, Any]) -> _Checked:
         return _without_a_store(Path("agents" if folder is None else folder))
     with open_store(**where) as opened:
         agents = _agents_of(opened, _folder_of(opened, folder), None)
-        return _Checked(agents.folder, agents.definitions, agents.problems)
+        return _Checked(agents.folder, agents.definitions, agents.problems, agents.warnings)
 
 
 def _is_in_a_root() -> bool:
@@ -331,17 +335,20 @@ def _without_a_store(folder: Path) -> _Checked:
         )
     library = AgentLibrary(folder)
     library.reload()
-    return _Checked(folder, library.definitions, library.problems)
+    return _Checked(folder, library.definitions, library.problems, library.warnings)
 
 
 def _write(checked: _Checked) -> None:
     for problem in checked.problems:
         click.echo(visible(str(problem)))
+    for warning in checked.warnings:
+        click.echo(visible(f"{warning} (warning)"))
     fine = len(checked.definitions)
+    warned = f" {plural(len(checked.warnings), 'warning')}." if checked.warnings else ""
     if checked.problems:
         found = plural(len(checked.problems), "problem")
-        click.echo(f"{found}; {plural(fine, 'agent')} can be used.")
+        click.echo(f"{found}; {plural(fine, 'agent')} can be used.{warned}")
     elif fine:
-        click.echo(f"{plural(fine, 'agent')} in {checked.folder}: nothing is wrong.")
+        click.echo(f"{plural(fine, 'agent')} in {checked.folder}: nothing is wrong.{warned}")
     else:
         click.echo(f"No agents in {checked.folder}: an agent is a file NAME.toml there.")
