@@ -9,6 +9,7 @@ import re
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from hashlib import sha256
 from os import PathLike
 from pathlib import Path
@@ -32,6 +33,7 @@ from .definition_values import (
 )
 from .directives import directives_in
 from .problems import DefinitionError, Lines, Problem, nearest
+from .source_files import RefusedFileError, read_inside
 from .template import Placeholder, TemplateMistake, scan
 from .toml_fields import Source, Table, WrongValueError, count, flag, seconds, shown, text
 
@@ -58,6 +60,8 @@ _KEYS = {
 }
 
 _LONGEST_TIMEOUT = 86_400.0
+_MANY_PARTS = re.compile(r"""(?<![\w-])(?:(?:[\w-]+|"[^"\n]*"|'[^'\n]*')[ \t]*\.[ \t]*){100}""")
+_LONG_NUMBER = re.compile(r"[0-9][0-9_]{4000}")
 _TOML_POSITION = re.compile(r" \(at (?:line ([0-9]+), column ([0-9]+)|end of document)\)$")
 
 Read = Callable[[Path], bytes]
@@ -92,10 +96,14 @@ def load_definition(
 
 def read_definition(
     file: Path,
-    read: Read = Path.read_bytes,
+    read: Read | None = None,
     bounds: Bounds = Bounds(),  # noqa: B008 - it is frozen
 ) -> Reading:
-    """Read a file and the template it names, using `read`; `bounds` are those of its store."""
+    """Read a file and the template it names; `bounds` are those of its store.
+
+    `read` replaces how files are read: by default, regular ones in the folder of the file.
+    """
+    read = partial(read_inside, folder=file.parent) if read is None else read
     try:
         data = read(file)
     except OSError as error:
@@ -103,6 +111,7 @@ def read_definition(
     try:
         # CRLF must not get into values.
         source_text = data.decode("utf-8-sig").replace("\r\n", "\n")
+        _check_keys(source_text)
         values = tomllib.loads(source_text)
         source = Source(file, source_text)
     except UnicodeDecodeError as error:
@@ -329,6 +338,8 @@ _NOT_UTF8 = "this is not UTF-8; save the file as UTF-8"
 
 
 def _refusal(error: OSError) -> str:
+    if isinstance(error, RefusedFileError):
+        return str(error)
     return f"cannot be read ({error.strerror or error}); check the file and its permissions"
 
 
@@ -337,12 +348,23 @@ def _position_of(data: bytes, error: UnicodeDecodeError) -> tuple[int, int]:
     return Lines(before).line_and_column(len(before))
 
 
+def _check_keys(source_text: str) -> None:
+    """Raise ValueError for a key on which tomllib would spend minutes: it copies all parts for each."""
+    found = _MANY_PARTS.search(source_text)
+    if found is not None:
+        line, column = Lines(source_text).line_and_column(found.start())
+        raise ValueError(f"a key has more than 100 parts (at line {line}, column {column})")
+
+
 def _syntax_problem(file: Path, source_text: str, error: Exception) -> Problem:
     """The message of tomllib, which ends in the position."""
     if isinstance(error, RecursionError):
         return Problem(file, 1, 1, "arrays are nested too deeply")
     position = _TOML_POSITION.search(str(error))
-    at = Lines(source_text).line_and_column(len(source_text)) if position else (1, 1)
+    # The one error of tomllib without a position.
+    number = None if position else _LONG_NUMBER.search(source_text)
+    offset = len(source_text) if position else number.start() if number else 0
+    at = Lines(source_text).line_and_column(offset)
     if position and position[1]:
         at = int(position[1]), int(position[2])
     return Problem(file, *at, f"this is not TOML: {_TOML_POSITION.sub('', str(error))}")
