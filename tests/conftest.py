@@ -18,6 +18,14 @@ settings.register_profile("ci", settings.get_profile("local"), derandomize=True)
 settings.load_profile("ci" if os.environ.get("CI") else "local")
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _user_folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """No test, nor a process that it starts, reads or writes what belongs to the user."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("HEDGEROW_CONFIG_DIR", str(tmp_path_factory.mktemp("user")))
+        yield
+
+
 @pytest.fixture
 def server() -> Iterator[LocalServer]:
     with local_server() as running:

@@ -22,6 +22,7 @@ from hedgerow.agents import (
     new_token,
     parse_reply,
 )
+from hedgerow.agents.fence import token_for
 
 THIS = "0123456789abcdef"
 OTHER = "fedcba9876543210"
@@ -324,6 +325,11 @@ class TestInARun:
         working = agents(garden([THIS]), agents_folder, "ok")
         working._token = lambda: token
         assert working.run("linker").error == error
+
+    def test_tokens_that_are_all_in_the_prompt(self) -> None:
+        with pytest.raises(hr.HedgerowError) as raised:
+            token_for(f"key: {THIS}", lambda: THIS)
+        assert raised.value.code == "token_in_prompt"
 
     def test_a_request_has_the_token_for_clients(self, agents_folder: Path) -> None:
         seen: list[ModelRequest] = []
