@@ -162,14 +162,14 @@ def test_a_file_that_could_not_be_read_is_read_when_it_can_be(
 ) -> None:
     files.agent("linker.toml")
 
-    def refuse(path: Path) -> bytes:
+    def refuse(path: Path, _: Path) -> bytes:
         raise PermissionError(13, "Permission denied", str(path))
 
     problem = (
         "linker.toml:1:1: cannot be read (Permission denied); check the file and its permissions"
     )
     with monkeypatch.context() as patched:
-        patched.setattr(Path, "read_bytes", refuse)
+        patched.setattr("hedgerow.agents.library.read_inside", refuse)
         assert reloaded(library) == [problem]
         assert reloaded(library) == []
     assert library.definitions == {}

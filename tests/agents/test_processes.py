@@ -26,7 +26,7 @@ KEYS = [f"node-{number:02}" for number in range(12)]
 WORKER = """
 import itertools, sys, time
 import hedgerow as hr
-from hedgerow.agents import Agents, ModelReply
+from hedgerow.agents import Agents, ModelReply, fenced
 path, folder, name, now = sys.argv[1], sys.argv[2], sys.argv[3], int(sys.argv[4])
 class Model:
     def complete(self, request):
@@ -36,7 +36,7 @@ class Model:
         lines = [f"WEIGHT {key} 0.{count % 9}" for key in keys]
         lines += [f"WRITE_NODE sum-{name}-{now}-{count}", "COVERS: " + ", ".join(keys), "sum", "END_NODE"]
         print(name, begin, time.monotonic_ns(), *keys, flush=True)
-        return ModelReply("\\n".join(lines))
+        return ModelReply(fenced("\\n".join(lines), request.metadata["token"]))
 with hr.Store.open(path) as store:
     agents = Agents(store, folder, Model(), clock=lambda: now)
     print("ready", flush=True)

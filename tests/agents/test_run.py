@@ -8,7 +8,7 @@ import threading
 import pytest
 
 import hedgerow as hr
-from agents_doubles import NOON, agents, garden, put_agent, states
+from agents_doubles import NOON, agents, block, garden, put_agent, states
 from hedgerow import _engine
 from hedgerow.agents import (
     Agents,
@@ -29,7 +29,9 @@ def request_of(working: Agents, number: int = -1) -> ModelRequest:
 def test_a_run_asks_the_model_and_does_what_it_says(agents_folder):
     put_agent(agents_folder, template="Join what belongs together.\n{{NODES}}")
     store = garden("ab")
-    reply = ModelReply("I looked.\nLINK a b 0.5\nWEIGHT x 1\nFOO a\nNOTE done", 100, 20)
+    reply = block(
+        "I looked.\nLINK a b 0.5\nWEIGHT x 1\nFOO a\nNOTE done", tokens_in=100, tokens_out=20
+    )
     working = agents(store, agents_folder, reply)
     report = working.run("linker")
     assert (report.status, report.run, report.nodes, report.cut) == ("ok", 1, ("a", "b"), ())
@@ -38,7 +40,7 @@ def test_a_run_asks_the_model_and_does_what_it_says(agents_folder):
         ("weight", 'there is no node "x"'),
         ("note", None),
     ]
-    assert [(one.line, one.text) for one in report.rejected] == [(4, "FOO a")]
+    assert [(one.line, one.text) for one in report.rejected] == [(5, "FOO a")]
     assert [action.op for action in report.applied] == ["link-add", "note"]
     assert (report.tokens_in, report.tokens_out) == (100, 20)
     assert store.neighbors(["a"]) == {"a": [("b", 0.5)]}
@@ -53,7 +55,7 @@ def test_a_run_asks_the_model_and_does_what_it_says(agents_folder):
     assert run.to_dict()["tokens_in"] == 100
     records = working.records(run.id)
     assert [(one.line, one.reason is None) for one in records] == [
-        (2, True), (3, False), (4, False), (5, True),
+        (3, True), (4, False), (5, False), (6, True),
     ]  # fmt: skip
     assert records[0].action == {"op": "link-add", "a": "a", "b": "b", "strength": 0.5}
     assert records[2].action == "FOO a"
@@ -189,7 +191,7 @@ def test_a_refinement_of_what_was_not_seen_whole_is_rejected(agents_folder):
     store = hr.Store.in_memory()
     store.upsert([hr.Node("long", content="oak " * 50), hr.Node("short", content="elm")])
     working = agents(
-        store, agents_folder, "REFINE long\nx\nEND_REFINE\nREFINE short\nx\nEND_REFINE"
+        store, agents_folder, block("REFINE long\nx\nEND_REFINE\nREFINE short\nx\nEND_REFINE")
     )
     report = working.run("linker")
     assert [action.op for action in report.applied] == ["refine"]
@@ -207,12 +209,12 @@ def test_what_changes_while_the_model_thinks(agents_folder):
     path = put_agent(agents_folder)
     store = garden("ab")
 
-    def answer(_: ModelRequest) -> str:
+    def answer(request: ModelRequest) -> ModelReply:
         store.upsert([hr.Node("a", content="from somebody else")])
         path.write_text("no definition at all")
         problems = working.reload()
         assert len(problems) == 1
-        return "REFINE a\nmine\nEND_REFINE\nREFINE b\nmine\nEND_REFINE"
+        return block("REFINE a\nmine\nEND_REFINE\nREFINE b\nmine\nEND_REFINE")(request)
 
     working = agents(store, agents_folder, answer)
     sha = working.definitions["linker"].sha
@@ -237,9 +239,9 @@ def test_a_run_over_its_time_is_not_applied(agents_folder):
     working = agents(store, agents_folder)
     clock = working._clock
 
-    def answer(_: ModelRequest) -> str:
+    def answer(request: ModelRequest) -> ModelReply:
         clock.now += 180  # type: ignore[attr-defined]
-        return "WEIGHT a 1"
+        return block("WEIGHT a 1")(request)
 
     working._model = ScriptedModel([answer])
     report = working.run("linker")
@@ -281,7 +283,7 @@ def test_a_dry_run_stores_nothing(agents_folder):
     assert shown.prompt is not None
     assert "about a" in shown.prompt
     assert (shown.reply, shown.actions, shown.nodes) == (None, (), ("a", "b"))
-    rehearsed = agents(store, agents_folder, "DELETE a\nWEIGHT a 1\nFOO").dry_run("linker")
+    rehearsed = agents(store, agents_folder, block("DELETE a\nWEIGHT a 1\nFOO")).dry_run("linker")
     assert [reason for _, reason in rehearsed.actions] == [None, 'the node "a" is deleted']
     assert [one.text for one in rehearsed.rejected] == ["FOO"]
     assert rehearsed.to_dict()["actions"][0] == {"op": "delete", "key": "a", "rejected": None}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 
-from agents_doubles import DAY, NOON, agents, garden, put_agent, states
+from agents_doubles import DAY, NOON, agents, block, garden, put_agent, states
 from hedgerow import _engine
 from hedgerow.agents import (
     FailingModel,
@@ -130,7 +130,7 @@ def test_serving_waits_between_ticks_and_survives_a_store_that_fails(agents_fold
 def test_serving_logs_what_was_done(agents_folder, caplog):
     put_agent(agents_folder, "good")
     put_agent(agents_folder, "poor")
-    working = agents(garden("ab"), agents_folder, "WEIGHT a 1", ModelTransient("busy"))
+    working = agents(garden("ab"), agents_folder, block("WEIGHT a 1"), ModelTransient("busy"))
     (agents_folder / "bad.toml").write_text("schema = 2")
     with caplog.at_level(logging.INFO, "hedgerow"):
         serve(working, sleep=lambda _: working.stop())

@@ -17,7 +17,7 @@ import pytest
 
 import command_line
 import hedgerow as hr
-from agents_doubles import chat_completion, put_agent
+from agents_doubles import chat_block, put_agent
 from command_line import failed, ok
 from hedgerow import _engine
 from local_server import LocalServer, Reply
@@ -83,7 +83,7 @@ def test_list_without_agents_and_with_problems(store_folder):
 
 
 def test_run_asks_the_server_and_shows_what_was_done(store_folder, server: LocalServer):
-    server.replies = [chat_completion("LINK a b 0.5\nWEIGHT x 1\nFROB a")]
+    server.answer = chat_block("LINK a b 0.5\nWEIGHT x 1\nFROB a")
     key = {"HEDGEROW_MODEL_URL": server.url, "HEDGEROW_MODEL_KEY": "sesame"}
     result = run(store_folder, "run", "linker", env=key)
     assert result.stdout == (
@@ -98,7 +98,7 @@ def test_run_asks_the_server_and_shows_what_was_done(store_folder, server: Local
     assert request.headers["Authorization"] == "Bearer sesame"
     assert request.body["model"] == "small"
     assert "linker" in run(store_folder, "list").stdout
-    server.replies = [chat_completion("NOTE again")]
+    server.answer = chat_block("NOTE again")
     as_json = run(store_folder, "run", "linker", "--json", "--model-url", server.url, code=0)
     assert json.loads(as_json.stdout)["status"] == "idle", "all was visited"
 
@@ -122,7 +122,7 @@ def test_a_dry_run_shows_the_prompt_and_asks_only_when_told(store_folder, server
     assert result.stdout.endswith(
         "Not asked; add --model-url to ask a model too. Nothing was stored.\n"
     )
-    server.answer = lambda _: chat_completion("REFINE a\nshort\nand good\nEND_REFINE\nDELETE x")
+    server.answer = chat_block("REFINE a\nshort\nand good\nEND_REFINE\nDELETE x")
     asked = run(store_folder, "run", "linker", "--dry-run", "--model-url", server.url)
     assert asked.stdout.endswith(
         "--- what would be done\n  yes REFINE a …\n  no  DELETE x\n"
@@ -200,7 +200,7 @@ def until(condition) -> None:
 
 @posix
 def test_the_daemon_runs_what_is_due_and_stops_on_sigterm(store_folder, server: LocalServer):
-    server.answer = lambda _: chat_completion("LINK a b")
+    server.answer = chat_block("LINK a b")
     with daemon(store_folder, server, "--tick", "0.1", "--json") as process:
         assert process.stdout is not None
         done = json.loads(process.stdout.readline())
@@ -221,7 +221,7 @@ def test_the_daemon_runs_what_is_due_and_stops_on_sigterm(store_folder, server: 
 def test_told_to_stop_the_daemon_lets_a_model_finish_that_is_answering(
     store_folder, server: LocalServer
 ):
-    server.answer = lambda _: chat_completion("LINK a b", wait=1.0)
+    server.answer = chat_block("LINK a b", wait=1.0)
     with daemon(store_folder, server) as process:
         until(lambda: server.requests)
         process.send_signal(signal.SIGINT)
@@ -233,7 +233,7 @@ def test_told_to_stop_the_daemon_lets_a_model_finish_that_is_answering(
 
 @posix
 def test_told_to_stop_the_daemon_gives_up_a_model_that_hangs(store_folder, server: LocalServer):
-    server.answer = lambda _: chat_completion("LINK a b", wait=9.0)
+    server.answer = chat_block("LINK a b", wait=9.0)
     with daemon(store_folder, server) as process:
         until(lambda: server.requests)
         process.send_signal(signal.SIGTERM)
@@ -246,7 +246,7 @@ def test_told_to_stop_the_daemon_gives_up_a_model_that_hangs(store_folder, serve
 
 @posix
 def test_a_second_signal_ends_the_daemon_at_once(store_folder, server: LocalServer):
-    server.answer = lambda _: chat_completion("LINK a b", wait=9.0)
+    server.answer = chat_block("LINK a b", wait=9.0)
     with daemon(store_folder, server) as process:
         until(lambda: server.requests)
         process.send_signal(signal.SIGINT)
@@ -261,7 +261,7 @@ def test_a_second_signal_ends_the_daemon_at_once(store_folder, server: LocalServ
 def test_a_run_by_hand_that_is_told_to_stop_leaves_nothing_claimed(
     store_folder, server: LocalServer
 ):
-    server.answer = lambda _: chat_completion("LINK a b", wait=9.0)
+    server.answer = chat_block("LINK a b", wait=9.0)
     with daemon(store_folder, server, "linker", name="run") as process:
         until(lambda: server.requests)
         process.send_signal(signal.SIGTERM)

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from agents_doubles import chat_completion, put_agent
+from agents_doubles import block, chat_block, put_agent
 from command_line import ok
 from hedgerow import MemoryRoot
-from hedgerow.agents import Agents, ScriptedModel
+from hedgerow.agents import Agents, ModelReply, ModelRequest, ScriptedModel
 from local_server import LocalServer
 from memory_doubles import put
 
@@ -36,7 +36,7 @@ def put_linker(root_folder: Path, **fields: Any) -> None:
 
 def test_actions_are_edits_of_front_matter(notes_root):
     put_linker(notes_root)
-    reply = (
+    reply = block(
         "WEIGHT decisions/slugs.md 0.9\nCATEGORIZE decisions/slugs.md technical\n"
         "LINK decisions/slugs.md notes/beer.md 0.5\nWEIGHT notes/none.md 1\nNOTE done"
     )
@@ -69,7 +69,7 @@ def test_a_file_that_has_to_be_edited_by_hand_is_a_rejection(notes_root):
     put(notes_root, "notes/odd.md", "---\ntitle: [a\n---\n\nodd\n")
     put_linker(notes_root, pipeline="key:notes/* | sort:key")
     with MemoryRoot.open(notes_root) as root:
-        report = agents(root, "WEIGHT notes/odd.md 1\nWEIGHT notes/beer.md 1").run("linker")
+        report = agents(root, block("WEIGHT notes/odd.md 1\nWEIGHT notes/beer.md 1")).run("linker")
     [(_, reason), (_, none)] = report.actions
     assert reason is not None
     assert "was not changed" in reason
@@ -93,7 +93,7 @@ def test_pipelines_know_the_types_and_the_search_of_the_root(notes_root):
     put_linker(notes_root, pipeline="search:beer | limit:1")
     put_agent(notes_root / "agents", "typed", pipeline="all | type:decision", actions=["note"])
     with MemoryRoot.open(notes_root) as root:
-        working = agents(root, "NOTE one", "NOTE two")
+        working = agents(root, block("NOTE one"), block("NOTE two"))
         assert working.problems == []
         assert working.run("linker").nodes == ("notes/beer.md",)
         assert working.run("typed").nodes == ("decisions/slugs.md",)
@@ -101,7 +101,7 @@ def test_pipelines_know_the_types_and_the_search_of_the_root(notes_root):
 
 def test_the_commands_work_on_a_root(notes_root, server: LocalServer, monkeypatch):
     put_linker(notes_root)
-    server.answer = lambda _: chat_completion("WEIGHT notes/beer.md 0.5")
+    server.answer = chat_block("WEIGHT notes/beer.md 0.5")
     monkeypatch.setenv("HEDGEROW_MODEL_URL", server.url)
     root = ("--root", str(notes_root))
     told = ok("agents", "run", "linker", *root)
@@ -114,15 +114,15 @@ def test_the_commands_work_on_a_root(notes_root, server: LocalServer, monkeypatc
 def test_a_run_that_is_over_edits_nothing(notes_root):
     put_linker(notes_root)
     with MemoryRoot.open(notes_root) as root:
-        working = agents(root, "WEIGHT notes/beer.md 1")
+        working = agents(root)
         late = [0.0]
         working._clock = lambda: time.time() + late[0]
-        working._model = ScriptedModel([lambda _: _later(late)])
+        working._model = ScriptedModel([lambda request: _later(late, request)])
         report = working.run("linker")
     assert report.status == "failed"
     assert (notes_root / "notes/beer.md").read_text() == "# Beer\n\nBeer against slugs.\n"
 
 
-def _later(late: list[float]) -> str:
+def _later(late: list[float], request: ModelRequest) -> ModelReply:
     late[0] = 10_000.0
-    return "WEIGHT notes/beer.md 1"
+    return block("WEIGHT notes/beer.md 1")(request)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import re
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +14,11 @@ from hedgerow.agents import (
     AgentDefinition,
     Agents,
     ModelClient,
+    ModelReply,
+    ModelRequest,
     Reply,
     ScriptedModel,
+    fenced,
     parse_reply,
 )
 
@@ -37,6 +41,7 @@ placeholders = {placeholders}
 [execution]
 model = "small"
 actions = {actions}
+allow = {allow}
 schedule = "{schedule}"
 max_runs_per_period = {max_runs}
 timeout_s = 120
@@ -73,6 +78,7 @@ def put_agent(folder: Path, name: str = "linker", **changes: Any) -> Path:
         "template": "{{NODES}}",
         "placeholders": ["NODES"],
         "actions": list(ACTIONS),
+        "allow": ["delete", "categorize"],
         "schedule": "daily",
         "max_runs": 1,
         "prompt": "",
@@ -108,10 +114,28 @@ def definition(**fields: Any) -> AgentDefinition:
         "file": Path("linker.toml"),
         "sha": "1" * 64,
         "actions": ACTIONS,
+        "allow": ("delete", "categorize"),
         "schedule": "daily",
         "period_s": DAY,
     }
     return AgentDefinition(**(usual | fields))
+
+
+def block(text: str, **fields: Any) -> Callable[[ModelRequest], ModelReply]:
+    """Reply with a text in the block that the prompt asks for; `fields` are those of ModelReply."""
+    return lambda request: ModelReply(fenced(text, request.metadata["token"]), **fields)
+
+
+def chat_block(text: str, wait: float = 0.0) -> local_server.Answer:
+    """Answer `POST /chat/completions` with a text in the block that the prompt asks for."""
+
+    def answer(request: local_server.Request) -> local_server.Reply:
+        system = request.body["messages"][0]["content"]
+        found = re.search("^````hedgerow ([0-9a-f]{16})$", system, re.MULTILINE)
+        assert found is not None, system
+        return chat_completion(fenced(text, found[1]), wait)
+
+    return answer
 
 
 def chat_completion(

@@ -23,6 +23,7 @@ from .definition import AgentDefinition, Bounds
 from .definition_file import load_definition
 from .directives import write_action
 from .due import Verdict
+from .fence import fenced, new_token
 from .history import ActionRecord, AgentRun, Standing
 from .library import AgentLibrary
 from .models import (
@@ -84,7 +85,9 @@ __all__ = [
     "Verdict",
     "Weight",
     "WriteNode",
+    "fenced",
     "load_definition",
+    "new_token",
     "parse_reply",
     "render",
     "serve",

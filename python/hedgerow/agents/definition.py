@@ -9,8 +9,12 @@ from pathlib import Path
 from hedgerow._engine import Pipeline
 
 from .actions import ACTIONS
+from .problems import Problem
 
-__all__ = ["PERIODS", "AgentDefinition", "Bounds", "period_of"]
+__all__ = ["PERIODS", "WITHHELD", "AgentDefinition", "Bounds", "period_of"]
+
+WITHHELD = ("categorize", "delete")
+"""The actions that a definition has to list in `allow` too: they delete and retype nodes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,7 +22,8 @@ class AgentDefinition:
     """An agent: which nodes it selects, what it asks, what it may do and how often.
 
     `template` is the text of the prompt with its placeholders. `actions` are the actions it may
-    request; without any it is read-only. `period_s` is the period of `schedule` in seconds, None
+    request; without any it is read-only. `allow` are those that delete or retype nodes and that it
+    may carry out. `warnings` say what it asks for and may not. `period_s` is the period of `schedule` in seconds, None
     for on-demand. `max_chars` and `node_chars` count characters. `file` is the file it was read
     from and `sha` the SHA-256 of that file and its template, in hexadecimal.
     """
@@ -35,16 +40,28 @@ class AgentDefinition:
     max_chars: int = 60_000
     node_chars: int = 4_000
     actions: tuple[str, ...] = ()
+    allow: tuple[str, ...] = ()
     schedule: str = "on-demand"
     period_s: int | None = None
     max_runs_per_period: int = 1
     timeout_s: float = 120.0
     max_actions: int = 50
+    warnings: tuple[Problem, ...] = ()
 
     @property
     def least_nodes(self) -> int:
         """The fewest nodes it runs on."""
         return max(self.min_results, 1)
+
+    @property
+    def withheld(self) -> tuple[str, ...]:
+        """The actions that it lists and may not carry out, since `allow` lacks them."""
+        return tuple(one for one in self.actions if one in WITHHELD and one not in self.allow)
+
+    @property
+    def permitted(self) -> tuple[str, ...]:
+        """The actions that it may carry out."""
+        return tuple(one for one in self.actions if one not in self.withheld)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +87,7 @@ PERIODS = {
 }
 """The named schedules, in seconds; on-demand has no period."""
 
+_LONGEST_SHOWN = 60
 _LONGEST_PERIOD = 3_660 * _UNITS["d"]
 _EVERY = re.compile(r"every[ \t]+((?:[0-9]{1,12}[smhdw])+|[0-9]{1,12})")
 _PART = re.compile(r"([0-9]+)([smhdw]?)")
@@ -85,8 +103,9 @@ def period_of(schedule: str) -> int | None:
         return PERIODS[schedule]
     found = _EVERY.fullmatch(schedule)
     if found is None:
+        written = schedule if len(schedule) <= _LONGEST_SHOWN else f"{schedule[:_LONGEST_SHOWN]}…"
         raise ValueError(
-            f'"{schedule}" is not a schedule; write {", ".join(PERIODS)}, or "every 6h" with any '
+            f'"{written}" is not a schedule; write {", ".join(PERIODS)}, or "every 6h" with any '
             "duration"
         )
     seconds = sum(int(digits) * _UNITS[unit or "s"] for digits, unit in _PART.findall(found[1]))

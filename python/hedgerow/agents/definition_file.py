@@ -8,19 +8,33 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from hashlib import sha256
 from os import PathLike
-from pathlib import Path, PurePosixPath, PureWindowsPath
+from pathlib import Path
 from typing import Any
 
 from hedgerow._engine import Pipeline, parse_pipeline
 from hedgerow.errors import PipelineError
 
 from .actions import ACTIONS
-from .definition import PERIODS, AgentDefinition, Bounds, period_of
+from .definition import AgentDefinition, Bounds
+from .definition_values import (
+    NAME,
+    SCHEMA,
+    agent_name,
+    inner_path,
+    like_a_name,
+    placeholder_label,
+    schedule_of,
+    schema,
+    withheld,
+)
+from .directives import directives_in
 from .problems import DefinitionError, Lines, Problem, nearest
-from .template import Placeholder, TemplateMistake, check_placeholder, parse_placeholder, scan
+from .source_files import RefusedFileError, read_inside
+from .template import Placeholder, TemplateMistake, scan
 from .toml_fields import (
     MOST_PROBLEMS,
     Source,
@@ -48,6 +62,7 @@ _KEYS = {
     "execution": (
         "model",
         "actions",
+        "allow",
         "schedule",
         "max_runs_per_period",
         "timeout_s",
@@ -55,9 +70,9 @@ _KEYS = {
     ),
 }
 
-_SCHEMA = 1
 _LONGEST_TIMEOUT = 86_400.0
-_NAME = re.compile(r"[a-z][a-z0-9-]{0,63}")
+_MANY_PARTS = re.compile(r"""(?<![\w-])(?:(?:[\w-]+|"[^"\n]*"|'[^'\n]*')[ \t]*\.[ \t]*){100}""")
+_LONG_NUMBER = re.compile(r"[0-9][0-9_]{4000}")
 _TOML_POSITION = re.compile(r" \(at (?:line ([0-9]+), column ([0-9]+)|end of document)\)$")
 
 Read = Callable[[Path], bytes]
@@ -92,10 +107,14 @@ def load_definition(
 
 def read_definition(
     file: Path,
-    read: Read = Path.read_bytes,
+    read: Read | None = None,
     bounds: Bounds = Bounds(),  # noqa: B008 - it is frozen
 ) -> Reading:
-    """Read a file and the template it names, using `read`; `bounds` are those of its store."""
+    """Read a file and the template it names; `bounds` are those of its store.
+
+    `read` replaces how files are read: by default, regular ones in the folder of the file.
+    """
+    read = partial(read_inside, folder=file.parent) if read is None else read
     try:
         data = read(file)
     except OSError as error:
@@ -103,6 +122,7 @@ def read_definition(
     try:
         # CRLF must not get into values.
         source_text = data.decode("utf-8-sig").replace("\r\n", "\n")
+        _check_keys(source_text)
         values = tomllib.loads(source_text)
         source = Source(file, source_text)
     except UnicodeDecodeError as error:
@@ -123,6 +143,7 @@ class _Reader:
         self._template_file = source.file
         self._hash = sha256(data)
         self._template_problems: list[Problem] = []
+        self._is_inline = False
 
     def reading(self, values: dict[str, Any]) -> Reading:
         try:
@@ -136,7 +157,7 @@ class _Reader:
     def _reading(self, values: dict[str, Any]) -> Reading:
         top = Table(self._source, values)
         self._unknown_keys(values)
-        top.take("schema", _schema, _SCHEMA)
+        top.take("schema", schema, SCHEMA)
         name = self._name(top)
         enabled = top.take("enabled", flag("enabled"), default=True)
         query, prompt, execution = (top.table(name) for name in ("query", "prompt", "execution"))
@@ -152,6 +173,7 @@ class _Reader:
         definition = None
         if not problems:
             definition = AgentDefinition(file=self._file, sha=sha, **taken)
+            definition = replace(definition, warnings=self._warnings(definition))
         at = self._source.positions.of(("name",))
         return Reading(
             sha,
@@ -170,10 +192,10 @@ class _Reader:
 
     def _name(self, top: Table) -> str:
         stem = self._file.stem
-        if "name" not in top.values and not _NAME.fullmatch(stem):
+        if "name" not in top.values and not NAME.fullmatch(stem):
             message = f"the file's name, {shown(stem)}, is not a name for an agent; write name = "
-            self._source.wrong_key(("name",), f'{message}"…" or rename it', _like_a_name(stem))
-        return top.take("name", _agent_name, stem)
+            self._source.wrong_key(("name",), f'{message}"…" or rename it', like_a_name(stem))
+        return top.take("name", agent_name, stem)
 
     def _query(self, query: Table) -> dict[str, Any]:
         query.require("pipeline", 'pipeline = "all | limit:20"')
@@ -200,10 +222,11 @@ class _Reader:
     def _execution(self, execution: Table) -> dict[str, Any]:
         execution.require("model", 'model = "…", a name that the model client knows')
         on_demand: tuple[str, int | None] = ("on-demand", None)
-        schedule, period = execution.take("schedule", _schedule, on_demand)
+        schedule, period = execution.take("schedule", schedule_of, on_demand)
         return {
             "model": execution.take("model", text("model"), ""),
             "actions": tuple(dict.fromkeys(execution.take_each("actions", self._action) or ())),
+            "allow": tuple(dict.fromkeys(execution.take_each("allow", withheld) or ())),
             "schedule": schedule,
             "period_s": period,
             "max_runs_per_period": execution.take(
@@ -212,6 +235,20 @@ class _Reader:
             "timeout_s": execution.take("timeout_s", seconds("timeout_s", _LONGEST_TIMEOUT), 120.0),
             "max_actions": execution.take("max_actions", count("max_actions"), 50),
         }
+
+    def _warnings(self, definition: AgentDefinition) -> tuple[Problem, ...]:
+        """What the definition and its template ask for, and the agent may not do."""
+        for op in definition.withheld:
+            path = ("execution", "actions", definition.actions.index(op))
+            message = f'the agent may not {op}, which "allow" does not list; add {op} to allow'
+            self._source.wrong_value(path, WrongValueError(message), op)
+        asked = [
+            TemplateMistake(offset, f"the template asks for {word}, and the agent may not {op}")
+            for word, op, offset in directives_in(definition.template)
+            if op not in definition.permitted
+        ]
+        self._add_mistakes(definition.template, asked)
+        return (*sorted(self._source.problems, key=_order), *self._template_problems)
 
     def _action(self, op: str) -> str:
         if op not in ACTIONS:
@@ -225,10 +262,11 @@ class _Reader:
     def _prompt(self, prompt: Table) -> dict[str, Any]:
         max_chars = prompt.take("max_chars", count("max_chars"), 60_000)
         node_chars = prompt.take("node_chars", count("node_chars"), 4_000)
-        listed = prompt.take_each("placeholders", _placeholder_label)
+        listed = prompt.take_each("placeholders", placeholder_label)
         template = self._template(prompt)
         found, mistakes = scan(template or "")
-        self._add_mistakes(prompt, template, mistakes)
+        self._is_inline = "inline" in prompt.values
+        self._add_mistakes(template, mistakes)
         if listed is not None and template is not None and not mistakes:
             self._compare(listed, found)
         fixed = len(template or "") - sum(
@@ -259,7 +297,7 @@ class _Reader:
         return None
 
     def _template_text(self, value: Any) -> str:
-        file = self._file.parent / _inner_path(text("template")(value))
+        file = self._file.parent / inner_path(text("template")(value))
         self._template_file = file
         try:
             data = self._read(file)
@@ -281,12 +319,10 @@ class _Reader:
             raise WrongValueError(f"the template {shown(value)} is blank; write the prompt there")
         return template
 
-    def _add_mistakes(
-        self, prompt: Table, template: str | None, mistakes: Sequence[TemplateMistake]
-    ) -> None:
+    def _add_mistakes(self, template: str | None, mistakes: Sequence[TemplateMistake]) -> None:
         """Add the mistakes in the template, which are in this file or in its own."""
         for found in mistakes:
-            if "inline" in prompt.values:
+            if self._is_inline:
                 error = WrongValueError(found.message, found.suggestion, found.offset)
                 self._source.wrong_value(("prompt", "inline"), error, template)
             else:
@@ -309,62 +345,6 @@ class _Reader:
                 self._source.wrong_value(path, WrongValueError(message), listed)
 
 
-def _schema(value: Any) -> int:
-    number = isinstance(value, int) and not isinstance(value, bool)
-    if number and value > _SCHEMA:
-        raise WrongValueError(
-            f"the file is for a newer hedgerow (schema {value}; this one reads {_SCHEMA}); "
-            "upgrade hedgerow"
-        )
-    if not number or value != _SCHEMA:
-        raise WrongValueError(f"schema must be {_SCHEMA}, not {shown(value)}")
-    return _SCHEMA
-
-
-def _agent_name(value: Any) -> str:
-    name = text("name")(value)
-    if not _NAME.fullmatch(name):
-        raise WrongValueError(
-            f"{shown(name)} is not a name for an agent; use 1 to 64 of a-z, 0-9 and -, a letter first",
-            _like_a_name(name),
-        )
-    return name
-
-
-def _like_a_name(word: str) -> str | None:
-    name = re.sub(r"[^a-z0-9]+", "-", word.lower()).strip("-")[:64]
-    return name if _NAME.fullmatch(name) else None
-
-
-def _inner_path(name: str) -> str:
-    """The path of a template, which must be inside the folder of its agent."""
-    parts = PurePosixPath(name.replace("\\", "/")).parts
-    absolute = PurePosixPath(name).is_absolute() or PureWindowsPath(name).drive
-    if absolute or ".." in parts:
-        raise WrongValueError(
-            f'{shown(name)} is outside the folder of the agents; name a file in it, without ".."'
-        )
-    if "\0" in name:
-        raise WrongValueError(f"{shown(name)} is not a file name")
-    return name
-
-
-def _placeholder_label(written: str) -> str:
-    name, key = parse_placeholder(written)
-    wrong = check_placeholder(name, key)
-    if wrong:
-        raise WrongValueError(*wrong)
-    return name if key is None else f"{name}:{key}"
-
-
-def _schedule(value: Any) -> tuple[str, int | None]:
-    schedule = text("schedule")(value)
-    try:
-        return schedule, period_of(schedule)
-    except ValueError as error:
-        raise WrongValueError(str(error), nearest(schedule, PERIODS)) from error
-
-
 def _unknown(key: str, table: str) -> tuple[str, str | None]:
     """The message for an unknown key of a table, and what was probably meant."""
     where = f" in [{table}]" if table else ""
@@ -379,6 +359,8 @@ _NOT_UTF8 = "this is not UTF-8; save the file as UTF-8"
 
 
 def _refusal(error: OSError) -> str:
+    if isinstance(error, RefusedFileError):
+        return str(error)
     return f"cannot be read ({error.strerror or error}); check the file and its permissions"
 
 
@@ -387,12 +369,23 @@ def _position_of(data: bytes, error: UnicodeDecodeError) -> tuple[int, int]:
     return Lines(before).line_and_column(len(before))
 
 
+def _check_keys(source_text: str) -> None:
+    """Raise ValueError for a key on which tomllib would spend minutes: it copies all parts for each."""
+    found = _MANY_PARTS.search(source_text)
+    if found is not None:
+        line, column = Lines(source_text).line_and_column(found.start())
+        raise ValueError(f"a key has more than 100 parts (at line {line}, column {column})")
+
+
 def _syntax_problem(file: Path, source_text: str, error: Exception) -> Problem:
     """The message of tomllib, which ends in the position."""
     if isinstance(error, RecursionError):
         return Problem(file, 1, 1, "arrays are nested too deeply")
     position = _TOML_POSITION.search(str(error))
-    at = Lines(source_text).line_and_column(len(source_text)) if position else (1, 1)
+    # The one error of tomllib without a position.
+    number = None if position else _LONG_NUMBER.search(source_text)
+    offset = len(source_text) if position else number.start() if number else 0
+    at = Lines(source_text).line_and_column(offset)
     if position and position[1]:
         at = int(position[1]), int(position[2])
     return Problem(file, *at, f"this is not TOML: {_TOML_POSITION.sub('', str(error))}")

@@ -18,7 +18,7 @@ from .actions import (
 )
 from .problems import nearest
 
-__all__ = ["DirectiveReader", "quoted", "write_action"]
+__all__ = ["DirectiveReader", "directives_in", "quoted", "write_action"]
 
 _OPS = {
     "LINK": "link-add",
@@ -59,6 +59,7 @@ _USAGE = {
 _NAMES = "|".join(_OPS)
 _DIRECTIVE = re.compile(rf"({_NAMES})(?:\s+(.*))?\s*")
 _MISPLACED = re.compile(rf"[\s>*+\-`_#\d.)]*({_NAMES})(?=[\s:*`]|$)")
+_NAMED = re.compile(rf"(?<![\w-])({_NAMES})(?![\w-])")
 _UPPER = re.compile(r"([A-Z][A-Z0-9_]{2,})(?=\s|$)")
 # Lines that end or begin a block; a backslash before the word makes the line part of the body.
 _MARK = re.compile(r"(\s*)(\\*)(?:(END_NODE|END_REFINE)\s*$|(WRITE_NODE|REFINE)(?=\s|$))")
@@ -114,6 +115,15 @@ class DirectiveReader:
             if not mark[1]:
                 return end, f"{closer} is missing before {mark[4]} in line {end + 1}"
         return len(self.lines), f"{closer} is missing; everything after it was read as its text"
+
+
+def directives_in(template: str) -> Iterator[tuple[str, str, int]]:
+    """Yield each directive that a text names: its word, its action and the offset of the first."""
+    seen = set()
+    for found in _NAMED.finditer(template):
+        if found[1] not in seen:
+            seen.add(found[1])
+            yield found[1], _OPS[found[1]], found.start()
 
 
 def _requested(line: int, text: str, name: str, values: Any) -> Requested | Rejected:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping
 from dataclasses import dataclass
 from os import PathLike
@@ -11,8 +12,11 @@ from types import MappingProxyType
 from .definition import AgentDefinition, Bounds
 from .definition_file import Reading, read_definition
 from .problems import Problem
+from .source_files import read_inside
 
 __all__ = ["AgentLibrary"]
+
+_LOG = logging.getLogger("hedgerow")
 
 _Stamp = tuple[int, int] | None
 
@@ -62,6 +66,11 @@ class AgentLibrary:
         """The problems of the files as of the last reload, by file and position."""
         return self._state.problems
 
+    @property
+    def warnings(self) -> tuple[Problem, ...]:
+        """What the agents ask for and may not do, by file and position."""
+        return tuple(one for found in self._state.in_use.values() for one in found.warnings)
+
     def reload(self) -> list[Problem]:
         """Read what changed, and return the problems that are new.
 
@@ -97,11 +106,16 @@ def _read(path: Path, known: _File | None, bounds: Bounds) -> _File:
         # The stamp of before: a change during the read, or a failure, is read again next time.
         before = _stamp(file)
         stamps[file] = None
-        data = file.read_bytes()
+        data = read_inside(file, path.parent)
         stamps[file] = before
         return data
 
-    reading = read_definition(path, read, bounds)
+    try:
+        reading = read_definition(path, read, bounds)
+    except Exception as error:  # noqa: BLE001 - a fault of ours; the other agents go on
+        _LOG.warning("%s could not be read", path, exc_info=error)
+        what = f"cannot be read ({type(error).__name__}: {error}); please report it"
+        reading = Reading("", None, (Problem(path, 1, 1, what),))
     same = known is not None and (reading.sha, reading.problems) == (
         known.reading.sha,
         known.reading.problems,

@@ -12,7 +12,7 @@ from typing import Any
 
 from hedgerow.errors import HedgerowError
 
-__all__ = ["DefinitionError", "Lines", "Problem", "nearest"]
+__all__ = ["DefinitionError", "Lines", "Problem", "ReplyError", "nearest"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +52,13 @@ class DefinitionError(HedgerowError):
 
     def __reduce__(self) -> tuple[Any, ...]:
         return (type(self), (self.problems,))
+
+
+class ReplyError(HedgerowError):
+    """A reply cannot be read, so nothing in it is carried out and the run has failed."""
+
+    def __init__(self, message: str, *, code: str = "unreadable_reply") -> None:
+        super().__init__(message, code=code)
 
 
 class Lines:

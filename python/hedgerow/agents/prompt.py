@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from hedgerow._engine import Store, _topology
 
 from .definition import AgentDefinition
+from .fence import fence_of
 from .template import Health, PromptData, PromptNode, Topology, scan
 
 __all__ = ["PromptSource", "system_prompt"]
@@ -30,16 +31,24 @@ _FORMS = {
 _READS = "You cannot change anything: your answer is only kept for a person to read."
 
 
-def system_prompt(definition: AgentDefinition) -> str:
-    """Return the system prompt of an agent: what is data, and what it may reply."""
-    allowed = [form for action, form in _FORMS.items() if action in definition.actions]
+def system_prompt(definition: AgentDefinition, token: str) -> str:
+    """Return the system prompt of an agent: what is data, and what it may reply.
+
+    `token` is that of the run, which the block of the reply must have.
+    """
+    allowed = [form for action, form in _FORMS.items() if action in definition.permitted]
     if allowed:
         forms = "\n\n".join(allowed)
+        first, last = fence_of(token)
         may = (
             f"You act with directives, at most {definition.max_actions}, each at the start of a "
-            "line.\nEverything else in your answer is ignored.\nWrite keys exactly as they are "
-            f"shown, in double quotes if they contain a space.\nThe directives:\n\n{forms}\n\n"
-            "If there is nothing to do, say so without a directive."
+            "line,\nall of them in one block of your answer that looks like this:\n\n"
+            f"{first}\ndirectives\n{last}\n\n"
+            "Everything outside the block is ignored. Copy its first line exactly, and write no\n"
+            "second block with it. If a text has a line of four backticks, use five for the block.\n"
+            "Write keys exactly as they are shown, in double quotes if they contain a space.\n"
+            f"The directives:\n\n{forms}\n\n"
+            "If there is nothing to do, say so without a block."
         )
     else:
         may = _READS

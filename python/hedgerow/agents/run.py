@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,7 +14,8 @@ from hedgerow.results import QueryResult
 
 from .actions import Action, Refine, Rejected
 from .definition import AgentDefinition
-from .directives import write_action
+from .directives import DirectiveReader, write_action
+from .fence import token_for
 from .history import Standing
 from .models import (
     ModelClient,
@@ -26,7 +27,7 @@ from .models import (
     ask,
 )
 from .prompt import PromptSource, system_prompt
-from .reply import Reply, parse_reply
+from .reply import Reply, parse_reply, readable
 from .template import render
 from .workspace import RunResult, Workspace
 
@@ -130,8 +131,11 @@ def run_once(  # noqa: PLR0913 - what a run depends on
     *,
     clock: Callable[[], int],
     stop: threading.Event,
+    token: Callable[[], str],
 ) -> RunReport:
     """Run an agent once, due or not; `standing` is what the decision to run was based on.
+
+    `token` makes the token that its reply must have.
 
     The report has failures of the model, its reply and its timeout. Raises IndexFileError if the
     store cannot be written; the run then counts as failed once it expires.
@@ -143,7 +147,8 @@ def run_once(  # noqa: PLR0913 - what a run depends on
         why = _why_idle(len(found.keys), definition.least_nodes)
         return RunReport(definition.name, "idle", error=why)
     try:
-        question = _Question.about(workspace.store(), definition, run.keys, found.pairs, started)
+        store = workspace.store()
+        question = _Question.about(store, definition, run.keys, found.pairs, started, token=token)
         answer = ask(model, question.request, stop)
         return run.end(question, answer, question.read(answer), clock())
     except RunStopped:
@@ -157,7 +162,12 @@ def run_once(  # noqa: PLR0913 - what a run depends on
 
 
 def dry_run(
-    workspace: Workspace, definition: AgentDefinition, model: ModelClient | None, *, now: int
+    workspace: Workspace,
+    definition: AgentDefinition,
+    model: ModelClient | None,
+    *,
+    now: int,
+    token: Callable[[], str],
 ) -> DryRun:
     """Return what a run would ask and, with a model, what it would do; nothing is stored.
 
@@ -168,7 +178,7 @@ def dry_run(
     name, keys = definition.name, tuple(found.keys)
     if len(keys) < definition.least_nodes:
         return DryRun(name, keys)
-    question = _Question.about(store, definition, keys, found.pairs, now)
+    question = _Question.about(store, definition, keys, found.pairs, now, token=token)
     system, prompt = question.request.system, question.request.prompt
     if model is None:
         return DryRun(name, keys, question.cut, system, prompt)
@@ -183,45 +193,79 @@ def dry_run(
 
 @dataclass(frozen=True, slots=True)
 class _Question:
-    """A request, the content of the nodes it shows, and the keys of those that did not fit."""
+    """A request, the content of the nodes it shows, and the keys of those that did not fit.
+
+    `token` is what the block of the reply must have.
+    """
 
     definition: AgentDefinition
     request: ModelRequest
     shown: dict[str, str]
     cut: tuple[str, ...]
+    token: str
 
     @classmethod
-    def about(
+    def about(  # noqa: PLR0913 - what a prompt depends on
         cls,
         store: Store,
         definition: AgentDefinition,
         keys: Sequence[str],
         pairs: Sequence[tuple[str, str, float]],
         now: int,
+        *,
+        token: Callable[[], str],
     ) -> _Question:
         """Make the request about these nodes."""
         source = PromptSource(store, definition, now)
         rendered = render(definition, source.data(keys, pairs))
+        # Made last: nothing that was read can know it.
+        made = token_for(rendered.prompt, token)
         request = ModelRequest(
             model=definition.model,
-            system=system_prompt(definition),
+            system=system_prompt(definition, made),
             prompt=rendered.prompt,
             timeout_s=definition.timeout_s,
-            metadata={"agent": definition.name, "definition": definition.sha},
+            metadata={"agent": definition.name, "definition": definition.sha, "token": made},
         )
-        return cls(definition, request, source.shown, rendered.cut)
+        return cls(definition, request, source.shown, rendered.cut, made)
 
     def read(self, answer: ModelReply) -> Reply:
-        """Parse the answer, rejecting refinements of text that the model saw only in part."""
+        """Parse the answer.
+
+        Rejects refinements of text that the model saw only in part, and what it copied from a node.
+        """
         definition = self.definition
         reply = parse_reply(
-            answer.text, allowed=definition.actions, max_actions=definition.max_actions
+            answer.text,
+            allowed=definition.actions,
+            max_actions=definition.max_actions,
+            withheld=definition.withheld,
+            token=self.token,
         )
-        judged = [self._unseen(action) or action for action in reply.actions]
-        unseen = [one for one in judged if isinstance(one, Rejected)]
-        rejected = sorted([*reply.rejected, *unseen], key=lambda one: one.line)
+        copied = self._copied(reply.actions, readable(answer.text).split("\n"))
+        judged = [
+            _quoted(one, copied) if copied else self._unseen(one) or one for one in reply.actions
+        ]
+        refused = [one for one in judged if isinstance(one, Rejected)]
+        rejected = sorted([*reply.rejected, *refused], key=lambda one: one.line)
         actions = tuple(one for one in judged if not isinstance(one, Rejected))
         return Reply(actions, tuple(rejected))
+
+    def _copied(self, actions: Sequence[Action], lines: Sequence[str]) -> dict[int, str]:
+        """The lines that request an action and that a node has too, from 1, with its key.
+
+        A model that rewrites a text may copy the line that ends it, and directives after that.
+        """
+        owners = {
+            line.strip(): key for key, content in self.shown.items() for line in content.split("\n")
+        }
+        reader = DirectiveReader(lines)
+        begun = {one.line: lines[one.line - 1] for one in actions}
+        return {
+            number: owners[line.strip()]
+            for number, line in begun.items()
+            if line.strip() in owners and (reader.has_directive(number - 1) or '"op"' in line)
+        }
 
     def _unseen(self, action: Action) -> Rejected | None:
         if not isinstance(action, Refine):
@@ -234,6 +278,16 @@ class _Question:
             f'"{action.key}"; raise node_chars to allow this'
         )
         return Rejected(action.line, write_action(action), reason, action.op)
+
+
+def _quoted(action: Action, copied: Mapping[int, str]) -> Rejected:
+    """Reject an action of a block in which lines are copied from nodes."""
+    owner = copied.get(action.line)
+    if owner is None:
+        reason = f"line {min(copied)} is copied from a node, so nothing in the block counts"
+    else:
+        reason = f'this line is in the text of the node "{owner}", so it counts as quoted'
+    return Rejected(action.line, write_action(action), reason, action.op)
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,7 @@ from hedgerow.errors import HedgerowError, InvalidInputError
 
 from .definition import AgentDefinition
 from .due import Verdict, due
+from .fence import new_token
 from .history import ActionRecord, AgentRun, Standing, records_of, runs_of, standing_of
 from .library import AgentLibrary
 from .models import ModelClient
@@ -65,9 +66,12 @@ class Agents:
     returns Unix seconds. An instance is not thread-safe; several instances, in one process or
     many, may share a store. Invalid files are in `problems`; the last valid version of a file
     stays in use. `refuses` returns why an agent must not ask its model, or None; it is not run then.
+
+    `token` makes the token that the reply to one prompt must have; tests may give one that is not
+    random.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - options with a default
         self,
         store: Store | Workspace,
         folder: str | PathLike[str],
@@ -75,12 +79,14 @@ class Agents:
         *,
         clock: Callable[[], float] = time.time,
         refuses: Callable[[AgentDefinition], str | None] | None = None,
+        token: Callable[[], str] = new_token,
     ) -> None:
         self._workspace = StoreWorkspace(store) if isinstance(store, Store) else store
         self._library = AgentLibrary(folder, self._workspace.bounds())
         self._model = model
         self._clock = clock
         self._refuses = refuses
+        self._token = token
         self._stop = threading.Event()
         self.reload()
 
@@ -109,6 +115,11 @@ class Agents:
         """The problems of the files in the folder, as of the last reload."""
         return list(self._library.problems)
 
+    @property
+    def warnings(self) -> list[Problem]:
+        """What the agents ask for and may not do, by file and position, as of the last reload."""
+        return list(self._library.warnings)
+
     def reload(self) -> list[Problem]:
         """Reload what changed in the folder; returns the problems that are new."""
         return list(self._library.reload())
@@ -136,7 +147,8 @@ class Agents:
         a model that is refused, and what the model raises.
         """
         definition = self.definition(name) if self._model is None else self._allowed(name)
-        return dry_run(self._workspace, definition, self._model, now=self._time(now))
+        at = self._time(now)
+        return dry_run(self._workspace, definition, self._model, now=at, token=self._token)
 
     def tick(self, now: int | None = None) -> Tick:
         """Reload what changed in the folder, and run the due agent that waited longest, if any."""
@@ -199,6 +211,7 @@ class Agents:
             # The caller's time plus the time elapsed since.
             clock=lambda: at + int(max(self._clock() - begin, 0)),
             stop=self._stop,
+            token=self._token,
         )
 
     def _status(self, definition: AgentDefinition, now: int) -> AgentStatus:

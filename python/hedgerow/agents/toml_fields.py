@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
@@ -28,6 +27,8 @@ T = TypeVar("T")
 
 _LONGEST_SHOWN = 60
 _LARGEST = 1_000_000_000
+_LONGEST_INTEGER = 64
+"""In bits; longer ones are not shown, and Python refuses to write very long ones."""
 
 MOST_PROBLEMS = 100
 """The most problems that are named of one file."""
@@ -187,7 +188,8 @@ def seconds(name: str, most: float) -> Callable[[Any], float]:
 
     def check(value: Any) -> float:
         number = isinstance(value, (int, float)) and not isinstance(value, bool)
-        if not number or not math.isfinite(value) or not 0 < value <= most:
+        # Compared as it is: to make a long integer a float raises OverflowError.
+        if not number or not 0 < value <= most:
             message = f"{name} must be a number of seconds above 0 and up to {most:g}"
             raise WrongValueError(f"{message}, not {shown(value)}")
         return float(value)
@@ -206,4 +208,6 @@ def shown(value: Any) -> str:
     if isinstance(value, str):
         written = json.dumps(value, ensure_ascii=False)
         return written if len(written) <= _LONGEST_SHOWN else written[:_LONGEST_SHOWN] + "…"
+    if isinstance(value, int) and value.bit_length() > _LONGEST_INTEGER:
+        return "a number that long"
     return str(value)

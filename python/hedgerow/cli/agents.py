@@ -232,15 +232,18 @@ def check(context: click.Context, /, *, folder: str | None, as_json: bool, **whe
 
     Types of nodes and actions are those of the store --db or of the root --root, whose folder
     `agents` is the default; without FOLDER too the nearest root counts. Writes each problem as
-    FILE:LINE:COLUMN: what is wrong. Exit code 1 when there is any.
+    FILE:LINE:COLUMN: what is wrong. Exit code 1 when there is any. What an agent asks for and
+    may not do is a warning.
     """
     checked = _checked(folder, where)
     if as_json:
+        warnings = [warning.to_dict() for warning in checked.warnings]
         write_json(
             {
                 "folder": str(checked.folder),
                 "agents": sorted(checked.definitions),
                 "problems": [problem.to_dict() for problem in checked.problems],
+                **({"warnings": warnings} if warnings else {}),
             }
         )
     else:
@@ -333,6 +336,7 @@ class _Checked(NamedTuple):
     folder: Path
     definitions: Mapping[str, AgentDefinition]
     problems: Sequence[Problem]
+    warnings: Sequence[Problem]
 
 
 def _checked(folder: str | None, where: dict[str, Any]) -> _Checked:
@@ -340,7 +344,7 @@ def _checked(folder: str | None, where: dict[str, Any]) -> _Checked:
         return _without_a_store(Path("agents" if folder is None else folder))
     with open_store(**where) as opened:
         agents = _agents_of(opened, _folder_of(opened, folder), None)
-        return _Checked(agents.folder, agents.definitions, agents.problems)
+        return _Checked(agents.folder, agents.definitions, agents.problems, agents.warnings)
 
 
 def _is_in_a_root() -> bool:
@@ -359,17 +363,22 @@ def _without_a_store(folder: Path) -> _Checked:
         )
     library = AgentLibrary(folder)
     library.reload()
-    return _Checked(folder, library.definitions, library.problems)
+    return _Checked(folder, library.definitions, library.problems, library.warnings)
 
 
 def _write(checked: _Checked) -> None:
     for problem in checked.problems:
         echo(visible(str(problem)))
+    for warning in checked.warnings:
+        echo(visible(f"{warning} (warning)"))
     fine = len(checked.definitions)
+    warned = f" {plural(len(checked.warnings), 'warning')}." if checked.warnings else ""
     if checked.problems:
         found = plural(len(checked.problems), "problem")
-        echo(f"{found}; {plural(fine, 'agent')} can be used.")
+        echo(f"{found}; {plural(fine, 'agent')} can be used.{warned}")
     elif fine:
-        echo(f"{plural(fine, 'agent')} in {visible(str(checked.folder))}: nothing is wrong.")
+        echo(
+            f"{plural(fine, 'agent')} in {visible(str(checked.folder))}: nothing is wrong.{warned}"
+        )
     else:
         echo(f"No agents in {visible(str(checked.folder))}: an agent is a file NAME.toml there.")

@@ -24,7 +24,8 @@ Row = tuple[str, str, bool, str, int, str, str]
 GivenRow = tuple[str, str, bool, str, str, str]
 """The same as it is written: the engine counts the chunks."""
 
-_SCOPE = "scope"
+SCOPE = "scope"
+"""The note that says what a ledger is about."""
 _TICK = 100_000_000
 _COARSE_TICK = 2_000_000_000
 _SECOND = 1_000_000_000
@@ -83,12 +84,12 @@ class Ledger:
     @classmethod
     def load(cls, index: Index, scope: str) -> Ledger:
         """Read the ledger of an index."""
-        return cls(_sources(index), _sync_note(index, _SCOPE), scope)
+        return cls(_sources(index), _sync_note(index, SCOPE), scope)
 
     @property
     def notes(self) -> list[tuple[str, str | None]]:
         """What to note with the first transaction of a sync."""
-        return [(_SCOPE, self.note)]
+        return [(SCOPE, self.note)]
 
     def record(self, path: str) -> Record | None:
         """Give what is known of a path."""

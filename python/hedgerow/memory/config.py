@@ -26,7 +26,6 @@ LIMIT = 1024 * 1024
 """The most bytes of a configuration."""
 
 _LONGEST_SHOWN = 60
-_INSIDE = "memory"
 _IGNORE_COMMENT = "# hedgerow derived state"
 
 

@@ -3,23 +3,30 @@
 from __future__ import annotations
 
 import glob
+import hmac
 import logging
 import os
+import stat
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from hedgerow._engine import Index, Store
-from hedgerow.errors import IndexFileError
+from hedgerow._engine import Index, Store, _sync_note
+from hedgerow.errors import HedgerowError, IndexFileError
 from hedgerow.ingest.discovery import Rules
+from hedgerow.ingest.ledger import SCOPE as LEDGER_NOTE
 
 from .config import Config
 from .documents import memory_rules
+from .identity import ensure_key, signature_of
 from .names import AGENTS, DERIVED, NODE_TYPES
 
 _logger = logging.getLogger("hedgerow")
 
-_OF_NO_USE = frozenset({"index_damaged", "not_an_index"})
+FOREIGN = "index_foreign"
+"""The code of a file that somebody else made, or another machine."""
+
+_OF_NO_USE = frozenset({"index_damaged", "not_an_index", FOREIGN})
 
 OLDER = "index_read_only"
 """The code of a file that has to be opened for writing once, since an earlier version made it."""
@@ -81,8 +88,115 @@ class Derived:
 
     @property
     def scope(self) -> str:
-        """The indexed folder relative to the root."""
-        return os.path.relpath(self.source_root, self.root).replace(os.sep, "/")
+        """What a ledger is about: the indexed folder relative to the root, and whose it is."""
+        folder = os.path.relpath(self.source_root, self.root).replace(os.sep, "/")
+        return f"{folder} {signature_of(self.root)}"
+
+
+def check_folder(derived: Derived) -> None:
+    """Raise HedgerowError where `.hedgerow` is a link to a folder in which this user made nothing."""
+    if derived.folder.is_symlink() and not any(
+        file.exists() and _is_ours(derived, file) for file in (derived.index, derived.store)
+    ):
+        raise _link(derived.folder, "where you have made no index of this root on this machine")
+
+
+def check_reports(derived: Derived) -> None:
+    """Raise HedgerowError where reports would be written outside of the root."""
+    check_folder(derived)
+    if derived.reports.is_symlink():
+        raise _link(derived.reports, "where hedgerow writes no reports")
+
+
+def _link(path: Path, why: str) -> HedgerowError:
+    return HedgerowError(
+        f"nothing was written: {path} is a link to {os.path.realpath(path)}, {why}; remove the link",
+        code="root_io",
+    )
+
+
+def check_ours(derived: Derived, index: Index, file: Path) -> None:
+    """Raise IndexFileError for an index or the index of a store that somebody else made."""
+    if not _has_signature(derived, index):
+        raise _foreign(file)
+
+
+def check_regular(file: Path) -> None:
+    """Raise IndexFileError for a derived file that is a link or no file: we make neither."""
+    if not stat.S_ISREG(file.lstat().st_mode):
+        raise _foreign(file)
+
+
+def _foreign(file: Path) -> IndexFileError:
+    return IndexFileError(
+        f"{file} was not made by you on this machine, so it is not read; leave out --no-sync "
+        "(sync=False) once, and it is made anew from the files",
+        code="index_foreign",
+    )
+
+
+def _has_signature(derived: Derived, index: Index) -> bool:
+    signature = signature_of(derived.root)
+    _, _, noted = (_sync_note(index, LEDGER_NOTE) or "").rpartition(" ")
+    return signature != "" and hmac.compare_digest(noted.encode(), signature.encode())
+
+
+def _is_ours(derived: Derived, file: Path) -> bool:
+    """Tell whether this user made an index or a store; True for what cannot be opened at all."""
+    if not stat.S_ISREG(file.lstat().st_mode):
+        return False
+    try:
+        try:
+            index = Index.open(file, read_only=True)
+        except IndexFileError as error:
+            if error.code != OLDER:
+                raise
+            index = Index.open(file)
+    except IndexFileError as error:
+        if not is_of_no_use(error):
+            raise
+        return True
+    with index:
+        return _has_signature(derived, index)
+
+
+def _is_blank(file: Path) -> bool:
+    """Tell whether a file that is not ours holds nothing, as after a process was killed at once."""
+    if not stat.S_ISREG(file.lstat().st_mode):
+        return False
+    with Index.open(file, read_only=True) as index:
+        return len(index) == 0 and _sync_note(index, LEDGER_NOTE) is None
+
+
+def disown(derived: Derived) -> None:
+    """Put away what somebody else made, which is logged; the caller holds the lock.
+
+    What can be made anew is removed, and the store, which alone has visits, is kept next to it.
+    """
+    ensure_key()
+    for file in (derived.index, derived.store):
+        for suffix in ("-wal", "-shm", "-journal"):
+            beside = file.with_name(file.name + suffix)
+            if beside.is_symlink():
+                beside.unlink()
+    told = []
+    # A link that leads nowhere is one too: a new file would be made where it leads.
+    if os.path.lexists(derived.index) and not _is_ours(derived, derived.index):
+        if not _is_blank(derived.index):
+            told.append("the index is made anew from the files")
+        _remove(derived.index)
+    if os.path.lexists(derived.store) and not _is_ours(derived, derived.store):
+        if _is_blank(derived.store):
+            _remove(derived.store)
+        else:
+            kept = _put_aside(derived, "foreign")
+            told.append(f"the store is made anew without visits, and the old one kept as {kept}")
+    if not derived.index.exists():
+        derived.manifest.unlink(missing_ok=True)
+    if told:
+        _logger.warning(
+            "%s was not made by you on this machine: %s", derived.folder, "; ".join(told)
+        )
 
 
 def open_to_write(derived: Derived) -> Index:
@@ -111,20 +225,29 @@ def open_store_to_write(derived: Derived) -> Store:
     except IndexFileError as error:
         if not is_of_no_use(error):
             raise
-        kept = derived.store.with_name(f"{derived.store.name}.damaged")
+        kept = _put_aside(derived, "damaged")
         _logger.warning(
             "%s; it is rebuilt from the files, without visits, and the old one kept as %s",
             error.message,
             kept,
         )
-        for suffix in ("", "-wal", "-shm"):
-            with suppress(FileNotFoundError):
-                derived.store.with_name(derived.store.name + suffix).replace(f"{kept}{suffix}")
         return Store.open(derived.store, types=NODE_TYPES)
+
+
+def _put_aside(derived: Derived, why: str) -> Path:
+    """Rename the store, with its WAL and shared memory."""
+    kept = derived.store.with_name(f"{derived.store.name}.{why}")
+    for suffix in ("", "-wal", "-shm"):
+        with suppress(FileNotFoundError):
+            derived.store.with_name(derived.store.name + suffix).replace(f"{kept}{suffix}")
+    return kept
 
 
 def discard(derived: Derived) -> None:
     """Remove the index, with its WAL and shared memory; the caller holds the lock."""
+    _remove(derived.index)
+
+
+def _remove(file: Path) -> None:
     for suffix in ("", "-wal", "-shm"):
-        with suppress(FileNotFoundError):
-            derived.index.with_name(derived.index.name + suffix).unlink()
+        file.with_name(file.name + suffix).unlink(missing_ok=True)

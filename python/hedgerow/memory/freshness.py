@@ -11,7 +11,7 @@ from hedgerow.ingest.discovery import PassedBy, list_folder
 from hedgerow.ingest.ledger import Ledger, digest_of
 from hedgerow.ingest.source import Skip, Source, UnreadableSourceError, read_bytes
 
-from .derived import OLDER, Derived
+from .derived import FOREIGN, OLDER, Derived, check_regular
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,10 +45,11 @@ def index_state(derived: Derived) -> IndexState | None:
     if not derived.index.exists():
         return None
     try:
+        check_regular(derived.index)
         with Index.open(derived.index, read_only=True) as index:
             ledger = Ledger.load(index, derived.scope)
     except IndexFileError as error:
-        if error.code != OLDER:
+        if error.code not in (OLDER, FOREIGN):
             raise
         return None
     if not ledger.is_current:

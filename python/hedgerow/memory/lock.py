@@ -52,6 +52,7 @@ PATIENCE = 60.0
 """Seconds to wait for the lock; a first index of many notes takes some of them."""
 
 _PAUSE = 0.005
+_FLAGS = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0)
 _LONGEST_NAME = 32
 
 
@@ -124,7 +125,10 @@ def _holder(descriptor: int) -> str:
 def _open(file: Path) -> int:
     with files.system_errors("write", file):
         file.parent.mkdir(exist_ok=True)
-        return os.open(file, os.O_RDWR | os.O_CREAT, 0o644)
+        # The name of the holder is written into it: not into what a link leads to.
+        if file.is_symlink():
+            file.unlink(missing_ok=True)
+        return os.open(file, _FLAGS, 0o644)
 
 
 def _is_same(descriptor: int, file: Path) -> bool:

@@ -14,7 +14,7 @@ from hedgerow.errors import IndexFileError, InvalidInputError
 from hedgerow.ingest.ledger import Ledger
 
 from .config import Config
-from .derived import Derived, is_of_no_use
+from .derived import Derived, check_ours, check_regular, is_of_no_use
 from .freshness import skips_if_fresh
 from .links import STATED, Link, Names, without_attachments
 from .node_state import NodeState, is_unlinked
@@ -128,8 +128,15 @@ class NodeStore:
             if self._store is None or self._file != identity:
                 if self._store is not None:
                     self._store.close()
-                self._store = Store.open(derived.store)
-                self._file = identity
+                self._store = None
+                check_regular(derived.store)
+                store = Store.open(derived.store)
+                try:
+                    check_ours(derived, store.index, derived.store)
+                except IndexFileError:
+                    store.close()
+                    raise
+                self._store, self._file = store, identity
             return self._store
 
 

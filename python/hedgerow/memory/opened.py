@@ -16,7 +16,7 @@ from hedgerow.ingest.source import Skip
 
 from . import recall as recalling
 from .config import Config
-from .derived import OLDER, Derived, is_of_no_use
+from .derived import OLDER, Derived, check_ours, check_regular, is_of_no_use
 from .freshness import skips_if_fresh
 from .recall import Recall
 from .score import DepthPolicy
@@ -186,8 +186,15 @@ class OpenedIndex:
             if self._reader is None or self._reader_file != identity:
                 if self._reader is not None:
                     self._reader.close()
-                self._reader = Index.open(derived.index, read_only=True)
-                self._reader_file = identity
+                self._reader = None
+                check_regular(derived.index)
+                reader = Index.open(derived.index, read_only=True)
+                try:
+                    check_ours(derived, reader, derived.index)
+                except IndexFileError:
+                    reader.close()
+                    raise
+                self._reader, self._reader_file = reader, identity
             return self._reader
 
     def _model(self, config: Config) -> Embedder | None:

@@ -10,7 +10,7 @@ from hedgerow.errors import InvalidInputError
 from hedgerow.ingest.source import Skip
 
 from . import files, note, synthesize
-from .derived import Derived
+from .derived import Derived, check_reports
 from .documents import read_documents
 from .lint import lint, render_report
 from .lock import locked
@@ -68,6 +68,7 @@ def run_lint(derived: Derived, scope: Scope, *, apply: bool) -> Processed:
     path = f"{DERIVED}/reports/lint-{time[:10]}-{name}.md"
     summary = ["1 finding." if len(findings) == 1 else f"{len(findings)} findings."]
     if apply:
+        check_reports(derived)
         report = render_report(findings, scope.topic, time, unreadable)
         files.replace(derived.root / path, report)
     else:

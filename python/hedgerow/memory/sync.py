@@ -22,7 +22,7 @@ from hedgerow.ingest.ledger import Ledger
 from hedgerow.ingest.source import Skip, Source
 from hedgerow.ingest.sync import Progress, Writer, in_steps, sync_files
 
-from .derived import Derived, discard, open_store_to_write, open_to_write
+from .derived import Derived, check_folder, discard, disown, open_store_to_write, open_to_write
 from .files import system_errors
 from .lock import locked
 from .targets import RootIndex, RootStore
@@ -77,6 +77,7 @@ def sync(
     store cannot be written; what was written before stays. Raises InvalidInputError when the root
     has no memory any more and had several, unless `allow_empty`.
     """
+    check_folder(derived)
     with locked(derived.lock), _Run(derived, with_store=with_store) as run:
         listing = list_folder(str(derived.source_root), derived.rules, named=True)
         gone = run.gone(listing)
@@ -94,6 +95,7 @@ def sync_one(derived: Derived, path: str) -> Skip | None:
 
     Returns why the index does not have it, or None when it does.
     """
+    check_folder(derived)
     if derived.index.exists():
         with locked(derived.lock), _Run(derived) as run:
             if run.index.ledger.rows:
@@ -118,6 +120,7 @@ class _Run:
 
     def __enter__(self) -> _Run:  # noqa: PYI034 - not for subclasses
         derived = self._derived
+        disown(derived)
         with self._opened as opened:
             self.index = RootIndex(opened.enter_context(open_to_write(derived)), derived.scope)
             if self._with_store:
@@ -193,6 +196,7 @@ def _remove_leftovers(derived: Derived, files: Sequence[str]) -> None:
 
 def rebuild(derived: Derived) -> SyncReport:
     """Make the index anew from nothing."""
+    check_folder(derived)
     with locked(derived.lock), system_errors("remove", derived.index):
         discard(derived)
     return sync(derived)

@@ -1,0 +1,104 @@
+"""Who made what is derived from a root: this user, on this machine (spec/memory.md, "Whose it is").
+
+A random key in the user's own folder signs the path of each root. A folder `.hedgerow/` that came with
+a repository has no such signature, so nothing in it is believed.
+"""
+
+from __future__ import annotations
+
+import functools
+import hmac
+import logging
+import os
+import secrets
+from pathlib import Path
+
+from hedgerow._user_folder import VARIABLE, user_folder
+from hedgerow.errors import HedgerowError
+
+__all__ = ["ensure_key", "signature_of"]
+
+_FILE = "identity"
+_BYTES = 32
+_LENGTH = 32
+_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL
+
+_logger = logging.getLogger("hedgerow")
+
+
+def signature_of(root: Path) -> str:
+    """Return what the derived files of a root carry; empty where this user has made none yet.
+
+    `root` is absolute and without links.
+    """
+    key = _known_key()
+    if key is None:
+        return ""
+    return hmac.digest(key, os.fsencode(root), "sha256").hex()[:_LENGTH]
+
+
+def ensure_key() -> None:
+    """Make the key of this user, unless there is one."""
+    if _known_key() is not None:
+        return
+    try:
+        file = user_folder() / _FILE
+        file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        _write(file, f"{secrets.token_hex(_BYTES)}\n")
+        reason = "its key cannot be read"
+    except (HedgerowError, OSError) as error:
+        reason = str(error)
+    if _known_key() is None:
+        _logger.warning(
+            "each process makes .hedgerow/ anew, since hedgerow can keep no key of its user: %s; set "
+            "%s to a folder that you may write to",
+            reason,
+            VARIABLE,
+        )
+        _key_of_this_process()
+
+
+def _write(file: Path, text: str) -> None:
+    """Write a file for its owner alone, at once and as a whole; one that is there stays if it is good."""
+    temporary = file.with_name(f".{file.name}-{os.getpid()}-{secrets.token_hex(6)}")
+    with os.fdopen(os.open(temporary, _NEW, 0o600), "w", encoding="ascii") as stream:
+        stream.write(text)
+    try:
+        if file.exists() and _known_key() is None:
+            temporary.replace(file)
+        else:
+            os.link(temporary, file)
+    except FileExistsError:
+        pass  # another process was first
+    except OSError:
+        # A file system without hard links.
+        temporary.replace(file)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def _known_key() -> bytes | None:
+    """The key, read again when its file has changed."""
+    if _key_of_this_process.cache_info().currsize:
+        return _key_of_this_process()
+    try:
+        file = user_folder() / _FILE
+        status = file.stat()
+        return _read(file, status.st_ino, status.st_mtime_ns)
+    except (HedgerowError, OSError):
+        return None
+
+
+@functools.lru_cache(maxsize=4)
+def _read(file: Path, _inode: int, _modified: int) -> bytes | None:
+    try:
+        key = bytes.fromhex(file.read_text(encoding="ascii"))
+    except ValueError:
+        return None
+    return key if len(key) == _BYTES else None
+
+
+@functools.cache
+def _key_of_this_process() -> bytes:
+    """A key for when none can be kept."""
+    return secrets.token_bytes(_BYTES)
