@@ -71,6 +71,7 @@ def test_a_table_with_what_was_left_out() -> None:
 @pytest.mark.usefixtures("in_examples")
 def test_the_guide_shows_what_is_printed() -> None:
     text = (ROOT / "docs" / "cli.md").read_text(encoding="utf-8").partition("\n## eval\n")[2]
+    text = text.partition("\n## ")[0]
     [shown] = re.findall(r"^```console\n\$ hedgerow eval (.*?)^```", text, re.MULTILINE | re.DOTALL)
     questions, judged = re.findall(r"^```text\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
     Path("questions.jsonl").write_text(questions, encoding="utf-8")

@@ -121,6 +121,9 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     lines = [{**line, "tags": [EVIL], "metadata": {EVIL: EVIL}}, {"content": 1, EVIL: 1}]
     put(folder, f"files/{EVIL_NAME}.jsonl", "\n".join(map(json.dumps, lines)) + f"\n{EVIL}\n")
     put(folder, "files/\x1b[2J.md", "x")
+    asking = hr.MemoryRoot.init(folder / ASKING).path
+    asks = {"embedder": f"openai:x@http://127.0.0.1:9/{EVIL}", "indexRoot": f"../../{EVIL_NAME}"}
+    put(asking, "hedgerow.json", json.dumps({"schemaVersion": 1, **asks}))
     with hr.Store.open(folder / "store.db") as store:
         store.upsert([hr.Node(EVIL_LINES, content=EVIL_LINES, provenance=EVIL), hr.Node("b")])
         store.link(EVIL_LINES, "b", 1.0, EVIL)
@@ -147,6 +150,7 @@ def in_made(made: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 ROOT = ("--root", "root")
+ASKING = f"asking{EVIL_NAME}"
 STORE = ("--db", "store.db")
 INDEX = ("--db", "index.db")
 COMMANDS: list[list[str]] = [
@@ -201,6 +205,11 @@ COMMANDS: list[list[str]] = [
     ["agents", "resume", "linker", *STORE],
     ["eval", *INDEX, "--queries", "queries.jsonl", "--qrels", "qrels.tsv"],
     ["eval", *INDEX, "--queries", "queries.jsonl", "--qrels", EVIL],
+    ["trust", "--root", ASKING],
+    ["trust", "--root", ASKING, "--yes"],
+    ["trust", "--list"],
+    ["trust", "--root", ASKING, "--revoke"],
+    ["recall", "--root", ASKING, "--topic", "slugs"],
     ["parse", EVIL_LINES],
     ["parse", f'"{EVIL_LINES}"'],
     ["compile", EVIL_LINES],
