@@ -9,7 +9,7 @@ import pytest
 import hedgerow as hr
 from embedder_servers import openai_answer
 from local_server import LocalServer
-from memory_doubles import put
+from memory_doubles import become, put
 from trust_doubles import asking
 
 
@@ -39,3 +39,10 @@ def attacked(tmp_path: Path, server: LocalServer) -> Path:
         indexRoot="../../..",
         embedder=f"openai:small@{server.url}/v1",
     )
+
+
+@pytest.fixture
+def users(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folders of two users; the one of `mallory` is in use."""
+    become("mallory", tmp_path, monkeypatch)
+    return tmp_path

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from hedgerow import MemoryRoot
 from hedgerow.memory.sync import SyncReport
 
@@ -47,3 +49,8 @@ def counts(report: SyncReport) -> tuple[int, int, int, int]:
 def found(root: MemoryRoot, query: str) -> list[str]:
     """The files that a recall finds."""
     return sorted(one.file for one in root.recall(query, limit=50))
+
+
+def become(user: str, users: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Use the configuration of another user."""
+    monkeypatch.setenv("HEDGEROW_CONFIG_DIR", str(users / user))
