@@ -17,6 +17,7 @@ import pytest
 
 import hedgerow as hr
 from agents_doubles import NOON, agents, put_agent
+from waiting import LONGEST
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
 
@@ -74,7 +75,7 @@ def start(shared_folder: Path, name: str, now: int, runs: int = -1) -> subproces
 
 def test_two_processes_never_work_on_the_same_nodes(shared_folder):
     workers = [start(shared_folder, name, NOON, 80) for name in ("one", "two")]
-    answers = [worker.communicate(timeout=120) for worker in workers]
+    answers = [worker.communicate(timeout=LONGEST) for worker in workers]
     assert [(worker.returncode, error) for worker, (_, error) in zip(workers, answers, strict=True)] == [
         (0, ""), (0, ""),
     ]  # fmt: skip
@@ -96,7 +97,7 @@ def test_two_processes_never_work_on_the_same_nodes(shared_folder):
 def test_two_processes_of_one_agent_take_turns(shared_folder):
     workers = [start(shared_folder, "one", NOON, 40) for _ in range(2)]
     for worker in workers:
-        _, error = worker.communicate(timeout=120)
+        _, error = worker.communicate(timeout=LONGEST)
         assert (worker.returncode, error) == (0, "")
     check_whole(shared_folder)
 
@@ -109,7 +110,7 @@ def test_a_killed_process_leaves_all_of_a_run_or_nothing(shared_folder):
         assert worker.stdout.readline() == "ready\n"
         time.sleep(chance.uniform(0, 0.15))
         worker.send_signal(signal.SIGKILL)
-        _, error = worker.communicate(timeout=60)
+        _, error = worker.communicate(timeout=LONGEST)
         assert error == ""
         if turn % 5 == 4:
             check_whole(shared_folder)

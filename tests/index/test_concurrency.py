@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 
 import hedgerow as hr
+from waiting import LONGEST
 
 PER_WRITER = 150
 
@@ -38,7 +39,7 @@ def run(program: str, *arguments: object) -> subprocess.Popen[str]:
 
 def finish(*processes: subprocess.Popen[str]) -> None:
     for process in processes:
-        output, _ = process.communicate(timeout=60)
+        output, _ = process.communicate(timeout=LONGEST)
         assert process.returncode == 0, output
 
 

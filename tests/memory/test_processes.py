@@ -18,6 +18,7 @@ import pytest
 
 from hedgerow import Index, MemoryRoot
 from memory_doubles import put
+from waiting import LONGEST
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
 
@@ -57,7 +58,7 @@ def start(root: Path, name: str, count: int) -> subprocess.Popen[str]:
 def test_two_processes_remember_and_recall_at_once(tmp_path: Path) -> None:
     """The same titles on purpose: both want the same names."""
     workers = [start(tmp_path, "same", 25) for _ in range(2)]
-    answers = [worker.communicate(timeout=120) for worker in workers]
+    answers = [worker.communicate(timeout=LONGEST) for worker in workers]
     assert [(worker.returncode, error) for worker, (_, error) in zip(workers, answers, strict=True)] == [
         (0, ""), (0, ""),
     ]  # fmt: skip
@@ -72,7 +73,7 @@ def test_a_first_index_by_two_processes_is_one(tmp_path: Path) -> None:
     code = "import sys; from hedgerow import MemoryRoot as M; print(len(M.open(sys.argv[1]).recall('hawthorn', limit=400)))"
     command = [sys.executable, "-c", code, str(tmp_path)]
     running = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(3)]
-    assert [process.communicate(timeout=120)[0] for process in running] == ["300\n"] * 3
+    assert [process.communicate(timeout=LONGEST)[0] for process in running] == ["300\n"] * 3
     check_whole(tmp_path)
 
 
@@ -103,7 +104,7 @@ def test_killed_at_any_moment_the_root_stays_whole(tmp_path: Path) -> None:
         assert worker.stdout.readline() == "ready\n"
         time.sleep(chance.uniform(0, 0.25))
         worker.send_signal(signal.SIGKILL)
-        out, error = worker.communicate(timeout=60)
+        out, error = worker.communicate(timeout=LONGEST)
         assert error == ""
         told |= {line for line in out.split("\n")[:-1] if line}
         if turn % 5 == 4:
@@ -121,8 +122,8 @@ def test_a_first_index_that_is_killed_is_finished_by_the_next(tmp_path: Path) ->
         process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
         time.sleep(wait)
         process.kill()
-        process.wait(timeout=60)
-    subprocess.run(command, check=True, stdout=subprocess.DEVNULL, timeout=120)
+        process.wait(timeout=LONGEST)
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL, timeout=LONGEST)
     check_whole(tmp_path)
     manifest: dict[str, Any] = json.loads((tmp_path / ".hedgerow/index.json").read_text())
     assert len(manifest["documents"]) == 3000
