@@ -126,14 +126,14 @@ def block(text: str, **fields: Any) -> Callable[[ModelRequest], ModelReply]:
     return lambda request: ModelReply(fenced(text, request.metadata["token"]), **fields)
 
 
-def chat_block(text: str, wait: float = 0.0) -> local_server.Answer:
+def chat_block(text: str, *, held: bool = False) -> local_server.Answer:
     """Answer `POST /chat/completions` with a text in the block that the prompt asks for."""
 
     def answer(request: local_server.Request) -> local_server.Reply:
         system = request.body["messages"][0]["content"]
         found = re.search("^````hedgerow ([0-9a-f]{16})$", system, re.MULTILINE)
         assert found is not None, system
-        return chat_completion(fenced(text, found[1]), wait)
+        return chat_completion(fenced(text, found[1]), held=held)
 
     return answer
 
