@@ -15,7 +15,13 @@ BENCH_SIZES ?= 1000 10000 100000 1000000
 BENCH_DATA ?=
 BENCH_OPTIONS ?=
 
-.PHONY: help try test test-extras bench bench-engine lint wheels fuzz clean prerequisites
+# A process for each core; a core that runs dry takes tests from the other.
+PYTEST := $(BIN)/python -m pytest --numprocesses auto --dist worksteal
+
+# How long `make faults` goes on, in seconds.
+FAULTS_SECONDS ?= 600
+
+.PHONY: help try test test-busy faults test-extras bench bench-engine lint wheels fuzz clean prerequisites
 
 help: ## list what make can do
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1	/p' Makefile
@@ -28,7 +34,13 @@ test: .venv/engine-built ## every test, of Rust and of Python
 	@if cargo nextest --version >/dev/null 2>&1; \
 	then set -x; cargo nextest run --workspace --locked && cargo test --workspace --locked --doc; \
 	else set -x; cargo test --workspace --locked; fi
-	$(BIN)/python -m pytest
+	$(PYTEST)
+
+test-busy: .venv/engine-built ## pytest beside a load on every core, twice: no test may ask for a quiet machine
+	$(BIN)/python scripts/beside_a_load.py --times 2 -- $(PYTEST)
+
+faults: .venv/engine-built ## kills, full disks and more for ten minutes: tests/faults/README.md
+	FAULTS_SECONDS=$(FAULTS_SECONDS) $(PYTEST) tests/faults
 
 # An environment of its own: what `lint` finds must not depend on what is installed for this.
 test-extras: .venv/engine-built ## adapters and integrations with the real libraries: some GB of packages, torch among them

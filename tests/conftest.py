@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+import faults
 import library_doubles
 from local_server import LocalServer, local_server
 
@@ -16,6 +17,15 @@ from local_server import LocalServer, local_server
 settings.register_profile("local", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("ci", settings.get_profile("local"), derandomize=True)
 settings.load_profile("ci" if os.environ.get("CI") else "local")
+
+
+def pytest_configure() -> None:
+    """Draw one seed for all processes of a run; see tests/faults/README.md."""
+    faults.set_seed()
+
+
+def pytest_report_header() -> str:
+    return f"faults: {faults.SEED}={os.environ[faults.SEED]}"
 
 
 @pytest.fixture(scope="session", autouse=True)

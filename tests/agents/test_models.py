@@ -6,9 +6,9 @@ import pickle
 import sys
 import traceback
 from collections.abc import Callable
-from time import monotonic
 from typing import Any
 
+import httpx
 import pytest
 
 import hedgerow as hr
@@ -25,6 +25,7 @@ from hedgerow.agents import (
     ScriptedModel,
 )
 from local_server import LocalServer, Reply, nobody_there
+from waiting import until
 
 KEY = "sk-hedge-0123456789"
 REQUEST = ModelRequest("sonnet", "Be brief.", "Link these.")
@@ -192,33 +193,45 @@ def test_what_may_pass_later_is_left_to_the_next_run(server: LocalServer, status
 
 
 def test_a_slow_server_has_the_time_of_the_request(server: LocalServer) -> None:
-    model = client(server, Reply(wait=0.5))
+    model = client(server, Reply(held=True))
     error = fails(lambda: model.complete(ModelRequest("m", "", "p", timeout_s=0.1)))
     assert (type(error), error.code) == (ModelTransient, "endpoint_unreachable")
     assert error.message == (
         f"{server.url}/v1/chat/completions did not answer within 0.1 s; raise timeout, or send less"
     )
+    until(lambda: server.requests)
     assert len(server.requests) == 1
 
 
 def test_all_tries_together_have_the_time_of_the_request(server: LocalServer) -> None:
-    busy = Reply({}, 503, {"Retry-After": "1"})
+    busy = Reply({}, 503, {"Retry-After": "30"})
     model = client(server, busy, busy, chat_completion(), retries=9)
-    begin = monotonic()
-    error = fails(lambda: model.complete(ModelRequest("m", "", "p", timeout_s=0.9)))
-    assert monotonic() - begin < 0.9
+    error = fails(lambda: model.complete(ModelRequest("m", "", "p", timeout_s=29)))
     assert type(error) is ModelTransient
     assert len(server.requests) == 1
 
 
 @pytest.mark.usefixtures("no_waiting")
-def test_a_later_try_has_what_is_left_of_the_time(server: LocalServer) -> None:
-    model = client(server, Reply({}, 503, wait=0.3), Reply(wait=2.0))
-    begin = monotonic()
-    error = fails(lambda: model.complete(ModelRequest("m", "", "p", timeout_s=0.6)))
-    assert monotonic() - begin < 1.5
-    assert "did not answer within 0.6 s" in error.message
-    assert len(server.requests) == 2
+def test_a_later_try_has_what_is_left_of_the_time(
+    server: LocalServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = 0.0
+    timeouts = []
+    post = httpx.Client.post
+
+    def posted(*args: Any, timeout: float, **more: Any) -> httpx.Response:
+        nonlocal now
+        timeouts.append(timeout)
+        now += 99.5
+        return post(*args, timeout=timeout, **more)
+
+    monkeypatch.setattr("hedgerow._endpoint.monotonic", lambda: now)
+    monkeypatch.setattr(httpx.Client, "post", posted)
+    model = client(server, Reply({}, 503), Reply(held=True))
+    error = fails(lambda: model.complete(ModelRequest("m", "", "p", timeout_s=100)))
+    assert timeouts == [100, 0.5]
+    assert "did not answer within 100 s" in error.message
+    until(lambda: len(server.requests) == 2)
 
 
 @pytest.mark.usefixtures("no_waiting")

@@ -21,6 +21,7 @@ from agents_doubles import chat_block, put_agent
 from command_line import failed, ok
 from hedgerow import _engine
 from local_server import LocalServer, Reply
+from waiting import LONGEST, until
 
 ENVIRONMENT = {
     "HEDGEROW_MODEL_URL": "",
@@ -169,11 +170,27 @@ def test_check_is_one_of_the_commands(store_folder):
     ok("agents", "check", str(store_folder / "agents"))
 
 
+COMMAND = """
+import logging
+from hedgerow.agents import models
+from hedgerow.cli import main
+models.STOP_GRACE_S = {grace}
+logging.basicConfig(level="INFO")
+logging.getLogger("httpx").setLevel("WARNING")
+main()
+"""
+
+
 @contextmanager
 def daemon(
-    store_folder: Path, server: LocalServer, *options: str, name: str = "daemon"
+    store_folder: Path,
+    server: LocalServer,
+    *options: str,
+    name: str = "daemon",
+    grace: float = LONGEST,
 ) -> Iterator[subprocess.Popen[str]]:
-    command = [sys.executable, "-c", "from hedgerow.cli import main; main()", "agents", name]
+    """The command in a process of its own, which says what it logs."""
+    command = [sys.executable, "-c", COMMAND.format(grace=grace), "agents", name]
     process = subprocess.Popen(
         [*command, "--db", str(store_folder / "memory.db"), "--model-url", server.url, *options],
         stdout=subprocess.PIPE,
@@ -191,11 +208,12 @@ def daemon(
             pipe.close()
 
 
-def until(condition) -> None:
-    end = time.monotonic() + 30
-    while not condition():
-        assert time.monotonic() < end
-        time.sleep(0.02)
+def told_to_stop(process: subprocess.Popen[str], number: signal.Signals) -> None:
+    """Send a signal, and wait until it has been heard."""
+    process.send_signal(number)
+    assert process.stderr is not None
+    while (line := process.stderr.readline()) != f"INFO:hedgerow:stopping: {number.name}\n":
+        assert line, "it ended without a word of the signal"
 
 
 @posix
@@ -212,7 +230,7 @@ def test_the_daemon_runs_what_is_due_and_stops_on_sigterm(store_folder, server: 
         assert "Watching 1 agent in" in process.stderr.readline()
         assert "bad.toml:1:" in process.stderr.readline()
         process.send_signal(signal.SIGTERM)
-        out, error = process.communicate(timeout=30)
+        out, error = process.communicate(timeout=LONGEST)
     assert (process.returncode, out) == (0, "")
     assert error.endswith("Stopped.\n")
 
@@ -221,11 +239,12 @@ def test_the_daemon_runs_what_is_due_and_stops_on_sigterm(store_folder, server: 
 def test_told_to_stop_the_daemon_lets_a_model_finish_that_is_answering(
     store_folder, server: LocalServer
 ):
-    server.answer = chat_block("LINK a b", wait=1.0)
+    server.answer = chat_block("LINK a b", held=True)
     with daemon(store_folder, server) as process:
         until(lambda: server.requests)
-        process.send_signal(signal.SIGINT)
-        out, _ = process.communicate(timeout=30)
+        told_to_stop(process, signal.SIGINT)
+        server.release()
+        out, _ = process.communicate(timeout=LONGEST)
     assert process.returncode == 0
     assert out.startswith("linker ok: run 1, 2 nodes, 1 applied")
     assert runs(store_folder) == ["ok"]
@@ -233,11 +252,11 @@ def test_told_to_stop_the_daemon_lets_a_model_finish_that_is_answering(
 
 @posix
 def test_told_to_stop_the_daemon_gives_up_a_model_that_hangs(store_folder, server: LocalServer):
-    server.answer = chat_block("LINK a b", wait=9.0)
-    with daemon(store_folder, server) as process:
+    server.answer = chat_block("LINK a b", held=True)
+    with daemon(store_folder, server, grace=0.3) as process:
         until(lambda: server.requests)
         process.send_signal(signal.SIGTERM)
-        out, _ = process.communicate(timeout=30)
+        out, _ = process.communicate(timeout=LONGEST)
     assert (process.returncode, out) == (0, "linker stopped\n")
     assert runs(store_folder) == ["stopped"]
     with hr.Store.open(store_folder / "memory.db") as store:
@@ -246,13 +265,12 @@ def test_told_to_stop_the_daemon_gives_up_a_model_that_hangs(store_folder, serve
 
 @posix
 def test_a_second_signal_ends_the_daemon_at_once(store_folder, server: LocalServer):
-    server.answer = chat_block("LINK a b", wait=9.0)
+    server.answer = chat_block("LINK a b", held=True)
     with daemon(store_folder, server) as process:
         until(lambda: server.requests)
+        told_to_stop(process, signal.SIGINT)
         process.send_signal(signal.SIGINT)
-        time.sleep(0.3)
-        process.send_signal(signal.SIGINT)
-        process.communicate(timeout=30)
+        process.communicate(timeout=LONGEST)
     assert process.returncode == 130
     assert runs(store_folder) == ["stopped"]
 
@@ -261,10 +279,10 @@ def test_a_second_signal_ends_the_daemon_at_once(store_folder, server: LocalServ
 def test_a_run_by_hand_that_is_told_to_stop_leaves_nothing_claimed(
     store_folder, server: LocalServer
 ):
-    server.answer = chat_block("LINK a b", wait=9.0)
-    with daemon(store_folder, server, "linker", name="run") as process:
+    server.answer = chat_block("LINK a b", held=True)
+    with daemon(store_folder, server, "linker", name="run", grace=0.3) as process:
         until(lambda: server.requests)
         process.send_signal(signal.SIGTERM)
-        out, _ = process.communicate(timeout=30)
+        out, _ = process.communicate(timeout=LONGEST)
     assert (process.returncode, out) == (130, "linker stopped\n")
     assert runs(store_folder) == ["stopped"]

@@ -18,6 +18,7 @@ from command_line import ok
 from local_server import LocalServer, Reply
 from memory_doubles import WRAPUP, put
 from retrieval_doubles import fnv64
+from waiting import LONGEST
 
 HEDGEROW = str(Path(sysconfig.get_path("scripts")) / "hedgerow")
 ASIAN = "味噌汁 🦔 slugs"
@@ -62,7 +63,7 @@ def run(
         capture_output=True,
         env={**os.environ, "NO_COLOR": "1", "COLUMNS": "200", **environment},
         check=False,
-        timeout=120,
+        timeout=LONGEST,
     )
     assert b"Traceback" not in done.stderr, done.stderr.decode()
     return done

@@ -232,7 +232,7 @@ def test_an_async_embedder_goes_from_loop_to_loop(server: LocalServer) -> None:
 def test_it_can_be_cancelled(server: LocalServer) -> None:
     async def run() -> None:
         async with AsyncOllamaEmbedder("m", base_url=server.url) as embedder:
-            server.replies = [Reply(wait=1.0)]
+            server.replies = [Reply(held=True)]
             with pytest.raises(asyncio.TimeoutError):
                 await asyncio.wait_for(embedder.embed(["oak"]), 0.1)
 

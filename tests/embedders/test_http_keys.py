@@ -100,7 +100,7 @@ def shown_by(error: BaseException) -> str:
         Reply({"error": {"message": f"Incorrect API key provided: {KEY}"}}, 401),
         Reply(f"no such key: {KEY}".encode(), 500, {"Content-Type": "text/plain"}),
         Reply(hang_up=True),
-        Reply(wait=1.0),
+        Reply(held=True),
         Reply(b"{"),
         Reply({"data": KEY}),
     ],

@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import multiprocessing
 import os
-import signal
 import subprocess
 import sys
 import threading
@@ -16,8 +15,7 @@ from pathlib import Path
 import pytest
 
 import hedgerow as hr
-
-PER_WRITER = 150
+from waiting import LONGEST
 
 
 def chunk(name: str, content: str = "winter garden") -> hr.Chunk:
@@ -38,7 +36,7 @@ def run(program: str, *arguments: object) -> subprocess.Popen[str]:
 
 def finish(*processes: subprocess.Popen[str]) -> None:
     for process in processes:
-        output, _ = process.communicate(timeout=60)
+        output, _ = process.communicate(timeout=LONGEST)
         assert process.returncode == 0, output
 
 
@@ -135,41 +133,6 @@ def test_a_backup_during_writes_is_whole(index, tmp_path):
         thread.join()
 
 
-WRITER = f"""
-with hr.Index.open(sys.argv[1]) as index:
-    for n in range({PER_WRITER}):
-        index.upsert([hr.Chunk(f"{{sys.argv[2]}}-{{n}}", "same", "winter garden")])
-        index.upsert([hr.Chunk("shared", "same", f"winter {{sys.argv[2]}} {{n}}")])
-"""
-
-
-def test_two_processes_write_at_once(tmp_path):
-    path = tmp_path / "index.db"
-    with hr.Index.open(path) as index:
-        writers = [run(WRITER, path, name) for name in ["left", "right"]]
-        while any(writer.poll() is None for writer in writers):
-            hits = index.search_bm25("winter", 1000)
-            assert len({hit.id for hit in hits}) == len(hits)
-        finish(*writers)
-        assert len(index) == 2 * PER_WRITER + 1
-        assert index.check() == []
-
-
-@pytest.mark.parametrize("name", ["one", "two", "three"])
-def test_processes_make_one_file_at_once(tmp_path, name):
-    path = tmp_path / name
-    program = (
-        "while time.time() < float(sys.argv[3]): pass\n"
-        "with hr.Index.open(sys.argv[1]) as index:\n"
-        "    index.upsert([hr.Chunk(sys.argv[2], 'same', 'winter')])\n"
-    )
-    start = time.time() + 0.7
-    finish(*[run(program, path, f"w{n}", start) for n in range(4)])
-    with hr.Index.open(path) as index:
-        assert sorted(stored.id for stored in index.chunks()) == ["w0", "w1", "w2", "w3"]
-        assert index.check() == []
-
-
 def test_threads_make_one_file_at_once(tmp_path):
     for attempt in range(10):
         path = tmp_path / f"index{attempt}.db"
@@ -199,35 +162,6 @@ def test_a_handle_goes_to_a_process_pool(tmp_path):
         finally:
             os.environ.clear()
             os.environ.update(environment)
-
-
-KILLED = """
-index = hr.Index.open(sys.argv[1])
-n = 0
-while True:
-    index.upsert([hr.Chunk(f"{sys.argv[2]}-{n}-{m}", f"p{n % 7}", "winter " * 50) for m in range(20)])
-    if n % 3 == 2:
-        index.delete_path(f"p{n % 7}")
-    print(n, flush=True)
-    n += 1
-"""
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGKILL here")
-def test_a_killed_writer_leaves_a_healthy_file(tmp_path):
-    path = tmp_path / "index.db"
-    for attempt, moment in enumerate([0.0, 0.003, 0.01, 0.03, 0.07, 0.15]):
-        writer = run(KILLED, path, attempt)
-        assert writer.stdout is not None
-        assert writer.stdout.readline() == "0\n"
-        time.sleep(moment)
-        writer.send_signal(signal.SIGKILL)
-        writer.communicate()
-        with hr.Index.open(path) as index:
-            assert index.check() == []
-            assert len(index) % 20 == 0
-            assert index.upsert([chunk("after")]) == 1
-            assert index.delete(["after"]) == 1
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")

@@ -367,6 +367,7 @@ def test_a_file_that_was_removed_is_not_made_again(garden_file):
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
+@pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
 @pytest.mark.parametrize("place", ["file", "memory"])
 def test_a_handle_is_refused_after_fork(garden_file, place):
     index = hr.Index.open(garden_file) if place == "file" else hr.Index.in_memory()

@@ -7,8 +7,6 @@ import signal
 import sqlite3
 import subprocess
 import sys
-import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -16,6 +14,7 @@ import pytest
 import hedgerow as hr
 from hedgerow import _searching
 from hedgerow._engine import Stop
+from waiting import LONGEST, until
 
 PROGRAM = """
 import itertools, os, signal, sys, threading, time
@@ -68,7 +67,7 @@ index.close()
 @pytest.mark.parametrize("ranking", ["memory", "fts5"])
 def test_ctrl_c_ends_a_call(ranking, call, handler):
     command = [sys.executable, "-c", PROGRAM, ranking, call, handler]
-    done = subprocess.run(command, check=True, capture_output=True, text=True, timeout=60)
+    done = subprocess.run(command, check=True, capture_output=True, text=True, timeout=LONGEST)
     expected = ["KeyboardInterrupt"] if handler == "raises" else ["1500", "interrupted"]
     assert done.stdout.split() == expected
 
@@ -109,7 +108,7 @@ store.close()
 def test_ctrl_c_ends_work_on_the_graph(pipeline):
     """Each takes long by itself, or is done again and again."""
     command = [sys.executable, "-c", GRAPH, pipeline]
-    done = subprocess.run(command, check=True, capture_output=True, text=True, timeout=60)
+    done = subprocess.run(command, check=True, capture_output=True, text=True, timeout=LONGEST)
     assert done.stdout.split() == ["KeyboardInterrupt", "30000"]
 
 
@@ -150,13 +149,6 @@ def is_written(path: Path) -> bool:
     return False
 
 
-def wait_for(condition: Callable[[], bool]) -> None:
-    for _ in range(3000):
-        if condition():
-            return
-        time.sleep(0.01)
-
-
 @pytest.mark.skipif(not hasattr(signal, "SIGALRM"), reason="finds getchar as on Unix")
 @pytest.mark.parametrize("writer", ["main", "other"])
 def test_a_write_does_not_wait_for_the_interpreter(tmp_path: Path, writer: str) -> None:
@@ -171,10 +163,10 @@ def test_a_write_does_not_wait_for_the_interpreter(tmp_path: Path, writer: str) 
     )
     assert busy.stdin is not None
     with busy:
-        wait_for(lambda: is_written(path))
+        until(lambda: is_written(path))
         busy.stdin.write("\n")
         busy.stdin.flush()
-        wait_for(lambda: not is_written(path))
+        until(lambda: not is_written(path))
         with hr.Index.open(path, read_only=True) as index:
             written = len(index)
         output, _ = busy.communicate()
@@ -203,7 +195,7 @@ print(len(index))
 @pytest.mark.skipif(not hasattr(signal, "SIGALRM"), reason="forks as on Unix")
 def test_the_main_thread_may_write_while_it_forks() -> None:
     command = [sys.executable, "-c", FORKS]
-    done = subprocess.run(command, check=True, capture_output=True, text=True, timeout=60)
+    done = subprocess.run(command, check=True, capture_output=True, text=True, timeout=LONGEST)
     assert done.stdout.split() == ["1"]
 
 

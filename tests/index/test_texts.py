@@ -8,6 +8,7 @@ import threading
 from pathlib import Path
 
 import hedgerow as hr
+from waiting import LONGEST
 
 MEBIBYTE = 1 << 20
 
@@ -58,7 +59,7 @@ def test_another_process_is_followed(tmp_path: Path):
     with hr.Index.open(path) as index:
         index.upsert(hr.Chunk(name, "p", f"oak {name}") for name in "abc")
         assert contents(index) == ["oak a", "oak b", "oak c"]
-        subprocess.run([sys.executable, "-c", program, str(path)], check=True, timeout=60)
+        subprocess.run([sys.executable, "-c", program, str(path)], check=True, timeout=LONGEST)
         assert contents(index) == ["a new oak", "oak and elm", "oak c"]
 
 

@@ -256,6 +256,7 @@ class TestSideBySide:
         assert even == [hit for hit in found[0] if int(hit.id) % 2 == 0]
 
     @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
+    @pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
     def test_a_handle_is_refused_after_fork(self, index):
         index.upsert([embedded("a", [1, 0])])
         index.search_vector([1, 0])

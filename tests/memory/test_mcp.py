@@ -22,6 +22,7 @@ from hedgerow import MemoryRoot
 from hedgerow.mcp import build_server
 from local_server import LocalServer
 from memory_doubles import put
+from waiting import LONGEST
 
 HEDGEROW = str(Path(sysconfig.get_path("scripts")) / "hedgerow")
 
@@ -204,7 +205,7 @@ def test_ctrl_c_ends_it_while_standard_input_is_open(slugs_root: Path) -> None:
         assert '"serverInfo"' in process.stdout.readline()
         try:
             process.send_signal(signal.SIGINT)
-            assert process.wait(timeout=20) == 130
+            assert process.wait(timeout=LONGEST) == 130
             assert process.stderr.read() == "Error: interrupted\n"
         finally:
             process.kill()

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import logging
 import shutil
-import signal
-import subprocess
-import sys
 import time
 
 import pytest
@@ -128,34 +125,3 @@ class TestSync:
         shutil.rmtree(base / ".hedgerow")
         with hr.MemoryRoot.open(base) as root:
             assert (keys(root), root.graph()) == lived
-
-
-WORKER = """
-import sys
-from hedgerow import MemoryRoot
-root = MemoryRoot.open(sys.argv[1])
-print("ready", flush=True)
-while True:
-    root.query("all")
-    root.close()
-"""
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
-def test_two_processes_one_of_them_killed_again_and_again(root: hr.MemoryRoot) -> None:
-    for number in range(60):
-        put(root.path, f"n{number}.md", f"[[n{number - 1}]] " + "filler " * 200)
-    for turn in range(6):
-        worker = subprocess.Popen(
-            [sys.executable, "-c", WORKER, str(root.path)], stdout=subprocess.PIPE, text=True
-        )
-        assert worker.stdout is not None
-        assert worker.stdout.readline() == "ready\n"
-        for number in range(turn, 60, 7):
-            put(root.path, f"n{number}.md", f"[[n{number - 1}]] turn {turn}")
-            keys(root)
-        worker.send_signal(signal.SIGKILL)
-        worker.communicate()
-        assert len(keys(root)) == 60
-        assert len(edges(root)) == 59
-        assert root.store().index.check() == []

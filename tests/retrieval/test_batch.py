@@ -14,6 +14,7 @@ import pytest
 
 import hedgerow as hr
 from retrieval_doubles import AsyncFnvEmbedder, FnvEmbedder, corpus
+from waiting import LONGEST, CpuTime
 
 
 @pytest.fixture
@@ -101,10 +102,19 @@ def test_the_interpreter_is_free_meanwhile(corpus_retriever: hr.Retriever) -> No
 
     ticker = threading.Thread(target=tick)
     ticker.start()
-    corpus_retriever.search_many(["recommend kaas huis tips winter"] * 3000, threads=2)
-    searching = False
-    ticker.join()
-    assert ticks > 10
+    try:
+        # How much of a batch the other thread gets is for the system to say.
+        during = 0
+        for _ in range(50):
+            before = ticks
+            corpus_retriever.search_many(["recommend kaas huis tips winter"] * 3000, threads=2)
+            during = max(during, ticks - before)
+            if during > 10:
+                break
+    finally:
+        searching = False
+        ticker.join()
+    assert during > 10
 
 
 INTERRUPTED = """
@@ -115,11 +125,11 @@ INTERRUPTED = """
     retriever = hr.Retriever(index)
     timer = threading.Timer(0.3, lambda: signal.raise_signal(signal.SIGINT))
     timer.start()
-    begun = time.monotonic()
+    begun = time.process_time()
     try:
         retriever.search_many(["winter hedge"] * 1_000_000, threads=2, top_k=1)
     except KeyboardInterrupt:
-        taken = time.monotonic() - begun
+        taken = time.process_time() - begun
         print("interrupted" if taken < 20 else taken)
     print(len(retriever.search("hedge")))
 """
@@ -129,7 +139,7 @@ INTERRUPTED = """
 def test_ctrl_c_ends_a_batch() -> None:
     program = textwrap.dedent(INTERRUPTED)
     done = subprocess.run(
-        [sys.executable, "-c", program], check=True, capture_output=True, text=True, timeout=60
+        [sys.executable, "-c", program], check=True, capture_output=True, text=True, timeout=LONGEST
     )
     assert done.stdout.split() == ["interrupted", "10"]
 
@@ -137,19 +147,22 @@ def test_ctrl_c_ends_a_batch() -> None:
 def test_a_cancelled_task_ends_its_batch() -> None:
     retriever = hr.Retriever(corpus("b"))
 
-    async def run() -> float:
+    async def run() -> CpuTime:
+        searched = CpuTime()
         batch = asyncio.create_task(
             retriever.asearch_many(["kaas huis tips winter recommend"] * 500_000)
         )
-        await asyncio.sleep(2)
+        while searched.so_far() < 1:  # noqa: ASYNC110 - no event tells
+            await asyncio.sleep(0.01)
+        cancelled = CpuTime()
         batch.cancel()
         with pytest.raises(asyncio.CancelledError):
             await batch
-        return time.monotonic()
+        return cancelled
 
     cancelled = asyncio.run(run())
     # asyncio.run waits for its threads: they would be searching for long.
-    assert time.monotonic() - cancelled < 20
+    assert cancelled.so_far() < 20
 
 
 def test_the_loop_is_free_meanwhile() -> None:
@@ -163,7 +176,8 @@ def test_the_loop_is_free_meanwhile() -> None:
             await asyncio.sleep(0.001)
         return ticks
 
-    assert asyncio.run(run()) > 10
+    # How much of a batch the loop gets is for the system to say.
+    assert any(asyncio.run(run()) > 10 for _ in range(50))
 
 
 def test_a_batch_runs_where_the_system_refuses_threads() -> None:

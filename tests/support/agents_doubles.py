@@ -126,20 +126,20 @@ def block(text: str, **fields: Any) -> Callable[[ModelRequest], ModelReply]:
     return lambda request: ModelReply(fenced(text, request.metadata["token"]), **fields)
 
 
-def chat_block(text: str, wait: float = 0.0) -> local_server.Answer:
+def chat_block(text: str, *, held: bool = False) -> local_server.Answer:
     """Answer `POST /chat/completions` with a text in the block that the prompt asks for."""
 
     def answer(request: local_server.Request) -> local_server.Reply:
         system = request.body["messages"][0]["content"]
         found = re.search("^````hedgerow ([0-9a-f]{16})$", system, re.MULTILINE)
         assert found is not None, system
-        return chat_completion(fenced(text, found[1]), wait)
+        return chat_completion(fenced(text, found[1]), held=held)
 
     return answer
 
 
 def chat_completion(
-    text: Any = "LINK a b", wait: float = 0.0, **changes: Any
+    text: Any = "LINK a b", *, held: bool = False, **changes: Any
 ) -> local_server.Reply:
     """Return the answer of a server to `POST /chat/completions`; `changes` are its fields."""
     choice = {
@@ -149,7 +149,7 @@ def chat_completion(
     }
     usage = {"prompt_tokens": 12, "completion_tokens": 5, "total_tokens": 17}
     body = {"id": "1", "object": "chat.completion", "choices": [choice], "usage": usage}
-    return local_server.Reply(body | changes, wait=wait)
+    return local_server.Reply(body | changes, held=held)
 
 
 def states(working: Agents, now: int) -> dict[str, str]:

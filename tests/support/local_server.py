@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import socket
 import threading
-import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
@@ -15,12 +14,15 @@ from typing import Any, TypeVar
 
 @dataclass
 class Reply:
-    """One answer: `body` is sent as JSON unless it is bytes; `wait` seconds before that."""
+    """One answer: `body` is sent as JSON unless it is bytes.
+
+    One that is `held` is sent when the test says `server.release()`, at the latest at its end.
+    """
 
     body: Any = None
     status: int = 200
     headers: dict[str, str] = field(default_factory=dict)
-    wait: float = 0.0
+    held: bool = False
     hang_up: bool = False
 
     def content(self) -> bytes:
@@ -32,7 +34,6 @@ class Request:
     path: str
     headers: dict[str, str]
     body: Any
-    at: float
 
 
 Answer = Callable[[Request], Reply]
@@ -47,6 +48,7 @@ class LocalServer:
         self.requests: list[Request] = []
         self.replies: list[Reply] = []
         self.clients = ExitStack()
+        self.released = threading.Event()
         self.answer: Answer = lambda _: Reply({"error": "the test said nothing more"}, 501)
 
     @property
@@ -57,6 +59,10 @@ class LocalServer:
         """The client, which is closed before the server stops."""
         self.clients.callback(client.close)  # type: ignore[attr-defined]
         return client
+
+    def release(self) -> None:
+        """Send the replies that are held."""
+        self.released.set()
 
     def reply(self, request: Request) -> Reply:
         self.requests.append(request)
@@ -70,11 +76,11 @@ def local_server() -> Iterator[LocalServer]:
 
         def do_POST(self) -> None:
             length = int(self.headers.get("Content-Length", 0))
-            request = Request(
-                self.path, dict(self.headers), json.loads(self.rfile.read(length)), time.monotonic()
-            )
+            body = json.loads(self.rfile.read(length))
+            request = Request(self.path, dict(self.headers), body)
             reply = server.reply(request)
-            time.sleep(reply.wait)
+            if reply.held:
+                server.released.wait()
             if reply.hang_up:
                 self.close_connection = True
                 return
@@ -101,6 +107,7 @@ def local_server() -> Iterator[LocalServer]:
         with server.clients:
             yield server
     finally:
+        server.release()
         listener.shutdown()
         thread.join()
         listener.server_close()

@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 import json
-import os
-import random
-import signal
 import sqlite3
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -17,10 +13,10 @@ import pytest
 
 import hedgerow as hr
 from agents_doubles import NOON, agents, put_agent
+from faults import Rounds, finish, killed, python
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
 
-KILLS = 25
 KEYS = [f"node-{number:02}" for number in range(12)]
 
 WORKER = """
@@ -63,23 +59,13 @@ def shared_folder(tmp_path: Path) -> Path:
 
 def start(shared_folder: Path, name: str, now: int, runs: int = -1) -> subprocess.Popen[str]:
     path, folder = str(shared_folder / "memory.db"), str(shared_folder / "agents")
-    return subprocess.Popen(
-        [sys.executable, "-c", WORKER, path, folder, name, str(now), str(runs)],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        env={**os.environ, "PYTHONWARNINGS": "error"},
-    )
+    return python("-c", WORKER, path, folder, name, now, runs)
 
 
 def test_two_processes_never_work_on_the_same_nodes(shared_folder):
     workers = [start(shared_folder, name, NOON, 80) for name in ("one", "two")]
-    answers = [worker.communicate(timeout=120) for worker in workers]
-    assert [(worker.returncode, error) for worker, (_, error) in zip(workers, answers, strict=True)] == [
-        (0, ""), (0, ""),
-    ]  # fmt: skip
     spans = []
-    for out, _ in answers:
+    for out in finish(*workers):
         for line in out.splitlines()[1:]:
             _, begin, end, *keys = line.split()
             spans.append((int(begin), int(end), set(keys)))
@@ -94,29 +80,20 @@ def test_two_processes_never_work_on_the_same_nodes(shared_folder):
 
 
 def test_two_processes_of_one_agent_take_turns(shared_folder):
-    workers = [start(shared_folder, "one", NOON, 40) for _ in range(2)]
-    for worker in workers:
-        _, error = worker.communicate(timeout=120)
-        assert (worker.returncode, error) == (0, "")
+    finish(*[start(shared_folder, "one", NOON, 40) for _ in range(2)])
     check_whole(shared_folder)
 
 
-def test_a_killed_process_leaves_all_of_a_run_or_nothing(shared_folder):
-    chance = random.Random(7)  # noqa: S311 - moments, not secrets
-    for turn in range(KILLS):
-        worker = start(shared_folder, "one", NOON + turn * 1000)
-        assert worker.stdout is not None
-        assert worker.stdout.readline() == "ready\n"
-        time.sleep(chance.uniform(0, 0.15))
-        worker.send_signal(signal.SIGKILL)
-        _, error = worker.communicate(timeout=60)
-        assert error == ""
-        if turn % 5 == 4:
+def test_a_killed_process_leaves_all_of_a_run_or_nothing(shared_folder, rounds: Rounds):
+    for chance in rounds.at_least(25):
+        worker = start(shared_folder, "one", NOON + rounds.done * 1000)
+        assert killed(worker, chance, longest=0.15)[0] == "ready"
+        if rounds.done % 5 == 4:
             check_whole(shared_folder)
-    now = NOON + KILLS * 1000
+    now = NOON + rounds.done * 1000
     with hr.Store.open(shared_folder / "memory.db") as store:
         again = agents(store, shared_folder / "agents", "ok", now=now)
-        ended = {run.status for run in again.history("one", 10_000)}
+        ended = {run.status for run in again.history("one", 1_000_000)}
         assert ended == {"ok", "failed"}, "of those that were killed the time is up"
         assert again.run("one").status == "ok", "and nothing is claimed for ever"
     check_whole(shared_folder)

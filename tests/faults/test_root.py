@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import json
-import os
-import random
 import re
-import signal
+import shutil
 import subprocess
 import sys
 import time
@@ -16,12 +14,12 @@ from typing import Any
 
 import pytest
 
+from faults import Rounds, finish, killed, python
 from hedgerow import Index, MemoryRoot
-from memory_doubles import put
+from memory_doubles import edges, keys, put
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
 
-KILLS = 25
 WRITTEN = re.compile(
     r'---\ntype: "note"\ntitle: "[^"]*"\nsource: "hedgerow-remember"\n(?:\w+: .*\n){4}---\n\n'
     r"# .*\n\nword\w+ (?:filler ){300}end\n\Z"
@@ -45,23 +43,14 @@ for number in range(count):
 
 
 def start(root: Path, name: str, count: int) -> subprocess.Popen[str]:
-    return subprocess.Popen(
-        [sys.executable, "-c", WORKER, str(root), name, str(count)],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        env={**os.environ, "PYTHONWARNINGS": "error"},
-    )
+    return python("-c", WORKER, root, name, count)
 
 
 def test_two_processes_remember_and_recall_at_once(tmp_path: Path) -> None:
     """The same titles on purpose: both want the same names."""
     workers = [start(tmp_path, "same", 25) for _ in range(2)]
-    answers = [worker.communicate(timeout=120) for worker in workers]
-    assert [(worker.returncode, error) for worker, (_, error) in zip(workers, answers, strict=True)] == [
-        (0, ""), (0, ""),
-    ]  # fmt: skip
-    written = [line for out, _ in answers for line in out.splitlines() if line != "ready"]
+    answers = finish(*workers)
+    written = [line for out in answers for line in out.splitlines() if line != "ready"]
     assert len(set(written)) == len(written) == 50
     check_whole(tmp_path, at_least=set(written))
 
@@ -70,9 +59,7 @@ def test_a_first_index_by_two_processes_is_one(tmp_path: Path) -> None:
     for number in range(300):
         put(tmp_path, f"notes/n{number}.md", f"# Note {number}\n\nhawthorn {number}\n")
     code = "import sys; from hedgerow import MemoryRoot as M; print(len(M.open(sys.argv[1]).recall('hawthorn', limit=400)))"
-    command = [sys.executable, "-c", code, str(tmp_path)]
-    running = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(3)]
-    assert [process.communicate(timeout=120)[0] for process in running] == ["300\n"] * 3
+    assert finish(*[python("-c", code, tmp_path) for _ in range(3)]) == ["300\n"] * 3
     check_whole(tmp_path)
 
 
@@ -93,39 +80,65 @@ def test_threads_share_a_root(tmp_path: Path) -> None:
     check_whole(tmp_path, at_least=set(names))
 
 
-def test_killed_at_any_moment_the_root_stays_whole(tmp_path: Path) -> None:
+def test_killed_at_any_moment_the_root_stays_whole(tmp_path: Path, rounds: Rounds) -> None:
     put(tmp_path, "notes/first.md", "# First\n\nhawthorn\n")
-    chance = random.Random(7)  # noqa: S311 - moments, not secrets
     told: set[str] = set()
-    for turn in range(KILLS):
+    for chance in rounds.at_least(25):
+        turn = rounds.done
         worker = start(tmp_path, f"turn{turn}", 10_000)
-        assert worker.stdout is not None
-        assert worker.stdout.readline() == "ready\n"
-        time.sleep(chance.uniform(0, 0.25))
-        worker.send_signal(signal.SIGKILL)
-        out, error = worker.communicate(timeout=60)
-        assert error == ""
-        told |= {line for line in out.split("\n")[:-1] if line}
+        ready, *written = killed(worker, chance, longest=0.25)
+        assert ready == "ready"
+        told |= set(written)
         if turn % 5 == 4:
             change(tmp_path, turn)
             check_whole(tmp_path, at_least=told)
     assert told
 
 
-def test_a_first_index_that_is_killed_is_finished_by_the_next(tmp_path: Path) -> None:
+@pytest.mark.parametrize("command", ["index", "recall"])
+def test_a_first_index_that_is_killed_is_finished_by_the_next(
+    tmp_path: Path, rounds: Rounds, command: str
+) -> None:
     for number in range(3000):
         put(tmp_path, f"notes/n{number}.md", f"# Note {number}\n\nhawthorn {number}\n")
-    code = "from hedgerow.cli import main; main()"
-    command = [sys.executable, "-c", code, "index", "--root", str(tmp_path)]
-    for wait in (0.15, 0.3, 0.45, 0.6, 0.9):
-        process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
-        time.sleep(wait)
-        process.kill()
-        process.wait(timeout=60)
-    subprocess.run(command, check=True, stdout=subprocess.DEVNULL, timeout=120)
-    check_whole(tmp_path)
-    manifest: dict[str, Any] = json.loads((tmp_path / ".hedgerow/index.json").read_text())
-    assert len(manifest["documents"]) == 3000
+    arguments = [command, *(["hawthorn"] if command == "recall" else []), "--root", tmp_path]
+    for chance in rounds.at_least(1):
+        shutil.rmtree(tmp_path / ".hedgerow", ignore_errors=True)
+        for _ in range(5):
+            process = python("-c", "from hedgerow.cli import main; main()", *arguments)
+            time.sleep(chance.uniform(0.1, 0.9))
+            process.kill()
+            process.communicate()
+        finish(python("-c", "from hedgerow.cli import main; main()", "index", "--root", tmp_path))
+        check_whole(tmp_path)
+        manifest: dict[str, Any] = json.loads((tmp_path / ".hedgerow/index.json").read_text())
+        assert len(manifest["documents"]) == 3000
+
+
+QUERIES = """
+import sys
+from hedgerow import MemoryRoot
+root = MemoryRoot.open(sys.argv[1])
+print("ready", flush=True)
+while True:
+    root.query("all")
+    root.close()
+"""
+
+
+def test_two_processes_one_of_them_killed_again_and_again(tmp_path: Path, rounds: Rounds) -> None:
+    for number in range(60):
+        put(tmp_path, f"n{number}.md", f"[[n{number - 1}]] " + "filler " * 200)
+    with MemoryRoot.open(tmp_path) as root:
+        for chance in rounds.at_least(6):
+            worker = python("-c", QUERIES, tmp_path)
+            for number in range(rounds.done % 7, 60, 7):
+                put(tmp_path, f"n{number}.md", f"[[n{number - 1}]] turn {rounds.done}")
+                keys(root)
+            assert killed(worker, chance, longest=0.1) == ["ready"]
+            assert len(keys(root)) == 60
+            assert len(edges(root)) == 59
+            assert root.store().index.check() == []
 
 
 def change(root: Path, turn: int) -> None:

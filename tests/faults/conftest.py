@@ -1,0 +1,37 @@
+"""How long the rounds of each test of faults go on, and a table of how many there were."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+
+import pytest
+
+from faults import SECONDS, SEED, Rounds
+
+_TESTS = pytest.StashKey[int]()
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    config.stash[_TESTS] = sum("rounds" in getattr(item, "fixturenames", ()) for item in items)
+
+
+@pytest.fixture
+def rounds(request: pytest.FixtureRequest) -> Iterator[Rounds]:
+    """The rounds of a test: it has its share of the seconds in FAULTS_SECONDS."""
+    processes = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
+    seconds = float(os.environ.get(SECONDS, "0")) * processes / request.config.stash[_TESTS]
+    own = Rounds(request.node.nodeid.rpartition("/")[2], seconds)
+    yield own
+    request.node.user_properties.append(("rounds", own.done))
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    if SECONDS not in os.environ:
+        return
+    terminalreporter.section(f"rounds with {SEED}={os.environ[SEED]}")
+    for reports in terminalreporter.stats.values():
+        for report in reports:
+            for name, count in getattr(report, "user_properties", ()):
+                if name == "rounds" and report.when == "teardown":
+                    terminalreporter.line(f"{count:6} {report.nodeid}")
