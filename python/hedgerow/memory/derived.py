@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from hedgerow._engine import Index, Store
-from hedgerow.errors import IndexFileError
+from hedgerow.errors import HedgerowError, IndexFileError, RetrievalError
 from hedgerow.ingest.discovery import Rules
 
 from .config import Config
@@ -86,13 +86,13 @@ class Derived:
 
 
 def open_to_write(derived: Derived) -> Index:
-    """Open the index; one that is damaged or not an index is rebuilt."""
+    """Open the index; one that is damaged or not an index is made anew."""
     try:
         return Index.open(derived.index)
     except IndexFileError as error:
         if not is_of_no_use(error):
             raise
-        discard(derived)
+        discard(derived, error)
         return Index.open(derived.index)
 
 
@@ -101,30 +101,66 @@ def is_of_no_use(error: IndexFileError) -> bool:
     return error.code in _OF_NO_USE
 
 
-def open_store_to_write(derived: Derived) -> Store:
-    """Open the store; one that is damaged or not a store is rebuilt.
+def damage_in(error: HedgerowError) -> IndexFileError | None:
+    """Return the damage that an error tells of, or that kept a search from answering; else None."""
+    cause = error.__cause__ if isinstance(error, RetrievalError) else error
+    return cause if isinstance(cause, IndexFileError) and is_of_no_use(cause) else None
 
-    Only the store has visits, so the old file is kept next to it, which is logged.
-    """
+
+def open_store_to_write(derived: Derived) -> Store:
+    """Open the store; one that is damaged or not a store is made anew."""
     try:
         return Store.open(derived.store, types=NODE_TYPES)
     except IndexFileError as error:
         if not is_of_no_use(error):
             raise
-        kept = derived.store.with_name(f"{derived.store.name}.damaged")
-        _logger.warning(
-            "%s; it is rebuilt from the files, without visits, and the old one kept as %s",
-            error.message,
-            kept,
-        )
-        for suffix in ("", "-wal", "-shm"):
-            with suppress(FileNotFoundError):
-                derived.store.with_name(derived.store.name + suffix).replace(f"{kept}{suffix}")
+        put_store_aside(derived, error)
         return Store.open(derived.store, types=NODE_TYPES)
 
 
-def discard(derived: Derived) -> None:
-    """Remove the index, with its WAL and shared memory; the caller holds the lock."""
+def make_room(derived: Derived, damage: IndexFileError) -> bool:
+    """Remove the index, or put the store aside, whichever the damage is in; False where neither.
+
+    The caller holds the lock, and makes the file anew.
+    """
+    if str(derived.store) in damage.message:
+        put_store_aside(derived, damage)
+    elif str(derived.index) in damage.message:
+        discard(derived, damage)
+    else:
+        return False
+    return True
+
+
+def put_store_aside(derived: Derived, damage: IndexFileError) -> None:
+    """Keep a damaged store under another name, for only the store has visits; which is logged."""
+    kept = derived.store.with_name(f"{derived.store.name}.damaged")
+    _logger.warning(
+        "%s; it is rebuilt from the files, without visits, and the old one kept as %s",
+        damage.message,
+        kept,
+    )
+    for suffix in ("", "-wal", "-shm"):
+        with suppress(FileNotFoundError):
+            derived.store.with_name(derived.store.name + suffix).replace(f"{kept}{suffix}")
+
+
+def discard(derived: Derived, damage: IndexFileError) -> None:
+    """Remove a damaged index, with its WAL and shared memory, which is logged.
+
+    The caller holds the lock.
+    """
+    if derived.index.exists() and derived.index.stat().st_size > 0:
+        _logger.warning("%s; it is rebuilt from the files", damage.message)
     for suffix in ("", "-wal", "-shm"):
         with suppress(FileNotFoundError):
             derived.index.with_name(derived.index.name + suffix).unlink()
+
+
+def identity_of(file: Path) -> tuple[int, int] | None:
+    """Tell a file from the one that takes its name later; None where there is none."""
+    try:
+        status = file.stat()
+    except FileNotFoundError:
+        return None
+    return status.st_dev, status.st_ino

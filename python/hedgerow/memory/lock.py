@@ -13,9 +13,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from hedgerow.errors import IndexFileError
-
-from . import files
+from hedgerow.errors import HedgerowError, IndexFileError
 
 if sys.platform == "win32":
     import msvcrt
@@ -122,9 +120,16 @@ def _holder(descriptor: int) -> str:
 
 
 def _open(file: Path) -> int:
-    with files.system_errors("write", file):
+    try:
         file.parent.mkdir(exist_ok=True)
         return os.open(file, os.O_RDWR | os.O_CREAT, 0o644)
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise HedgerowError(
+            f"cannot write {file}: {reason}; check permissions and free space, or read what the "
+            "index has with --no-sync (sync=False)",
+            code="root_io",
+        ) from error
 
 
 def _is_same(descriptor: int, file: Path) -> bool:
