@@ -307,7 +307,12 @@ class Pipeline:
 @final
 class Store:
     @staticmethod
-    def open(path: str | PathLike[str], *, types: Iterable[str] | None = ()) -> Store: ...
+    def open(
+        path: str | PathLike[str],
+        *,
+        types: Iterable[str] | None = (),
+        read_only: bool = False,
+    ) -> Store: ...
     @staticmethod
     def in_memory(*, types: Iterable[str] | None = ()) -> Store: ...
     @property

@@ -99,12 +99,14 @@ class Stages:
         trace = found.trace
         if found.failed:
             message = f"no leg of the search could answer: {found.error}"
-            return RetrievalError(message, code="retrieval_failed", trace=trace)
+            failure = RetrievalError(message, code="retrieval_failed", trace=trace)
+            failure.__cause__ = found.error
+            return failure
         if found.error is not None:
             _log.warning("the %s leg failed, the other answers: %s", trace.error_stage, found.error)
         if self.reranker is not None and found.wants_reranker:
             yield from self._rerank(self.reranker, request.rerank_top_n, query, found)
-        return Response(found.results(request.top_k), found.trace)
+        return Response(found.results(request.top_k), found.trace, found.error)
 
     def _rerank(
         self, reranker: Reranker | AsyncReranker, head: int, query: str, found: Found

@@ -96,11 +96,13 @@ class Trace:
 class Response:
     """The result of a search: `results`, best first, and the `trace` (spec/retrieval.md).
 
-    It iterates over its results, and is false when there are none.
+    It iterates over its results, and is false when there are none. `error` is what the leg reported
+    that failed while the other answered.
     """
 
     results: list[Hit]
     trace: Trace
+    error: Exception | None = field(default=None, compare=False)
 
     def __iter__(self) -> Iterator[Hit]:
         return iter(self.results)

@@ -192,7 +192,7 @@ def test_a_file_of_an_index_has_no_tables_of_nodes(tmp_path):
         *("settings", "changes", "subjects", "embeddings"),
         *("staged_embeddings", "sources", "source_chunks"),
     }
-    assert subjects == {"chunks": 1, "sources": 1, "vectors": 2}
+    assert subjects == {"chunks": 1, "sources": 1, "vectors": 3}
 
 
 class TestSideBySide:

@@ -48,7 +48,7 @@ def command(
         raise click.UsageError("Pass a KEY: --svg and --hops show its neighborhood.")
     if svg and Path(svg).suffix.lower() != ".svg":
         raise click.UsageError(f"--svg writes SVG; give a file that ends in .svg, not {svg}.")
-    with open_store(**where) as opened:
+    with open_store(**where, reads=True) as opened:
         if key is None:
             _show_figures(opened, as_json=as_json)
             return

@@ -10,6 +10,7 @@ from hedgerow import PipelineError, parse_pipeline
 
 from .output import write_json
 from .params import TEXT, Command
+from .roots import no_sync_option
 from .stores import open_store, store_options, time_option
 
 if TYPE_CHECKING:
@@ -34,6 +35,7 @@ SHOWN = ("type", "weight", "timestamp")
 )
 @store_options
 @time_option("--now", "What `age:`, `visited:` and priorities take for the present time")
+@no_sync_option
 @click.option("--explain", is_flag=True, help="Show the effect of each stage.")
 @click.option("--keys", "only_keys", is_flag=True, help="Write the keys alone, one a line.")
 @click.option("--json", "as_json", is_flag=True, help="Write the result as JSON.")
@@ -42,6 +44,7 @@ def command(  # noqa: PLR0913 - one argument for each option
     words: Sequence[str],
     stages: Sequence[str],
     now: int,
+    no_sync: bool,
     explain: bool,
     only_keys: bool,
     as_json: bool,
@@ -64,7 +67,9 @@ def command(  # noqa: PLR0913 - one argument for each option
     text, terms = _asked(words, stages)
     if only_keys and (as_json or explain):
         raise click.UsageError("--keys writes keys alone; leave --json and --explain out.")
-    with open_store(**where) as opened:
+    if no_sync and where["db"] is not None:
+        raise click.UsageError("--no-sync goes with --root DIR.")
+    with open_store(**where, sync=not no_sync, reads=True) as opened:
         pipeline = parse_pipeline(text, terms=terms, types=opened.store.types)
         wanted, shown = _with_columns(pipeline, opened.store.types)
         result = opened.query(pipeline if only_keys else wanted, now=now, explain=explain)

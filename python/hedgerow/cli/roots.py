@@ -86,10 +86,14 @@ def depth_option(command: F) -> F:
         show_default=True,
         help="shallow prefers pages and decisions, deep lets sessions come up.",
     )
-    stands = click.option(
+    return depth(no_sync_option(command))
+
+
+def no_sync_option(command: F) -> F:
+    """Add `--no-sync`."""
+    return click.option(
         "--no-sync", is_flag=True, help="Read the index as it stands, without looking at files."
-    )
-    return depth(stands(command))
+    )(command)
 
 
 def tag_option(command: F) -> F:

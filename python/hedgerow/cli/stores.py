@@ -32,12 +32,13 @@ _SECONDS = re.compile(r"-?\d{1,12}\Z")
 class OpenStore:
     """The store that is meant: that of a file, or that of a memory root.
 
-    `source` names it in JSON, and `name` in text.
+    `source` names it in JSON, and `name` in text; without `sync` files are not looked at.
     """
 
     store: Store
     root: MemoryRoot | None
     source: dict[str, str]
+    sync: bool = True
 
     @property
     def name(self) -> str:
@@ -55,7 +56,7 @@ class OpenStore:
         """Run a pipeline; in a root `search` finds what a recall would."""
         if self.root is None:
             return self.store.query(pipeline, now=now, terms=terms, explain=explain)
-        return self.root.query(pipeline, now=now, terms=terms, explain=explain)
+        return self.root.query(pipeline, now=now, terms=terms, explain=explain, sync=self.sync)
 
     def key(self, name: str) -> str:
         """Return the key of a name: in a root also the name or title of a file."""
@@ -80,18 +81,24 @@ def time_option(name: str, what: str) -> Callable[[F], F]:
 
 
 @contextmanager
-def open_store(
+def open_store(  # noqa: PLR0913 - what a command may be told of it
     db: str | None,
     root: Sequence[str] = (),
     target_url: str | None = None,
     remote_url: str | None = None,
+    *,
+    sync: bool = True,
+    reads: bool = False,
 ) -> Iterator[OpenStore]:
-    """Open the store that is meant, which must be there; without a name, the nearest root's."""
+    """Open the store that is meant, which must be there; without a name, the nearest root's.
+
+    One that a command only `reads` may be where nothing can be written.
+    """
     if db is None:
         with open_root(root, target_url, remote_url, NO_ROOT) as memory:
             with progress_bar("Reading") as progress:
-                store = memory.store(progress=progress)
-            yield OpenStore(store, memory, {"root": str(memory.path)})
+                store = memory.store(sync=sync, progress=progress)
+            yield OpenStore(store, memory, {"root": str(memory.path)}, sync)
         return
     if root:
         raise click.UsageError(
@@ -103,8 +110,17 @@ def open_store(
             "memory root with --root DIR",
             code="index_not_found",
         )
-    with Store.open(db) as store:
+    with _opened(db, reads=reads) as store:
         yield OpenStore(store, None, {"db": db})
+
+
+def _opened(db: str, *, reads: bool) -> Store:
+    try:
+        return Store.open(db)
+    except IndexFileError as error:
+        if not (reads and error.code == "index_read_only"):
+            raise
+        return Store.open(db, read_only=True)
 
 
 def _seconds(context: click.Context, param: click.Parameter, given: str | None) -> int:

@@ -10,9 +10,11 @@ import json
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from hedgerow._engine import Index, _sources, _sync_note
+from hedgerow.errors import IndexFileError
 
 from .source import Skip
 
@@ -75,16 +77,19 @@ class Ledger:
     all files have to be read again. `is_new` says that nothing has been noted yet.
     """
 
-    def __init__(self, rows: Sequence[Row], note: str | None, scope: str) -> None:
+    def __init__(
+        self, rows: Sequence[Row], note: str | None, scope: str, file: Path | None = None
+    ) -> None:
         self.rows = {row[0]: row for row in rows}
         self.note = f"{READERS} {scope}"
         self.is_current = note == self.note
         self.is_new = note is None
+        self._file = file
 
     @classmethod
     def load(cls, index: Index, scope: str) -> Ledger:
         """Read the ledger of an index."""
-        return cls(_sources(index), _sync_note(index, SCOPE), scope)
+        return cls(_sources(index), _sync_note(index, SCOPE), scope, index.path)
 
     @property
     def notes(self) -> list[tuple[str, str | None]]:
@@ -94,11 +99,11 @@ class Ledger:
     def record(self, path: str) -> Record | None:
         """Give what is known of a path."""
         row = self.rows.get(path)
-        return None if row is None else _record(row)
+        return None if row is None else self._record(row)
 
     def records(self) -> Iterator[Record]:
         """Give all records, in path order."""
-        return (_record(self.rows[path]) for path in sorted(self.rows))
+        return (self._record(self.rows[path]) for path in sorted(self.rows))
 
     def put(self, record: Record, chunks: int) -> None:
         """Know of a file what is about to be written."""
@@ -128,7 +133,7 @@ class Ledger:
 
     def failures(self) -> list[Record]:
         """Give the records of which something was reported, in path order."""
-        return [_record(row) for _, row in sorted(self.rows.items()) if row[5]]
+        return [self._record(row) for _, row in sorted(self.rows.items()) if row[5]]
 
     @property
     def skips(self) -> list[Skip]:
@@ -145,18 +150,18 @@ class Ledger:
         """How many chunks the files have."""
         return sum(row[4] for row in self.rows.values())
 
-
-def _record(row: Row) -> Record:
-    path, signature, settled, digest, chunks, skips, facts = row
-    return Record(
-        path,
-        signature,
-        digest,
-        settled,
-        chunks,
-        tuple(Skip(*skip) for skip in json.loads(skips)) if skips else (),
-        json.loads(facts) if facts else {},
-    )
+    def _record(self, row: Row) -> Record:
+        path, signature, settled, digest, chunks, skips, facts = row
+        try:
+            skipped = tuple(Skip(*skip) for skip in json.loads(skips)) if skips else ()
+            told = dict(json.loads(facts)) if facts else {}
+        except (TypeError, ValueError) as error:
+            raise IndexFileError(
+                f"the index {self._file} is damaged (what it notes of {path!r} is not JSON); make it "
+                "anew from the files",
+                code="index_damaged",
+            ) from error
+        return Record(path, signature, digest, settled, chunks, skipped, told)
 
 
 def digest_of(data: bytes) -> str:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from hedgerow._engine import Index, Store, _sync_note
-from hedgerow.errors import HedgerowError, IndexFileError
+from hedgerow.errors import HedgerowError, IndexFileError, RetrievalError
 from hedgerow.ingest.discovery import Rules
 from hedgerow.ingest.ledger import SCOPE as LEDGER_NOTE
 
@@ -200,13 +200,13 @@ def disown(derived: Derived) -> None:
 
 
 def open_to_write(derived: Derived) -> Index:
-    """Open the index; one that is damaged or not an index is rebuilt."""
+    """Open the index; one that is damaged or not an index is made anew."""
     try:
         return Index.open(derived.index)
     except IndexFileError as error:
         if not is_of_no_use(error):
             raise
-        discard(derived)
+        discard(derived, error)
         return Index.open(derived.index)
 
 
@@ -215,23 +215,55 @@ def is_of_no_use(error: IndexFileError) -> bool:
     return error.code in _OF_NO_USE
 
 
-def open_store_to_write(derived: Derived) -> Store:
-    """Open the store; one that is damaged or not a store is rebuilt.
+def damage_in(error: HedgerowError) -> IndexFileError | None:
+    """Return the damage that an error tells of, or that kept a search from answering; else None."""
+    cause = error.__cause__ if isinstance(error, RetrievalError) else error
+    return cause if isinstance(cause, IndexFileError) and is_of_no_use(cause) else None
 
-    Only the store has visits, so the old file is kept next to it, which is logged.
-    """
+
+def open_store_to_write(derived: Derived) -> Store:
+    """Open the store; one that is damaged or not a store is made anew."""
     try:
         return Store.open(derived.store, types=NODE_TYPES)
     except IndexFileError as error:
         if not is_of_no_use(error):
             raise
-        kept = _put_aside(derived, "damaged")
-        _logger.warning(
-            "%s; it is rebuilt from the files, without visits, and the old one kept as %s",
-            error.message,
-            kept,
-        )
+        put_store_aside(derived, error)
         return Store.open(derived.store, types=NODE_TYPES)
+
+
+def make_room(derived: Derived, damage: IndexFileError) -> bool:
+    """Remove the index, or put the store aside, whichever the damage is in; False where neither.
+
+    The caller holds the lock, and makes the file anew.
+    """
+    if str(derived.store) in damage.message:
+        put_store_aside(derived, damage)
+    elif str(derived.index) in damage.message:
+        discard(derived, damage)
+    else:
+        return False
+    return True
+
+
+def put_store_aside(derived: Derived, damage: IndexFileError) -> None:
+    """Keep a damaged store under another name, for only the store has visits; which is logged."""
+    kept = _put_aside(derived, "damaged")
+    _logger.warning(
+        "%s; it is rebuilt from the files, without visits, and the old one kept as %s",
+        damage.message,
+        kept,
+    )
+
+
+def discard(derived: Derived, damage: IndexFileError) -> None:
+    """Remove a damaged index, with its WAL and shared memory, which is logged.
+
+    The caller holds the lock.
+    """
+    if derived.index.exists() and derived.index.stat().st_size > 0:
+        _logger.warning("%s; it is rebuilt from the files", damage.message)
+    _remove(derived.index)
 
 
 def _put_aside(derived: Derived, why: str) -> Path:
@@ -243,11 +275,15 @@ def _put_aside(derived: Derived, why: str) -> Path:
     return kept
 
 
-def discard(derived: Derived) -> None:
-    """Remove the index, with its WAL and shared memory; the caller holds the lock."""
-    _remove(derived.index)
-
-
 def _remove(file: Path) -> None:
     for suffix in ("", "-wal", "-shm"):
         file.with_name(file.name + suffix).unlink(missing_ok=True)
+
+
+def identity_of(file: Path) -> tuple[int, int] | None:
+    """Tell a file from the one that takes its name later; None where there is none."""
+    try:
+        status = file.stat()
+    except FileNotFoundError:
+        return None
+    return status.st_dev, status.st_ino

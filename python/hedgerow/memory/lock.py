@@ -13,9 +13,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from hedgerow.errors import IndexFileError
-
-from . import files
+from hedgerow.errors import HedgerowError, IndexFileError
 
 if sys.platform == "win32":
     import msvcrt
@@ -123,12 +121,19 @@ def _holder(descriptor: int) -> str:
 
 
 def _open(file: Path) -> int:
-    with files.system_errors("write", file):
+    try:
         file.parent.mkdir(exist_ok=True)
         # The name of the holder is written into it: not into what a link leads to.
         if file.is_symlink():
             file.unlink(missing_ok=True)
         return os.open(file, _FLAGS, 0o644)
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise HedgerowError(
+            f"cannot write {file}: {reason}; check permissions and free space, or read what the "
+            "index has with --no-sync (sync=False)",
+            code="root_io",
+        ) from error
 
 
 def _is_same(descriptor: int, file: Path) -> bool:

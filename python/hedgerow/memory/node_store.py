@@ -6,17 +6,27 @@ import threading
 from collections.abc import Callable, Iterable
 from difflib import get_close_matches
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, TypeVar
 
 from hedgerow._checks import checked_text
 from hedgerow._engine import Store, _sources_generation
-from hedgerow.errors import IndexFileError, InvalidInputError
+from hedgerow.errors import HedgerowError, IndexFileError, InvalidInputError
 from hedgerow.ingest.ledger import Ledger
 
 from .config import Config
-from .derived import Derived, check_ours, check_regular, is_of_no_use
+from .derived import (
+    OLDER,
+    Derived,
+    check_ours,
+    check_regular,
+    damage_in,
+    is_of_no_use,
+    make_room,
+)
+from .files import system_errors
 from .freshness import skips_if_fresh
 from .links import STATED, Link, Names, without_attachments
+from .lock import locked
 from .node_state import NodeState, is_unlinked
 from .results import RootGraph
 
@@ -24,6 +34,8 @@ if TYPE_CHECKING:
     from hedgerow._engine import Pipeline
     from hedgerow.ingest.sync import Progress
     from hedgerow.results import QueryResult
+
+T = TypeVar("T")
 
 Leg = Literal["bm25", "semantic"]
 Legs = Callable[[str, Leg], list[str] | None]
@@ -54,21 +66,33 @@ class NodeStore:
         sync: bool,
     ) -> QueryResult:
         """Run a pipeline, after bringing the store up to date with `sync`."""
-        store = self.open(config, sync=sync)
-        return store.query(pipeline, now=now, terms=terms, legs=legs, explain=explain)
+
+        def work() -> QueryResult:
+            store = self.open(config, sync=sync)
+            return store.query(pipeline, now=now, terms=terms, legs=legs, explain=explain)
+
+        return self._mended(config, work) if sync else work()
 
     def visit(self, config: Config, agent: str, key: str, at: int, outcome: VisitOutcome) -> None:
         """Note a visit, which is kept in the store alone."""
-        state = self.state(config, sync=True)
-        self._opened(Derived.of(config)).visit(agent, key_of(state, key), at, outcome)
+
+        def work() -> None:
+            state = self.state(config, sync=True)
+            self._opened(Derived.of(config)).visit(agent, key_of(state, key), at, outcome)
+
+        self._mended(config, work)
 
     def graph(self, config: Config, *, sync: bool) -> RootGraph:
         """Give all edges, and the links that lead nowhere."""
-        state = self.state(config, sync=sync)
-        edges = self._opened(Derived.of(config))._edges()  # noqa: SLF001 - of the same package
-        _, missing = state.edges()
-        unresolved = without_attachments(missing, config.source_root)
-        return RootGraph(tuple(edges), tuple(unresolved), tuple(state.skips()))
+
+        def work() -> RootGraph:
+            state = self.state(config, sync=sync)
+            edges = self._opened(Derived.of(config))._edges()  # noqa: SLF001 - of the same package
+            _, missing = state.edges()
+            unresolved = without_attachments(missing, config.source_root)
+            return RootGraph(tuple(edges), tuple(unresolved), tuple(state.skips()))
+
+        return self._mended(config, work) if sync else work()
 
     def open(self, config: Config, *, sync: bool, progress: Progress | None = None) -> Store:
         """Give the open store, up to date with `sync`."""
@@ -97,6 +121,19 @@ class NodeStore:
             f"{self._root} has no store yet; leave out --no-sync (sync=False) once",
             code="index_not_found",
         )
+
+    def _mended(self, config: Config, work: Callable[[], T]) -> T:
+        """Do what syncs first; after damage once more, with a store or an index made anew."""
+        try:
+            return work()
+        except HedgerowError as error:
+            damage, derived = damage_in(error), Derived.of(config)
+            if damage is None:
+                raise
+            with locked(derived.lock), system_errors("remove", derived.folder):
+                if not make_room(derived, damage):
+                    raise
+        return work()
 
     def _is_fresh(self, derived: Derived) -> bool:
         """Tell, without a lock, whether the store has surely read every file as it is now."""
@@ -130,7 +167,7 @@ class NodeStore:
                     self._store.close()
                 self._store = None
                 check_regular(derived.store)
-                store = Store.open(derived.store)
+                store = _opened(derived.store)
                 try:
                     check_ours(derived, store.index, derived.store)
                 except IndexFileError:
@@ -138,6 +175,16 @@ class NodeStore:
                     raise
                 self._store, self._file = store, identity
             return self._store
+
+
+def _opened(file: Path) -> Store:
+    """Open a store to write where that can be done, and else to read."""
+    try:
+        return Store.open(file)
+    except IndexFileError as error:
+        if error.code != OLDER:
+            raise
+        return Store.open(file, read_only=True)
 
 
 def key_of(state: NodeState, name: str) -> str:

@@ -16,7 +16,15 @@ from hedgerow.ingest.source import Skip
 
 from . import recall as recalling
 from .config import Config
-from .derived import OLDER, Derived, check_ours, check_regular, is_of_no_use
+from .derived import (
+    OLDER,
+    Derived,
+    check_ours,
+    check_regular,
+    damage_in,
+    identity_of,
+    is_of_no_use,
+)
 from .freshness import skips_if_fresh
 from .recall import Recall
 from .score import DepthPolicy
@@ -68,7 +76,8 @@ class OpenedIndex:
             embedder = None if leg == "bm25" else self._ready_model(config, sync=sync)
             if leg != "bm25" and embedder is None:
                 return None
-            return recalling.ranked(self._index(Derived.of(config)), embedder, query)
+            index = self._index(Derived.of(config))
+            return recalling.ranked(index, embedder, query, whole=sync)
 
         return self._current(config, search, sync=sync)[0]
 
@@ -87,12 +96,25 @@ class OpenedIndex:
             skips = bring_up_to_date(derived).skips
         try:
             return search(), skips
-        except IndexFileError as error:
-            if not (sync and is_of_no_use(error)):
+        except HedgerowError as error:
+            damage = damage_in(error)
+            if damage is None:
                 raise
+            if not sync:
+                raise IndexFileError(
+                    f"{derived.index} is damaged; leave out --no-sync (sync=False) once, and it is "
+                    f"rebuilt from the files ({damage.message})",
+                    code="index_damaged",
+                ) from error
+        return self._anew(derived, search, damage)
+
+    def _anew(
+        self, derived: Derived, search: Callable[[], T], damage: IndexFileError
+    ) -> tuple[T, list[Skip]]:
+        """Make a damaged index anew, and search again; what fails then is raised."""
         from .sync import rebuild  # noqa: PLC0415 - slow to import
 
-        skips = rebuild(derived).skips
+        skips = rebuild(derived, damage, self._reader_file).skips
         return search(), skips
 
     def _skips(self, derived: Derived, *, sync: bool) -> list[Skip] | None:
@@ -123,10 +145,21 @@ class OpenedIndex:
     def embed(self, config: Config, progress: Progress | None = None) -> None:
         """Embed what has no vector; nothing, without an embedder. Raises what that raises."""
         embedder = self._model(config)
-        if embedder is not None:
-            from .vectors import embed  # noqa: PLC0415 - for some roots only
+        if embedder is None:
+            return
+        from .vectors import embed  # noqa: PLC0415 - for some roots only
 
-            embed(Derived.of(config), embedder, progress)
+        derived = Derived.of(config)
+        file = identity_of(derived.index)
+        try:
+            embed(derived, embedder, progress)
+        except IndexFileError as error:
+            if not is_of_no_use(error):
+                raise
+            from .sync import rebuild  # noqa: PLC0415 - slow to import
+
+            rebuild(derived, error, file)
+            embed(derived, embedder, progress)
 
     def close(self) -> None:
         """Close the index and let go of the embedder; the next call opens them again."""
@@ -145,6 +178,7 @@ class OpenedIndex:
             limit=limit,
             depth=depth,
             policy=self._policy,
+            whole=sync,
         )
 
     def _ready_model(self, config: Config, *, sync: bool) -> Embedder | None:
@@ -168,25 +202,26 @@ class OpenedIndex:
             if not embed(derived, embedder):
                 return may_search(self._index(derived), embedder)
         except HedgerowError as error:
+            if damage_in(error) is not None:
+                raise
             _logger.warning("%s is searched by keywords alone: %s", self._root, error.message)
             return False
         return True
 
     def _index(self, derived: Derived) -> Index:
         """Give the open index, opened again when its file was deleted and made anew."""
-        try:
-            status = derived.index.stat()
-        except FileNotFoundError as error:
+        identity = identity_of(derived.index)
+        if identity is None:
             raise IndexFileError(
                 f"{self._root} has no index yet; make it with: hedgerow index --root {self._root}",
                 code="index_not_found",
-            ) from error
-        identity = (status.st_dev, status.st_ino)
+            )
         with self._opening:
             if self._reader is None or self._reader_file != identity:
                 if self._reader is not None:
                     self._reader.close()
-                self._reader = None
+                # Known before it opens: what cannot be opened is made anew by this name.
+                self._reader, self._reader_file = None, identity
                 check_regular(derived.index)
                 reader = Index.open(derived.index, read_only=True)
                 try:
@@ -194,7 +229,7 @@ class OpenedIndex:
                 except IndexFileError:
                     reader.close()
                     raise
-                self._reader, self._reader_file = reader, identity
+                self._reader = reader
             return self._reader
 
     def _model(self, config: Config) -> Embedder | None:

@@ -10,11 +10,13 @@ from typing import Any, NamedTuple
 from hedgerow._checks import checked_count, checked_text
 from hedgerow._engine import Hit, Index
 from hedgerow.embedders import Embedder
-from hedgerow.errors import InvalidInputError
+from hedgerow.errors import IndexFileError, InvalidInputError
 from hedgerow.ingest.source import Skip
+from hedgerow.results import Response
 from hedgerow.retriever import Retriever
 
 from . import score
+from .derived import is_of_no_use
 from .names import bucket_of
 from .score import DepthPolicy, ScoreParts
 from .words import cut_snippet, recall_terms
@@ -126,34 +128,55 @@ def recall(  # noqa: PLR0913 - all that a recall depends on
     limit: int,
     depth: str,
     policy: DepthPolicy,
+    whole: bool = False,
 ) -> Recall:
-    """Search the index and sort the results by the sum of the parts of the score."""
+    """Search the index and sort the results by the sum of the parts of the score.
+
+    With `whole` damage that leaves one leg to answer alone is raised.
+    """
     checked_count(limit, "limit")
-    found = search(index, embedder, query, max(_AT_LEAST, _DEEPER * limit))
+    found = search(index, embedder, query, max(_AT_LEAST, _DEEPER * limit), whole=whole)
     best = max([1.0, *(hit.score for hit in found.hits)])
-    matters = [hit.metadata["front_matter"] for hit in found.hits]
-    temporal = score.temporal_relevance(query, [score.event_time_of(matter) for matter in matters])
+    passages = [_passage(index, hit) for hit in found.hits]
+    temporal = score.temporal_relevance(
+        query, [score.event_time_of(one.matter) for one in passages]
+    )
     tokens = recall_terms(query)
     results = [
-        _recalled(hit, query, tokens, depth, policy, how=found.how, best=best, temporal=when)
-        for hit, when in zip(found.hits, temporal, strict=True)
+        _recalled(
+            passage,
+            query,
+            tokens,
+            depth,
+            policy,
+            how=found.how,
+            best=best,
+            temporal=when,
+        )
+        for passage, when in zip(passages, temporal, strict=True)
     ]
     results.sort(key=lambda result: (-result.score, result.id))
     return Recall(root, query, depth, tuple(results[:limit]))
 
 
-def search(index: Index, embedder: Embedder | None, query: str, limit: int) -> Found:
+def search(
+    index: Index, embedder: Embedder | None, query: str, limit: int, *, whole: bool = False
+) -> Found:
     """Find the files of the best passages, each once; without the retry ladder."""
     retriever = Retriever(index, embedder=embedder, matching="extended", fusion="score")
     response = retriever.search(
         query, top_k=limit, candidate_k=limit, group_by="path", skip_retry_ladder=True
     )
+    if whole:
+        _raise_damage(response)
     trace = response.trace
     hybrid = trace.embedder_used and not trace.fell_back_to_bm25
     return Found(response.results, "hybrid" if hybrid else "keywords")
 
 
-def ranked(index: Index, embedder: Embedder | None, query: str) -> list[str] | None:
+def ranked(
+    index: Index, embedder: Embedder | None, query: str, *, whole: bool = False
+) -> list[str] | None:
     """Return the files of the best passages of one leg: semantic with an embedder, else keywords.
 
     None when the embedder fails, which is logged.
@@ -167,13 +190,43 @@ def ranked(index: Index, embedder: Embedder | None, query: str) -> list[str] | N
         group_by="path",
         skip_retry_ladder=True,
     )
+    if whole:
+        _raise_damage(response)
     if embedder is not None and response.trace.fell_back_to_bm25:
         return None
     return [hit.path for hit in response.results]
 
 
+def _raise_damage(response: Response) -> None:
+    """Raise the damage that kept a leg from answering."""
+    if isinstance(response.error, IndexFileError) and is_of_no_use(response.error):
+        raise response.error
+
+
+class _Passage(NamedTuple):
+    """A hit with the front matter of its file, and its first and last line."""
+
+    hit: Hit
+    matter: dict[str, Any]
+    start: int
+    end: int
+
+
+def _passage(index: Index, hit: Hit) -> _Passage:
+    """Tell where a hit comes from; IndexFileError where the index does not say."""
+    facts = hit.metadata
+    match facts.get("front_matter"), facts.get("line_start"), facts.get("line_end"):
+        case dict() as matter, int() as start, int() as end:
+            return _Passage(hit, matter, start, end)
+    raise IndexFileError(
+        f"the index {index.path} is damaged (it does not say where {hit.id} comes from); delete it, "
+        "or recall with a sync, which makes it anew",
+        code="index_damaged",
+    )
+
+
 def _recalled(  # noqa: PLR0913 - one argument for each input of a score
-    hit: Hit,
+    passage: _Passage,
     query: str,
     tokens: Sequence[str],
     depth: str,
@@ -183,12 +236,10 @@ def _recalled(  # noqa: PLR0913 - one argument for each input of a score
     best: float,
     temporal: float,
 ) -> Recalled:
-    facts = hit.metadata
-    matter = facts["front_matter"]
+    hit, matter, start, end = passage
     session = session_id_of(matter)
     snippet = cut_snippet(hit.content, tokens)
     bucket = bucket_of(hit.path, matter)
-    start, end = facts["line_start"], facts["line_end"]
     parts = ScoreParts(
         retrieval=score.rounded(max(0.0, hit.score / best)),
         exact_match=score.rounded(score.exact_match(query, snippet)),

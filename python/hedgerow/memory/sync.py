@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from hedgerow._engine import Index
+from hedgerow.errors import IndexFileError
 from hedgerow.ingest.discovery import (
     Listing,
     PassedBy,
@@ -22,7 +23,17 @@ from hedgerow.ingest.ledger import Ledger
 from hedgerow.ingest.source import Skip, Source
 from hedgerow.ingest.sync import Progress, Writer, in_steps, sync_files
 
-from .derived import Derived, check_folder, discard, disown, open_store_to_write, open_to_write
+from .derived import (
+    Derived,
+    check_folder,
+    discard,
+    disown,
+    identity_of,
+    is_of_no_use,
+    make_room,
+    open_store_to_write,
+    open_to_write,
+)
 from .files import system_errors
 from .lock import locked
 from .targets import RootIndex, RootStore
@@ -76,8 +87,28 @@ def sync(
     edges. A file that cannot be read is named in the report, and the rest goes on. Raises HedgerowError when index or
     store cannot be written; what was written before stays. Raises InvalidInputError when the root
     has no memory any more and had several, unless `allow_empty`.
+
+    An index or a store in which damage comes to light is made anew, once.
     """
     check_folder(derived)
+
+    def attempt() -> SyncReport:
+        return _sync(derived, progress, allow_empty=allow_empty, with_store=with_store)
+
+    try:
+        return attempt()
+    except IndexFileError as error:
+        if not is_of_no_use(error):
+            raise
+        with locked(derived.lock), system_errors("remove", derived.folder):
+            if not make_room(derived, error):
+                raise
+    return attempt()
+
+
+def _sync(
+    derived: Derived, progress: Progress | None, *, allow_empty: bool, with_store: bool
+) -> SyncReport:
     with locked(derived.lock), _Run(derived, with_store=with_store) as run:
         listing = list_folder(str(derived.source_root), derived.rules, named=True)
         gone = run.gone(listing)
@@ -194,9 +225,12 @@ def _remove_leftovers(derived: Derived, files: Sequence[str]) -> None:
             continue
 
 
-def rebuild(derived: Derived) -> SyncReport:
-    """Make the index anew from nothing."""
+def rebuild(
+    derived: Derived, damage: IndexFileError, damaged: tuple[int, int] | None
+) -> SyncReport:
+    """Make the index anew from nothing, unless another process has replaced the damaged file."""
     check_folder(derived)
     with locked(derived.lock), system_errors("remove", derived.index):
-        discard(derived)
+        if identity_of(derived.index) == damaged:
+            discard(derived, damage)
     return sync(derived)

@@ -37,20 +37,32 @@ pub fn unit(vector: &[f32]) -> Vec<f32> {
     vector.iter().map(scaled).collect()
 }
 
-/// The bytes a vector is stored as: `f32`, little-endian.
+/// What is stored where there is no vector to be had; an empty blob is damage.
+pub const NONE: [u8; 1] = [1];
+
+/// The bytes a vector is stored as: `f32`, little-endian; [`NONE`] for an empty one.
 pub fn to_blob(vector: &[f32]) -> Vec<u8> {
+    if vector.is_empty() {
+        return NONE.to_vec();
+    }
     vector
         .iter()
         .flat_map(|value| value.to_le_bytes())
         .collect()
 }
 
-/// Add the numbers of a stored vector to `values`; false, and nothing added, when it is none.
+/// Add the numbers of a stored vector to `values`, of [`NONE`] none; false, and nothing added, when
+/// it is not a vector.
 pub fn read_blob(blob: &[u8], values: &mut Vec<f32>) -> bool {
+    if blob == NONE {
+        return true;
+    }
     let (numbers, rest) = blob.as_chunks::<4>();
     let whole = values.len();
     values.extend(numbers.iter().map(|bytes| f32::from_le_bytes(*bytes)));
-    let sound = rest.is_empty() && values[whole..].iter().all(|value| value.is_finite());
+    let sound = !blob.is_empty()
+        && rest.is_empty()
+        && values[whole..].iter().all(|value| value.is_finite());
     if !sound {
         values.truncate(whole);
     }
@@ -97,7 +109,9 @@ mod tests {
         assert!(read_blob(&to_blob(&vector), &mut read));
         assert_eq!(read[1..].to_vec(), vector);
         assert_eq!(read[2].to_bits(), (-0.0_f32).to_bits());
-        for wrong in [vec![0; 7], to_blob(&[1.0, f32::NAN])] {
+        assert!(read_blob(&to_blob(&[]), &mut read));
+        assert_eq!(read.len(), 6);
+        for wrong in [vec![], vec![0; 7], to_blob(&[1.0, f32::NAN])] {
             assert!(!read_blob(&wrong, &mut read));
             assert_eq!(read.len(), 6);
         }

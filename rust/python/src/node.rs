@@ -1,11 +1,12 @@
 //! `Node`: a memory, as a store keeps it.
 
 use hedgerow_engine::ErrorCode;
-use hedgerow_graph::graph::{Category, Node};
+use hedgerow_graph::graph::{Category, Node, Outcome};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyInt, PyType};
 
 use crate::errors;
+use crate::text::Text;
 use crate::value::{self, Argument};
 use crate::vector;
 
@@ -273,4 +274,23 @@ pub fn bytes_of(node: &Py<PyNode>) -> usize {
     let node = &node.get().0;
     let vector = node.embedding.as_ref().map_or(0, |vector| 4 * vector.len());
     errors::ITEM + node.content.len() + vector
+}
+
+/// How a visit ended.
+pub fn outcome_of(name: Option<&Text>) -> PyResult<Outcome> {
+    let parse = |name: &Text| errors::call(|| Outcome::from_option("outcome", name));
+    name.map_or_else(|| Ok(Outcome::default()), parse)
+}
+
+/// The relation of an edge, "link" by default.
+pub fn relation(given: Option<&Text>) -> String {
+    given.map_or_else(|| "link".to_owned(), |given| given.to_string())
+}
+
+/// An argument that is a time.
+pub fn time(name: &str) -> Argument<'_> {
+    Argument {
+        name,
+        code: ErrorCode::InvalidNumber,
+    }
 }

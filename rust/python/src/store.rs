@@ -5,15 +5,15 @@ use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use hedgerow_engine::ErrorCode;
-use hedgerow_graph::graph::{Edge, Node, Outcome, Store, TYPES, Visit};
+use hedgerow_graph::graph::{Edge, Node, Store, TYPES, Visit};
 use hedgerow_graph::pipeline::{self, Options, Pipeline};
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyTuple};
+use pyo3::types::{IntoPyDict, PyDict, PyTuple};
 
 use crate::errors;
 use crate::held::Held;
 use crate::index::PyIndex;
-use crate::node::{self, PyNode};
+use crate::node::{self, PyNode, outcome_of, relation, time};
 use crate::notices;
 use crate::pipeline::{PipelineLike, named_types, ranked};
 use crate::results;
@@ -37,13 +37,22 @@ pub struct PyStore {
 impl PyStore {
     /// Open the file of a store or an index; it is made when there is none.
     ///
-    /// `types` are registered in the file for good: nodes may be of them too.
+    /// `types` are registered in the file for good: nodes may be of them too. A `read_only` handle
+    /// refuses to write, and needs a file that was opened as a store before.
     ///
     /// Raises IndexFileError for a file that cannot be used, InvalidInputError for what cannot
     /// be the name of a type.
     #[staticmethod]
-    #[pyo3(signature = (path, *, types=None), text_signature = "(path, *, types=())")]
-    fn open(py: Python<'_>, path: PathBuf, types: Option<&Bound<'_, PyAny>>) -> PyResult<Self> {
+    #[pyo3(
+        signature = (path, *, types=None, read_only=false),
+        text_signature = "(path, *, types=(), read_only=False)"
+    )]
+    fn open(
+        py: Python<'_>,
+        path: PathBuf,
+        types: Option<&Bound<'_, PyAny>>,
+        read_only: bool,
+    ) -> PyResult<Self> {
         let types = named_types(types)?;
         if path.as_os_str() == ":memory:" {
             return Err(errors::error(
@@ -52,7 +61,11 @@ impl PyStore {
             ));
         }
         let store = errors::call_writing(py, None, || {
-            let store = Store::open(&path)?;
+            let store = if read_only {
+                Store::open_to_read(&path)?
+            } else {
+                Store::open(&path)?
+            };
             store.register(&types)?;
             Ok(store)
         })?;
@@ -317,14 +330,20 @@ impl PyStore {
     }
 
     fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, (PathBuf,))> {
-        let Some(path) = slf.get().store.index().path() else {
+        let (py, index) = (slf.py(), slf.get().store.index());
+        let Some(path) = index.path() else {
             return Err(errors::error(
                 ErrorCode::NotPicklable,
                 "a store in memory cannot be pickled; use Store.open with a file, or send a \
                  backup of it",
             ));
         };
-        Ok((slf.get_type().getattr("open")?, (path.clone(),)))
+        let mut open = slf.get_type().getattr("open")?;
+        if index.read_only() {
+            let partial = py.import("functools")?.getattr("partial")?;
+            open = partial.call((open,), Some(&[("read_only", true)].into_py_dict(py)?))?;
+        }
+        Ok((open, (path.clone(),)))
     }
 }
 
@@ -366,24 +385,6 @@ impl PyStore {
         pipeline.parsed(terms, |text, terms| {
             errors::call_detached(py, || pipeline::parse_for(&self.store, text, terms))
         })
-    }
-}
-
-/// How a visit ended.
-fn outcome_of(name: Option<&Text>) -> PyResult<Outcome> {
-    let parse = |name: &Text| errors::call(|| Outcome::from_option("outcome", name));
-    name.map_or_else(|| Ok(Outcome::default()), parse)
-}
-
-/// The relation of an edge, "link" by default.
-fn relation(given: Option<&Text>) -> String {
-    given.map_or_else(|| "link".to_owned(), |given| given.to_string())
-}
-
-fn time(name: &str) -> Argument<'_> {
-    Argument {
-        name,
-        code: ErrorCode::InvalidNumber,
     }
 }
 

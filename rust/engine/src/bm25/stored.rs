@@ -56,7 +56,12 @@ pub(super) fn lengths(connection: &Connection) -> Result<(Vec<i64>, Vec<u32>), F
     while let Some(found) = found.next()? {
         let sizes = found.get_ref(1)?.as_blob().map_err(|_| Unfit::Damaged)?;
         lengths.push(sum(sizes).ok_or(Unfit::Damaged)?);
-        rows.push(found.get(0)?);
+        let row = found.get(0)?;
+        // What a damaged tree holds need not be in order.
+        if rows.last().is_some_and(|last| *last >= row) {
+            return Err(Unfit::Damaged.into());
+        }
+        rows.push(row);
     }
     Ok((rows, lengths))
 }

@@ -123,7 +123,8 @@ pub(super) fn register(connection: &Connection) -> rusqlite::Result<()> {
         | FunctionFlags::SQLITE_DIRECTONLY;
     connection.create_scalar_function("hedgerow_starts", 2, flags, |context| {
         let [text, prefix] = [0, 1].map(|at| context.get_raw(at));
-        Ok(text.as_str()?.starts_with(prefix.as_str()?))
+        let text = text.as_str().map_err(|_| damaged())?;
+        Ok(text.starts_with(prefix.as_str()?))
     })?;
     connection.create_scalar_function("hedgerow_tagged", 2, flags, |context| {
         let wanted = context.get_or_create_aux(1, parse::<HashSet<String>>)?;
@@ -139,8 +140,12 @@ pub(super) fn register(connection: &Connection) -> rusqlite::Result<()> {
 
 /// The first argument: a column of JSON. When it is not, the file is damaged.
 fn column<T: DeserializeOwned>(context: &Context<'_>) -> rusqlite::Result<T> {
-    parse(context.get_raw(0))
-        .map_err(|_| rusqlite::Error::SqliteFailure(ffi::Error::new(ffi::SQLITE_CORRUPT), None))
+    parse(context.get_raw(0)).map_err(|_| damaged())
+}
+
+/// The error that a column holds something else than we write.
+fn damaged() -> rusqlite::Error {
+    rusqlite::Error::SqliteFailure(ffi::Error::new(ffi::SQLITE_CORRUPT), None)
 }
 
 fn parse<T: DeserializeOwned>(value: ValueRef<'_>) -> Result<T, FromSqlError> {

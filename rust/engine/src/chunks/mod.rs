@@ -1,6 +1,7 @@
 //! Chunks: what is stored of each, which may be found, and what of them is kept in memory
 //! (spec/index.md).
 
+mod check;
 mod chunk;
 mod encoded;
 mod filters;

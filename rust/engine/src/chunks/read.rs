@@ -34,11 +34,22 @@ impl Page {
             .query_map((after, limit), Chunk::with_vector)?
         {
             let (row, chunk) = found?;
+            // Rows of a damaged tree can go backwards, and the pages would never end.
+            if row <= page.after {
+                return Err(out_of_order(row));
+            }
             page.after = row;
             page.chunks.push(chunk);
         }
         Ok(page)
     }
+}
+
+fn out_of_order(row: i64) -> rusqlite::Error {
+    rusqlite::Error::SqliteFailure(
+        ffi::Error::new(ffi::SQLITE_CORRUPT),
+        Some(format!("row {row} is out of order")),
+    )
 }
 
 /// The chunk of an id.

@@ -2,6 +2,7 @@
 
 use rusqlite::{Connection, ErrorCode as SqliteCode};
 
+use super::check::malformed_rows;
 use super::filters;
 use crate::error::{Error, ErrorCode, Result};
 use crate::storage::{Location, Subject, disagreements, settings};
@@ -16,7 +17,7 @@ pub static CHUNKS: Subject = Subject {
     migrations: &[create],
     since_format: 1,
     register: filters::register,
-    checks: &[row_problems],
+    checks: &[row_problems, malformed_rows, tag_problems],
     writing_checks: &[text_problems],
 };
 
@@ -97,28 +98,21 @@ fn row_problems(connection: &Connection) -> rusqlite::Result<Vec<String>> {
                 "SELECT 'row ' || id FROM knowledge_fts_docsize
                   WHERE id NOT IN (SELECT row FROM knowledge_chunks)",
             ),
-            (
-                "chunks have tags that are not a JSON array of texts",
-                "SELECT id FROM knowledge_chunks
-                  WHERE CASE WHEN json_valid(tags) THEN json_type(tags) <> 'array'
-                               OR EXISTS (SELECT 1 FROM json_each(tags) WHERE type <> 'text')
-                             ELSE 1 END",
-            ),
-            (
-                "chunks have a text of their tags that is not their tags",
-                "SELECT id FROM knowledge_chunks
-                  WHERE CASE WHEN json_valid(tags) THEN tag_text <>
-                             (SELECT coalesce(group_concat(value, ' ' ORDER BY key), '')
-                                FROM json_each(tags))
-                             ELSE 0 END",
-            ),
-            (
-                "chunks have metadata that is not a JSON object",
-                "SELECT id FROM knowledge_chunks
-                  WHERE CASE WHEN json_valid(metadata) THEN json_type(metadata) <> 'object'
-                             ELSE 1 END",
-            ),
         ],
+    )
+}
+
+fn tag_problems(connection: &Connection) -> rusqlite::Result<Vec<String>> {
+    disagreements(
+        connection,
+        &[(
+            "chunks have a text of their tags that is not their tags",
+            "SELECT id FROM knowledge_chunks
+              WHERE CASE WHEN json_valid(tags) THEN tag_text <>
+                         (SELECT coalesce(group_concat(value, ' ' ORDER BY key), '')
+                            FROM json_each(tags))
+                         ELSE 0 END",
+        )],
     )
 }
 

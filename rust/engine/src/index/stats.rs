@@ -115,7 +115,7 @@ impl Index {
                 sqlite_version: rusqlite::version(),
                 dimensions,
                 embedder,
-                vectors: number("SELECT count(*) FROM embeddings WHERE length(vector) > 0")?,
+                vectors: number("SELECT count(*) FROM embeddings WHERE length(vector) > 1")?,
                 vector_bytes: 0,
                 vector_recall: None,
                 ranking_bytes: 0,

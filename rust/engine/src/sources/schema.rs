@@ -40,11 +40,19 @@ fn create(connection: &Connection) -> rusqlite::Result<()> {
 fn problems(connection: &Connection) -> rusqlite::Result<Vec<String>> {
     disagreements(
         connection,
-        &[(
-            "chunks of files, or their files, are missing",
-            "SELECT 'row ' || row FROM source_chunks
-              WHERE row NOT IN (SELECT row FROM knowledge_chunks)
-                 OR source NOT IN (SELECT id FROM sources)",
-        )],
+        &[
+            (
+                "chunks of files, or their files, are missing",
+                "SELECT 'row ' || row FROM source_chunks
+                  WHERE row NOT IN (SELECT row FROM knowledge_chunks)
+                     OR source NOT IN (SELECT id FROM sources)",
+            ),
+            (
+                "files have notes that are not JSON",
+                "SELECT path FROM sources
+                  WHERE (skips <> '' AND NOT json_valid(skips))
+                     OR (facts <> '' AND NOT json_valid(facts))",
+            ),
+        ],
     )
 }

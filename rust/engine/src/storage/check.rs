@@ -1,10 +1,13 @@
 //! Finding damage.
 
-use rusqlite::{Connection, ErrorCode as SqliteCode};
+use std::collections::HashSet;
+
+use rusqlite::Connection;
 
 use super::database::Database;
+use super::location::Location;
 use super::subject::Check;
-use crate::error::Result;
+use crate::error::{Error, ErrorCode, Result};
 
 /// The most rows that a problem names.
 const NAMED: usize = 3;
@@ -12,43 +15,68 @@ const NAMED: usize = 3;
 impl Database {
     /// Look for damage: in the file, and in what each subject keeps there.
     ///
-    /// The answer is one sentence for each problem. A read-only handle skips the checks that SQLite
-    /// takes for writes.
+    /// The answer is one sentence for each problem, and what cannot be read is one. A read-only
+    /// handle skips the checks that SQLite takes for writes.
     pub fn check(&self) -> Result<Vec<String>> {
-        let subjects = self.location.subjects();
+        let (location, subjects) = (&self.location, self.location.subjects());
         // FTS5's part of the pragma trusts what its connection remembers of the full-text index,
         // which may be out of date; a new one remembers nothing.
-        let mut problems = self.on_new_reader(|connection| {
+        let mut problems = listed(self.on_new_reader(|connection| {
             let reading = subjects.iter().flat_map(|subject| subject.checks);
             run(
+                location,
                 connection,
                 [&(file_problems as Check)].into_iter().chain(reading),
             )
-        })?;
+        }))?;
         if !self.read_only {
             let writing = subjects.iter().flat_map(|subject| subject.writing_checks);
-            problems.extend(self.write(|connection| run(connection, writing))?);
+            problems.extend(listed(
+                self.try_write(|connection| Ok(run(location, connection, writing)?)),
+            )?);
         }
+        // Several checks may have met the same page.
+        let mut seen = HashSet::new();
+        problems.retain(|problem| seen.insert(problem.clone()));
         Ok(problems)
     }
 }
 
 /// Collect problems; damage that stops a check is itself one.
 fn run<'c>(
+    location: &Location,
     connection: &Connection,
     checks: impl Iterator<Item = &'c Check>,
-) -> rusqlite::Result<Vec<String>> {
+) -> Result<Vec<String>> {
     let mut problems = Vec::new();
     for check in checks {
         match check(connection) {
             Ok(found) => problems.extend(found),
-            Err(error) if error.sqlite_error_code() == Some(SqliteCode::DatabaseCorrupt) => {
+            Err(error) => {
+                let told = location.error(&error);
+                if !is_damage(&told) {
+                    return Err(told);
+                }
                 problems.push(format!("the file is damaged: {error}"));
             }
-            Err(error) => return Err(error),
         }
     }
     Ok(problems)
+}
+
+/// What was found, or the damage for which nothing could be looked at.
+fn listed(found: Result<Vec<String>>) -> Result<Vec<String>> {
+    match found {
+        Err(error) if is_damage(&error) => Ok(vec![error.message().to_owned()]),
+        found => found,
+    }
+}
+
+fn is_damage(error: &Error) -> bool {
+    matches!(
+        error.code(),
+        ErrorCode::IndexDamaged | ErrorCode::NotAnIndex
+    )
 }
 
 fn file_problems(connection: &Connection) -> rusqlite::Result<Vec<String>> {
@@ -151,11 +179,78 @@ mod tests {
                 "UPDATE embeddings SET vector = x'000080bf' WHERE row = 2;
                  UPDATE embeddings SET vector = x'000080bf000080bf' WHERE row = 1;
                  UPDATE embeddings SET vector = x'' WHERE row = 3",
-                vec!["2 vectors are not of length 1 in 2 dimensions: \"row 1\", \"row 2\""],
+                vec![
+                    "3 vectors are not of length 1 in 2 dimensions: \"row 1\", \"row 2\", \"row 3\"",
+                ],
+            ),
+            (
+                "UPDATE knowledge_chunks SET metadata = '{\"a\":{\"k\":1,\"k\":2}}' WHERE id = 'c'",
+                vec!["1 chunks have a key twice in their metadata: \"c\""],
+            ),
+            (
+                "UPDATE knowledge_chunks SET title = CAST(x'ff' AS TEXT) WHERE id = 'c'",
+                vec!["1 chunks have texts that are not UTF-8: \"c\""],
+            ),
+            (
+                "DROP TABLE embeddings",
+                vec!["the file is damaged: no such table: embeddings"],
             ),
         ] {
             assert_eq!(problems_after(damage), expected, "{damage}");
         }
+    }
+
+    #[test]
+    fn chunks_end_although_their_rows_go_backwards() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("index.db");
+        let index = Index::open(&path, TokenizerKind::Porter, false).unwrap();
+        let chunks: Vec<Chunk> = (0..900)
+            .map(|number| Chunk {
+                id: number.to_string(),
+                content: "text ".repeat(20),
+                ..Chunk::default()
+            })
+            .collect();
+        index.upsert(&chunks.iter().collect::<Vec<_>>()).unwrap();
+        index.close().unwrap();
+        swap_pages(&path, "knowledge_chunks");
+        let index = Index::open(&path, TokenizerKind::Porter, false).unwrap();
+        let mut after = 0;
+        let error = loop {
+            match index.page(after, 256) {
+                Ok(page) => {
+                    assert!(page.after > after, "the rows end, or the pages never do");
+                    after = page.after;
+                }
+                Err(error) => break error,
+            }
+        };
+        assert_eq!(error.code(), ErrorCode::IndexDamaged, "{error}");
+        assert!(error.message().contains("is out of order"), "{error}");
+        let problems = index.check().unwrap();
+        let told = |what: &str| problems.iter().any(|problem| problem.contains(what));
+        assert!(told("chunks are out of order"), "{problems:?}");
+    }
+
+    /// Exchange two leaves of a table in the file, as a disk that mixes up its sectors.
+    fn swap_pages(path: &std::path::Path, table: &str) {
+        let connection = Connection::open(path).unwrap();
+        let sql = "SELECT pageno FROM dbstat WHERE name = ? AND pagetype = 'leaf' ORDER BY path";
+        let pages: Vec<usize> = connection
+            .prepare(sql)
+            .unwrap()
+            .query_map([table], |row| row.get(0))
+            .unwrap()
+            .collect::<rusqlite::Result<_>>()
+            .unwrap();
+        connection.close().unwrap();
+        let mut bytes = std::fs::read(path).unwrap();
+        let [early, late] = [1, 4].map(|nth| (pages[nth] - 1) * 4096..pages[nth] * 4096);
+        let kept = bytes[early.clone()].to_vec();
+        bytes.copy_within(late.clone(), early.start);
+        bytes[late].copy_from_slice(&kept);
+        std::fs::write(path, bytes).unwrap();
     }
 
     #[test]
@@ -179,6 +274,10 @@ mod tests {
         for (damage, what) in [
             (
                 "UPDATE embeddings SET vector = x'00'",
+                "the vector of row 1 is not one",
+            ),
+            (
+                "UPDATE embeddings SET vector = x''",
                 "the vector of row 1 is not one",
             ),
             ("UPDATE embeddings SET row = 2", "a vector has no chunk"),

@@ -8,6 +8,7 @@ use rusqlite::{Connection, Transaction, TransactionBehavior};
 
 use super::database::Database;
 use super::fork;
+use super::full_disk;
 use super::pool::Pool;
 use crate::error::{Error, ErrorCode, Result};
 
@@ -103,14 +104,14 @@ impl Database {
     }
 
     /// Run `work` on a read connection that was never used before.
-    pub fn on_new_reader<T>(
+    pub fn on_new_reader<T, E: Into<Failure>>(
         &self,
-        work: impl FnOnce(&Connection) -> rusqlite::Result<T>,
+        work: impl FnOnce(&Connection) -> std::result::Result<T, E>,
     ) -> Result<T> {
         self.with_pool(|pool| {
             let _shared = pool.share();
             let reader = self.location.connection(true)?;
-            work(&reader).map_err(|error| self.location.error(&error))
+            work(&reader).map_err(|error| self.map_error(error))
         })
     }
 
@@ -161,7 +162,15 @@ impl Database {
                 Some(connection) => connection,
                 None => writer.insert(self.writing_connection()?),
             };
-            let result = work(connection).map_err(|error| self.map_error(error));
+            let result = work(connection).map_err(|error| {
+                let failure = error.into();
+                if full_disk::may_explain(&failure)
+                    && let Some(path) = self.location.path()
+                {
+                    full_disk::release(connection, path);
+                }
+                self.map_error(failure)
+            });
             self.checkpoints.make_if_due(&self.background);
             result
         })

@@ -29,7 +29,7 @@ pub struct Database {
 impl Database {
     /// Open a file and bring its tables up to date; one that is made begins with the settings
     /// `initial`.
-    pub fn open(location: Location, read_only: bool, initial: &[(&str, &str)]) -> Result<Self> {
+    pub fn open(mut location: Location, read_only: bool, initial: &[(&str, &str)]) -> Result<Self> {
         let _gate = fork::enter();
         let mut connection = location.first_connection(read_only)?;
         schema::prepare(&mut connection, &location, read_only, initial)?;

@@ -21,7 +21,7 @@ pub fn record(connection: &Connection, rows: &[i64]) -> rusqlite::Result<()> {
     if rows.is_empty() {
         return Ok(());
     }
-    let generation = generation(connection)? + 1;
+    let generation = generation(connection)?.saturating_add(1);
     let count = generation.to_string();
     settings::set(connection, GENERATION, Some(&count))?;
     if rows.len() > LISTED_ROWS {
@@ -34,7 +34,7 @@ pub fn record(connection: &Connection, rows: &[i64]) -> rusqlite::Result<()> {
     }
     connection
         .prepare_cached("DELETE FROM changes WHERE generation <= ?")?
-        .execute([generation - LISTED_GENERATIONS])?;
+        .execute([generation.saturating_sub(LISTED_GENERATIONS)])?;
     Ok(())
 }
 
@@ -46,7 +46,7 @@ pub fn since(connection: &Connection, known: i64) -> rusqlite::Result<Option<Vec
     let first: Option<i64> = connection
         .prepare_cached("SELECT min(generation) FROM changes")?
         .query_row([], |row| row.get(0))?;
-    let listed_after = first.map_or(generation, |first| first - 1);
+    let listed_after = first.map_or(generation, |first| first.saturating_sub(1));
     if known > generation || known < after.max(listed_after) {
         return Ok(None);
     }

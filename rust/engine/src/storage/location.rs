@@ -8,6 +8,8 @@ use std::time::Duration;
 
 use rusqlite::{Connection, ErrorCode as SqliteCode, FileControl, OpenFlags, vtab::array};
 
+use super::damage;
+use super::read_only;
 use super::subject::Subjects;
 use crate::error::{Error, ErrorCode, Result};
 use crate::interrupt;
@@ -29,6 +31,8 @@ pub struct Location {
 #[derive(Debug, Clone)]
 enum Medium {
     File(PathBuf),
+    /// A file where nothing can be written, read as one that nobody changes.
+    Immutable(PathBuf),
     /// A database in memory that all connections of one handle share, by its number.
     Memory(u64),
 }
@@ -84,7 +88,7 @@ impl Location {
     /// The absolute path of the file.
     pub fn path(&self) -> Option<&PathBuf> {
         match &self.medium {
-            Medium::File(path) => Some(path),
+            Medium::File(path) | Medium::Immutable(path) => Some(path),
             Medium::Memory(_) => None,
         }
     }
@@ -95,12 +99,38 @@ impl Location {
     }
 
     /// The connection a handle starts with; to write, it makes the file when there is none.
-    pub fn first_connection(&self, read_only: bool) -> Result<Connection> {
-        if read_only {
-            return self.connection(true);
+    ///
+    /// To read where nothing can be written, all connections of the handle take the file for one
+    /// that nobody changes.
+    pub fn first_connection(&mut self, read_only: bool) -> Result<Connection> {
+        if !read_only {
+            let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE;
+            return self
+                .try_reading(flags, false)
+                .map_err(|error| self.unwritable(&error));
         }
-        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE;
-        self.connect(flags, false)
+        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE;
+        let opened = self.try_reading(flags, true);
+        let (error, path) = match (opened, &self.medium) {
+            (Ok(connection), _) => return Ok(connection),
+            (Err(error), Medium::File(path)) => (error, path.clone()),
+            (Err(error), _) => return Err(self.error(&error)),
+        };
+        if !(read_only::may_explain(&error) && read_only::is_folder_read_only(&path)) {
+            return Err(self.error(&error));
+        }
+        if let Some(log) = read_only::log_of(&path) {
+            return Err(self.has_log(&log));
+        }
+        self.medium = Medium::Immutable(path);
+        self.connect(flags, true)
+    }
+
+    /// A connection that has read the file: only then it is known whether it can.
+    fn try_reading(&self, flags: OpenFlags, read_only: bool) -> rusqlite::Result<Connection> {
+        let connection = self.try_connect(flags, read_only)?;
+        connection.query_row("PRAGMA schema_version", [], |_| Ok(()))?;
+        Ok(connection)
     }
 
     /// One more connection. A file that was removed meanwhile is not made again.
@@ -120,6 +150,10 @@ impl Location {
         let flags = flags | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_EXRESCODE;
         let mut connection = match &self.medium {
             Medium::File(path) => Connection::open_with_flags(path, flags)?,
+            Medium::Immutable(path) => Connection::open_with_flags(
+                read_only::immutable_uri(path),
+                flags | OpenFlags::SQLITE_OPEN_URI,
+            )?,
             Medium::Memory(number) => Connection::open_with_flags(
                 format!("file:/hedgerow-{number}?vfs=memdb"),
                 flags | OpenFlags::SQLITE_OPEN_URI,
@@ -194,15 +228,10 @@ impl Location {
                     format!("{self} cannot be opened: its path holds a NUL character; remove it"),
                 );
             }
-            // Columns of another type than ours: somebody else wrote into the file.
-            rusqlite::Error::FromSqlConversionFailure(..)
-            | rusqlite::Error::IntegralValueOutOfRange(..)
-            | rusqlite::Error::InvalidColumnType(..)
-            | rusqlite::Error::Utf8Error(..) => return self.damaged(&error.to_string()),
+            _ if damage::is_told_by(error) => return self.damaged(&error.to_string()),
             _ => {}
         }
         let (code, sentence) = match error.sqlite_error_code() {
-            Some(SqliteCode::DatabaseCorrupt) => return self.damaged(&error.to_string()),
             Some(SqliteCode::NotADatabase) => return self.not_an_index(),
             Some(SqliteCode::ReadOnly) => return self.refuse_write(),
             Some(SqliteCode::DatabaseBusy | SqliteCode::DatabaseLocked) => (
@@ -217,14 +246,14 @@ impl Location {
                 ErrorCode::InvalidChunk,
                 "a text is over SQLite's limit of 1,000,000,000 bytes; split the chunk".to_owned(),
             ),
+            Some(SqliteCode::DiskFull) => (ErrorCode::IndexIo, self.full(error)),
             Some(
-                SqliteCode::DiskFull
-                | SqliteCode::SystemIoFailure
+                SqliteCode::SystemIoFailure
                 | SqliteCode::CannotOpen
                 | SqliteCode::PermissionDenied
                 | SqliteCode::OutOfMemory,
             ) => (ErrorCode::IndexIo, self.refused(error)),
-            _ if lacks_what_we_made(error) => return self.damaged(&error.to_string()),
+            _ if self.is_unsound() => return self.damaged(&error.to_string()),
             _ => (
                 ErrorCode::EngineFault,
                 format!("SQLite refused a statement on {self} ({error}); please report this"),
@@ -233,11 +262,38 @@ impl Location {
         Error::new(code, sentence)
     }
 
+    /// Whether SQLite finds damage in the file. This reads all of it, so it is asked last.
+    fn is_unsound(&self) -> bool {
+        if let Medium::Memory(_) = self.medium {
+            return false;
+        }
+        let found = self
+            .try_connect(OpenFlags::SQLITE_OPEN_READ_WRITE, true)
+            .and_then(|connection| {
+                let sql = "PRAGMA integrity_check(1)";
+                connection.query_row(sql, [], |row| row.get::<_, String>(0))
+            });
+        match found {
+            Ok(found) => found != "ok",
+            Err(error) => damage::is_told_by(&error),
+        }
+    }
+
     fn refused(&self, error: &rusqlite::Error) -> String {
         match &self.medium {
-            Medium::File(_) => format!(
+            Medium::File(_) | Medium::Immutable(_) => format!(
                 "{self} cannot be read or written ({error}); check the path, its permissions \
                  and the space on its disk"
+            ),
+            Medium::Memory(_) => self.full(error),
+        }
+    }
+
+    fn full(&self, error: &rusqlite::Error) -> String {
+        match &self.medium {
+            Medium::File(_) | Medium::Immutable(_) => format!(
+                "{self} cannot grow ({error}), and nothing of this write was kept; call again \
+                 after freeing some of the space on its disk"
             ),
             Medium::Memory(_) => {
                 format!("{self} cannot grow ({error}); it holds at most 2 GiB: use Index.open")
@@ -264,6 +320,39 @@ impl Location {
         )
     }
 
+    /// What kept a handle from opening the file to write.
+    fn unwritable(&self, error: &rusqlite::Error) -> Error {
+        match &self.medium {
+            Medium::File(path)
+                if path.exists()
+                    && read_only::may_explain(error)
+                    && read_only::is_folder_read_only(path) =>
+            {
+                Error::new(
+                    ErrorCode::IndexReadOnly,
+                    format!(
+                        "{self} cannot be written, since its folder is read-only; open it with \
+                         read_only to search it, or get write permission on the folder"
+                    ),
+                )
+            }
+            _ => self.error(error),
+        }
+    }
+
+    /// The error that a file cannot be read without its log, nor the log without writing.
+    fn has_log(&self, log: &Path) -> Error {
+        Error::new(
+            ErrorCode::IndexReadOnly,
+            format!(
+                "{self} has writes in {} that are not in the file yet, and reading them needs write \
+                 permission on the folder; open it once without read_only where there is, or copy \
+                 both files to such a folder",
+                log.display()
+            ),
+        )
+    }
+
     /// The error that the handle, or the file, is read-only.
     pub fn refuse_write(&self) -> Error {
         Error::new(
@@ -276,23 +365,12 @@ impl Location {
     }
 }
 
-/// Whether a table or a column is missing: our statements name those of this schema version only,
-/// so somebody else, or a bad disk, wrote over its definition. SQLite has no code for it.
-fn lacks_what_we_made(error: &rusqlite::Error) -> bool {
-    let (rusqlite::Error::SqliteFailure(_, Some(message))
-    | rusqlite::Error::SqlInputError { msg: message, .. }) = error
-    else {
-        return false;
-    };
-    ["no such table: ", "no such column: "]
-        .iter()
-        .any(|beginning| message.starts_with(beginning))
-}
-
 impl Display for Location {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         match &self.medium {
-            Medium::File(path) => write!(f, "the index {}", path.display()),
+            Medium::File(path) | Medium::Immutable(path) => {
+                write!(f, "the index {}", path.display())
+            }
             Medium::Memory(_) => f.write_str("the index in memory"),
         }
     }

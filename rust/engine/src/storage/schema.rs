@@ -5,7 +5,7 @@
 
 use std::collections::HashMap;
 
-use rusqlite::{Connection, Transaction, TransactionBehavior};
+use rusqlite::{Connection, Transaction, TransactionBehavior, ffi};
 
 use super::location::Location;
 use super::settings;
@@ -118,7 +118,7 @@ fn migrate(
     let former = format(&transaction, location)?;
     let steps = || {
         if former < FORMAT {
-            begin(&transaction, former, initial)?;
+            begin(&transaction, former, initial).map_err(|error| or_damage(&transaction, error))?;
         }
         let former = settings::get(&transaction, FORMER_FORMAT)?.unwrap_or(0);
         let versions = versions(&transaction)?;
@@ -175,13 +175,33 @@ fn upgrade(
         None => usize::from(former >= subject.since_format),
     };
     for step in subject.migrations.iter().skip(version) {
-        step(connection)?;
+        step(connection).map_err(|error| or_damage(connection, error))?;
     }
     let newest = subject.version().max(version);
     connection
         .prepare("INSERT OR REPLACE INTO subjects VALUES (?, ?)")?
         .execute((subject.name, newest))?;
     Ok(())
+}
+
+/// The error of a step, or damage: where what it makes is there already, just as it makes it, the file
+/// says of itself that it is older than it is.
+fn or_damage(connection: &Connection, error: rusqlite::Error) -> rusqlite::Error {
+    let rusqlite::Error::SqlInputError { sql, msg, .. } = &error else {
+        return error;
+    };
+    let find = "SELECT EXISTS (SELECT 1 FROM sqlite_schema WHERE instr(?, sql) > 0)";
+    let is_made = msg.contains(" already exists")
+        && connection
+            .query_row(find, [sql], |row| row.get(0))
+            .unwrap_or(false);
+    if !is_made {
+        return error;
+    }
+    rusqlite::Error::SqliteFailure(
+        ffi::Error::new(ffi::SQLITE_CORRUPT),
+        Some(format!("{msg} in a file without a version of it")),
+    )
 }
 
 fn too_new(location: &Location, has: &str, known: &str) -> Error {

@@ -36,7 +36,7 @@ pub(crate) fn settle(connection: &Connection) -> rusqlite::Result<()> {
     if !many || read(connection)?.is_some() {
         return Ok(());
     }
-    let sql = "SELECT vector FROM embeddings WHERE length(vector) > 0 ORDER BY row LIMIT ?";
+    let sql = "SELECT vector FROM embeddings WHERE length(vector) > 1 ORDER BY row LIMIT ?";
     let mut statement = connection.prepare_cached(sql)?;
     let mut found = statement.query([CENTERED])?;
     let (mut sums, mut count) = (Vec::new(), 0_usize);

@@ -17,7 +17,7 @@ use crate::storage::generations;
 use crate::storage::parallel::{self, Table};
 use crate::storage::row_blocks::RowBlocks;
 use crate::storage::settings::{self, DIMENSIONS, GENERATION};
-use crate::unit_vector::{damaged, read_blob};
+use crate::unit_vector::{NONE, damaged, read_blob};
 
 /// A search reads so many changed vectors again; when more changed, all are read anew.
 const FOLLOWED_ROWS: usize = 4096;
@@ -109,6 +109,9 @@ impl Version for Matrix {
         let mut find = connection.prepare_cached("SELECT vector FROM embeddings WHERE row = ?")?;
         for row in rows {
             let blob: Option<Vec<u8>> = find.query_row([row], |found| found.get(0)).optional()?;
+            if blob.as_ref().is_some_and(Vec::is_empty) {
+                return Err(damaged(row));
+            }
             next.put(row, &blob.unwrap_or_default())?;
         }
         Ok(Some(next))
@@ -143,17 +146,28 @@ impl Matrix {
         )?;
         let mut found = statement.query([after, last])?;
         let mut pace = Pace::default();
+        let mut before = after;
         while let Some(found) = found.next()? {
             // As many steps as a row of a scan has codes, or so.
             pace.read(self.dimensions())?;
-            self.put(found.get(0)?, found.get_ref(1)?.as_blob()?)?;
+            let row = found.get(0)?;
+            // What a damaged tree holds need not be in order.
+            if row <= before {
+                return Err(damaged(row));
+            }
+            before = row;
+            let blob = found.get_ref(1)?.as_blob()?;
+            if blob.is_empty() {
+                return Err(damaged(row));
+            }
+            self.put(row, blob)?;
         }
         Ok(())
     }
 
-    /// Keep the vector of a row; an empty one is none.
+    /// Keep the vector of a row; [`NONE`] and an empty one are none.
     pub(super) fn put(&mut self, row: i64, blob: &[u8]) -> rusqlite::Result<()> {
-        if blob.is_empty() {
+        if blob.is_empty() || blob == NONE {
             self.blocks.remove(row, &self.layout);
             return Ok(());
         }

@@ -9,15 +9,14 @@ use crate::unit_vector;
 /// The vectors of chunks.
 pub static VECTORS: Subject = Subject {
     name: "vectors",
-    migrations: &[create, add_staged],
+    migrations: &[create, add_staged, mark_what_is_not_to_be_had],
     since_format: 2,
     register: |_| Ok(()),
     checks: &[rows_without_chunk, malformed_vectors],
     writing_checks: &[],
 };
 
-/// Vectors, each of length 1 in `f32`, little-endian; an empty one says that there is none to be
-/// had for the chunk.
+/// Vectors, each of length 1 in `f32`, little-endian, or [`unit_vector::NONE`].
 fn create(connection: &Connection) -> rusqlite::Result<()> {
     connection.execute_batch(
         "CREATE TABLE embeddings (
@@ -37,6 +36,14 @@ fn add_staged(connection: &Connection) -> rusqlite::Result<()> {
     )
 }
 
+/// Up to here an empty blob said that there is no vector to be had, and so did a damaged one.
+fn mark_what_is_not_to_be_had(connection: &Connection) -> rusqlite::Result<()> {
+    connection.execute_batch(
+        "UPDATE embeddings SET vector = x'01' WHERE length(vector) = 0;
+         UPDATE staged_embeddings SET vector = x'01' WHERE length(vector) = 0;",
+    )
+}
+
 fn rows_without_chunk(connection: &Connection) -> rusqlite::Result<Vec<String>> {
     disagreements(
         connection,
@@ -52,7 +59,7 @@ fn rows_without_chunk(connection: &Connection) -> rusqlite::Result<Vec<String>> 
 fn malformed_vectors(connection: &Connection) -> rusqlite::Result<Vec<String>> {
     let dimensions: usize = settings::get(connection, DIMENSIONS)?.unwrap_or_default();
     let mut statement =
-        connection.prepare("SELECT row, vector FROM embeddings WHERE length(vector) > 0")?;
+        connection.prepare("SELECT row, vector FROM embeddings WHERE vector <> x'01'")?;
     let mut rows = statement.query([])?;
     let (mut wrong, mut values) = (Vec::new(), Vec::new());
     while let Some(row) = rows.next()? {

@@ -35,7 +35,7 @@ impl Vectors {
                    FROM nodes
                    JOIN knowledge_chunks ON knowledge_chunks.id = nodes.key
                    JOIN embeddings ON embeddings.row = knowledge_chunks.row
-                  WHERE NOT deleted AND length(vector) > 0 ORDER BY nodes.id",
+                  WHERE NOT deleted AND vector <> x'01' ORDER BY nodes.id",
             )?;
             let mut rows = statement.query([])?;
             let (mut slots, mut values) = (Vec::new(), Vec::new());

@@ -33,17 +33,22 @@ pub struct Store {
 impl Store {
     /// Open the file of an index, made first when there is none.
     pub fn open(path: &Path) -> Result<Self> {
-        Self::open_at(Location::file(path, false, SUBJECTS)?)
+        Self::open_at(Location::file(path, false, SUBJECTS)?, false)
+    }
+
+    /// Open a file that has been a store before, to read it only.
+    pub fn open_to_read(path: &Path) -> Result<Self> {
+        Self::open_at(Location::file(path, true, SUBJECTS)?, true)
     }
 
     /// Make a store in memory, gone with the handle.
     pub fn in_memory() -> Result<Self> {
-        Self::open_at(Location::memory(SUBJECTS))
+        Self::open_at(Location::memory(SUBJECTS), false)
     }
 
-    fn open_at(location: Location) -> Result<Self> {
+    fn open_at(location: Location, read_only: bool) -> Result<Self> {
         let (tokenizer, methods) = (TokenizerKind::default(), Methods::default());
-        Index::open_at(location, tokenizer, false, methods).map(Self::of)
+        Index::open_at(location, tokenizer, read_only, methods).map(Self::of)
     }
 
     fn of(index: Index) -> Self {

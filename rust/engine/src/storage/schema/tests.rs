@@ -50,7 +50,7 @@ fn chunk(id: &str, content: &str) -> Chunk {
 }
 
 fn prepare_with(path: &Path, read_only: bool, subjects: Subjects) -> Result<()> {
-    let location = Location::file(path, read_only, subjects)?;
+    let mut location = Location::file(path, read_only, subjects)?;
     let mut connection = location.first_connection(read_only)?;
     prepare(&mut connection, &location, read_only, &[])
 }
@@ -93,7 +93,7 @@ fn a_file_has_a_version_for_each_subject_that_a_handle_registered() {
     let index = Index::open(&path, TokenizerKind::Unicode61, false).unwrap();
     index.upsert(&[&chunk("a", "kept")]).unwrap();
     let versions = |more: &[(&str, usize)]| -> Vec<(String, usize)> {
-        let all = [&[("chunks", 1)], more, &[("sources", 1), ("vectors", 2)]].concat();
+        let all = [&[("chunks", 1)], more, &[("sources", 1), ("vectors", 3)]].concat();
         all.into_iter()
             .map(|(name, version)| (name.to_owned(), version))
             .collect()
@@ -218,4 +218,52 @@ fn files_of_others_are_refused_untouched() {
         assert_eq!(fs::read(&path).unwrap(), before);
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2);
     }
+}
+
+#[test]
+fn a_file_that_lost_its_versions_is_damaged() {
+    for damage in [
+        "DELETE FROM subjects WHERE name = 'chunks'",
+        "UPDATE subjects SET version = 1 WHERE name = 'vectors'",
+        "PRAGMA user_version = 0",
+        "PRAGMA user_version = 3",
+    ] {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("index.db");
+        Index::open(&path, TokenizerKind::Porter, false).unwrap();
+        let connection = Connection::open(&path).unwrap();
+        connection.execute_batch(damage).unwrap();
+        drop(connection);
+        let error = Index::open(&path, TokenizerKind::Porter, false);
+        let error = error.err().unwrap();
+        assert_eq!(error.code(), ErrorCode::IndexDamaged, "{damage}: {error}");
+        assert!(error.message().contains("already exists"), "{error}");
+    }
+}
+
+#[test]
+fn vectors_that_are_not_to_be_had_are_marked() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("index.db");
+    let index = Index::open(&path, TokenizerKind::Porter, false).unwrap();
+    let embedded = |id: &str, embedding: Vec<f32>| Chunk {
+        embedding: Some(embedding),
+        ..chunk(id, "text")
+    };
+    let chunks = [embedded("a", vec![]), embedded("b", vec![1.0, 0.0])];
+    index.upsert(&chunks.each_ref()).unwrap();
+    index.close().unwrap();
+    let connection = Connection::open(&path).unwrap();
+    connection
+        .execute_batch(
+            "UPDATE embeddings SET vector = x'' WHERE row = 1;
+             UPDATE subjects SET version = 2 WHERE name = 'vectors'",
+        )
+        .unwrap();
+    drop(connection);
+    let index = Index::open(&path, TokenizerKind::Porter, false).unwrap();
+    assert_eq!(index.check().unwrap(), [] as [&str; 0]);
+    assert_eq!(index.get("a").unwrap().unwrap().embedding, None);
+    assert_eq!(index.unembedded_page(0, 9).unwrap().chunks, []);
+    assert_eq!(index.stats().unwrap().vectors, 1);
 }

@@ -1,0 +1,84 @@
+//! Reading a file where nothing can be written: on a read-only mount, or in a folder of somebody else.
+//!
+//! A file with a write-ahead log is read by way of two more files, which SQLite makes beside it. Where
+//! it cannot, the file is read as one that nobody changes (`immutable=1`), unless there is a log that
+//! would be passed over.
+
+use std::ffi::OsString;
+use std::fs::{self, OpenOptions};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use rusqlite::{Error, ErrorCode};
+
+/// Whether an error may come of a folder in which nothing can be made.
+pub(super) fn may_explain(error: &Error) -> bool {
+    matches!(
+        error.sqlite_error_code(),
+        Some(ErrorCode::CannotOpen | ErrorCode::ReadOnly)
+    )
+}
+
+/// Whether nothing can be made in the folder of a file, for want of permission or of a writable disk.
+///
+/// Only trying tells: permissions alone know nothing of mounts, nor of who may pass them over.
+pub(super) fn is_folder_read_only(file: &Path) -> bool {
+    static COUNTER: AtomicU64 = AtomicU64::new(0);
+    let number = COUNTER.fetch_add(1, Ordering::Relaxed);
+    let probe = file.with_file_name(format!(".hedgerow-{}-{number}.tmp", process::id()));
+    match OpenOptions::new().write(true).create_new(true).open(&probe) {
+        Ok(made) => {
+            drop(made);
+            // What is left behind does no harm.
+            let _ = fs::remove_file(&probe);
+            false
+        }
+        Err(error) => matches!(
+            error.kind(),
+            io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem
+        ),
+    }
+}
+
+/// The log beside a file that has, or may have, what the file itself lacks.
+pub(super) fn log_of(file: &Path) -> Option<PathBuf> {
+    let beside = |suffix: &str| {
+        let mut name = OsString::from(file);
+        name.push(suffix);
+        PathBuf::from(name)
+    };
+    let (wal, journal) = (beside("-wal"), beside("-journal"));
+    let has_content = |log: &PathBuf| fs::metadata(log).is_ok_and(|metadata| metadata.len() > 0);
+    // An empty log with its index is that of a process that has the file open.
+    let is_in_use = |log: &PathBuf| log.exists() && beside("-shm").exists();
+    if has_content(&wal) || is_in_use(&wal) {
+        return Some(wal);
+    }
+    Some(journal).filter(has_content)
+}
+
+/// The name by which SQLite opens a file that nobody changes.
+pub(super) fn immutable_uri(file: &Path) -> String {
+    let encoded = path_bytes(file).into_iter().map(|byte| match byte {
+        b'/' | b'.' | b'-' | b'_' | b'~' | b':' => char::from(byte).to_string(),
+        _ if byte.is_ascii_alphanumeric() => char::from(byte).to_string(),
+        _ => format!("%{byte:02X}"),
+    });
+    format!("file:{}?immutable=1", encoded.collect::<String>())
+}
+
+#[cfg(unix)]
+fn path_bytes(file: &Path) -> Vec<u8> {
+    use std::os::unix::ffi::OsStrExt;
+    file.as_os_str().as_bytes().to_vec()
+}
+
+/// A path with a drive follows a slash, and slashes part it.
+#[cfg(not(unix))]
+fn path_bytes(file: &Path) -> Vec<u8> {
+    format!("/{}", file.display())
+        .replace('\\', "/")
+        .into_bytes()
+}

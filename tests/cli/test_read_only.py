@@ -1,0 +1,87 @@
+"""Commands that only read, where nothing can be written."""
+
+from __future__ import annotations
+
+import json
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
+from pathlib import Path
+
+import pytest
+
+import hedgerow as hr
+import read_only
+from command_line import failed, ok
+from memory_doubles import put
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="folders have no such permissions")
+
+Locked = Callable[[Path], AbstractContextManager[None]]
+
+
+@pytest.fixture(params=[read_only.permissions, read_only.mount], ids=["permissions", "mount"])
+def locked(request: pytest.FixtureRequest) -> Locked:
+    return request.param
+
+
+@pytest.fixture
+def root() -> Iterator[Path]:
+    """A synced memory root, in a folder that any user may look into."""
+    with tempfile.TemporaryDirectory() as name:
+        root = Path(name) / "memory"
+        put(root, "notes/a.md", "# A\n\nhawthorn, see [[b]]\n")
+        put(root, "notes/b.md", "# B\n\nsloes\n")
+        Path(name).chmod(0o755)
+        with hr.MemoryRoot.init(root) as memory:
+            memory.query("all | count")
+            memory.recall("hawthorn")
+        yield root
+
+
+def listed(root: Path) -> list[str]:
+    return sorted(str(file.relative_to(root)) for file in root.rglob("*"))
+
+
+def test_a_root_is_read(root: Path, locked: Locked) -> None:
+    def read() -> None:
+        where = ("--root", str(root))
+        said = ok("recall", *where, "--topic", "hawthorn", "--no-sync", "--json")
+        assert [one["provenance"]["file"] for one in json.loads(said)["results"]] == ["notes/a.md"]
+        assert "notes/b.md" in ok("search", "sloes", *where, "--no-sync")
+        query = ("query", "search:sloes | spread", *where, "--no-sync", "--keys")
+        assert sorted(ok(*query).split()) == ["notes/a.md", "notes/b.md"]
+
+    # A user without rights may not be able to import what is imported late.
+    read()
+    before = listed(root)
+    with locked(root):
+        read()
+    assert listed(root) == before
+
+
+def test_what_has_to_be_synced_says_how_to_do_without(root: Path, locked: Locked) -> None:
+    put(root, "notes/c.md", "# C\n\nhawthorn\n")
+    with locked(root):
+        where = ("--root", str(root))
+        for command in (["recall", "--topic", "x", *where], ["query", "all", *where]):
+            assert "--no-sync" in failed(1, *command)
+
+
+def test_the_file_of_an_index_or_a_store_is_read(root: Path, locked: Locked) -> None:
+    index, store = (str(root / ".hedgerow" / name) for name in ("index.db", "store.db"))
+
+    def read() -> None:
+        assert "notes/a.md" in ok("search", "hawthorn", "--db", index)
+        assert ok("query", "all", "--keys", "--db", store).split() == ["notes/a.md", "notes/b.md"]
+        assert "notes/b.md" in ok("graph", "--db", store)
+
+    read()
+    with locked(root):
+        read()
+
+
+def test_no_sync_is_for_roots(root: Path) -> None:
+    store = str(root / ".hedgerow/store.db")
+    assert "--no-sync goes with --root" in failed(2, "query", "all", "--no-sync", "--db", store)
