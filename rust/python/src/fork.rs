@@ -1,6 +1,6 @@
 //! What Python calls around a fork.
 
-use hedgerow_engine::storage;
+use hedgerow_engine::{retrieval, storage};
 use pyo3::prelude::*;
 
 use crate::errors;
@@ -9,6 +9,7 @@ use crate::errors;
 #[pyfunction]
 pub fn _before_fork(py: Python<'_>) -> PyResult<()> {
     errors::call_detached(py, || {
+        retrieval::prepare();
         storage::before_fork();
         Ok(())
     })
