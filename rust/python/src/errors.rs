@@ -7,7 +7,7 @@ use hedgerow_engine::{Error, ErrorCode, ErrorKind, Result};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use crate::interrupt;
+use crate::{calling, interrupt};
 
 /// Call the engine; an error or a panic becomes an exception.
 ///
@@ -100,9 +100,8 @@ fn instantiate(py: Python<'_>, error: &Error) -> PyResult<PyErr> {
     let arguments = PyDict::new(py);
     arguments.set_item("code", error.code().as_str())?;
     let class = py.import("hedgerow.errors")?.getattr(class)?;
-    Ok(PyErr::from_value(
-        class.call((error.message(),), Some(&arguments))?,
-    ))
+    let raised = calling::call(&class, (error.message(),), Some(&arguments))?;
+    Ok(PyErr::from_value(raised))
 }
 
 fn panic_error(panic: &(dyn Any + Send)) -> Error {

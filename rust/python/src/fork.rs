@@ -1,14 +1,15 @@
 //! What Python calls around a fork.
 
-use hedgerow_engine::storage;
+use hedgerow_engine::{retrieval, storage};
 use pyo3::prelude::*;
 
-use crate::errors;
+use crate::{errors, interrupt};
 
 /// To be called before a fork: no connection to a file may be open then.
 #[pyfunction]
 pub fn _before_fork(py: Python<'_>) -> PyResult<()> {
     errors::call_detached(py, || {
+        retrieval::prepare();
         storage::before_fork();
         Ok(())
     })
@@ -16,7 +17,9 @@ pub fn _before_fork(py: Python<'_>) -> PyResult<()> {
 
 /// To be called after a fork, by parent and child.
 #[pyfunction]
-pub fn _after_fork() -> PyResult<()> {
+pub fn _after_fork(py: Python<'_>) -> PyResult<()> {
+    // In the child the thread that forked is the main one.
+    interrupt::note_main_thread(py);
     errors::call(|| {
         storage::after_fork();
         Ok(())

@@ -14,6 +14,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 
 use crate::aliases::Aliases;
+use crate::calling;
 use crate::chunk::{self, PyChunk};
 use crate::chunk_iterator::PyChunks;
 use crate::compile;
@@ -274,9 +275,8 @@ impl PyIndex {
         fields.set_item("ranking_reason", stats.ranking_reason)?;
         fields.set_item("text_bytes", stats.text_bytes)?;
         fields.set_item("fuzzy_bytes", stats.fuzzy_bytes)?;
-        py.import("hedgerow.results")?
-            .getattr("IndexStats")?
-            .call((), Some(&fields))
+        let class = py.import("hedgerow.results")?.getattr("IndexStats")?;
+        calling::call(&class, (), Some(&fields))
     }
 
     /// Look for damage (spec/index.md, "Check"): one sentence for each problem, [] if none.

@@ -12,9 +12,8 @@
 
 use std::cell::{Cell, RefCell};
 use std::panic::resume_unwind;
-use std::process;
 use std::rc::Rc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
@@ -24,16 +23,18 @@ use hedgerow_engine::{Error, ErrorCode, Result, interrupt, storage};
 use pyo3::ffi;
 use pyo3::prelude::*;
 
+use crate::calling;
+
 /// How long the engine works between two looks at Python, which may have to wait for its lock.
 const PAUSE: Duration = Duration::from_millis(50);
 
 /// Set from any thread to end a call.
 pub type Flag = Arc<AtomicBool>;
 
+/// Python's number of its main thread; 0 while it is not known.
+static MAIN_THREAD: AtomicUsize = AtomicUsize::new(0);
+
 thread_local! {
-    /// Whether this thread is Python's main thread, in the process of this number: after a fork
-    /// the thread that forked is.
-    static IS_MAIN: Cell<Option<(u32, bool)>> = const { Cell::new(None) };
     /// What ends the calls of this thread.
     static STOP: RefCell<Option<Flag>> = const { RefCell::new(None) };
 }
@@ -155,22 +156,21 @@ pub fn handle(py: Python<'_>) -> PyResult<()> {
     py.check_signals()
 }
 
-/// Whether this is the thread that Python tells of signals.
-fn is_main_thread(py: Python<'_>) -> bool {
-    let process = process::id();
-    match IS_MAIN.get() {
-        Some((known, is_main)) if known == process => is_main,
-        _ => {
-            // Without an answer nobody looks, and Ctrl-C waits until the call is through.
-            let is_main = asked(py).unwrap_or(false);
-            IS_MAIN.set(Some((process, is_main)));
-            is_main
-        }
-    }
+/// Ask which thread Python tells of signals, when hedgerow is imported and after each fork. Not in
+/// every thread: asking is calling Python's code.
+pub fn note_main_thread(py: Python<'_>) {
+    let ask = || -> PyResult<usize> {
+        let main_thread = py.import("threading")?.getattr("main_thread")?;
+        let main = calling::call(&main_thread, (), None)?;
+        main.getattr("ident")?.extract()
+    };
+    // Without an answer nobody looks, and Ctrl-C waits until the call is through.
+    MAIN_THREAD.store(ask().unwrap_or(0), Ordering::Relaxed);
 }
 
-fn asked(py: Python<'_>) -> PyResult<bool> {
-    let threading = py.import("threading")?;
-    let main = threading.call_method0("main_thread")?.getattr("ident")?;
-    main.eq(threading.call_method0("get_ident")?)
+/// Whether this is the thread that Python tells of signals.
+fn is_main_thread(_: Python<'_>) -> bool {
+    // SAFETY: the argument says that the interpreter is attached.
+    let this = unsafe { ffi::PyThread_get_thread_ident() };
+    usize::try_from(this).is_ok_and(|this| this == MAIN_THREAD.load(Ordering::Relaxed))
 }

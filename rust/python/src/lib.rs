@@ -12,6 +12,7 @@
 
 mod agents;
 mod aliases;
+mod calling;
 mod candidate;
 mod chunk;
 mod chunk_iterator;
@@ -50,6 +51,7 @@ use pyo3::types::PyFrozenSet;
 #[pymodule(gil_used = false)]
 fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     let py = module.py();
+    interrupt::note_main_thread(py);
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add("DEBUG_BUILD", cfg!(debug_assertions))?;
     let codes: Vec<&str> = ErrorCode::ALL.iter().map(|code| code.as_str()).collect();

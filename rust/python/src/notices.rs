@@ -5,7 +5,7 @@ use hedgerow_engine::index::Index;
 use hedgerow_engine::storage::Level;
 use pyo3::prelude::*;
 
-use crate::errors;
+use crate::{calling, errors};
 
 /// [`errors::call_detached`] for work on an index, after which what waits is logged.
 pub fn call_detached<T: Send>(
@@ -37,15 +37,14 @@ pub fn log(py: Python<'_>, index: &Index) {
         return;
     }
     let logged = || -> PyResult<()> {
-        let logger = py
-            .import("logging")?
-            .call_method1("getLogger", ("hedgerow",))?;
+        let get_logger = py.import("logging")?.getattr("getLogger")?;
+        let logger = calling::call(&get_logger, ("hedgerow",), None)?;
         for notice in &notices {
             let level = match notice.level {
                 Level::Info => "info",
                 Level::Warning => "warning",
             };
-            logger.call_method1(level, ("%s", &notice.message))?;
+            calling::call(&logger.getattr(level)?, ("%s", &notice.message), None)?;
         }
         Ok(())
     };

@@ -7,6 +7,7 @@ use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString};
 
+use crate::calling;
 use crate::errors;
 use crate::text::Text;
 use crate::value::Argument;
@@ -162,9 +163,8 @@ fn pipeline_error(problem: &Problem) -> PyErr {
             arguments.set_item("end", problem.end)?;
             arguments.set_item("suggestion", problem.suggestion.as_deref())?;
             let class = py.import("hedgerow.errors")?.getattr("PipelineError")?;
-            Ok(PyErr::from_value(
-                class.call((problem.message(),), Some(&arguments))?,
-            ))
+            let raised = calling::call(&class, (problem.message(),), Some(&arguments))?;
+            Ok(PyErr::from_value(raised))
         };
         instantiate().unwrap_or_else(|failure| failure)
     })
@@ -193,7 +193,7 @@ pub fn ranked(legs: &Bound<'_, PyAny>, pipeline: &Pipeline) -> PyResult<Vec<Rank
                 .iter()
                 .any(|(query, of, _)| (query, of) == (&search.query, leg));
             if !known {
-                let found = legs.call1((search.query.as_str(), leg.as_str()))?;
+                let found = calling::call(legs, (search.query.as_str(), leg.as_str()), None)?;
                 if found.is_none() {
                     continue;
                 }

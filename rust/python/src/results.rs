@@ -3,10 +3,11 @@
 use hedgerow_engine::chunks::GroupBy;
 use hedgerow_engine::retrieval::{Intent, SkippedReason, Stage, Trace, TrigramHit, Unanimity};
 use hedgerow_graph::pipeline::{Cell, Outcome, Report};
-use pyo3::call::PyCallArgs;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyDict, PyString, PyTuple, PyType};
+
+use crate::calling::{self, Arguments};
 
 /// A class of `hedgerow.results`, imported when it is first needed.
 struct Class {
@@ -23,9 +24,10 @@ impl Class {
     fn new_instance<'py>(
         &self,
         py: Python<'py>,
-        fields: impl PyCallArgs<'py>,
+        fields: impl Arguments<'py>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        (self.imported.import(py, "hedgerow.results", self.name)?).call1(fields)
+        let class = self.imported.import(py, "hedgerow.results", self.name)?;
+        calling::call(class, fields, None)
     }
 }
 

@@ -28,7 +28,7 @@ use crate::index::PyIndex;
 use crate::source::Source;
 use crate::text::Text;
 use crate::value::Argument;
-use crate::{compile, interrupt, notices, vector};
+use crate::{calling, compile, interrupt, notices, vector};
 
 /// Ends running calls, from any thread.
 #[pyclass(name = "Stop", module = "hedgerow._engine", frozen)]
@@ -53,7 +53,7 @@ impl PyStop {
         function: &Bound<'py, PyAny>,
         arguments: &Bound<'py, PyTuple>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        interrupt::stoppable(&self.0, || function.call1(arguments))
+        interrupt::stoppable(&self.0, || calling::call(function, arguments.clone(), None))
     }
 }
 

@@ -28,7 +28,10 @@ mod trace;
 pub mod trigram_index;
 pub mod unanimity;
 
+use std::sync::LazyLock;
+
 pub use crate::chunks::GroupBy;
+use crate::query::stopwords::RETRY;
 pub use batch::search_many;
 pub use explanation::{ByKeywords, ByMeaning, ExplainedHit, Explanation};
 pub use fuse::reciprocal_rank_fusion;
@@ -43,3 +46,10 @@ pub use search::{Found, search, search_in};
 pub use trace::{Attempt, SkippedReason, Stage, Strategy, Timings, Trace};
 pub use trigram_index::{TrigramHit, TrigramIndex};
 pub use unanimity::{Unanimity, unanimity};
+
+/// Make what searches share and make when they first need it. To be called before a fork: a child
+/// would wait forever for what another thread was making.
+pub fn prepare() {
+    let _ = patterns::patterns();
+    LazyLock::force(&RETRY);
+}

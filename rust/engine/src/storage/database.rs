@@ -76,6 +76,7 @@ impl Database {
     pub fn close(&self) -> Result<()> {
         self.check_process()?;
         self.background.stop();
+        // Not while the process forks: the child would inherit SQLite's mutexes locked.
         let _gate = fork::enter();
         let pool = self
             .pool
@@ -104,9 +105,8 @@ impl Database {
 
 impl Drop for Database {
     fn drop(&mut self) {
-        self.background.stop();
         // Closing inherited connections could undo what the parent process is doing: keep them.
-        if process::id() != self.process {
+        if self.close().is_err() {
             std::mem::forget(Arc::clone(&self.pool));
         }
     }

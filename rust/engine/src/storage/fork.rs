@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard, Weak};
 
 use super::pool::Pool;
+use crate::text::tokenizer;
 
 /// The connections of a handle; None once it is closed.
 pub(super) type Shared = Arc<RwLock<Option<Pool>>>;
@@ -47,6 +48,7 @@ pub(super) fn is_due() -> bool {
 /// To be called in the thread that forks, just before: wait for running operations, close the
 /// connections to files, and hold off other operations.
 pub fn before_fork() {
+    tokenizer::prepare();
     DUE.store(true, Ordering::Relaxed);
     let gate = GATE.write().unwrap_or_else(PoisonError::into_inner);
     DUE.store(false, Ordering::Relaxed);

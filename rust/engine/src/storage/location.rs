@@ -13,6 +13,7 @@ use super::read_only;
 use super::subject::Subjects;
 use crate::error::{Error, ErrorCode, Result};
 use crate::interrupt;
+use crate::text::tokenizer;
 
 /// How long a connection waits for a lock that another process holds.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(30);
@@ -146,6 +147,7 @@ impl Location {
     }
 
     fn try_connect(&self, flags: OpenFlags, read_only: bool) -> rusqlite::Result<Connection> {
+        tokenizer::prepare();
         // A connection serves one thread at a time, so it needs no mutex of its own.
         let flags = flags | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_EXRESCODE;
         let mut connection = match &self.medium {

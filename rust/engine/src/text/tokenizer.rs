@@ -6,7 +6,9 @@
 
 use std::cell::RefCell;
 use std::ffi::{CStr, c_char, c_int, c_void};
+use std::mem;
 use std::ptr;
+use std::sync::OnceLock;
 
 use rusqlite::{Connection, ffi};
 
@@ -67,18 +69,51 @@ impl TokenizerKind {
     }
 }
 
-/// One tokenizer instance and the connection whose FTS5 module it came from.
+/// Open what all tokenizers come from. To be called before SQLite is used for anything else, and
+/// before a fork.
+///
+/// A fork leaves out the threads that hold SQLite's mutexes, and the child would wait for them
+/// forever. Tokenizing is not held off while a process forks, so it takes none: this is the only
+/// connection, and a fork waits for it to be open; what an instance allocates comes from the C
+/// library, whose locks survive a fork, with no mutex of SQLite around it.
+pub fn prepare() {
+    let _ = fts5();
+}
+
+/// The FTS5 interface of a connection that is never closed.
+struct Fts5(*mut ffi::fts5_api);
+
+// SAFETY: no tokenizer is added once it is made: the list of them is only read.
+unsafe impl Send for Fts5 {}
+unsafe impl Sync for Fts5 {}
+
+fn fts5() -> Result<&'static Fts5> {
+    static FTS5: OnceLock<Result<Fts5>> = OnceLock::new();
+    FTS5.get_or_init(|| {
+        // SAFETY: the option takes an int. Where SQLite is in use already this is refused, and
+        // changes nothing.
+        unsafe { ffi::sqlite3_config(ffi::SQLITE_CONFIG_MEMSTATUS, c_int::from(false)) };
+        let connection = Connection::open_in_memory().map_err(|error| fault(&error.to_string()))?;
+        // SAFETY: the connection stays open.
+        let api = unsafe { fts5_api(&connection)? };
+        mem::forget(connection);
+        Ok(Fts5(api))
+    })
+    .as_ref()
+    .map_err(Clone::clone)
+}
+
+/// One tokenizer instance.
 struct Tokenizer {
     methods: ffi::fts5_tokenizer,
     instance: *mut ffi::Fts5Tokenizer,
-    _connection: Connection,
 }
 
 type Visitor<'a> = &'a mut dyn FnMut(&[u8]) -> bool;
 
 impl Tokenizer {
     fn create(kind: TokenizerKind) -> Result<Self> {
-        let connection = Connection::open_in_memory().map_err(|error| fault(&error.to_string()))?;
+        let api = fts5()?.0;
         let (name, arguments): (&CStr, &[&CStr]) = match kind {
             TokenizerKind::Porter => (c"porter", &[c"unicode61"]),
             TokenizerKind::Unicode61 => (c"unicode61", &[]),
@@ -93,10 +128,9 @@ impl Tokenizer {
         };
         let mut context: *mut c_void = ptr::null_mut();
         let mut instance: *mut ffi::Fts5Tokenizer = ptr::null_mut();
-        // SAFETY: `api` lives as long as the connection, which moves into the result; SQLite
-        // copies names and arguments before the calls return.
+        // SAFETY: `api` lives as long as its connection, which is never closed; SQLite copies names
+        // and arguments before the calls return.
         let code = unsafe {
-            let api = fts5_api(&connection)?;
             let find = (*api)
                 .xFindTokenizer
                 .ok_or_else(|| fault("no xFindTokenizer"))?;
@@ -117,11 +151,7 @@ impl Tokenizer {
                 kind.as_str()
             )));
         }
-        Ok(Self {
-            methods,
-            instance,
-            _connection: connection,
-        })
+        Ok(Self { methods, instance })
     }
 
     fn run(&mut self, text: &str, mut visit: Visitor<'_>) -> Result<()> {
@@ -153,7 +183,7 @@ impl Tokenizer {
 impl Drop for Tokenizer {
     fn drop(&mut self) {
         if let Some(delete) = self.methods.xDelete {
-            // SAFETY: the instance is deleted once, before its connection closes.
+            // SAFETY: the instance is deleted once.
             unsafe { delete(self.instance) }
         }
     }

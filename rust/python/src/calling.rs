@@ -1,0 +1,67 @@
+//! Calling what may be written in Python.
+#![allow(unsafe_code)]
+
+use std::hint;
+use std::mem;
+use std::ptr;
+use std::thread;
+
+use pyo3::ffi::{self, PyObject};
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyTuple};
+
+/// `PyObject_Call`, as what it is: a function that may end the thread, and then unwinds its stack.
+type Call = unsafe extern "C-unwind" fn(
+    function: *mut PyObject,
+    arguments: *mut PyObject,
+    options: *mut PyObject,
+) -> *mut PyObject;
+
+/// Call something that may run Python's code.
+///
+/// Python's code lets go of the interpreter now and then. Before Python 3.14 a thread that asks for
+/// it again when it has begun to end is ended by `pthread_exit`, which on Linux unwinds the stack; the
+/// process aborts where that meets Rust. PyO3 has a thread sleep that it attaches to the
+/// interpreter then, as Python 3.14 does, and here it sleeps as well.
+pub fn call<'py>(
+    function: &Bound<'py, PyAny>,
+    arguments: impl Arguments<'py>,
+    options: Option<&Bound<'py, PyDict>>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let arguments = arguments.into_pyobject(function.py()).map_err(Into::into)?;
+    let options = options.map_or(ptr::null_mut(), Bound::as_ptr);
+    let call: unsafe extern "C" fn(_, _, _) -> _ = ffi::PyObject_Call;
+    // Were the compiler to see which function it is, it would leave out what happens on unwinding,
+    // for its declaration says that there is none.
+    let call = hint::black_box(call);
+    // SAFETY: the two types differ in whether the stack may be unwound through the call.
+    let call: Call = unsafe { mem::transmute(call) };
+    let sleep = Sleep;
+    // SAFETY: all that is given is alive until the call returns, and the interpreter is attached.
+    let result = unsafe { call(function.as_ptr(), arguments.as_ptr(), options) };
+    mem::forget(sleep);
+    // SAFETY: the result is a new reference, or null with an exception set.
+    unsafe { Bound::from_owned_ptr_or_err(function.py(), result) }
+}
+
+/// What a function can be called with: a tuple.
+pub trait Arguments<'py>:
+    IntoPyObject<'py, Target = PyTuple, Output = Bound<'py, PyTuple>, Error: Into<PyErr>>
+{
+}
+
+impl<'py, T> Arguments<'py> for T where
+    T: IntoPyObject<'py, Target = PyTuple, Output = Bound<'py, PyTuple>, Error: Into<PyErr>>
+{
+}
+
+/// Dropped while the stack is unwound: the thread does not run any more.
+struct Sleep;
+
+impl Drop for Sleep {
+    fn drop(&mut self) {
+        loop {
+            thread::park();
+        }
+    }
+}

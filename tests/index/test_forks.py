@@ -1,0 +1,101 @@
+"""Forks while other threads use SQLite in every way there is (spec/index.md, "Promises")."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+# More of them find what is rarer: HEDGEROW_FORKS=3000 runs for minutes.
+FORKS = int(os.environ.get("HEDGEROW_FORKS", "60"))
+# A child that takes longer waits for a lock that nobody holds any more.
+PATIENCE = 30
+
+PROGRAM = """
+import os, signal, sys, threading, time, traceback, warnings
+warnings.simplefilter("ignore")
+import hedgerow as hr
+
+path, forks, patience = sys.argv[1], int(sys.argv[2]), float(sys.argv[3])
+index = hr.Index.open(path)
+index.upsert(hr.Chunk(str(n), "p", "crème brûlée winter") for n in range(50))
+done = threading.Event()
+failures = []
+
+def tokenize():
+    for word in ("東京都", "ÿé", "crème", "ê" * 200):
+        index.search_bm25(word)
+        hr.compile_match(word)
+
+def open_indexes():
+    with hr.Index.open(path) as other:
+        other.search_bm25("crème")
+    # One that is dropped, and not closed.
+    hr.Index.open(path).search_bm25("ÿ")
+    hr.Index.in_memory().search_bm25("ÿ")
+
+def repeat(work):
+    # A thread of its own each time: what a thread keeps for itself is made and dropped.
+    def once():
+        try:
+            work()
+        except BaseException as error:
+            failures.append(error)
+    while not done.is_set() and not failures:
+        thread = threading.Thread(target=once)
+        thread.start()
+        thread.join()
+
+works = (tokenize, tokenize, tokenize, open_indexes, open_indexes)
+threads = [threading.Thread(target=repeat, args=(work,)) for work in works]
+for thread in threads:
+    thread.start()
+
+def child():
+    with hr.Index.open(path) as again:
+        assert len(again.search_bm25("crème", 100)) == 50
+    retriever = hr.Retriever(hr.Index.in_memory())
+    assert retriever.search("what is a crème").results == []
+
+def wait_for(pid):
+    limit = time.monotonic() + patience
+    while True:
+        found, status = os.waitpid(pid, os.WNOHANG)
+        if found:
+            return status
+        if time.monotonic() > limit:
+            os.kill(pid, signal.SIGKILL)
+            os.waitpid(pid, 0)
+            return "hung"
+        time.sleep(0.001)
+
+outcome = 0
+for fork in range(forks):
+    if (pid := os.fork()) == 0:
+        code = 1
+        try:
+            child()
+            code = 0
+        except BaseException:
+            traceback.print_exc()
+        os._exit(code)
+    outcome = wait_for(pid)
+    if outcome != 0 or failures:
+        break
+done.set()
+for thread in threads:
+    thread.join()
+index.close()
+print(f"{fork + 1} forks, the last child: {outcome}, failures: {failures}")
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
+def test_no_child_hangs_whatever_other_threads_were_doing(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", PROGRAM, str(tmp_path / "index.db"), str(FORKS), str(PATIENCE)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.stderr == ""
+    assert done.stdout == f"{FORKS} forks, the last child: 0, failures: []\n"
