@@ -17,6 +17,7 @@ from hedgerow.ingest.source import Skip
 from . import recall as recalling
 from .config import Config
 from .derived import (
+    FOREIGN,
     OLDER,
     Derived,
     check_ours,
@@ -98,7 +99,7 @@ class OpenedIndex:
             return search(), skips
         except HedgerowError as error:
             damage = damage_in(error)
-            if damage is None:
+            if damage is None or (damage.code == FOREIGN and not sync):
                 raise
             if not sync:
                 raise IndexFileError(
