@@ -27,9 +27,10 @@ def locked(request: pytest.FixtureRequest) -> Locked:
 
 
 @pytest.fixture
-def root() -> Iterator[Path]:
-    """A synced memory root, in a folder that any user may look into."""
+def root(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A synced memory root, in a folder that any user may look into, with the user's own files."""
     with tempfile.TemporaryDirectory() as name:
+        monkeypatch.setenv("HEDGEROW_CONFIG_DIR", str(Path(name) / "user"))
         root = Path(name) / "memory"
         put(root, "notes/a.md", "# A\n\nhawthorn, see [[b]]\n")
         put(root, "notes/b.md", "# B\n\nsloes\n")
@@ -37,6 +38,7 @@ def root() -> Iterator[Path]:
         with hr.MemoryRoot.init(root) as memory:
             memory.query("all | count")
             memory.recall("hawthorn")
+        read_only.own(Path(name) / "user")
         yield root
 
 

@@ -32,6 +32,13 @@ def permissions(folder: Path) -> Iterator[None]:
             entry.chmod(mode)
 
 
+def own(folder: Path) -> None:
+    """Give a folder to the user as whom `permissions` goes on."""
+    if os.geteuid() == 0:
+        for entry in [folder, *folder.rglob("*")]:
+            os.chown(entry, NOBODY, -1)
+
+
 @contextmanager
 def mount(folder: Path) -> Iterator[None]:
     """Mount a folder over itself, to be read only; the test is skipped where that is not allowed."""

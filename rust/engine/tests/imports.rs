@@ -23,7 +23,7 @@ const ROOMS: [(&str, &[&[&str]]); 2] = [
         "engine",
         &[
             &["error", "named"],
-            &["interrupt"],
+            &["interrupt", "top_k"],
             &["text", "unit_vector"],
             &["query"],
             &["storage"],

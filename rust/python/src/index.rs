@@ -41,8 +41,8 @@ use crate::vector::{self, Dimensions};
 pub struct PyIndex {
     pub index: Held<Arc<Index>>,
     /// As they were passed to `open`.
-    pub tokenizer: TokenizerKind,
-    pub dimensions: Option<usize>,
+    tokenizer: TokenizerKind,
+    dimensions: Option<usize>,
 }
 
 #[pymethods]
@@ -314,11 +314,13 @@ impl PyIndex {
     }
 
     fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
-        index_options::repr(py, self)
+        index_options::repr(py, &self.index, self.dimensions)
     }
 
     fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, OpenArguments)> {
-        let arguments = index_options::arguments(slf.get())?;
+        let handle = slf.get();
+        let arguments =
+            index_options::arguments(&handle.index, handle.tokenizer, handle.dimensions)?;
         Ok((slf.get_type().getattr("_restore")?, arguments))
     }
 

@@ -4,11 +4,12 @@ use std::path::PathBuf;
 
 use hedgerow_engine::ErrorCode;
 use hedgerow_engine::bm25::Ranking;
+use hedgerow_engine::index::Index;
+use hedgerow_engine::text::tokenizer::TokenizerKind;
 use hedgerow_engine::vectors::{Resident, Vectors};
 use pyo3::prelude::*;
 
 use crate::errors;
-use crate::index::PyIndex;
 
 /// What pickle keeps of a handle: the arguments of `open`.
 pub type OpenArguments = (
@@ -21,8 +22,11 @@ pub type OpenArguments = (
     &'static str,
 );
 
-pub fn arguments(handle: &PyIndex) -> PyResult<OpenArguments> {
-    let index = &handle.index;
+pub fn arguments(
+    index: &Index,
+    tokenizer: TokenizerKind,
+    dimensions: Option<usize>,
+) -> PyResult<OpenArguments> {
     let Some(path) = index.path() else {
         return Err(errors::error(
             ErrorCode::NotPicklable,
@@ -32,8 +36,8 @@ pub fn arguments(handle: &PyIndex) -> PyResult<OpenArguments> {
     };
     Ok((
         path.clone(),
-        handle.dimensions,
-        handle.tokenizer.as_str(),
+        dimensions,
+        tokenizer.as_str(),
         index.read_only(),
         index.ranking().as_str(),
         index.vectors().as_str(),
@@ -42,10 +46,9 @@ pub fn arguments(handle: &PyIndex) -> PyResult<OpenArguments> {
 }
 
 /// The call that opens such an index, without the options that have their defaults.
-pub fn repr(py: Python<'_>, handle: &PyIndex) -> PyResult<String> {
-    let index = &handle.index;
+pub fn repr(py: Python<'_>, index: &Index, dimensions: Option<usize>) -> PyResult<String> {
     let mut options = Vec::new();
-    if let Some(dimensions) = handle.dimensions {
+    if let Some(dimensions) = dimensions {
         options.push(format!("dimensions={dimensions}"));
     }
     options.push(format!("tokenizer='{}'", index.tokenizer().as_str()));

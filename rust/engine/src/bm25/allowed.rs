@@ -7,7 +7,7 @@ use std::rc::Rc;
 use rusqlite::types::Value;
 use rusqlite::{Connection, ToSql, params_from_iter};
 
-use super::score::ScoredRow;
+use super::scored_row::ScoredRow;
 use crate::chunks::Filters;
 use crate::top_k::Scored;
 

@@ -36,6 +36,7 @@ mod reason;
 mod run;
 mod schema;
 mod score;
+mod scored_row;
 mod search;
 mod segment;
 #[cfg(test)]

@@ -1,7 +1,6 @@
 //! Scoring: what an expression's phrases add up to, chunk by chunk, in one part.
 
 use std::borrow::Cow;
-use std::cmp::Ordering;
 use std::iter::repeat_n;
 
 use rusqlite::Connection;
@@ -13,6 +12,7 @@ use super::phrase::{PhrasePostings, gallop};
 use super::phrase_counts::PhraseCounts;
 use super::plan::{Conjunction, Plan};
 use super::ranking::Ranked;
+use super::scored_row::ScoredRow;
 use super::snapshot::Snapshot;
 use crate::chunks::Filters;
 use crate::interrupt;
@@ -29,27 +29,6 @@ struct Found<'s> {
     plan: &'s Plan,
     counts: Counts,
     parts: Vec<Lists<'s>>,
-}
-
-/// A score and its row.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct ScoredRow {
-    pub score: f64,
-    pub row: i64,
-}
-
-impl Scored for ScoredRow {
-    type Score = f64;
-    const LOWEST: f64 = f64::NEG_INFINITY;
-
-    fn score(&self) -> f64 {
-        self.score
-    }
-
-    /// Ties go by row.
-    fn order(&self, other: &Self) -> Ordering {
-        (other.score.total_cmp(&self.score)).then(self.row.cmp(&other.row))
-    }
 }
 
 impl Snapshot {

@@ -164,7 +164,7 @@ impl Database {
             };
             let result = work(connection).map_err(|error| {
                 let failure = error.into();
-                if full_disk::may_explain(&failure)
+                if may_be_full(&failure)
                     && let Some(path) = self.location.path()
                 {
                     full_disk::release(connection, path);
@@ -211,6 +211,17 @@ impl Database {
                 format!("{} is closed; open it again to use it", self.location),
             )),
         }
+    }
+}
+
+/// Whether work may have stopped because the disk is full.
+fn may_be_full(failure: &Failure) -> bool {
+    match failure {
+        Failure::Sqlite(error) => matches!(
+            error.sqlite_error_code(),
+            Some(rusqlite::ErrorCode::DiskFull | rusqlite::ErrorCode::SystemIoFailure)
+        ),
+        Failure::Refused(error) => error.code() == ErrorCode::IndexIo,
     }
 }
 

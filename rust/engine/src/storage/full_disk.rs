@@ -10,26 +10,12 @@ use std::io::{self, BufReader, Read};
 use std::path::Path;
 use std::time::Duration;
 
-use rusqlite::{Connection, ErrorCode as SqliteCode, Transaction, TransactionBehavior};
-
-use super::connections::Failure;
-use crate::error::ErrorCode;
+use rusqlite::{Connection, Transaction, TransactionBehavior};
 
 /// The log begins with a header, whose last quarter but one are two salts; a frame is a header with
 /// the same salts, and a page (<https://sqlite.org/fileformat2.html#the_write_ahead_log>).
 const HEADER: usize = 32;
 const FRAME_HEADER: usize = 24;
-
-/// Whether work may have stopped because the disk is full.
-pub(super) fn may_explain(failure: &Failure) -> bool {
-    match failure {
-        Failure::Sqlite(error) => matches!(
-            error.sqlite_error_code(),
-            Some(SqliteCode::DiskFull | SqliteCode::SystemIoFailure)
-        ),
-        Failure::Refused(error) => error.code() == ErrorCode::IndexIo,
-    }
-}
 
 /// Free what a write that failed left in the log, and move what was committed into the file.
 ///
@@ -95,6 +81,7 @@ mod tests {
 
     use super::*;
     use crate::chunks::Chunk;
+    use crate::error::ErrorCode;
     use crate::index::Index;
     use crate::text::tokenizer::TokenizerKind;
 
