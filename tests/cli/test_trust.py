@@ -18,6 +18,7 @@ from hedgerow.memory import consents
 from local_server import LocalServer
 from memory_doubles import WRAPUP, put
 from trust_doubles import asking
+from waiting import LONGEST
 
 HEDGEROW = str(Path(sysconfig.get_path("scripts")) / "hedgerow")
 
@@ -136,7 +137,7 @@ class TestTrust:
             capture_output=True,
             text=True,
             check=True,
-            timeout=60,
+            timeout=LONGEST,
         )
         os.close(ours)
         os.close(theirs)

@@ -4,9 +4,10 @@
 //! does not know that phrases are repeated. And the formula is compiled once, so that memory and
 //! FTS5 agree on every processor. SQLite hands out its interface as C function pointers
 //! (<https://sqlite.org/fts5.html#custom_auxiliary_functions>).
-#![allow(unsafe_code)]
+#![allow(unsafe_code)] // FTS5 is called through pointers
 
 use std::ffi::{c_int, c_void};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr;
 
 use rusqlite::{Connection, ffi};
@@ -39,6 +40,9 @@ fn failure(code: c_int) -> rusqlite::Error {
 }
 
 /// What FTS5 calls for each row.
+///
+/// # Safety
+/// The pointers are those that FTS5 passes, and are good for this call.
 unsafe extern "C" fn hedgerow_bm25(
     api: *const ffi::Fts5ExtensionApi,
     fts: *mut ffi::Fts5Context,
@@ -46,15 +50,23 @@ unsafe extern "C" fn hedgerow_bm25(
     count: c_int,
     values: *mut *mut ffi::sqlite3_value,
 ) {
-    // SAFETY: FTS5 passes pointers that are good for this call.
-    unsafe {
+    // SAFETY: as of the caller.
+    let score = guarded(|| unsafe {
         let row = Row { api: &*api, fts };
-        let score = row.query(count, values).and_then(|query| row.score(query));
+        row.query(count, values).and_then(|query| row.score(query))
+    });
+    // SAFETY: as of the caller.
+    unsafe {
         match score {
             Ok(score) => ffi::sqlite3_result_double(context, -score),
             Err(code) => ffi::sqlite3_result_error_code(context, code),
         }
     }
+}
+
+/// The result of a function that C called: a panic must not unwind through SQLite, and is an error.
+fn guarded<T>(call: impl FnOnce() -> Result<T, c_int>) -> Result<T, c_int> {
+    catch_unwind(AssertUnwindSafe(call)).unwrap_or(Err(ffi::SQLITE_INTERNAL))
 }
 
 /// What is the same for all rows of a query.
@@ -91,6 +103,9 @@ impl Row<'_> {
         clippy::mut_from_ref,
         reason = "FTS5 keeps it, and calls for one row at a time"
     )]
+    ///
+    /// # Safety
+    /// FTS5 is at this row, and `values` are the `count` arguments of the function.
     unsafe fn query(
         &self,
         count: c_int,
@@ -113,6 +128,10 @@ impl Row<'_> {
         }
     }
 
+    /// What is the same for all rows, as FTS5 has it.
+    ///
+    /// # Safety
+    /// FTS5 is at this row, and `order` is an argument of the function.
     unsafe fn read_query(&self, order: *mut ffi::sqlite3_value) -> Result<Query, c_int> {
         let (mut rows, mut tokens) = (0_i64, 0_i64);
         // SAFETY: as of the caller; the blob is read before the value can change.
@@ -163,6 +182,9 @@ impl Row<'_> {
     }
 
     /// How many rows have a phrase.
+    ///
+    /// # Safety
+    /// FTS5 is at this row.
     unsafe fn document_frequency(&self, phrase: u32) -> Result<u64, c_int> {
         let mut count = 0_u64;
         let phrase = c_int::try_from(phrase).map_err(|_| ffi::SQLITE_MISUSE)?;
@@ -179,6 +201,10 @@ impl Row<'_> {
         Ok(count)
     }
 
+    /// The score of this row.
+    ///
+    /// # Safety
+    /// FTS5 is at this row.
     unsafe fn score(&self, query: &mut Query) -> Result<f64, c_int> {
         let mut length = 0;
         // SAFETY: as of the caller.
@@ -198,6 +224,9 @@ impl Row<'_> {
     }
 
     /// What the occurrences of a phrase count for together.
+    ///
+    /// # Safety
+    /// FTS5 is at this row.
     unsafe fn weight(&self, phrase: c_int) -> Result<f64, c_int> {
         let mut at = ffi::Fts5PhraseIter {
             a: ptr::null(),
@@ -220,18 +249,39 @@ impl Row<'_> {
 }
 
 /// What FTS5 calls for each row that has a phrase.
+///
+/// # Safety
+/// `count` is a counter that nobody else uses meanwhile.
 unsafe extern "C" fn count_row(
     _api: *const ffi::Fts5ExtensionApi,
     _fts: *mut ffi::Fts5Context,
     count: *mut c_void,
 ) -> c_int {
     // SAFETY: `document_frequency` passed the counter.
-    unsafe { *count.cast::<u64>() += 1 };
+    let count = unsafe { &mut *count.cast::<u64>() };
+    *count = count.saturating_add(1); // which cannot panic
     ffi::SQLITE_OK
 }
 
 /// What FTS5 calls when the query is over.
+///
+/// # Safety
+/// `query` is a boxed `Query` that nobody uses any more.
 unsafe extern "C" fn forget(query: *mut c_void) {
     // SAFETY: `query` gave it away, and FTS5 calls this once.
     drop(unsafe { Box::from_raw(query.cast::<Query>()) });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_panic_is_an_error_for_sqlite() {
+        assert_eq!(guarded(|| Ok(1.5)), Ok(1.5));
+        assert_eq!(
+            guarded::<f64>(|| panic!("on purpose")),
+            Err(ffi::SQLITE_INTERNAL)
+        );
+    }
 }

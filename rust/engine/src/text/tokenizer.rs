@@ -1,12 +1,14 @@
 //! FTS5's own tokenizers, called through its C interface, so that tokens are the index's.
 //!
-//! With `unsafe` code, as in `bm25/function.rs` and nowhere else in the engine: SQLite
-//! hands its tokenizers out as C function pointers (<https://sqlite.org/fts5.html#extending_fts5>).
-#![allow(unsafe_code)]
+//! SQLite hands its tokenizers out as C function pointers
+//! (<https://sqlite.org/fts5.html#extending_fts5>).
+#![allow(unsafe_code)] // they are called through pointers
 
+use std::any::Any;
 use std::cell::RefCell;
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::mem;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::ptr;
 use std::sync::OnceLock;
 
@@ -111,6 +113,13 @@ struct Tokenizer {
 
 type Visitor<'a> = &'a mut dyn FnMut(&[u8]) -> bool;
 
+/// What `run` passes to `on_token`, and gets back from it.
+struct Visit<'a> {
+    visitor: Visitor<'a>,
+    /// What the visitor panicked with: it must not unwind through SQLite.
+    panic: Option<Box<dyn Any + Send>>,
+}
+
 impl Tokenizer {
     fn create(kind: TokenizerKind) -> Result<Self> {
         let api = fts5()?.0;
@@ -154,15 +163,19 @@ impl Tokenizer {
         Ok(Self { methods, instance })
     }
 
-    fn run(&mut self, text: &str, mut visit: Visitor<'_>) -> Result<()> {
+    fn run(&mut self, text: &str, visitor: Visitor<'_>) -> Result<()> {
         let length = c_int::try_from(text.len())
             .map_err(|_| fault("a text over 2 GiB cannot be tokenized"))?;
         let tokenize = self
             .methods
             .xTokenize
             .ok_or_else(|| fault("no xTokenize"))?;
-        // SAFETY: `instance` came from this tokenizer's xCreate; the text and the visitor
-        // outlive the call, and `on_token` gets the visitor back as the type it was given.
+        let mut visit = Visit {
+            visitor,
+            panic: None,
+        };
+        // SAFETY: `instance` came from this tokenizer's xCreate; the text and `visit` outlive the
+        // call, and `on_token` gets `visit` back as the type it is.
         let code = unsafe {
             tokenize(
                 self.instance,
@@ -173,6 +186,9 @@ impl Tokenizer {
                 Some(on_token),
             )
         };
+        if let Some(panic) = visit.panic {
+            resume_unwind(panic);
+        }
         match code {
             ffi::SQLITE_OK | ffi::SQLITE_DONE => Ok(()),
             code => Err(fault(&format!("tokenizing failed with code {code}"))),
@@ -190,6 +206,9 @@ impl Drop for Tokenizer {
 }
 
 /// What FTS5 calls for each token; a non-zero answer ends the tokenizing.
+///
+/// # Safety
+/// `context` is a `Visit` that nobody else uses meanwhile, and `token` has `length` bytes.
 unsafe extern "C" fn on_token(
     context: *mut c_void,
     _flags: c_int,
@@ -198,18 +217,18 @@ unsafe extern "C" fn on_token(
     _start: c_int,
     _end: c_int,
 ) -> c_int {
-    // SAFETY: `context` is the visitor that `run` passed, and the token is `length` bytes.
-    let (visit, bytes) = unsafe {
-        let length = usize::try_from(length).unwrap_or(0);
-        (
-            &mut *context.cast::<Visitor<'_>>(),
-            std::slice::from_raw_parts(token.cast::<u8>(), length),
-        )
-    };
-    if visit(bytes) {
-        ffi::SQLITE_OK
-    } else {
-        ffi::SQLITE_DONE
+    // SAFETY: as of the caller, which is FTS5: it hands on what `run` passed.
+    let visit = unsafe { &mut *context.cast::<Visit<'_>>() };
+    let length = usize::try_from(length).unwrap_or(0);
+    // SAFETY: as of the caller; FTS5 keeps the token for the time of the call.
+    let bytes = unsafe { std::slice::from_raw_parts(token.cast::<u8>(), length) };
+    match catch_unwind(AssertUnwindSafe(|| (visit.visitor)(bytes))) {
+        Ok(true) => ffi::SQLITE_OK,
+        Ok(false) => ffi::SQLITE_DONE,
+        Err(panic) => {
+            visit.panic = Some(panic);
+            ffi::SQLITE_ABORT
+        }
     }
 }
 
@@ -220,7 +239,8 @@ unsafe extern "C" fn on_token(
 pub(crate) unsafe fn fts5_api(connection: &Connection) -> Result<*mut ffi::fts5_api> {
     let mut api: *mut ffi::fts5_api = ptr::null_mut();
     let mut statement: *mut ffi::sqlite3_stmt = ptr::null_mut();
-    // SAFETY: the statement is finalised before `api`, which it writes through, goes away.
+    // SAFETY: the connection is open; the statement is finalised before `api`, which it writes
+    // through, goes away, and SQLite takes a statement that could not be made for none.
     unsafe {
         let database = connection.handle();
         ffi::sqlite3_prepare_v2(
@@ -282,6 +302,22 @@ mod tests {
             tokens(TokenizerKind::Trigram, "東京都庁"),
             ["東京都", "京都庁"]
         );
+    }
+
+    #[test]
+    fn a_panic_of_the_visitor_arrives_and_the_tokenizer_goes_on() {
+        let mut seen = 0;
+        let panic = catch_unwind(AssertUnwindSafe(|| {
+            TokenizerKind::Porter.tokenize("oak elm ash", |_| {
+                seen += 1;
+                assert!(seen < 2, "on purpose");
+                true
+            })
+        }))
+        .unwrap_err();
+        assert_eq!(panic.downcast_ref::<&str>(), Some(&"on purpose"));
+        assert_eq!(seen, 2);
+        assert_eq!(tokens(TokenizerKind::Porter, "oak elm"), ["oak", "elm"]);
     }
 
     #[test]

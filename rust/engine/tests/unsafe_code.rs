@@ -1,0 +1,58 @@
+//! Where unsafe code is, and that no other file has any: `Cargo.toml` denies it, and a file that
+//! allows it again is listed here, with the reason.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+const ALLOWED: [(&str, &str); 4] = [
+    (
+        "engine/src/bm25/function.rs",
+        "a function of ours that FTS5 calls",
+    ),
+    (
+        "engine/src/text/tokenizer.rs",
+        "tokenizers of FTS5 that we call",
+    ),
+    (
+        "engine/src/vectors/kernels.rs",
+        "instructions that not all processors have, in its modules too",
+    ),
+    ("python/src/interrupt.rs", "what pyo3 has no function for"),
+];
+
+fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            sources(&path, found);
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            found.push(path);
+        }
+    }
+}
+
+#[test]
+fn unsafe_code_is_where_it_is_said_to_be() {
+    let rust = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+    let mut files = Vec::new();
+    for member in ["engine", "graph", "python"] {
+        sources(&rust.join(member), &mut files);
+    }
+    let mut allowing: Vec<String> = files
+        .iter()
+        .filter(|file| {
+            fs::read_to_string(file)
+                .unwrap()
+                .contains(concat!("allow(", "unsafe_code"))
+        })
+        .map(|file| {
+            file.strip_prefix(rust)
+                .unwrap()
+                .to_string_lossy()
+                .replace('\\', "/")
+        })
+        .collect();
+    allowing.sort();
+    assert_eq!(allowing, ALLOWED.map(|(file, _)| file));
+}
