@@ -1,0 +1,27 @@
+//! What fuzzing calls: each reader of foreign bytes, with any bytes at all.
+//!
+//! None may panic, hang or ask for memory without end. A file that is damaged is an error that says
+//! so, and never one that asks the user to report it.
+//!
+//! libFuzzer calls these functions (`make fuzz`), and so does `cargo test`, which compiles this file
+//! a second time (`rust/graph/tests/fuzz.rs`).
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a target fails by panicking"
+)]
+
+mod damage;
+mod language;
+
+pub use damage::{postings, rows, template, vectors};
+pub use language::{pipeline, query};
+
+/// Every target by its name, which is also that of its folder of seeds.
+pub const TARGETS: [(&str, fn(&[u8])); 5] = [
+    ("pipeline", pipeline),
+    ("postings", postings),
+    ("query", query),
+    ("rows", rows),
+    ("vectors", vectors),
+];
