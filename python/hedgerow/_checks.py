@@ -2,23 +2,41 @@
 
 from __future__ import annotations
 
-import math
 import os
 import re
-from collections.abc import Collection, Sequence
+import sys
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 from .errors import InvalidInputError
+
+Item = TypeVar("Item")
+
+
+def shown(value: object) -> str:
+    """The repr of a value that a caller gave, for a message; its type where that fails, as when it
+    is nested too deep.
+    """
+    try:
+        return repr(value)
+    except Exception:  # noqa: BLE001 - it may be any object's
+        return f"<{type(value).__name__}>"
+
+
+def listed(items: Iterable[Item]) -> list[Item]:
+    """The items as a list, however many they say to be: `list` would make room for those."""
+    return [item for item in items]  # noqa: C416
 
 
 def checked_texts(texts: Sequence[str], what: str = "texts") -> list[str]:
     """The texts as a list; raises TypeError, or InvalidInputError for half a surrogate pair."""
     if isinstance(texts, (str, bytes)):
         raise TypeError(f"{what} must be a sequence of str, not one {type(texts).__name__}")
-    listed = list(texts)
-    for index, text in enumerate(listed):
+    found = listed(texts)
+    for index, text in enumerate(found):
         checked_text(text, f"{what}[{index}]")
-    return listed
+    return found
 
 
 def checked_text(text: str, what: str) -> str:
@@ -43,7 +61,8 @@ def checked_count(value: int, name: str, *, least: int = 1) -> int:
     """The integer; raises InvalidInputError when it is none, or below `least`."""
     if isinstance(value, bool) or not isinstance(value, int) or value < least:
         raise InvalidInputError(
-            f"{name} must be an integer of at least {least}, not {value!r}", code="invalid_option"
+            f"{name} must be an integer of at least {least}, not {shown(value)}",
+            code="invalid_option",
         )
     return value
 
@@ -51,9 +70,10 @@ def checked_count(value: int, name: str, *, least: int = 1) -> int:
 def checked_seconds(value: float, name: str) -> float:
     """The duration; raises InvalidInputError when it is no finite number above 0."""
     number = isinstance(value, (int, float)) and not isinstance(value, bool)
-    if not number or not math.isfinite(value) or value <= 0:
+    # Compared first: not every integer has a float.
+    if not number or not 0 < value <= sys.float_info.max:
         raise InvalidInputError(
-            f"{name} must be a number of seconds above 0, not {value!r}", code="invalid_option"
+            f"{name} must be a number of seconds above 0, not {shown(value)}", code="invalid_option"
         )
     return float(value)
 
@@ -93,6 +113,8 @@ def checked_adapter_name(
     name: str, kind: str, adapters: Collection[str], *, example: str
 ) -> AdapterName:
     """Split a name; raises InvalidInputError unless it names one of these adapters."""
+    if not isinstance(name, str):
+        raise TypeError(f"the name of a {kind} must be a str, not {type(name).__name__}")
     adapter, _, rest = name.partition(":")
     if adapter not in adapters or not rest:
         raise InvalidInputError(

@@ -26,6 +26,9 @@ class ApiKey:
                 "api_key and api_key_variable exclude each other; pass one of them",
                 code="incompatible_options",
             )
+        for name, value in (("api_key", given), ("api_key_variable", variable)):
+            if not isinstance(value, (str, type(None))):
+                raise TypeError(f"{name} must be a str, not {type(value).__name__}")
         self._given = given
         self._lost = False
         self.variable = variable

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
+from ._checks import listed
 from ._engine import (
     Chunk,
     Index,
@@ -60,7 +61,7 @@ def upserting(
     progress: Progress | None,
 ) -> Steps[int]:
     """Store chunks, block by block when they must be embedded first; how many distinct ids."""
-    given = list(chunks)
+    given = listed(chunks)
     if embedder is None:
         stored: int = yield Call(index.upsert, (given,))
         if progress is not None and given:

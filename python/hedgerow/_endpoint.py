@@ -346,6 +346,8 @@ def _shortened(text: str) -> str:
 
 def _checked_url(url: str) -> SplitResult:
     """The parts of the URL; raises InvalidInputError, which does not repeat a password."""
+    if not isinstance(url, str):
+        raise TypeError(f"base_url must be a str, not {type(url).__name__}")
     parts = SplitResult("", "", "", "", "")
     try:
         parts = urlsplit(url)

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal, TypedDict, overload
 
-from ._checks import checked_count
+from ._checks import checked_count, listed, shown
 from ._embedding import Progress, reembedding, upserting
 from ._engine import Candidate, Chunk, Filters, Hit, Index, Searcher, SearchOptions
 from ._searching import Request, Stages
@@ -82,18 +82,18 @@ class Retriever:
         default_operator: Literal["OR", "AND"] = "OR",
     ) -> None:
         if embedder is not None and not callable(getattr(embedder, "embed", None)):
-            raise TypeError(f"embedder must have a method embed(texts), not {embedder!r}")
+            raise TypeError(f"embedder must have a method embed(texts), not {shown(embedder)}")
         if reranker is not None:
             named = isinstance(getattr(reranker, "name", None), str)
             if not named or not callable(getattr(reranker, "rerank", None)):
                 raise TypeError(
                     "reranker must have a name and a method rerank(query, documents), "
-                    f"not {reranker!r}"
+                    f"not {shown(reranker)}"
                 )
         if trigram_chunks is not None:
             if not isinstance(trigram_chunks, Iterable):
-                raise TypeError(f"trigram_chunks must be an iterable, not {trigram_chunks!r}")
-            trigram_chunks = tuple(trigram_chunks)
+                raise TypeError(f"trigram_chunks must be an iterable, not {shown(trigram_chunks)}")
+            trigram_chunks = tuple(listed(trigram_chunks))
         searcher = Searcher(index, aliases, trigram_chunks, matching, fusion, default_operator)
         self._stages = Stages(index, searcher, embedder, reranker)
         functions = {
@@ -279,24 +279,31 @@ class Retriever:
     ) -> Request:
         if on_error not in {"raise", "return"}:
             raise InvalidInputError(
-                f'on_error must be "raise" or "return", not {on_error!r}', code="invalid_option"
+                f'on_error must be "raise" or "return", not {shown(on_error)}',
+                code="invalid_option",
             )
         if isinstance(queries, str):
             raise TypeError("queries must be a list of str, not one str; use search for one")
-        listed = list(queries)
-        dates: Sequence[str | None]
+        texts = listed(queries)
+        dates: list[str | None]
         if question_date is None or isinstance(question_date, str):
-            dates = [question_date] * len(listed)
-        elif len(question_date) == len(listed):
-            dates = question_date
+            dates = [question_date] * len(texts)
+        elif isinstance(question_date, Sequence):
+            dates = listed(question_date)
         else:
+            raise TypeError(
+                "question_date must be one str, or a list with one for each query, not "
+                f"{type(question_date).__name__}"
+            )
+        if len(dates) != len(texts):
             raise InvalidInputError(
-                f"there are {len(question_date)} question dates for {len(listed)} queries; "
+                f"there are {len(dates)} question dates for {len(texts)} queries; "
                 "pass one for each, or one for all",
                 code="invalid_option",
             )
         workers = _usable_cpus() if threads is None else checked_count(threads, "threads")
-        return self._request(listed, dates, threads=workers, **options)
+        workers = min(workers, sys.maxsize)
+        return self._request(texts, dates, threads=workers, **options)
 
     def _request(  # noqa: PLR0913 - the options of a search, each with its default
         self,

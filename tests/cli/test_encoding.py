@@ -146,8 +146,21 @@ def test_the_c_locale_loses_nothing(there: Path, args: list[str]) -> None:
     assert "味噌汁" in json.dumps(found, ensure_ascii=False)
 
 
-def test_a_name_that_the_system_cannot_express_is_one_sentence(there: Path) -> None:
-    done = run(there, "recall", *ROOT, "--topic", "slugs", **C_LOCALE)
+@pytest.mark.parametrize(
+    "args",
+    [
+        ["recall", *ROOT, "--topic", "slugs"],
+        ["graph", *ROOT],
+        ["graph", *STORE],
+        ["graph", "節", *STORE, "--svg", "図.svg"],
+        ["query", "all", *STORE],
+        ["search", "x", *INDEX],
+    ],
+)
+def test_a_name_that_the_system_cannot_express_is_one_sentence(
+    there: Path, args: list[str]
+) -> None:
+    done = run(there, *args, **C_LOCALE)
     assert (done.returncode, done.stdout) == (1, b"")
     assert b"cannot be written in this locale's encoding, ascii; set PYTHONUTF8=1" in done.stderr
 

@@ -10,6 +10,7 @@ import re
 import secrets
 from collections.abc import Callable
 
+from hedgerow._checks import checked_text, shown
 from hedgerow.errors import HedgerowError, InvalidInputError
 
 __all__ = ["fence_of", "fenced", "new_token", "token_for"]
@@ -36,7 +37,7 @@ def token_for(prompt: str, make: Callable[[], str]) -> str:
         token = make()
         if not isinstance(token, str) or not _TOKEN.fullmatch(token):
             raise InvalidInputError(
-                f"a token must be 8 to 64 ASCII letters and digits, not {token!r}",
+                f"a token must be 8 to 64 ASCII letters and digits, not {shown(token)}",
                 code="invalid_option",
             )
         if token not in prompt:
@@ -57,6 +58,7 @@ def fenced(text: str, token: str) -> str:
 
     Its fence is longer than any run of backticks that begins a line of the text.
     """
-    longest = max((len(run) for run in _RUNS.findall(text)), default=0)
+    checked_text(token, "token")
+    longest = max((len(run) for run in _RUNS.findall(checked_text(text, "text"))), default=0)
     first, last = fence_of(token, max(_BACKTICKS, longest + 1))
     return f"{first}\n{text}\n{last}"

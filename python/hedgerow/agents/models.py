@@ -14,6 +14,7 @@ from contextvars import copy_context
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from hedgerow._checks import listed
 from hedgerow.errors import HedgerowError
 
 __all__ = [
@@ -103,7 +104,7 @@ class ScriptedModel:
     """
 
     def __init__(self, replies: Iterable[Scripted]) -> None:
-        self._replies = list(replies)
+        self._replies = listed(replies)
         self.requests: list[ModelRequest] = []
 
     def complete(self, request: ModelRequest, /) -> ModelReply:

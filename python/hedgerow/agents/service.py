@@ -81,7 +81,12 @@ class Agents:
         refuses: Callable[[AgentDefinition], str | None] | None = None,
         token: Callable[[], str] = new_token,
     ) -> None:
-        self._workspace = StoreWorkspace(store) if isinstance(store, Store) else store
+        if isinstance(store, Store):
+            self._workspace: Workspace = StoreWorkspace(store)
+        elif isinstance(store, Workspace):
+            self._workspace = store
+        else:
+            raise TypeError(f"store must be a Store, not {type(store).__name__}")
         self._library = AgentLibrary(folder, self._workspace.bounds())
         self._model = model
         self._clock = clock

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from hedgerow._engine import Pipeline, Store, _apply_run, _unclaimed
 from hedgerow.results import QueryResult
@@ -31,6 +31,7 @@ class RunResult:
     tokens_out: int
 
 
+@runtime_checkable
 class Workspace(Protocol):
     """What agents work on."""
 

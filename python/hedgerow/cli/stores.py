@@ -104,7 +104,7 @@ def open_store(  # noqa: PLR0913 - what a command may be told of it
         raise click.UsageError(
             "--db and --root exclude each other: the file of a store, or a root."
         )
-    if not os.path.lexists(db):
+    if not _is_there(db):
         raise IndexFileError(
             f"there is no store at {db}; make one in Python with hedgerow.Store.open, or name a "
             "memory root with --root DIR",
@@ -142,8 +142,17 @@ def _seconds(context: click.Context, param: click.Parameter, given: str | None) 
 
 def check_there_is(db: str) -> None:
     """Raise IndexFileError, with the command that makes an index, where there is no file."""
-    if not os.path.lexists(db):
+    if not _is_there(db):
         raise IndexFileError(
             f"there is no index at {db}; make it with: hedgerow index PATH --db {db}",
             code="index_not_found",
         )
+
+
+def _is_there(path: str) -> bool:
+    """Whether a file is there; OSError and UnicodeEncodeError where the system does not say."""
+    try:
+        os.lstat(path)
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    return True

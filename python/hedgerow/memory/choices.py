@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from hedgerow._checks import shown
+
 if TYPE_CHECKING:
     from hedgerow.embedders import Embedder
 
@@ -32,7 +34,7 @@ class Choices:
     def __post_init__(self) -> None:
         # A word such as "no" is true.
         if self.trust not in (None, True, False):
-            raise TypeError(f"trust must be True, False or None, not {self.trust!r}")
+            raise TypeError(f"trust must be True, False or None, not {shown(self.trust)}")
 
     def refused(self, asked: Iterable[Request]) -> tuple[Request, ...]:
         """Return those of the requests of a root that are not allowed."""

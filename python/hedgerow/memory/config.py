@@ -279,7 +279,9 @@ def initialize(path: str | os.PathLike[str], *, force: bool = False) -> Initiali
     refused and left as it was.
     """
     root = Path(path)
-    if root.exists():
+    with files.system_errors("make", root):  # as for a name that is too long
+        exists = root.exists()
+    if exists:
         root = existing_root(root)
         config = _readable_config(root, force=force)
         if config is not None and (config.code == "root_too_new" or not force):

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from hedgerow._checks import checked_text
+from hedgerow._checks import checked_text, shown
 from hedgerow.errors import HedgerowError, InvalidInputError
 
 from . import edit
@@ -53,7 +53,8 @@ def link(  # noqa: PLR0913 - the parts of a link
     is_number = isinstance(strength, int | float) and not isinstance(strength, bool)
     if not is_number or not 0 < strength <= 1:
         raise InvalidInputError(
-            f"the strength must be above 0 and at most 1, not {strength!r}", code="invalid_edge"
+            f"the strength must be above 0 and at most 1, not {shown(strength)}",
+            code="invalid_edge",
         )
     name = f"[[{b[:-3]}]]" if _IN_BRACKETS.match(b) else b
     if relation not in RELATIONS and not name.startswith("[["):

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from datetime import datetime, timezone
 from typing import Any
 
-from hedgerow._checks import checked_text
+from hedgerow._checks import checked_text, shown
 from hedgerow.errors import InvalidInputError
 from hedgerow.ingest.front_matter import render_front_matter
 
@@ -80,7 +80,8 @@ def checked_type(kind: str) -> str:
     """Return a type of memory; InvalidInputError for any other word."""
     if kind not in DIRECTORIES:
         raise InvalidInputError(
-            f"type must be one of {', '.join(DIRECTORIES)}, not {kind!r}", code="invalid_option"
+            f"type must be one of {', '.join(DIRECTORIES)}, not {shown(kind)}",
+            code="invalid_option",
         )
     return kind
 

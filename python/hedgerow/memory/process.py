@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from hedgerow._checks import shown
 from hedgerow.errors import InvalidInputError
 from hedgerow.ingest.source import Skip
 
@@ -54,7 +55,7 @@ def checked_mode(mode: str) -> str:
     """Return a mode; InvalidInputError for any other word."""
     if mode not in LIMITS:
         raise InvalidInputError(
-            f"mode must be one of {', '.join(LIMITS)}, not {mode!r}", code="invalid_option"
+            f"mode must be one of {', '.join(LIMITS)}, not {shown(mode)}", code="invalid_option"
         )
     return mode
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
 
-from hedgerow._checks import checked_count
+from hedgerow._checks import checked_count, checked_text
 from hedgerow.errors import InvalidInputError
 
 from . import note
@@ -31,7 +31,7 @@ class Scope:
     @classmethod
     def of(cls, topic: str | None, since: str | None, limit: int) -> Scope:
         """Check what was asked for; a blank topic is none."""
-        given = " ".join(topic.split()) if topic else ""
+        given = "" if topic is None else " ".join(checked_text(topic, "topic").split())
         return cls(given or None, _checked_since(since), checked_count(limit, "limit"))
 
     def of_interest(self, documents: Iterable[Document]) -> list[Document]:
@@ -75,7 +75,7 @@ def searchable(document: Document) -> str:
 def _checked_since(since: str | None) -> datetime | None:
     if since is None:
         return None
-    age = _AGE.match(since.strip())
+    age = _AGE.match(checked_text(since, "since").strip())
     if age:
         days = int(age[1]) * (7 if age[2] == "w" else 1)
         return note.now() - timedelta(days=days)

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from hedgerow._checks import shown
 from hedgerow.errors import InvalidInputError
 
 from .times import ISO_TIME, event_time, time_of
@@ -93,7 +94,7 @@ def checked_depth(depth: str) -> str:
     """Return a depth; InvalidInputError for any other word."""
     if depth not in DEPTHS:
         raise InvalidInputError(
-            f"depth must be one of {', '.join(DEPTHS)}, not {depth!r}", code="invalid_option"
+            f"depth must be one of {', '.join(DEPTHS)}, not {shown(depth)}", code="invalid_option"
         )
     return depth
 

@@ -8,7 +8,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from hedgerow._checks import checked_texts
+from hedgerow._checks import checked_text, checked_texts
 from hedgerow.errors import HedgerowError, InvalidInputError
 
 from . import files, note
@@ -81,7 +81,7 @@ def write_wrapup(
 
 def checked_wrapup(body: str) -> str:
     """Return the trimmed text of a wrapup; InvalidInputError that lists all sections it lacks."""
-    text = note.checked_body(body) if body.strip() else ""
+    text = note.checked_body(body) if checked_text(body, "text").strip() else ""
     validation = validate_wrapup(text)
     problems = []
     if validation.missing:

@@ -124,7 +124,7 @@ impl<'py> FromPyObject<'_, 'py> for FiltersLike {
         for item in mapping.items()? {
             let (key, value): (Bound<'_, PyAny>, Bound<'_, PyAny>) = item.extract()?;
             let Some(position) = position(&key) else {
-                let key = key.repr()?;
+                let key = value::repr(&key);
                 return Err(field("filters").error(&format!(
                     "has no key {key}; the keys are 'paths', 'path_prefix', 'tags' and 'metadata'"
                 )));

@@ -8,7 +8,7 @@ use pyo3::types::{PyIterator, PyMapping, PyString};
 
 use crate::candidate::PyCandidate;
 use crate::hit::PyHit;
-use crate::value::Argument;
+use crate::value::{self, Argument};
 
 /// A candidate with its texts where they are: in a Python object, or read from a mapping.
 pub enum Source {
@@ -163,7 +163,7 @@ impl<'a, 'py> Fields<'a, 'py> {
             let Some(position) = position(&key) else {
                 return Err(argument.error(&format!(
                     "has no key {}; the keys are '{}'",
-                    key.repr()?,
+                    value::repr(&key),
                     KEYS.join("', '")
                 )));
             };

@@ -133,7 +133,7 @@ impl<'py> FromPyObject<'_, 'py> for Limit {
             return Err(argument.wrong("must be an int of at least 1", &object));
         }
         if object.lt(1)? {
-            return Err(argument.error(&format!("must be at least 1, not {}", object.repr()?)));
+            return Err(argument.error(&format!("must be at least 1, not {}", repr(&object))));
         }
         // More than a machine can count is as good as all.
         Ok(Self(object.extract().unwrap_or(usize::MAX)))
@@ -301,6 +301,19 @@ fn from_json<'py>(py: Python<'py>, value: &Value) -> PyResult<Bound<'py, PyAny>>
 #[allow(clippy::needless_pass_by_value, reason = "for `map_err`")]
 pub fn unreadable(error: serde_json::Error) -> PyErr {
     PyValueError::new_err(format!("not a state that was pickled: {error}"))
+}
+
+/// The `repr` of a value for a message; its type where that fails, as where it nests too deep.
+pub fn repr(object: &Bound<'_, PyAny>) -> String {
+    let name = || {
+        object
+            .get_type()
+            .name()
+            .map_or_else(|_| String::new(), |name| name.to_string())
+    };
+    object
+        .repr()
+        .map_or_else(|_| format!("<{}>", name()), |text| text.to_string())
 }
 
 /// The `repr` of a text, of a long one only the beginning.

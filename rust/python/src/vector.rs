@@ -8,7 +8,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyByteArray, PyBytes, PyDict, PyFrozenSet, PyMemoryView, PySet, PyString};
 
 use crate::errors;
-use crate::value::Argument;
+use crate::value::{self, Argument};
 
 /// One vector, under check.
 pub fn vector(object: &Bound<'_, PyAny>, argument: Argument<'_>) -> PyResult<Vec<f32>> {
@@ -200,7 +200,7 @@ impl<'py> FromPyObject<'_, 'py> for Dimensions {
                 ErrorCode::InvalidOption,
                 format!(
                     "dimensions must be an int of at least 1, not {}",
-                    object.repr()?
+                    value::repr(&object)
                 ),
             )),
         }

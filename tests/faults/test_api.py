@@ -1,0 +1,85 @@
+"""Every public function, constructor and method, called with what no caller should give it.
+
+Each argument in turn is replaced by each of the hostile values, the others being fine; and then
+hypothesis replaces several. What comes out is a result or an error that says what is wrong: a
+TypeError, a ValueError or an error of the package.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import hedgerow as hr
+from hostile_calls import HOSTILE, KNOWN, Call, Scene, calls
+
+CALLS = {call.name: call for call in calls()}
+
+
+@pytest.fixture(scope="module")
+def scene(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """Handles to call, in a folder where anything may be written."""
+    with pytest.MonkeyPatch.context() as patch:
+        folder = tmp_path_factory.mktemp("scene")
+        patch.chdir(folder)
+        patch.delenv("HEDGEROW_MEMORY_ROOT", raising=False)
+        with Scene(folder) as scene:
+            yield scene
+
+
+def failure(scene: Scene, call: Call, replaced: dict[str, Any]) -> str | None:
+    """What came out that may not."""
+    try:
+        scene.run(call, replaced)
+    except Exception as error:  # noqa: BLE001 - that is the question
+        problem = scene.judge(error)
+    except BaseException as error:  # noqa: BLE001 - a panic is no Exception
+        problem = scene.judge(error)
+    else:
+        problem = None
+    return problem
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_one_hostile_argument(scene: Scene, name: str) -> None:
+    call = CALLS[name]
+    found = []
+    for parameter in call.parameters:
+        for kind, make in HOSTILE.items():
+            if f"{name} {parameter} {kind}" in KNOWN:
+                continue
+            problem = failure(scene, call, {parameter: make()})
+            if problem is not None:
+                found.append(f"{name} {parameter} {kind}: {problem}")
+    assert not found, "\n".join(found)
+
+
+@pytest.mark.parametrize("case", KNOWN)
+@pytest.mark.xfail(strict=True, reason="to be mended")
+def test_what_is_known_to_come_out(scene: Scene, case: str) -> None:
+    name, parameter, kind = case.split(" ", 2)
+    assert failure(scene, CALLS[name], {parameter: HOSTILE[kind]()}) is None
+
+
+@pytest.mark.parametrize("name", CALLS)
+@settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(data=st.data())
+def test_several_hostile_arguments(scene: Scene, name: str, data: st.DataObject) -> None:
+    call = CALLS[name]
+    if not call.parameters:
+        return
+    chosen = data.draw(
+        st.dictionaries(st.sampled_from(call.parameters), st.sampled_from([*HOSTILE]))
+    )
+    if any(f"{name} {parameter} {kind}" in KNOWN for parameter, kind in chosen.items()):
+        return
+    replaced = {parameter: HOSTILE[kind]() for parameter, kind in chosen.items()}
+    assert failure(scene, call, replaced) is None
+
+
+def test_nothing_public_is_passed_over() -> None:
+    called = {name.partition(".")[0] for name in CALLS}
+    assert set(hr.__all__) - called == Scene.NOT_CALLED
