@@ -5,7 +5,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-const ALLOWED: [(&str, &str); 4] = [
+const ALLOWED: [(&str, &str); 6] = [
     (
         "engine/src/bm25/function.rs",
         "a function of ours that FTS5 calls",
@@ -17,6 +17,14 @@ const ALLOWED: [(&str, &str); 4] = [
     (
         "engine/src/vectors/kernels.rs",
         "instructions that not all processors have, in its modules too",
+    ),
+    (
+        "engine/tests/allocation.rs",
+        "what SQLite says of itself to C alone",
+    ),
+    (
+        "python/src/calling.rs",
+        "a call of Python that may not come back",
     ),
     ("python/src/interrupt.rs", "what pyo3 has no function for"),
 ];
@@ -33,7 +41,7 @@ fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
 }
 
 #[test]
-fn unsafe_code_is_where_it_is_said_to_be() {
+fn it_is_where_it_is_said_to_be() {
     let rust = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
     let mut files = Vec::new();
     for member in ["engine", "graph", "python"] {
@@ -44,7 +52,7 @@ fn unsafe_code_is_where_it_is_said_to_be() {
         .filter(|file| {
             fs::read_to_string(file)
                 .unwrap()
-                .contains(concat!("allow(", "unsafe_code"))
+                .contains(concat!("unsafe", "_code"))
         })
         .map(|file| {
             file.strip_prefix(rust)

@@ -9,10 +9,11 @@ from pathlib import Path
 
 import pytest
 
-# More of them find what is rarer: HEDGEROW_FORKS=3000 runs for minutes.
-FORKS = int(os.environ.get("HEDGEROW_FORKS", "60"))
-# A child that takes longer waits for a lock that nobody holds any more.
-PATIENCE = 30
+from faults import Rounds
+from waiting import LONGEST
+
+FORKS = 60
+"""As many in each round."""
 
 PROGRAM = """
 import os, signal, sys, threading, time, traceback, warnings
@@ -94,8 +95,10 @@ print(f"{fork + 1} forks, the last child: {outcome}, failures: {failures}")
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
-def test_no_child_hangs_whatever_other_threads_were_doing(tmp_path: Path) -> None:
-    command = [sys.executable, "-c", PROGRAM, str(tmp_path / "index.db"), str(FORKS), str(PATIENCE)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.stderr == ""
-    assert done.stdout == f"{FORKS} forks, the last child: 0, failures: []\n"
+def test_no_child_hangs_whatever_other_threads_were_doing(tmp_path: Path, rounds: Rounds) -> None:
+    # A child that takes so long waits for a lock that nobody holds any more.
+    command = [sys.executable, "-c", PROGRAM, str(tmp_path / "index.db"), str(FORKS), str(LONGEST)]
+    for _ in rounds.at_least(1):
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert done.stderr == ""
+        assert done.stdout == f"{FORKS} forks, the last child: 0, failures: []\n"

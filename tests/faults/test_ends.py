@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 from collections import Counter
@@ -10,7 +9,11 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-ENDS = int(os.environ.get("HEDGEROW_ENDS", "40"))
+from faults import Rounds
+from waiting import LONGEST
+
+ENDS = 14
+"""As many in each round."""
 
 PROGRAM = """
 import sys, threading, time, warnings
@@ -56,14 +59,14 @@ time.sleep(float(sys.argv[2]))
 
 def end(work: str, seconds: float) -> tuple[int, str]:
     command = [sys.executable, "-c", PROGRAM, work, str(seconds)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=LONGEST)
     return done.returncode, done.stderr
 
 
 @pytest.mark.parametrize("work", ["search", "retrieve", "fail"])
-def test_threads_that_are_left_behind_do_no_harm(work: str) -> None:
-    ends = ENDS // 3 + 1
+def test_threads_that_are_left_behind_do_no_harm(work: str, rounds: Rounds) -> None:
     with ThreadPoolExecutor(2) as pool:
-        waits = [0.01 * (n % 10) for n in range(ends)]
-        outcomes = Counter(pool.map(end, [work] * ends, waits))
-    assert outcomes == {(0, ""): ends}
+        for chance in rounds.at_least(1):
+            waits = [chance.uniform(0, 0.1) for _ in range(ENDS)]
+            outcomes = Counter(pool.map(end, [work] * ENDS, waits))
+            assert outcomes == {(0, ""): ENDS}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -11,13 +10,12 @@ import pytest
 
 import hedgerow as hr
 from damages import NUMBERS, damaged, make_sound
+from faults import Rounds
 from index_doubles import run_sql
 from ingest_runs import run
+from waiting import LONGEST
 
-SEEDS = int(os.environ.get("HEDGEROW_DAMAGES", "240"))
-"""HEDGEROW_DAMAGES=10000 looks for a quarter of an hour."""
 BLOCKS = 8
-PATIENCE = 120.0
 
 OF_DAMAGE = {"index_damaged", "not_an_index", "index_too_new"}
 WHEN_OPENED = {*OF_DAMAGE, "index_read_only"}
@@ -126,7 +124,9 @@ def look_at(path: Path, seed: int) -> None:
 
 
 @pytest.mark.parametrize("block", range(BLOCKS))
-def test_whatever_is_damaged_is_said_to_be(sound: bytes, tmp_path: Path, block: int) -> None:
+def test_whatever_is_damaged_is_said_to_be(
+    sound: bytes, tmp_path: Path, rounds: Rounds, block: int
+) -> None:
     path = tmp_path / "index.db"
     failures: list[tuple[int, BaseException]] = []
 
@@ -136,13 +136,14 @@ def test_whatever_is_damaged_is_said_to_be(sound: bytes, tmp_path: Path, block: 
         except BaseException as error:  # noqa: BLE001 - all is told of below, with its seed
             failures.append((seed, error))
 
-    for seed in range(block * SEEDS // BLOCKS, (block + 1) * SEEDS // BLOCKS):
+    for _ in rounds.at_least(30):
+        seed = rounds.done * BLOCKS + block  # the same in every run
         for suffix in ("-wal", "-shm"):
             path.with_name(path.name + suffix).unlink(missing_ok=True)
         path.write_bytes(damaged(sound, seed))
         thread = threading.Thread(target=look, args=(seed,), daemon=True)
         thread.start()
-        thread.join(PATIENCE)
+        thread.join(LONGEST)
         assert not thread.is_alive(), f"seed {seed} does not end"
     assert failures == []
 
