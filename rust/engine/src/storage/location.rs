@@ -2,12 +2,15 @@
 
 use std::fmt::{self, Display, Formatter};
 use std::path::{self, Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 use std::time::Duration;
 
+use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode as SqliteCode, FileControl, OpenFlags, vtab::array};
 
+use super::identity::Watch;
 use super::subject::Subjects;
 use crate::error::{Error, ErrorCode, Result};
 use crate::interrupt;
@@ -25,6 +28,8 @@ const MEMORY_LIMIT: i64 = 0x7fff_f000;
 pub struct Location {
     medium: Medium,
     subjects: Subjects,
+    /// Which file it is; clones watch together.
+    pub(super) watch: Arc<Watch>,
 }
 
 #[derive(Debug, Clone)]
@@ -69,6 +74,7 @@ impl Location {
             _ => Ok(Self {
                 medium: Medium::File(absolute),
                 subjects,
+                watch: Arc::default(),
             }),
         }
     }
@@ -79,6 +85,7 @@ impl Location {
         Self {
             medium: Medium::Memory(COUNTER.fetch_add(1, Ordering::Relaxed)),
             subjects,
+            watch: Arc::default(),
         }
     }
 
@@ -97,36 +104,54 @@ impl Location {
 
     /// The connection a handle starts with; to write, it makes the file when there is none.
     pub fn first_connection(&self, read_only: bool) -> Result<Connection> {
-        if read_only {
-            return self.connection(true);
-        }
-        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE;
-        self.connect(flags, false)
-    }
-
-    /// One more connection. A file that was removed meanwhile is not made again.
-    pub fn connection(&self, read_only: bool) -> Result<Connection> {
         // Not SQLITE_OPEN_READ_ONLY: such a connection leaves the files of the write-ahead log
         // behind. Where there is no permission to write, SQLite reads all the same.
-        self.connect(OpenFlags::SQLITE_OPEN_READ_WRITE, read_only)
+        let mut flags = OpenFlags::SQLITE_OPEN_READ_WRITE;
+        flags.set(OpenFlags::SQLITE_OPEN_CREATE, !read_only);
+        self.connect(flags, read_only)
     }
 
-    fn connect(&self, flags: OpenFlags, read_only: bool) -> Result<Connection> {
-        self.try_connect(flags, read_only)
+    /// One more connection. A file that was removed meanwhile is not made again, and one that was
+    /// replaced is refused.
+    pub fn connection(&self, read_only: bool) -> Result<Connection> {
+        let connection = self.connect(OpenFlags::SQLITE_OPEN_READ_WRITE, read_only)?;
+        self.keep_log(&connection, true)?;
+        Ok(connection)
+    }
+
+    /// Say whether closing a connection leaves the write-ahead log as it is. Else SQLite moves it
+    /// into the file as the last connection closes, and that must not be one that replaced ours.
+    pub(super) fn keep_log(&self, connection: &Connection, keep: bool) -> Result<()> {
+        connection
+            .set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, keep)
+            .map(drop)
             .map_err(|error| self.error(&error))
     }
 
-    fn try_connect(&self, flags: OpenFlags, read_only: bool) -> rusqlite::Result<Connection> {
+    fn connect(&self, flags: OpenFlags, read_only: bool) -> Result<Connection> {
+        let at = |error: rusqlite::Error| self.error(&error);
+        let mut connection = self.open(flags).map_err(at)?;
+        // Before anything is read: SQLite would take the write-ahead log of the file that was
+        // replaced, which connections have open, for that of the other one.
+        self.check_connection(&connection)?;
+        self.configure(&mut connection, read_only).map_err(at)?;
+        Ok(connection)
+    }
+
+    fn open(&self, flags: OpenFlags) -> rusqlite::Result<Connection> {
         tokenizer::prepare();
         // A connection serves one thread at a time, so it needs no mutex of its own.
         let flags = flags | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_EXRESCODE;
-        let mut connection = match &self.medium {
-            Medium::File(path) => Connection::open_with_flags(path, flags)?,
+        match &self.medium {
+            Medium::File(path) => Connection::open_with_flags(path, flags),
             Medium::Memory(number) => Connection::open_with_flags(
                 format!("file:/hedgerow-{number}?vfs=memdb"),
                 flags | OpenFlags::SQLITE_OPEN_URI,
-            )?,
-        };
+            ),
+        }
+    }
+
+    fn configure(&self, connection: &mut Connection, read_only: bool) -> rusqlite::Result<()> {
         connection.busy_timeout(BUSY_TIMEOUT)?;
         connection.execute_batch(
             "PRAGMA synchronous = NORMAL;
@@ -141,13 +166,13 @@ impl Location {
             connection.file_control(None::<&str>, FileControl::SizeLimit(&mut limit))?;
         }
         connection.set_prepared_statement_cache_capacity(32);
-        array::load_module(&connection)?;
+        array::load_module(connection)?;
         // Whoever waits for the call is asked every so many steps of SQLite's machine.
         connection.progress_handler(STEPS, Some(interrupt::is_due))?;
         for subject in self.subjects {
-            (subject.register)(&connection)?;
+            (subject.register)(connection)?;
         }
-        Ok(connection)
+        Ok(())
     }
 
     /// Switch a file to a write-ahead log, so that readers and a writer do not wait for each other.

@@ -14,6 +14,7 @@ mod connections;
 mod database;
 mod fork;
 pub mod generations;
+mod identity;
 mod location;
 pub mod parallel;
 mod pool;
