@@ -189,7 +189,7 @@ def test_a_file_of_an_index_has_no_tables_of_nodes(tmp_path):
         found = {name for (name,) in connection.execute(tables)}
         subjects = dict(connection.execute("SELECT name, version FROM subjects"))
     assert found == {
-        *("settings", "changes", "subjects", "embeddings"),
+        *("settings", "changes", "identity", "subjects", "embeddings"),
         *("staged_embeddings", "sources", "source_chunks"),
     }
     assert subjects == {"chunks": 1, "sources": 1, "vectors": 3}

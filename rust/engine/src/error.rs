@@ -104,6 +104,8 @@ error_codes! {
         IndexBusy = "index_busy",
         /// A write through a read-only handle or to a read-only file.
         IndexReadOnly = "index_read_only",
+        /// Another file was put in the place of this one.
+        IndexReplaced = "index_replaced",
         /// The handle was closed.
         IndexClosed = "index_closed",
         /// The handle was made in the parent process.

@@ -1,7 +1,7 @@
 //! hedgerow's engine: the query language, the embedded index and the ranking.
 //!
-//! It knows nothing of Python, prints nothing, reads no clock and draws no random numbers: the
-//! same input over the same index gives the same bytes. The rooms, bottom up: [`text`], [`query`],
+//! It knows nothing of Python, prints nothing, reads no clock and draws no random numbers, but for
+//! the identity of a file: the same input over the same index gives the same bytes. The rooms, bottom up: [`text`], [`query`],
 //! [`storage`] (the SQLite file), [`chunks`], then [`bm25`], [`vectors`], [`fuzzy`] and [`sources`],
 //! which know nothing of each other, [`index`] (the handle), [`retrieval`]. Each may use those before
 //! it, never those after.

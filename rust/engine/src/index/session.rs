@@ -69,7 +69,11 @@ impl Index {
         let mut seen = None;
         for attempt in 0.. {
             // Outside a transaction, since reading everything takes long and has one of its own.
-            let loaded = self.loaded(needs, seen)?;
+            let loaded = self.loaded(needs, seen).or_else(|error| {
+                // A file that was replaced may look damaged.
+                self.database.on_reader(|_| Ok::<_, Failure>(()))?;
+                Err(error)
+            })?;
             let result = self.database.on_reader(|reader| {
                 let transaction = ReadTransaction::begin(reader)?;
                 let opened = self.session_at(&transaction, needs, &loaded, attempt < ATTEMPTS)?;

@@ -107,6 +107,11 @@ impl Background {
         self.location.connection(true)
     }
 
+    /// Fail when there is another file where that of the handle was.
+    pub(super) fn check_file(&self) -> Result<()> {
+        self.location.check_file()
+    }
+
     /// What SQLite reported, as an error of this file.
     pub fn error(&self, error: &rusqlite::Error) -> Error {
         self.location.error(error)

@@ -11,6 +11,7 @@ use rusqlite::backup::{Backup, StepResult};
 use rusqlite::{Connection, ErrorCode as SqliteCode, ffi};
 
 use super::database::Database;
+use super::identity;
 use crate::error::{Error, ErrorCode, Result};
 
 impl Database {
@@ -24,10 +25,16 @@ impl Database {
             return Err(exists(target));
         }
         let partial = partial_name(target)?;
+        let logs = identity::beside(&partial);
         let copied = self
             .read(|connection| Ok(copy(connection, &partial)))
             .and_then(|copied| copied.map_err(|error| self.copy_error(target, &error)))
             .and_then(|()| move_into_place(&partial, target));
+        if copied.is_err() {
+            for log in logs {
+                let _ = fs::remove_file(log);
+            }
+        }
         match fs::remove_file(&partial) {
             Err(error) if copied.is_ok() && error.kind() != io::ErrorKind::NotFound => {
                 Err(failed(target, &error))
@@ -73,8 +80,13 @@ fn copy(source: &Connection, path: &Path) -> rusqlite::Result<()> {
     let mut copy = Connection::open(path)?;
     // The file is of use only when it is whole, so it needs no journal.
     copy.execute_batch("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF")?;
-    match Backup::new(source, &mut copy)?.step(-1)? {
-        StepResult::Done => Ok(()),
+    let copied = Backup::new(source, &mut copy)?.step(-1)?;
+    match copied {
+        // A handle that is open on the file notices when the copy is put in its place.
+        StepResult::Done => {
+            identity::renew(&copy)?;
+            copy.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))
+        }
         _ => Err(rusqlite::Error::SqliteFailure(
             ffi::Error::new(ffi::SQLITE_BUSY),
             None,

@@ -46,7 +46,8 @@ impl Checkpoints {
         // Without a thread the next write tries again.
         background.compute("checkpoint", move || {
             let _running = running;
-            let made = this.connection().and_then(|connection| {
+            let connection = this.check_file().and_then(|()| this.connection());
+            let made = connection.and_then(|connection| {
                 // It waits neither for readers nor for a writer, and does what it can.
                 let made = connection.execute_batch("PRAGMA wal_checkpoint(PASSIVE)");
                 made.map_err(|error| this.error(&error))

@@ -90,7 +90,7 @@ impl Database {
             };
             let result = work(&reader).map_err(|error| self.map_error(error));
             pool.return_reader(reader);
-            result
+            self.answer(result)
         })
     }
 
@@ -111,7 +111,7 @@ impl Database {
         self.with_pool(|pool| {
             let _shared = pool.share();
             let reader = self.location.connection(true)?;
-            work(&reader).map_err(|error| self.map_error(error))
+            self.answer(work(&reader).map_err(|error| self.map_error(error)))
         })
     }
 
@@ -158,6 +158,8 @@ impl Database {
             }
             let mut writer = pool.writer();
             let _exclusive = pool.exclude();
+            // What was written into a file that was replaced would be lost.
+            self.location.check_file()?;
             let connection = match writer.as_mut() {
                 Some(connection) => connection,
                 None => writer.insert(self.writing_connection()?),
@@ -172,7 +174,7 @@ impl Database {
                 self.map_error(failure)
             });
             self.checkpoints.make_if_due(&self.background);
-            result
+            self.answer(result)
         })
     }
 
@@ -184,6 +186,15 @@ impl Database {
             watched.map_err(|error| self.map_error(error))?;
         }
         Ok(connection)
+    }
+
+    /// The result of some work, unless the file was replaced meanwhile: then it is of neither file.
+    fn answer<T>(&self, result: Result<T>) -> Result<T> {
+        match (self.location.check_file(), result) {
+            (Err(found), Ok(_)) => Err(found),
+            (Err(found), Err(_)) if found.code() == ErrorCode::IndexReplaced => Err(found),
+            (_, result) => result,
+        }
     }
 
     /// The error of this file that stopped some work.
@@ -330,6 +341,18 @@ mod tests {
             assert_eq!(index.upsert(&[&chunk("c", "after")]).unwrap(), 1);
             assert_eq!(index.check().unwrap(), [] as [&str; 0]);
         }
+    }
+
+    #[test]
+    fn no_file_is_mapped() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("index.db");
+        let index = Index::open(&path, TokenizerKind::Porter, false).unwrap();
+        let size = |connection: &Connection| {
+            connection.query_row("PRAGMA mmap_size", [], |row| row.get::<_, i64>(0))
+        };
+        assert_eq!(index.database().read(size).unwrap(), 0);
+        assert_eq!(index.database().write(size).unwrap(), 0);
     }
 
     #[test]

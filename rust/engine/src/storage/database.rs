@@ -33,12 +33,16 @@ impl Database {
         let _gate = fork::enter();
         let mut connection = location.first_connection(read_only)?;
         schema::prepare(&mut connection, &location, read_only, initial)?;
+        if !read_only {
+            location.identify(&connection)?;
+        }
+        location.note_file(&connection)?;
         let checkpoints = Checkpoints::default();
         if !read_only && location.path().is_some() {
             let watched = checkpoints.watch(&mut connection);
             watched.map_err(|error| location.error(&error))?;
         }
-        let pool = Pool::new(connection, read_only, location.path().is_none());
+        let pool = Pool::new(connection, read_only, location.clone())?;
         let pool = Arc::new(RwLock::new(Some(pool)));
         fork::register(&pool);
         let background = Background::new(location.clone(), Arc::clone(&pool));
@@ -78,12 +82,10 @@ impl Database {
         self.background.stop();
         // Not while the process forks: the child would inherit SQLite's mutexes locked.
         let _gate = fork::enter();
-        let pool = self
-            .pool
-            .write()
-            .unwrap_or_else(PoisonError::into_inner)
-            .take();
-        drop(pool);
+        let mut pool = self.pool.write().unwrap_or_else(PoisonError::into_inner);
+        if let Some(mut connections) = pool.take() {
+            connections.close_files();
+        }
         Ok(())
     }
 

@@ -1,14 +1,16 @@
-//! Where an index is, how its connections are opened, and its SQLite errors in our words.
+//! Where an index is, and how its connections are opened.
 
 use std::fmt::{self, Display, Formatter};
 use std::path::{self, Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 use std::time::Duration;
 
+use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode as SqliteCode, FileControl, OpenFlags, vtab::array};
 
-use super::damage;
+use super::identity::Watch;
 use super::read_only;
 use super::subject::Subjects;
 use crate::error::{Error, ErrorCode, Result};
@@ -25,12 +27,14 @@ const MEMORY_LIMIT: i64 = 0x7fff_f000;
 /// Where a database is, and what its connections know of it.
 #[derive(Debug, Clone)]
 pub struct Location {
-    medium: Medium,
+    pub(super) medium: Medium,
     subjects: Subjects,
+    /// Which file it is; clones watch together.
+    pub(super) watch: Arc<Watch>,
 }
 
 #[derive(Debug, Clone)]
-enum Medium {
+pub(super) enum Medium {
     File(PathBuf),
     /// A file where nothing can be written, read as one that nobody changes.
     Immutable(PathBuf),
@@ -73,6 +77,7 @@ impl Location {
             _ => Ok(Self {
                 medium: Medium::File(absolute),
                 subjects,
+                watch: Arc::default(),
             }),
         }
     }
@@ -83,6 +88,7 @@ impl Location {
         Self {
             medium: Medium::Memory(COUNTER.fetch_add(1, Ordering::Relaxed)),
             subjects,
+            watch: Arc::default(),
         }
     }
 
@@ -110,6 +116,8 @@ impl Location {
                 .try_reading(flags, false)
                 .map_err(|error| self.unwritable(&error));
         }
+        // Not SQLITE_OPEN_READ_ONLY: such a connection leaves the files of the write-ahead log
+        // behind. Where there is no permission to write, SQLite reads all the same.
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE;
         let opened = self.try_reading(flags, true);
         let (error, path) = match (opened, &self.medium) {
@@ -134,33 +142,61 @@ impl Location {
         Ok(connection)
     }
 
-    /// One more connection. A file that was removed meanwhile is not made again.
+    /// One more connection. A file that was removed meanwhile is not made again, and one that was
+    /// replaced is refused.
     pub fn connection(&self, read_only: bool) -> Result<Connection> {
-        // Not SQLITE_OPEN_READ_ONLY: such a connection leaves the files of the write-ahead log
-        // behind. Where there is no permission to write, SQLite reads all the same.
-        self.connect(OpenFlags::SQLITE_OPEN_READ_WRITE, read_only)
+        let connection = self.connect(OpenFlags::SQLITE_OPEN_READ_WRITE, read_only)?;
+        self.keep_log(&connection, true)?;
+        Ok(connection)
     }
 
-    fn connect(&self, flags: OpenFlags, read_only: bool) -> Result<Connection> {
-        self.try_connect(flags, read_only)
+    /// Say whether closing a connection leaves the write-ahead log as it is. Else SQLite moves it
+    /// into the file as the last connection closes, and that must not be one that replaced ours.
+    pub(super) fn keep_log(&self, connection: &Connection, keep: bool) -> Result<()> {
+        connection
+            .set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, keep)
+            .map(drop)
             .map_err(|error| self.error(&error))
     }
 
-    fn try_connect(&self, flags: OpenFlags, read_only: bool) -> rusqlite::Result<Connection> {
+    fn connect(&self, flags: OpenFlags, read_only: bool) -> Result<Connection> {
+        let at = |error: rusqlite::Error| self.error(&error);
+        let mut connection = self.open(flags).map_err(at)?;
+        // Before anything is read: SQLite would take the write-ahead log of the file that was
+        // replaced, which connections have open, for that of the other one.
+        self.check_connection(&connection)?;
+        self.configure(&mut connection, read_only).map_err(at)?;
+        Ok(connection)
+    }
+
+    pub(super) fn try_connect(
+        &self,
+        flags: OpenFlags,
+        read_only: bool,
+    ) -> rusqlite::Result<Connection> {
+        let mut connection = self.open(flags)?;
+        self.configure(&mut connection, read_only)?;
+        Ok(connection)
+    }
+
+    fn open(&self, flags: OpenFlags) -> rusqlite::Result<Connection> {
         tokenizer::prepare();
         // A connection serves one thread at a time, so it needs no mutex of its own.
         let flags = flags | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_EXRESCODE;
-        let mut connection = match &self.medium {
-            Medium::File(path) => Connection::open_with_flags(path, flags)?,
+        match &self.medium {
+            Medium::File(path) => Connection::open_with_flags(path, flags),
             Medium::Immutable(path) => Connection::open_with_flags(
                 read_only::immutable_uri(path),
                 flags | OpenFlags::SQLITE_OPEN_URI,
-            )?,
+            ),
             Medium::Memory(number) => Connection::open_with_flags(
                 format!("file:/hedgerow-{number}?vfs=memdb"),
                 flags | OpenFlags::SQLITE_OPEN_URI,
-            )?,
-        };
+            ),
+        }
+    }
+
+    fn configure(&self, connection: &mut Connection, read_only: bool) -> rusqlite::Result<()> {
         connection.busy_timeout(BUSY_TIMEOUT)?;
         connection.execute_batch(
             "PRAGMA synchronous = NORMAL;
@@ -175,13 +211,13 @@ impl Location {
             connection.file_control(None::<&str>, FileControl::SizeLimit(&mut limit))?;
         }
         connection.set_prepared_statement_cache_capacity(32);
-        array::load_module(&connection)?;
+        array::load_module(connection)?;
         // Whoever waits for the call is asked every so many steps of SQLite's machine.
         connection.progress_handler(STEPS, Some(interrupt::is_due))?;
         for subject in self.subjects {
-            (subject.register)(&connection)?;
+            (subject.register)(connection)?;
         }
-        Ok(connection)
+        Ok(())
     }
 
     /// Switch a file to a write-ahead log, so that readers and a writer do not wait for each other.
@@ -219,151 +255,6 @@ impl Location {
             ErrorCode::IndexBusy,
             format!("{self} was locked by another process for too long; try again"),
         ))
-    }
-
-    /// What SQLite reported, in our words.
-    pub fn error(&self, error: &rusqlite::Error) -> Error {
-        match error {
-            rusqlite::Error::NulError(_) | rusqlite::Error::InvalidPath(_) => {
-                return Error::new(
-                    ErrorCode::IndexIo,
-                    format!("{self} cannot be opened: its path holds a NUL character; remove it"),
-                );
-            }
-            _ if damage::is_told_by(error) => return self.damaged(&error.to_string()),
-            _ => {}
-        }
-        let (code, sentence) = match error.sqlite_error_code() {
-            Some(SqliteCode::NotADatabase) => return self.not_an_index(),
-            Some(SqliteCode::ReadOnly) => return self.refuse_write(),
-            Some(SqliteCode::DatabaseBusy | SqliteCode::DatabaseLocked) => (
-                ErrorCode::IndexBusy,
-                format!("{self} was locked by another process for too long; try again"),
-            ),
-            Some(SqliteCode::OperationInterrupted) => (
-                ErrorCode::Interrupted,
-                format!("a call on {self} was interrupted and changed nothing; call again"),
-            ),
-            Some(SqliteCode::TooBig) => (
-                ErrorCode::InvalidChunk,
-                "a text is over SQLite's limit of 1,000,000,000 bytes; split the chunk".to_owned(),
-            ),
-            Some(SqliteCode::DiskFull) => (ErrorCode::IndexIo, self.full(error)),
-            Some(
-                SqliteCode::SystemIoFailure
-                | SqliteCode::CannotOpen
-                | SqliteCode::PermissionDenied
-                | SqliteCode::OutOfMemory,
-            ) => (ErrorCode::IndexIo, self.refused(error)),
-            _ if self.is_unsound() => return self.damaged(&error.to_string()),
-            _ => (
-                ErrorCode::EngineFault,
-                format!("SQLite refused a statement on {self} ({error}); please report this"),
-            ),
-        };
-        Error::new(code, sentence)
-    }
-
-    /// Whether SQLite finds damage in the file. This reads all of it, so it is asked last.
-    fn is_unsound(&self) -> bool {
-        if let Medium::Memory(_) = self.medium {
-            return false;
-        }
-        let found = self
-            .try_connect(OpenFlags::SQLITE_OPEN_READ_WRITE, true)
-            .and_then(|connection| {
-                let sql = "PRAGMA integrity_check(1)";
-                connection.query_row(sql, [], |row| row.get::<_, String>(0))
-            });
-        match found {
-            Ok(found) => found != "ok",
-            Err(error) => damage::is_told_by(&error),
-        }
-    }
-
-    fn refused(&self, error: &rusqlite::Error) -> String {
-        match &self.medium {
-            Medium::File(_) | Medium::Immutable(_) => format!(
-                "{self} cannot be read or written ({error}); check the path, its permissions \
-                 and the space on its disk"
-            ),
-            Medium::Memory(_) => self.full(error),
-        }
-    }
-
-    fn full(&self, error: &rusqlite::Error) -> String {
-        match &self.medium {
-            Medium::File(_) | Medium::Immutable(_) => format!(
-                "{self} cannot grow ({error}), and nothing of this write was kept; call again \
-                 after freeing some of the space on its disk"
-            ),
-            Medium::Memory(_) => {
-                format!("{self} cannot grow ({error}); it holds at most 2 GiB: use Index.open")
-            }
-        }
-    }
-
-    /// The error that something in the file is not as we wrote it.
-    pub fn damaged(&self, what: &str) -> Error {
-        Error::new(
-            ErrorCode::IndexDamaged,
-            format!(
-                "{self} is damaged ({what}); restore a backup, or make a new index and upsert \
-                 the chunks again"
-            ),
-        )
-    }
-
-    /// The error that the file is not ours.
-    pub fn not_an_index(&self) -> Error {
-        Error::new(
-            ErrorCode::NotAnIndex,
-            format!("{self} is not a hedgerow index and was left as it is; give another path"),
-        )
-    }
-
-    /// What kept a handle from opening the file to write.
-    fn unwritable(&self, error: &rusqlite::Error) -> Error {
-        match &self.medium {
-            Medium::File(path)
-                if path.exists()
-                    && read_only::may_explain(error)
-                    && read_only::is_folder_read_only(path) =>
-            {
-                Error::new(
-                    ErrorCode::IndexReadOnly,
-                    format!(
-                        "{self} cannot be written, since its folder is read-only; open it with \
-                         read_only to search it, or get write permission on the folder"
-                    ),
-                )
-            }
-            _ => self.error(error),
-        }
-    }
-
-    /// The error that a file cannot be read without its log, nor the log without writing.
-    fn has_log(&self, log: &Path) -> Error {
-        Error::new(
-            ErrorCode::IndexReadOnly,
-            format!(
-                "{self} has writes in {} that are not in the file yet, and reading them needs write \
-                 permission on the folder; open it once without read_only where there is, or copy \
-                 both files to such a folder",
-                log.display()
-            ),
-        )
-    }
-
-    /// The error that the handle, or the file, is read-only.
-    pub fn refuse_write(&self) -> Error {
-        Error::new(
-            ErrorCode::IndexReadOnly,
-            format!(
-                "{self} is open for reading only; open it without read_only, with write \
-                 permission on the file and its folder"
-            ),
-        )
     }
 }
 

@@ -4,6 +4,9 @@ use std::sync::{Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockW
 
 use rusqlite::Connection;
 
+use super::location::Location;
+use crate::error::Result;
+
 /// Read connections kept for the next search; more are opened when more run at once.
 const IDLE_READERS: usize = 16;
 
@@ -14,6 +17,7 @@ const IDLE_READERS: usize = 16;
 pub(super) struct Pool {
     writer: Mutex<Option<Connection>>,
     readers: Mutex<Vec<Connection>>,
+    location: Location,
     /// A database in memory has no write-ahead log, so there readers must not meet a writer.
     /// None for a file, where SQLite lets them.
     turns: Option<RwLock<()>>,
@@ -21,17 +25,19 @@ pub(super) struct Pool {
 
 impl Pool {
     /// A pool that starts with the connection a handle was opened by.
-    pub fn new(connection: Connection, read_only: bool, in_memory: bool) -> Self {
+    pub fn new(connection: Connection, read_only: bool, location: Location) -> Result<Self> {
+        location.keep_log(&connection, true)?;
         let (writer, readers) = if read_only {
             (None, vec![connection])
         } else {
             (Some(connection), Vec::new())
         };
-        Self {
+        Ok(Self {
             writer: Mutex::new(writer),
             readers: Mutex::new(readers),
-            turns: in_memory.then(RwLock::default),
-        }
+            turns: location.path().is_none().then(RwLock::default),
+            location,
+        })
     }
 
     /// The write connection, which one thread holds at a time.
@@ -54,15 +60,19 @@ impl Pool {
 
     /// Close the connections to a file. A database in memory would be gone, and has no locks.
     pub fn close_files(&mut self) {
-        if self.turns.is_none() {
-            self.readers
-                .get_mut()
-                .unwrap_or_else(PoisonError::into_inner)
-                .clear();
-            self.writer
-                .get_mut()
-                .unwrap_or_else(PoisonError::into_inner)
-                .take();
+        if self.turns.is_some() {
+            return;
+        }
+        let readers = self.readers.get_mut();
+        let writer = self.writer.get_mut();
+        let mut connections = std::mem::take(readers.unwrap_or_else(PoisonError::into_inner));
+        connections.extend(writer.unwrap_or_else(PoisonError::into_inner).take());
+        // What is left in the write-ahead log belongs into the file that it was written for.
+        if !self.location.is_replaced() {
+            for connection in &connections {
+                // What stays in the log is read from there by whoever opens the file next.
+                let _ = self.location.keep_log(connection, false);
+            }
         }
     }
 

@@ -29,7 +29,9 @@ pub(super) fn prepare(
     read_only: bool,
     initial: &[(&str, &str)],
 ) -> Result<()> {
-    if !is_current(connection, location)? {
+    let current = is_current(connection, location)?;
+    location.check_log(connection)?;
+    if !current {
         if read_only {
             return Err(needs_writing(location));
         }

@@ -17,6 +17,8 @@ pub const STAGED_EMBEDDER: &str = "staged_embedder";
 pub const CENTER: &str = "center";
 /// How many transactions changed a chunk or a vector.
 pub const GENERATION: &str = "generation";
+/// The identity of the file ([`super::identity`]).
+pub(super) const IDENTITY: &str = "identity";
 /// The generation after which every change is in the table `changes`.
 pub const CHANGES_AFTER: &str = "changes_after";
 
