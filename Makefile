@@ -18,6 +18,9 @@ BENCH_OPTIONS ?=
 # A process for each core; a core that runs dry takes tests from the other.
 PYTEST := $(BIN)/python -m pytest --numprocesses auto --dist worksteal
 
+# How long `make fuzz` gives each target, in seconds.
+FUZZ_SECONDS ?= 60
+
 # How long `make faults` goes on, in seconds.
 FAULTS_SECONDS ?= 600
 
@@ -77,11 +80,17 @@ wheels: .venv/engine-built ## a wheel in wheelhouse/, proved in an environment w
 	PATH="$(CURDIR)/$(BIN):$$PATH" maturin build --release --locked --out wheelhouse $(WHEEL_OPTIONS)
 	$(BIN)/python scripts/prove_wheel.py wheelhouse
 
-fuzz: prerequisites ## a minute of fuzzing; needs: cargo install cargo-fuzz
-	RUSTC_BOOTSTRAP=1 cargo fuzz run --fuzz-dir rust/fuzz compile_match -- -max_total_time=60
+# Each target goes on from what earlier runs found; the committed seeds stay as they are.
+fuzz: .venv/engine-built ## a minute of fuzzing for each reader of foreign bytes; needs: cargo install cargo-fuzz
+	@for target in $$(ls rust/fuzz/seeds); do \
+		mkdir -p rust/fuzz/corpus/$$target; \
+		RUSTC_BOOTSTRAP=1 cargo fuzz run --fuzz-dir rust/fuzz $$target \
+			rust/fuzz/corpus/$$target rust/fuzz/seeds/$$target -- -max_total_time=$(FUZZ_SECONDS) || exit 1; \
+	done
+	FUZZ_EXAMPLES=$$((10 * $(FUZZ_SECONDS))) $(PYTEST) tests/faults/test_api.py
 
 clean: ## remove all that make made
-	rm -rf .venv .venv-extras .venv-bench .try target wheelhouse rust/fuzz/target
+	rm -rf .venv .venv-extras .venv-bench .try target wheelhouse rust/fuzz/target rust/fuzz/corpus
 
 prerequisites:
 	@PYTHON="$(PYTHON)" sh scripts/prerequisites.sh

@@ -7,6 +7,7 @@ TypeError, a ValueError or an error of the package.
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 import pytest
@@ -16,6 +17,8 @@ from hypothesis import strategies as st
 import hedgerow as hr
 from hostile_calls import HOSTILE, KNOWN, Call, Scene, calls
 
+EXAMPLES = int(os.environ.get("FUZZ_EXAMPLES", "15"))
+"""For each call; `make fuzz` tries more."""
 CALLS = {call.name: call for call in calls()}
 
 
@@ -65,7 +68,7 @@ def test_what_is_known_to_come_out(scene: Scene, case: str) -> None:
 
 
 @pytest.mark.parametrize("name", CALLS)
-@settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=EXAMPLES, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_several_hostile_arguments(scene: Scene, name: str, data: st.DataObject) -> None:
     call = CALLS[name]

@@ -17,8 +17,11 @@ mod language;
 pub use damage::{postings, rows, template, vectors};
 pub use language::{pipeline, query};
 
+/// A function that must come back, whatever it is given.
+pub type Target = fn(&[u8]);
+
 /// Every target by its name, which is also that of its folder of seeds.
-pub const TARGETS: [(&str, fn(&[u8])); 5] = [
+pub const TARGETS: [(&str, Target); 5] = [
     ("pipeline", pipeline),
     ("postings", postings),
     ("query", query),

@@ -1,5 +1,5 @@
 //! The targets of fuzzing over their seeds and over what a generator makes of these: seconds of what
-//! `make fuzz` does for minutes. FUZZ_ROUNDS says how many mutants each seed has.
+//! `make fuzz` does for minutes. `FUZZ_ROUNDS` says how many mutants each seed has.
 #![allow(
     clippy::unwrap_used,
     clippy::panic,
@@ -10,12 +10,12 @@
 mod targets;
 
 use std::fs;
-use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 
 const ROUNDS: usize = 12;
 
-/// SplitMix64, which needs no crate: the same mutants everywhere.
+/// `SplitMix64`, which needs no crate: the same mutants everywhere.
 struct Generator(u64);
 
 impl Generator {
@@ -94,11 +94,15 @@ fn run(target: &str) {
             if let Err(panic) = ended {
                 let path = std::env::temp_dir().join(format!("hedgerow-fuzz-{target}"));
                 fs::write(&path, &input).unwrap();
-                eprintln!(
-                    "{target}: mutant {round} of {name} is in {}",
-                    path.display()
+                let cause = panic
+                    .downcast_ref::<String>()
+                    .map(String::as_str)
+                    .or_else(|| panic.downcast_ref::<&str>().copied());
+                panic!(
+                    "{target}: mutant {round} of {name}, now in {}: {}",
+                    path.display(),
+                    cause.unwrap_or_default()
                 );
-                resume_unwind(panic);
             }
         }
     }

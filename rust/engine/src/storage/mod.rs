@@ -22,6 +22,7 @@ mod location;
 pub mod parallel;
 mod pool;
 mod read_only;
+mod replaced;
 pub mod row_blocks;
 mod schema;
 pub mod settings;

@@ -87,6 +87,7 @@ struct Fts5(*mut ffi::fts5_api);
 
 // SAFETY: no tokenizer is added once it is made: the list of them is only read.
 unsafe impl Send for Fts5 {}
+// SAFETY: as above.
 unsafe impl Sync for Fts5 {}
 
 fn fts5() -> Result<&'static Fts5> {

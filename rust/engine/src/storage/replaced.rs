@@ -1,0 +1,145 @@
+//! A handle refuses a file that was put in the place of its own (spec/index.md, "Replacing the
+//! file").
+
+use std::fs;
+use std::sync::atomic::Ordering;
+
+use rusqlite::{Connection, ErrorCode as SqliteCode};
+
+use super::identity::{Known, Stamp, beside, has_moved, recorded, try_identify};
+use super::location::Location;
+use crate::error::{Error, ErrorCode, Result};
+
+impl Location {
+    /// Refuse a file with the write-ahead log of another one, which SQLite takes for its own.
+    pub(super) fn check_log(&self, connection: &Connection) -> Result<()> {
+        let Some(path) = self.path() else {
+            return Ok(());
+        };
+        let found = recorded(connection).map_err(|error| self.error(&error))?;
+        let (Some(in_file), Some(in_settings)) = found else {
+            return Ok(());
+        };
+        if in_file == in_settings {
+            return Ok(());
+        }
+        // Closing must not move that log into this file.
+        self.keep_log(connection, true)?;
+        let [log, shared] = beside(path);
+        if fs::metadata(&log).map_or(0, |metadata| metadata.len()) == 0 {
+            return Err(self.damaged("its identity is not the one in its settings"));
+        }
+        Err(Error::new(
+            ErrorCode::IndexReplaced,
+            format!(
+                "{self} has beside it the write-ahead log of a file that it replaced; close it in \
+                 every process, remove {} and {}, and open it again",
+                log.display(),
+                shared.display()
+            ),
+        ))
+    }
+
+    /// Give the file an identity, unless it has one or cannot be written.
+    pub(super) fn identify(&self, connection: &Connection) -> Result<()> {
+        if self.path().is_none() {
+            return Ok(());
+        }
+        match try_identify(connection) {
+            Err(error) if error.sqlite_error_code() != Some(SqliteCode::ReadOnly) => {
+                Err(self.error(&error))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Take the file that `connection` has open for that of the handle.
+    pub(super) fn note_file(&self, connection: &Connection) -> Result<()> {
+        let Some(path) = self.path() else {
+            return Ok(());
+        };
+        let stamp = Stamp::of(path);
+        let (identity, _) = recorded(connection).map_err(|error| self.error(&error))?;
+        if has_moved(connection) {
+            return Err(self.replaced());
+        }
+        *self.watch.known() = stamp.map(|stamp| Known { stamp, identity });
+        Ok(())
+    }
+
+    /// Refuse a connection to another file than that of the handle.
+    pub(super) fn check_connection(&self, connection: &Connection) -> Result<()> {
+        let known = self.watch.known().as_ref().map(|known| known.stamp.file);
+        let (Some(path), Some(known)) = (self.path(), known) else {
+            return Ok(());
+        };
+        let is_other = Stamp::of(path).is_some_and(|stamp| stamp.file != known);
+        if is_other || has_moved(connection) {
+            return Err(self.replaced());
+        }
+        Ok(())
+    }
+
+    /// Fail when there is another file where that of the handle was. To be called by whoever may
+    /// use connections, after reading and before answering.
+    ///
+    /// That is one look at the file, unless it was written since the last one.
+    pub(super) fn check_file(&self) -> Result<()> {
+        let Some(path) = self.path() else {
+            return Ok(());
+        };
+        if self.watch.replaced.load(Ordering::Relaxed) {
+            return Err(self.replaced());
+        }
+        // A file that is gone was removed: what is read from it is right all the same.
+        let Some(stamp) = Stamp::of(path) else {
+            return Ok(());
+        };
+        let identity = match self.watch.known().as_ref() {
+            None => return Ok(()),
+            Some(known) if known.stamp == stamp => return Ok(()),
+            Some(known) if known.stamp.file != stamp.file => return Err(self.replaced()),
+            Some(known) => known.identity.clone(),
+        };
+        if identity.is_some() {
+            // A new connection, which has nothing of the file in memory.
+            let found = self.connection(true).and_then(|connection| {
+                let found = recorded(&connection).map_err(|error| self.error(&error))?;
+                Ok(found.0)
+            });
+            match found {
+                Ok(found) if found == identity => {}
+                // A file that is being copied over ours, or is none of hedgerow's.
+                Err(error)
+                    if !matches!(
+                        error.code(),
+                        ErrorCode::IndexDamaged | ErrorCode::NotAnIndex
+                    ) =>
+                {
+                    return Err(error);
+                }
+                _ => return Err(self.replaced()),
+            }
+        }
+        if let Some(known) = self.watch.known().as_mut() {
+            known.stamp = stamp;
+        }
+        Ok(())
+    }
+
+    /// Whether there is another file where that of the handle was.
+    pub(super) fn is_replaced(&self) -> bool {
+        let found = self.check_file();
+        found.is_err_and(|error| error.code() == ErrorCode::IndexReplaced)
+    }
+
+    fn replaced(&self) -> Error {
+        self.watch.replaced.store(true, Ordering::Relaxed);
+        Error::new(
+            ErrorCode::IndexReplaced,
+            format!(
+                "{self} was replaced by another file while it was open; close it and open it again"
+            ),
+        )
+    }
+}
