@@ -24,7 +24,7 @@ FUZZ_SECONDS ?= 60
 # How long `make faults` goes on, in seconds.
 FAULTS_SECONDS ?= 600
 
-.PHONY: help try test test-busy faults test-extras bench bench-engine lint wheels fuzz clean prerequisites
+.PHONY: help try test test-busy faults valgrind test-extras bench bench-engine lint wheels fuzz clean prerequisites
 
 help: ## list what make can do
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1	/p' Makefile
@@ -44,6 +44,12 @@ test-busy: .venv/engine-built ## pytest beside a load on every core, twice: no t
 
 faults: .venv/engine-built ## kills, full disks and more for ten minutes: tests/faults/README.md
 	FAULTS_SECONDS=$(FAULTS_SECONDS) $(PYTEST) tests/faults
+
+# Without the tests of thousands of cases, which valgrind makes last for hours.
+valgrind: prerequisites ## the tests around unsafe code, with every access to memory checked; needs: valgrind
+	CARGO_TARGET_$(shell rustc -vV | sed -n 's/^host: //p' | tr a-z- A-Z_)_RUNNER="valgrind --quiet --error-exitcode=9" \
+		cargo test --package hedgerow-engine --lib --locked -- --test-threads 1 \
+		kernels tokenizer function fork pool connections vectors::tests text::
 
 # An environment of its own: what `lint` finds must not depend on what is installed for this.
 test-extras: .venv/engine-built ## adapters and integrations with the real libraries: some GB of packages, torch among them

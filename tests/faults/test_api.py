@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import hedgerow as hr
-from hostile_calls import HOSTILE, KNOWN, Call, Scene, calls
+from hostile_calls import HOSTILE, Call, Scene, calls
 
 EXAMPLES = int(os.environ.get("FUZZ_EXAMPLES", "15"))
 """For each call; `make fuzz` tries more."""
@@ -52,19 +52,10 @@ def test_one_hostile_argument(scene: Scene, name: str) -> None:
     found = []
     for parameter in call.parameters:
         for kind, make in HOSTILE.items():
-            if f"{name} {parameter} {kind}" in KNOWN:
-                continue
             problem = failure(scene, call, {parameter: make()})
             if problem is not None:
                 found.append(f"{name} {parameter} {kind}: {problem}")
     assert not found, "\n".join(found)
-
-
-@pytest.mark.parametrize("case", KNOWN)
-@pytest.mark.xfail(strict=True, reason="to be mended")
-def test_what_is_known_to_come_out(scene: Scene, case: str) -> None:
-    name, parameter, kind = case.split(" ", 2)
-    assert failure(scene, CALLS[name], {parameter: HOSTILE[kind]()}) is None
 
 
 @pytest.mark.parametrize("name", CALLS)
@@ -77,12 +68,10 @@ def test_several_hostile_arguments(scene: Scene, name: str, data: st.DataObject)
     chosen = data.draw(
         st.dictionaries(st.sampled_from(call.parameters), st.sampled_from([*HOSTILE]))
     )
-    if any(f"{name} {parameter} {kind}" in KNOWN for parameter, kind in chosen.items()):
-        return
     replaced = {parameter: HOSTILE[kind]() for parameter, kind in chosen.items()}
     assert failure(scene, call, replaced) is None
 
 
 def test_nothing_public_is_passed_over() -> None:
     called = {name.partition(".")[0] for name in CALLS}
-    assert set(hr.__all__) - called == Scene.NOT_CALLED
+    assert set(hr.__all__) - called <= Scene.NOT_CALLED

@@ -140,9 +140,6 @@ HOSTILE: dict[str, Callable[[], Any]] = {
 }
 del HOSTILE["iterator without end"]
 
-KNOWN: dict[str, str] = {}
-"""Calls with an argument, as `NAME PARAMETER VALUE`, that let out what they may not, and why."""
-
 FINE: dict[str, Any] = {
     "a": "n1",
     "action": hr.agents.Weight("n1", 0.5),

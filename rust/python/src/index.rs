@@ -35,8 +35,8 @@ use crate::vector::{self, Dimensions};
 /// side by side and never wait for a writer of a file; writers take turns. It is a context
 /// manager, and pickles as long as it has a file. After a fork, open the index again.
 ///
-/// Every method raises IndexFileError when the file cannot be read or written, and when the
-/// handle is closed or was opened by another process.
+/// Every method raises IndexFileError when the file cannot be read or written or was replaced,
+/// and when the handle is closed or was opened by another process.
 #[pyclass(name = "Index", module = "hedgerow", frozen)]
 pub struct PyIndex {
     pub index: Held<Arc<Index>>,

@@ -2,12 +2,16 @@
 //! file").
 
 use std::fs;
+use std::path::Path;
 use std::sync::atomic::Ordering;
+use std::thread;
+use std::time::Duration;
 
-use rusqlite::{Connection, ErrorCode as SqliteCode};
+use rusqlite::{Connection, ErrorCode as SqliteCode, OpenFlags};
 
 use super::identity::{Known, Stamp, beside, has_moved, recorded, try_identify};
 use super::location::Location;
+use super::read_only;
 use crate::error::{Error, ErrorCode, Result};
 
 impl Location {
@@ -101,30 +105,49 @@ impl Location {
             Some(known) if known.stamp.file != stamp.file => return Err(self.replaced()),
             Some(known) => known.identity.clone(),
         };
-        if identity.is_some() {
-            // A new connection, which has nothing of the file in memory.
-            let found = self.connection(true).and_then(|connection| {
-                let found = recorded(&connection).map_err(|error| self.error(&error))?;
-                Ok(found.0)
-            });
-            match found {
-                Ok(found) if found == identity => {}
-                // A file that is being copied over ours, or is none of hedgerow's.
-                Err(error)
-                    if !matches!(
-                        error.code(),
-                        ErrorCode::IndexDamaged | ErrorCode::NotAnIndex
-                    ) =>
-                {
-                    return Err(error);
-                }
-                _ => return Err(self.replaced()),
-            }
+        if identity.is_some() && self.identity_now(path)? != identity {
+            return Err(self.replaced());
         }
         if let Some(known) = self.watch.known().as_mut() {
             known.stamp = stamp;
         }
         Ok(())
+    }
+
+    /// The identity that the file has by now; none where it is damaged, or none of hedgerow's.
+    ///
+    /// While another file is copied over it, or a checkpoint written into it, reading may fail in
+    /// any way. That is waited for.
+    fn identity_now(&self, path: &Path) -> Result<Option<String>> {
+        const ATTEMPTS: u32 = 20;
+        const PAUSE: Duration = Duration::from_millis(10);
+        for _ in 1..ATTEMPTS {
+            if let Ok(Some(found)) = self.identity_in(path) {
+                return Ok(Some(found));
+            }
+            thread::sleep(PAUSE);
+        }
+        match self.identity_in(path) {
+            Err(error) if error.code() == ErrorCode::IndexIo => Err(error),
+            found => Ok(found.unwrap_or_default()),
+        }
+    }
+
+    /// The identity in the file itself: the write-ahead log may be that of the file it replaced.
+    fn identity_in(&self, path: &Path) -> Result<Option<String>> {
+        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY
+            | OpenFlags::SQLITE_OPEN_URI
+            | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let opened = Connection::open_with_flags(read_only::immutable_uri(path), flags);
+        let found = opened.and_then(|connection| recorded(&connection));
+        let (found, _) = found.map_err(|error| self.error(&error))?;
+        if found.is_some() {
+            return Ok(found);
+        }
+        // The transaction that made it may be in the log alone.
+        let connection = self.connection(true)?;
+        let found = recorded(&connection).map_err(|error| self.error(&error))?;
+        Ok(found.0)
     }
 
     /// Whether there is another file where that of the handle was.

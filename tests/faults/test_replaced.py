@@ -1,0 +1,74 @@
+"""Another file comes over an index at any moment, while threads search it and write to it."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+import hedgerow as hr
+from faults import Rounds
+from waiting import LONGEST
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="Windows keeps open files in place")
+
+COUNT = 30
+
+
+def make(path: Path, name: str) -> Path:
+    with hr.Index.open(path) as index:
+        index.upsert(
+            hr.Chunk(f"{name}-{n}", f"{name}.md", f"winter {name} {n}", embedding=[1.0, n])
+            for n in range(COUNT)
+        )
+    return path
+
+
+def use(index: hr.Index, work: str, outcomes: list[str]) -> None:
+    """Call until the file is found to be another one."""
+    try:
+        for n in range(sys.maxsize):
+            if work == "write":
+                index.upsert([hr.Chunk("old-0", "old.md", f"winter {n}", embedding=[1.0, 0.0])])
+                continue
+            hits = (
+                index.search_bm25("winter", 100)
+                if work == "keywords"
+                else index.search_vector([1.0, 0.0], 100)
+            )
+            if len(hits) != COUNT or {hit.path for hit in hits} != {"old.md"}:
+                outcomes.append(f"{work}: {sorted(hit.id for hit in hits)}")
+                return
+    except hr.IndexFileError as error:
+        outcomes.append(error.code if error.code == "index_replaced" else f"{work}: {error}")
+
+
+@pytest.mark.parametrize("replace", [os.replace, shutil.copyfile])
+def test_no_answer_is_of_two_files(replace, tmp_path: Path, rounds: Rounds) -> None:
+    for chance in rounds.at_least(4):
+        folder = tmp_path / str(rounds.done)
+        folder.mkdir()
+        path, other = make(folder / "index.db", "old"), make(folder / "other.db", "new")
+        outcomes: list[str] = []
+        works = [chance.choice(["keywords", "vectors", "write"]) for _ in range(4)]
+        with hr.Index.open(path, ranking=chance.choice(["memory", "fts5"])) as index:
+            threads = [threading.Thread(target=use, args=(index, w, outcomes)) for w in works]
+            for thread in threads:
+                thread.start()
+            time.sleep(chance.uniform(0, 0.05))
+            replace(other, path)
+            for thread in threads:
+                thread.join(LONGEST)
+        assert outcomes == ["index_replaced"] * len(works)
+        # What is left of the log is of the file that is gone, and opening says so.
+        for ending in ("-wal", "-shm"):
+            Path(f"{path}{ending}").unlink(missing_ok=True)
+        with hr.Index.open(path) as index:
+            found = {hit.path for hit in index.search_bm25("winter", 100)}
+            assert (index.check(), found) == ([], {"new.md"})
+        shutil.rmtree(folder)
