@@ -23,6 +23,7 @@ _Real = SupportsFloat | SupportsIndex
 _Operator = Literal["AND", "OR", "NOT"]
 _DefaultOperator = Literal["OR", "AND"]
 _Matching = Literal["spec", "extended"]
+_StopWords = Literal["en+nl", "en", "nl", "none"] | Iterable[str]
 _Vector = Buffer | Sequence[float]
 _Tokenizer = Literal["porter unicode61", "unicode61", "trigram"]
 _Ranking = Literal["auto", "memory", "fts5"]
@@ -186,6 +187,7 @@ class Index:
         ranking: _Ranking = "auto",
         vectors: _Vectors = "exact",
         resident: _Resident = "all",
+        stopwords: _StopWords | None = None,
     ) -> Index: ...
     @staticmethod
     def in_memory(
@@ -194,11 +196,14 @@ class Index:
         ranking: _Ranking = "auto",
         vectors: _Vectors = "exact",
         resident: _Resident = "all",
+        stopwords: _StopWords | None = None,
     ) -> Index: ...
     @property
     def path(self) -> Path | None: ...
     @property
     def tokenizer(self) -> _Tokenizer: ...
+    @property
+    def stopwords(self) -> Literal["en+nl", "en", "nl", "none"] | frozenset[str]: ...
     @property
     def read_only(self) -> bool: ...
     def upsert(self, chunks: Iterable[Chunk]) -> int: ...
@@ -248,6 +253,7 @@ class Index:
         ranking: _Ranking,
         vectors: _Vectors,
         resident: _Resident,
+        stopwords: str | None,
     ) -> Index: ...
 
 _Category = Literal["core", "general", "technical", "observation", "task"]
@@ -453,6 +459,8 @@ class Searcher:
         trigram_chunks: Iterable[Chunk | _CandidateLike] | None,
         matching: str,
         fusion: str,
+        neighbors: bool,
+        reweight: bool,
         default_operator: str,
     ) -> Searcher: ...
     def search(
@@ -478,7 +486,7 @@ def unanimity(
 ) -> Unanimity | None: ...
 def _check_query(text: str) -> None: ...
 def normalise(text: str) -> str: ...
-def parse_query(text: str) -> Query: ...
+def parse_query(text: str, *, stopwords: _StopWords = "en+nl") -> Query: ...
 def is_stopword(token: str) -> bool: ...
 def expand_aliases(query: Query, aliases: _Aliases) -> Query: ...
 def compile_fts(
@@ -494,6 +502,7 @@ def compile_match(
     default_operator: _DefaultOperator = "OR",
     matching: _Matching = "spec",
     date_hints: Sequence[str] = ...,
+    stopwords: _StopWords = "en+nl",
 ) -> str: ...
 def compile_many(
     texts: Sequence[str],
@@ -509,6 +518,7 @@ def explain_query(
     tokenizer: str,
     default_operator: _DefaultOperator,
     matching: _Matching,
+    stopwords: _StopWords | None,
 ) -> dict[str, Any]: ...
 def sanitise_query(text: str) -> str: ...
 def strongest_term(text: str) -> str | None: ...

@@ -15,9 +15,10 @@ from ._embedding import Progress, checked_rows, embedder_name
 from ._engine import Index
 from ._extras import imports_of
 from ._judged import JudgedQuery, Judgements
+from ._profiles import PROFILES, Fusion, Matching
 from .embedders.base import Embedder, Embeddings
 from .errors import InvalidInputError
-from .retriever import Fusion, Matching, Retriever
+from .retriever import Retriever
 
 By = Literal["id", "path"]
 JudgedMode = Literal["bm25", "semantic", "hybrid"]
@@ -35,25 +36,59 @@ class Combination(NamedTuple):
     matching: Matching | None
     mode: JudgedMode
     fusion: Fusion | None
+    neighbors: bool = False
+    reweight: bool = True
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        """What to call each part; empty is what has no meaning or is as the specification has it."""
+        return (
+            self.matching or "",
+            self.mode,
+            self.fusion or "",
+            "neighbors" if self.neighbors else "",
+            "" if self.reweight else "not reweighted",
+        )
+
+    def __str__(self) -> str:
+        return " ".join(part for part in self.parts if part)
 
 
 def combinations(
-    modes: Sequence[JudgedMode], matchings: Sequence[Matching], fusions: Sequence[Fusion]
+    modes: Sequence[JudgedMode],
+    matchings: Sequence[Matching],
+    fusions: Sequence[Fusion],
+    neighbors: Sequence[bool] = (False,),
+    reweight: Sequence[bool] = (True,),
 ) -> list[Combination]:
     """All combinations, each once: options that a mode does not use are None.
 
-    A single leg has nothing to fuse, and is scored as "rrf" does; search by meaning has no words
-    to match.
+    A single leg has nothing to fuse; search by meaning has no words to match. Scores of neighbors
+    are added, for which a single leg is scored as `fusion` says.
     """
     found = [
         Combination(
-            matching if mode != "semantic" else None, mode, fusion if mode == "hybrid" else None
+            matching if mode != "semantic" else None,
+            mode,
+            fusion if mode == "hybrid" or beside else None,
+            beside,
+            multiplied,
         )
         for matching in matchings
         for mode in modes
         for fusion in fusions
+        for beside in neighbors
+        for multiplied in reweight
     ]
     return list(dict.fromkeys(found))
+
+
+def best(modes: Sequence[JudgedMode]) -> list[Combination]:
+    """The profile "best" in each mode."""
+    way = PROFILES["best"]
+    return combinations(
+        modes, [way["matching"]], [way["fusion"]], [way["neighbors"]], [way["reweight"]]
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,6 +236,8 @@ def evaluate(
         embedder=vectors,
         matching=combination.matching or "spec",
         fusion=combination.fusion or "rrf",
+        neighbors=combination.neighbors,
+        reweight=combination.reweight,
     )
     rankings: dict[str, list[str]] = {}
     degraded, seconds = 0, 0.0

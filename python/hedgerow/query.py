@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -82,20 +82,21 @@ class QueryExplanation:
         )
 
 
-def explain_query(
+def explain_query(  # noqa: PLR0913 - each has its default
     text: str,
     aliases: AliasesLike | None = None,
     *,
     default_operator: Literal["OR", "AND"] = "OR",
     matching: Literal["spec", "extended"] = "spec",
     tokenizer: str = "porter unicode61",
+    stopwords: Literal["en+nl", "en", "nl", "none"] | Iterable[str] = "en+nl",
 ) -> QueryExplanation:
     """Explain what each word of a query is kept as, or why it is dropped.
 
-    `default_operator` and `matching` are those of `compile_match`, and `tokenizer` is that of
-    the index the query is meant for. Raises QueryTooLargeError over the limits of spec/query.md.
+    `default_operator` and `matching` are those of `compile_match`; `tokenizer` and `stopwords` are
+    those of the index the query is meant for. Raises QueryTooLargeError over the limits of spec/query.md.
     """
-    fields = _engine.explain_query(text, aliases, tokenizer, default_operator, matching)
+    fields = _engine.explain_query(text, aliases, tokenizer, default_operator, matching, stopwords)
     words = tuple(
         ExplainedWord(source, outcome, tuple(tokens), reason, detail)
         for source, outcome, tokens, reason, detail in fields["words"]

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 
 from ._engine import Hit
+from ._profiles import profile_of
 
 __all__ = [
     "Attempt",
@@ -39,13 +40,17 @@ class Trace:
     """
 
     mode: Literal["bm25", "semantic", "hybrid"]
+    matching: Literal["spec", "extended"]
     fusion: Literal["rrf", "score"]
+    neighbors: bool
+    reweight: bool
     group_by: Literal["path"] | None
     original_query: str
     augmented_query: str | None
     date_hints: list[str]
     compiled_query: str = field(repr=False)
     match_query: str
+    not_searched_for: list[str]
     candidate_k: int
     rrf_k: float
     attempts: list[Attempt]
@@ -63,17 +68,32 @@ class Trace:
     error_stage: Literal["bm25", "vector", "rerank"] | None
     timings: dict[str, float] = field(compare=False, repr=False)
 
+    @property
+    def profile(self) -> Literal["spec", "best"] | None:
+        """The profile of these options; None where they are no profile's."""
+        return profile_of(
+            matching=self.matching,
+            fusion=self.fusion,
+            neighbors=self.neighbors,
+            reweight=self.reweight,
+        )
+
     def to_dict(self) -> dict[str, Any]:
         """The trace as documented: JSON with keys in camelCase, without what is absent."""
         keys = {
             "mode": self.mode,
+            "profile": None if self.profile == "spec" else self.profile,
+            "matching": None if self.matching == "spec" else self.matching,
             "fusion": None if self.fusion == "rrf" else self.fusion,
+            "neighbors": self.neighbors or None,
+            "reweight": None if self.reweight else False,
             "groupBy": self.group_by,
             "originalQuery": self.original_query,
             "augmentedQuery": self.augmented_query,
             "dateHints": None if self.augmented_query is None else list(self.date_hints),
             "compiledQuery": self.compiled_query,
             "matchQuery": self.match_query,
+            "notSearchedFor": list(self.not_searched_for) or None,
             "candidateK": self.candidate_k,
             "rrfK": self.rrf_k,
             "attempts": [attempt._asdict() for attempt in self.attempts],
@@ -104,6 +124,11 @@ class Response:
     trace: Trace
     error: Exception | None = field(default=None, compare=False)
 
+    @property
+    def not_searched_for(self) -> list[str]:
+        """The words of the query that were not searched for: stop words, and short ones."""
+        return list(self.trace.not_searched_for)
+
     def __iter__(self) -> Iterator[Hit]:
         return iter(self.results)
 
@@ -124,6 +149,8 @@ class Response:
             f"Searched in mode {trace.mode} for {searched}.",
             f"Found {' and '.join(legs)}, {trace.fused_count} together.",
         ]
+        if trace.not_searched_for:
+            lines.append(f"Not searched for: {', '.join(trace.not_searched_for)}.")
         rungs = [attempt for attempt in trace.attempts if attempt.strategy != "initial"]
         lines.extend(
             f"Keywords found nothing; then {rung.strategy} tried {rung.query!r}: {rung.hits} found."

@@ -11,6 +11,7 @@ from typing import Any, Literal, TypedDict, overload
 from ._checks import checked_count, listed, shown
 from ._embedding import Progress, reembedding, upserting
 from ._engine import Candidate, Chunk, Filters, Hit, Index, Searcher, SearchOptions
+from ._profiles import Fusion, Matching, Profile, ranking
 from ._searching import Request, Stages
 from ._steps import arun, run
 from .embedders.base import AsyncEmbedder, Embedder
@@ -26,8 +27,6 @@ else:
 __all__ = ["Retriever"]
 
 Mode = Literal["auto", "bm25", "semantic", "hybrid"]
-Matching = Literal["spec", "extended"]
-Fusion = Literal["rrf", "score"]
 
 
 class FiltersMapping(TypedDict, total=False):
@@ -58,9 +57,13 @@ class Retriever:
     `embedder` turns texts into vectors and `reranker` reorders the best hits; either
     may be an object with `async` methods, for `asearch`. `aliases` are alternatives for terms.
     `trigram_chunks` are searched by the fuzzy rung of the retry ladder instead of the index's own
-    chunks. `matching` and `default_operator` are as in `compile_match`. `fusion` combines
-    both legs: "rrf" by ranks, "score" by scores, which is better where one leg is
-    weaker than the other (spec/retrieval.md, "Score fusion").
+    chunks. `default_operator` is as in `compile_match`.
+
+    `profile` is how hits are ranked: "spec" as the specification has it, "best" for the best
+    results known (spec/retrieval.md, "Profiles"). It stands for four options, each of which can be
+    given on its own: `matching` as in `compile_match`; `fusion`, which combines both legs: "rrf" by
+    ranks, "score" by scores; `neighbors`, whether chunks beside a chunk in its path count for it; and
+    `reweight`, whether scores are multiplied by what the question asks for.
 
     One retriever serves many threads, as far as its embedder and reranker do. It pickles when
     they and its index do.
@@ -77,8 +80,11 @@ class Retriever:
         reranker: Reranker | AsyncReranker | None = None,
         aliases: Mapping[str, Sequence[str]] | None = None,
         trigram_chunks: Iterable[Chunk | Candidate | Hit | Mapping[str, Any]] | None = None,
-        matching: Matching = "spec",
-        fusion: Fusion = "rrf",
+        profile: Profile = "spec",
+        matching: Matching | None = None,
+        fusion: Fusion | None = None,
+        neighbors: bool | None = None,
+        reweight: bool | None = None,
         default_operator: Literal["OR", "AND"] = "OR",
     ) -> None:
         if embedder is not None and not callable(getattr(embedder, "embed", None)):
@@ -94,7 +100,19 @@ class Retriever:
             if not isinstance(trigram_chunks, Iterable):
                 raise TypeError(f"trigram_chunks must be an iterable, not {shown(trigram_chunks)}")
             trigram_chunks = tuple(listed(trigram_chunks))
-        searcher = Searcher(index, aliases, trigram_chunks, matching, fusion, default_operator)
+        options = ranking(
+            profile, matching=matching, fusion=fusion, neighbors=neighbors, reweight=reweight
+        )
+        searcher = Searcher(
+            index,
+            aliases,
+            trigram_chunks,
+            options["matching"],
+            options["fusion"],
+            options["neighbors"],
+            options["reweight"],
+            default_operator,
+        )
         self._stages = Stages(index, searcher, embedder, reranker)
         functions = {
             "embedder": getattr(embedder, "embed", None),
@@ -106,8 +124,11 @@ class Retriever:
             "reranker": reranker,
             "aliases": aliases,
             "trigram_chunks": trigram_chunks,
+            "profile": profile,
             "matching": matching,
             "fusion": fusion,
+            "neighbors": neighbors,
+            "reweight": reweight,
             "default_operator": default_operator,
         }
 

@@ -295,7 +295,7 @@ class TestEvaluate:
 
 def test_combinations_leave_out_what_a_mode_has_no_use_for() -> None:
     found = ev.combinations(["bm25", "semantic", "hybrid"], ["spec", "extended"], ["rrf", "score"])
-    assert [" ".join(part for part in way if part) for way in found] == [
+    assert [str(way) for way in found] == [
         "spec bm25",
         "semantic",
         "spec hybrid rrf",
@@ -303,6 +303,11 @@ def test_combinations_leave_out_what_a_mode_has_no_use_for() -> None:
         "extended bm25",
         "extended hybrid rrf",
         "extended hybrid score",
+    ]
+    assert [str(way) for way in ev.best(["bm25", "semantic", "hybrid"])] == [
+        "extended bm25 score neighbors not reweighted",
+        "semantic score neighbors not reweighted",
+        "extended hybrid score neighbors not reweighted",
     ]
 
 

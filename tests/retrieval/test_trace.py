@@ -21,7 +21,8 @@ def traces() -> list[hr.Trace]:
     broken = hr.Retriever(corpus("b"), embedder=BrokenEmbedder()).search("kaas").trace
     dated = retriever(jsonl("search")[0]).search("2 weeks ago", question_date="2026-04-18").trace
     grouped = hr.Retriever(corpus("b"), fusion="score").search("kaas", group_by="path").trace
-    return [*cases, broken, dated, grouped]
+    best = hr.Retriever(corpus("b"), profile="best").search("de kaas").trace
+    return [*cases, broken, dated, grouped, best]
 
 
 TRACES = traces()
@@ -53,6 +54,12 @@ def test_every_key_is_an_attribute() -> None:
                 assert [attempt._asdict() for attempt in attribute] == value
             else:
                 assert attribute == value
+        if trace.profile == "best":
+            continue
+        assert (trace.profile, trace.matching, trace.neighbors, trace.reweight) in {
+            ("spec", "spec", False, True),
+            (None, "spec", False, True),
+        }
         absent = {
             "augmentedQuery", "groupBy", "rerankProvider", "unanimity", "rerankSkippedReason", "errorStage"
         } - trace.to_dict().keys()  # fmt: skip

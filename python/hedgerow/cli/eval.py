@@ -13,6 +13,7 @@ import click
 
 from hedgerow import Embedder, Index, IndexStats
 from hedgerow._judged import JudgedQuery, read_judgements, read_queries, read_vectors
+from hedgerow._profiles import Fusion, Matching
 from hedgerow.evaluation import (
     MEASURES,
     By,
@@ -27,7 +28,9 @@ from hedgerow.evaluation import (
     make_task,
     measure,
 )
-from hedgerow.retriever import Fusion, Matching
+from hedgerow.evaluation import (
+    best as best_in,
+)
 
 from .failures import InterruptedRunError
 from .models import embedder_of, embedder_option
@@ -50,6 +53,9 @@ class _Asked:
     modes: Sequence[JudgedMode]
     matchings: Sequence[Matching]
     fusions: Sequence[Fusion]
+    neighbors: Sequence[bool]
+    reweight: Sequence[bool]
+    best: bool
     embedder: str | None
     query_vectors: str | None
 
@@ -108,6 +114,28 @@ class _Evaluation:
     show_default=True,
     help="How hybrid fuses its two rankings.",
 )
+@click.option(
+    "--neighbors",
+    type=Choices(("off", "on")),
+    metavar="LIST",
+    default="off",
+    show_default=True,
+    help="Whether what stands beside a chunk counts for it.",
+)
+@click.option(
+    "--reweight",
+    type=Choices(("on", "off")),
+    metavar="LIST",
+    default="on",
+    show_default=True,
+    help="Whether scores are multiplied by what a question asks for.",
+)
+@click.option(
+    "--best/--no-best",
+    default=True,
+    show_default=True,
+    help="Measure the profile best as well.",
+)
 @embedder_option("The embedder of the queries:")
 @click.option(
     "--query-vectors", metavar="FILE.npy", type=TEXT, help="Vectors in the order of the queries."
@@ -124,6 +152,9 @@ def command(  # noqa: PLR0913 - one argument for each option
     modes: Any,
     matching: Any,
     fusion: Any,
+    neighbors: Any,
+    reweight: Any,
+    best: bool,
     embedder: str | None,
     query_vectors: str | None,
     chart: str | None,
@@ -137,8 +168,8 @@ def command(  # noqa: PLR0913 - one argument for each option
       hedgerow eval --db n.db --queries q.jsonl --qrels j.tsv --chart modes.svg
       hedgerow eval --db n.db --queries q.jsonl --qrels j.tsv --modes bm25 --json
 
-    One row for each combination of --modes, --matching and --fusion that differs from the
-    others. Both files may be compressed with gzip. Needs: pip install "hedgerow[eval]".
+    One row for each combination of --modes, --matching, --fusion, --neighbors and --reweight that
+    differs from the others, and one for the profile best in each mode. Both files may be compressed with gzip. Needs: pip install "hedgerow[eval]".
     """
     _check_outputs(chart, per_query)
     measure({}, {})  # a missing extra is an error before anything is searched
@@ -152,6 +183,9 @@ def command(  # noqa: PLR0913 - one argument for each option
         modes=modes or (),
         matchings=matching,
         fusions=fusion,
+        neighbors=[choice == "on" for choice in neighbors],
+        reweight=[choice == "on" for choice in reweight],
+        best=best,
         embedder=embedder,
         query_vectors=query_vectors,
     )
@@ -182,12 +216,19 @@ def _run(asked: _Asked) -> _Evaluation:
             modes = _modes(asked, queries, stats)
             task = make_task(index, queries, judgements, asked.by)
             vectors = _vectors(asked, queries, task) if set(modes) - {"bm25"} else None
-            ways = combinations(modes, asked.matchings, asked.fusions)
+            ways = _ways(asked, modes)
             outcomes = _outcomes(index, task, ways, vectors)
     except KeyboardInterrupt as stop:
         raise InterruptedRunError("interrupted: nothing was written") from stop
     seconds = round(time.monotonic() - started, 3)
     return _Evaluation(asked.db, stats.chunks, task, outcomes, seconds)
+
+
+def _ways(asked: _Asked, modes: Sequence[JudgedMode]) -> list[Combination]:
+    ways = combinations(modes, asked.matchings, asked.fusions, asked.neighbors, asked.reweight)
+    if asked.best:
+        ways += best_in(modes)
+    return list(dict.fromkeys(ways))
 
 
 def _modes(
@@ -257,12 +298,17 @@ def _write_per_query(found: _Evaluation, file: str) -> None:
     """Write one line for each query and combination, tabs between."""
     with Path(file).open("w", encoding="utf-8", newline="") as stream:
         rows = csv.writer(stream, "excel-tab", lineterminator="\n")
-        rows.writerow(["query", "matching", "mode", "fusion", *MEASURES])
+        rows.writerow(["query", *Combination._fields, *MEASURES])
         for query in found.task.queries:
             for outcome in found.outcomes:
                 values = outcome.per_query[query.id]
                 figures = [f"{values[name]:.6f}" for name in MEASURES]
-                rows.writerow([query.id, *(part or "" for part in outcome.combination), *figures])
+                rows.writerow([query.id, *_cells(outcome.combination), *figures])
+
+
+def _cells(way: Combination) -> list[str]:
+    on = {True: "on", False: "off", None: ""}
+    return [on[part] if part is None or isinstance(part, bool) else part for part in way]
 
 
 def _as_json(found: _Evaluation) -> dict[str, Any]:

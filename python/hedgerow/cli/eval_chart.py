@@ -38,7 +38,7 @@ def draw(outcomes: Sequence[Outcome], file: str) -> None:
                 [outcome.measures[name] for name in MEASURES],
                 width * 0.92,
                 color=_COLORS[i % len(_COLORS)],
-                label=" ".join(part for part in outcome.combination if part),
+                label=str(outcome.combination),
             )
             axes.bar_label(bars, fmt="%.3f", fontsize=8, padding=2)
         axes.set_xticks(range(len(MEASURES)), MEASURES)

@@ -34,7 +34,15 @@ def show(index: str, task: Task, outcomes: Sequence[Outcome]) -> None:
 
 def _table(outcomes: Sequence[Outcome]) -> Table:
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
-    for name in ("matching", "mode", "fusion"):
+    ways = [outcome.combination.parts for outcome in outcomes]
+    # What no way of these has is left out, but for the first three.
+    columns = [(name, at) for at, name in enumerate(("matching", "mode", "fusion"))]
+    columns += [
+        (name, at)
+        for at, name in enumerate(("neighbors", "reweight"), start=len(columns))
+        if any(way[at] for way in ways)
+    ]
+    for name, _ in columns:
         table.add_column(name)
     for name in (*MEASURES, "seconds"):
         table.add_column(name, justify="right")
@@ -42,7 +50,7 @@ def _table(outcomes: Sequence[Outcome]) -> Table:
     for outcome in outcomes:
         figures = {name: f"{outcome.measures[name]:.4f}" for name in MEASURES}
         table.add_row(
-            *(part or "" for part in outcome.combination),
+            *(outcome.combination.parts[at] for _, at in columns),
             *(
                 Text(figure, style="bold" if figure == best[name] else "")
                 for name, figure in figures.items()
@@ -68,7 +76,7 @@ def _notes(task: Task, outcomes: Sequence[Outcome]) -> list[str]:
     ]
     for outcome in outcomes:
         if outcome.degraded:
-            way = " ".join(part for part in outcome.combination if part)
+            way = str(outcome.combination)
             answered = plural(outcome.degraded, "query", "queries")
             notes.append(f"{way}: {answered} without a vector, or with a leg that failed.")
     return notes

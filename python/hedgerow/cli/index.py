@@ -22,7 +22,7 @@ from .output import (
     visible,
     write_json,
 )
-from .params import TEXT, Command, Tokenizer
+from .params import TEXT, Command, StopWords, Tokenizer
 from .roots import root_option
 
 if TYPE_CHECKING:
@@ -43,6 +43,13 @@ _DEFAULT_TOKENIZER: Tokenizer = "porter unicode61"
     type=click.Choice(["porter unicode61", "unicode61", "trigram"]),
     help="How a new index cuts text into words. trigram is for text without spaces between "
     "words.  [default: porter unicode61]",
+)
+@click.option(
+    "--stopwords",
+    type=StopWords(),
+    metavar="LISTS|WORDS",
+    help="What plain queries are not searched for: en+nl, en, nl, none, or words with commas "
+    "between. The index keeps it.  [default: what the index has, en+nl in a new one]",
 )
 @embedder_option("Also give a vector to every chunk that has none:")
 @click.option(
@@ -75,6 +82,7 @@ def command(  # noqa: PLR0913 - one argument for each option
     target_url: str | None,
     remote_url: str | None,
     tokenizer: Tokenizer | None,
+    stopwords: Any,
     embedder: str | None,
     exclude: tuple[str, ...],
     include: tuple[str, ...],
@@ -100,12 +108,17 @@ def command(  # noqa: PLR0913 - one argument for each option
     if db is None:
         for name, value in [
             ("--tokenizer", tokenizer),
+            ("--stopwords", stopwords),
             ("--embedder", embedder),
             ("--exclude", exclude),
             ("--include", include),
         ]:
             if value:
-                hint = "" if name == "--tokenizer" else "; a root has its own in hedgerow.json"
+                hint = (
+                    ""
+                    if name in {"--tokenizer", "--stopwords"}
+                    else "; a root has its own in hedgerow.json"
+                )
                 raise click.UsageError(f"{name} goes with --db FILE{hint}.")
         from .memory_recall import index_root  # noqa: PLC0415 - not needed by --help
 
@@ -132,7 +145,7 @@ def command(  # noqa: PLR0913 - one argument for each option
     found = discover(paths, Rules(exclude=exclude, include=include), named=verbose)
     with (
         embedder_of(embedder) as model,
-        Index.open(db, tokenizer=tokenizer or _DEFAULT_TOKENIZER) as index,
+        Index.open(db, tokenizer=tokenizer or _DEFAULT_TOKENIZER, stopwords=stopwords) as index,
     ):
         _check_tokenizer(index, db, tokenizer)
         run = IndexRun(index, found, allow_empty=allow_empty)

@@ -152,6 +152,17 @@ class Choices(_Text):
 TEXT = _Text()
 
 
+class StopWords(click.ParamType):
+    """The name of lists, or words with commas between."""
+
+    name = "stopwords"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Refuse nothing here: the index checks each word."""
+        del param, ctx
+        return value if value in {"en+nl", "en", "nl", "none"} else value.split(",")
+
+
 def alias_option(command: F) -> F:
     """Add `--alias`, which a command gets as `alias`: a list of keys with alternatives."""
     return click.option(
@@ -162,15 +173,17 @@ def alias_option(command: F) -> F:
     )(command)
 
 
+operator_option = click.option(
+    "--operator",
+    type=click.Choice(["OR", "AND"], case_sensitive=False),
+    default="OR",
+    show_default=True,
+    help="The operator between plain words.",
+)
+
+
 def language_options(command: F) -> F:
     """Add `--operator` and `--matching`."""
-    operator = click.option(
-        "--operator",
-        type=click.Choice(["OR", "AND"], case_sensitive=False),
-        default="OR",
-        show_default=True,
-        help="The operator between plain words.",
-    )
     matching = click.option(
         "--matching",
         type=click.Choice(["spec", "extended"]),
@@ -178,12 +191,14 @@ def language_options(command: F) -> F:
         show_default=True,
         help="extended keeps short names, numbers and parts of words that spec drops.",
     )
-    return operator(matching(command))
+    return operator_option(matching(command))
 
 
 def ranking_options(command: F) -> F:
     """Add the options of ranking by keywords and meaning."""
-    options = [
+    options: list[Callable[[F], F]] = [
+        operator_option,
+        *_profile_options(),
         embedder_option("Search by meaning too, with the embedder of the index:"),
         click.option(
             "--mode",
@@ -191,13 +206,6 @@ def ranking_options(command: F) -> F:
             default="auto",
             show_default=True,
             help="auto is hybrid with --embedder, and else bm25, which is keywords alone.",
-        ),
-        click.option(
-            "--fusion",
-            type=click.Choice(["rrf", "score"]),
-            default="rrf",
-            show_default=True,
-            help="Fuse keywords and meaning by their ranks, or by their scores.",
         ),
         click.option(
             "--group-by",
@@ -227,6 +235,40 @@ def ranking_options(command: F) -> F:
     for option in reversed(options):
         command = option(command)
     return command
+
+
+def _profile_options() -> list[Callable[[F], F]]:
+    """Return `--profile` and what it stands for; None is what was not given."""
+    return [
+        click.option(
+            "--profile",
+            type=click.Choice(["best", "spec"]),
+            default="best",
+            show_default=True,
+            help="How hits are ranked: best by what was measured, spec by the specification. It "
+            "stands for the next four options.",
+        ),
+        click.option(
+            "--matching",
+            type=click.Choice(["spec", "extended"]),
+            help="extended keeps short names, numbers and parts of words that spec drops.",
+        ),
+        click.option(
+            "--fusion",
+            type=click.Choice(["rrf", "score"]),
+            help="Fuse keywords and meaning by their ranks, or by their scores.",
+        ),
+        click.option(
+            "--neighbors/--no-neighbors",
+            default=None,
+            help="Count for a chunk what stands beside it in its file.",
+        ),
+        click.option(
+            "--reweight/--no-reweight",
+            default=None,
+            help="Multiply scores by what the question asks for.",
+        ),
+    ]
 
 
 def alias_table(given: Sequence[tuple[str, list[str]]]) -> AliasTable | None:

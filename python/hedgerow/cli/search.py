@@ -14,7 +14,6 @@ from .params import (
     alias_option,
     alias_table,
     filters_of,
-    language_options,
     ranking_options,
 )
 from .roots import depth_option, limit_option, root_option
@@ -44,7 +43,6 @@ _OF_BOTH = frozenset({"text", "query", "limit", "as_json"})
     "May be repeated: any of the paths, and all of the rest.",
 )
 @alias_option
-@language_options
 @ranking_options
 @click.option(
     "--explain",
@@ -151,9 +149,12 @@ def _as_json(search: Search, *, explain: bool) -> dict[str, Any]:
         "chunks": search.chunks,
         "limit": asked.limit,
         "operator": asked.operator,
-        "matching": asked.matching,
+        "profile": asked.profile,
+        "matching": search.response.trace.matching,
         "mode": asked.mode,
-        "fusion": asked.fusion,
+        "fusion": search.response.trace.fusion,
+        "neighbors": search.response.trace.neighbors,
+        "reweight": search.response.trace.reweight,
         "filters": {
             "paths": list(filters.paths),
             "path_prefix": filters.path_prefix,

@@ -31,9 +31,12 @@ class Asked:
     filters: Filters
     aliases: AliasTable | None
     operator: Any
+    profile: Any
     matching: Any
-    mode: Any
     fusion: Any
+    neighbors: bool | None
+    reweight: bool | None
+    mode: Any
     group_by: Any
     candidates: int
     question_date: str | None
@@ -71,8 +74,11 @@ def run(asked: Asked) -> Search:
             embedder=embedder,
             reranker=reranker,
             aliases=asked.aliases,
-            matching=asked.matching,
+            profile=asked.profile,
+            matching=_matching(asked),
             fusion=asked.fusion,
+            neighbors=asked.neighbors,
+            reweight=asked.reweight,
             default_operator=asked.operator,
         )
         response = retriever.search(
@@ -87,6 +93,13 @@ def run(asked: Asked) -> Search:
         return _with_what_shows_it(asked, index, response)
 
 
+def _matching(asked: Asked) -> Any:
+    """Return the matching asked for; words joined by AND are matched as the specification has it."""
+    if asked.matching is None and asked.operator == "AND":
+        return "spec"
+    return asked.matching
+
+
 def _with_what_shows_it(asked: Asked, index: Index, response: Response) -> Search:
     chunks = [index.get(hit.id) for hit in response]
     return Search(
@@ -97,7 +110,8 @@ def _with_what_shows_it(asked: Asked, index: Index, response: Response) -> Searc
             asked.aliases,
             tokenizer=index.tokenizer,
             default_operator=asked.operator,
-            matching=asked.matching,
+            matching=response.trace.matching,
+            stopwords=index.stopwords,
         ),
         response=response,
         tags=[chunk.tags if chunk else () for chunk in chunks],

@@ -47,6 +47,8 @@ def show(search: Search, *, explain: bool) -> None:
     if len(search.hits) == limit:
         found += f", the limit: --limit {2 * limit} may show more"
     console.print(Text(f"{found}.", style="dim"))
+    if dropped := search.response.trace.not_searched_for:
+        console.print(Text(f"Not searched for: {visible(', '.join(dropped))}.", style="dim"))
 
 
 def _show_hit(
@@ -136,7 +138,7 @@ def _named(name: str, value: str) -> Text:
 
 
 def _filtering(search: Search) -> str:
-    if search.explanation.filtered and search.asked.matching == "extended":
+    if search.explanation.filtered and search.response.trace.matching == "extended":
         return "extended matching of a bare query: stop words and short parts are dropped"
     if search.explanation.filtered:
         return "a bare query: short words and stop words are dropped"
@@ -202,6 +204,7 @@ def _show_scores(console: Console, response: Response) -> None:
         for name, cell in [
             ("keywords", _keywords),
             ("meaning", _meaning),
+            ("neighbors", _neighbors),
             ("multiplied by", _multipliers),
             ("reranked", _reranked),
         ]
@@ -223,7 +226,7 @@ def _show_scores(console: Console, response: Response) -> None:
 
 def _show_steps(console: Console, trace: Trace) -> None:
     """Print what was done, one step a line, with its time."""
-    console.print(Text(f"mode {trace.mode}, fusion {trace.fusion}", style="dim"))
+    console.print(Text(_ways(trace), style="dim"))
     timed: set[str] = set()
     for name, done in _steps(trace):
         # The rungs of the ladder have one time together.
@@ -231,6 +234,17 @@ def _show_steps(console: Console, trace: Trace) -> None:
         timed.add(name)
         console.print(Text.assemble((f"  {name:<9}{time}  ", "dim"), visible(done)))
     console.print()
+
+
+def _ways(trace: Trace) -> str:
+    """Name the profile, or what was chosen otherwise."""
+    ways = [f"mode {trace.mode}"]
+    if trace.profile is not None:
+        ways.append(f"profile {trace.profile}")
+    ways += [f"matching {trace.matching}", f"fusion {trace.fusion}"]
+    ways.append("with neighbors" if trace.neighbors else "without neighbors")
+    ways.append("reweighted" if trace.reweight else "not reweighted")
+    return ", ".join(ways)
 
 
 def _steps(trace: Trace) -> list[tuple[str, str]]:
@@ -270,6 +284,13 @@ def _meaning(parts: dict[str, Any]) -> str:
     rank = "not in its list" if by["rank"] is None else _ordinal(by["rank"])
     far = "" if by["deviations"] is None else f", {by['deviations']:+.1f} deviations"
     return f"{rank}, cosine {by['cosine']:.2f}{far}: {_added(by)}"
+
+
+def _neighbors(parts: dict[str, Any]) -> str:
+    return ", ".join(
+        f"{visible(by['id'])}, {by['distance']} away: {_added(by)}"
+        for by in parts.get("neighbors", ())
+    )
 
 
 def _multipliers(parts: dict[str, Any]) -> str:

@@ -163,7 +163,7 @@ def search(
     index: Index, embedder: Embedder | None, query: str, limit: int, *, whole: bool = False
 ) -> Found:
     """Find the files of the best passages, each once; without the retry ladder."""
-    retriever = Retriever(index, embedder=embedder, matching="extended", fusion="score")
+    retriever = Retriever(index, embedder=embedder, profile="best")
     response = retriever.search(
         query, top_k=limit, candidate_k=limit, group_by="path", skip_retry_ladder=True
     )

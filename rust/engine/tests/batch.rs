@@ -105,6 +105,8 @@ proptest! {
             default_operator: Connective::Or,
             matching: Matching::Spec,
             fusion,
+            neighbors: false,
+            reweight: true,
             fuzzy: &FuzzyChunks::own(),
             embedder: None,
         };
@@ -152,6 +154,8 @@ fn one_wrong_vector_spoils_no_other_search() {
         default_operator: Connective::Or,
         matching: Matching::Spec,
         fusion: Fusion::Rrf,
+        neighbors: false,
+        reweight: true,
         fuzzy: &FuzzyChunks::own(),
         embedder: None,
     };

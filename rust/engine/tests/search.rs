@@ -121,6 +121,8 @@ fn run(index: &Index, case: &Value) -> Found {
         default_operator: Connective::Or,
         matching: Matching::Spec,
         fusion: Fusion::Rrf,
+        neighbors: false,
+        reweight: true,
         fuzzy: &fuzzy,
         embedder: None,
     };

@@ -47,6 +47,8 @@ fn setup<'a>(index: &'a Index, fuzzy: &'a FuzzyChunks) -> Setup<'a> {
         default_operator: Connective::Or,
         matching: Matching::Spec,
         fusion: Fusion::Rrf,
+        neighbors: false,
+        reweight: true,
         fuzzy,
         embedder: None,
     }

@@ -8,6 +8,7 @@ use pyo3::prelude::*;
 use crate::aliases::Aliases;
 use crate::errors;
 use crate::query::QueryOrText;
+use crate::stopwords::StopWordsLike;
 use crate::text::Texts;
 use crate::value::Argument;
 
@@ -35,12 +36,12 @@ pub fn compile_fts(
 /// What SQLite runs for a query (spec/compile.md, "Executable form"); "" means run nothing.
 ///
 /// FTS5 accepts the result whatever the input. `matching` is "spec" or "extended"; `date_hints`
-/// are dates a bare query looks for as well. Phrases in which the unicode61 tokenizer finds no
+/// are dates a bare query looks for as well; `stopwords` are as in `Index.open`. Phrases in which the unicode61 tokenizer finds no
 /// token are left out.
 #[pyfunction]
 #[pyo3(
-    signature = (query_or_text, aliases=None, *, default_operator="OR", matching="spec", date_hints=None),
-    text_signature = "(query_or_text, aliases=None, *, default_operator='OR', matching='spec', date_hints=())"
+    signature = (query_or_text, aliases=None, *, default_operator="OR", matching="spec", date_hints=None, stopwords=None),
+    text_signature = "(query_or_text, aliases=None, *, default_operator='OR', matching='spec', date_hints=(), stopwords='en+nl')"
 )]
 pub fn compile_match(
     query_or_text: QueryOrText,
@@ -48,7 +49,9 @@ pub fn compile_match(
     default_operator: &str,
     matching: &str,
     date_hints: Option<&Bound<'_, PyAny>>,
+    stopwords: Option<StopWordsLike>,
 ) -> PyResult<String> {
+    let stopwords = stopwords.map(|chosen| chosen.0).unwrap_or_default();
     let argument = Argument {
         name: "date_hints",
         code: ErrorCode::InvalidOption,
@@ -60,9 +63,10 @@ pub fn compile_match(
             default_operator: connective(default_operator)?,
             matching: self::matching(matching)?,
             date_hints: &date_hints,
+            stopwords: &stopwords,
             ..MatchOptions::default()
         };
-        query_or_text.with(|query| query::compile_match(query, &options))
+        query_or_text.with(&stopwords, |query| query::compile_match(query, &options))
     })
 }
 

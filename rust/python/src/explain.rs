@@ -9,11 +9,12 @@ use crate::aliases::Aliases;
 use crate::compile;
 use crate::errors;
 use crate::query::PyToken;
+use crate::stopwords::StopWordsLike;
 use crate::text::Text;
 
 /// The fields of a `QueryExplanation`, as a dict.
 #[pyfunction]
-#[pyo3(signature = (text, aliases, tokenizer, default_operator, matching))]
+#[pyo3(signature = (text, aliases, tokenizer, default_operator, matching, stopwords))]
 pub fn explain_query<'py>(
     py: Python<'py>,
     text: Text,
@@ -21,13 +22,16 @@ pub fn explain_query<'py>(
     tokenizer: &str,
     default_operator: &str,
     matching: &str,
+    stopwords: Option<StopWordsLike>,
 ) -> PyResult<Bound<'py, PyDict>> {
+    let stopwords = stopwords.map(|chosen| chosen.0).unwrap_or_default();
     let explanation = errors::call(|| {
         let options = MatchOptions {
             aliases: aliases.as_ref().map(Aliases::table),
             default_operator: compile::connective(default_operator)?,
             matching: compile::matching(matching)?,
             tokenizer: TokenizerKind::parse(tokenizer)?,
+            stopwords: &stopwords,
             ..MatchOptions::default()
         };
         query::explain(&text, &options)

@@ -25,6 +25,7 @@ use crate::hit::PyHit;
 use crate::index_options::{self, OpenArguments};
 use crate::notices;
 use crate::query::QueryOrText;
+use crate::stopwords::{self, StopWordsLike};
 use crate::text::Text;
 use crate::value::{Argument, Limit};
 use crate::vector::{self, Dimensions};
@@ -59,14 +60,16 @@ impl PyIndex {
     /// search on where it takes at most 1 GiB. `vectors` says how the nearest are found: "exact", all
     /// of them, or "fast", by one bit a number first, which may miss a few, for hundreds of thousands
     /// of vectors (spec/index.md, "Fast search"). `resident` says what of them is kept in memory:
-    /// "all", or their "codes" alone, for a quarter of the memory and slower searches.
+    /// "all", or their "codes" alone, for a quarter of the memory and slower searches. `stopwords` are
+    /// what a query without operators is not searched for (spec/query.md, "Filtering"): "en+nl", "en",
+    /// "nl", "none" or words; the file keeps them, and left out they are those of the file.
     ///
-    /// Raises InvalidInputError for an unknown or another tokenizer, an unknown `ranking`, `vectors`
-    /// or `resident` and for dimensions that are not the file's, IndexFileError for a file that
+    /// Raises InvalidInputError for an unknown or another tokenizer, an unknown `ranking`, `vectors`,
+    /// `resident` or `stopwords` and for dimensions that are not the file's, IndexFileError for a file that
     /// cannot be used.
     #[staticmethod]
     #[pyo3(
-        signature = (path, *, dimensions=None, tokenizer="porter unicode61", read_only=false, ranking="auto", vectors="exact", resident="all")
+        signature = (path, *, dimensions=None, tokenizer="porter unicode61", read_only=false, ranking="auto", vectors="exact", resident="all", stopwords=None)
     )]
     #[allow(clippy::too_many_arguments, reason = "keyword arguments in Python")]
     fn open(
@@ -78,6 +81,7 @@ impl PyIndex {
         ranking: &str,
         vectors: &str,
         resident: &str,
+        stopwords: Option<StopWordsLike>,
     ) -> PyResult<Self> {
         if path.as_os_str() == ":memory:" {
             return Err(errors::error(
@@ -90,6 +94,7 @@ impl PyIndex {
             dimensions,
             tokenizer,
             (ranking, vectors, resident),
+            stopwords,
             |tokenizer, methods| Index::open_with(&path, tokenizer, read_only, methods),
         )
     }
@@ -98,7 +103,7 @@ impl PyIndex {
     ///
     /// A writer waits for running searches, and searches for a running writer.
     #[staticmethod]
-    #[pyo3(signature = (dimensions=None, tokenizer="porter unicode61", ranking="auto", vectors="exact", resident="all"))]
+    #[pyo3(signature = (dimensions=None, tokenizer="porter unicode61", ranking="auto", vectors="exact", resident="all", stopwords=None))]
     fn in_memory(
         py: Python<'_>,
         dimensions: Option<Dimensions>,
@@ -106,15 +111,24 @@ impl PyIndex {
         ranking: &str,
         vectors: &str,
         resident: &str,
+        stopwords: Option<StopWordsLike>,
     ) -> PyResult<Self> {
         let methods = (ranking, vectors, resident);
-        Self::made(py, dimensions, tokenizer, methods, Index::in_memory_with)
+        let make = Index::in_memory_with;
+        Self::made(py, dimensions, tokenizer, methods, stopwords, make)
     }
 
     /// The absolute path of the file, as a pathlib.Path; None in memory.
     #[getter]
     fn path(&self) -> Option<&PathBuf> {
         self.index.path()
+    }
+
+    /// What a query without operators is not searched for: "en+nl", "en", "nl", "none", or words as a
+    /// frozenset.
+    #[getter]
+    fn stopwords<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        stopwords::to_py(py, self.index.stopwords())
     }
 
     /// The tokenizer the index was made with.
@@ -213,7 +227,9 @@ impl PyIndex {
                 matching: compile::matching(matching)?,
                 ..MatchOptions::default()
             };
-            text.with(|query| self.index.search_bm25(query, limit.0, &filters, &options))
+            text.with(self.index.stopwords(), |query| {
+                self.index.search_bm25(query, limit.0, &filters, &options)
+            })
         })?;
         Ok(hits.into_iter().map(PyHit::from).collect())
     }
@@ -336,9 +352,12 @@ impl PyIndex {
         ranking: &str,
         vectors: &str,
         resident: &str,
+        stopwords: Option<String>,
     ) -> PyResult<Self> {
+        let stopwords = stopwords.map(|text| errors::call(|| text.parse()));
+        let stopwords = stopwords.transpose()?.map(StopWordsLike);
         Self::open(
-            py, path, dimensions, tokenizer, read_only, ranking, vectors, resident,
+            py, path, dimensions, tokenizer, read_only, ranking, vectors, resident, stopwords,
         )
     }
 }
@@ -377,6 +396,7 @@ impl PyIndex {
         dimensions: Option<Dimensions>,
         tokenizer: &str,
         (ranking, vectors, resident): (&str, &str, &str),
+        stopwords: Option<StopWordsLike>,
         make: impl FnOnce(TokenizerKind, Methods) -> hedgerow_engine::Result<Index> + Send,
     ) -> PyResult<Self> {
         let dimensions = dimensions.map(|dimensions| dimensions.0);
@@ -387,7 +407,10 @@ impl PyIndex {
                 vectors: Vectors::parse(vectors)?,
                 resident: Resident::from_option("resident", resident)?,
             };
-            let index = make(asked, methods)?;
+            let mut index = make(asked, methods)?;
+            if let Some(StopWordsLike(stopwords)) = stopwords {
+                index.choose_stopwords(stopwords)?;
+            }
             if let Some(dimensions) = dimensions {
                 index.expect_dimensions(dimensions)?;
             }

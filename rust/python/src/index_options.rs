@@ -5,11 +5,13 @@ use std::path::PathBuf;
 use hedgerow_engine::ErrorCode;
 use hedgerow_engine::bm25::Ranking;
 use hedgerow_engine::index::Index;
+use hedgerow_engine::query::StopWords;
 use hedgerow_engine::text::tokenizer::TokenizerKind;
 use hedgerow_engine::vectors::{Resident, Vectors};
 use pyo3::prelude::*;
 
 use crate::errors;
+use crate::stopwords;
 
 /// What pickle keeps of a handle: the arguments of `open`.
 pub type OpenArguments = (
@@ -20,6 +22,7 @@ pub type OpenArguments = (
     &'static str,
     &'static str,
     &'static str,
+    Option<String>,
 );
 
 pub fn arguments(
@@ -42,6 +45,8 @@ pub fn arguments(
         index.ranking().as_str(),
         index.vectors().as_str(),
         index.resident().as_str(),
+        // The file keeps those of a handle that writes.
+        (index.read_only()).then(|| index.stopwords().to_string()),
     ))
 }
 
@@ -64,6 +69,10 @@ pub fn repr(py: Python<'_>, index: &Index, dimensions: Option<usize>) -> PyResul
     }
     if index.resident() != Resident::All {
         options.push(format!("resident='{}'", index.resident().as_str()));
+    }
+    if *index.stopwords() != StopWords::default() {
+        let stopwords = stopwords::to_py(py, index.stopwords())?.repr()?;
+        options.push(format!("stopwords={stopwords}"));
     }
     let options = options.join(", ");
     Ok(match index.path() {

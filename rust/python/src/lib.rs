@@ -37,6 +37,7 @@ mod results;
 mod searcher;
 mod source;
 mod sources;
+mod stopwords;
 mod store;
 mod text;
 mod trigram_index;

@@ -1,13 +1,14 @@
 //! `Query` and `Token`, and the functions that make them.
 
 use hedgerow_engine::query::parse::is_noise;
-use hedgerow_engine::query::{Operator, Query, Token, TokenKind, parse};
+use hedgerow_engine::query::{Operator, Query, StopWords, Token, TokenKind, parse, parse_with};
 use hedgerow_engine::{ErrorCode, text};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString, PyTuple, PyType};
 
 use crate::errors;
+use crate::stopwords::StopWordsLike;
 use crate::text::Text;
 
 /// One searchable unit of a query (spec/query.md, "Tokens").
@@ -224,11 +225,12 @@ impl QueryOrText {
     /// The query, parsed if need be.
     pub fn with<T>(
         &self,
+        stopwords: &StopWords,
         use_query: impl FnOnce(&Query) -> hedgerow_engine::Result<T>,
     ) -> hedgerow_engine::Result<T> {
         match self {
             Self::Query(query) => use_query(&query.get().0),
-            Self::Text(text) => use_query(&parse(text)?),
+            Self::Text(text) => use_query(&parse_with(text, stopwords)?),
         }
     }
 }
@@ -248,9 +250,13 @@ pub fn normalise(text: Text) -> PyResult<String> {
 /// Parse a query text (spec/query.md, "Grammar"). Every text parses.
 ///
 /// Raises QueryTooLargeError over 64 KiB of UTF-8 or 4,096 tokens.
+///
+/// `stopwords` are as in `Index.open`.
 #[pyfunction]
-pub fn parse_query(text: Text) -> PyResult<PyQuery> {
-    errors::call(|| parse(&text)).map(PyQuery)
+#[pyo3(signature = (text, *, stopwords=None), text_signature = "(text, *, stopwords='en+nl')")]
+pub fn parse_query(text: Text, stopwords: Option<StopWordsLike>) -> PyResult<PyQuery> {
+    let stopwords = stopwords.map(|chosen| chosen.0).unwrap_or_default();
+    errors::call(|| parse_with(&text, &stopwords)).map(PyQuery)
 }
 
 /// Whether a bare query drops this token (spec/query.md, "Filtering").

@@ -63,15 +63,19 @@ pub fn trace<'py>(py: Python<'py>, trace: &Trace) -> PyResult<Bound<'py, PyAny>>
         timings.set_item(stage, milliseconds)?;
     }
     // More fields than a tuple of Rust converts at once.
-    let fields: [Bound<'py, PyAny>; 22] = [
+    let fields: [Bound<'py, PyAny>; 26] = [
         trace.mode.as_str().into_pyobject(py)?.into_any(),
+        trace.matching.as_str().into_pyobject(py)?.into_any(),
         trace.fusion.as_str().into_pyobject(py)?.into_any(),
+        bool_object(py, trace.neighbors),
+        bool_object(py, trace.reweight),
         (trace.group_by.map(GroupBy::as_str)).into_pyobject(py)?,
         (&trace.original_query).into_pyobject(py)?.into_any(),
         (trace.augmented_query.as_deref()).into_pyobject(py)?,
         (&trace.date_hints).into_pyobject(py)?.into_any(),
         (&trace.compiled_query).into_pyobject(py)?.into_any(),
         (&trace.match_query).into_pyobject(py)?.into_any(),
+        (&trace.not_searched_for).into_pyobject(py)?.into_any(),
         trace.candidate_k.into_pyobject(py)?.into_any(),
         trace.rrf_k.into_pyobject(py)?.into_any(),
         (attempts.collect::<PyResult<Vec<_>>>()?).into_pyobject(py)?,

@@ -65,6 +65,8 @@ pub struct PySearcher {
     default_operator: Connective,
     matching: Matching,
     fusion: Fusion,
+    neighbors: bool,
+    reweight: bool,
     fuzzy: FuzzyChunks,
 }
 
@@ -120,6 +122,7 @@ type Dated = (Text, Vec<String>);
 #[pymethods]
 impl PySearcher {
     #[new]
+    #[allow(clippy::too_many_arguments, reason = "as many as a Retriever has")]
     fn new(
         py: Python<'_>,
         index: &Bound<'_, PyIndex>,
@@ -127,6 +130,8 @@ impl PySearcher {
         trigram_chunks: Option<&Bound<'_, PyAny>>,
         matching: &str,
         fusion: &str,
+        neighbors: bool,
+        reweight: bool,
         default_operator: &str,
     ) -> PyResult<Self> {
         let chunks = trigram_chunks.map(chunks).transpose()?;
@@ -150,6 +155,8 @@ impl PySearcher {
                 default_operator: options.default_operator,
                 matching: options.matching,
                 fusion: Fusion::from_option("fusion", fusion)?,
+                neighbors,
+                reweight,
                 fuzzy,
             })
         })
@@ -216,6 +223,8 @@ impl PySearcher {
             default_operator: self.default_operator,
             matching: self.matching,
             fusion: self.fusion,
+            neighbors: self.neighbors,
+            reweight: self.reweight,
             fuzzy: &self.fuzzy,
             embedder,
         }

@@ -74,6 +74,8 @@ fn whole(criterion: &mut Criterion) {
             default_operator: Connective::Or,
             matching: Matching::Spec,
             fusion,
+            neighbors: false,
+            reweight: true,
             fuzzy: &FuzzyChunks::own(),
             embedder: None,
         };

@@ -18,6 +18,7 @@ use crate::query::{MatchExpression, MatchOptions, Phrase, parse};
 use crate::text::tokenizer::TokenizerKind;
 
 const KEYWORDS: Needs = Needs {
+    neighbors: false,
     keywords: true,
     vectors: false,
     group_by: None,

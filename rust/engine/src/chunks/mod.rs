@@ -6,6 +6,7 @@ mod chunk;
 mod encoded;
 mod filters;
 mod kept_texts;
+mod neighbors;
 mod paths;
 mod read;
 mod schema;
@@ -22,6 +23,7 @@ pub use texts::Texts;
 
 pub(crate) use filters::text_array;
 pub(crate) use kept_texts::KeptTexts;
+pub(crate) use neighbors::{Neighbors, Side};
 pub(crate) use paths::{Paths, group_key};
 pub(crate) use read::{count_chunks, name_of, row_of, without_chunk};
 pub(crate) use schema::{TOKENIZER, tokenizer};

@@ -40,8 +40,8 @@ impl Version for Paths {
             rows: RowBlocks::default(),
             numbers: Arc::default(),
         };
-        // The index on paths holds all that is read here, in this order.
-        let sql = "SELECT path, row FROM knowledge_chunks ORDER BY path, row";
+        // The index on paths holds all that is read here, path after path.
+        let sql = "SELECT path, row FROM knowledge_chunks ORDER BY path";
         let mut statement = connection.prepare_cached(sql)?;
         let mut found = statement.query([])?;
         let mut pace = Pace::default();
@@ -52,9 +52,7 @@ impl Version for Paths {
             pace.read(1)?;
             let path = found.get_ref(0)?.as_str()?;
             if last.as_deref() != Some(path) {
-                if number >= 0 {
-                    paths.rows.set(number, std::mem::take(&mut members));
-                }
+                paths.add(number, std::mem::take(&mut members));
                 number = paths.number_for(path);
                 last = Some(path.to_owned());
             }
@@ -62,9 +60,7 @@ impl Version for Paths {
             members.push(row);
             of_rows.push((row, number));
         }
-        if number >= 0 {
-            paths.rows.set(number, members);
-        }
+        paths.add(number, members);
         of_rows.sort_unstable();
         for (row, number) in of_rows {
             paths.of_rows.set(row, number);
@@ -99,6 +95,14 @@ impl Version for Paths {
 }
 
 impl Paths {
+    /// Note the rows of a path that are read, be there any.
+    fn add(&mut self, number: i64, mut rows: Vec<i64>) {
+        if !rows.is_empty() {
+            rows.sort_unstable();
+            self.rows.set(number, rows);
+        }
+    }
+
     /// Note the path of a row; None when there is no such row any more.
     fn put(&mut self, row: i64, path: Option<&str>) {
         let number = path.map(|path| self.number_for(path));

@@ -14,7 +14,7 @@ pub const TOKENIZER: &str = "tokenizer";
 /// Chunks and the full-text index.
 pub static CHUNKS: Subject = Subject {
     name: "chunks",
-    migrations: &[create],
+    migrations: &[create, order_by_ordinal],
     since_format: 1,
     register: filters::register,
     checks: &[row_problems, malformed_rows, tag_problems],
@@ -55,6 +55,14 @@ fn create(connection: &Connection) -> rusqlite::Result<()> {
              VALUES ('rank', 'bm25(3.0, 10.0, 5.0, 4.0, 1.0)'), ('hashsize', 16777216);",
         tokenizer.as_str()
     ))
+}
+
+/// The chunks of a path in their order, without a look at the chunks.
+fn order_by_ordinal(connection: &Connection) -> rusqlite::Result<()> {
+    connection.execute_batch(
+        "DROP INDEX knowledge_chunks_path;
+         CREATE INDEX knowledge_chunks_path ON knowledge_chunks (path, ordinal);",
+    )
 }
 
 /// The tokenizer a file was made with, which the caller's must be; the default asks for none in

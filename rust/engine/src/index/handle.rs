@@ -4,11 +4,13 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::bm25::{BM25, Ranker, Ranking};
-use crate::chunks::{self, CHUNKS, KeptTexts, Paths, TOKENIZER};
+use crate::chunks::{self, CHUNKS, KeptTexts, Neighbors, Paths, TOKENIZER};
 use crate::error::Result;
 use crate::fuzzy::Slugs;
+use crate::query::StopWords;
 use crate::sources::SOURCES;
 use crate::storage::cache::Cache;
+use crate::storage::settings::{self, STOPWORDS};
 use crate::storage::{Database, Location, Notice, Subjects};
 use crate::text::tokenizer::TokenizerKind;
 use crate::vectors::{Kept, Matrix, Resident, Source, VECTORS, Vectors};
@@ -23,6 +25,7 @@ pub const SUBJECTS: Subjects = &[&CHUNKS, &BM25, &VECTORS, &SOURCES];
 pub struct Index {
     pub(crate) database: Database,
     pub(crate) tokenizer: TokenizerKind,
+    pub(crate) stopwords: StopWords,
     pub(crate) methods: Methods,
     /// The vectors, from their first search on.
     pub(crate) matrices: Cache<Matrix>,
@@ -30,6 +33,8 @@ pub struct Index {
     pub(crate) ranker: Ranker,
     /// Which chunks share a path, from the first search that groups by it on.
     pub(crate) paths: Cache<Paths>,
+    /// Which chunks stand beside which, from the first search on that counts them.
+    pub(crate) neighbors: Cache<Neighbors>,
     /// What the last searches found.
     pub(crate) texts: Cache<KeptTexts>,
     /// What words are compared with that are nearly right, from the first search on that needs it.
@@ -86,6 +91,23 @@ impl Index {
         Self::open_at(location, tokenizer, false, methods.into())
     }
 
+    /// Choose what bare queries lose as stop words, and keep it in the file. A read-only handle has it
+    /// for itself alone.
+    pub fn choose_stopwords(&mut self, stopwords: StopWords) -> Result<()> {
+        if stopwords != self.stopwords && !self.read_only() {
+            let text = stopwords.to_string();
+            self.database
+                .write(|connection| settings::set(connection, STOPWORDS, Some(&text)))?;
+        }
+        self.stopwords = stopwords;
+        Ok(())
+    }
+
+    /// What bare queries lose as stop words.
+    pub fn stopwords(&self) -> &StopWords {
+        &self.stopwords
+    }
+
     /// Open an index in a file that may hold more subjects than [`SUBJECTS`].
     pub fn open_at(
         location: Location,
@@ -98,6 +120,10 @@ impl Index {
         let location = database.location();
         let tokenizer =
             database.on_first(|connection| chunks::tokenizer(connection, location, tokenizer))?;
+        let stopwords = database.on_first(|connection| {
+            let kept = settings::get(connection, STOPWORDS);
+            kept.map_err(|error| database.location().error(&error))
+        })?;
         let background = database.background();
         let matrices = Source {
             background: background.clone(),
@@ -108,10 +134,12 @@ impl Index {
         };
         Ok(Self {
             tokenizer,
+            stopwords: stopwords.unwrap_or_default(),
             methods,
             matrices: Cache::new(background.clone(), matrices),
             ranker: Ranker::new(methods.ranking, tokenizer, background.clone()),
             paths: Cache::new(background.clone(), ()),
+            neighbors: Cache::new(background.clone(), ()),
             texts: Cache::new(background.clone(), ()),
             slugs: Arc::new(Cache::new(background.clone(), ())),
             database,
@@ -180,6 +208,7 @@ impl Index {
         self.matrices.clear();
         self.ranker.clear();
         self.paths.clear();
+        self.neighbors.clear();
         self.texts.clear();
         self.slugs.clear();
         Ok(())

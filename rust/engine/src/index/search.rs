@@ -26,6 +26,7 @@ impl Index {
         let selection = Selection::plain(limit, filters);
         let options = MatchOptions {
             tokenizer: self.tokenizer,
+            stopwords: &self.stopwords,
             ..*options
         };
         let expression = match_expression(query, &options)?;

@@ -8,7 +8,8 @@ use rusqlite::Connection;
 use super::handle::Index;
 use crate::bm25::{self, Acquired, Bm25, MatchedRows, Snapshot, phrase_words};
 use crate::chunks::{
-    Filters, GroupBy, KeptTexts, Paths, Selection, Texts, chunk_of, count_chunks, group_key, row_of,
+    Filters, GroupBy, KeptTexts, Neighbors, Paths, Selection, Side, Texts, chunk_of, count_chunks,
+    group_key, name_of, row_of,
 };
 use crate::error::{ErrorCode, Result};
 use crate::fuzzy::{self, Slugs};
@@ -24,6 +25,7 @@ const ATTEMPTS: usize = 4;
 
 /// What a search has to have in memory.
 #[derive(Debug, Clone, Copy, Default)]
+#[allow(clippy::struct_excessive_bools, reason = "each is a need of its own")]
 pub struct Needs {
     /// Whether it ranks by BM25.
     pub keywords: bool,
@@ -31,6 +33,9 @@ pub struct Needs {
     pub vectors: bool,
     /// Whether it groups what it finds.
     pub group_by: Option<GroupBy>,
+    /// Whether what stands beside a chunk counts. Then the legs find chunks, and groups are made of
+    /// these.
+    pub neighbors: bool,
     /// Whether it looks for slugs that are like words.
     pub slugs: bool,
 }
@@ -51,6 +56,10 @@ pub struct Session<'a> {
     matrix: Option<Result<Arc<Matrix>>>,
     /// Which chunks share a path, where they are grouped by it.
     pub(crate) paths: Option<Arc<Paths>>,
+    /// What stands beside each chunk, where it counts.
+    pub(crate) neighbors: Option<Arc<Neighbors>>,
+    /// Which chunks share a path, where they are grouped by it after their neighbors counted.
+    groups: Option<Arc<Paths>>,
     /// The slugs, where it was known beforehand that they are needed.
     slugs: Option<Arc<Slugs>>,
     lacks_slugs: Cell<bool>,
@@ -106,6 +115,9 @@ impl Index {
         if needs.group_by.is_some() {
             self.paths.load_after(seen)?;
         }
+        if needs.neighbors {
+            self.neighbors.load_after(seen)?;
+        }
         if needs.slugs {
             self.slugs.load_after(seen)?;
         }
@@ -140,6 +152,12 @@ impl Index {
             None => Some(None),
             Some(GroupBy::Path) => self.paths.current(connection, generation, waits)?.map(Some),
         };
+        let neighbors = if needs.neighbors {
+            let found = self.neighbors.current(connection, generation, waits)?;
+            found.map(Some)
+        } else {
+            Some(None)
+        };
         let keywords = if needs.keywords {
             match self.ranker.acquire(connection, generation, waits)? {
                 Acquired::Snapshot(snapshot) => Some(Some(snapshot)),
@@ -154,10 +172,15 @@ impl Index {
         } else {
             Some(None)
         };
-        let (Some(keywords), Some(matrix), Some(paths), Some(slugs)) =
-            (keywords, matrix, paths, slugs)
+        let (Some(keywords), Some(matrix), Some(paths), Some(neighbors), Some(slugs)) =
+            (keywords, matrix, paths, neighbors, slugs)
         else {
             return Ok(Err(generation));
+        };
+        let (paths, groups) = if needs.neighbors {
+            (None, paths)
+        } else {
+            (paths, None)
         };
         let texts = match self.texts.at(connection, generation)? {
             At::Current(texts) => texts,
@@ -170,6 +193,8 @@ impl Index {
             keywords,
             matrix,
             paths,
+            neighbors,
+            groups,
             slugs,
             lacks_slugs: Cell::new(false),
             texts,
@@ -208,6 +233,21 @@ impl Session<'_> {
     /// What stands for the group of a row; without grouping the row itself.
     pub(crate) fn key(&self, row: i64) -> Option<i64> {
         group_key(self.paths.as_deref(), row)
+    }
+
+    /// The row beside another one in its path, on one side.
+    pub(crate) fn beside(&self, row: i64, side: Side) -> Option<i64> {
+        self.neighbors.as_ref()?.beside(row, side)
+    }
+
+    /// The id of a row that is known to be there.
+    pub(crate) fn id(&self, row: i64) -> Result<String> {
+        self.read(|connection| Ok::<_, rusqlite::Error>(name_of(connection, row, "a neighbor")?.1))
+    }
+
+    /// What stands for the group of a row that is made after neighbors counted; without grouping None.
+    pub(crate) fn group_of(&self, row: i64) -> Option<i64> {
+        self.groups.as_ref()?.of_row(row)
     }
 
     /// What stands for the group that a chunk of this id and path would be in; None when there is

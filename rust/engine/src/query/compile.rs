@@ -8,6 +8,7 @@ use super::expression::{MatchExpression, Phrase};
 use super::extended;
 use super::limits;
 use super::parse::{parse, scan};
+use super::stopwords::StopWords;
 use crate::error::{Error, ErrorCode, Result};
 use crate::text::category::letter_digit_runs;
 use crate::text::normalise::normalise;
@@ -23,6 +24,16 @@ pub enum Matching {
     Extended,
 }
 
+impl Matching {
+    /// Its name.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Spec => "spec",
+            Self::Extended => "extended",
+        }
+    }
+}
+
 /// The options of `compile_match`.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct MatchOptions<'a> {
@@ -36,6 +47,8 @@ pub struct MatchOptions<'a> {
     pub date_hints: &'a [String],
     /// The tokenizer of the index that will run the expression.
     pub tokenizer: TokenizerKind,
+    /// What a bare query loses in extended matching; otherwise it was parsed without these.
+    pub stopwords: &'a StopWords,
 }
 
 /// The normative text of a query: what the specification says it compiles to.
@@ -68,7 +81,7 @@ pub fn compile_fts_text(
     }
     limits::check_text(text)?;
     let raw = normalise(text);
-    let scan = scan(&raw);
+    let scan = scan(&raw, Default::default());
     limits::check_tokens(&raw, scan.tokens().map(|token| &token.text))?;
     Ok(normative(&raw, scan.tokens(), default_operator))
 }
@@ -114,7 +127,7 @@ pub fn match_expression(query: &Query, options: &MatchOptions<'_>) -> Result<Mat
         Matching::Spec => spec_expression(query, options)?,
         Matching::Extended => {
             check_extended(query, options)?;
-            extended::expression(query, options.aliases)?
+            extended::expression(query, options.aliases, options.stopwords)?
         }
     };
     if !query.has_operators {

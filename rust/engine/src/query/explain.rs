@@ -1,6 +1,7 @@
 //! Why each word of a query is searched for, or is not.
 
-use super::alias::AliasTable;
+use std::collections::HashSet;
+
 use super::ast::{Operator, Query, Token};
 use super::compile::{MatchOptions, Matching, compile_fts, compile_match};
 use super::extended::{self, BareWord, Verdict};
@@ -39,17 +40,27 @@ pub struct ExplainedWord {
     pub detail: String,
 }
 
+/// The words of `text` that a bare query is not searched for: noise, each once, as they stand there.
+pub fn not_searched_for(text: &str, options: &MatchOptions<'_>) -> Result<Vec<String>> {
+    let query = super::parse_with(text, options.stopwords)?;
+    let mut noise: Vec<String> = Vec::new();
+    let words = words(&query, options);
+    let dropped = words.into_iter().filter(|word| {
+        word.outcome == "dropped" && matches!(word.reason, "stop_word" | "too_short" | "filler")
+    });
+    let mut seen = HashSet::new();
+    noise.extend(
+        dropped
+            .map(|word| word.source)
+            .filter(|word| seen.insert(word.clone())),
+    );
+    Ok(noise)
+}
+
 /// Explain `text` as [`super::parse()`], [`compile_fts`] and [`compile_match`] treat it.
 pub fn explain(text: &str, options: &MatchOptions<'_>) -> Result<Explanation> {
-    let query = super::parse(text)?;
-    let words = if options.matching == Matching::Extended && !query.has_operators {
-        extended::bare_words(&query.raw, options.aliases)
-            .into_iter()
-            .map(bare_word)
-            .collect()
-    } else {
-        scanned_words(&query, options)
-    };
+    let query = super::parse_with(text, options.stopwords)?;
+    let words = words(&query, options);
     let mut explanation = Explanation {
         fts: compile_fts(&query, options.aliases, options.default_operator)?,
         match_text: compile_match(&query, options)?,
@@ -63,20 +74,30 @@ pub fn explain(text: &str, options: &MatchOptions<'_>) -> Result<Explanation> {
     Ok(explanation)
 }
 
+fn words(query: &Query, options: &MatchOptions<'_>) -> Vec<ExplainedWord> {
+    if options.matching == Matching::Extended && !query.has_operators {
+        return extended::bare_words(&query.raw, options.aliases, options.stopwords)
+            .into_iter()
+            .map(bare_word)
+            .collect();
+    }
+    scanned_words(query, options)
+}
+
 fn scanned_words(query: &Query, options: &MatchOptions<'_>) -> Vec<ExplainedWord> {
     let mut first_token = true;
     let explain_word = |word: Word<'_>| {
         let source = word.source.to_owned();
         match word.fate {
             Fate::Operator(operator, fate) => operator_word(source, operator, fate, first_token),
-            Fate::Dropped(reason) => dropped_word(source, &reason, options.aliases),
+            Fate::Dropped(reason) => dropped_word(source, &reason, options),
             Fate::Kept(token) => {
                 first_token = false;
                 kept_word(source, &token.into_owned(), options)
             }
         }
     };
-    scan(&query.raw)
+    scan(&query.raw, options.stopwords)
         .words
         .into_iter()
         .map(explain_word)
@@ -142,11 +163,7 @@ fn operator_word(
     }
 }
 
-fn dropped_word(
-    source: String,
-    reason: &Reason<'_>,
-    aliases: Option<&AliasTable>,
-) -> ExplainedWord {
+fn dropped_word(source: String, reason: &Reason<'_>, options: &MatchOptions<'_>) -> ExplainedWord {
     let (text, reason, detail) = match reason {
         Reason::OnlyPunctuation => ("", "only_punctuation", "only punctuation".to_owned()),
         Reason::EmptyPhrase => ("", "empty_phrase", "a phrase without text".to_owned()),
@@ -160,9 +177,10 @@ fn dropped_word(
             "filler",
             "operators count in upper case only".to_owned(),
         ),
-        Reason::StopWord(text) => (&**text, "stop_word", stop_word_detail(text)),
+        Reason::StopWord(text) => (&**text, "stop_word", stop_word_detail(text, options)),
     };
-    let detail = if aliases.is_some_and(|aliases| aliases.has_key(text)) {
+    let has_alias = options.aliases.is_some_and(|table| table.has_key(text));
+    let detail = if has_alias {
         format!("dropped before aliases: {detail}")
     } else {
         detail
@@ -176,14 +194,15 @@ fn dropped_word(
     }
 }
 
-fn stop_word_detail(text: &str) -> String {
+fn stop_word_detail(text: &str, options: &MatchOptions<'_>) -> String {
     // The two lists have no word in common.
-    let language = if ENGLISH.contains(text) {
-        "English"
+    if options.stopwords.name().is_none() {
+        "a stop word of this index".to_owned()
+    } else if ENGLISH.contains(text) {
+        "a stop word: English".to_owned()
     } else {
-        "Dutch"
-    };
-    format!("a stop word: {language}")
+        "a stop word: Dutch".to_owned()
+    }
 }
 
 fn kept_word(source: String, token: &Token, options: &MatchOptions<'_>) -> ExplainedWord {

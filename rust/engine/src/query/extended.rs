@@ -11,7 +11,7 @@ use super::ast::{Connective, Query, Token, TokenKind};
 use super::expression::{MatchExpression, Phrase};
 use super::limits;
 use super::parse::{Fate, scan};
-use super::stopwords::is_stopword;
+use super::stopwords::StopWords;
 use crate::error::Result;
 use crate::text::category::{is_digit, is_letter_or_digit, letter_digit_runs};
 use crate::text::lower::lower;
@@ -21,11 +21,15 @@ use crate::text::{utf16, whitespace};
 const MAX_REPEATS: usize = 3;
 
 /// The expression of a query that was not expanded.
-pub(super) fn expression(query: &Query, aliases: Option<&AliasTable>) -> Result<MatchExpression> {
+pub(super) fn expression(
+    query: &Query,
+    aliases: Option<&AliasTable>,
+    stopwords: &StopWords,
+) -> Result<MatchExpression> {
     if query.has_operators {
         return with_operators(query, aliases);
     }
-    let groups: Vec<Vec<Token>> = bare_words(&query.raw, aliases)
+    let groups: Vec<Vec<Token>> = bare_words(&query.raw, aliases, stopwords)
         .into_iter()
         .flat_map(|word| word.groups)
         .collect();
@@ -40,7 +44,7 @@ pub(super) fn expression(query: &Query, aliases: Option<&AliasTable>) -> Result<
 /// The tokens are the specification's; a word with punctuation inside is a phrase of parts.
 fn with_operators(query: &Query, aliases: Option<&AliasTable>) -> Result<MatchExpression> {
     let mut groups = Vec::new();
-    for word in scan(&query.raw).words {
+    for word in scan(&query.raw, Default::default()).words {
         if let Fate::Kept(token) = word.fate {
             let token = token.into_owned();
             groups.push((token.operator, stand_in(word.source, &token, aliases)));
@@ -100,7 +104,11 @@ pub(super) enum Verdict {
 }
 
 /// Read a bare query word by word.
-pub(super) fn bare_words(raw: &str, aliases: Option<&AliasTable>) -> Vec<BareWord> {
+pub(super) fn bare_words(
+    raw: &str,
+    aliases: Option<&AliasTable>,
+    stopwords: &StopWords,
+) -> Vec<BareWord> {
     let composed: String = raw.nfc().collect();
     let words: Vec<(&str, Word)> = whitespace::words(&composed)
         .map(|source| (source, Word::read(source)))
@@ -109,6 +117,7 @@ pub(super) fn bare_words(raw: &str, aliases: Option<&AliasTable>) -> Vec<BareWor
         seen: HashMap::new(),
         most: MAX_REPEATS,
         aliases,
+        stopwords,
     };
     let mut read: Vec<BareWord> = words
         .iter()
@@ -120,6 +129,7 @@ pub(super) fn bare_words(raw: &str, aliases: Option<&AliasTable>) -> Vec<BareWor
             seen: HashMap::new(),
             most: 1,
             aliases,
+            stopwords,
         };
         for (bare, (_, word)) in read.iter_mut().zip(&words) {
             bare.groups = word
@@ -140,6 +150,7 @@ struct Counter<'a> {
     seen: HashMap<Token, usize>,
     most: usize,
     aliases: Option<&'a AliasTable>,
+    stopwords: &'a StopWords,
 }
 
 impl Counter<'_> {
@@ -156,17 +167,17 @@ impl Counter<'_> {
         if word.parts.is_empty() {
             return (Vec::new(), Verdict::OnlyPunctuation);
         }
-        if word.is_stopword(self.aliases) {
+        if word.is_stopword(self.aliases, self.stopwords) {
             return (Vec::new(), Verdict::StopWord);
         }
-        let aliases = self.aliases;
+        let (aliases, stopwords) = (self.aliases, self.stopwords);
         let searched: Vec<&Part> = word
             .parts
             .iter()
-            .filter(|part| part.is_worth_searching(aliases))
+            .filter(|part| part.is_worth_searching(aliases, stopwords))
             .collect();
         if searched.is_empty() && word.parts.len() == 1 {
-            let stopword = word.parts.iter().any(|part| is_stopword(&part.text));
+            let stopword = word.parts.iter().any(|part| stopwords.contains(&part.text));
             let verdict = if stopword {
                 Verdict::StopWord
             } else {
@@ -265,10 +276,10 @@ impl Word {
     }
 
     /// Dropped whole, unless an alias speaks for it.
-    fn is_stopword(&self, aliases: Option<&AliasTable>) -> bool {
+    fn is_stopword(&self, aliases: Option<&AliasTable>, stopwords: &StopWords) -> bool {
         let joined = self.text.replace('\'', "");
         let forms = [self.text.as_str(), joined.as_str()];
-        forms.into_iter().any(is_stopword)
+        forms.into_iter().any(|form| stopwords.contains(form))
             && !forms.into_iter().any(|form| is_alias_key(form, aliases))
     }
 
@@ -289,10 +300,10 @@ impl Word {
 }
 
 impl Part {
-    fn is_worth_searching(&self, aliases: Option<&AliasTable>) -> bool {
+    fn is_worth_searching(&self, aliases: Option<&AliasTable>, stopwords: &StopWords) -> bool {
         let text = self.text.as_str();
         self.prefix
-            || (utf16::len(text) > 2 && !is_stopword(text))
+            || (utf16::len(text) > 2 && !stopwords.contains(text))
             || self.abbreviation
             || text.chars().any(|c| is_digit(c) || is_unspaced(c))
             || is_alias_key(text, aliases)

@@ -15,6 +15,7 @@ pub use ast::{Connective, Operator, Query, Token, TokenKind};
 pub use compile::{
     MatchOptions, Matching, compile_fts, compile_fts_text, compile_match, match_expression,
 };
-pub use explain::{Explanation, explain};
+pub use explain::{Explanation, explain, not_searched_for};
 pub use expression::{MatchExpression, Phrase};
-pub use parse::{parse, parse_augmented};
+pub use parse::{parse, parse_augmented, parse_with};
+pub use stopwords::StopWords;

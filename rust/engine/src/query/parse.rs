@@ -15,7 +15,7 @@ use std::borrow::Cow;
 
 use super::ast::{Operator, Query, Token, TokenKind};
 use super::limits;
-use super::stopwords::is_stopword;
+use super::stopwords::StopWords;
 use crate::error::Result;
 use crate::text::lower::lower;
 use crate::text::normalise::normalise;
@@ -23,24 +23,33 @@ use crate::text::{utf16, whitespace};
 
 /// Normalise and parse `text`; fails only over the limits.
 pub fn parse(text: &str) -> Result<Query> {
+    parse_with(text, Default::default())
+}
+
+/// [`parse`] with other stop words than the specification's.
+pub fn parse_with(text: &str, stopwords: &StopWords) -> Result<Query> {
     limits::check_text(text)?;
-    parsed(text, |raw, scan| {
+    parsed(text, stopwords, |raw, scan| {
         limits::check_tokens(raw, scan.tokens().map(|token| &token.text))
     })
 }
 
 /// Parse `text` with its dates added. The limits of a query hold for the text as it was given;
 /// dates may add as much to it as aliases may.
-pub fn parse_augmented(text: &str, augmented: &str) -> Result<Query> {
-    parse(text)?;
-    parsed(augmented, |_, scan| {
+pub fn parse_augmented(text: &str, augmented: &str, stopwords: &StopWords) -> Result<Query> {
+    parse_with(text, stopwords)?;
+    parsed(augmented, stopwords, |_, scan| {
         limits::check_expanded(scan.tokens().count())
     })
 }
 
-fn parsed(text: &str, check: impl FnOnce(&str, &Scan<'_>) -> Result<()>) -> Result<Query> {
+fn parsed(
+    text: &str,
+    stopwords: &StopWords,
+    check: impl FnOnce(&str, &Scan<'_>) -> Result<()>,
+) -> Result<Query> {
     let raw = normalise(text);
-    let scan = scan(&raw);
+    let scan = scan(&raw, stopwords);
     check(&raw, &scan)?;
     let has_operators = scan.has_operators;
     let tokens = scan.words.into_iter().filter_map(|word| match word.fate {
@@ -124,7 +133,7 @@ pub enum Reason<'a> {
 }
 
 /// Read a normalised text word by word.
-pub fn scan(raw: &str) -> Scan<'_> {
+pub fn scan<'a>(raw: &'a str, stopwords: &StopWords) -> Scan<'a> {
     let mut scanner = Scanner {
         words: Vec::with_capacity(raw.len() / LETTERS_A_WORD + 1),
         pending: None,
@@ -147,7 +156,7 @@ pub fn scan(raw: &str) -> Scan<'_> {
             }
         }
     }
-    scanner.finish()
+    scanner.finish(stopwords)
 }
 
 /// What a word takes in most texts, with the space after it.
@@ -227,10 +236,10 @@ impl<'a> Scanner<'a> {
         Some(operator)
     }
 
-    fn finish(mut self) -> Scan<'a> {
+    fn finish(mut self, stopwords: &StopWords) -> Scan<'a> {
         if !self.has_operators {
             for word in &mut self.words {
-                word.filter();
+                word.filter(stopwords);
             }
         }
         Scan {
@@ -242,11 +251,11 @@ impl<'a> Scanner<'a> {
 
 impl Word<'_> {
     /// In a bare query short words, stop words and lower-case operators are noise.
-    fn filter(&mut self) {
+    fn filter(&mut self, stopwords: &StopWords) {
         let Fate::Kept(token) = &mut self.fate else {
             return;
         };
-        if let Some(reason) = noise(&token.text) {
+        if let Some(reason) = noise(&token.text, stopwords) {
             self.fate = Fate::Dropped(reason(std::mem::take(&mut token.text)));
         }
     }
@@ -254,16 +263,16 @@ impl Word<'_> {
 
 /// Whether a bare query drops this token (spec/query.md, "Filtering"). Lower case is expected.
 pub fn is_noise(token: &str) -> bool {
-    noise(token).is_some()
+    noise(token, Default::default()).is_some()
 }
 
 /// Why a bare query drops a token, if it does.
-fn noise<'a>(text: &str) -> Option<fn(Cow<'a, str>) -> Reason<'a>> {
+fn noise<'a>(text: &str, stopwords: &StopWords) -> Option<fn(Cow<'a, str>) -> Reason<'a>> {
     if matches!(text, "and" | "or" | "not") {
         Some(Reason::Filler)
     } else if is_short(text) {
         Some(Reason::TooShort)
-    } else if is_stopword(text) {
+    } else if stopwords.contains(text) {
         Some(Reason::StopWord)
     } else {
         None

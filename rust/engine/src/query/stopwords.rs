@@ -1,6 +1,14 @@
 //! The stop words (spec/query.md, "Filtering"), a file for each list.
 
-use std::sync::LazyLock;
+use std::collections::BTreeSet;
+use std::fmt::{self, Display, Formatter};
+use std::str::FromStr;
+use std::sync::{Arc, LazyLock};
+
+use crate::error::{Error, ErrorCode, Result};
+use crate::text::lower::lower;
+use crate::text::normalise::normalise;
+use crate::text::whitespace;
 
 /// What the parser drops from bare queries, of English.
 pub static ENGLISH: LazyLock<WordList> =
@@ -17,6 +25,116 @@ pub static RETRY: LazyLock<WordList> =
 /// Whether `token` (lower-case) is in one of the lists of the parser.
 pub fn is_stopword(token: &str) -> bool {
     ENGLISH.contains(token) || DUTCH.contains(token)
+}
+
+/// What bare queries lose as stop words: both lists of the specification unless chosen otherwise.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub enum StopWords {
+    /// English and Dutch.
+    #[default]
+    EnglishAndDutch,
+    /// English alone.
+    English,
+    /// Dutch alone.
+    Dutch,
+    /// No word at all.
+    None,
+    /// These words, in lower case.
+    Words(Arc<BTreeSet<String>>),
+}
+
+/// How many bytes words of a caller's may have together.
+const WORDS_LIMIT: usize = 1 << 20;
+
+impl StopWords {
+    /// A list of the caller's: single words, in any case.
+    pub fn words<W: AsRef<str>>(words: impl IntoIterator<Item = W>) -> Result<Self> {
+        let mut kept = BTreeSet::new();
+        let mut bytes = 0;
+        for word in words {
+            let word = word.as_ref();
+            bytes += word.len();
+            if word.is_empty() || word.contains(whitespace::is_whitespace) || bytes > WORDS_LIMIT {
+                return Err(Error::new(
+                    ErrorCode::InvalidOption,
+                    format!(
+                        "stopwords must be single words, of at most 1 MiB together; {word:?} is not"
+                    ),
+                ));
+            }
+            kept.insert(lower(normalise(word).into_owned()));
+        }
+        Ok(Self::Words(Arc::new(kept)))
+    }
+
+    /// The lists of a name.
+    pub fn named(name: &str) -> Result<Self> {
+        match name {
+            "en+nl" => Ok(Self::EnglishAndDutch),
+            "en" => Ok(Self::English),
+            "nl" => Ok(Self::Dutch),
+            "none" => Ok(Self::None),
+            _ => Err(Error::new(
+                ErrorCode::InvalidOption,
+                format!(
+                    "stopwords must be \"en+nl\", \"en\", \"nl\", \"none\" or a list of words, not \
+                     {name:?}"
+                ),
+            )),
+        }
+    }
+
+    /// The name of the lists; None for words of a caller's.
+    pub fn name(&self) -> Option<&'static str> {
+        match self {
+            Self::EnglishAndDutch => Some("en+nl"),
+            Self::English => Some("en"),
+            Self::Dutch => Some("nl"),
+            Self::None => Some("none"),
+            Self::Words(_) => None,
+        }
+    }
+
+    /// Whether `token` (lower-case) is one of them.
+    pub fn contains(&self, token: &str) -> bool {
+        match self {
+            Self::EnglishAndDutch => is_stopword(token),
+            Self::English => ENGLISH.contains(token),
+            Self::Dutch => DUTCH.contains(token),
+            Self::None => false,
+            Self::Words(words) => words.contains(token),
+        }
+    }
+}
+
+impl Default for &StopWords {
+    fn default() -> Self {
+        &StopWords::EnglishAndDutch
+    }
+}
+
+/// As a file keeps them: the name, or the words as a JSON array.
+impl Display for StopWords {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match (self.name(), self) {
+            (None, Self::Words(words)) => {
+                let text = serde_json::to_string(&**words).map_err(|_| fmt::Error)?;
+                f.write_str(&text)
+            }
+            (name, _) => f.write_str(name.unwrap_or_default()),
+        }
+    }
+}
+
+impl FromStr for StopWords {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        match serde_json::from_str::<Vec<String>>(text) {
+            Ok(words) => Self::words(words),
+            Err(_) => Self::named(text),
+        }
+    }
 }
 
 /// A sorted list of words, looked up for every word of every query.
@@ -68,6 +186,41 @@ impl WordList {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_chosen_is_kept_as_text() {
+        let own = StopWords::words(["DNS", "e\u{301}t\u{e9}", "dns"]).unwrap();
+        assert_eq!(own.to_string(), r#"["dns","été"]"#);
+        assert!(own.contains("été") && own.contains("dns") && !own.contains("the"));
+        let named = ["en+nl", "en", "nl", "none"].map(|name| StopWords::named(name).unwrap());
+        assert_eq!(named[0], StopWords::default());
+        for chosen in named.into_iter().chain([own]) {
+            assert_eq!(chosen.to_string().parse::<StopWords>().unwrap(), chosen);
+        }
+        for (word, expected) in [
+            ("the", [true, true, false, false]),
+            ("door", [true, false, true, false]),
+            ("hedgehog", [false; 4]),
+        ] {
+            let found = ["en+nl", "en", "nl", "none"]
+                .map(|name| StopWords::named(name).unwrap().contains(word));
+            assert_eq!(found, expected, "{word}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_list_of_words_is_refused() {
+        for words in [vec![""], vec!["two words"], vec!["x"; WORDS_LIMIT + 1]] {
+            let error = StopWords::words(words).unwrap_err();
+            assert_eq!(error.code(), ErrorCode::InvalidOption);
+            assert!(error.message().contains("single words"), "{error}");
+        }
+        let error = StopWords::named("de").unwrap_err();
+        assert_eq!(
+            error.message(),
+            "stopwords must be \"en+nl\", \"en\", \"nl\", \"none\" or a list of words, not \"de\""
+        );
+    }
 
     #[test]
     fn the_lists_are_the_fixtures() {

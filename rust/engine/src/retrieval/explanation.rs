@@ -27,6 +27,8 @@ pub struct Explanation {
     pub meaning: Option<ByMeaning>,
     /// Both together.
     pub fused: f64,
+    /// What the best chunks beside it added, the nearer first.
+    pub neighbors: Vec<ByNeighbor>,
     /// What the first of every leg that took part has. Of score fusion None: it has no bound.
     pub best_possible: Option<f64>,
     /// How much of what BM25 could give for the question its best match has. Known of score
@@ -70,7 +72,26 @@ pub struct ByMeaning {
     pub contribution: f64,
 }
 
+/// What a chunk beside the hit in its path gave.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ByNeighbor {
+    /// Its id.
+    pub id: String,
+    /// How far away it is: 1 for the chunk next to the hit, 2 for the one after that.
+    pub distance: u8,
+    /// What both legs gave it.
+    pub total: f64,
+    /// What of that it adds to the score of the hit.
+    pub contribution: f64,
+}
+
 impl Explanation {
+    /// The score before it is multiplied.
+    pub(super) fn raised(&self) -> f64 {
+        let given = self.neighbors.iter().map(|by| by.contribution);
+        given.fold(self.fused, |total, given| total + given)
+    }
+
     /// The numbers by name; null is what has no meaning here.
     pub fn to_json(&self) -> Map<String, Value> {
         let factors = self.multiplier.conditions().map(
@@ -84,6 +105,7 @@ impl Explanation {
         put("coverage", json!(self.coverage));
         put("weight", json!(self.weight));
         put("fused", json!(self.fused));
+        put("neighbors", json!(self.neighbors));
         put("best_possible", json!(self.best_possible));
         let fraction = self.best_possible.map(|best| self.fused / best);
         put("fraction", json!(fraction));

@@ -1,9 +1,10 @@
 //! Documents in the order of fusion, and the first of them with their texts.
 
 use std::cmp::Ordering;
+use std::collections::HashSet;
 use std::sync::Arc;
 
-use super::explanation::{ExplainedHit, Explanation};
+use super::explanation::{ByNeighbor, ExplainedHit, Explanation};
 use super::fuse::fill_texts;
 use super::matches::Source;
 use super::order;
@@ -18,10 +19,23 @@ use crate::vectors::NEAREST;
 
 /// A document, known by its row alone, and where its score comes from.
 pub(super) struct Document<'a> {
+    /// What it shares with the same document of the other leg; without grouping its row, if it has
+    /// one.
+    pub key: Option<i64>,
+    /// What stands beside it and counted.
+    pub neighbors: Vec<Beside>,
     pub source: Source<'a>,
     /// The row by which meaning found what keywords found elsewhere.
     pub partner: Option<i64>,
     pub explanation: Explanation,
+}
+
+/// What a chunk beside a document gave it.
+pub(super) struct Beside {
+    pub row: i64,
+    pub distance: u8,
+    pub total: f64,
+    pub contribution: f64,
 }
 
 /// A row, and what found it.
@@ -71,27 +85,56 @@ impl<'a> Fused<'a> {
         self.0.len()
     }
 
-    /// The first `wanted` hits, with their texts; none are read but of what may be among them.
+    /// The best document of each group, the first by row of equals; what has no group stays.
+    #[must_use]
+    pub fn grouped(self, group_of: impl Fn(i64) -> Option<i64>) -> Self {
+        let mut documents = self.0;
+        documents.sort_by(|left, right| {
+            before(&left.explanation, &right.explanation).then(left.key.cmp(&right.key))
+        });
+        let mut seen = HashSet::new();
+        documents.retain(|document| {
+            let group = document.key.and_then(&group_of);
+            group.is_none_or(|group| seen.insert(group))
+        });
+        Self(documents)
+    }
+
+    /// The first `wanted` hits, with their texts; none are read but of what may be among them. The
+    /// ids of neighbors are read of those hits alone.
     pub fn hits(
         self,
         wanted: usize,
         read: impl FnOnce(&[FoundRow]) -> Result<Vec<Arc<Texts>>>,
+        id: impl Fn(i64) -> Result<String>,
     ) -> Result<Vec<ExplainedHit>> {
         let documents = self.first(wanted);
         let rows: Vec<FoundRow> = documents.iter().filter_map(Document::row).collect();
         let mut texts = read(&rows)?.into_iter();
-        let hit = |document: Document<'_>| {
+        let hit = |mut document: Document<'_>| {
             let stored = document.row().and_then(|_| texts.next());
-            document.hit(stored)
+            let neighbors = std::mem::take(&mut document.neighbors);
+            (document.hit(stored), neighbors)
         };
-        let mut hits: Vec<ExplainedHit> = documents.into_iter().map(hit).collect();
-        hits.sort_by(|left, right| {
+        let mut hits: Vec<(ExplainedHit, _)> = documents.into_iter().map(hit).collect();
+        hits.sort_by(|(left, _), (right, _)| {
             before(&left.explanation, &right.explanation)
                 .then_with(|| utf16::compare(&left.hit.path, &right.hit.path))
                 .then_with(|| utf16::compare(&left.hit.id, &right.hit.id))
         });
         hits.truncate(wanted);
-        Ok(hits)
+        let named = |(mut hit, neighbors): (ExplainedHit, Vec<Beside>)| {
+            for beside in neighbors {
+                hit.explanation.neighbors.push(ByNeighbor {
+                    id: id(beside.row)?,
+                    distance: beside.distance,
+                    total: beside.total,
+                    contribution: beside.contribution,
+                });
+            }
+            Ok(hit)
+        };
+        hits.into_iter().map(named).collect()
     }
 
     /// The best documents, as many as wanted and all that are as good as the last of them.
@@ -141,6 +184,14 @@ mod tests {
         Ok(texts.map(Arc::new).collect())
     }
 
+    #[allow(
+        clippy::unnecessary_wraps,
+        reason = "as reading from an index may fail"
+    )]
+    fn id(row: i64) -> Result<String> {
+        Ok(row.to_string())
+    }
+
     fn nearest(rows: &[i64]) -> Nearest {
         let rows = rows.iter().map(|row| RankedRow {
             row: *row,
@@ -174,7 +225,7 @@ mod tests {
                 read(rows)
             };
             let fused = Candidates::join(&matches, &nearest).fuse(Fusion::Rrf, 2);
-            let hits = fused.hits(wanted, counted).unwrap();
+            let hits = fused.hits(wanted, counted, id).unwrap();
             assert_eq!(asked.get(), reads, "{wanted}");
             let ids: Vec<&str> = hits.iter().map(|hit| hit.hit.id.as_str()).collect();
             assert_eq!(ids, all[..wanted.min(all.len())]);
@@ -183,9 +234,9 @@ mod tests {
 
     #[test]
     fn a_given_chunk_is_filled_up_from_its_own_row_alone() {
-        for (id, title) in [("7", "title of 7"), ("of its group", "")] {
+        for (given, title) in [("7", "title of 7"), ("of its group", "")] {
             let given = Chunk {
-                id: id.to_owned(),
+                id: given.to_owned(),
                 content: "given".to_owned(),
                 ..Chunk::default()
             };
@@ -199,7 +250,7 @@ mod tests {
                 greatest: None,
             };
             let fused = Candidates::join(&matches, &nearest(&[7])).fuse(Fusion::Rrf, 2);
-            let hits = fused.hits(60, read).unwrap();
+            let hits = fused.hits(60, read, id).unwrap();
             let [found] = &hits[..] else {
                 panic!("{hits:?}")
             };

@@ -6,8 +6,8 @@ use super::score_fusion::greatest_bm25;
 use crate::error::Result;
 use crate::index::session::Session;
 use crate::query::{
-    MatchExpression, MatchOptions, Matching, compile_fts, expand, match_expression, parse,
-    parse_augmented,
+    MatchExpression, MatchOptions, Matching, compile_fts, expand, match_expression,
+    not_searched_for, parse_augmented, parse_with,
 };
 
 /// Searches by keywords of one request.
@@ -23,6 +23,8 @@ pub(super) struct Compiled {
     pub fts: String,
     /// What the index is asked.
     pub expression: MatchExpression,
+    /// The words of the question that it is not asked for.
+    pub not_searched_for: Vec<String>,
 }
 
 impl Compiled {
@@ -34,11 +36,13 @@ impl Compiled {
             date_hints,
             ..
         } = request;
+        let stopwords = setup.index.stopwords();
         let query = match augmented {
-            Some(augmented) => parse_augmented(text, augmented)?,
-            None => parse(text)?,
+            Some(augmented) => parse_augmented(text, augmented, stopwords)?,
+            None => parse_with(text, stopwords)?,
         };
         let options = options(setup, date_hints);
+        let not_searched_for = not_searched_for(text, &options)?;
         match setup.matching {
             Matching::Spec => {
                 // Aliases are expanded once, for both forms.
@@ -53,15 +57,17 @@ impl Compiled {
                 Ok(Self {
                     fts: compile_fts(&query, None, setup.default_operator)?,
                     expression: match_expression(&query, &options)?,
+                    not_searched_for,
                 })
             }
             Matching::Extended => Ok(Self {
                 fts: compile_fts(&query, setup.aliases, setup.default_operator)?,
                 // It reads the words as they were asked, and has the dates as hints.
                 expression: match augmented {
-                    Some(_) => match_expression(&parse(text)?, &options)?,
+                    Some(_) => match_expression(&parse_with(text, stopwords)?, &options)?,
                     None => match_expression(&query, &options)?,
                 },
+                not_searched_for,
             }),
         }
     }
@@ -75,13 +81,16 @@ impl<'a> Keywords<'a> {
 
     /// Parse, expand, compile and run the text of a rung.
     pub fn search(&self, text: &str) -> Result<Matches<'a>> {
-        let expression = match_expression(&parse(text)?, &options(self.setup, &[]))?;
+        let expression = match_expression(
+            &parse_with(text, self.setup.index.stopwords())?,
+            &options(self.setup, &[]),
+        )?;
         self.search_expression(&expression)
     }
 
     /// The fuzzy rung.
     pub fn fuzzy(&self, tokens: &[String]) -> Result<Matches<'a>> {
-        let selection = self.request.selection(self.setup.fusion);
+        let selection = self.request.selection(self.setup);
         Ok(Matches {
             found: self.setup.fuzzy.search(self.session, tokens, &selection)?,
             fuzzy: true,
@@ -90,7 +99,7 @@ impl<'a> Keywords<'a> {
     }
 
     fn search_expression(&self, expression: &MatchExpression) -> Result<Matches<'a>> {
-        let selection = self.request.selection(self.setup.fusion);
+        let selection = self.request.selection(self.setup);
         let matched = self.session.match_rows(expression, &selection)?;
         let found = matched.rows.into_iter().map(|found| Match {
             source: Source::Row(found.row),
@@ -112,5 +121,6 @@ fn options<'a>(setup: &Setup<'a>, date_hints: &'a [String]) -> MatchOptions<'a> 
         matching: setup.matching,
         date_hints,
         tokenizer: setup.index.tokenizer(),
+        stopwords: setup.index.stopwords(),
     }
 }

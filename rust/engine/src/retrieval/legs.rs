@@ -123,7 +123,7 @@ impl VectorLeg {
                 // In the transaction of the search: the index may have been embedded anew meanwhile.
                 let fits = setup.embedder.map(|name| session.check_embedder(name));
                 fits.transpose()
-                    .and_then(|_| session.nearest_rows(&vectors, &first.selection(setup.fusion)))
+                    .and_then(|_| session.nearest_rows(&vectors, &first.selection(setup)))
             }
             _ => Ok(Vec::new()),
         };
@@ -202,6 +202,15 @@ impl VectorLeg {
             cosines,
             spread: nearest.spread,
         })
+    }
+
+    /// The cosine of each of these rows, be it near or not; None where there is no vector.
+    pub fn cosines(&self, session: &Session<'_>, rows: &[i64]) -> Result<Vec<Option<f64>>> {
+        let Self::Answered(nearest) = self else {
+            return Ok(vec![None; rows.len()]);
+        };
+        let rows: Vec<Option<i64>> = rows.iter().copied().map(Some).collect();
+        session.cosines(nearest, &rows)
     }
 
     /// What the search reported.

@@ -48,6 +48,10 @@ pub struct Setup<'a> {
     pub matching: Matching,
     /// How the legs become one ranking.
     pub fusion: Fusion,
+    /// Whether what stands beside a chunk counts for it.
+    pub neighbors: bool,
+    /// Whether scores are multiplied by what the query asks for.
+    pub reweight: bool,
     /// What the fuzzy rung searches.
     pub fuzzy: &'a FuzzyChunks,
     /// The name of what made the vectors of the requests, where it has one: another than that of the
@@ -108,12 +112,13 @@ pub struct Request<'a> {
 
 impl<'a> Request<'a> {
     /// What either leg may hold.
-    pub(super) fn selection(&self, fusion: Fusion) -> Selection<'a> {
+    pub(super) fn selection(&self, setup: &Setup<'_>) -> Selection<'a> {
         Selection {
             limit: self.candidate_k,
             filters: self.filters,
-            group_by: self.group_by,
-            statistics: fusion == Fusion::Score,
+            // Neighbors are those of chunks, so that groups are made once they counted.
+            group_by: self.group_by.filter(|_| !setup.neighbors),
+            statistics: setup.fusion == Fusion::Score,
         }
     }
 }

@@ -1,5 +1,6 @@
 //! One search, from the query to the fused hits: the stages in their order (spec/retrieval.md).
 
+use std::collections::HashSet;
 use std::slice;
 use std::time::Instant;
 
@@ -11,10 +12,12 @@ use super::intent::Intent;
 use super::keywords::{Compiled, Keywords};
 use super::legs::{Bm25Leg, Nearest, VectorLeg, error_stage, of_the_leg, timed, vector};
 use super::matches::Matches;
+use super::neighbors::Surroundings;
 use super::request::{Embedding, Fusion, Mode, Request, Reranker, Setup};
 use super::reweight::reweight_explained;
 use super::trace::{SkippedReason, Timings, Trace};
 use super::unanimity::{self, DEFAULT_AGREE_MIN};
+use crate::chunks::GroupBy;
 use crate::error::{Error, ErrorCode, Result};
 use crate::index::session::{Needs, Session};
 use crate::interrupt;
@@ -56,6 +59,7 @@ pub(super) fn search_together(
         keywords: true,
         vectors,
         group_by,
+        neighbors: setup.neighbors,
         slugs: false,
     };
     let mut found = in_session(setup, requests, needs);
@@ -183,12 +187,17 @@ impl Search<'_> {
     /// intent asks what it says.
     fn hits(&self, legs: &Legs<'_>, timings: &mut Timings) -> Result<Hits> {
         let wanted = self.request.wanted;
-        let intent = timed(&mut timings.reweight, || Intent::detect(self.request.query))?;
+        let intent = if self.setup.reweight {
+            timed(&mut timings.reweight, || Intent::detect(self.request.query))?
+        } else {
+            Intent::default()
+        };
         let readable = if intent.any() { usize::MAX } else { wanted };
         let (fused_count, hits) = timed(&mut timings.fuse, || {
-            let fused = legs.fuse(self.session, self.setup.fusion, self.request)?;
+            let fused = legs.fuse(self.session, self.setup, self.request)?;
             let read = |rows: &[_]| self.session.texts(rows);
-            Ok((fused.len(), fused.hits(readable, read)?))
+            let id = |row| self.session.id(row);
+            Ok((fused.len(), fused.hits(readable, read, id)?))
         })?;
         let start = Instant::now();
         let mut hits = reweight_explained(intent, hits)?;
@@ -232,12 +241,13 @@ impl<'a> Legs<'a> {
     fn fuse(
         &self,
         session: &Session<'_>,
-        fusion: Fusion,
+        setup: &Setup<'_>,
         request: &Request<'_>,
     ) -> Result<Fused<'a>> {
         let mode = self.mode(request);
+        let fusion = setup.fusion;
         let matches = &self.bm25.matches;
-        let candidates = match mode {
+        let mut candidates = match mode {
             Mode::Bm25 => Candidates::join(matches, &Nearest::default()),
             Mode::Semantic => {
                 let none = Matches::default();
@@ -247,7 +257,26 @@ impl<'a> Legs<'a> {
                 Candidates::join(matches, &self.vector.nearest(session, fusion, matches)?)
             }
         };
-        Ok(candidates.fuse(fusion, self.that_took_part(mode)))
+        let legs = self.that_took_part(mode);
+        if !setup.neighbors {
+            return Ok(candidates.fuse(fusion, legs));
+        }
+        let found = candidates.keys();
+        let surroundings = Surroundings::of(session, request.filters, &found)?;
+        let mut others = surroundings.rows();
+        let found: HashSet<i64> = found.into_iter().collect();
+        others.retain(|row| !found.contains(row));
+        let cosines = if mode == Mode::Bm25 || fusion == Fusion::Rrf {
+            vec![None; others.len()]
+        } else {
+            self.vector.cosines(session, &others)?
+        };
+        candidates.add(&others, &cosines);
+        let raised = surroundings.raise(candidates.fuse(fusion, legs));
+        Ok(match request.group_by {
+            Some(GroupBy::Path) => raised.grouped(|row| session.group_of(row)),
+            None => raised,
+        })
     }
 
     /// At how many positions of the head both legs agree, if that is to stop a reranker.
@@ -275,13 +304,17 @@ impl<'a> Legs<'a> {
         let embedder_used = self.vector.answered();
         let trace = Trace {
             mode,
+            matching: setup.matching,
             fusion: setup.fusion,
+            neighbors: setup.neighbors,
+            reweight: setup.reweight,
             group_by: request.group_by,
             original_query: request.query.to_owned(),
             augmented_query: request.augmented.map(str::to_owned),
             date_hints: request.date_hints.to_vec(),
             compiled_query: compiled.fts,
             match_query: compiled.expression.to_string(),
+            not_searched_for: compiled.not_searched_for,
             candidate_k: request.candidate_k,
             rrf_k: DEFAULT_K,
             bm25_count: self.bm25.matches.found.len(),

@@ -5,6 +5,7 @@ use std::time::Duration;
 use super::request::{Fusion, Mode};
 use crate::chunks::GroupBy;
 use crate::named_enum;
+use crate::query::Matching;
 
 named_enum! {
     /// A rung of the ladder, in its order; the first is no rung but the query itself.
@@ -106,11 +107,21 @@ impl PartialEq for Timings {
 
 /// What a search did.
 #[derive(Debug, Clone, PartialEq)]
+#[allow(
+    clippy::struct_excessive_bools,
+    reason = "each is a key of the documented trace"
+)]
 pub struct Trace {
     /// The mode that was run.
     pub mode: Mode,
+    /// How words were matched.
+    pub matching: Matching,
     /// How the legs became one ranking.
     pub fusion: Fusion,
+    /// Whether what stands beside a chunk counted for it.
+    pub neighbors: bool,
+    /// Whether scores were multiplied by what the query asks for.
+    pub reweight: bool,
     /// Which chunks counted as one document.
     pub group_by: Option<GroupBy>,
     /// The query as given.
@@ -123,6 +134,8 @@ pub struct Trace {
     pub compiled_query: String,
     /// What SQLite ran; empty when nothing was searchable.
     pub match_query: String,
+    /// The words of the query that were not searched for, as noise.
+    pub not_searched_for: Vec<String>,
     /// How long each leg may be.
     pub candidate_k: usize,
     /// The k of fusion.

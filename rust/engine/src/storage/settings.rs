@@ -13,6 +13,8 @@ pub const EMBEDDER: &str = "embedder";
 pub const STAGED_DIMENSIONS: &str = "staged_dimensions";
 /// What makes the vectors that are staged.
 pub const STAGED_EMBEDDER: &str = "staged_embedder";
+/// What bare queries lose as stop words.
+pub const STOPWORDS: &str = "stopwords";
 /// What is subtracted from vectors before they are rounded.
 pub const CENTER: &str = "center";
 /// How many transactions changed a chunk or a vector.

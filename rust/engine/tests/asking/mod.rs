@@ -49,6 +49,8 @@ pub fn find(index: &Index, query: &str, ask: &Ask<'_>) -> Found {
         default_operator: Connective::Or,
         matching: Matching::Spec,
         fusion: ask.fusion,
+        neighbors: false,
+        reweight: true,
         fuzzy: &FuzzyChunks::own(),
         embedder: None,
     };

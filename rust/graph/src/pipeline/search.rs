@@ -119,6 +119,8 @@ impl Run<'_> {
             default_operator: Connective::Or,
             matching: Matching::Extended,
             fusion: Fusion::Rrf,
+            neighbors: false,
+            reweight: true,
             fuzzy: self.store.fuzzy(),
             embedder: None,
         };

@@ -1,0 +1,254 @@
+//! Which chunk comes before and after each in its path, kept in memory for searches that count what
+//! stands beside a chunk (spec/retrieval.md, "Neighbors").
+
+use std::sync::Arc;
+
+use rusqlite::{Connection, OptionalExtension};
+
+use crate::interrupt::Pace;
+use crate::storage::cache::Version;
+use crate::storage::generations;
+use crate::storage::row_blocks::{RowBlocks, Values};
+
+/// A search follows so many changed rows; when more changed, all are read anew.
+const FOLLOWED_ROWS: usize = 4096;
+/// No row at all: an `Option` would be twice as large.
+const NONE: i64 = i64::MIN;
+
+/// The neighbors of every row of one generation.
+#[derive(Debug)]
+pub(crate) struct Neighbors {
+    generation: i64,
+    /// The rows before and after each row: by ordinal, then by row.
+    beside: RowBlocks<Values<[i64; 2]>>,
+}
+
+/// On which side of a row.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) enum Side {
+    Before,
+    After,
+}
+
+impl Side {
+    pub const BOTH: [Self; 2] = [Self::Before, Self::After];
+
+    fn other(self) -> Self {
+        match self {
+            Self::Before => Self::After,
+            Self::After => Self::Before,
+        }
+    }
+}
+
+impl Version for Neighbors {
+    type Source = ();
+    const NAME: &'static str = "neighbors";
+
+    fn generation(&self) -> i64 {
+        self.generation
+    }
+
+    fn load((): &(), connection: &Connection) -> rusqlite::Result<Self> {
+        let mut neighbors = Self {
+            generation: generations::generation(connection)?,
+            beside: RowBlocks::default(),
+        };
+        let mut links = Vec::new();
+        let mut pace = Pace::default();
+        // The index on paths holds all that is read here, in this order.
+        let sql = "SELECT path, row FROM knowledge_chunks ORDER BY path, ordinal, row";
+        let mut statement = connection.prepare_cached(sql)?;
+        let mut found = statement.query([])?;
+        let mut path: Option<String> = None;
+        let mut rows = Vec::new();
+        while let Some(found) = found.next()? {
+            pace.read(1)?;
+            let next = found.get_ref(0)?.as_str()?;
+            if path.as_deref() != Some(next) {
+                link(&rows, &mut links);
+                rows.clear();
+                path = Some(next.to_owned());
+            }
+            rows.push(found.get(1)?);
+        }
+        link(&rows, &mut links);
+        links.sort_unstable();
+        for (row, beside) in links {
+            neighbors.beside.set(row, beside);
+        }
+        Ok(neighbors)
+    }
+
+    fn follow(
+        self: &Arc<Self>,
+        (): &(),
+        connection: &Connection,
+        generation: i64,
+    ) -> rusqlite::Result<Option<Self>> {
+        let rows = generations::since(connection, self.generation)?;
+        let Some(rows) = rows.filter(|rows| rows.len() <= FOLLOWED_ROWS) else {
+            return Ok(None);
+        };
+        let mut next = Self {
+            generation,
+            beside: self.beside.clone(),
+        };
+        // All that changed goes first, so that those which stay are linked to each other.
+        for row in &rows {
+            next.unlink(*row);
+        }
+        for row in &rows {
+            next.link(connection, *row)?;
+        }
+        Ok(Some(next))
+    }
+}
+
+impl Neighbors {
+    /// The row beside another one, on one side.
+    pub fn beside(&self, row: i64, side: Side) -> Option<i64> {
+        let found = self.beside.get(row)?[side as usize];
+        (found != NONE).then_some(found)
+    }
+
+    fn set(&mut self, row: i64, side: Side, neighbor: Option<i64>) {
+        if let Some(beside) = self.beside.get(row) {
+            let mut beside = *beside;
+            beside[side as usize] = neighbor.unwrap_or(NONE);
+            self.beside.set(row, beside);
+        }
+    }
+
+    fn unlink(&mut self, row: i64) {
+        let neighbors = Side::BOTH.map(|side| self.beside(row, side));
+        for (side, neighbor) in Side::BOTH.into_iter().zip(neighbors) {
+            if let Some(neighbor) = neighbor {
+                self.set(neighbor, side.other(), neighbors[side.other() as usize]);
+            }
+        }
+        self.beside.remove(row, &());
+    }
+
+    /// Link a row that changed to those beside it now; what of these changed as well is not linked
+    /// yet, and does the same in its turn.
+    fn link(&mut self, connection: &Connection, row: i64) -> rusqlite::Result<()> {
+        let exists = connection
+            .prepare_cached("SELECT 1 FROM knowledge_chunks WHERE row = ?")?
+            .exists([row])?;
+        if !exists {
+            return Ok(());
+        }
+        let neighbors = [
+            beside_in_file(connection, row, Side::Before)?,
+            beside_in_file(connection, row, Side::After)?,
+        ];
+        self.beside
+            .set(row, neighbors.map(|neighbor| neighbor.unwrap_or(NONE)));
+        for (side, neighbor) in Side::BOTH.into_iter().zip(neighbors) {
+            if let Some(neighbor) = neighbor {
+                self.set(neighbor, side.other(), Some(row));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Link the rows of a path, which are in order.
+fn link(rows: &[i64], links: &mut Vec<(i64, [i64; 2])>) {
+    for (at, row) in rows.iter().enumerate() {
+        let before = at.checked_sub(1).map_or(NONE, |at| rows[at]);
+        let after = rows.get(at + 1).copied().unwrap_or(NONE);
+        links.push((*row, [before, after]));
+    }
+}
+
+/// The row beside another one in the file.
+fn beside_in_file(connection: &Connection, row: i64, side: Side) -> rusqlite::Result<Option<i64>> {
+    let sql = match side {
+        Side::Before => {
+            "SELECT other.row FROM knowledge_chunks AS one JOIN knowledge_chunks AS other
+                 ON other.path = one.path AND (other.ordinal, other.row) < (one.ordinal, one.row)
+             WHERE one.row = ? ORDER BY other.ordinal DESC, other.row DESC LIMIT 1"
+        }
+        Side::After => {
+            "SELECT other.row FROM knowledge_chunks AS one JOIN knowledge_chunks AS other
+                 ON other.path = one.path AND (other.ordinal, other.row) > (one.ordinal, one.row)
+             WHERE one.row = ? ORDER BY other.ordinal, other.row LIMIT 1"
+        }
+    };
+    let mut statement = connection.prepare_cached(sql)?;
+    statement.query_row([row], |found| found.get(0)).optional()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::chunks::Chunk;
+    use crate::index::Index;
+    use crate::index::session::Needs;
+    use crate::text::tokenizer::TokenizerKind;
+
+    fn chunk(id: u8, path: u8, ordinal: i64) -> Chunk {
+        Chunk {
+            id: format!("😀{id}"),
+            path: path.to_string(),
+            ordinal,
+            content: "same".to_owned(),
+            ..Chunk::default()
+        }
+    }
+
+    /// The rows of each path in order, as the file has them.
+    fn stored(connection: &Connection) -> rusqlite::Result<BTreeMap<String, Vec<i64>>> {
+        let sql = "SELECT path, row FROM knowledge_chunks ORDER BY path, ordinal, row";
+        let mut statement = connection.prepare(sql)?;
+        let mut found = statement.query([])?;
+        let mut stored: BTreeMap<String, Vec<i64>> = BTreeMap::new();
+        while let Some(found) = found.next()? {
+            stored.entry(found.get(0)?).or_default().push(found.get(1)?);
+        }
+        Ok(stored)
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
+        #[test]
+        fn they_follow_every_change(
+            steps in prop::collection::vec(
+                prop::collection::vec((0_u8..20, 0_u8..3, -2_i64..6, 0_u8..4), 1..6),
+                1..12,
+            ),
+        ) {
+            let index = Index::in_memory(TokenizerKind::Porter).unwrap();
+            let needs = Needs { neighbors: true, ..Needs::default() };
+            for step in steps {
+                for (id, path, ordinal, deletes) in step {
+                    if deletes == 0 {
+                        index.delete(&[format!("😀{id}")]).unwrap();
+                    } else {
+                        index.upsert(&[&chunk(id, path, ordinal)]).unwrap();
+                    }
+                }
+                let checked = index.session(needs, |session| {
+                    let neighbors = session.neighbors.as_deref().unwrap();
+                    let stored = session.read(stored)?;
+                    let mut links = Vec::new();
+                    for rows in stored.values() {
+                        link(rows, &mut links);
+                    }
+                    links.sort_unstable();
+                    let kept: Vec<(i64, [i64; 2])> =
+                        neighbors.beside.iter().map(|(row, beside)| (row, *beside)).collect();
+                    Ok((kept, links))
+                });
+                let (kept, expected) = checked.unwrap();
+                prop_assert_eq!(kept, expected);
+            }
+        }
+    }
+}

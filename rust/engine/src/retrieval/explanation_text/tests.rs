@@ -1,0 +1,220 @@
+//! Explanations in words, one of each kind.
+
+use super::*;
+use crate::chunks::Texts;
+use crate::index::Hit;
+use crate::retrieval::explanation::{ByKeywords, ByMeaning};
+use crate::retrieval::intent::Intent;
+use crate::retrieval::multiplier::Multiplier;
+
+fn rrf() -> Explanation {
+    Explanation {
+        fusion: Fusion::Rrf,
+        keywords: Some(ByKeywords {
+            rank: 0,
+            score: 12.412,
+            fuzzy: false,
+            share: None,
+            contribution: 1.0 / 61.0,
+        }),
+        meaning: Some(ByMeaning {
+            rank: Some(2),
+            cosine: 0.53214,
+            deviations: None,
+            contribution: 1.0 / 63.0,
+        }),
+        fused: 1.0 / 61.0 + 1.0 / 63.0,
+        neighbors: Vec::new(),
+        best_possible: Some(2.0 / 61.0),
+        coverage: None,
+        weight: None,
+        multiplier: Multiplier::default(),
+        score: 1.0 / 61.0 + 1.0 / 63.0,
+        rerank_score: None,
+    }
+}
+
+fn score() -> Explanation {
+    Explanation {
+        fusion: Fusion::Score,
+        keywords: Some(ByKeywords {
+            rank: 1,
+            score: 6.0,
+            fuzzy: false,
+            share: Some(6.0 / 9.0),
+            contribution: 6.0 / 9.0,
+        }),
+        meaning: Some(ByMeaning {
+            rank: None,
+            cosine: 0.5,
+            deviations: Some(4.0),
+            contribution: 0.8,
+        }),
+        fused: 6.0 / 9.0 + 0.8,
+        neighbors: Vec::new(),
+        best_possible: None,
+        coverage: Some(0.5),
+        weight: Some(1.0),
+        multiplier: Multiplier::default(),
+        score: 6.0 / 9.0 + 0.8,
+        rerank_score: None,
+    }
+}
+
+fn multiplier(path: &str) -> Multiplier {
+    let intent = Intent {
+        preference: true,
+        concrete_fact: true,
+    };
+    let texts = Texts {
+        path: path.to_owned(),
+        ..Texts::default()
+    };
+    Multiplier::of(intent, &Hit::from(texts)).unwrap()
+}
+
+#[test]
+fn places_and_what_they_give() {
+    assert_eq!(
+        rrf().to_string(),
+        "number 1 by keywords (BM25 12.41): 1/61 = 0.0164; number 3 by meaning (cosine \
+         0.5321): 1/63 = 0.0159; together 0.0323, 98 % of the best possible 0.0328"
+    );
+    let one_leg = Explanation {
+        meaning: None,
+        fused: 1.0 / 61.0,
+        rerank_score: Some(0.9314),
+        ..rrf()
+    };
+    assert_eq!(
+        one_leg.to_string(),
+        "number 1 by keywords (BM25 12.41): 1/61 = 0.0164, 50 % of the best possible 0.0328; \
+         reranker's score 0.9314"
+    );
+    let common = Explanation {
+        keywords: rrf().keywords.map(|by| ByKeywords { score: 2e-6, ..by }),
+        ..one_leg.clone()
+    };
+    assert!(common.to_string().contains("(BM25 2.0e-6)"), "{common}");
+    let fuzzy = Explanation {
+        keywords: rrf().keywords.map(|by| ByKeywords {
+            score: 0.5,
+            fuzzy: true,
+            ..by
+        }),
+        ..one_leg
+    };
+    let by_spelling = "number 1 by spelling (similarity 0.50): 1/61";
+    assert!(fuzzy.to_string().starts_with(by_spelling), "{fuzzy}");
+}
+
+#[test]
+fn every_multiplier_is_named() {
+    let multiplier = multiplier("memory/global/user-preference-milestone-tea.md");
+    let factor = multiplier.factor();
+    let mut explanation = Explanation {
+        multiplier,
+        score: rrf().fused * factor,
+        ..rrf()
+    };
+    assert!(
+        explanation.to_string().ends_with(
+            "0.0328; multiplied by 2.35 (a preference is asked for and this is a user \
+             preference) and 2.2 (a fact is asked for and this is one) = 0.1668"
+        ),
+        "{explanation}"
+    );
+    explanation = Explanation {
+        fused: -0.5,
+        score: -0.5 / factor,
+        multiplier,
+        ..score()
+    };
+    let text = explanation.to_string();
+    assert!(text.contains(" = -0.50; divided by 2.35 (a pref"), "{text}");
+    assert!(text.ends_with(" = -0.10"), "{text}");
+}
+
+#[test]
+fn shares_and_deviations() {
+    assert_eq!(
+        score().to_string(),
+        "keywords 0.67 (67 % of the best keyword match) + meaning 0.80 (4.0 standard \
+         deviations closer than the average document) = 1.47"
+    );
+    let lowered = Explanation {
+        coverage: Some(0.1),
+        weight: Some(0.5),
+        meaning: None,
+        ..score()
+    };
+    assert_eq!(
+        lowered.to_string(),
+        "keywords 0.67 (67 % of the best keyword match); the best keyword match covers 10 % \
+         of the question, so keywords count half"
+    );
+    let little = Explanation {
+        coverage: Some(0.001),
+        weight: Some(0.005),
+        ..lowered
+    };
+    let end = "covers under 1 % of the question, so keywords count under 1 %";
+    assert!(little.to_string().ends_with(end), "{little}");
+}
+
+#[test]
+fn neighbors_are_named() {
+    let neighbor = |id: &str, distance, total, contribution| ByNeighbor {
+        id: id.to_owned(),
+        distance,
+        total,
+        contribution,
+    };
+    let raised = Explanation {
+        neighbors: vec![
+            neighbor("talk#4", 1, 0.5, 0.2),
+            neighbor("talk#1", 2, -0.1, -0.02),
+        ],
+        meaning: None,
+        fused: 6.0 / 9.0,
+        score: 6.0 / 9.0 + 0.2 - 0.02,
+        ..score()
+    };
+    assert_eq!(
+        raised.to_string(),
+        "keywords 0.67 (67 % of the best keyword match); \"talk#4\", next to it, gives 0.20 \
+         (40 % of 0.50) and \"talk#1\", two away, gives -0.02 (20 % of -0.10); with its \
+         neighbors 0.85"
+    );
+}
+
+#[test]
+fn nearer_and_further() {
+    for (deviations, expected) in [
+        (
+            -1.54,
+            "meaning -0.31 (1.5 standard deviations further than the average document)",
+        ),
+        (0.0, "meaning 0.00 (as close as the average document)"),
+        (-0.01, "meaning 0.00 (as close as the average document)"),
+        (
+            2.0,
+            "meaning 0.40 (2.0 standard deviations closer than the average document)",
+        ),
+    ] {
+        let meaning = ByMeaning {
+            rank: Some(0),
+            cosine: 0.1,
+            deviations: Some(deviations),
+            contribution: 0.2 * deviations,
+        };
+        let explanation = Explanation {
+            keywords: None,
+            meaning: Some(meaning),
+            coverage: Some(0.1),
+            weight: Some(0.5),
+            ..score()
+        };
+        assert_eq!(explanation.to_string(), expected);
+    }
+}

@@ -1,0 +1,137 @@
+//! What stands beside a chunk in its path counts for it (spec/retrieval.md, "Neighbors").
+
+use std::collections::{BTreeMap, HashMap};
+
+use super::fused::{Beside, Document, Fused};
+use super::order;
+use crate::chunks::{Filters, Side};
+use crate::error::Result;
+use crate::index::session::Session;
+
+/// What a document is given of the best total at distance 1, and of that at distance 2.
+pub(super) const SHARES: [f64; 2] = [0.4, 0.2];
+
+/// The candidates, and what stands beside each of them.
+pub(super) struct Surroundings {
+    /// For each candidate the rows at distance 1, and those at distance 2; the row before it first.
+    candidates: BTreeMap<i64, [Vec<i64>; 2]>,
+}
+
+impl Surroundings {
+    /// Those of the documents that the legs found: they are candidates, and so is what stands next
+    /// to them. Chunks that do not pass the filters are not there at all.
+    pub fn of(session: &Session<'_>, filters: &Filters, found: &[i64]) -> Result<Self> {
+        let mut walk = Walk::new(session, filters)?;
+        let mut candidates = BTreeMap::new();
+        for row in found {
+            for near in walk.at_distances(*row)[0].iter().chain([row]) {
+                candidates
+                    .entry(*near)
+                    .or_insert_with(|| walk.at_distances(*near));
+            }
+        }
+        Ok(Self { candidates })
+    }
+
+    /// All rows whose totals are asked for, ascending.
+    pub fn rows(&self) -> Vec<i64> {
+        let beside = self.candidates.values().flatten().flatten();
+        let mut rows: Vec<i64> = self.candidates.keys().chain(beside).copied().collect();
+        rows.sort_unstable();
+        rows.dedup();
+        rows
+    }
+
+    /// Add to the total of each candidate what is due to it from those beside it, and drop what
+    /// is no candidate.
+    pub fn raise<'a>(&self, fused: Fused<'a>) -> Fused<'a> {
+        let documents = fused.0;
+        let of_row = |document: &Document<'_>| Some((document.key?, document.explanation.fused));
+        let totals: HashMap<i64, f64> = documents.iter().filter_map(of_row).collect();
+        let raised = documents.into_iter().filter_map(|mut document| {
+            let Some(row) = document.key else {
+                // It stands outside the index.
+                return Some(document);
+            };
+            let distances = self.candidates.get(&row)?;
+            for (rows, (distance, share)) in distances.iter().zip((1..).zip(SHARES)) {
+                if let Some((row, total)) = best(rows, &totals) {
+                    let contribution = share * total;
+                    if contribution == 0.0 {
+                        continue;
+                    }
+                    document.explanation.score += contribution;
+                    document.neighbors.push(Beside {
+                        row,
+                        distance,
+                        total,
+                        contribution,
+                    });
+                }
+            }
+            Some(document)
+        });
+        Fused(raised.collect())
+    }
+}
+
+/// The row of the greatest total, the first of equals.
+fn best(rows: &[i64], totals: &HashMap<i64, f64>) -> Option<(i64, f64)> {
+    let known = rows
+        .iter()
+        .filter_map(|row| Some((*row, *totals.get(row)?)));
+    known.reduce(|best, other| {
+        if order::descending(best.1, other.1).is_gt() {
+            other
+        } else {
+            best
+        }
+    })
+}
+
+/// Steps from chunk to chunk.
+struct Walk<'a> {
+    session: &'a Session<'a>,
+    /// The rows that pass the filters, ascending; None where all do.
+    passing: Option<Vec<i64>>,
+    /// Steps over chunks that do not pass, so that none is walked over again.
+    steps: HashMap<(i64, Side), Option<i64>>,
+}
+
+impl<'a> Walk<'a> {
+    fn new(session: &'a Session<'a>, filters: &Filters) -> Result<Self> {
+        let passing = (!filters.is_empty()).then(|| session.rows(filters));
+        Ok(Self {
+            session,
+            passing: passing.transpose()?,
+            steps: HashMap::new(),
+        })
+    }
+
+    fn at_distances(&mut self, row: i64) -> [Vec<i64>; 2] {
+        let mut distances = [Vec::new(), Vec::new()];
+        for side in Side::BOTH {
+            let mut at = Some(row);
+            for rows in &mut distances {
+                at = at.and_then(|row| self.step(row, side));
+                rows.extend(at);
+            }
+        }
+        distances
+    }
+
+    fn step(&mut self, row: i64, side: Side) -> Option<i64> {
+        let Some(passing) = &self.passing else {
+            return self.session.beside(row, side);
+        };
+        if let Some(known) = self.steps.get(&(row, side)) {
+            return *known;
+        }
+        let mut at = self.session.beside(row, side);
+        while let Some(other) = at.filter(|row| passing.binary_search(row).is_err()) {
+            at = self.session.beside(other, side);
+        }
+        self.steps.insert((row, side), at);
+        at
+    }
+}

@@ -1,0 +1,214 @@
+"""Neighbors, against the formula of spec/retrieval.md written down plainly."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import hedgerow as hr
+
+WORDS = ("oak", "elm", "ash")
+
+
+class TwoNumbers:
+    """An embedder of texts that are angles."""
+
+    def embed(self, texts: list[str]) -> list[list[float]]:
+        return [vector(text) for text in texts]
+
+
+def vector(text: str) -> list[float]:
+    angle = sum(map(ord, text)) / 7
+    return [math.cos(angle), math.sin(angle)]
+
+
+def chunks_of(rows: list[tuple[int, int, str]]) -> list[hr.Chunk]:
+    return [
+        hr.Chunk(f"c{n}", f"{path}.md", content, ordinal=ordinal, embedding=vector(f"{n}"))
+        for n, (path, ordinal, content) in enumerate(rows)
+    ]
+
+
+def beside(chunks: list[hr.Chunk], of: hr.Chunk) -> list[list[hr.Chunk]]:
+    """The chunks at distance 1 and 2, the one before first."""
+    path = [chunk for chunk in chunks if chunk.path == of.path]
+    path.sort(key=lambda chunk: (chunk.ordinal, chunks.index(chunk)))
+    at = path.index(of)
+    return [
+        [path[i] for i in (at - distance, at + distance) if 0 <= i < len(path)]
+        for distance in (1, 2)
+    ]
+
+
+def plain_totals(index: hr.Index, query: str, **options: Any) -> tuple[set[str], dict[str, float]]:
+    """What the legs found, and the totals of that without neighbors."""
+    response = hr.Retriever(index, reweight=False, **options).search(
+        query, top_k=1000, candidate_k=4, skip_retry_ladder=True
+    )
+    return {hit.id for hit in response}, {hit.id: hit.score for hit in response}
+
+
+def all_by_vectors(index: hr.Index, query: str) -> dict[str, float]:
+    """The part by vectors of every chunk."""
+    response = hr.Retriever(index, embedder=TwoNumbers(), fusion="score", reweight=False).search(
+        query, mode="semantic", top_k=1000, candidate_k=1000
+    )
+    return {hit.id: hit.score for hit in response}
+
+
+rows = st.lists(
+    st.tuples(
+        st.integers(0, 2),
+        st.integers(0, 6),
+        st.lists(st.sampled_from(WORDS), max_size=3).map(" ".join),
+    ),
+    min_size=1,
+    max_size=24,
+)
+
+
+@settings(deadline=None, max_examples=60)
+@given(rows, st.sampled_from(["rrf", "score"]), st.booleans(), st.booleans())
+def test_the_formula(
+    given_rows: list[tuple[int, int, str]], fusion: str, with_vectors: bool, filtered: bool
+) -> None:
+    chunks = chunks_of(given_rows)
+    if filtered:
+        # As if only what passes were there; the words of the rest still count for idf.
+        filters = hr.Filters(tags=["yes"])
+        chunks = [
+            hr.Chunk(
+                c.id,
+                c.path,
+                c.content,
+                ordinal=c.ordinal,
+                embedding=c.embedding,
+                tags=["yes"] if n % 3 else [],
+            )
+            for n, c in enumerate(chunks)
+        ]
+    else:
+        filters = None
+    with hr.Index.in_memory() as index:
+        index.upsert(chunks)
+        embedder = TwoNumbers() if with_vectors else None
+        search = {"top_k": 1000, "candidate_k": 4, "skip_retry_ladder": True, "filters": filters}
+        retriever = hr.Retriever(index, embedder=embedder, fusion=fusion, reweight=False)
+        totals = {hit.id: hit.score for hit in retriever.search("oak elm", **search)}
+        found = set(totals)
+        if with_vectors and fusion == "score":
+            every = retriever.search(
+                "oak elm", **{**search, "mode": "semantic", "candidate_k": 1000}
+            )
+            totals = {**{hit.id: hit.score for hit in every}, **totals}
+        there = [c for c in chunks if filters is None or c.tags]
+        candidates = {near.id for c in there if c.id in found for near in [c, *beside(there, c)[0]]}
+        expected = {}
+        for chunk in there:
+            if chunk.id not in candidates:
+                continue
+            total = totals.get(chunk.id, 0.0)
+            for share, near in zip((0.4, 0.2), beside(there, chunk), strict=True):
+                if near:
+                    total += share * max(totals.get(one.id, 0.0) for one in near)
+            expected[chunk.id] = total
+        raising = hr.Retriever(
+            index, embedder=embedder, fusion=fusion, reweight=False, neighbors=True
+        )
+        response = raising.search("oak elm", **search)
+        assert {hit.id: hit.score for hit in response} == expected
+        assert response.trace.fused_count == len(expected)
+        for hit in response:
+            parts = hit.explanation
+            assert parts is not None
+            given_parts = [one["contribution"] for one in parts["neighbors"]]
+            assert parts["fused"] + sum(given_parts) == pytest.approx(hit.score)
+        grouped = raising.search("oak elm", **search, group_by="path")
+        best: dict[str, float] = {}
+        for hit in response:
+            best.setdefault(hit.path, hit.score)
+        assert {hit.path: hit.score for hit in grouped} == best
+
+
+TALK = [
+    hr.Chunk("t-1", "talk.md", "Where shall we plant the hazel?", ordinal=1),
+    hr.Chunk("t-5", "talk.md", "By the gate, where it is wet.", ordinal=5),
+    hr.Chunk("t-9", "talk.md", "Fine.", ordinal=9),
+    hr.Chunk("t-10", "talk.md", "And the roses?", ordinal=10),
+    hr.Chunk("other", "other.md", "Where do gulls nest?", ordinal=6),
+]
+
+
+def test_an_answer_is_found_by_the_question_before_it() -> None:
+    with hr.Index.in_memory() as index:
+        index.upsert(TALK)
+        retriever = hr.Retriever(index, profile="best")
+        response = retriever.search("plant hazel")
+        assert [hit.id for hit in response] == ["t-1", "t-5"]
+        answer = response[1]
+        assert answer.explanation is not None
+        assert answer.explanation["neighbors"] == [
+            {"id": "t-1", "distance": 1, "total": 1.0, "contribution": 0.4}
+        ]
+        assert answer.explain() == (
+            '"t-1", next to it, gives 0.40 (40 % of 1.00); with its neighbors 0.40'
+        )
+        assert (response.trace.profile, response.trace.neighbors) == ("best", True)
+        assert response.trace.to_dict()["profile"] == "best"
+        without = hr.Retriever(index, profile="best", neighbors=False).search("plant hazel")
+        assert [hit.id for hit in without] == ["t-1"]
+        assert without.trace.profile is None
+
+
+def test_neighbors_follow_what_is_written() -> None:
+    with hr.Index.in_memory() as index:
+        index.upsert(TALK)
+        retriever = hr.Retriever(index, neighbors=True)
+        assert [hit.id for hit in retriever.search("hazel")] == ["t-1", "t-5"]
+        index.upsert([hr.Chunk("t-2", "talk.md", "Hm.", ordinal=2)])
+        assert [hit.id for hit in retriever.search("hazel")] == ["t-1", "t-2"]
+        index.delete(["t-2"])
+        index.upsert([hr.Chunk("t-5", "elsewhere.md", "By the gate.", ordinal=5)])
+        assert [hit.id for hit in retriever.search("hazel")] == ["t-1", "t-9"]
+
+
+def test_profiles_are_checked() -> None:
+    with hr.Index.in_memory() as index:
+        with pytest.raises(hr.InvalidInputError, match='profile must be "spec" or "best", not '):
+            hr.Retriever(index, profile="fast")  # type: ignore[arg-type]
+        with pytest.raises(TypeError, match="neighbors must be True, False or None, not 1"):
+            hr.Retriever(index, neighbors=1)  # type: ignore[arg-type]
+        with pytest.raises(TypeError, match="reweight must be True, False or None, not 'no'"):
+            hr.Retriever(index, reweight="no")  # type: ignore[arg-type]
+
+
+def test_multipliers_can_be_left_out() -> None:
+    with hr.Index.in_memory() as index:
+        index.upsert(
+            [
+                hr.Chunk("a", "notes/tea.md", "I prefer green tea"),
+                hr.Chunk("b", "memory/global/user-preference-tea.md", "tea"),
+            ]
+        )
+        question = "what tea would you recommend me"
+        multiplied = hr.Retriever(index).search(question)
+        plain = hr.Retriever(index, reweight=False).search(question)
+        assert (multiplied.trace.reweight, plain.trace.reweight) == (True, False)
+        assert any(hit.explanation["multipliers"] for hit in multiplied if hit.explanation)
+        assert not any(hit.explanation["multipliers"] for hit in plain if hit.explanation)
+
+
+def test_the_shares_add_up_where_totals_are_negative() -> None:
+    numbers = [math.fsum(vector(f"{n}")) for n in range(5)]
+    assert len(set(numbers)) == 5  # the vectors differ, so that some are nearer than the average
+    with hr.Index.in_memory() as index:
+        index.upsert(chunks_of([(0, n, "oak" if n == 2 else "elm") for n in range(5)]))
+        found, totals = plain_totals(index, "oak", embedder=TwoNumbers(), fusion="score")
+        every = all_by_vectors(index, "oak")
+        assert any(total < 0 for total in every.values())
+        assert found <= set(every)
+        assert totals.keys() == found
