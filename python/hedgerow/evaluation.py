@@ -11,11 +11,13 @@ from dataclasses import dataclass
 from time import perf_counter
 from typing import Any, Literal, NamedTuple
 
-from ._embedding import Progress, checked_rows, embedder_name
+from ._admission import admission
+from ._embedding import Progress
 from ._engine import Index
 from ._extras import imports_of
 from ._judged import JudgedQuery, Judgements
-from .embedders.base import Embedder, Embeddings
+from ._steps import run
+from .embedders.base import AnyEmbedder, Embedder, Embeddings
 from .errors import InvalidInputError
 from .retriever import Fusion, Matching, Retriever
 
@@ -152,19 +154,23 @@ class ReadyVectors:
 
 
 def embed_once(
-    embedder: Embedder, queries: Sequence[JudgedQuery], progress: Progress | None = None
+    index: Index,
+    embedder: AnyEmbedder,
+    queries: Sequence[JudgedQuery],
+    progress: Progress | None = None,
 ) -> ReadyVectors:
-    """The vectors of the queries, so that every combination searches with the same.
+    """The vectors of the queries for this index, so that every combination searches with the same.
 
     Raises what the embedder raises: an evaluation without its vectors would measure something else.
     """
     texts = list(dict.fromkeys(query.text for query in queries))
+    admitted = run(admission(index, embedder))
     rows: list[Any] = []
     for block in _blocks(texts):
-        rows.extend(checked_rows(embedder.embed(block), len(block)))
+        rows.extend(run(admitted.forms.queries.rows(block)))
         if progress is not None:
             progress(len(rows), len(texts))
-    return ReadyVectors(texts, rows, embedder_name(embedder))
+    return ReadyVectors(texts, rows, admitted.name)
 
 
 @dataclass(frozen=True, slots=True)
