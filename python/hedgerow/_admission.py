@@ -22,7 +22,7 @@ from .errors import InvalidInputError
 _log = logging.getLogger("hedgerow")
 
 # The files of earlier versions that were reported, each with the name of its embedder.
-_reported: set[tuple[str | None, str]] = set()
+_reported: set[tuple[str, str]] = set()
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,8 +104,8 @@ def own_admission(embedder: AnyEmbedder) -> Admitted:
     return Admitted(stored_name(name, prompts.document), stored, forms)
 
 
-def admission(index: Index, embedder: AnyEmbedder) -> Steps[Admitted]:
-    """How to use the embedder with this index.
+def admission(index: Index, embedder: AnyEmbedder, *, reports: bool = True) -> Steps[Admitted]:
+    """How to use the embedder with this index; an older one is reported, unless it is not to be.
 
     Raises InvalidInputError (`embedder_mismatch`) when the vectors of the index are of another, or
     were made with another prompt.
@@ -126,7 +126,8 @@ def admission(index: Index, embedder: AnyEmbedder) -> Steps[Admitted]:
         yield Call(_check_embedder, (index, own.name))
         return own
     if recorded.document_prompt is None and not prompts.document_given:
-        _report(index, name)
+        if reports:
+            _report(index, name)
         return Admitted(name, None, own.forms.without_prompts, is_older=True)
     raise _mismatch(index, name, "document", recorded.document_prompt or "", prompts.document)
 
@@ -165,12 +166,12 @@ def _shown(prompt: str) -> str:
 
 
 def _place(index: Index) -> str:
-    return index.path or "the index in memory"
+    return str(index.path or "the index in memory")
 
 
 def _report(index: Index, name: str) -> None:
-    if (index.path, name) not in _reported:
-        _reported.add((index.path, name))
+    if (_place(index), name) not in _reported:
+        _reported.add((_place(index), name))
         _log.warning(
             '%s has vectors that an earlier version made without the prompts of "%s"; queries and new '
             "chunks are embedded without them too. For better results make all vectors anew: "

@@ -60,9 +60,7 @@ def upserting(
     return len({chunk.id for chunk in given})
 
 
-def reembedding(
-    index: Index, embedder: AnyEmbedder, progress: Progress | None
-) -> Steps[int]:
+def reembedding(index: Index, embedder: AnyEmbedder, progress: Progress | None) -> Steps[int]:
     """Replace all vectors, at one stroke once all are there; how many chunks took theirs.
 
     They are staged in the file block by block, so an attempt with the same named embedder goes on
@@ -85,9 +83,7 @@ def reembedding(
     return stored + (yield from embedding_missing(index, embedder, None))
 
 
-def embedding_missing(
-    index: Index, embedder: AnyEmbedder, progress: Progress | None
-) -> Steps[int]:
+def embedding_missing(index: Index, embedder: AnyEmbedder, progress: Progress | None) -> Steps[int]:
     """Give vectors to the stored chunks that have none; how many took theirs."""
     admitted = yield from admission(index, embedder)
     stored = after = 0
@@ -98,9 +94,7 @@ def embedding_missing(
         if not page:
             return stored
         rows = yield from embedded(admitted, [chunk_text(chunk) for chunk in page])
-        stored += yield Call(
-            _set_embeddings, (index, page, rows, admitted.name, admitted.details)
-        )
+        stored += yield Call(_set_embeddings, (index, page, rows, admitted.name, admitted.details))
         if progress is not None:
             progress(stored, max(stored, waiting))
 

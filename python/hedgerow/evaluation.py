@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from time import perf_counter
 from typing import Any, Literal, NamedTuple
 
-from ._admission import admission
+from ._admission import admission, own_admission
 from ._embedding import Progress
 from ._engine import Index
 from ._extras import imports_of
@@ -154,17 +154,19 @@ class ReadyVectors:
 
 
 def embed_once(
-    index: Index,
     embedder: AnyEmbedder,
     queries: Sequence[JudgedQuery],
     progress: Progress | None = None,
+    *,
+    index: Index | None = None,
 ) -> ReadyVectors:
-    """The vectors of the queries for this index, so that every combination searches with the same.
+    """The vectors of the queries, so that every combination searches with the same.
 
+    They are asked for as the vectors of `index` were.
     Raises what the embedder raises: an evaluation without its vectors would measure something else.
     """
     texts = list(dict.fromkeys(query.text for query in queries))
-    admitted = run(admission(index, embedder))
+    admitted = own_admission(embedder) if index is None else run(admission(index, embedder))
     rows: list[Any] = []
     for block in _blocks(texts):
         rows.extend(run(admitted.forms.queries.rows(block)))

@@ -59,9 +59,9 @@ class Form:
         return rows
 
     def _call(self, argument: Any) -> Call:
-        plain = None if self.plain is None else _method(self.embedder, self.plain)
         awaited = None if self.awaited is None else _method(self.embedder, self.awaited)
-        return Call(plain or awaited, (argument,), awaited=awaited)
+        function: Any = awaited if self.plain is None else _method(self.embedder, self.plain)
+        return Call(function, (argument,), awaited=awaited)
 
 
 @dataclass(frozen=True, slots=True)

@@ -50,10 +50,10 @@ def loaded(
     if is_folder(model):
         if not os.path.exists(name):  # noqa: PTH110 - may be no UTF-8
             raise _no_folder(name)
-        return load(name, True)  # noqa: FBT003 - there is nothing to download
+        return load(name, True)  # there is nothing to download
     if any(_is_cached(repository, known_by) for repository in repositories):
         try:
-            return load(name, True)  # noqa: FBT003
+            return load(name, True)
         except OSError as error:
             # The download of the rest may have been interrupted.
             obstacle = "the rest is not downloaded" if here_only else _obstacle(repositories)
@@ -63,7 +63,7 @@ def loaded(
         raise _unavailable(name, "it has not been downloaded to this machine")
     elif (obstacle := _obstacle(repositories)) is not None:
         raise _unavailable(name, obstacle)
-    return load(name, False)  # noqa: FBT003
+    return load(name, False)
 
 
 def _looks_like_a_path(model: str) -> bool:
@@ -132,12 +132,12 @@ def _obstacle(repositories: Sequence[str]) -> str | None:
         from huggingface_hub import HfApi  # noqa: PLC0415 - comes with the libraries
     except ImportError:
         return None
-    reason = ""
+    reasons = []
     for repository in repositories:
         try:
             HfApi().model_info(repository, timeout=_PATIENCE)
-        except Exception as error:  # noqa: BLE001 - whatever it is, the libraries would meet it too
-            reason = reason or _line(error)
+        except Exception as error:  # noqa: BLE001, PERF203 - the libraries would meet it too
+            reasons.append(_line(error))
         else:
             return None
-    return f"it is not on this machine, and the hub does not give it ({reason})"
+    return f"it is not on this machine, and the hub does not give it ({reasons[0]})"
