@@ -184,13 +184,13 @@ def language_options(command: F) -> F:
 def ranking_options(command: F) -> F:
     """Add the options of ranking by keywords and meaning."""
     options = [
-        embedder_option("Search by meaning too, with the embedder of the index:"),
+        embedder_option("Search by meaning too; that of the index, where it can be used unnamed:"),
         click.option(
             "--mode",
             type=click.Choice(["auto", "bm25", "semantic", "hybrid"]),
             default="auto",
             show_default=True,
-            help="auto is hybrid with --embedder, and else bm25, which is keywords alone.",
+            help="auto is hybrid with an embedder, and else bm25, which is keywords alone.",
         ),
         click.option(
             "--fusion",

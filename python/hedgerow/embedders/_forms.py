@@ -53,9 +53,9 @@ class Form:
         """What the embedder answers, unchecked."""
         if not self.one_by_one:
             return (yield self._call(list(texts)))
-        rows = []
+        rows: list[Any] = []
         for text in texts:
-            rows.append((yield self._call(text)))
+            rows += [(yield self._call(text))]
         return rows
 
     def _call(self, argument: Any) -> Call:

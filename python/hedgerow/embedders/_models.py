@@ -85,7 +85,7 @@ def _no_folder(name: str) -> InvalidInputError:
     expanded = os.path.expanduser(name)  # noqa: PTH111 - see above
     if expanded != name and os.path.exists(expanded):  # noqa: PTH110
         hint = f"; ~ is not expanded here: write {expanded}"
-    elif _ON_HUB.fullmatch(name):
+    elif _ON_HUB.fullmatch(name) and os.path.isdir(name.partition("/")[0]):  # noqa: PTH112
         hint = (
             "; it is not looked for on the hub, because there is a folder "
             f"{name.partition('/')[0]} here: to mean the hub, run from another folder"

@@ -1,0 +1,86 @@
+"""The embedder that an index file remembers, for commands that were not told of one.
+
+Anybody may have made the file. So what it names is used only where that sends nothing, loads no
+folder and downloads nothing (SECURITY.md); otherwise the user is told how to name it.
+"""
+
+from __future__ import annotations
+
+import shlex
+from dataclasses import dataclass
+
+import click
+
+from hedgerow import Embedder, HedgerowError, Index
+from hedgerow._admission import Recorded
+
+from .models import Wanted
+from .output import visible
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The embedder to use, if any, and why an index with vectors has to do without."""
+
+    embedder: Embedder | None = None
+    notice: str | None = None
+
+
+def recorded_embedder(index: Index, wanted: Wanted) -> Found:
+    """The embedder of an index, if it has vectors; `wanted` may have other prompts."""
+    recorded = Recorded.of(index)
+    if not _has_vectors(index):
+        return Found()
+    try:
+        embedder = _loaded(recorded, wanted)
+    except HedgerowError as error:
+        return Found(notice=_notice(index, recorded, error.message))
+    except Exception as error:  # noqa: BLE001 - whatever a library raises, keywords answer
+        return Found(notice=_notice(index, recorded, f"it cannot be loaded ({error})"))
+    return Found(embedder) if embedder else Found(notice=_notice(index, recorded, _how(recorded)))
+
+
+def check_prompts(wanted: Wanted, embedder: Embedder | None) -> None:
+    """Refuse prompts where there is no embedder to use them."""
+    if wanted and embedder is None:
+        raise click.UsageError("--query-prompt and --document-prompt go with --embedder NAME.")
+
+
+def _loaded(recorded: Recorded, wanted: Wanted) -> Embedder | None:
+    from hedgerow.embedders.by_name import local_embedder, may_be_local  # noqa: PLC0415 - for some
+
+    adapter, model, name = recorded.adapter, recorded.model, recorded.name
+    if adapter is None or model is None or name is None or not may_be_local(adapter, model):
+        return None
+    query, document = wanted.query_prompt, wanted.document_prompt
+    return local_embedder(
+        adapter,
+        model,
+        name=name,
+        query_prompt=(recorded.query_prompt or "") if query is None else query,
+        document_prompt=(recorded.document_prompt or "") if document is None else document,
+    )
+
+
+def _notice(index: Index, recorded: Recorded, why: str) -> str:
+    of = "without a name" if recorded.name is None else f'"{recorded.name}"'
+    return visible(
+        f"{index.path} has vectors of the embedder {of}, which is not used: {why}. Give --mode bm25 "
+        "to search by keywords alone."
+    )
+
+
+def _how(recorded: Recorded) -> str:
+    """Say how to name what a file alone may not."""
+    from hedgerow.embedders.by_name import sends_texts  # noqa: PLC0415 - for some indexes only
+
+    if recorded.adapter is None or recorded.model is None:
+        return "the file does not say how to load it; name it with --embedder ADAPTER:MODEL"
+    given = shlex.quote(f"{recorded.adapter}:{recorded.model}")
+    if sends_texts(recorded.adapter):
+        return f"it sends texts to an address, which is for you to name: --embedder {given}"
+    return f"it is loaded from a folder, which is for you to name: --embedder {given}"
+
+
+def _has_vectors(index: Index) -> bool:
+    return index.stats().vectors > 0
