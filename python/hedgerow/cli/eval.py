@@ -12,6 +12,7 @@ from typing import Any
 import click
 
 from hedgerow import Embedder, Index, IndexStats
+from hedgerow._admission import Recorded
 from hedgerow._judged import JudgedQuery, read_judgements, read_queries, read_vectors
 from hedgerow.evaluation import (
     MEASURES,
@@ -209,7 +210,9 @@ def _embedder(
         return Found(named)
     found = recorded_embedder(index, asked.embedder)
     check_prompts(asked.embedder, found.embedder)
-    return found
+    # Without modes nobody asked for meaning; vectors of the caller's own are no omission then.
+    is_own = Recorded.of(index).adapter is None
+    return Found() if is_own and not asked.modes else found
 
 
 def _modes(
