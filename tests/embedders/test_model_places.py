@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import pytest
@@ -12,6 +11,7 @@ import pytest
 import hedgerow as hr
 import library_doubles
 from hedgerow.embedders import Model2VecEmbedder, SentenceTransformerEmbedder
+from hub_double import Hub, install
 
 pytestmark = pytest.mark.usefixtures("libraries")
 
@@ -23,35 +23,10 @@ TWO_WAYS = (
 )
 
 
-class Hub:
-    """A double of huggingface_hub: what its cache has, and what it answers."""
-
-    def __init__(self) -> None:
-        self.cached: set[str] = set()
-        self.asked: list[tuple[str, float]] = []
-        self.error: Exception | None = None
-
-    def try_to_load_from_cache(self, repository: str, file: str, *, cache_dir: Any) -> str | None:
-        assert cache_dir is None
-        return f"/cache/{file}" if repository in self.cached else None
-
-    def model_info(self, repository: str, *, timeout: float) -> None:
-        self.asked.append((repository, timeout))
-        if self.error is not None:
-            raise self.error
-
-
 @pytest.fixture(autouse=True)
 def hub(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Hub:
-    hub = Hub()
-    module: Any = ModuleType("huggingface_hub")
-    module.try_to_load_from_cache = hub.try_to_load_from_cache
-    module.HfApi = lambda: hub
-    monkeypatch.setitem(sys.modules, "huggingface_hub", module)
-    for variable in ("HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE", "SENTENCE_TRANSFORMERS_HOME"):
-        monkeypatch.delenv(variable, raising=False)
     monkeypatch.chdir(tmp_path)
-    return hub
+    return install(monkeypatch)
 
 
 def refused(adapter: Any, model: Any, **options: Any) -> hr.HedgerowError:

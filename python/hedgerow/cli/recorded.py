@@ -34,7 +34,10 @@ def recorded_embedder(index: Index, wanted: Wanted) -> Found:
     try:
         embedder = _loaded(recorded, wanted)
     except HedgerowError as error:
-        return Found(notice=_notice(index, recorded, error.message))
+        why = error.message
+        if error.code == "model_unavailable":
+            why += f". To download it, name it: --embedder {_given(recorded)}"
+        return Found(notice=_notice(index, recorded, why))
     except Exception as error:  # noqa: BLE001 - whatever a library raises, keywords answer
         return Found(notice=_notice(index, recorded, f"it cannot be loaded ({error})"))
     return Found(embedder) if embedder else Found(notice=_notice(index, recorded, _how(recorded)))
@@ -64,10 +67,7 @@ def _loaded(recorded: Recorded, wanted: Wanted) -> Embedder | None:
 
 def _notice(index: Index, recorded: Recorded, why: str) -> str:
     of = "without a name" if recorded.name is None else f'"{recorded.name}"'
-    return visible(
-        f"{index.path} has vectors of the embedder {of}, which is not used: {why}. Give --mode bm25 "
-        "to search by keywords alone."
-    )
+    return visible(f"{index.path} has vectors of the embedder {of}, which is not used: {why}")
 
 
 def _how(recorded: Recorded) -> str:
@@ -76,10 +76,14 @@ def _how(recorded: Recorded) -> str:
 
     if recorded.adapter is None or recorded.model is None:
         return "the file does not say how to load it; name it with --embedder ADAPTER:MODEL"
-    given = shlex.quote(f"{recorded.adapter}:{recorded.model}")
-    if sends_texts(recorded.adapter):
-        return f"it sends texts to an address, which is for you to name: --embedder {given}"
-    return f"it is loaded from a folder, which is for you to name: --embedder {given}"
+    how = (
+        "sends texts to an address" if sends_texts(recorded.adapter) else "is loaded from a folder"
+    )
+    return f"it {how}, which is for you to name: --embedder {_given(recorded)}"
+
+
+def _given(recorded: Recorded) -> str:
+    return shlex.quote(f"{recorded.adapter}:{recorded.model}")
 
 
 def _has_vectors(index: Index) -> bool:

@@ -106,7 +106,8 @@ def _embedder(
             f"--mode {asked.mode} needs --embedder, which makes the vectors.{why}"
         )
     check_prompts(asked.embedder, found.embedder)
-    return found.embedder, () if found.notice is None else (found.notice,)
+    told = () if found.notice is None else (f"Searched by keywords alone: {found.notice}",)
+    return found.embedder, told
 
 
 def _with_what_shows_it(
