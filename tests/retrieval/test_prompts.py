@@ -15,25 +15,8 @@ from hypothesis import strategies as st
 import hedgerow as hr
 from hedgerow._admission import Recorded, stored_name
 from hedgerow._engine import _embedder_of
-from hedgerow.embedders._prompted import PromptedEmbedder
-from hedgerow.embedders._prompts import Prompts
-from retrieval_doubles import FnvEmbedder, fnv64
-
-
-class Adapter(PromptedEmbedder):
-    """An adapter of ours over fnv64, with the prompts of E5 where none are given."""
-
-    adapter = "ollama"
-
-    def __init__(self, query: str | None = None, document: str | None = None) -> None:
-        self.name = "e5"
-        self._source = "e5"
-        self._prompts = Prompts("query: ", "passage: ").given(query, document)
-        self.calls: list[list[str]] = []
-
-    def embed(self, texts: Any) -> Any:
-        self.calls.append(list(texts))
-        return [fnv64(text) for text in texts]
+from prompted_double import Adapter
+from retrieval_doubles import FnvEmbedder
 
 
 class Older(FnvEmbedder):
