@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from hedgerow._checks import checked_count, checked_texts
+from hedgerow._checks import checked_count, checked_text, checked_texts
 from hedgerow._connection import ApiKey, Connected
 from hedgerow._extras import imports_of
 from hedgerow.errors import HedgerowError
@@ -90,8 +90,8 @@ class Served(Prompted, ABC):
         fields: Mapping[str, Any] | None,
         prompts: tuple[str | None, str | None],
     ) -> None:
-        self.model = self._source = model
-        self.name = name or model
+        self.model = self._source = checked_text(model, "model")
+        self.name = model if name is None else checked_text(name, "name") or model
         known = prompts_of_model(self.name) or prompts_of_model(model) or Prompts()
         self._prompts = known.given(*prompts)
         self._batch_size = checked_count(batch_size, "batch_size")
