@@ -55,7 +55,8 @@ class Recorded:
     @classmethod
     def of(cls, index: Index) -> Recorded:
         """What the file of this index remembers."""
-        return cls.read(*_embedder_of(index))
+        name, details, _ = _embedder_of(index)
+        return cls.read(name, details)
 
     @classmethod
     def read(cls, name: str | None, details: str | None) -> Recorded:
@@ -113,7 +114,7 @@ def admission(index: Index, embedder: AnyEmbedder, *, reports: bool = True) -> S
     own, name = own_admission(embedder), embedder_name(embedder)
     if name is None or own.name is None:
         return own
-    known, details = yield Call(_embedder_of, (index,))
+    known, details, _ = yield Call(_embedder_of, (index,))
     if known is None:
         return own
     recorded = Recorded.read(known, details)

@@ -58,7 +58,7 @@ def test_each_form_has_its_prompt_and_the_file_remembers() -> None:
     hr.Retriever(index, embedder=embedder).search_many(["oak", "elm"])
     assert embedder.calls[1:] == [["query: oak", "query: elm"]]
     assert index.stats().embedder == 'e5 + "passage: "'
-    name, details = _embedder_of(index)
+    name, details, _ = _embedder_of(index)
     assert name == 'e5 + "passage: "'
     assert json.loads(details or "") == {
         "name": "e5",
@@ -178,7 +178,7 @@ def test_embedded_anew_by_another_handle_while_a_query_is_embedded(tmp_path: Pat
 
 def test_an_embedder_of_the_callers_records_its_name_alone() -> None:
     index = index_of(FnvEmbedder())
-    assert _embedder_of(index) == ("fnv64", None)
+    assert _embedder_of(index) == ("fnv64", None, 64)
     assert Recorded.of(index) == Recorded("fnv64")
 
 

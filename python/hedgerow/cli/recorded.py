@@ -13,6 +13,7 @@ import click
 
 from hedgerow import Embedder, HedgerowError, Index
 from hedgerow._admission import Recorded
+from hedgerow._engine import _embedder_of
 
 from .models import Wanted
 from .output import visible
@@ -28,9 +29,11 @@ class Found:
 
 def recorded_embedder(index: Index, wanted: Wanted) -> Found:
     """The embedder of an index, if it has vectors; `wanted` may have other prompts."""
-    recorded = Recorded.of(index)
-    if not _has_vectors(index):
+    name, details, dimensions = _embedder_of(index)
+    # Without a name the dimensions may be all there is of vectors; counting takes a while.
+    if dimensions is None or (name is None and index.stats().vectors == 0):
         return Found()
+    recorded = Recorded.read(name, details)
     try:
         embedder = _loaded(recorded, wanted)
     except HedgerowError as error:
@@ -84,7 +87,3 @@ def _how(recorded: Recorded) -> str:
 
 def _given(recorded: Recorded) -> str:
     return shlex.quote(f"{recorded.adapter}:{recorded.model}")
-
-
-def _has_vectors(index: Index) -> bool:
-    return index.stats().vectors > 0

@@ -123,15 +123,16 @@ pub fn _replace_by_staged(py: Python<'_>, index: &Bound<'_, PyIndex>) -> PyResul
     errors::call_writing(py, None, || index.replace_by_staged())
 }
 
-/// The name of the embedder that the vectors are of, and how it was asked, where that is known.
+/// The name of the embedder that the vectors are of, how it was asked, and their dimensions, where
+/// that is known.
 #[pyfunction]
 pub fn _embedder_of(
     py: Python<'_>,
     index: &Bound<'_, PyIndex>,
-) -> PyResult<(Option<String>, Option<String>)> {
+) -> PyResult<(Option<String>, Option<String>, Option<usize>)> {
     let index = &index.get().index;
     let space = errors::call_detached(py, || index.space())?;
-    Ok((space.embedder, space.details))
+    Ok((space.embedder, space.details, space.dimensions))
 }
 
 fn of<'a>(name: Option<&'a str>, details: Option<&'a str>) -> Option<Embedder<'a>> {
