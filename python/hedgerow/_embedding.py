@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
 
+from ._admission import Admitted, admission, own_admission
 from ._checks import listed
 from ._engine import (
     Chunk,
     Index,
     _begin_staging,
-    _check_embedder,
     _replace_by_staged,
     _set_embeddings,
     _stage_embeddings,
@@ -20,8 +19,7 @@ from ._engine import (
     _upsert_from,
 )
 from ._steps import Call, Steps
-from .embedders.base import AsyncEmbedder, Embedder, Embeddings
-from .errors import HedgerowError
+from .embedders.base import AnyEmbedder, Embeddings
 
 Progress = Callable[[int, int], object]
 
@@ -29,34 +27,14 @@ Progress = Callable[[int, int], object]
 _BLOCK = 256
 
 
-def embedder_name(embedder: Embedder | AsyncEmbedder) -> str | None:
-    """The name that identifies its vectors, or None."""
-    name = getattr(embedder, "name", None)
-    return name if isinstance(name, str) and name else None
-
-
-def embedded(embedder: Embedder | AsyncEmbedder, texts: Sequence[str]) -> Steps[Embeddings]:
-    """One row for each text."""
-    return checked_rows((yield Call(embedder.embed, (texts,))), len(texts))
-
-
-def checked_rows(rows: Any, texts: int) -> Embeddings:
-    """The rows of an embedder; raises HedgerowError unless there is one for each text."""
-    count = len(rows) if hasattr(rows, "__len__") else None
-    if count != texts:
-        answered = "something without rows" if count is None else f"{count} rows"
-        raise HedgerowError(
-            f"the embedder answered with {answered} for {texts} texts; "
-            "it must return one row for each text, in their order",
-            code="bad_answer",
-        )
-    checked: Embeddings = rows
-    return checked
+def embedded(admitted: Admitted, texts: Sequence[str]) -> Steps[Embeddings]:
+    """One row for each text of a document."""
+    return admitted.forms.documents.rows(texts)
 
 
 def upserting(
     index: Index,
-    embedder: Embedder | AsyncEmbedder | None,
+    embedder: AnyEmbedder | None,
     chunks: Iterable[Chunk],
     progress: Progress | None,
 ) -> Steps[int]:
@@ -67,40 +45,36 @@ def upserting(
         if progress is not None and given:
             progress(len(given), len(given))
         return stored
-    name = embedder_name(embedder)
-    if name is not None:
-        yield Call(_check_embedder, (index, name))
+    admitted = yield from admission(index, embedder)
     without = frozenset((yield Call(_unembedded, (index, given))))
     for start in range(0, len(given), _BLOCK):
         block = given[start : start + _BLOCK]
         missing = [i for i in range(len(block)) if start + i in without]
         if missing:
-            rows = yield from embedded(embedder, [chunk_text(block[i]) for i in missing])
+            rows = yield from embedded(admitted, [chunk_text(block[i]) for i in missing])
             for i, row in zip(missing, rows, strict=True):
                 block[i] = block[i]._with_embedding(row)  # noqa: SLF001 - the shell's half of this
-        yield Call(_upsert_from, (index, block, name))
+        yield Call(_upsert_from, (index, block, admitted.name, admitted.details))
         if progress is not None:
             progress(start + len(block), len(given))
     return len({chunk.id for chunk in given})
 
 
-def reembedding(
-    index: Index, embedder: Embedder | AsyncEmbedder, progress: Progress | None
-) -> Steps[int]:
+def reembedding(index: Index, embedder: AnyEmbedder, progress: Progress | None) -> Steps[int]:
     """Replace all vectors, at one stroke once all are there; how many chunks took theirs.
 
     They are staged in the file block by block, so an attempt with the same named embedder goes on
     where one that failed ended.
     """
-    name = embedder_name(embedder)
-    staged: int = yield Call(_begin_staging, (index, name))
+    own = own_admission(embedder)
+    staged: int = yield Call(_begin_staging, (index, own.name, own.details))
     waiting: int = yield Call(len, (index,))
     after = 0
     while True:
         page, after = yield Call(_unstaged_page, (index, after, _BLOCK))
         if not page:
             break
-        rows = yield from embedded(embedder, [chunk_text(chunk) for chunk in page])
+        rows = yield from embedded(own, [chunk_text(chunk) for chunk in page])
         staged += yield Call(_stage_embeddings, (index, page, rows))
         if progress is not None:
             progress(staged, max(staged, waiting))
@@ -109,13 +83,9 @@ def reembedding(
     return stored + (yield from embedding_missing(index, embedder, None))
 
 
-def embedding_missing(
-    index: Index, embedder: Embedder | AsyncEmbedder, progress: Progress | None
-) -> Steps[int]:
+def embedding_missing(index: Index, embedder: AnyEmbedder, progress: Progress | None) -> Steps[int]:
     """Give vectors to the stored chunks that have none; how many took theirs."""
-    name = embedder_name(embedder)
-    if name is not None:
-        yield Call(_check_embedder, (index, name))
+    admitted = yield from admission(index, embedder)
     stored = after = 0
     stats = yield Call(index.stats, ())
     waiting: int = stats.chunks - stats.vectors
@@ -123,8 +93,8 @@ def embedding_missing(
         page, after = yield Call(_unembedded_page, (index, after, _BLOCK))
         if not page:
             return stored
-        rows = yield from embedded(embedder, [chunk_text(chunk) for chunk in page])
-        stored += yield Call(_set_embeddings, (index, page, rows, name))
+        rows = yield from embedded(admitted, [chunk_text(chunk) for chunk in page])
+        stored += yield Call(_set_embeddings, (index, page, rows, admitted.name, admitted.details))
         if progress is not None:
             progress(stored, max(stored, waiting))
 

@@ -10,10 +10,13 @@ from dataclasses import dataclass
 from time import perf_counter
 from typing import Any
 
-from ._embedding import checked_rows, embedder_name
-from ._engine import Found, Index, Searcher, SearchOptions, Stop, _check_embedder, _check_query
+from ._admission import Admitted, admission
+from ._embedding import Progress, reembedding
+from ._engine import Found, Index, Searcher, SearchOptions, Stop, _check_query
+from ._parts import needed
 from ._steps import Call, Steps
-from .embedders.base import AsyncEmbedder, Embedder
+from .embedders._forms import checked_rows
+from .embedders.base import AnyEmbedder
 from .errors import HedgerowError, RetrievalError
 from .rerankers.base import AsyncReranker, RerankDocument, Reranker, RerankScore
 from .results import Response
@@ -44,10 +47,10 @@ class Stages:
 
     index: Index
     searcher: Searcher
-    embedder: Embedder | AsyncEmbedder | None
+    embedder: AnyEmbedder | None
     reranker: Reranker | AsyncReranker | None
-    # The name with which the index accepted the embedder last.
-    _admitted: str | None = None
+    # How the index accepted the embedder last.
+    _admitted: Admitted | None = None
 
     def search(self, request: Request) -> Steps[list[Response | HedgerowError]]:
         """Answer every query: with a response, or with its error."""
@@ -57,8 +60,9 @@ class Stages:
         started = perf_counter()
         vectors = name = None
         if request.embeds and self.embedder is not None and queries:
-            name = embedder_name(self.embedder)
-            vectors = yield from self._vectors(self.embedder, name, queries)
+            admitted = yield from self._admission(self.embedder)
+            name = admitted.name
+            vectors = yield from self._vectors(admitted, queries)
         seconds = perf_counter() - started
         dated = [_dated(request.queries[i], request.dates[i]) for i in sound]
         stop = Stop()
@@ -73,19 +77,29 @@ class Stages:
             answers[i] = yield from self._answer(request, request.queries[i], one)
         return [answer for answer in answers if answer is not None]
 
-    def _vectors(
-        self, embedder: Embedder | AsyncEmbedder, name: str | None, queries: list[str]
-    ) -> Steps[Any]:
-        """The rows of the embedder, "failed" when it raised.
+    def _admission(self, embedder: AnyEmbedder) -> Steps[Admitted]:
+        """How the index accepts the embedder.
 
         The search itself compares the name with that of the index, in its own transaction. It is
         checked in advance until it matched once, so that no query is embedded in vain.
         """
-        if name is not None and name != self._admitted:
-            yield Call(_check_embedder, (self.index, name))
-            self._admitted = name
+        admitted = self._admitted
+        if admitted is None:
+            admitted = yield from admission(self.index, embedder)
+            self._admitted = admitted
+        return admitted
+
+    def reembedding(self, progress: Progress | None) -> Steps[int]:
+        """Replace the vectors of all chunks; how many there are."""
+        count = yield from reembedding(self.index, needed(self.embedder), progress)
+        self._admitted = None
+        return count
+
+    def _vectors(self, admitted: Admitted, queries: list[str]) -> Steps[Any]:
+        """The rows of the embedder, "failed" when it raised."""
+        form = admitted.forms.queries
         try:
-            rows = yield Call(embedder.embed, (queries,))
+            rows = yield from form.answer(queries)
         except Exception as error:  # noqa: BLE001 - whatever it is, keywords still answer
             _log.warning("the embedder failed, keywords answer alone: %s", error, exc_info=error)
             return "failed"

@@ -10,9 +10,12 @@ import inspect
 from collections.abc import Callable, Generator
 from contextlib import closing
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, TypeAlias, TypeVar
 
+from ._checks import shown
 from ._engine import Stop
+from .errors import InvalidInputError
 
 T = TypeVar("T")
 
@@ -20,18 +23,35 @@ T = TypeVar("T")
 # Not frozen, like the request of a search: made for each, and frozen ones take three times longer to make.
 @dataclass(slots=True)
 class Call:
-    """A function to call with these arguments; `stop`, if any, ends it early."""
+    """A function to call with these arguments; `stop`, if any, ends it early.
+
+    `awaited`, if any, is called in its place where the answer can be awaited.
+    """
 
     function: Callable[..., Any]
     arguments: tuple[Any, ...]
     stop: Stop | None = None
+    awaited: Callable[..., Any] | None = None
 
 
 Steps: TypeAlias = Generator[Call, Any, T]
 
 
+def is_async(function: object) -> bool:
+    """Tell whether what is called answers with a coroutine, as far as it can be seen on it.
+
+    So do coroutine functions, objects whose `__call__` is one, and partials of both.
+    """
+    while isinstance(function, partial):
+        function = function.func
+    return any(map(inspect.iscoroutinefunction, (function, getattr(function, "__call__", None))))  # noqa: B004
+
+
 def run(steps: Steps[T]) -> T:
-    """Make every call directly."""
+    """Make every call directly.
+
+    Raises InvalidInputError when one answers with something to be awaited.
+    """
     with closing(steps):
         try:
             call = next(steps)
@@ -43,7 +63,7 @@ def run(steps: Steps[T]) -> T:
 
 
 async def arun(steps: Steps[T]) -> T:
-    """Await coroutines, and make other calls on a thread, so that the event loop is not blocked."""
+    """Await what is asynchronous, and make other calls on a thread, which blocks no event loop."""
     with closing(steps):
         try:
             call = next(steps)
@@ -66,9 +86,19 @@ def _go_on(steps: Steps[T], answer: Any) -> Call:
 
 def _done(call: Call) -> Any:
     try:
-        return call.function(*call.arguments)
+        answer = call.function(*call.arguments)
     except Exception as error:  # noqa: BLE001 - see _go_on
         return _Raised(error)
+    if inspect.isawaitable(answer):
+        if inspect.iscoroutine(answer):
+            answer.close()
+        # Not an error of the function, which the steps might handle.
+        raise InvalidInputError(
+            f"{shown(call.function)} is asynchronous: its answer has to be awaited; await the "
+            "method of this name with an a before it, as in await asearch(...)",
+            code="incompatible_options",
+        )
+    return answer
 
 
 async def _awaited(call: Call) -> Any:
@@ -76,9 +106,17 @@ async def _awaited(call: Call) -> Any:
 
     stop = call.stop or Stop()
     try:
-        if inspect.iscoroutinefunction(call.function):
-            return await call.function(*call.arguments)
-        return await asyncio.to_thread(stop.run, call.function, *call.arguments)
+        function = call.awaited or call.function
+        if is_async(function):
+            return await function(*call.arguments)
+        try:
+            answer = await asyncio.to_thread(stop.run, function, *call.arguments)
+        except RuntimeError as error:
+            if "event loop" not in str(error):
+                raise
+            # What makes a task or a future of its answer can only do so on the loop's own thread.
+            answer = function(*call.arguments)
+        return await answer if inspect.isawaitable(answer) else answer
     except asyncio.CancelledError:
         stop.set()
         raise

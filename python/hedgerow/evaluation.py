@@ -11,12 +11,14 @@ from dataclasses import dataclass
 from time import perf_counter
 from typing import Any, Literal, NamedTuple
 
-from ._embedding import Progress, checked_rows, embedder_name
+from ._admission import admission, own_admission
+from ._embedding import Progress
 from ._engine import Index
 from ._extras import imports_of
 from ._judged import JudgedQuery, Judgements
 from ._profiles import PROFILES, Fusion, Matching
-from .embedders.base import Embedder, Embeddings
+from ._steps import run
+from .embedders.base import AnyEmbedder, Embedder, Embeddings
 from .errors import InvalidInputError
 from .retriever import Retriever
 
@@ -187,19 +189,25 @@ class ReadyVectors:
 
 
 def embed_once(
-    embedder: Embedder, queries: Sequence[JudgedQuery], progress: Progress | None = None
+    embedder: AnyEmbedder,
+    queries: Sequence[JudgedQuery],
+    progress: Progress | None = None,
+    *,
+    index: Index | None = None,
 ) -> ReadyVectors:
     """The vectors of the queries, so that every combination searches with the same.
 
+    They are asked for as the vectors of `index` were.
     Raises what the embedder raises: an evaluation without its vectors would measure something else.
     """
     texts = list(dict.fromkeys(query.text for query in queries))
+    admitted = own_admission(embedder) if index is None else run(admission(index, embedder))
     rows: list[Any] = []
     for block in _blocks(texts):
-        rows.extend(checked_rows(embedder.embed(block), len(block)))
+        rows.extend(run(admitted.forms.queries.rows(block)))
         if progress is not None:
             progress(len(rows), len(texts))
-    return ReadyVectors(texts, rows, embedder_name(embedder))
+    return ReadyVectors(texts, rows, admitted.name)
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import inspect
 import os
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal, TypedDict, overload
 
 from ._checks import checked_count, listed, shown
-from ._embedding import Progress, reembedding, upserting
+from ._embedding import Progress, upserting
 from ._engine import Candidate, Chunk, Filters, Hit, Index, Searcher, SearchOptions
+from ._parts import asynchronous_parts, check_plain
 from ._profiles import Fusion, Matching, Profile, ranking
 from ._searching import Request, Stages
 from ._steps import arun, run
-from .embedders.base import AsyncEmbedder, Embedder
+from .embedders.base import AnyEmbedder
 from .errors import HedgerowError, InvalidInputError
 from .rerankers.base import AsyncReranker, Reranker
 from .results import Response
@@ -54,8 +54,9 @@ class SearchKeywords(TypedDict, total=False):
 class Retriever:
     """Searches an index by keywords and by meaning, and explains the results (spec/retrieval.md).
 
-    `embedder` turns texts into vectors and `reranker` reorders the best hits; either
-    may be an object with `async` methods, for `asearch`. `aliases` are alternatives for terms.
+    `embedder` turns texts into vectors: an object with `embed`, or with `embed_query` and
+    `embed_documents`, or a function of texts. `reranker` reorders the best hits. Either may be
+    asynchronous, for `asearch`. `aliases` are alternatives for terms.
     `trigram_chunks` are searched by the fuzzy rung of the retry ladder instead of the index's own
     chunks. `default_operator` is as in `compile_match`.
 
@@ -76,7 +77,7 @@ class Retriever:
         self,
         index: Index,
         *,
-        embedder: Embedder | AsyncEmbedder | None = None,
+        embedder: AnyEmbedder | None = None,
         reranker: Reranker | AsyncReranker | None = None,
         aliases: Mapping[str, Sequence[str]] | None = None,
         trigram_chunks: Iterable[Chunk | Candidate | Hit | Mapping[str, Any]] | None = None,
@@ -87,15 +88,7 @@ class Retriever:
         reweight: bool | None = None,
         default_operator: Literal["OR", "AND"] = "OR",
     ) -> None:
-        if embedder is not None and not callable(getattr(embedder, "embed", None)):
-            raise TypeError(f"embedder must have a method embed(texts), not {shown(embedder)}")
-        if reranker is not None:
-            named = isinstance(getattr(reranker, "name", None), str)
-            if not named or not callable(getattr(reranker, "rerank", None)):
-                raise TypeError(
-                    "reranker must have a name and a method rerank(query, documents), "
-                    f"not {shown(reranker)}"
-                )
+        self._asynchronous = asynchronous_parts(embedder, reranker)
         if trigram_chunks is not None:
             if not isinstance(trigram_chunks, Iterable):
                 raise TypeError(f"trigram_chunks must be an iterable, not {shown(trigram_chunks)}")
@@ -114,11 +107,6 @@ class Retriever:
             default_operator,
         )
         self._stages = Stages(index, searcher, embedder, reranker)
-        functions = {
-            "embedder": getattr(embedder, "embed", None),
-            "reranker": getattr(reranker, "rerank", None),
-        }
-        self._asynchronous = [n for n, f in functions.items() if inspect.iscoroutinefunction(f)]
         self._arguments = {
             "embedder": embedder,
             "reranker": reranker,
@@ -138,7 +126,7 @@ class Retriever:
         return self._stages.index
 
     @property
-    def embedder(self) -> Embedder | AsyncEmbedder | None:
+    def embedder(self) -> AnyEmbedder | None:
         """What turns texts into vectors."""
         return self._stages.embedder
 
@@ -159,7 +147,7 @@ class Retriever:
         Raises what the embedder raises, and what `Index.upsert` does; InvalidInputError when the
         index has vectors of another embedder or dimension.
         """
-        self._needs_plain("upsert")
+        check_plain(self._asynchronous, "upsert")
         return run(upserting(self.index, self.embedder, chunks, progress))
 
     async def aupsert(self, chunks: Iterable[Chunk], *, progress: Progress | None = None) -> int:
@@ -174,12 +162,12 @@ class Retriever:
         goes on from there.
         `progress(done, total)` is called after each block of chunks.
         """
-        self._needs_plain("reembed")
-        return run(reembedding(self.index, self._needed_embedder(), progress))
+        check_plain(self._asynchronous, "reembed")
+        return run(self._stages.reembedding(progress))
 
     async def areembed(self, *, progress: Progress | None = None) -> int:
         """`reembed` without blocking the event loop, for embedders of either kind."""
-        return await arun(reembedding(self.index, self._needed_embedder(), progress))
+        return await arun(self._stages.reembedding(progress))
 
     def search(  # noqa: PLR0913 - each has its default
         self,
@@ -208,7 +196,7 @@ class Retriever:
         RetrievalError, with the trace, when no leg could answer; InvalidInputError for wrong
         options and for a query vector that does not fit the index; QueryTooLargeError.
         """
-        self._needs_plain("search")
+        check_plain(self._asynchronous, "search")
         request = self._request(
             [query],
             [question_date],
@@ -229,7 +217,7 @@ class Retriever:
     ) -> Response:
         """`search` without blocking the event loop.
 
-        An `async` embedder or reranker is awaited; another one, and the engine, run on a thread.
+        An asynchronous embedder or reranker is awaited; another one, and the engine, run on a thread.
         """
         request = self._request([query], [question_date], threads=1, **options)
         return _only(await arun(self._stages.search(request)))
@@ -273,7 +261,7 @@ class Retriever:
         `on_error` "raise" raises the first error in the order of the queries; "return" puts each
         error instead of its response.
         """
-        self._needs_plain("search_many")
+        check_plain(self._asynchronous, "search_many")
         request = self._batch(queries, question_date, threads, on_error, options)
         return _answers(run(self._stages.search(request)), on_error)
 
@@ -369,23 +357,6 @@ class Retriever:
             rerank_top_n=min(head, sys.maxsize),
             threads=threads,
         )
-
-    def _needed_embedder(self) -> Embedder | AsyncEmbedder:
-        if self.embedder is None:
-            raise InvalidInputError(
-                "this retriever has no embedder; pass one: Retriever(index, embedder=...)",
-                code="invalid_option",
-            )
-        return self.embedder
-
-    def _needs_plain(self, method: str) -> None:
-        """Refuse an object with `async` methods where nothing can await them."""
-        if self._asynchronous:
-            raise InvalidInputError(
-                f"the {self._asynchronous[0]} is asynchronous; "
-                f"await a{method}(...) instead of {method}(...)",
-                code="incompatible_options",
-            )
 
     def __repr__(self) -> str:
         given = [f"{key}={value!r}" for key, value in self._arguments.items() if value is not None]

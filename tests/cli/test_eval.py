@@ -176,8 +176,16 @@ def test_failures_name_the_file_and_the_line() -> None:
 
 def test_an_embedder_that_fails_ends_it(server: LocalServer) -> None:
     server.answer = lambda _: Reply({"error": "no such model"}, status=404)
-    message = failed(1, "eval", *GIVEN, "--modes", "hybrid", "--embedder", f"ollama:x@{server.url}")
+    message = failed(
+        1, "eval", *GIVEN, "--modes", "hybrid", "--embedder", f"ollama:fnv64@{server.url}"
+    )
     assert "no such model" in message
+
+
+def test_another_embedder_is_refused_before_it_is_asked(server: LocalServer) -> None:
+    message = failed(1, "eval", *GIVEN, "--modes", "hybrid", "--embedder", f"ollama:x@{server.url}")
+    assert 'has vectors of the embedder "fnv64", not "x"' in message
+    assert server.bodies == []
 
 
 def test_charts(judged_notes: Path) -> None:

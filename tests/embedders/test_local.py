@@ -72,7 +72,9 @@ def test_answers_that_do_not_fit(adapter: Any, double: Any, answer: Any, message
 
 
 @EMBEDDERS
-def test_names(adapter: Any, double: Any) -> None:
+def test_names(adapter: Any, double: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "models" / "small").mkdir(parents=True)
+    monkeypatch.chdir(tmp_path)
     assert adapter(Path("models") / "small").name == str(Path("models") / "small")
     assert adapter("models/small", name="small").name == "small"
     assert repr(adapter("org/model")) == f"{adapter.__name__}('org/model')"

@@ -12,7 +12,9 @@ from typing import Any
 
 import pytest
 from langchain_core.documents import Document
+from langchain_core.embeddings import DeterministicFakeEmbedding
 from langchain_core.runnables import RunnableLambda
+from llama_index.core.embeddings import MockEmbedding
 from llama_index.core.schema import MetadataMode, NodeWithScore, QueryBundle
 from pydantic import ValidationError
 
@@ -154,3 +156,26 @@ def test_the_guide_prints_what_it_shows() -> None:
             if language == "python":
                 exec(compile(text, "docs/frameworks.md", "exec"), namespace)  # noqa: S102
     assert output.getvalue() == "".join(text for language, text in blocks if language == "text")
+
+
+# Embeddings of the frameworks as embedders
+
+
+@pytest.mark.parametrize("mode", ["plain", "awaited"])
+@pytest.mark.parametrize(
+    "embedder",
+    [DeterministicFakeEmbedding(size=8), MockEmbedding(embed_dim=8)],
+    ids=["langchain", "llama-index"],
+)
+def test_embeddings_of_a_framework_will_do_as_they_are(embedder: Any, mode: str) -> None:
+    chunks = [hr.Chunk(name, f"{name}.md", text) for name, text in (("a", "oak"), ("b", "elm"))]
+    index = hr.Index.in_memory()
+    retriever = hr.Retriever(index, embedder=embedder)
+    if mode == "plain":
+        retriever.upsert(chunks)
+        found = retriever.search("oak", mode="semantic")
+    else:
+        asyncio.run(retriever.aupsert(chunks))
+        found = asyncio.run(retriever.asearch("oak", mode="semantic"))
+    assert found.trace.embedder_used
+    assert index.stats().vectors == len(found.results) == 2

@@ -84,6 +84,42 @@ def test_threads_may_share_one(embedder: Any) -> None:
             assert vectors == pytest.approx(alone, abs=1e-5)
 
 
+def test_prompts_change_vectors_and_none_changes_nothing(
+    minilm: SentenceTransformerEmbedder,
+) -> None:
+    plain = minilm.embed([HEDGEHOG])
+    assert minilm.embed_documents([HEDGEHOG]) == pytest.approx(plain, abs=1e-5)
+    assert minilm.embed_query(HEDGEHOG) == pytest.approx(plain[0], abs=1e-5)
+    prompted = SentenceTransformerEmbedder(minilm._model, name="x", query_prompt="query: ")
+    whole = minilm.embed([f"query: {HEDGEHOG}"])
+    assert prompted.embed_query(HEDGEHOG) == pytest.approx(whole[0], abs=1e-5)
+    assert prompted.embed_documents([HEDGEHOG]) == pytest.approx(plain, abs=1e-5)
+    assert len(prompted.embed_query(" ")) == 0
+
+
+def test_the_models_own_prompts_are_found(minilm: SentenceTransformerEmbedder) -> None:
+    model = minilm._model
+    kept = model.prompts  # type: ignore[attr-defined]
+    model.prompts = {"query": "ask: ", "document": "tell: "}  # type: ignore[attr-defined]
+    try:
+        own = SentenceTransformerEmbedder(model, name="x")
+        assert (own.query_prompt, own.document_prompt) == ("ask: ", "tell: ")
+        silent = SentenceTransformerEmbedder(model, name="x", query_prompt="")
+        assert silent.embed_query("oak") == pytest.approx(minilm.embed(["oak"])[0], abs=1e-5)
+    finally:
+        model.prompts = kept  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("adapter", [SentenceTransformerEmbedder, Model2VecEmbedder])
+def test_offline_a_name_fails_at_once(adapter: Any, tmp_path: Path) -> None:
+    with pytest.raises(hr.HedgerowError, match="HF_HUB_OFFLINE is set") as raised:
+        adapter("no-such/model-of-the-hub")
+    assert raised.value.code == "model_unavailable"
+    with pytest.raises(hr.InvalidInputError, match="there is no folder") as missing:
+        adapter(tmp_path / "none")
+    assert missing.value.code == "path_not_found"
+
+
 def test_a_prompt_the_model_does_not_have(minilm: SentenceTransformerEmbedder) -> None:
     embedder = SentenceTransformerEmbedder(minilm._model, name="x", prompt_name="no such")
     with pytest.raises(ValueError, match="no such"):

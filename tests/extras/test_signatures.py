@@ -20,6 +20,14 @@ import library_doubles
             library_doubles.SentenceTransformer.encode,
             sentence_transformers.SentenceTransformer.encode,
         ),
+        (
+            library_doubles.PromptedTransformer.encode_query,
+            sentence_transformers.SentenceTransformer.encode_query,
+        ),
+        (
+            library_doubles.PromptedTransformer.encode_document,
+            sentence_transformers.SentenceTransformer.encode_document,
+        ),
         (library_doubles.CrossEncoder, sentence_transformers.CrossEncoder),
         (library_doubles.CrossEncoder.predict, sentence_transformers.CrossEncoder.predict),
         (library_doubles.StaticModel.from_pretrained, model2vec.StaticModel.from_pretrained),

@@ -13,6 +13,7 @@ import hedgerow.embedders
 from hedgerow import HedgerowError, Index, InvalidInputError, MemoryRoot
 from hedgerow.memory import lock
 from memory_doubles import put
+from prompted_double import Adapter
 
 ANIMALS = {"hedgehog": 0, "urchin": 0, "slug": 1, "snail": 1}
 
@@ -95,6 +96,35 @@ def test_an_embedder_may_come_later_and_change(
     with Index.open(embedded_root.path / ".hedgerow/index.db", read_only=True) as index:
         assert (index.stats().embedder, index.stats().vectors) == ("toy:three", 2)
     assert models["toy:three"].embedded == 3
+
+
+def test_vectors_of_an_earlier_version_are_made_anew_with_prompts(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    put(tmp_path, "a.md", "A hedgehog came by.")
+    with MemoryRoot.open(tmp_path, embedder=ToyEmbedder("e5")) as root:
+        root.sync()
+    embedder = Adapter()
+    with (
+        caplog.at_level(logging.WARNING, "hedgerow"),
+        MemoryRoot.open(tmp_path, embedder=embedder) as root,
+    ):
+        assert root.recall("hedgehog").results[0].parts.driver == "hybrid:a.md"
+        root.recall("hedgehog")
+    assert [call[0].partition(": ")[0] for call in embedder.calls] == ["passage", "query", "query"]
+    assert caplog.records == []
+
+
+def test_objects_with_forms_will_do(tmp_path: Path) -> None:
+    class TwoForms(ToyEmbedder):
+        def embed_query(self, text: str) -> list[float]:
+            return self.embed([text])[0]
+
+        embed_documents = ToyEmbedder.embed
+
+    put(tmp_path, "a.md", "A hedgehog came by.")
+    with MemoryRoot.open(tmp_path, embedder=TwoForms("two")) as root:
+        assert root.recall("urchin").results[0].parts.driver == "hybrid:a.md"
 
 
 def test_keywords_answer_when_it_fails_and_a_warning_says_so(

@@ -16,7 +16,14 @@ import pytest
 class SentenceTransformer:
     loaded: list[tuple[str, str | None]] = []  # noqa: RUF012 - what the tests look at
 
-    def __init__(self, model_name_or_path: str, *, device: str | None = None) -> None:
+    def __init__(
+        self,
+        model_name_or_path: str,
+        *,
+        device: str | None = None,
+        local_files_only: bool = False,
+    ) -> None:
+        del local_files_only
         self.loaded.append((model_name_or_path, device))
         self.calls: list[dict[str, Any]] = []
         self.answer: Any = None
@@ -33,6 +40,39 @@ class SentenceTransformer:
         if self.answer is not None:
             return self.answer
         return np.array([[len(text), 1.0] for text in inputs], dtype=np.float32)
+
+
+class PromptedTransformer(SentenceTransformer):
+    """One with prompts of its own, as its configuration has them."""
+
+    prompts: dict[str, str] = {"query": "", "document": ""}  # noqa: RUF012 - as the library's
+    default_prompt_name: str | None = None
+
+    def encode_query(
+        self,
+        inputs: list[str],
+        prompt: str | None = None,
+        batch_size: int = 32,
+        show_progress_bar: bool | None = None,
+        convert_to_numpy: bool = True,
+    ) -> Any:
+        del batch_size, show_progress_bar, convert_to_numpy
+        return self.asked("query", inputs, prompt)
+
+    def encode_document(
+        self,
+        inputs: list[str],
+        prompt: str | None = None,
+        batch_size: int = 32,
+        show_progress_bar: bool | None = None,
+        convert_to_numpy: bool = True,
+    ) -> Any:
+        del batch_size, show_progress_bar, convert_to_numpy
+        return self.asked("document", inputs, prompt)
+
+    def asked(self, form: str, inputs: list[str], prompt: str | None) -> Any:
+        self.calls.append({"form": form, "prompt": prompt, "inputs": inputs})
+        return np.array([[len((prompt or "") + text), 1.0] for text in inputs], dtype=np.float32)
 
 
 class CrossEncoder:

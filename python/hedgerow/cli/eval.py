@@ -12,6 +12,7 @@ from typing import Any
 import click
 
 from hedgerow import Embedder, Index, IndexStats
+from hedgerow._admission import Recorded
 from hedgerow._judged import JudgedQuery, read_judgements, read_queries, read_vectors
 from hedgerow._profiles import Fusion, Matching
 from hedgerow.evaluation import (
@@ -33,9 +34,10 @@ from hedgerow.evaluation import (
 )
 
 from .failures import InterruptedRunError
-from .models import embedder_of, embedder_option
-from .output import plural, progress_bar, write_json
+from .models import Wanted, embedder_of, embedder_option
+from .output import echo, plural, progress_bar, write_json
 from .params import TEXT, Choices, Command
+from .recorded import Found, check_prompts, recorded_embedder
 from .stores import check_there_is
 
 _MODES = ("bm25", "semantic", "hybrid")
@@ -56,7 +58,7 @@ class _Asked:
     neighbors: Sequence[bool]
     reweight: Sequence[bool]
     best: bool
-    embedder: str | None
+    embedder: Wanted
     query_vectors: str | None
 
 
@@ -69,6 +71,7 @@ class _Evaluation:
     task: Task
     outcomes: list[Outcome]
     seconds: float
+    notice: str | None
 
 
 @click.command("eval", cls=Command, short_help="Measure an index with judged queries.")
@@ -155,7 +158,7 @@ def command(  # noqa: PLR0913 - one argument for each option
     neighbors: Any,
     reweight: Any,
     best: bool,
-    embedder: str | None,
+    embedder: Wanted,
     query_vectors: str | None,
     chart: str | None,
     per_query: str | None,
@@ -200,28 +203,50 @@ def command(  # noqa: PLR0913 - one argument for each option
     from .eval_text import show  # noqa: PLC0415 - brings rich, which --json does without
 
     show(f"{found.db} ({plural(found.chunks, 'chunk')})", found.task, found.outcomes)
+    if found.notice is not None:
+        echo(found.notice)
 
 
 def _run(asked: _Asked) -> _Evaluation:
     """Search the index in every way asked for, and measure each."""
-    if asked.embedder is not None and asked.query_vectors is not None:
+    if asked.embedder and asked.query_vectors is not None:
         raise click.UsageError("Give --embedder or --query-vectors, not both.")
     check_there_is(asked.db)
     queries = read_queries(asked.queries)
     judgements = read_judgements(asked.judgements)
     started = time.monotonic()
     try:
-        with Index.open(asked.db, read_only=True) as index:
+        with (
+            Index.open(asked.db, read_only=True) as index,
+            embedder_of(asked.embedder) as named,
+        ):
             stats = index.stats()
-            modes = _modes(asked, queries, stats)
+            found = _embedder(asked, queries, index, named)
+            modes = _modes(asked, queries, stats, found)
             task = make_task(index, queries, judgements, asked.by)
-            vectors = _vectors(asked, queries, task) if set(modes) - {"bm25"} else None
+            vectors = None
+            if set(modes) - {"bm25"}:
+                vectors = _vectors(asked, queries, task, index, found.embedder)
             ways = _ways(asked, modes)
             outcomes = _outcomes(index, task, ways, vectors)
     except KeyboardInterrupt as stop:
         raise InterruptedRunError("interrupted: nothing was written") from stop
     seconds = round(time.monotonic() - started, 3)
-    return _Evaluation(asked.db, stats.chunks, task, outcomes, seconds)
+    return _Evaluation(asked.db, stats.chunks, task, outcomes, seconds, found.notice)
+
+
+def _embedder(
+    asked: _Asked, queries: Sequence[JudgedQuery], index: Index, named: Embedder | None
+) -> Found:
+    """Return the embedder that was named, or that of the index where nothing else has vectors."""
+    ready = asked.query_vectors is not None or queries[0].vector is not None
+    if named is not None or ready or set(asked.modes) == {"bm25"}:
+        return Found(named)
+    found = recorded_embedder(index, asked.embedder)
+    check_prompts(asked.embedder, found.embedder)
+    # Without modes nobody asked for meaning; vectors of the caller's own are no omission then.
+    is_own = Recorded.of(index).adapter is None
+    return Found() if is_own and not asked.modes else found
 
 
 def _ways(asked: _Asked, modes: Sequence[JudgedMode]) -> list[Combination]:
@@ -232,11 +257,11 @@ def _ways(asked: _Asked, modes: Sequence[JudgedMode]) -> list[Combination]:
 
 
 def _modes(
-    asked: _Asked, queries: Sequence[JudgedQuery], stats: IndexStats
+    asked: _Asked, queries: Sequence[JudgedQuery], stats: IndexStats, found: Found
 ) -> Sequence[JudgedMode]:
     """Return the requested modes, if there are vectors for them, or all that are possible."""
     have = (
-        asked.embedder is not None
+        found.embedder is not None
         or asked.query_vectors is not None
         or queries[0].vector is not None
     )
@@ -248,6 +273,7 @@ def _modes(
         raise click.UsageError(
             "semantic and hybrid need vectors of the queries: give --embedder NAME or "
             "--query-vectors FILE.npy, put an embedding into each query, or give --modes bm25."
+            f"{'' if found.notice is None else f' {found.notice}'}"
         )
     if not stats.vectors:
         raise click.UsageError(
@@ -257,16 +283,21 @@ def _modes(
     return asked.modes
 
 
-def _vectors(asked: _Asked, queries: Sequence[JudgedQuery], task: Task) -> Embedder:
+def _vectors(
+    asked: _Asked,
+    queries: Sequence[JudgedQuery],
+    task: Task,
+    index: Index,
+    model: Embedder | None,
+) -> Embedder:
     """Return the vectors of the queries: from a model, a file, or the queries themselves."""
     texts = [query.text for query in queries]
     if asked.query_vectors is not None:
         return ReadyVectors(texts, read_vectors(asked.query_vectors, len(texts)))
-    with embedder_of(asked.embedder) as model:
-        if model is None:
-            return ReadyVectors(texts, [query.vector or [] for query in queries])
-        with progress_bar("Embedding") as progress:
-            return embed_once(model, task.queries, progress)
+    if model is None:
+        return ReadyVectors(texts, [query.vector or [] for query in queries])
+    with progress_bar("Embedding") as progress:
+        return embed_once(model, task.queries, progress, index=index)
 
 
 def _outcomes(
@@ -333,4 +364,5 @@ def _as_json(found: _Evaluation) -> dict[str, Any]:
             for outcome in found.outcomes
         ],
         "seconds": found.seconds,
+        **({} if found.notice is None else {"notices": [found.notice]}),
     }

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from hedgerow import Index, IndexStats, InvalidInputError
+from hedgerow._engine import _unembedded_page
 
 from .failures import FAILED, InterruptedRunError
-from .models import embedder_of, embedder_option
+from .models import Wanted, embedder_of, embedder_option
 from .output import (
     echo,
     passed_by_json,
@@ -23,6 +24,7 @@ from .output import (
     write_json,
 )
 from .params import TEXT, Command, StopWords, Tokenizer
+from .recorded import Found, check_prompts, recorded_embedder
 from .roots import root_option
 
 if TYPE_CHECKING:
@@ -51,7 +53,9 @@ _DEFAULT_TOKENIZER: Tokenizer = "porter unicode61"
     help="What plain queries are not searched for: en+nl, en, nl, none, or words with commas "
     "between. The index keeps it.  [default: what the index has, en+nl in a new one]",
 )
-@embedder_option("Also give a vector to every chunk that has none:")
+@embedder_option(
+    "Also give a vector to every chunk that has none (an index with vectors knows its own):"
+)
 @click.option(
     "--exclude",
     metavar="PATTERN",
@@ -83,7 +87,7 @@ def command(  # noqa: PLR0913 - one argument for each option
     remote_url: str | None,
     tokenizer: Tokenizer | None,
     stopwords: Any,
-    embedder: str | None,
+    embedder: Wanted,
     exclude: tuple[str, ...],
     include: tuple[str, ...],
     allow_empty: bool,
@@ -142,26 +146,28 @@ def command(  # noqa: PLR0913 - one argument for each option
 
     started = time.monotonic()
     # First, so that a path that does not exist leaves no new index behind.
-    found = discover(paths, Rules(exclude=exclude, include=include), named=verbose)
+    discovery = discover(paths, Rules(exclude=exclude, include=include), named=verbose)
     with (
         embedder_of(embedder) as model,
         Index.open(db, tokenizer=tokenizer or _DEFAULT_TOKENIZER, stopwords=stopwords) as index,
     ):
         _check_tokenizer(index, db, tokenizer)
-        run = IndexRun(index, found, allow_empty=allow_empty)
+        run = IndexRun(index, discovery, allow_empty=allow_empty)
         _run(run, db)
-        embedded = None if model is None else _embed(index, model, db)
+        found = _embedder(index, embedder, model)
+        embedded = None if found.embedder is None else _embed(index, found.embedder, db)
         report, stats = run.report, index.stats()
     seconds = round(time.monotonic() - started, 3)
     if as_json:
         counts = _as_json(report, db, stats.chunks, seconds)
-        if verbose:
-            counts |= passed_by_json(report.passed_by, report.named)
+        counts |= passed_by_json(report.passed_by, report.named) if verbose else {}
+        counts |= {"notices": [found.notice]} if found.notice is not None else {}
         write_json(counts if embedded is None else counts | {"embedded": embedded})
     else:
         _show_skips(report)
         show_passed_by(report.named)
         _show_counts(report, db, stats, embedded, seconds)
+        _show_notice(found)
     if (strict and report.skips) or _all_failed(report):
         context.exit(FAILED)
 
@@ -174,6 +180,16 @@ def _check_tokenizer(index: Index, db: str, asked: str | None) -> None:
             "--tokenizer out, or index into a new file",
             code="tokenizer_mismatch",
         )
+
+
+def _embedder(index: Index, wanted: Wanted, named: Embedder | None) -> Found:
+    """Find the one that was named, or that of an index with vectors where a chunk has none yet."""
+    missing, _ = _unembedded_page(index, 0, 1)
+    if named is not None or (not missing and not wanted):
+        return Found(named)
+    found = recorded_embedder(index, wanted)
+    check_prompts(wanted, found.embedder)
+    return found
 
 
 def _run(run: IndexRun, db: str) -> None:
@@ -261,6 +277,11 @@ def _show_counts(
             f"{plural(without, 'chunk')} of them without a vector, which search by meaning does not "
             "find: add --embedder to make them."
         )
+
+
+def _show_notice(found: Found) -> None:
+    if found.notice is not None:
+        echo(found.notice)
 
 
 def _all_failed(report: RunReport) -> bool:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import wraps
 from typing import Any, TypeVar
 
 import click
@@ -18,25 +20,74 @@ EMBEDDER_HELP = (
 )
 
 
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """The embedder that the user named, and its prompts; what was not given is None."""
+
+    name: str | None = None
+    query_prompt: str | None = None
+    document_prompt: str | None = None
+
+    def __bool__(self) -> bool:
+        return self != Wanted()
+
+    @property
+    def prompts(self) -> dict[str, str | None]:
+        """The prompts as an adapter takes them."""
+        return {"query_prompt": self.query_prompt, "document_prompt": self.document_prompt}
+
+
 def embedder_option(help_text: str, *, required: bool = False) -> Callable[[F], F]:
-    """Add `--embedder`, which a command gets as a name."""
-    return click.option(
-        "--embedder",
-        metavar="NAME",
-        required=required,
-        help=f"{help_text} {EMBEDDER_HELP}",
-    )
+    """Add `--embedder` and its prompts, which a command gets as one `embedder`, a `Wanted`."""
+    options = [
+        click.option(
+            "--embedder",
+            metavar="NAME",
+            required=required,
+            help=f"{help_text} {EMBEDDER_HELP}",
+        ),
+        click.option(
+            "--query-prompt",
+            metavar="TEXT",
+            help='What the embedder puts before a query, "" for nothing.  [default: what its model wants]',
+        ),
+        click.option(
+            "--document-prompt",
+            metavar="TEXT",
+            help='What it puts before a chunk, "" for nothing.  [default: what its model wants]',
+        ),
+    ]
+
+    def decorate(command: F) -> F:
+        @wraps(command)
+        def with_wanted(
+            *args: Any,
+            embedder: str | None,
+            query_prompt: str | None,
+            document_prompt: str | None,
+            **rest: Any,
+        ) -> Any:
+            wanted = Wanted(embedder, query_prompt, document_prompt)
+            return command(*args, embedder=wanted, **rest)
+
+        decorated: Any = with_wanted
+        for option in reversed(options):
+            decorated = option(decorated)
+        result: F = decorated
+        return result
+
+    return decorate
 
 
 @contextmanager
-def embedder_of(name: str | None) -> Iterator[Embedder | None]:
-    """Open the embedder of a name; None for None."""
-    if name is None:
+def embedder_of(wanted: Wanted) -> Iterator[Embedder | None]:
+    """Open the embedder that was named; None for none."""
+    if wanted.name is None:
         yield None
         return
     from hedgerow.embedders import embedder_named  # noqa: PLC0415 - only when it is asked for
 
-    embedder = embedder_named(name)
+    embedder = embedder_named(wanted.name, **wanted.prompts)
     try:
         yield embedder
     finally:

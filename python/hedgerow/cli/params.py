@@ -199,13 +199,13 @@ def ranking_options(command: F) -> F:
     options: list[Callable[[F], F]] = [
         operator_option,
         *_profile_options(),
-        embedder_option("Search by meaning too, with the embedder of the index:"),
+        embedder_option("Search by meaning too; that of the index, where it can be used unnamed:"),
         click.option(
             "--mode",
             type=click.Choice(["auto", "bm25", "semantic", "hybrid"]),
             default="auto",
             show_default=True,
-            help="auto is hybrid with --embedder, and else bm25, which is keywords alone.",
+            help="auto is hybrid with an embedder, and else bm25, which is keywords alone.",
         ),
         click.option(
             "--group-by",

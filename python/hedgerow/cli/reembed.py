@@ -9,7 +9,7 @@ import click
 from hedgerow import Index, Retriever
 
 from .failures import InterruptedRunError
-from .models import embedder_of, embedder_option
+from .models import Wanted, embedder_of, embedder_option
 from .output import echo, plural, progress_bar, visible, write_json
 from .params import TEXT, Command
 from .stores import check_there_is
@@ -19,7 +19,7 @@ from .stores import check_there_is
 @click.option("--db", required=True, metavar="FILE", type=TEXT, help="The index.")
 @embedder_option("The new embedder:", required=True)
 @click.option("--json", "as_json", is_flag=True, help="Write the counts as JSON.")
-def command(*, db: str, embedder: str, as_json: bool) -> None:
+def command(*, db: str, embedder: Wanted, as_json: bool) -> None:
     """Replace the vectors of all chunks by those of another embedder.
 
     \b

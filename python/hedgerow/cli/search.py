@@ -84,7 +84,8 @@ def command(  # noqa: PLR0913 - one argument for each option
     quote or AND, OR, NOT in capitals. Quote the whole text for the shell. A text that starts
     with a hyphen is given as --query=-TEXT. Paths are as they were passed to `hedgerow index`.
     A query that finds nothing is retried in other forms, the last of them fuzzy matching of
-    file names. With --embedder the index is also searched by meaning.
+    file names. An index with vectors is also searched by meaning: with the embedder it was made
+    with, where that runs on this machine from a model that is here, or with --embedder.
     Finding nothing is no error: the compiled query is then shown.
     """
     if (text is None) == (query is None):
@@ -116,8 +117,6 @@ def command(  # noqa: PLR0913 - one argument for each option
         filters=filters_of(given_filters),
         **options,
     )
-    if asked.mode in {"semantic", "hybrid"} and asked.embedder is None:
-        raise click.UsageError(f"--mode {asked.mode} needs --embedder, which makes the vectors.")
     search = run(asked)
     if as_json:
         write_json(_as_json(search, explain=explain))
@@ -166,6 +165,8 @@ def _as_json(search: Search, *, explain: bool) -> dict[str, Any]:
         "count": len(search.hits),
         "results": [_hit_as_json(search, i, explain=explain) for i in range(len(search.hits))],
     }
+    if search.notices:
+        value["notices"] = list(search.notices)
     if explain:
         value["explanation"] = _explanation_as_json(search.explanation)
     return value

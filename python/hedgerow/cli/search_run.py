@@ -5,8 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+import click
+
 from hedgerow import (
     AliasTable,
+    Embedder,
     Filters,
     Hit,
     Index,
@@ -17,7 +20,8 @@ from hedgerow import (
 )
 
 from .highlight import Highlighter
-from .models import embedder_of, reranker_of
+from .models import Wanted, embedder_of, reranker_of
+from .recorded import check_prompts, recorded_embedder
 from .stores import check_there_is
 
 
@@ -40,7 +44,7 @@ class Asked:
     group_by: Any
     candidates: int
     question_date: str | None
-    embedder: str | None
+    embedder: Wanted
     rerank: str | None
 
 
@@ -54,6 +58,7 @@ class Search:
     response: Response
     tags: list[tuple[str, ...]]
     highlighter: Highlighter
+    notices: tuple[str, ...]
 
     @property
     def hits(self) -> list[Hit]:
@@ -65,10 +70,11 @@ def run(asked: Asked) -> Search:
     """Search the index, which must be there."""
     check_there_is(asked.db)
     with (
-        embedder_of(asked.embedder) as embedder,
+        embedder_of(asked.embedder) as named,
         reranker_of(asked.rerank) as reranker,
         Index.open(asked.db, read_only=True) as index,
     ):
+        embedder, notices = _embedder(asked, index, named)
         retriever = Retriever(
             index,
             embedder=embedder,
@@ -90,7 +96,7 @@ def run(asked: Asked) -> Search:
             filters=asked.filters,
             group_by=asked.group_by,
         )
-        return _with_what_shows_it(asked, index, response)
+        return _with_what_shows_it(asked, index, response, notices)
 
 
 def _matching(asked: Asked) -> Any:
@@ -100,7 +106,26 @@ def _matching(asked: Asked) -> Any:
     return asked.matching
 
 
-def _with_what_shows_it(asked: Asked, index: Index, response: Response) -> Search:
+def _embedder(
+    asked: Asked, index: Index, named: Embedder | None
+) -> tuple[Embedder | None, tuple[str, ...]]:
+    """Give the embedder that was named, or that of the index where the mode asks for one."""
+    if named is not None or asked.mode == "bm25":
+        return named, ()
+    found = recorded_embedder(index, asked.embedder)
+    if found.embedder is None and asked.mode != "auto":
+        why = "" if found.notice is None else f" {found.notice}"
+        raise click.UsageError(
+            f"--mode {asked.mode} needs --embedder, which makes the vectors.{why}"
+        )
+    check_prompts(asked.embedder, found.embedder)
+    told = () if found.notice is None else (f"Searched by keywords alone: {found.notice}",)
+    return found.embedder, told
+
+
+def _with_what_shows_it(
+    asked: Asked, index: Index, response: Response, notices: tuple[str, ...]
+) -> Search:
     chunks = [index.get(hit.id) for hit in response]
     return Search(
         asked=asked,
@@ -120,4 +145,5 @@ def _with_what_shows_it(asked: Asked, index: Index, response: Response) -> Searc
             index.tokenizer,
             (text for hit in response for text in (hit.title, hit.content)),
         ),
+        notices=notices,
     )

@@ -32,6 +32,8 @@ def show(search: Search, *, explain: bool) -> None:
     console = make_console()
     if explain:
         _show_explanation(console, search)
+    for notice in search.notices:
+        console.print(Text(notice, style="yellow"))
     _show_degraded(console, search.response.trace)
     if not search.hits:
         _show_nothing(console, search)

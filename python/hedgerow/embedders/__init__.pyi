@@ -1,7 +1,10 @@
 from .base import (
+    AnyEmbedder as AnyEmbedder,
     AsyncEmbedder as AsyncEmbedder,
+    AsyncQueryDocumentEmbedder as AsyncQueryDocumentEmbedder,
     Embedder as Embedder,
     Embeddings as Embeddings,
+    QueryDocumentEmbedder as QueryDocumentEmbedder,
 )
 from .by_name import embedder_named as embedder_named
 from .model2vec_static import Model2VecEmbedder as Model2VecEmbedder

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from abc import abstractmethod
+from collections.abc import Callable, Sequence
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 from hedgerow._checks import checked_texts
 
+from ._prompted import PromptedEmbedder
 from .base import bad_answer, non_blank
 
 if TYPE_CHECKING:
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-class LocalEmbedder(ABC):
+class LocalEmbedder(PromptedEmbedder):
     """An `Embedder` over a model in this process. Threads may share it; they take turns."""
 
     def __init__(self, name: str) -> None:
@@ -33,11 +34,17 @@ class LocalEmbedder(ABC):
         Blank texts have none. Raises HedgerowError when the model returns something other than one
         finite vector for each text, InvalidInputError for a text with half of a surrogate pair.
         """
+        return self._rows(texts, self._encode)
+
+    def _rows(
+        self, texts: Sequence[str], encode: Callable[[list[str]], Any]
+    ) -> NDArray[float32] | list[Any]:
+        """The checked rows of the model for the texts."""
         local = _Texts(texts, f"the model {self.name}")
         if not local.to_embed:
             return local.none()
         with self._turn:  # a tokenizer cannot be used by two threads at once
-            answered = self._encode(local.to_embed)
+            answered = encode(local.to_embed)
         return local.rows(answered)
 
     def __repr__(self) -> str:

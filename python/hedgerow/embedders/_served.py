@@ -9,11 +9,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from hedgerow._checks import checked_count, checked_texts
+from hedgerow._checks import checked_count, checked_text, checked_texts
 from hedgerow._connection import ApiKey, Connected
 from hedgerow._extras import imports_of
 from hedgerow.errors import HedgerowError
 
+from ._prompted import AsyncPromptedEmbedder, Prompted, PromptedEmbedder
+from ._prompts import Prompts, prompts_of_model
 from .base import bad_answer, non_blank
 
 if TYPE_CHECKING:
@@ -74,16 +76,24 @@ class Batches:
         return bad_answer(self._source, what)
 
 
-class Served(ABC):
+class Served(Prompted, ABC):
     """A model behind a URL. Pickles without the key, and without its connections."""
 
     _endpoint: Endpoint | AsyncEndpoint
 
     def __init__(
-        self, model: str, *, name: str | None, batch_size: int, fields: Mapping[str, Any] | None
+        self,
+        model: str,
+        *,
+        name: str | None,
+        batch_size: int,
+        fields: Mapping[str, Any] | None,
+        prompts: tuple[str | None, str | None],
     ) -> None:
-        self.model = model
-        self.name = name or model
+        self.model = self._source = checked_text(model, "model")
+        self.name = model if name is None else checked_text(name, "name") or model
+        known = prompts_of_model(self.name) or prompts_of_model(model) or Prompts()
+        self._prompts = known.given(*prompts)
         self._batch_size = checked_count(batch_size, "batch_size")
         self._fields = dict(fields or {})
 
@@ -107,7 +117,7 @@ class Served(ABC):
         return f"{type(self).__name__}({self.model!r}, url={self._endpoint.shown!r})"
 
 
-class ServedEmbedder(Connected, Served):
+class ServedEmbedder(Connected, Served, PromptedEmbedder):
     """An `Embedder`: one request after the other. Threads may share it."""
 
     _endpoint: Endpoint
@@ -129,7 +139,7 @@ class ServedEmbedder(Connected, Served):
         self._endpoint = Endpoint(base_url, path, **options)
 
 
-class AsyncServedEmbedder(Served):
+class AsyncServedEmbedder(Served, AsyncPromptedEmbedder):
     """An `AsyncEmbedder` for asyncio: one request after the other."""
 
     _endpoint: AsyncEndpoint

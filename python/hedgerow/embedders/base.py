@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Any, Protocol
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from typing import Any, Protocol, TypeAlias
 
 from hedgerow.errors import HedgerowError
 
@@ -38,6 +38,44 @@ class AsyncEmbedder(Protocol):
 
     async def embed(self, texts: Sequence[str], /) -> Embeddings:
         """As `Embedder.embed`."""
+
+
+class QueryDocumentEmbedder(Protocol):
+    """An embedder that asks its model in one way for queries, and in another for documents.
+
+    LangChain's `Embeddings` are such. Either method may return an awaitable. For a batch of queries
+    `embed_query` is called for one after the other, unless there is also `embed_queries(texts)`,
+    with one row for each text.
+    """
+
+    def embed_query(self, text: str, /) -> Any:
+        """The row of one query, as numbers; empty for one without a vector."""
+
+    def embed_documents(self, texts: list[str], /) -> Embeddings | Awaitable[Embeddings]:
+        """One row for each text, as `Embedder.embed`."""
+
+
+class AsyncQueryDocumentEmbedder(Protocol):
+    """The same under LangChain's names for what is awaited.
+
+    An embedder that has them beside the others is asked by these where a search can await.
+    """
+
+    async def aembed_query(self, text: str, /) -> Any:
+        """As `QueryDocumentEmbedder.embed_query`."""
+
+    async def aembed_documents(self, texts: list[str], /) -> Embeddings:
+        """As `QueryDocumentEmbedder.embed_documents`."""
+
+
+AnyEmbedder: TypeAlias = (
+    Embedder
+    | AsyncEmbedder
+    | QueryDocumentEmbedder
+    | AsyncQueryDocumentEmbedder
+    | Callable[[list[str]], Embeddings | Awaitable[Embeddings]]
+)
+"""What a retriever can embed with: an object with one of these methods, or a function of texts."""
 
 
 def bad_answer(source: str, what: str) -> HedgerowError:

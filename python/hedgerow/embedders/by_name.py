@@ -9,38 +9,39 @@ from functools import partial
 from hedgerow._checks import AdapterName, checked_adapter_name
 from hedgerow.errors import InvalidInputError
 
+from ._models import is_folder
 from .base import Embedder
 
 
-def _model2vec(named: AdapterName) -> Embedder:
+def _model2vec(named: AdapterName) -> Callable[..., Embedder]:
     from .model2vec_static import Model2VecEmbedder  # noqa: PLC0415 - needs its extra
 
-    return Model2VecEmbedder(named.without_url())
+    return partial(Model2VecEmbedder, named.without_url())
 
 
-def _sentence_transformers(named: AdapterName) -> Embedder:
+def _sentence_transformers(named: AdapterName) -> Callable[..., Embedder]:
     from .sentence_transformer import SentenceTransformerEmbedder  # noqa: PLC0415 - needs its extra
 
-    return SentenceTransformerEmbedder(named.without_url())
+    return partial(SentenceTransformerEmbedder, named.without_url())
 
 
-def _openai(named: AdapterName) -> Embedder:
+def _openai(named: AdapterName) -> Callable[..., Embedder]:
     from .openai_compatible import OpenAIEmbedder  # noqa: PLC0415 - needs its extra
 
     return _served(partial(OpenAIEmbedder, named.model), named.url)
 
 
-def _ollama(named: AdapterName) -> Embedder:
+def _ollama(named: AdapterName) -> Callable[..., Embedder]:
     from .ollama_server import OllamaEmbedder  # noqa: PLC0415 - needs its extra
 
     return _served(partial(OllamaEmbedder, named.model), named.url)
 
 
-def _served(adapter: Callable[..., Embedder], url: str | None) -> Embedder:
-    return adapter() if url is None else adapter(base_url=url)
+def _served(adapter: Callable[..., Embedder], url: str | None) -> Callable[..., Embedder]:
+    return adapter if url is None else partial(adapter, base_url=url)
 
 
-_ADAPTERS: dict[str, Callable[[AdapterName], Embedder]] = {
+_ADAPTERS: dict[str, Callable[[AdapterName], Callable[..., Embedder]]] = {
     "model2vec": _model2vec,
     "ollama": _ollama,
     "openai": _openai,
@@ -48,16 +49,50 @@ _ADAPTERS: dict[str, Callable[[AdapterName], Embedder]] = {
 }
 
 
-def embedder_named(name: str) -> Embedder:
+def embedder_named(
+    name: str, *, query_prompt: str | None = None, document_prompt: str | None = None
+) -> Embedder:
     """The embedder of a name ADAPTER:MODEL, or ADAPTER:MODEL@URL for one on a server.
 
     ADAPTER is `model2vec`, `sentence-transformers`, `openai` or `ollama`, as in
-    `ollama:nomic-embed-text` or `openai:bge-m3@http://localhost:8000/v1`.
+    `ollama:nomic-embed-text` or `openai:bge-m3@http://localhost:8000/v1`. The prompts are put before
+    queries and documents in place of those that the model is known to want; "" is none.
 
     Raises InvalidInputError for another name, and what the adapter raises.
     """
     named = _checked(name)
-    return _ADAPTERS[named.adapter](named)
+    adapter = _ADAPTERS[named.adapter](named)
+    return adapter(query_prompt=query_prompt, document_prompt=document_prompt)
+
+
+def local_embedder(
+    adapter: str, model: str, *, name: str, query_prompt: str, document_prompt: str
+) -> Embedder:
+    """An embedder that a file names, and no user: only of a model that is on this machine already.
+
+    Such a file may be anybody's. Raises InvalidInputError unless `may_be_local`, HedgerowError
+    (`model_unavailable`) for a model that is not here, and what the adapter raises.
+    """
+    if not may_be_local(adapter, model):
+        raise InvalidInputError(
+            f"{adapter}:{model} is used only where its user names it", code="invalid_option"
+        )
+    make = _ADAPTERS[adapter](AdapterName(adapter, model, None))
+    prompts = {"query_prompt": query_prompt, "document_prompt": document_prompt}
+    return make(name=name, download=False, **prompts)
+
+
+def sends_texts(adapter: str) -> bool:
+    """Whether an adapter sends the texts to an address."""
+    return adapter in _SERVERS
+
+
+def may_be_local(adapter: str, model: str) -> bool:
+    """Whether a file may name this: a model of the hub for an adapter that sends nothing.
+
+    A folder may hold code, and whoever sends a file may send a folder with it.
+    """
+    return adapter in _ADAPTERS and not sends_texts(adapter) and not is_folder(model)
 
 
 def what_it_does(name: str) -> tuple[str, str] | None:

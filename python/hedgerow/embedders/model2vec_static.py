@@ -9,6 +9,8 @@ from hedgerow._checks import checked_count, checked_model_name
 from hedgerow._extras import imports_of
 
 from ._local import LocalEmbedder
+from ._models import loaded
+from ._prompts import Prompts
 
 
 class StaticEncoder(Protocol):
@@ -24,28 +26,44 @@ class Model2VecEmbedder(LocalEmbedder):
     `model` is the name or the folder of a model, or a StaticModel that is loaded already.
     `batch_size` texts are looked up together. `name`, the model's unless given, is what an index
     remembers the vectors by; a loaded model needs one. A text of which the model knows no word
-    has no vector.
+    has no vector. `query_prompt` and `document_prompt` are put before queries and documents; these
+    models want none. With `download=False` a model is used only if it is on this machine.
 
     Threads may share it; they take turns. Raises MissingExtraError without the extra
-    "model2vec", InvalidInputError for options that cannot be used, and what the library raises
-    when it cannot load the model.
+    "model2vec", InvalidInputError for options that cannot be used and a folder that does not exist,
+    HedgerowError (`model_unavailable`) for a model that is not here and cannot be downloaded, and
+    else what the library raises when it cannot load the model.
     """
 
-    def __init__(
+    adapter = "model2vec"
+
+    def __init__(  # noqa: PLR0913 - options, by keyword
         self,
         model: str | os.PathLike[str] | StaticEncoder,
         *,
         batch_size: int = 1024,
         name: str | None = None,
+        query_prompt: str | None = None,
+        document_prompt: str | None = None,
+        download: bool = True,
     ) -> None:
         super().__init__(checked_model_name(model, name))
         self._batch_size = checked_count(batch_size, "batch_size")
+        self._prompts = Prompts().given(query_prompt, document_prompt)
+        self._source = None
         self._model: StaticEncoder
         if isinstance(model, (str, os.PathLike)):
+            self._source = source = os.fspath(model)
             with imports_of("model2vec", needed_by=type(self).__name__):
                 from model2vec import StaticModel  # noqa: PLC0415 - needs the extra
-            # Without `force_download` a model that was fetched once is read from the cache.
-            self._model = StaticModel.from_pretrained(os.fspath(model), force_download=False)
+            self._model = loaded(
+                model,
+                # Without `force_download` a model that was fetched once is read from the cache.
+                lambda found, _: StaticModel.from_pretrained(found, force_download=False),
+                repositories=[source],
+                known_by="model.safetensors",
+                here_only=not download,
+            )
         else:
             self._model = model
 

@@ -13,6 +13,8 @@ OLLAMA_URL = "http://localhost:11434"
 
 
 class _Ollama(Served):
+    adapter = "ollama"
+
     def __init__(  # noqa: PLR0913 - options, by keyword
         self,
         model: str,
@@ -25,8 +27,11 @@ class _Ollama(Served):
         retries: int = 2,
         fields: Mapping[str, Any] | None = None,
         name: str | None = None,
+        query_prompt: str | None = None,
+        document_prompt: str | None = None,
     ) -> None:
-        super().__init__(model, name=name, batch_size=batch_size, fields=fields)
+        prompts = (query_prompt, document_prompt)
+        super().__init__(model, name=name, batch_size=batch_size, fields=fields, prompts=prompts)
         key = ApiKey(api_key, api_key_variable)
         self._connect("ollama", base_url, "/api/embed", key=key, timeout=timeout, retries=retries)
 
@@ -42,8 +47,8 @@ class OllamaEmbedder(_Ollama, ServedEmbedder):
     one byte of the answer to the next. Ollama cuts texts that are too long for the model without
     a word; `fields={"truncate": False}` makes it refuse them instead. `fields` are added to each
     request (`keep_alive`, `options`, `dimensions`). A key is only wanted where something before
-    the server asks for one; `api_key`, `api_key_variable`, `batch_size`, `retries` and `name` are
-    those of `OpenAIEmbedder`.
+    the server asks for one; `api_key`, `api_key_variable`, `batch_size`, `retries`, `name` and the
+    prompts are those of `OpenAIEmbedder`.
 
     Raises MissingExtraError without the extra "ollama", InvalidInputError for options that cannot
     be used, HedgerowError (`missing_api_key`) when the variable is not set.

@@ -26,6 +26,8 @@ def what_is_sent(base_url: str) -> str:
 
 
 class _OpenAI(Served):
+    adapter = "openai"
+
     def __init__(  # noqa: PLR0913 - options, by keyword
         self,
         model: str,
@@ -39,8 +41,11 @@ class _OpenAI(Served):
         retries: int = 2,
         fields: Mapping[str, Any] | None = None,
         name: str | None = None,
+        query_prompt: str | None = None,
+        document_prompt: str | None = None,
     ) -> None:
-        super().__init__(model, name=name, batch_size=batch_size, fields=fields)
+        prompts = (query_prompt, document_prompt)
+        super().__init__(model, name=name, batch_size=batch_size, fields=fields, prompts=prompts)
         if dimensions is not None:
             self._fields["dimensions"] = checked_count(dimensions, "dimensions")
         if api_key is None and api_key_variable is None:
@@ -69,7 +74,9 @@ class OpenAIEmbedder(_OpenAI, ServedEmbedder):
     that was not named for them. `dimensions` asks for shorter vectors, `fields` are added to each
     request. `batch_size` texts go into one request; `timeout` is in seconds, from one byte of the
     answer to the next; after 429, 5xx and a broken connection there are `retries` more tries.
-    `name`, the model's unless given, is what an index remembers the vectors by.
+    `name`, the model's unless given, is what an index remembers the vectors by. `query_prompt` and
+    `document_prompt` are put before queries and documents, in place of those that the model is
+    known to want; "" is none (spec/adapters.md, "Prompts").
 
     Raises MissingExtraError without the extra "openai", InvalidInputError for options that cannot
     be used, HedgerowError (`missing_api_key`) when the variable is not set.

@@ -3,16 +3,29 @@
 from __future__ import annotations
 
 import os
-from typing import Any, Protocol
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Protocol
 
 from hedgerow._checks import checked_count, checked_model_name
 from hedgerow._extras import imports_of
 
 from ._local import LocalEmbedder
+from ._models import loaded
+from ._prompts import Prompts, prompts_of_model
+
+if TYPE_CHECKING:
+    from numpy import float32
+    from numpy.typing import NDArray
+
+_ORGANIZATION = "sentence-transformers"
+"""What the library puts before a name without one."""
 
 
 class SentenceEncoder(Protocol):
-    """What is called of a SentenceTransformer."""
+    """What is called of a SentenceTransformer.
+
+    One that has `encode_query` and `encode_document` is asked by these, with a `prompt`.
+    """
 
     def encode(
         self,
@@ -32,16 +45,23 @@ class SentenceTransformerEmbedder(LocalEmbedder):
 
     `model` is the name or the folder of a model, which is loaded here on `device` ("cpu", "cuda",
     ...; None lets the library choose), or a SentenceTransformer that is loaded already.
-    `batch_size` texts go through the model together. `prompt_name` picks one of the model's
-    prompts; queries and chunks get the same one. `name`, the model's unless given, is what an
+    `batch_size` texts go through the model together. `name`, the model's unless given, is what an
     index remembers the vectors by; a loaded model needs one.
 
+    `query_prompt` and `document_prompt` are put before queries and documents, "" for none. Without
+    them the model's own `prompts` are, and where it has none those that a model of its name is known
+    to want (spec/adapters.md, "Prompts"). `prompt_name` picks one of the model's prompts for both.
+    With `download=False` a model is used only if it is on this machine.
+
     Threads may share it; they take turns. Raises MissingExtraError without the extra
-    "sentence-transformers", InvalidInputError for options that cannot be used, and what the
-    library raises when it cannot load the model.
+    "sentence-transformers", InvalidInputError for options that cannot be used and a folder that does
+    not exist, HedgerowError (`model_unavailable`) for a model that is not here and cannot be
+    downloaded, and else what the library raises when it cannot load the model.
     """
 
-    def __init__(
+    adapter = "sentence-transformers"
+
+    def __init__(  # noqa: PLR0913 - options, by keyword
         self,
         model: str | os.PathLike[str] | SentenceEncoder,
         *,
@@ -49,22 +69,86 @@ class SentenceTransformerEmbedder(LocalEmbedder):
         batch_size: int = 32,
         prompt_name: str | None = None,
         name: str | None = None,
+        query_prompt: str | None = None,
+        document_prompt: str | None = None,
+        download: bool = True,
     ) -> None:
         super().__init__(checked_model_name(model, name))
         self._batch_size = checked_count(batch_size, "batch_size")
         self._prompt_name = prompt_name
+        self._source = os.fspath(model) if isinstance(model, (str, os.PathLike)) else None
         self._model: SentenceEncoder
         if isinstance(model, (str, os.PathLike)):
-            with imports_of("sentence-transformers", needed_by=type(self).__name__):
-                from sentence_transformers import SentenceTransformer  # noqa: PLC0415 - the extra
-            self._model = SentenceTransformer(os.fspath(model), device=device)
+            self._model = self._loaded(model, device, download=download)
         else:
             self._model = model
+        self._prompts = self._found_prompts().given(query_prompt, document_prompt)
 
-    def _encode(self, texts: list[str]) -> Any:
+    def _loaded(
+        self, model: str | os.PathLike[str], device: str | None, *, download: bool
+    ) -> SentenceEncoder:
+        with imports_of("sentence-transformers", needed_by=type(self).__name__):
+            from sentence_transformers import SentenceTransformer  # noqa: PLC0415 - the extra
+
+        def load(found: str, offline: bool) -> SentenceEncoder:
+            options = {"local_files_only": True} if offline else {}
+            encoder: SentenceEncoder = SentenceTransformer(found, device=device, **options)
+            return encoder
+
+        source = os.fspath(model)
+        names = [source] if "/" in source else [f"{_ORGANIZATION}/{source}", source]
+        return loaded(
+            model, load, repositories=names, known_by="modules.json", here_only=not download
+        )
+
+    def _found_prompts(self) -> Prompts:
+        """The prompts of the model itself, and else those of its family."""
+        own: Mapping[str, str] = getattr(self._model, "prompts", None) or {}
+        if self._prompt_name is not None:
+            both = own.get(self._prompt_name) or ""
+            return Prompts(both, both)
+        query = own.get("query") or ""
+        document = next(filter(None, map(own.get, ("document", "passage", "corpus"))), "")
+        if query or document:
+            return Prompts(query, document)
+        if default := own.get(getattr(self._model, "default_prompt_name", None) or ""):
+            return Prompts(default, default)
+        family = prompts_of_model(self.name) or prompts_of_model(self._source or "")
+        return family or Prompts()
+
+    def embed_queries(self, texts: Sequence[str]) -> Any:
+        """As `embed`, with the query prompt before each text."""
+        return self._rows(texts, lambda batch: self._encode_as("query", batch, self.query_prompt))
+
+    def embed_documents(self, texts: Sequence[str]) -> Any:
+        """As `embed`, with the document prompt before each text."""
+        return self._rows(
+            texts, lambda batch: self._encode_as("document", batch, self.document_prompt)
+        )
+
+    def _encode_as(self, form: str, texts: list[str], prompt: str) -> Any:
+        """Encode by the model's own method for queries or for documents, which some route by."""
+        encode = getattr(self._model, f"encode_{form}", None)
+        # The library says what is wrong with a prompt name that its model does not have.
+        unknown = self._prompt_name if not prompt else None
+        if encode is None or unknown is not None:
+            return self._encode([prompt + text for text in texts], unknown)
+        return encode(
+            texts,
+            prompt=prompt,
+            batch_size=self._batch_size,
+            show_progress_bar=False,
+            convert_to_numpy=True,
+        )
+
+    def embed(self, texts: Sequence[str]) -> NDArray[float32] | list[Any]:
+        """As `LocalEmbedder.embed`, with the prompt of `prompt_name`, if any, before each text."""
+        return self._rows(texts, lambda batch: self._encode(batch, self._prompt_name))
+
+    def _encode(self, texts: list[str], prompt_name: str | None = None) -> Any:
         return self._model.encode(
             texts,
-            prompt_name=self._prompt_name,
+            prompt_name=prompt_name,
             batch_size=self._batch_size,
             show_progress_bar=False,
             convert_to_numpy=True,

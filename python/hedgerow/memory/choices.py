@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from hedgerow._checks import shown
 
 if TYPE_CHECKING:
-    from hedgerow.embedders import Embedder
+    from hedgerow.embedders import AnyEmbedder
 
     from .requests import Request
 
@@ -27,7 +27,7 @@ class Choices:
     """
 
     trust: bool | None = None
-    embedder: Embedder | str | None = None
+    embedder: AnyEmbedder | str | None = None
     notify: Callable[[str], object] | None = None
     told: set[Request] = field(default_factory=set, compare=False)
 

@@ -31,7 +31,7 @@ from .recall import Recall
 from .score import DepthPolicy
 
 if TYPE_CHECKING:
-    from hedgerow.embedders import Embedder
+    from hedgerow.embedders import AnyEmbedder
     from hedgerow.ingest.sync import Progress
 
 T = TypeVar("T")
@@ -43,7 +43,7 @@ class OpenedIndex:
     """Searches the index of one root, which may be deleted and made anew at any time."""
 
     def __init__(
-        self, root: Path, policy: DepthPolicy, embedder: Embedder | str | None = None
+        self, root: Path, policy: DepthPolicy, embedder: AnyEmbedder | str | None = None
     ) -> None:
         """`embedder`, where it is an object, is the caller's, who closes it."""
         self._root = root
@@ -53,7 +53,7 @@ class OpenedIndex:
         self._reader: Index | None = None
         self._reader_file: tuple[int, int] | None = None
         self._ledger: tuple[object, Ledger] | None = None
-        self._embedder: Embedder | None = None
+        self._embedder: AnyEmbedder | None = None
         self._embedder_name: str | None = None
 
     def recall(self, config: Config, query: str, *, limit: int, depth: str, sync: bool) -> Recall:
@@ -182,14 +182,14 @@ class OpenedIndex:
             whole=sync,
         )
 
-    def _ready_model(self, config: Config, *, sync: bool) -> Embedder | None:
+    def _ready_model(self, config: Config, *, sync: bool) -> AnyEmbedder | None:
         """Give the embedder, with `sync` after it has embedded what is new; None without one."""
         embedder = self._model(config)
         if sync and embedder is not None and not self._has_vectors(Derived.of(config), embedder):
             return None
         return embedder
 
-    def _has_vectors(self, derived: Derived, embedder: Embedder) -> bool:
+    def _has_vectors(self, derived: Derived, embedder: AnyEmbedder) -> bool:
         """Embed what is missing; False when there is nothing to search by meaning.
 
         That is so when the embedder failed, with a warning, or while another process makes the
@@ -233,7 +233,7 @@ class OpenedIndex:
                 self._reader = reader
             return self._reader
 
-    def _model(self, config: Config) -> Embedder | None:
+    def _model(self, config: Config) -> AnyEmbedder | None:
         """Give the embedder of the caller or that is configured, loaded when it is first needed."""
         if self._given is not None:
             return self._given

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from hedgerow._checks import checked_count, checked_text
 from hedgerow._engine import Hit, Index
-from hedgerow.embedders import Embedder
+from hedgerow.embedders import AnyEmbedder
 from hedgerow.errors import IndexFileError, InvalidInputError
 from hedgerow.ingest.source import Skip
 from hedgerow.results import Response
@@ -121,7 +121,7 @@ def checked_query(query: str) -> str:
 
 def recall(  # noqa: PLR0913 - all that a recall depends on
     index: Index,
-    embedder: Embedder | None,
+    embedder: AnyEmbedder | None,
     query: str,
     *,
     root: str,
@@ -160,7 +160,7 @@ def recall(  # noqa: PLR0913 - all that a recall depends on
 
 
 def search(
-    index: Index, embedder: Embedder | None, query: str, limit: int, *, whole: bool = False
+    index: Index, embedder: AnyEmbedder | None, query: str, limit: int, *, whole: bool = False
 ) -> Found:
     """Find the files of the best passages, each once; without the retry ladder."""
     retriever = Retriever(index, embedder=embedder, profile="best")
@@ -175,7 +175,7 @@ def search(
 
 
 def ranked(
-    index: Index, embedder: Embedder | None, query: str, *, whole: bool = False
+    index: Index, embedder: AnyEmbedder | None, query: str, *, whole: bool = False
 ) -> list[str] | None:
     """Return the files of the best passages of one leg: semantic with an embedder, else keywords.
 

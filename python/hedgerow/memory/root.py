@@ -25,7 +25,7 @@ from .score import DepthPolicy, checked_depth, depth_boost
 if TYPE_CHECKING:
     from hedgerow._engine import Pipeline, Store
     from hedgerow.agents import AgentDefinition, Agents, ModelClient
-    from hedgerow.embedders import Embedder
+    from hedgerow.embedders import AnyEmbedder
     from hedgerow.ingest.sync import Progress
     from hedgerow.results import QueryResult
 
@@ -57,7 +57,7 @@ class MemoryRoot:
         root: Path,
         *,
         depth_policy: DepthPolicy = depth_boost,
-        embedder: Embedder | str | None = None,
+        embedder: AnyEmbedder | str | None = None,
         trust: bool | None = None,
         notify: Callable[[str], object] | None = None,
     ) -> None:
@@ -72,7 +72,7 @@ class MemoryRoot:
         path: str | os.PathLike[str],
         *,
         depth_policy: DepthPolicy = depth_boost,
-        embedder: Embedder | str | None = None,
+        embedder: AnyEmbedder | str | None = None,
         trust: bool | None = None,
         notify: Callable[[str], object] | None = None,
     ) -> MemoryRoot:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import logging
 
-from hedgerow._embedding import Progress, embedder_name, embedding_missing, reembedding
+from hedgerow._admission import Admitted, admission
+from hedgerow._embedding import Progress, embedding_missing, reembedding
 from hedgerow._engine import Index, _unembedded_page
 from hedgerow._steps import run
-from hedgerow.embedders import Embedder
+from hedgerow.embedders import AnyEmbedder
 from hedgerow.errors import InvalidInputError
 
 from .derived import Derived
@@ -18,23 +19,22 @@ _logger = logging.getLogger("hedgerow")
 _OF_ANOTHER = frozenset({"embedder_mismatch", "dimension_mismatch"})
 
 
-def are_current(index: Index, embedder: Embedder) -> bool:
+def are_current(index: Index, embedder: AnyEmbedder) -> bool:
     """Tell whether every chunk has been embedded, and by this embedder."""
-    known, name = index.stats().embedder, embedder_name(embedder)
-    if None not in (known, name) and known != name:
+    admitted = _admitted(index, embedder)
+    if admitted is None or admitted.is_older:
         return False
     missing, _ = _unembedded_page(index, 0, 1)
     return not missing
 
 
-def may_search(index: Index, embedder: Embedder) -> bool:
+def may_search(index: Index, embedder: AnyEmbedder) -> bool:
     """Tell whether there are vectors of this embedder, be they not all there yet."""
-    stats, name = index.stats(), embedder_name(embedder)
-    return stats.vectors > 0 and (None in (stats.embedder, name) or stats.embedder == name)
+    return index.stats().vectors > 0 and _admitted(index, embedder) is not None
 
 
-def embed(derived: Derived, embedder: Embedder, progress: Progress | None = None) -> bool:
-    """Embed what has no vector yet; everything, where the vectors are of another embedder.
+def embed(derived: Derived, embedder: AnyEmbedder, progress: Progress | None = None) -> bool:
+    """Embed what has no vector yet; everything, where the vectors are of another embedder or prompt.
 
     The lock of the root is free meanwhile, for a remote embedder may take long. Where another
     process embeds already, this one leaves it to that, and returns False. `progress(done, total)`
@@ -47,10 +47,28 @@ def embed(derived: Derived, embedder: Embedder, progress: Progress | None = None
             _logger.info("%s is being embedded by another process", derived.root)
             return False
         with Index.open(derived.index) as index:
-            try:
-                run(embedding_missing(index, embedder, progress))
-            except InvalidInputError as error:
-                if error.code not in _OF_ANOTHER:
-                    raise
-                run(reembedding(index, embedder, progress))
+            _bring_up_to_date(index, embedder, progress)
         return True
+
+
+def _bring_up_to_date(index: Index, embedder: AnyEmbedder, progress: Progress | None) -> None:
+    admitted = _admitted(index, embedder)
+    if admitted is not None and not admitted.is_older:
+        try:
+            run(embedding_missing(index, embedder, progress))
+        except InvalidInputError as error:
+            if error.code not in _OF_ANOTHER:
+                raise
+        else:
+            return
+    run(reembedding(index, embedder, progress))
+
+
+def _admitted(index: Index, embedder: AnyEmbedder) -> Admitted | None:
+    """How the index takes the embedder; None where its vectors are of another, or another prompt."""
+    try:
+        return run(admission(index, embedder, reports=False))
+    except InvalidInputError as error:
+        if error.code not in _OF_ANOTHER:
+            raise
+        return None

@@ -123,7 +123,7 @@ fn the_embedder_must_be_that_of_the_index() {
     // Nobody has said whose the vectors are.
     assert_eq!(find(Some("one"), Mode::Hybrid, north), Ok(3));
     let oak = chunk("oak", "trees/oak-tree.md", "an oak in winter", NORTH);
-    index.upsert_from(&[&oak], Some("one")).unwrap();
+    index.upsert_from(&[&oak], Some("one".into())).unwrap();
     assert_eq!(find(Some("one"), Mode::Hybrid, north), Ok(3));
     assert_eq!(find(None, Mode::Hybrid, north), Ok(3));
     for mode in [Mode::Auto, Mode::Hybrid, Mode::Semantic] {

@@ -1,5 +1,6 @@
 //! What the Python side needs to embed chunks: which have no vector, and giving them theirs.
 
+use hedgerow_engine::vectors::Embedder;
 use pyo3::prelude::*;
 
 use crate::chunk::{self, PyChunk};
@@ -10,17 +11,19 @@ use crate::vector;
 
 /// Store chunks whose embeddings are of this embedder, which must be the index's.
 #[pyfunction]
-#[pyo3(signature = (index, chunks, embedder=None))]
+#[pyo3(signature = (index, chunks, embedder=None, details=None))]
 pub fn _upsert_from(
     py: Python<'_>,
     index: &Bound<'_, PyIndex>,
     chunks: &Bound<'_, PyAny>,
     embedder: Option<Text>,
+    details: Option<Text>,
 ) -> PyResult<usize> {
     let chunks = chunk::chunks(chunks)?;
     let index = &index.get().index;
+    let embedder = of(embedder.as_deref(), details.as_deref());
     errors::call_writing(py, Some(chunk::bytes(&chunks)), || {
-        index.upsert_from(&chunk::inner(&chunks), embedder.as_deref())
+        index.upsert_from(&chunk::inner(&chunks), embedder)
     })
 }
 
@@ -51,32 +54,36 @@ pub fn _unembedded_page(
 
 /// Give stored chunks their vectors; returns how many still had the texts and took theirs.
 #[pyfunction]
-#[pyo3(signature = (index, chunks, vectors, embedder=None))]
+#[pyo3(signature = (index, chunks, vectors, embedder=None, details=None))]
 pub fn _set_embeddings(
     py: Python<'_>,
     index: &Bound<'_, PyIndex>,
     chunks: &Bound<'_, PyAny>,
     vectors: &Bound<'_, PyAny>,
     embedder: Option<Text>,
+    details: Option<Text>,
 ) -> PyResult<usize> {
     let chunks = chunk::chunks(chunks)?;
     let vectors = vector::vectors(vectors, "vectors")?;
     let index = &index.get().index;
+    let embedder = of(embedder.as_deref(), details.as_deref());
     errors::call_writing(py, None, || {
-        index.set_embeddings(&chunk::inner(&chunks), &vectors, embedder.as_deref())
+        index.set_embeddings(&chunk::inner(&chunks), &vectors, embedder)
     })
 }
 
 /// Begin to stage the vectors of an embedder, or go on; returns how many are staged already.
 #[pyfunction]
-#[pyo3(signature = (index, embedder=None))]
+#[pyo3(signature = (index, embedder=None, details=None))]
 pub fn _begin_staging(
     py: Python<'_>,
     index: &Bound<'_, PyIndex>,
     embedder: Option<Text>,
+    details: Option<Text>,
 ) -> PyResult<u64> {
     let index = &index.get().index;
-    errors::call_writing(py, None, || index.begin_staging(embedder.as_deref()))
+    let embedder = of(embedder.as_deref(), details.as_deref());
+    errors::call_writing(py, None, || index.begin_staging(embedder))
 }
 
 /// Up to `limit` stored chunks without a staged vector, and where the next page begins (at first
@@ -114,6 +121,22 @@ pub fn _stage_embeddings(
 pub fn _replace_by_staged(py: Python<'_>, index: &Bound<'_, PyIndex>) -> PyResult<usize> {
     let index = &index.get().index;
     errors::call_writing(py, None, || index.replace_by_staged())
+}
+
+/// The name of the embedder that the vectors are of, how it was asked, and their dimensions, where
+/// that is known.
+#[pyfunction]
+pub fn _embedder_of(
+    py: Python<'_>,
+    index: &Bound<'_, PyIndex>,
+) -> PyResult<(Option<String>, Option<String>, Option<usize>)> {
+    let index = &index.get().index;
+    let space = errors::call_detached(py, || index.space())?;
+    Ok((space.embedder, space.details, space.dimensions))
+}
+
+fn of<'a>(name: Option<&'a str>, details: Option<&'a str>) -> Option<Embedder<'a>> {
+    name.map(|name| Embedder { name, details })
 }
 
 /// Refuse another embedder than the one the vectors are of, where that is known.

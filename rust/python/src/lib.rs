@@ -103,6 +103,7 @@ fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
         wrap_pyfunction!(embed::_unembedded_page, module)?,
         wrap_pyfunction!(embed::_set_embeddings, module)?,
         wrap_pyfunction!(embed::_check_embedder, module)?,
+        wrap_pyfunction!(embed::_embedder_of, module)?,
         wrap_pyfunction!(embed::_begin_staging, module)?,
         wrap_pyfunction!(embed::_unstaged_page, module)?,
         wrap_pyfunction!(embed::_stage_embeddings, module)?,

@@ -7,7 +7,7 @@ use crate::chunks::{Chunk, Page};
 use crate::error::{Error, ErrorCode, Result};
 use crate::storage::{Failure, generations};
 use crate::unit_vector;
-use crate::vectors::{Space, VectorWriter, settle};
+use crate::vectors::{Embedder, Space, VectorWriter, settle};
 
 /// Whether nobody has said yet what the vector of a chunk is.
 const UNEMBEDDED: &str =
@@ -45,7 +45,7 @@ impl Index {
         &self,
         chunks: &[&Chunk],
         vectors: &[V],
-        embedder: Option<&str>,
+        embedder: Option<Embedder<'_>>,
     ) -> Result<usize> {
         check_vectors(chunks, vectors)?;
         self.database
@@ -57,7 +57,7 @@ impl Index {
         connection: &Connection,
         chunks: &[&Chunk],
         vectors: &[V],
-        embedder: Option<&str>,
+        embedder: Option<Embedder<'_>>,
     ) -> std::result::Result<usize, Failure> {
         let given = vectors.iter().map(|vector| Some(vector.as_ref()));
         self.admit(connection, given, embedder, |position| {
@@ -98,13 +98,13 @@ impl Index {
         &self,
         connection: &Connection,
         vectors: impl Iterator<Item = Option<&'v [f32]>>,
-        embedder: Option<&str>,
+        embedder: Option<Embedder<'_>>,
         name: impl Fn(usize) -> String,
     ) -> std::result::Result<(), Failure> {
         let known = Space::read(connection)?;
         let mut space = known.clone();
         if let Some(embedder) = embedder {
-            known.check_embedder(embedder, self.database.location())?;
+            known.check_embedder(embedder.name, self.database.location())?;
         }
         for (position, vector) in vectors.enumerate() {
             let Some(vector) = vector.filter(|vector| !vector.is_empty()) else {
@@ -115,7 +115,8 @@ impl Index {
                 space.dimensions = Some(vector.len());
             }
             if space.embedder.is_none() {
-                space.embedder = embedder.map(ToOwned::to_owned);
+                space.embedder = embedder.map(|embedder| embedder.name.to_owned());
+                space.details = embedder.and_then(|it| it.details).map(ToOwned::to_owned);
             }
         }
         if space != known {
@@ -235,7 +236,7 @@ mod tests {
         index.delete(&["b"]).unwrap();
         index.upsert(&[&chunk("c", "new")]).unwrap();
         let vectors = [vec![3.0, 4.0], vec![1.0, 0.0], vec![1.0, 0.0], vec![]];
-        let given = index.set_embeddings(&[a, b, c, d], &vectors, Some("one"));
+        let given = index.set_embeddings(&[a, b, c, d], &vectors, Some("one".into()));
         assert_eq!(given.unwrap(), 2);
         assert_eq!(without_vector(&index), ["c"], "d has none to be had");
         let new = chunk("e", "new");
@@ -256,11 +257,11 @@ mod tests {
         let [a, b] = ["a", "b"].map(|id| chunk(id, "text"));
         index.upsert(&[&a, &b]).unwrap();
         index
-            .set_embeddings(&[&a, &b], &[[1.0, 0.0]; 2], Some("one"))
+            .set_embeddings(&[&a, &b], &[[1.0, 0.0]; 2], Some("one".into()))
             .unwrap();
         let errors = [
-            index.set_embeddings(&[&a], &[[1.0, 0.0]], Some("two")),
-            index.upsert_from(&[&a], Some("two")),
+            index.set_embeddings(&[&a], &[[1.0, 0.0]], Some("two".into())),
+            index.upsert_from(&[&a], Some("two".into())),
             index.check_embedder("two").map(|()| 0),
         ];
         for error in errors {
@@ -284,7 +285,7 @@ mod tests {
         let query = [0.0, 0.0, 1.0];
         let filters = crate::chunks::Filters::default();
         assert!(index.search_vector(&query, 5, &filters).is_err());
-        index.begin_staging(Some("two")).unwrap();
+        index.begin_staging(Some("two".into())).unwrap();
         index.stage_embeddings(&[&b], &[query]).unwrap();
         assert_eq!(index.replace_by_staged().unwrap(), 1);
         let hits = index.search_vector(&query, 5, &filters).unwrap();
@@ -308,7 +309,7 @@ mod tests {
             ..chunk("b", "text")
         };
         let error = index
-            .upsert_from(&[&embedded, &wrong], Some("one"))
+            .upsert_from(&[&embedded, &wrong], Some("one".into()))
             .unwrap_err();
         assert!(
             error
@@ -318,9 +319,9 @@ mod tests {
         );
         assert_eq!(index.space().unwrap(), Space::default());
         assert_eq!(index.len().unwrap(), 0);
-        index.upsert_from(&[&embedded], Some("one")).unwrap();
+        index.upsert_from(&[&embedded], Some("one".into())).unwrap();
         let before = index.space().unwrap();
-        index.begin_staging(Some("two")).unwrap();
+        index.begin_staging(Some("two".into())).unwrap();
         let failed = index.stage_embeddings(&[&a, &a], &[vec![1.0], vec![1.0, 1.0]]);
         assert!(failed.is_err());
         assert_eq!(index.space().unwrap(), before);

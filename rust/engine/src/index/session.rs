@@ -214,8 +214,8 @@ impl Session<'_> {
     /// Refuse another embedder than the one the vectors of this state are of.
     pub(crate) fn check_embedder(&self, embedder: &str) -> Result<()> {
         let space = Space {
-            dimensions: None,
             embedder: self.read(|connection| settings::get(connection, EMBEDDER))?,
+            ..Space::default()
         };
         space.check_embedder(embedder, self.index.database.location())
     }

@@ -9,22 +9,27 @@ use super::handle::Index;
 use crate::chunks::{Chunk, Page};
 use crate::error::{Error, ErrorCode, Result};
 use crate::storage::generations;
-use crate::storage::settings::{self, CENTER, STAGED_DIMENSIONS, STAGED_EMBEDDER};
+use crate::storage::settings::{
+    self, CENTER, STAGED_DIMENSIONS, STAGED_EMBEDDER, STAGED_EMBEDDER_DETAILS,
+};
 use crate::unit_vector;
-use crate::vectors::{Space, clear_staged, settle};
+use crate::vectors::{Embedder, Space, clear_staged, settle};
 
 const UNSTAGED: &str = "NOT EXISTS (SELECT 1 FROM staged_embeddings WHERE staged_embeddings.row = knowledge_chunks.row)";
 
 impl Index {
     /// Begin to stage the vectors of an embedder, or go on where an earlier attempt with it ended:
     /// then the answer is how many are staged already. Without a name, staging begins anew.
-    pub fn begin_staging(&self, embedder: Option<&str>) -> Result<u64> {
+    pub fn begin_staging(&self, embedder: Option<Embedder<'_>>) -> Result<u64> {
+        let name = embedder.map(|embedder| embedder.name);
+        let details = embedder.and_then(|embedder| embedder.details);
         self.database.write(|connection| {
             let staged: Option<String> = settings::get(connection, STAGED_EMBEDDER)?;
-            if embedder.is_none() || staged.as_deref() != embedder {
+            if name.is_none() || staged.as_deref() != name {
                 clear_staged(connection)?;
-                settings::set(connection, STAGED_EMBEDDER, embedder)?;
+                settings::set(connection, STAGED_EMBEDDER, name)?;
             }
+            settings::set(connection, STAGED_EMBEDDER_DETAILS, details)?;
             connection.query_row("SELECT count(*) FROM staged_embeddings", [], |row| {
                 row.get(0)
             })
@@ -88,6 +93,7 @@ impl Index {
             Space {
                 dimensions: settings::get(connection, STAGED_DIMENSIONS)?,
                 embedder: settings::get(connection, STAGED_EMBEDDER)?,
+                details: settings::get(connection, STAGED_EMBEDDER_DETAILS)?,
             }
             .write(connection)?;
             settings::set(connection, CENTER, None)?;
@@ -131,7 +137,7 @@ mod tests {
         let index = Index::in_memory(TokenizerKind::Porter).unwrap();
         index.upsert(chunks).unwrap();
         index
-            .set_embeddings(chunks, &vec![[1.0, 0.0]; chunks.len()], Some("one"))
+            .set_embeddings(chunks, &vec![[1.0, 0.0]; chunks.len()], Some("one".into()))
             .unwrap();
         index
     }
@@ -141,7 +147,7 @@ mod tests {
         let chunks = ["a", "b", "c"].map(|id| chunk(id, "text"));
         let [a, b, c] = chunks.each_ref();
         let index = index_of(&[a, b, c]);
-        assert_eq!(index.begin_staging(Some("two")).unwrap(), 0);
+        assert_eq!(index.begin_staging(Some("two".into())).unwrap(), 0);
         let vectors = [[0.0, 0.0, 2.0], [0.0, 1.0, 0.0]];
         assert_eq!(index.stage_embeddings(&[a, b], &vectors).unwrap(), 2);
         assert_eq!(unstaged(&index), ["c"]);
@@ -151,7 +157,7 @@ mod tests {
             3
         );
         // As after a failure: the same embedder goes on, another begins anew.
-        assert_eq!(index.begin_staging(Some("two")).unwrap(), 2);
+        assert_eq!(index.begin_staging(Some("two".into())).unwrap(), 2);
         index.upsert(&[&chunk("a", "new")]).unwrap();
         index.delete(&["b"]).unwrap();
         assert_eq!(unstaged(&index), ["a", "c"]);
@@ -166,15 +172,43 @@ mod tests {
             (space.dimensions, space.embedder.as_deref()),
             (Some(3), Some("two"))
         );
-        assert_eq!(index.begin_staging(Some("two")).unwrap(), 0);
+        assert_eq!(index.begin_staging(Some("two".into())).unwrap(), 0);
         assert_eq!(index.check().unwrap(), [] as [&str; 0]);
+    }
+
+    #[test]
+    fn details_go_where_the_name_goes() {
+        let asked = |name, details| {
+            Some(Embedder {
+                name,
+                details: Some(details),
+            })
+        };
+        let a = chunk("a", "text");
+        let index = Index::in_memory(TokenizerKind::Porter).unwrap();
+        index.upsert(&[&a]).unwrap();
+        let details = || index.space().unwrap().details;
+        index
+            .set_embeddings(&[&a], &[[1.0, 0.0]], asked("one", "first"))
+            .unwrap();
+        index.upsert_from(&[&a], asked("one", "later")).unwrap();
+        assert_eq!(details().as_deref(), Some("first"));
+        index.begin_staging(asked("two", "failed")).unwrap();
+        index.begin_staging(asked("two", "second")).unwrap();
+        index.stage_embeddings(&[&a], &[[0.0, 1.0]]).unwrap();
+        assert_eq!(details().as_deref(), Some("first"));
+        index.replace_by_staged().unwrap();
+        assert_eq!(details().as_deref(), Some("second"));
+        index.begin_staging(Some("three".into())).unwrap();
+        index.replace_by_staged().unwrap();
+        assert_eq!(details(), None);
     }
 
     #[test]
     fn what_is_not_of_one_embedder_is_not_mixed() {
         let a = chunk("a", "text");
         let index = index_of(&[&a]);
-        index.begin_staging(Some("two")).unwrap();
+        index.begin_staging(Some("two".into())).unwrap();
         index.stage_embeddings(&[&a], &[[1.0, 0.0, 0.0]]).unwrap();
         let error = index.stage_embeddings(&[&a], &[[1.0]]).unwrap_err();
         assert_eq!(error.code(), ErrorCode::DimensionMismatch);
@@ -183,7 +217,7 @@ mod tests {
             "vectors[0] has 1 dimensions and those before it have 3; give all chunks vectors of one \
              embedder"
         );
-        for embedder in [Some("three"), None, None] {
+        for embedder in [Some("three".into()), None, None] {
             assert_eq!(index.begin_staging(embedder).unwrap(), 0);
             assert_eq!(unstaged(&index), ["a"]);
             index.stage_embeddings(&[&a], &[[1.0]]).unwrap();

@@ -104,6 +104,7 @@ impl Index {
             let Space {
                 dimensions,
                 embedder,
+                ..
             } = Space::read(connection)?;
             let number = |sql: &str| connection.query_row(sql, [], |row| row.get::<_, u64>(0));
             Ok(IndexStats {

@@ -9,7 +9,7 @@ use crate::chunks::{Change, Chunk, ChunkWriter, Stored, chunks_where, text_array
 use crate::error::Result;
 use crate::sources::disown;
 use crate::storage::{Failure, generations};
-use crate::vectors::{VectorWriter, settle, unstage};
+use crate::vectors::{Embedder, VectorWriter, settle, unstage};
 
 impl Index {
     /// Store chunks, each replacing the one of its id, in one transaction.
@@ -23,7 +23,7 @@ impl Index {
     }
 
     /// The same with embeddings of a named embedder, which must be that of the index.
-    pub fn upsert_from(&self, chunks: &[&Chunk], embedder: Option<&str>) -> Result<usize> {
+    pub fn upsert_from(&self, chunks: &[&Chunk], embedder: Option<Embedder<'_>>) -> Result<usize> {
         for (position, chunk) in chunks.iter().enumerate() {
             chunk
                 .check()
@@ -40,7 +40,7 @@ impl Index {
         connection: &Connection,
         chunks: &[&Chunk],
         name: &str,
-        embedder: Option<&str>,
+        embedder: Option<Embedder<'_>>,
     ) -> std::result::Result<usize, Failure> {
         let written = self.put_counted(connection, chunks, name, embedder)?;
         Ok(written.ids)
@@ -52,7 +52,7 @@ impl Index {
         connection: &Connection,
         chunks: &[&Chunk],
         name: &str,
-        embedder: Option<&str>,
+        embedder: Option<Embedder<'_>>,
     ) -> std::result::Result<Written, Failure> {
         let given = chunks.iter().map(|chunk| chunk.embedding.as_deref());
         self.admit(connection, given, embedder, |position| {

@@ -9,10 +9,14 @@ use rusqlite::{Connection, OptionalExtension};
 pub const DIMENSIONS: &str = "dimensions";
 /// What made the vectors, where it has a name.
 pub const EMBEDDER: &str = "embedder";
+/// How it was asked for them, in the words of whoever asked.
+pub const EMBEDDER_DETAILS: &str = "embedder_details";
 /// How many numbers a staged vector has.
 pub const STAGED_DIMENSIONS: &str = "staged_dimensions";
 /// What makes the vectors that are staged.
 pub const STAGED_EMBEDDER: &str = "staged_embedder";
+/// How it is asked for those.
+pub const STAGED_EMBEDDER_DETAILS: &str = "staged_embedder_details";
 /// What bare queries lose as stop words.
 pub const STOPWORDS: &str = "stopwords";
 /// What is subtracted from vectors before they are rounded.

@@ -27,7 +27,7 @@ mod write;
 
 pub use methods::{Resident, Vectors};
 pub use schema::VECTORS;
-pub use space::Space;
+pub use space::{Embedder, Space};
 pub use spread::Spread;
 
 pub(crate) use block::Kept;

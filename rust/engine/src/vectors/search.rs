@@ -59,7 +59,7 @@ impl VectorSearch<'_> {
         check_limit(selection.limit)?;
         let space = Space {
             dimensions: self.dimensions()?,
-            embedder: None,
+            ..Space::default()
         };
         let direction = |query: &&[f32]| -> Result<Vec<f32>> {
             unit_vector::check(query, "the vector", ErrorCode::InvalidVector)?;

@@ -3,9 +3,27 @@
 use rusqlite::Connection;
 
 use crate::storage::Location;
-use crate::storage::settings::{self, DIMENSIONS, EMBEDDER};
+use crate::storage::settings::{self, DIMENSIONS, EMBEDDER, EMBEDDER_DETAILS};
 
 use crate::error::{Error, ErrorCode, Result};
+
+/// What makes vectors.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Embedder<'a> {
+    /// What stands for it: vectors of equal names may be compared.
+    pub name: &'a str,
+    /// How it is asked, in the words of whoever asks it; kept in the file for later readers.
+    pub details: Option<&'a str>,
+}
+
+impl<'a> From<&'a str> for Embedder<'a> {
+    fn from(name: &'a str) -> Self {
+        Self {
+            name,
+            details: None,
+        }
+    }
+}
 
 /// What all vectors of an index have in common.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -14,6 +32,8 @@ pub struct Space {
     pub dimensions: Option<usize>,
     /// The name of what made them; None when it is not known.
     pub embedder: Option<String>,
+    /// How that was asked for them; None when it is not known.
+    pub details: Option<String>,
 }
 
 impl Space {
@@ -21,13 +41,15 @@ impl Space {
         Ok(Self {
             dimensions: settings::get(connection, DIMENSIONS)?,
             embedder: settings::get(connection, EMBEDDER)?,
+            details: settings::get(connection, EMBEDDER_DETAILS)?,
         })
     }
 
     pub(crate) fn write(&self, connection: &Connection) -> rusqlite::Result<()> {
         let dimensions = self.dimensions.map(|dimensions| dimensions.to_string());
         settings::set(connection, DIMENSIONS, dimensions.as_deref())?;
-        settings::set(connection, EMBEDDER, self.embedder.as_deref())
+        settings::set(connection, EMBEDDER, self.embedder.as_deref())?;
+        settings::set(connection, EMBEDDER_DETAILS, self.details.as_deref())
     }
 
     /// Refuse a vector of another dimension. An empty one is no vector, and of any dimension.

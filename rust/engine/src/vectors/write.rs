@@ -5,7 +5,7 @@ use std::rc::Rc;
 use rusqlite::types::Value;
 use rusqlite::{CachedStatement, Connection, OptionalExtension, Row, params};
 
-use crate::storage::settings::{self, STAGED_DIMENSIONS, STAGED_EMBEDDER};
+use crate::storage::settings::{self, STAGED_DIMENSIONS, STAGED_EMBEDDER, STAGED_EMBEDDER_DETAILS};
 use crate::unit_vector;
 
 /// Writes vectors by statements prepared once per connection.
@@ -52,6 +52,7 @@ impl<'c> VectorWriter<'c> {
 pub(crate) fn clear_staged(connection: &Connection) -> rusqlite::Result<()> {
     connection.execute("DELETE FROM staged_embeddings", [])?;
     settings::set(connection, STAGED_EMBEDDER, None)?;
+    settings::set(connection, STAGED_EMBEDDER_DETAILS, None)?;
     settings::set(connection, STAGED_DIMENSIONS, None)
 }
 

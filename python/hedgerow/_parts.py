@@ -1,0 +1,48 @@
+"""What a retriever is made of besides its index: an embedder and a reranker, checked."""
+
+from __future__ import annotations
+
+from ._checks import shown
+from ._steps import is_async
+from .embedders._forms import forms_of
+from .embedders.base import AnyEmbedder
+from .errors import InvalidInputError
+from .rerankers.base import AsyncReranker, Reranker
+
+
+def asynchronous_parts(
+    embedder: AnyEmbedder | None, reranker: Reranker | AsyncReranker | None
+) -> list[str]:
+    """Which of both have to be awaited; raises TypeError for what is no embedder or reranker."""
+    found = []
+    if embedder is not None and forms_of(embedder).asynchronous:
+        found.append("embedder")
+    if reranker is not None:
+        rerank = getattr(reranker, "rerank", None)
+        if not isinstance(getattr(reranker, "name", None), str) or not callable(rerank):
+            raise TypeError(
+                "reranker must have a name and a method rerank(query, documents), "
+                f"not {shown(reranker)}"
+            )
+        if is_async(rerank):
+            found.append("reranker")
+    return found
+
+
+def check_plain(asynchronous: list[str], method: str) -> None:
+    """Refuse what has to be awaited, where nothing can."""
+    if asynchronous:
+        raise InvalidInputError(
+            f"the {asynchronous[0]} is asynchronous; await a{method}(...) instead of {method}(...)",
+            code="incompatible_options",
+        )
+
+
+def needed(embedder: AnyEmbedder | None) -> AnyEmbedder:
+    """The embedder; raises InvalidInputError for none."""
+    if embedder is None:
+        raise InvalidInputError(
+            "this retriever has no embedder; pass one: Retriever(index, embedder=...)",
+            code="invalid_option",
+        )
+    return embedder

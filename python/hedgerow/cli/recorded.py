@@ -1,0 +1,89 @@
+"""The embedder that an index file remembers, for commands that were not told of one.
+
+Anybody may have made the file. So what it names is used only where that sends nothing, loads no
+folder and downloads nothing (SECURITY.md); otherwise the user is told how to name it.
+"""
+
+from __future__ import annotations
+
+import shlex
+from dataclasses import dataclass
+
+import click
+
+from hedgerow import Embedder, HedgerowError, Index
+from hedgerow._admission import Recorded
+from hedgerow._engine import _embedder_of
+
+from .models import Wanted
+from .output import visible
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The embedder to use, if any, and why an index with vectors has to do without."""
+
+    embedder: Embedder | None = None
+    notice: str | None = None
+
+
+def recorded_embedder(index: Index, wanted: Wanted) -> Found:
+    """The embedder of an index, if it has vectors; `wanted` may have other prompts."""
+    name, details, dimensions = _embedder_of(index)
+    # Without a name the dimensions may be all there is of vectors; counting takes a while.
+    if dimensions is None or (name is None and index.stats().vectors == 0):
+        return Found()
+    recorded = Recorded.read(name, details)
+    try:
+        embedder = _loaded(recorded, wanted)
+    except HedgerowError as error:
+        why = error.message
+        if error.code == "model_unavailable":
+            why += f". To download it, name it: --embedder {_given(recorded)}"
+        return Found(notice=_notice(index, recorded, why))
+    except Exception as error:  # noqa: BLE001 - whatever a library raises, keywords answer
+        return Found(notice=_notice(index, recorded, f"it cannot be loaded ({error})"))
+    return Found(embedder) if embedder else Found(notice=_notice(index, recorded, _how(recorded)))
+
+
+def check_prompts(wanted: Wanted, embedder: Embedder | None) -> None:
+    """Refuse prompts where there is no embedder to use them."""
+    if wanted and embedder is None:
+        raise click.UsageError("--query-prompt and --document-prompt go with --embedder NAME.")
+
+
+def _loaded(recorded: Recorded, wanted: Wanted) -> Embedder | None:
+    from hedgerow.embedders.by_name import local_embedder, may_be_local  # noqa: PLC0415 - for some
+
+    adapter, model, name = recorded.adapter, recorded.model, recorded.name
+    if adapter is None or model is None or name is None or not may_be_local(adapter, model):
+        return None
+    query, document = wanted.query_prompt, wanted.document_prompt
+    return local_embedder(
+        adapter,
+        model,
+        name=name,
+        query_prompt=(recorded.query_prompt or "") if query is None else query,
+        document_prompt=(recorded.document_prompt or "") if document is None else document,
+    )
+
+
+def _notice(index: Index, recorded: Recorded, why: str) -> str:
+    of = "without a name" if recorded.name is None else f'"{recorded.name}"'
+    return visible(f"{index.path} has vectors of the embedder {of}, which is not used: {why}")
+
+
+def _how(recorded: Recorded) -> str:
+    """Say how to name what a file alone may not."""
+    from hedgerow.embedders.by_name import sends_texts  # noqa: PLC0415 - for some indexes only
+
+    if recorded.adapter is None or recorded.model is None:
+        return "the file does not say how to load it; name it with --embedder ADAPTER:MODEL"
+    how = (
+        "sends texts to an address" if sends_texts(recorded.adapter) else "is loaded from a folder"
+    )
+    return f"it {how}, which is for you to name: --embedder {_given(recorded)}"
+
+
+def _given(recorded: Recorded) -> str:
+    return shlex.quote(f"{recorded.adapter}:{recorded.model}")

@@ -1,0 +1,138 @@
+"""How an embedder is asked: for queries in one form, for documents in another.
+
+What counts is which methods it has (spec/adapters.md, "Embedders").
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from hedgerow._checks import shown
+from hedgerow._steps import Call, Steps, is_async
+from hedgerow.errors import HedgerowError
+
+from .base import AnyEmbedder, Embeddings
+
+
+class _Method(NamedTuple):
+    """A method that is given all texts at once, or each on its own."""
+
+    name: str
+    one_by_one: bool = False
+
+
+_CALLED = _Method("__call__")
+
+# What an embedder may have for queries, and what it then must have for documents. LangChain and
+# sentence-transformers' own methods of a pair are the first; the next are LlamaIndex's.
+_KINDS: Sequence[tuple[_Method, _Method]] = (
+    (_Method("embed_queries"), _Method("embed_documents")),
+    (_Method("embed_query", one_by_one=True), _Method("embed_documents")),
+    (_Method("get_query_embedding", one_by_one=True), _Method("get_text_embedding_batch")),
+    (_Method("embed"), _Method("embed")),
+    (_CALLED, _CALLED),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """A method of an embedder, looked up when it is called, and the one that is awaited instead."""
+
+    embedder: Any
+    plain: str | None
+    awaited: str | None
+    one_by_one: bool
+
+    def rows(self, texts: Sequence[str]) -> Steps[Embeddings]:
+        """One row for each text; raises HedgerowError when the embedder answers otherwise."""
+        return checked_rows((yield from self.answer(texts)), len(texts))
+
+    def answer(self, texts: Sequence[str]) -> Steps[Any]:
+        """What the embedder answers, unchecked."""
+        if not self.one_by_one:
+            return (yield self._call(list(texts)))
+        rows: list[Any] = []
+        for text in texts:
+            rows += [(yield self._call(text))]
+        return rows
+
+    def _call(self, argument: Any) -> Call:
+        awaited = None if self.awaited is None else _method(self.embedder, self.awaited)
+        function: Any = awaited if self.plain is None else _method(self.embedder, self.plain)
+        return Call(function, (argument,), awaited=awaited)
+
+
+@dataclass(frozen=True, slots=True)
+class Forms:
+    """Both forms of an embedder; `plain` is what it has for texts that are neither."""
+
+    queries: Form
+    documents: Form
+
+    @property
+    def asynchronous(self) -> bool:
+        """Whether only the asynchronous methods of a retriever can use it."""
+        return self.queries.plain is None or self.documents.plain is None
+
+    @property
+    def without_prompts(self) -> Forms:
+        """The forms of an adapter as it was before it knew of prompts."""
+        plain = _form(self.queries.embedder, _Method("embed")) or self.documents
+        return Forms(plain, plain)
+
+
+def forms_of(embedder: AnyEmbedder) -> Forms:
+    """How to ask the embedder; raises TypeError for what is none."""
+    for queries, documents in _KINDS:
+        if queries is _CALLED and (isinstance(embedder, type) or hasattr(embedder, "encode")):
+            continue
+        of_queries, of_documents = _form(embedder, queries), _form(embedder, documents)
+        if of_queries is not None and of_documents is not None:
+            return Forms(of_queries, of_documents)
+    raise TypeError(
+        f"embedder must have a method embed(texts), not {shown(embedder)}; or the methods "
+        f"embed_query(text) and embed_documents(texts), or be a function of texts{_hint(embedder)}"
+    )
+
+
+def checked_rows(rows: Any, texts: int) -> Embeddings:
+    """The rows of an embedder; raises HedgerowError unless there is one for each text."""
+    count = len(rows) if hasattr(rows, "__len__") else None
+    if count != texts:
+        answered = "something without rows" if count is None else f"{count} rows"
+        raise HedgerowError(
+            f"the embedder answered with {answered} for {texts} texts; "
+            "it must return one row for each text, in their order",
+            code="bad_answer",
+        )
+    checked: Embeddings = rows
+    return checked
+
+
+def _form(embedder: Any, method: _Method) -> Form | None:
+    plain = method.name if callable(_method(embedder, method.name)) else None
+    awaited = None
+    if plain is not None and is_async(_method(embedder, plain)):
+        plain, awaited = None, plain
+    elif method is not _CALLED and callable(_method(embedder, f"a{method.name}")):
+        awaited = f"a{method.name}"
+    if plain is None and awaited is None:
+        return None
+    return Form(embedder, plain, awaited, method.one_by_one)
+
+
+def _method(embedder: Any, name: str) -> Any:
+    return embedder if name == "__call__" and callable(embedder) else getattr(embedder, name, None)
+
+
+def _hint(embedder: Any) -> str:
+    if isinstance(embedder, type):
+        return f"; that is a class: pass an object of it, {embedder.__name__}(...)"
+    if hasattr(embedder, "encode"):
+        return (
+            "; a model of a library goes into its adapter, as in "
+            "hr.embedders.SentenceTransformerEmbedder(model, name=...)"
+        )
+    return ""

