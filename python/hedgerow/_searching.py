@@ -8,21 +8,26 @@ import operator
 from collections.abc import Sequence
 from dataclasses import dataclass
 from time import perf_counter
-from typing import Any
+from typing import Any, Literal
 
+from ._checks import shown
 from ._embedding import checked_rows, embedder_name
 from ._engine import Found, Index, Searcher, SearchOptions, Stop, _check_embedder, _check_query
 from ._steps import Call, Steps
 from .embedders.base import AsyncEmbedder, Embedder
-from .errors import HedgerowError, RetrievalError
+from .errors import HedgerowError, InvalidInputError, RetrievalError
 from .rerankers.base import AsyncReranker, RerankDocument, Reranker, RerankScore
-from .results import Response
+from .results import Response, Trace
 
 _log = logging.getLogger("hedgerow")
 
 # No text with fewer characters is over a limit of spec/query.md: 64 KiB are at least 16,384 of them,
 # and a token takes at least two.
 _SHORT = 8_192
+
+OnLegFailure = Literal["degrade", "raise"]
+
+_STAGES = {"bm25": "search by keywords", "vector": "search by meaning", "rerank": "the reranker"}
 
 
 @dataclass(slots=True)
@@ -34,8 +39,18 @@ class Request:
     options: SearchOptions
     embeds: bool
     top_k: int
+    offset: int
     rerank_top_n: int
     threads: int
+
+
+@dataclass(slots=True)
+class _Embedded:
+    """What an embedder made of the queries: their vectors, "failed" when it raised `error`."""
+
+    vectors: Any = None
+    name: str | None = None
+    error: Exception | None = None
 
 
 @dataclass(slots=True)
@@ -46,6 +61,7 @@ class Stages:
     searcher: Searcher
     embedder: Embedder | AsyncEmbedder | None
     reranker: Reranker | AsyncReranker | None
+    on_leg_failure: OnLegFailure
     # The name with which the index accepted the embedder last.
     _admitted: str | None = None
 
@@ -55,14 +71,19 @@ class Stages:
         sound = [i for i, answer in enumerate(answers) if answer is None]
         queries = [request.queries[i] for i in sound]
         started = perf_counter()
-        vectors = name = None
+        embedded = _Embedded()
         if request.embeds and self.embedder is not None and queries:
-            name = embedder_name(self.embedder)
-            vectors = yield from self._vectors(self.embedder, name, queries)
+            try:
+                embedded = yield from self._embedded(self.embedder, queries)
+            except HedgerowError as error:
+                if error.code != "bad_answer":
+                    raise
+                return [_again(error) if answer is None else answer for answer in answers]
         seconds = perf_counter() - started
         dated = [_dated(request.queries[i], request.dates[i]) for i in sound]
         stop = Stop()
         options, threads = request.options, request.threads
+        vectors, name = embedded.vectors, embedded.name
         arguments = (queries, dated, vectors, name, seconds, options, threads, stop)
         found = yield Call(self.searcher.search, arguments, stop)
         for i, one in zip(sound, found, strict=True):
@@ -70,29 +91,44 @@ class Stages:
                 # The index was re-embedded since this embedder was admitted.
                 self._admitted = None
                 raise one
-            answers[i] = yield from self._answer(request, request.queries[i], one)
+            answers[i] = yield from self._answer(request, request.queries[i], one, embedded.error)
         return [answer for answer in answers if answer is not None]
 
-    def _vectors(
-        self, embedder: Embedder | AsyncEmbedder, name: str | None, queries: list[str]
-    ) -> Steps[Any]:
-        """The rows of the embedder, "failed" when it raised.
+    def check_may_degrade(self, mode: str) -> None:
+        """Refuse a mode that asks for vectors, of which this retriever has none, if none may fail."""
+        if self.on_leg_failure == "raise":
+            raise InvalidInputError(
+                f'mode="{mode}" needs an embedder, and on_leg_failure="raise" leaves no leg out; '
+                "pass embedder=... to Retriever, or search with the mode auto",
+                code="incompatible_options",
+            )
+
+    def _embedded(self, embedder: Embedder | AsyncEmbedder, queries: list[str]) -> Steps[_Embedded]:
+        """The rows of the embedder, or that it raised.
 
         The search itself compares the name with that of the index, in its own transaction. It is
         checked in advance until it matched once, so that no query is embedded in vain.
         """
+        name = embedder_name(embedder)
         if name is not None and name != self._admitted:
             yield Call(_check_embedder, (self.index, name))
             self._admitted = name
         try:
             rows = yield Call(embedder.embed, (queries,))
         except Exception as error:  # noqa: BLE001 - whatever it is, keywords still answer
-            _log.warning("the embedder failed, keywords answer alone: %s", error, exc_info=error)
-            return "failed"
-        return checked_rows(rows, len(queries))
+            if self.on_leg_failure == "degrade":
+                _log.warning(
+                    "the embedder failed, keywords answer alone: %s", error, exc_info=error
+                )
+            return _Embedded("failed", name, error)
+        return _Embedded(checked_rows(rows, len(queries)), name)
 
     def _answer(
-        self, request: Request, query: str, found: Found | HedgerowError
+        self,
+        request: Request,
+        query: str,
+        found: Found | HedgerowError,
+        embedder_error: Exception | None,
     ) -> Steps[Response | HedgerowError]:
         if isinstance(found, HedgerowError):
             return found
@@ -102,24 +138,55 @@ class Stages:
             failure = RetrievalError(message, code="retrieval_failed", trace=trace)
             failure.__cause__ = found.error
             return failure
+        error = found.error or embedder_error
+        if self.on_leg_failure == "raise" and error is not None:
+            return _stage_failure(trace, error)
         if found.error is not None:
             _log.warning("the %s leg failed, the other answers: %s", trace.error_stage, found.error)
         if self.reranker is not None and found.wants_reranker:
-            yield from self._rerank(self.reranker, request.rerank_top_n, query, found)
-        return Response(found.results(request.top_k), found.trace, found.error)
+            error = yield from self._rerank(self.reranker, request.rerank_top_n, query, found)
+            if self.on_leg_failure == "raise" and error is not None:
+                return _stage_failure(found.trace, error)
+        results = found.results(request.offset + request.top_k)[request.offset :]
+        return Response(results, found.trace, found.error, request.offset)
 
     def _rerank(
         self, reranker: Reranker | AsyncReranker, head: int, query: str, found: Found
-    ) -> Steps[None]:
+    ) -> Steps[Exception | None]:
+        """Have the head put in order; what the reranker raised, if it did."""
         documents = [RerankDocument(name, text) for name, text in found.documents(head)]
         started = perf_counter()
         try:
             scores = _scores((yield Call(reranker.rerank, (query, documents))))
         except Exception as error:  # noqa: BLE001 - whatever it is, the fused order stands
-            _log.warning("the reranker failed, the order stays: %s", error, exc_info=error)
+            if self.on_leg_failure == "degrade":
+                _log.warning("the reranker failed, the order stays: %s", error, exc_info=error)
             found.rerank_failed(perf_counter() - started)
-        else:
-            found.rerank(head, scores, reranker.name, perf_counter() - started)
+            return error
+        found.rerank(head, scores, reranker.name, perf_counter() - started)
+        return None
+
+
+def checked_on_leg_failure(on_leg_failure: str) -> None:
+    """Raise InvalidInputError for what is no choice."""
+    if on_leg_failure not in ("degrade", "raise"):
+        raise InvalidInputError(
+            f'on_leg_failure must be "degrade" or "raise", not {shown(on_leg_failure)}',
+            code="invalid_option",
+        )
+
+
+def _stage_failure(trace: Trace, error: Exception) -> RetrievalError:
+    stage = _STAGES[trace.error_stage or "vector"]
+    message = f'{stage} failed: {error}; on_leg_failure="degrade" would answer without it'
+    failure = RetrievalError(message, code="leg_failed", trace=trace)
+    failure.__cause__ = error
+    return failure
+
+
+def _again(error: HedgerowError) -> HedgerowError:
+    """The same error for one more query: each is raised, pickled and changed on its own."""
+    return HedgerowError(error.message, code=error.code)
 
 
 def _refusal(query: str) -> HedgerowError | None:

@@ -33,6 +33,13 @@ _OF_BOTH = frozenset({"text", "query", "limit", "as_json"})
 @click.option("--db", metavar="FILE", type=TEXT, help="The index to search.")
 @root_option
 @limit_option(10)
+@click.option(
+    "--offset",
+    type=click.IntRange(min=0),
+    default=0,
+    show_default=True,
+    help="Skip this many of the best results.",
+)
 @depth_option
 @click.option(
     "--filter",
@@ -148,6 +155,7 @@ def _as_json(search: Search, *, explain: bool) -> dict[str, Any]:
         "db": asked.db,
         "chunks": search.chunks,
         "limit": asked.limit,
+        "offset": asked.offset,
         "operator": asked.operator,
         "profile": asked.profile,
         "matching": search.response.trace.matching,
@@ -178,7 +186,7 @@ def _hit_as_json(search: Search, i: int, *, explain: bool) -> dict[str, Any]:
     metadata = hit.metadata
     cut, _ = snippet(hit.content, hit.title, search.highlighter)
     value = {
-        "rank": i + 1,
+        "rank": search.asked.offset + i + 1,
         "score": hit.score,
         "bm25_rank": hit.bm25_rank,
         "vector_similarity": hit.vector_similarity,

@@ -1,0 +1,102 @@
+"""What a retriever has of its index besides searching: closing, and writes that embed nothing."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from types import TracebackType
+
+from ._checks import shown
+from ._engine import Index
+from ._steps import Call, Steps, arun
+
+if sys.version_info >= (3, 11):
+    from typing import Self
+else:
+    from typing_extensions import Self
+
+
+class Holding:
+    """Has an index, which it opened itself or was given."""
+
+    _owned: bool
+    """Whether it opened the index, and so closes it."""
+
+    @property
+    def index(self) -> Index:
+        """What is searched."""
+        raise NotImplementedError
+
+    def delete(self, ids: Iterable[str]) -> int:
+        """Remove the chunks of these ids, as `Index.delete` does; returns how many there were."""
+        return self.index.delete(ids)
+
+    async def adelete(self, ids: Iterable[str]) -> int:
+        """`delete` without blocking the event loop."""
+        return await arun(_one(Call(self.index.delete, (ids,))))
+
+    def delete_path(self, path: str) -> int:
+        """Remove every chunk of a path, as `Index.delete_path` does; returns how many there were."""
+        return self.index.delete_path(path)
+
+    async def adelete_path(self, path: str) -> int:
+        """`delete_path` without blocking the event loop."""
+        return await arun(_one(Call(self.index.delete_path, (path,))))
+
+    def close(self) -> None:
+        """Close the index if this retriever opened it; an index that was given stays open.
+
+        Embedder and reranker are their makers' to close. Closing again does nothing.
+        """
+        if self._owned:
+            self.index.close()
+
+    async def aclose(self) -> None:
+        """`close` without blocking the event loop, which waits for running searches."""
+        if self._owned:
+            await arun(_one(Call(self.index.close, ())))
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        exception: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        exception: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        await self.aclose()
+
+
+@contextmanager
+def held_index(index: Index | str | os.PathLike[str]) -> Iterator[Index]:
+    """The index that was given, or that of a path: closed again if what follows fails."""
+    if isinstance(index, Index):
+        yield index
+        return
+    if not isinstance(index, (str, os.PathLike)):
+        raise TypeError(f"index must be an Index or the path of one, not {shown(index)}")
+    opened = Index.open(index)
+    try:
+        yield opened
+    except BaseException:
+        opened.close()
+        raise
+
+
+def _one(call: Call) -> Steps[int]:
+    result: int = yield call
+    return result
