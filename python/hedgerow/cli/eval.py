@@ -35,7 +35,7 @@ from hedgerow.evaluation import (
 from .failures import InterruptedRunError
 from .models import embedder_of, embedder_option
 from .output import plural, progress_bar, write_json
-from .params import TEXT, Choices, Command
+from .params import TEXT, Choices, Command, db_option
 from .stores import check_there_is
 
 _MODES = ("bm25", "semantic", "hybrid")
@@ -72,7 +72,7 @@ class _Evaluation:
 
 
 @click.command("eval", cls=Command, short_help="Measure an index with judged queries.")
-@click.option("--db", required=True, metavar="FILE", type=TEXT, help="The index to search.")
+@db_option("The index to search.", required=True)
 @click.option(
     "--queries",
     required=True,

@@ -163,6 +163,29 @@ class StopWords(click.ParamType):
         return value if value in {"en+nl", "en", "nl", "none"} else value.split(",")
 
 
+def db_option(help_text: str, *, required: bool = False) -> Callable[[F], F]:
+    """Add `--db`, whose default is in HEDGEROW_DB; a `--root` that is given wins over that."""
+    return click.option(
+        "--db",
+        metavar="FILE",
+        type=TEXT,
+        required=required,
+        envvar="HEDGEROW_DB",
+        show_envvar=True,
+        callback=_unless_a_root_is_named,
+        help=help_text,
+    )
+
+
+def _unless_a_root_is_named(
+    context: click.Context, param: click.Parameter, value: str | None
+) -> str | None:
+    # What is given is processed before what is left to defaults, so --root is known by now.
+    source = context.get_parameter_source(param.name or "")
+    is_default = source is not None and source.name == "ENVIRONMENT"
+    return None if is_default and context.params.get("root") else value
+
+
 def alias_option(command: F) -> F:
     """Add `--alias`, which a command gets as `alias`: a list of keys with alternatives."""
     return click.option(

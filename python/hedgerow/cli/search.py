@@ -13,6 +13,7 @@ from .params import (
     Filter,
     alias_option,
     alias_table,
+    db_option,
     filters_of,
     ranking_options,
 )
@@ -30,7 +31,7 @@ _OF_BOTH = frozenset({"text", "query", "limit", "as_json"})
 @click.command("search", cls=Command, short_help="Search an index, or a memory root.")
 @click.argument("text", type=TEXT, required=False)
 @click.option("--query", metavar="TEXT", type=TEXT, help="The same as TEXT.")
-@click.option("--db", metavar="FILE", type=TEXT, help="The index to search.")
+@db_option("The index to search.")
 @root_option
 @limit_option(10)
 @click.option(
