@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterable, Sequence
+from time import perf_counter
 from typing import Any
 
 from ._checks import listed
@@ -19,11 +21,14 @@ from ._engine import (
     _unstaged_page,
     _upsert_from,
 )
+from ._observing import observer
 from ._steps import Call, Steps
 from .embedders.base import AsyncEmbedder, Embedder, Embeddings
 from .errors import HedgerowError
 
 Progress = Callable[[int, int], object]
+
+_log = logging.getLogger("hedgerow.embedding")
 
 # How many chunks are embedded and stored at once: what an interruption can lose.
 _BLOCK = 256
@@ -37,7 +42,10 @@ def embedder_name(embedder: Embedder | AsyncEmbedder) -> str | None:
 
 def embedded(embedder: Embedder | AsyncEmbedder, texts: Sequence[str]) -> Steps[Embeddings]:
     """One row for each text."""
-    return checked_rows((yield Call(embedder.embed, (texts,))), len(texts))
+    with observer().embedding(embedder, len(texts)) as call:
+        rows = checked_rows((yield Call(embedder.embed, (texts,))), len(texts))
+        call.embedded(rows)
+    return rows
 
 
 def checked_rows(rows: Any, texts: int) -> Embeddings:
@@ -63,6 +71,16 @@ def upserting(
 ) -> Steps[int]:
     """Store chunks, block by block when they must be embedded first; how many distinct ids."""
     given = listed(chunks)
+    with observer().writing("upsert", index, len(given)):
+        return (yield from _upserting(index, embedder, given, progress))
+
+
+def _upserting(
+    index: Index,
+    embedder: Embedder | AsyncEmbedder | None,
+    given: list[Chunk],
+    progress: Progress | None,
+) -> Steps[int]:
     if embedder is None:
         stored: int = yield Call(index.upsert, (given,))
         if progress is not None and given:
@@ -93,7 +111,7 @@ def reembedding(
     They are staged in the file block by block, so an attempt with the same named embedder goes on
     where one that failed ended.
     """
-    name = embedder_name(embedder)
+    name, started = embedder_name(embedder), perf_counter()
     staged: int = yield Call(_begin_staging, (index, name))
     waiting: int = yield Call(len, (index,))
     after = 0
@@ -107,7 +125,12 @@ def reembedding(
             progress(staged, max(staged, waiting))
     stored: int = yield Call(_replace_by_staged, (index,))
     # What was written while the others were embedded.
-    return stored + (yield from embedding_missing(index, embedder, None))
+    stored += yield from embedding_missing(index, embedder, None)
+    seconds = perf_counter() - started
+    _log.info(
+        "embedded %d chunks anew in %.2f s with %s", stored, seconds, name or "an unnamed embedder"
+    )
+    return stored
 
 
 def embedding_missing(

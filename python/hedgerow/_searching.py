@@ -13,13 +13,17 @@ from typing import Any, Literal
 from ._checks import shown
 from ._embedding import checked_rows, embedder_name
 from ._engine import Found, Index, Searcher, SearchOptions, Stop, _check_embedder, _check_query
+from ._observing import Watched, observer
+from ._slow import log_slow
 from ._steps import Call, Steps
 from .embedders.base import AsyncEmbedder, Embedder
 from .errors import HedgerowError, InvalidInputError, RetrievalError
 from .rerankers.base import AsyncReranker, RerankDocument, Reranker, RerankScore
 from .results import Response, Trace
 
-_log = logging.getLogger("hedgerow")
+_log = logging.getLogger("hedgerow.search")
+_embedding_log = logging.getLogger("hedgerow.embedding")
+_rerank_log = logging.getLogger("hedgerow.rerank")
 
 # No text with fewer characters is over a limit of spec/query.md: 64 KiB are at least 16,384 of them,
 # and a token takes at least two.
@@ -62,11 +66,21 @@ class Stages:
     embedder: Embedder | AsyncEmbedder | None
     reranker: Reranker | AsyncReranker | None
     on_leg_failure: OnLegFailure
+    slow_ms: float | None
     # The name with which the index accepted the embedder last.
     _admitted: str | None = None
 
     def search(self, request: Request) -> Steps[list[Response | HedgerowError]]:
         """Answer every query: with a response, or with its error."""
+        started = perf_counter()
+        with observer().search(self.index, request.queries) as watched:
+            answers = yield from self._search(request, watched)
+            watched.answered(answers)
+        if self.slow_ms is not None:
+            log_slow(self.slow_ms, answers, (perf_counter() - started) * 1000)
+        return answers
+
+    def _search(self, request: Request, watched: Watched) -> Steps[list[Response | HedgerowError]]:
         answers: list[Response | HedgerowError | None] = [_refusal(q) for q in request.queries]
         sound = [i for i, answer in enumerate(answers) if answer is None]
         queries = [request.queries[i] for i in sound]
@@ -85,6 +99,7 @@ class Stages:
         options, threads = request.options, request.threads
         vectors, name = embedded.vectors, embedded.name
         arguments = (queries, dated, vectors, name, seconds, options, threads, stop)
+        watched.begin()
         found = yield Call(self.searcher.search, arguments, stop)
         for i, one in zip(sound, found, strict=True):
             if isinstance(one, HedgerowError) and one.code == "embedder_mismatch":
@@ -114,10 +129,12 @@ class Stages:
             yield Call(_check_embedder, (self.index, name))
             self._admitted = name
         try:
-            rows = yield Call(embedder.embed, (queries,))
+            with observer().embedding(embedder, len(queries)) as call:
+                rows = yield Call(embedder.embed, (queries,))
+                call.embedded(rows)
         except Exception as error:  # noqa: BLE001 - whatever it is, keywords still answer
             if self.on_leg_failure == "degrade":
-                _log.warning(
+                _embedding_log.warning(
                     "the embedder failed, keywords answer alone: %s", error, exc_info=error
                 )
             return _Embedded("failed", name, error)
@@ -145,10 +162,11 @@ class Stages:
             _log.warning("the %s leg failed, the other answers: %s", trace.error_stage, found.error)
         if self.reranker is not None and found.wants_reranker:
             error = yield from self._rerank(self.reranker, request.rerank_top_n, query, found)
+            trace = found.trace
             if self.on_leg_failure == "raise" and error is not None:
-                return _stage_failure(found.trace, error)
+                return _stage_failure(trace, error)
         results = found.results(request.offset + request.top_k)[request.offset :]
-        return Response(results, found.trace, found.error, request.offset)
+        return Response(results, trace, found.error, request.offset)
 
     def _rerank(
         self, reranker: Reranker | AsyncReranker, head: int, query: str, found: Found
@@ -157,10 +175,13 @@ class Stages:
         documents = [RerankDocument(name, text) for name, text in found.documents(head)]
         started = perf_counter()
         try:
-            scores = _scores((yield Call(reranker.rerank, (query, documents))))
+            with observer().reranking(reranker, len(documents)):
+                scores = _scores((yield Call(reranker.rerank, (query, documents))))
         except Exception as error:  # noqa: BLE001 - whatever it is, the fused order stands
             if self.on_leg_failure == "degrade":
-                _log.warning("the reranker failed, the order stays: %s", error, exc_info=error)
+                _rerank_log.warning(
+                    "the reranker failed, the order stays: %s", error, exc_info=error
+                )
             found.rerank_failed(perf_counter() - started)
             return error
         found.rerank(head, scores, reranker.name, perf_counter() - started)

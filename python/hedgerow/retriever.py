@@ -15,6 +15,7 @@ from ._engine import Candidate, Chunk, Filters, Hit, Index, Searcher, SearchOpti
 from ._holding import Holding, held_index
 from ._profiles import Fusion, Matching, Profile, ranking
 from ._searching import OnLegFailure, Request, Stages, checked_on_leg_failure
+from ._slow import checked_slow_ms
 from ._steps import arun, run
 from .embedders.base import AsyncEmbedder, Embedder
 from .errors import HedgerowError, InvalidInputError
@@ -74,6 +75,8 @@ class Retriever(Holding):
     `on_leg_failure` is what becomes of a search of which the embedder, a leg or the reranker fails
     while the rest can answer: "degrade" answers without it, and trace, `Response.error` and log say
     so; "raise" raises RetrievalError.
+    A search that takes longer than `slow_ms` milliseconds is logged as a warning, with its stages and
+    without the text of the query (docs/observability.md).
 
     One retriever serves many threads, as far as its embedder and reranker do. It pickles when
     they and its index do.
@@ -98,6 +101,7 @@ class Retriever(Holding):
         reweight: bool | None = None,
         default_operator: Literal["OR", "AND"] = "OR",
         on_leg_failure: OnLegFailure = "degrade",
+        slow_ms: float | None = None,
     ) -> None:
         if embedder is not None and not callable(getattr(embedder, "embed", None)):
             raise TypeError(f"embedder must have a method embed(texts), not {shown(embedder)}")
@@ -116,6 +120,7 @@ class Retriever(Holding):
             profile, matching=matching, fusion=fusion, neighbors=neighbors, reweight=reweight
         )
         checked_on_leg_failure(on_leg_failure)
+        slow_ms = checked_slow_ms(slow_ms)
         self._owned = not isinstance(index, Index)
         with held_index(index) as held:
             searcher = Searcher(
@@ -128,7 +133,7 @@ class Retriever(Holding):
                 options["reweight"],
                 default_operator,
             )
-        self._stages = Stages(held, searcher, embedder, reranker, on_leg_failure)
+        self._stages = Stages(held, searcher, embedder, reranker, on_leg_failure, slow_ms)
         functions = {
             "embedder": getattr(embedder, "embed", None),
             "reranker": getattr(reranker, "rerank", None),
@@ -146,6 +151,7 @@ class Retriever(Holding):
             "reweight": reweight,
             "default_operator": default_operator,
             "on_leg_failure": on_leg_failure,
+            "slow_ms": slow_ms,
         }
 
     @property
