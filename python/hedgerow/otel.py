@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from time import perf_counter, time_ns
 from typing import Any
 
+from ._checks import shown
 from ._engine import Index, __version__
 from ._extras import imports_of
 from ._observing import Observer, Watched, WatchedCall, observe
@@ -59,14 +60,22 @@ def instrument(
     as `db.query.text`: they may be private, so they are left out unless asked for. Calling it again
     replaces what was said before. Searches that run already are told of as they began.
 
-    Raises MissingExtraError, on import, without the extra `otel`.
+    Raises TypeError for what is no provider; importing this module raises MissingExtraError without
+    the extra `otel`.
     """
+    _check_provider(tracer_provider, "tracer_provider", "get_tracer")
+    _check_provider(meter_provider, "meter_provider", "get_meter")
     observe(_Telemetry(tracer_provider, meter_provider, capture_query_text=capture_query_text))
 
 
 def uninstrument() -> None:
     """Make no spans and metrics any more."""
     observe(None)
+
+
+def _check_provider(provider: object, name: str, method: str) -> None:
+    if provider is not None and not callable(getattr(provider, method, None)):
+        raise TypeError(f"{name} must be a provider with {method}, not {shown(provider)}")
 
 
 class _Telemetry(Observer):

@@ -22,6 +22,7 @@ from opentelemetry.trace import SpanKind, StatusCode
 import hedgerow as hr
 from hedgerow._observing import Observer, observer
 from hedgerow.otel import _provider, instrument, uninstrument
+from hostile_calls import HOSTILE
 from retrieval_doubles import (
     AsyncFakeReranker,
     AsyncFnvEmbedder,
@@ -316,6 +317,15 @@ def test_a_provider_that_makes_nothing_will_do() -> None:
         assert hr.Retriever(corpus("b")).search("kaas")
     finally:
         uninstrument()
+
+
+@pytest.mark.parametrize("kind", HOSTILE.keys() - {"None"})
+def test_what_is_no_provider(kind: str) -> None:
+    with pytest.raises(TypeError, match="tracer_provider must be a provider with get_tracer, not"):
+        instrument(tracer_provider=HOSTILE[kind]())
+    with pytest.raises(TypeError, match="meter_provider must be a provider with get_meter, not "):
+        instrument(meter_provider=HOSTILE[kind]())
+    assert type(observer()) is Observer
 
 
 def test_nothing_is_imported_for_it() -> None:

@@ -400,7 +400,7 @@ impl PyIndex {
         make: impl FnOnce(TokenizerKind, Methods) -> hedgerow_engine::Result<Index> + Send,
     ) -> PyResult<Self> {
         let dimensions = dimensions.map(|dimensions| dimensions.0);
-        let made = errors::call_writing(py, None, || {
+        errors::call_writing(py, None, || {
             let asked = TokenizerKind::parse(tokenizer)?;
             let methods = Methods {
                 ranking: Ranking::from_option("ranking", ranking)?,
@@ -419,8 +419,7 @@ impl PyIndex {
                 tokenizer: asked,
                 dimensions,
             })
-        })?;
-        notices::log_opened(py, &made.index);
-        Ok(made)
+        })
+        .inspect(|opened| notices::log_opened(py, &opened.index))
     }
 }
