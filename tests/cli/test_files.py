@@ -170,6 +170,8 @@ class TestWhichFile:
         assert as_json("query", "all", "--root", "memory")["root"].endswith("memory")
         monkeypatch.setenv("HEDGEROW_MEMORY_ROOT", "memory")
         assert as_json("search", "oak")["db"] == "garden.db"
+        assert as_json("run", "memory:search", "oak")["results"] == []
+        assert as_json("run", "memory:index")["root"].endswith("memory")
         both = failed(2, "search", "oak", "--root", "memory", "--db", "garden.db")
         assert "--db and --root exclude each other" in both
 

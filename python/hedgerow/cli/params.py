@@ -183,7 +183,9 @@ def _unless_a_root_is_named(
     # What is given is processed before what is left to defaults, so --root is known by now.
     source = context.get_parameter_source(param.name or "")
     is_default = source is not None and source.name == "ENVIRONMENT"
-    return None if is_default and context.params.get("root") else value
+    # `hedgerow run memory:search` is of a root by its name.
+    is_of_a_root = context.params.get("root") or (context.info_name or "").startswith("memory:")
+    return None if is_default and is_of_a_root else value
 
 
 def alias_option(command: F) -> F:
