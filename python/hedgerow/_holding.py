@@ -1,4 +1,4 @@
-"""What a retriever has of its index besides searching: closing, and writes that embed nothing."""
+"""What a retriever holds: its parts, whose index it closes, and deleting from it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,11 @@ from types import TracebackType
 
 from ._checks import shown
 from ._engine import Index
+from ._searching import Stages
 from ._steps import Call, Steps, arun
+from .embedders.base import AsyncEmbedder, Embedder
+from .errors import InvalidInputError
+from .rerankers.base import AsyncReranker, Reranker
 
 if sys.version_info >= (3, 11):
     from typing import Self
@@ -19,15 +23,28 @@ else:
 
 
 class Holding:
-    """Has an index, which it opened itself or was given."""
+    """Has an index, which it opened itself or was given, and maybe an embedder and a reranker."""
 
+    _stages: Stages
     _owned: bool
     """Whether it opened the index, and so closes it."""
+    _asynchronous: list[str]
+    """Which of its parts have `async` methods."""
 
     @property
     def index(self) -> Index:
         """What is searched."""
-        raise NotImplementedError
+        return self._stages.index
+
+    @property
+    def embedder(self) -> Embedder | AsyncEmbedder | None:
+        """What turns texts into vectors."""
+        return self._stages.embedder
+
+    @property
+    def reranker(self) -> Reranker | AsyncReranker | None:
+        """What reorders the best hits."""
+        return self._stages.reranker
 
     def delete(self, ids: Iterable[str]) -> int:
         """Remove the chunks of these ids, as `Index.delete` does; returns how many there were."""
@@ -79,6 +96,23 @@ class Holding:
         traceback: TracebackType | None,
     ) -> None:
         await self.aclose()
+
+    def _needed_embedder(self) -> Embedder | AsyncEmbedder:
+        if self.embedder is None:
+            raise InvalidInputError(
+                "this retriever has no embedder; pass one: Retriever(index, embedder=...)",
+                code="invalid_option",
+            )
+        return self.embedder
+
+    def _needs_plain(self, method: str) -> None:
+        """Refuse an object with `async` methods where nothing can await them."""
+        if self._asynchronous:
+            raise InvalidInputError(
+                f"the {self._asynchronous[0]} is asynchronous; "
+                f"await a{method}(...) instead of {method}(...)",
+                code="incompatible_options",
+            )
 
 
 @contextmanager

@@ -18,7 +18,7 @@ from ._searching import OnLegFailure, Request, Stages, checked_on_leg_failure
 from ._slow import checked_slow_ms
 from ._steps import arun, run
 from .embedders.base import AsyncEmbedder, Embedder
-from .errors import HedgerowError, InvalidInputError
+from .errors import HedgerowError
 from .rerankers.base import AsyncReranker, Reranker
 from .results import Response
 
@@ -153,21 +153,6 @@ class Retriever(Holding):
             "on_leg_failure": on_leg_failure,
             "slow_ms": slow_ms,
         }
-
-    @property
-    def index(self) -> Index:
-        """What is searched."""
-        return self._stages.index
-
-    @property
-    def embedder(self) -> Embedder | AsyncEmbedder | None:
-        """What turns texts into vectors."""
-        return self._stages.embedder
-
-    @property
-    def reranker(self) -> Reranker | AsyncReranker | None:
-        """What reorders the best hits."""
-        return self._stages.reranker
 
     def upsert(self, chunks: Iterable[Chunk], *, progress: Progress | None = None) -> int:
         """Embed the chunks that have no vector, and store all; returns the number of distinct ids.
@@ -378,23 +363,6 @@ class Retriever(Holding):
             rerank_top_n=min(head, sys.maxsize),
             threads=threads,
         )
-
-    def _needed_embedder(self) -> Embedder | AsyncEmbedder:
-        if self.embedder is None:
-            raise InvalidInputError(
-                "this retriever has no embedder; pass one: Retriever(index, embedder=...)",
-                code="invalid_option",
-            )
-        return self.embedder
-
-    def _needs_plain(self, method: str) -> None:
-        """Refuse an object with `async` methods where nothing can await them."""
-        if self._asynchronous:
-            raise InvalidInputError(
-                f"the {self._asynchronous[0]} is asynchronous; "
-                f"await a{method}(...) instead of {method}(...)",
-                code="incompatible_options",
-            )
 
     def __repr__(self) -> str:
         given = [f"{key}={value!r}" for key, value in self._arguments.items() if value is not None]

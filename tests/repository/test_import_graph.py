@@ -20,7 +20,7 @@ LAYERS = [
     {"agents"},
     {"evaluation", "_graph_svg", "_graph"},
     {"ingest"},
-    {"retriever", "_searching", "_embedding"},
+    {"retriever", "_holding", "_searching", "_embedding"},
     {"embedders", "rerankers"},
     {"_endpoint"},
 ]
