@@ -38,6 +38,7 @@ def nobodys_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         patch.setenv("APPDATA", str(home / "AppData"))
         patch.setenv("HEDGEROW_CONFIG_DIR", str(home / ".config" / "hedgerow"))
         patch.delenv("HEDGEROW_TRUST", raising=False)
+        patch.delenv("HEDGEROW_DB", raising=False)
         yield home
 
 

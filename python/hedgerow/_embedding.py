@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterable, Sequence
+from time import perf_counter
 
 from ._admission import Admitted, admission, own_admission
 from ._checks import listed
@@ -18,10 +20,13 @@ from ._engine import (
     _unstaged_page,
     _upsert_from,
 )
+from ._observing import observer
 from ._steps import Call, Steps
 from .embedders.base import AnyEmbedder, Embeddings
 
 Progress = Callable[[int, int], object]
+
+_log = logging.getLogger("hedgerow.embedding")
 
 # How many chunks are embedded and stored at once: what an interruption can lose.
 _BLOCK = 256
@@ -29,7 +34,11 @@ _BLOCK = 256
 
 def embedded(admitted: Admitted, texts: Sequence[str]) -> Steps[Embeddings]:
     """One row for each text of a document."""
-    return admitted.forms.documents.rows(texts)
+    form = admitted.forms.documents
+    with observer().embedding(form.embedder, len(texts)) as call:
+        rows = yield from form.rows(texts)
+        call.embedded(rows)
+    return rows
 
 
 def upserting(
@@ -40,6 +49,16 @@ def upserting(
 ) -> Steps[int]:
     """Store chunks, block by block when they must be embedded first; how many distinct ids."""
     given = listed(chunks)
+    with observer().writing("upsert", index, len(given)):
+        return (yield from _upserting(index, embedder, given, progress))
+
+
+def _upserting(
+    index: Index,
+    embedder: AnyEmbedder | None,
+    given: list[Chunk],
+    progress: Progress | None,
+) -> Steps[int]:
     if embedder is None:
         stored: int = yield Call(index.upsert, (given,))
         if progress is not None and given:
@@ -66,7 +85,7 @@ def reembedding(index: Index, embedder: AnyEmbedder, progress: Progress | None) 
     They are staged in the file block by block, so an attempt with the same named embedder goes on
     where one that failed ended.
     """
-    own = own_admission(embedder)
+    own, started = own_admission(embedder), perf_counter()
     staged: int = yield Call(_begin_staging, (index, own.name, own.details))
     waiting: int = yield Call(len, (index,))
     after = 0
@@ -80,7 +99,15 @@ def reembedding(index: Index, embedder: AnyEmbedder, progress: Progress | None) 
             progress(staged, max(staged, waiting))
     stored: int = yield Call(_replace_by_staged, (index,))
     # What was written while the others were embedded.
-    return stored + (yield from embedding_missing(index, embedder, None))
+    stored += yield from embedding_missing(index, embedder, None)
+    seconds = perf_counter() - started
+    _log.info(
+        "embedded %d chunks anew in %.2f s with %s",
+        stored,
+        seconds,
+        own.name or "an unnamed embedder",
+    )
+    return stored
 
 
 def embedding_missing(index: Index, embedder: AnyEmbedder, progress: Progress | None) -> Steps[int]:

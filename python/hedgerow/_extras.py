@@ -16,6 +16,8 @@ PACKAGES = {
     "model2vec": ("model2vec",),
     "ollama": ("httpx", "tenacity"),
     "openai": ("httpx", "tenacity"),
+    # Imported as opentelemetry.trace and the like; the package is opentelemetry-api.
+    "otel": ("opentelemetry.api",),
     "sentence-transformers": ("sentence_transformers",),
     "tei": ("httpx", "tenacity"),
 }

@@ -8,24 +8,33 @@ import operator
 from collections.abc import Sequence
 from dataclasses import dataclass
 from time import perf_counter
-from typing import Any
+from typing import Any, Literal
 
 from ._admission import Admitted, admission
+from ._checks import shown
 from ._embedding import Progress, reembedding
 from ._engine import Found, Index, Searcher, SearchOptions, Stop, _check_query
+from ._observing import Watched, observer
 from ._parts import needed
+from ._slow import log_slow
 from ._steps import Call, Steps
 from .embedders._forms import checked_rows
 from .embedders.base import AnyEmbedder
-from .errors import HedgerowError, RetrievalError
+from .errors import HedgerowError, InvalidInputError, RetrievalError
 from .rerankers.base import AsyncReranker, RerankDocument, Reranker, RerankScore
-from .results import Response
+from .results import Response, Trace
 
-_log = logging.getLogger("hedgerow")
+_log = logging.getLogger("hedgerow.search")
+_embedding_log = logging.getLogger("hedgerow.embedding")
+_rerank_log = logging.getLogger("hedgerow.rerank")
 
 # No text with fewer characters is over a limit of spec/query.md: 64 KiB are at least 16,384 of them,
 # and a token takes at least two.
 _SHORT = 8_192
+
+OnLegFailure = Literal["degrade", "raise"]
+
+_STAGES = {"bm25": "search by keywords", "vector": "search by meaning", "rerank": "the reranker"}
 
 
 @dataclass(slots=True)
@@ -37,8 +46,18 @@ class Request:
     options: SearchOptions
     embeds: bool
     top_k: int
+    offset: int
     rerank_top_n: int
     threads: int
+
+
+@dataclass(slots=True)
+class _Embedded:
+    """What an embedder made of the queries: their vectors, "failed" when it raised `error`."""
+
+    vectors: Any = None
+    name: str | None = None
+    error: Exception | None = None
 
 
 @dataclass(slots=True)
@@ -49,33 +68,59 @@ class Stages:
     searcher: Searcher
     embedder: AnyEmbedder | None
     reranker: Reranker | AsyncReranker | None
+    on_leg_failure: OnLegFailure
+    slow_ms: float | None
     # How the index accepted the embedder last.
     _admitted: Admitted | None = None
 
     def search(self, request: Request) -> Steps[list[Response | HedgerowError]]:
         """Answer every query: with a response, or with its error."""
+        started = perf_counter()
+        with observer().search(self.index, request.queries) as watched:
+            answers = yield from self._search(request, watched)
+            watched.answered(answers)
+        if self.slow_ms is not None:
+            log_slow(self.slow_ms, answers, (perf_counter() - started) * 1000)
+        return answers
+
+    def _search(self, request: Request, watched: Watched) -> Steps[list[Response | HedgerowError]]:
         answers: list[Response | HedgerowError | None] = [_refusal(q) for q in request.queries]
         sound = [i for i, answer in enumerate(answers) if answer is None]
         queries = [request.queries[i] for i in sound]
         started = perf_counter()
-        vectors = name = None
+        embedded = _Embedded()
         if request.embeds and self.embedder is not None and queries:
             admitted = yield from self._admission(self.embedder)
-            name = admitted.name
-            vectors = yield from self._vectors(admitted, queries)
+            try:
+                embedded = yield from self._embedded(admitted, queries)
+            except HedgerowError as error:
+                if error.code != "bad_answer":
+                    raise
+                return [_again(error) if answer is None else answer for answer in answers]
         seconds = perf_counter() - started
         dated = [_dated(request.queries[i], request.dates[i]) for i in sound]
         stop = Stop()
         options, threads = request.options, request.threads
+        vectors, name = embedded.vectors, embedded.name
         arguments = (queries, dated, vectors, name, seconds, options, threads, stop)
+        watched.begin()
         found = yield Call(self.searcher.search, arguments, stop)
         for i, one in zip(sound, found, strict=True):
             if isinstance(one, HedgerowError) and one.code == "embedder_mismatch":
                 # The index was re-embedded since this embedder was admitted.
                 self._admitted = None
                 raise one
-            answers[i] = yield from self._answer(request, request.queries[i], one)
+            answers[i] = yield from self._answer(request, request.queries[i], one, embedded.error)
         return [answer for answer in answers if answer is not None]
+
+    def check_may_degrade(self, mode: str) -> None:
+        """Refuse a mode that asks for vectors, of which this retriever has none, if none may fail."""
+        if self.on_leg_failure == "raise":
+            raise InvalidInputError(
+                f'mode="{mode}" needs an embedder, and on_leg_failure="raise" leaves no leg out; '
+                "pass embedder=... to Retriever, or search with the mode auto",
+                code="incompatible_options",
+            )
 
     def _admission(self, embedder: AnyEmbedder) -> Steps[Admitted]:
         """How the index accepts the embedder.
@@ -95,18 +140,27 @@ class Stages:
         self._admitted = None
         return count
 
-    def _vectors(self, admitted: Admitted, queries: list[str]) -> Steps[Any]:
-        """The rows of the embedder, "failed" when it raised."""
-        form = admitted.forms.queries
+    def _embedded(self, admitted: Admitted, queries: list[str]) -> Steps[_Embedded]:
+        """The rows of the embedder, or that it raised."""
+        form, name = admitted.forms.queries, admitted.name
         try:
-            rows = yield from form.answer(queries)
+            with observer().embedding(form.embedder, len(queries)) as call:
+                rows = yield from form.answer(queries)
+                call.embedded(rows)
         except Exception as error:  # noqa: BLE001 - whatever it is, keywords still answer
-            _log.warning("the embedder failed, keywords answer alone: %s", error, exc_info=error)
-            return "failed"
-        return checked_rows(rows, len(queries))
+            if self.on_leg_failure == "degrade":
+                _embedding_log.warning(
+                    "the embedder failed, keywords answer alone: %s", error, exc_info=error
+                )
+            return _Embedded("failed", name, error)
+        return _Embedded(checked_rows(rows, len(queries)), name)
 
     def _answer(
-        self, request: Request, query: str, found: Found | HedgerowError
+        self,
+        request: Request,
+        query: str,
+        found: Found | HedgerowError,
+        embedder_error: Exception | None,
     ) -> Steps[Response | HedgerowError]:
         if isinstance(found, HedgerowError):
             return found
@@ -116,24 +170,59 @@ class Stages:
             failure = RetrievalError(message, code="retrieval_failed", trace=trace)
             failure.__cause__ = found.error
             return failure
+        error = found.error or embedder_error
+        if self.on_leg_failure == "raise" and error is not None:
+            return _stage_failure(trace, error)
         if found.error is not None:
             _log.warning("the %s leg failed, the other answers: %s", trace.error_stage, found.error)
         if self.reranker is not None and found.wants_reranker:
-            yield from self._rerank(self.reranker, request.rerank_top_n, query, found)
-        return Response(found.results(request.top_k), found.trace, found.error)
+            error = yield from self._rerank(self.reranker, request.rerank_top_n, query, found)
+            trace = found.trace
+            if self.on_leg_failure == "raise" and error is not None:
+                return _stage_failure(trace, error)
+        results = found.results(request.offset + request.top_k)[request.offset :]
+        return Response(results, trace, found.error, request.offset)
 
     def _rerank(
         self, reranker: Reranker | AsyncReranker, head: int, query: str, found: Found
-    ) -> Steps[None]:
+    ) -> Steps[Exception | None]:
+        """Have the head put in order; what the reranker raised, if it did."""
         documents = [RerankDocument(name, text) for name, text in found.documents(head)]
         started = perf_counter()
         try:
-            scores = _scores((yield Call(reranker.rerank, (query, documents))))
+            with observer().reranking(reranker, len(documents)):
+                scores = _scores((yield Call(reranker.rerank, (query, documents))))
         except Exception as error:  # noqa: BLE001 - whatever it is, the fused order stands
-            _log.warning("the reranker failed, the order stays: %s", error, exc_info=error)
+            if self.on_leg_failure == "degrade":
+                _rerank_log.warning(
+                    "the reranker failed, the order stays: %s", error, exc_info=error
+                )
             found.rerank_failed(perf_counter() - started)
-        else:
-            found.rerank(head, scores, reranker.name, perf_counter() - started)
+            return error
+        found.rerank(head, scores, reranker.name, perf_counter() - started)
+        return None
+
+
+def checked_on_leg_failure(on_leg_failure: str) -> None:
+    """Raise InvalidInputError for what is no choice."""
+    if on_leg_failure not in ("degrade", "raise"):
+        raise InvalidInputError(
+            f'on_leg_failure must be "degrade" or "raise", not {shown(on_leg_failure)}',
+            code="invalid_option",
+        )
+
+
+def _stage_failure(trace: Trace, error: Exception) -> RetrievalError:
+    stage = _STAGES[trace.error_stage or "vector"]
+    message = f'{stage} failed: {error}; on_leg_failure="degrade" would answer without it'
+    failure = RetrievalError(message, code="leg_failed", trace=trace)
+    failure.__cause__ = error
+    return failure
+
+
+def _again(error: HedgerowError) -> HedgerowError:
+    """The same error for one more query: each is raised, pickled and changed on its own."""
+    return HedgerowError(error.message, code=error.code)
 
 
 def _refusal(query: str) -> HedgerowError | None:

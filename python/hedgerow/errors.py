@@ -57,7 +57,8 @@ class IndexFileError(HedgerowError):
 
 
 class RetrievalError(HedgerowError):
-    """No leg of a search could answer, which is not the same as finding nothing.
+    """No leg of a search could answer, which is not the same as finding nothing; or, with
+    `on_leg_failure="raise"`, a part of the search failed.
 
     `trace` records what was tried (spec/trace.md).
     """

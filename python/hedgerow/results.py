@@ -117,12 +117,15 @@ class Response:
     """The result of a search: `results`, best first, and the `trace` (spec/retrieval.md).
 
     It iterates over its results, and is false when there are none. `error` is what the leg reported
-    that failed while the other answered.
+    that failed while the other answered. `offset` is how many better ones were skipped: the first of
+    the results is number `offset + 1`. There were `trace.fused_count` before that, and before a
+    reranker dropped any.
     """
 
     results: list[Hit]
     trace: Trace
     error: Exception | None = field(default=None, compare=False)
+    offset: int = 0
 
     @property
     def not_searched_for(self) -> list[str]:
@@ -162,7 +165,10 @@ class Response:
             lines.append("Meaning was asked for, and keywords answered alone.")
         if trace.reranked:
             lines.append(f"Reranked by {trace.rerank_provider}.")
-        for rank, hit in enumerate(self.results, start=1):
+        if self.offset:
+            past = "" if self.results else ", which is past the last"
+            lines.append(f"Skipped the first {self.offset}{past}.")
+        for rank, hit in enumerate(self.results, start=self.offset + 1):
             lines.append(f"{rank}. {hit.path} ({hit.id}): {hit.explain()}")
         return "\n".join(lines)
 

@@ -7,15 +7,18 @@ import sys
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal, TypedDict, overload
 
+from ._batches import answers, checked_dates, checked_on_error, checked_queries, checked_threads
 from ._checks import checked_count, listed, shown
 from ._embedding import Progress, upserting
 from ._engine import Candidate, Chunk, Filters, Hit, Index, Searcher, SearchOptions
+from ._holding import Holding, held_index
 from ._parts import asynchronous_parts, check_plain
 from ._profiles import Fusion, Matching, Profile, ranking
-from ._searching import Request, Stages
+from ._searching import OnLegFailure, Request, Stages, checked_on_leg_failure
+from ._slow import checked_slow_ms
 from ._steps import arun, run
 from .embedders.base import AnyEmbedder
-from .errors import HedgerowError, InvalidInputError
+from .errors import HedgerowError
 from .rerankers.base import AsyncReranker, Reranker
 from .results import Response
 
@@ -43,6 +46,7 @@ class SearchKeywords(TypedDict, total=False):
 
     mode: Mode
     top_k: int
+    offset: int
     candidate_k: int
     rerank: bool
     rerank_top_n: int
@@ -51,9 +55,12 @@ class SearchKeywords(TypedDict, total=False):
     group_by: Literal["path"] | None
 
 
-class Retriever:
+class Retriever(Holding):
     """Searches an index by keywords and by meaning, and explains the results (spec/retrieval.md).
 
+    `index` is an open index, or the path of an index file, which is opened as by `Index.open` and
+    which `close` closes; so does the end of `with Retriever(path) as retriever`, or of `async with`.
+    An index that was given stays open, for its other users: whoever opened it closes it.
     `embedder` turns texts into vectors: an object with `embed`, or with `embed_query` and
     `embed_documents`, or a function of texts. `reranker` reorders the best hits. Either may be
     asynchronous, for `asearch`. `aliases` are alternatives for terms.
@@ -66,16 +73,23 @@ class Retriever:
     ranks, "score" by scores; `neighbors`, whether chunks beside a chunk in its path count for it; and
     `reweight`, whether scores are multiplied by what the question asks for.
 
+    `on_leg_failure` is what becomes of a search of which the embedder, a leg or the reranker fails
+    while the rest can answer: "degrade" answers without it, and trace, `Response.error` and log say
+    so; "raise" raises RetrievalError.
+    A search that takes longer than `slow_ms` milliseconds is logged as a warning, with its stages and
+    without the text of the query (docs/observability.md).
+
     One retriever serves many threads, as far as its embedder and reranker do. It pickles when
     they and its index do.
 
     Raises TypeError for an embedder or a reranker without the methods of one, InvalidInputError
-    for options outside their sets or that exclude each other.
+    for options outside their sets or that exclude each other, and for a path what `Index.open`
+    raises.
     """
 
     def __init__(  # noqa: PLR0913 - each has its default
         self,
-        index: Index,
+        index: Index | str | os.PathLike[str],
         *,
         embedder: AnyEmbedder | None = None,
         reranker: Reranker | AsyncReranker | None = None,
@@ -87,6 +101,8 @@ class Retriever:
         neighbors: bool | None = None,
         reweight: bool | None = None,
         default_operator: Literal["OR", "AND"] = "OR",
+        on_leg_failure: OnLegFailure = "degrade",
+        slow_ms: float | None = None,
     ) -> None:
         self._asynchronous = asynchronous_parts(embedder, reranker)
         if trigram_chunks is not None:
@@ -96,17 +112,21 @@ class Retriever:
         options = ranking(
             profile, matching=matching, fusion=fusion, neighbors=neighbors, reweight=reweight
         )
-        searcher = Searcher(
-            index,
-            aliases,
-            trigram_chunks,
-            options["matching"],
-            options["fusion"],
-            options["neighbors"],
-            options["reweight"],
-            default_operator,
-        )
-        self._stages = Stages(index, searcher, embedder, reranker)
+        checked_on_leg_failure(on_leg_failure)
+        slow_ms = checked_slow_ms(slow_ms)
+        self._owned = not isinstance(index, Index)
+        with held_index(index) as held:
+            searcher = Searcher(
+                held,
+                aliases,
+                trigram_chunks,
+                options["matching"],
+                options["fusion"],
+                options["neighbors"],
+                options["reweight"],
+                default_operator,
+            )
+        self._stages = Stages(held, searcher, embedder, reranker, on_leg_failure, slow_ms)
         self._arguments = {
             "embedder": embedder,
             "reranker": reranker,
@@ -118,22 +138,9 @@ class Retriever:
             "neighbors": neighbors,
             "reweight": reweight,
             "default_operator": default_operator,
+            "on_leg_failure": on_leg_failure,
+            "slow_ms": slow_ms,
         }
-
-    @property
-    def index(self) -> Index:
-        """What is searched."""
-        return self._stages.index
-
-    @property
-    def embedder(self) -> AnyEmbedder | None:
-        """What turns texts into vectors."""
-        return self._stages.embedder
-
-    @property
-    def reranker(self) -> Reranker | AsyncReranker | None:
-        """What reorders the best hits."""
-        return self._stages.reranker
 
     def upsert(self, chunks: Iterable[Chunk], *, progress: Progress | None = None) -> int:
         """Embed the chunks that have no vector, and store all; returns the number of distinct ids.
@@ -176,6 +183,7 @@ class Retriever:
         question_date: str | None = None,
         mode: Mode = "auto",
         top_k: int = 10,
+        offset: int = 0,
         candidate_k: int = 60,
         rerank: bool = True,
         rerank_top_n: int = 20,
@@ -187,14 +195,16 @@ class Retriever:
 
         `question_date` is when the question was asked: its phrases like "last Friday" are then
         searched for as dates (spec/temporal.md). `mode` "auto" is "hybrid" with an embedder, else
-        "bm25". Each leg returns at most `candidate_k` hits; the reranker, unless `rerank` is false,
+        "bm25". `offset` skips that many of the best: the hits are those that a search without it has
+        from there on, up to where the candidates end. Each leg returns at most `candidate_k` hits; the reranker, unless `rerank` is false,
         sees the first `rerank_top_n`. `skip_retry_ladder` leaves a query that finds nothing as it
         is. `filters` are applied before ranking. `group_by` "path" keeps only the best chunk of each
         path, in each leg before it is cut.
 
-        A failed embedder, leg or reranker is left out, and trace and log say so. Raises
-        RetrievalError, with the trace, when no leg could answer; InvalidInputError for wrong
-        options and for a query vector that does not fit the index; QueryTooLargeError.
+        A failed embedder, leg or reranker is left out, and trace and log say so, unless the retriever
+        was made with `on_leg_failure="raise"`. Raises RetrievalError, with the trace, when no leg could
+        answer; InvalidInputError for wrong options and for a query vector that does not fit the
+        index; QueryTooLargeError.
         """
         check_plain(self._asynchronous, "search")
         request = self._request(
@@ -203,6 +213,7 @@ class Retriever:
             threads=1,
             mode=mode,
             top_k=top_k,
+            offset=offset,
             candidate_k=candidate_k,
             rerank=rerank,
             rerank_top_n=rerank_top_n,
@@ -259,11 +270,12 @@ class Retriever:
         queries, or a list with one for each; all other options are as in `search`.
 
         `on_error` "raise" raises the first error in the order of the queries; "return" puts each
-        error instead of its response.
+        error instead of its response. An embedder that does not answer with one row for each query
+        is an error of every query.
         """
         check_plain(self._asynchronous, "search_many")
         request = self._batch(queries, question_date, threads, on_error, options)
-        return _answers(run(self._stages.search(request)), on_error)
+        return answers(run(self._stages.search(request)), on_error)
 
     async def asearch_many(
         self,
@@ -276,7 +288,7 @@ class Retriever:
     ) -> list[Any]:
         """`search_many` without blocking the event loop; cancelling the task ends the batch."""
         request = self._batch(queries, question_date, threads, on_error, options)
-        return _answers(await arun(self._stages.search(request)), on_error)
+        return answers(await arun(self._stages.search(request)), on_error)
 
     def _batch(
         self,
@@ -286,33 +298,10 @@ class Retriever:
         on_error: str,
         options: SearchKeywords,
     ) -> Request:
-        if on_error not in {"raise", "return"}:
-            raise InvalidInputError(
-                f'on_error must be "raise" or "return", not {shown(on_error)}',
-                code="invalid_option",
-            )
-        if isinstance(queries, str):
-            raise TypeError("queries must be a list of str, not one str; use search for one")
-        texts = listed(queries)
-        dates: list[str | None]
-        if question_date is None or isinstance(question_date, str):
-            dates = [question_date] * len(texts)
-        elif isinstance(question_date, Sequence):
-            dates = listed(question_date)
-        else:
-            raise TypeError(
-                "question_date must be one str, or a list with one for each query, not "
-                f"{type(question_date).__name__}"
-            )
-        if len(dates) != len(texts):
-            raise InvalidInputError(
-                f"there are {len(dates)} question dates for {len(texts)} queries; "
-                "pass one for each, or one for all",
-                code="invalid_option",
-            )
-        workers = _usable_cpus() if threads is None else checked_count(threads, "threads")
-        workers = min(workers, sys.maxsize)
-        return self._request(texts, dates, threads=workers, **options)
+        checked_on_error(on_error)
+        texts = checked_queries(queries)
+        dates = checked_dates(question_date, len(texts))
+        return self._request(texts, dates, threads=checked_threads(threads), **options)
 
     def _request(  # noqa: PLR0913 - the options of a search, each with its default
         self,
@@ -322,6 +311,7 @@ class Retriever:
         threads: int,
         mode: Mode = "auto",
         top_k: int = 10,
+        offset: int = 0,
         candidate_k: int = 60,
         rerank: bool = True,
         rerank_top_n: int = 20,
@@ -333,13 +323,16 @@ class Retriever:
             if not isinstance(query, str):
                 which = "the query" if len(queries) == 1 else f"queries[{i}]"
                 raise TypeError(f"{which} must be a str, not {type(query).__name__}")
+        if self.embedder is None and mode in ("semantic", "hybrid"):
+            self._stages.check_may_degrade(mode)
         head = checked_count(rerank_top_n, "rerank_top_n", least=0)
         reranks = None if self.reranker is None and rerank else rerank and head > 0
         # More than a machine can count is as good as all.
         longest = min(checked_count(candidate_k, "candidate_k"), sys.maxsize)
         # A reranker may drop all that it sees; then those behind move up.
         best = min(checked_count(top_k, "top_k"), sys.maxsize)
-        wanted = best + (head if reranks else 0)
+        skipped = min(checked_count(offset, "offset", least=0), sys.maxsize)
+        wanted = skipped + best + (head if reranks else 0)
         return Request(
             queries=queries,
             dates=dates,
@@ -354,6 +347,7 @@ class Retriever:
             ),
             embeds=mode != "bm25",
             top_k=best,
+            offset=skipped,
             rerank_top_n=min(head, sys.maxsize),
             threads=threads,
         )
@@ -363,30 +357,16 @@ class Retriever:
         return f"Retriever({', '.join([repr(self.index), *given])})"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return (_retriever, (self.index, self._arguments))
+        # What opened its index opens it again; without a file the index says why it cannot be.
+        index = self.index.path if self._owned else self.index
+        return (_retriever, (index, self._arguments))
 
 
-def _retriever(index: Index, arguments: dict[str, Any]) -> Retriever:
+def _retriever(index: Index | os.PathLike[str], arguments: dict[str, Any]) -> Retriever:
     return Retriever(index, **arguments)
 
 
-def _answers(answers: list[Response | HedgerowError], on_error: str) -> list[Any]:
-    if on_error == "raise":
-        for answer in answers:
-            if isinstance(answer, HedgerowError):
-                raise answer
-    return answers
-
-
-def _only(answers: list[Response | HedgerowError]) -> Response:
-    [answer] = _answers(answers, "raise")
+def _only(found: list[Response | HedgerowError]) -> Response:
+    [answer] = answers(found, "raise")
     response: Response = answer
     return response
-
-
-def _usable_cpus() -> int:
-    """The CPUs this process may use, which in a container are fewer than the machine has."""
-    try:
-        return len(os.sched_getaffinity(0))
-    except AttributeError:  # not on macOS and Windows
-        return os.cpu_count() or 1

@@ -212,7 +212,7 @@ def told_to_stop(process: subprocess.Popen[str], number: signal.Signals) -> None
     """Send a signal, and wait until it has been heard."""
     process.send_signal(number)
     assert process.stderr is not None
-    while (line := process.stderr.readline()) != f"INFO:hedgerow:stopping: {number.name}\n":
+    while (line := process.stderr.readline()) != f"INFO:hedgerow.agents:stopping: {number.name}\n":
         assert line, "it ended without a word of the signal"
 
 

@@ -19,7 +19,21 @@ class TestHelp:
             assert part in text
         assert '  hedgerow search "winter feeding" --db notes.db\n' in text
 
-    @pytest.mark.parametrize("command", ["index", "search", "eval", "parse", "compile"])
+    @pytest.mark.parametrize(
+        "command",
+        [
+            "index",
+            "search",
+            "eval",
+            "parse",
+            "compile",
+            "stats",
+            "check",
+            "backup",
+            "show",
+            "delete",
+        ],
+    )
     def test_every_command_has_examples_and_no_option_without_help(self, command: str) -> None:
         text = ok(command, "-h")
         examples = [line for line in text.splitlines() if line.startswith("    hedgerow ")]

@@ -13,7 +13,7 @@ import pytest
 
 import hedgerow as hr
 import read_only
-from command_line import failed, ok
+from command_line import failed, ok, run
 from memory_doubles import put
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="folders have no such permissions")
@@ -82,6 +82,29 @@ def test_the_file_of_an_index_or_a_store_is_read(root: Path, locked: Locked) -> 
     read()
     with locked(root):
         read()
+
+
+def test_index_files_are_looked_into(root: Path, locked: Locked) -> None:
+    index = str(root / ".hedgerow" / "index.db")
+
+    def read() -> None:
+        assert "chunks      2, of 2 paths" in ok("stats", "--db", index)
+        assert "hawthorn" in ok("show", "notes/a.md", "--db", index)
+
+    read()
+    assert ok("check", "--db", index).splitlines() == [
+        "hedgerow check: ok",
+        f"index: ok: {index}, 2 chunks",
+    ]
+    with locked(root):
+        read()
+        assert ok("check", "--db", index).splitlines() == [
+            "hedgerow check: ok",
+            f"index: ok: {index}, 2 chunks",
+            "index: warning: it may not be written, so that only the rows were compared",
+        ]
+        refused = run("delete", "--path", "notes/a.md", "--yes", "--db", index)
+        assert (refused.exit_code, "cannot be written" in refused.stderr) == (1, True)
 
 
 def test_no_sync_is_for_roots(root: Path) -> None:

@@ -27,7 +27,7 @@ def test_query_is_the_same_as_text() -> None:
 def test_as_json_has_these_keys() -> None:
     answer = as_json("search", "味噌汁", "--db", "notes.db", "--limit", "1")
     assert list(answer) == [
-        "query", "db", "chunks", "limit", "operator", "matching", "mode", "fusion", "filters",
+        "query", "db", "chunks", "limit", "offset", "operator", "matching", "mode", "fusion", "filters",
         "match", "trace", "count", "results",
     ]  # fmt: skip
     (hit,) = answer["results"]
@@ -50,6 +50,30 @@ def test_json_is_not_escaped_and_alone_on_stdout() -> None:
 def test_limit_is_said_when_reached() -> None:
     text = ok("search", "hedge", "--db", "notes.db", "--limit", "2")
     assert "2 results, the limit: --limit 4 may show more." in text
+
+
+def test_offset_goes_on_where_the_limit_was() -> None:
+    args = ("search", "hedge", "--db", "notes.db", "--limit")
+    whole = as_json(*args, "4")
+    page = as_json(*args, "2", "--offset", "2")
+    assert page["results"] == whole["results"][2:]
+    assert ([hit["rank"] for hit in page["results"]], page["offset"]) == ([3, 4], 2)
+    lines = ok(*args, "2", "--offset", "2", "--explain").splitlines()
+    assert [line[0] for line in lines if line[1:8] == ". notes"] == ["3", "4"]
+    assert [line[0] for line in lines if line[1:9] == "  notes/"] == ["3", "4"]
+    assert lines[-1] == "2 results from number 3 on, the limit: --offset 4 may show more."
+
+
+def test_an_offset_past_the_last_says_how_many_there_are() -> None:
+    args = ("search", "hedge", "--db", "notes.db", "--offset", "99")
+    count = len(as_json(*args[:-2], "--limit", "60")["results"])
+    assert ok(*args) == f"There are {count} results, none from number 100 on.\n"
+    cut = ok(*args, "--candidates", "10")
+    assert cut == (
+        "There are 10 results, none from number 100 on. --candidates 20 may find more.\n"
+    )
+    assert "Invalid value for '--offset': -1 is not" in failed(2, *args[:-1], "-1")
+    assert "--offset goes with --db FILE" in failed(2, "search", "x", "--offset", "1")
 
 
 @pytest.mark.parametrize(

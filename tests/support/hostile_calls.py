@@ -208,7 +208,7 @@ class Call:
 HANDLES = {
     "Index": ("upsert", "delete", "delete_path", "get", "search_bm25", "search_vector", "backup"),
     "Store": ("upsert", "delete", "get", "neighbors", "link", "unlink", "visit", "query"),
-    "Retriever": ("upsert", "search", "search_many"),
+    "Retriever": ("upsert", "delete", "delete_path", "search", "search_many"),
     "MemoryRoot": (
         "sync", "index", "remember", "recall", "wrapup", "process", "query", "link", "unlink",
         "resolve", "visit", "graph", "agents",
@@ -314,7 +314,7 @@ class Scene:
         function = getattr(public, method) if method else public
         first = [arguments.pop(name) for name in call.positional if name in arguments]
         result = function(*first, **arguments)
-        if isinstance(result, (hr.Index, hr.Store, hr.MemoryRoot)):
+        if isinstance(result, (hr.Index, hr.Store, hr.MemoryRoot, hr.Retriever)):
             result.close()
         elif isinstance(result, Iterator):
             list(result)

@@ -60,3 +60,11 @@ def without_ledger(path: Path) -> None:
         "DELETE FROM settings WHERE name LIKE 'sync_%' OR name = 'sources_generation';"
         "PRAGMA user_version = 4",
     )
+
+
+def without_its_full_text(path: Path, chunks: list[hr.Chunk]) -> Path:
+    """A file with these chunks in which no keyword can be looked up."""
+    with hr.Index.open(path) as index:
+        index.upsert(chunks)
+    run_sql(path, "PRAGMA writable_schema=ON; DELETE FROM knowledge_fts_data;")
+    return path

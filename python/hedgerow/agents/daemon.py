@@ -14,7 +14,7 @@ from .service import Agents, Tick
 
 __all__ = ["TICK_S", "serve", "stopped_by_signals"]
 
-_LOG = logging.getLogger("hedgerow")
+_LOG = logging.getLogger("hedgerow.agents")
 
 TICK_S = 60.0
 """Seconds to wait if no agent is due."""
@@ -44,7 +44,7 @@ def serve(
     """Tick until `agents.stop()` is called: at once after a run, else every `tick_s` seconds.
 
     `sleep(seconds)` waits between ticks, by default until the time is up or `stop` is called.
-    `on_tick` is called with each tick, by default to log it to "hedgerow". A tick that fails, say
+    `on_tick` is called with each tick, by default to log it to "hedgerow.agents". A tick that fails, say
     because the store is busy or the disk full, is logged and retried. A run in progress has a few
     seconds to end after the stop, then it is abandoned.
     """

@@ -16,7 +16,7 @@ from .source_files import read_inside
 
 __all__ = ["AgentLibrary"]
 
-_LOG = logging.getLogger("hedgerow")
+_LOG = logging.getLogger("hedgerow.agents")
 
 _Stamp = tuple[int, int] | None
 

@@ -33,7 +33,7 @@ from .workspace import RunResult, Workspace
 
 __all__ = ["CLAIM_MARGIN_S", "DryRun", "RunReport", "dry_run", "run_once"]
 
-_LOG = logging.getLogger("hedgerow")
+_LOG = logging.getLogger("hedgerow.agents")
 
 CLAIM_MARGIN_S = 60
 """How long past its timeout a run keeps its claims."""

@@ -40,6 +40,11 @@ _COMMANDS = {
     "index": ("index", "command"),
     "search": ("search", "command"),
     "reembed": ("reembed", "command"),
+    "stats": ("files", "stats"),
+    "check": ("files", "check"),
+    "backup": ("files", "backup"),
+    "show": ("chunks", "show"),
+    "delete": ("chunks", "delete"),
     "agents": ("agents", "agents"),
     "eval": ("eval", "command"),
     "parse": ("language", "parse"),
@@ -61,9 +66,10 @@ Memory as Markdown files in a folder, and search in notes with a small query lan
 \b
   hedgerow index notes --db notes.db
   hedgerow search "winter feeding" --db notes.db
+  hedgerow stats --db notes.db
 
---root DIR is a memory root, --db FILE an index file. Without either, the nearest memory root is
-used, from here upward: a folder with hedgerow.json, or whose folder `memory` has one. What a
+--root DIR is a memory root, --db FILE an index file; HEDGEROW_DB is the default of --db. Without
+any of them, the root that HEDGEROW_MEMORY_ROOT names or the nearest memory root is used, from here upward: a folder with hedgerow.json, or whose folder `memory` has one. What a
 root asks for that reaches beyond it needs `hedgerow trust`.
 
 In a query, plain words are alternatives, "a phrase" matches as a whole, hedg* is a prefix,

@@ -36,7 +36,7 @@ from hedgerow.evaluation import (
 from .failures import InterruptedRunError
 from .models import Wanted, embedder_of, embedder_option
 from .output import echo, plural, progress_bar, write_json
-from .params import TEXT, Choices, Command
+from .params import TEXT, Choices, Command, db_option
 from .recorded import Found, check_prompts, recorded_embedder
 from .stores import check_there_is
 
@@ -75,7 +75,7 @@ class _Evaluation:
 
 
 @click.command("eval", cls=Command, short_help="Measure an index with judged queries.")
-@click.option("--db", required=True, metavar="FILE", type=TEXT, help="The index to search.")
+@db_option("The index to search.", required=True)
 @click.option(
     "--queries",
     required=True,

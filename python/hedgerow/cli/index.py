@@ -23,7 +23,7 @@ from .output import (
     visible,
     write_json,
 )
-from .params import TEXT, Command, StopWords, Tokenizer
+from .params import TEXT, Command, StopWords, Tokenizer, db_option
 from .recorded import Found, check_prompts, recorded_embedder
 from .roots import root_option
 
@@ -38,7 +38,7 @@ _DEFAULT_TOKENIZER: Tokenizer = "porter unicode61"
 
 @click.command("index", cls=Command, short_help="Read files and folders, or a root, into an index.")
 @click.argument("paths", metavar="[PATH...]", nargs=-1, type=click.Path())
-@click.option("--db", metavar="FILE", type=TEXT, help="The index file; made if new.")
+@db_option("The index file; made if new.")
 @root_option
 @click.option(
     "--tokenizer",

@@ -152,7 +152,7 @@ class Choices(_Text):
 TEXT = _Text()
 
 
-class StopWords(click.ParamType):
+class StopWords(click.ParamType):  # type: ignore[type-arg]  # not generic before click 8.2
     """The name of lists, or words with commas between."""
 
     name = "stopwords"
@@ -161,6 +161,31 @@ class StopWords(click.ParamType):
         """Refuse nothing here: the index checks each word."""
         del param, ctx
         return value if value in {"en+nl", "en", "nl", "none"} else value.split(",")
+
+
+def db_option(help_text: str, *, required: bool = False) -> Callable[[F], F]:
+    """Add `--db`, whose default is in HEDGEROW_DB; a `--root` that is given wins over that."""
+    return click.option(
+        "--db",
+        metavar="FILE",
+        type=TEXT,
+        required=required,
+        envvar="HEDGEROW_DB",
+        show_envvar=True,
+        callback=_unless_a_root_is_named,
+        help=help_text,
+    )
+
+
+def _unless_a_root_is_named(
+    context: click.Context, param: click.Parameter, value: str | None
+) -> str | None:
+    # What is given is processed before what is left to defaults, so --root is known by now.
+    source = context.get_parameter_source(param.name or "")
+    is_default = source is not None and source.name == "ENVIRONMENT"
+    # `hedgerow run memory:search` is of a root by its name.
+    is_of_a_root = context.params.get("root") or (context.info_name or "").startswith("memory:")
+    return None if is_default and is_of_a_root else value
 
 
 def alias_option(command: F) -> F:

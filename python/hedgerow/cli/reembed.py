@@ -11,12 +11,12 @@ from hedgerow import Index, Retriever
 from .failures import InterruptedRunError
 from .models import Wanted, embedder_of, embedder_option
 from .output import echo, plural, progress_bar, visible, write_json
-from .params import TEXT, Command
+from .params import Command, db_option
 from .stores import check_there_is
 
 
 @click.command("reembed", cls=Command, short_help="Replace the vectors of an index.")
-@click.option("--db", required=True, metavar="FILE", type=TEXT, help="The index.")
+@db_option("The index.", required=True)
 @embedder_option("The new embedder:", required=True)
 @click.option("--json", "as_json", is_flag=True, help="Write the counts as JSON.")
 def command(*, db: str, embedder: Wanted, as_json: bool) -> None:

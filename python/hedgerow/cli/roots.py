@@ -26,7 +26,7 @@ _TRUST = "hedgerow.trust"
 NO_ROOT = (
     "Missing option '--db' or '--root': there is no memory root here or in a folder above. Name "
     "one with --root DIR or HEDGEROW_MEMORY_ROOT, make one with: hedgerow init --root DIR, or "
-    "name an index file with --db FILE."
+    "name an index file with --db FILE or HEDGEROW_DB."
 )
 NO_ROOT_FOR_MEMORY = (
     "Missing option '--root': there is no memory root here or in a folder above. Name one with "

@@ -13,6 +13,7 @@ from .params import (
     Filter,
     alias_option,
     alias_table,
+    db_option,
     filters_of,
     ranking_options,
 )
@@ -30,9 +31,16 @@ _OF_BOTH = frozenset({"text", "query", "limit", "as_json"})
 @click.command("search", cls=Command, short_help="Search an index, or a memory root.")
 @click.argument("text", type=TEXT, required=False)
 @click.option("--query", metavar="TEXT", type=TEXT, help="The same as TEXT.")
-@click.option("--db", metavar="FILE", type=TEXT, help="The index to search.")
+@db_option("The index to search.")
 @root_option
 @limit_option(10)
+@click.option(
+    "--offset",
+    type=click.IntRange(min=0),
+    default=0,
+    show_default=True,
+    help="Skip this many of the best results.",
+)
 @depth_option
 @click.option(
     "--filter",
@@ -147,6 +155,7 @@ def _as_json(search: Search, *, explain: bool) -> dict[str, Any]:
         "db": asked.db,
         "chunks": search.chunks,
         "limit": asked.limit,
+        "offset": asked.offset,
         "operator": asked.operator,
         "profile": asked.profile,
         "matching": search.response.trace.matching,
@@ -179,7 +188,7 @@ def _hit_as_json(search: Search, i: int, *, explain: bool) -> dict[str, Any]:
     metadata = hit.metadata
     cut, _ = snippet(hit.content, hit.title, search.highlighter)
     value = {
-        "rank": i + 1,
+        "rank": search.asked.offset + i + 1,
         "score": hit.score,
         "bm25_rank": hit.bm25_rank,
         "vector_similarity": hit.vector_similarity,

@@ -32,6 +32,7 @@ class Asked:
     text: str
     db: str
     limit: int
+    offset: int
     filters: Filters
     aliases: AliasTable | None
     operator: Any
@@ -92,6 +93,7 @@ def run(asked: Asked) -> Search:
             question_date=asked.question_date,
             mode=asked.mode,
             top_k=asked.limit,
+            offset=asked.offset,
             candidate_k=max(asked.candidates, asked.limit),
             filters=asked.filters,
             group_by=asked.group_by,

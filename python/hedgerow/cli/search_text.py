@@ -40,17 +40,25 @@ def show(search: Search, *, explain: bool) -> None:
         if explain:
             _show_steps(console, search.response.trace)
         return
-    for rank, hit in enumerate(search.hits, start=1):
+    for rank, hit in enumerate(search.hits, start=search.asked.offset + 1):
         _show_hit(console, rank, hit, search.highlighter, explain=explain)
     if explain:
         _show_scores(console, search.response)
-    found = plural(len(search.hits), "result")
-    limit = search.asked.limit
-    if len(search.hits) == limit:
-        found += f", the limit: --limit {2 * limit} may show more"
-    console.print(Text(f"{found}.", style="dim"))
+    console.print(Text(_count(search), style="dim"))
     if dropped := search.response.trace.not_searched_for:
         console.print(Text(f"Not searched for: {visible(', '.join(dropped))}.", style="dim"))
+
+
+def _count(search: Search) -> str:
+    """How many are shown, and what shows more."""
+    found = plural(len(search.hits), "result")
+    limit, offset = search.asked.limit, search.asked.offset
+    if offset:
+        found += f" from number {offset + 1:,} on"
+    if len(search.hits) == limit:
+        more = f"--offset {offset + limit}" if offset else f"--limit {2 * limit}"
+        found += f", the limit: {more} may show more"
+    return f"{found}."
 
 
 def _show_hit(
@@ -80,7 +88,11 @@ def _show_degraded(console: Console, trace: Trace) -> None:
 
 def _show_nothing(console: Console, search: Search) -> None:
     """Distinguish "nothing matches" from "nothing could be searched for", and name the fix."""
-    explanation, match = search.explanation, search.response.trace.match_query
+    explanation, trace = search.explanation, search.response.trace
+    match = trace.match_query
+    if search.asked.offset and trace.fused_count:
+        console.print(Text(_past_the_last(search.asked.offset, trace)))
+        return
     if not match:
         console.print(Text("Nothing was searched for: no word of the query is left."))
         _show_dropped(console, explanation)
@@ -97,6 +109,16 @@ def _show_nothing(console: Console, search: Search) -> None:
     if search.asked.filters != Filters():
         console.print(Text(f"Only among: {_filters(search)}"))
     _show_dropped(console, explanation)
+
+
+def _past_the_last(offset: int, trace: Trace) -> str:
+    there = "is" if trace.fused_count == 1 else "are"
+    said = (
+        f"There {there} {plural(trace.fused_count, 'result')}, none from number {offset + 1:,} on."
+    )
+    if trace.candidate_k in (trace.bm25_count, trace.vector_count):
+        said += f" --candidates {2 * trace.candidate_k} may find more."
+    return said
 
 
 def _show_dropped(console: Console, explanation: QueryExplanation) -> None:
@@ -218,7 +240,9 @@ def _show_scores(console: Console, response: Response) -> None:
     for name, _ in columns:
         table.add_column(name)
     table.add_column("score", justify="right")
-    for rank, (hit, parts) in enumerate(zip(response, explained, strict=True), start=1):
+    for rank, (hit, parts) in enumerate(
+        zip(response, explained, strict=True), start=response.offset + 1
+    ):
         cells = [cell(parts) for _, cell in columns]
         table.add_row(f"{rank}", visible(hit.id), *cells, _score_text(hit))
     console.print(table)

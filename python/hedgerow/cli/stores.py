@@ -15,7 +15,7 @@ import click
 from hedgerow import IndexFileError, Store, parse_question_date
 
 from .output import progress_bar
-from .params import TEXT
+from .params import TEXT, db_option
 from .roots import NO_ROOT, open_root, root_option
 
 if TYPE_CHECKING:
@@ -65,8 +65,7 @@ class OpenStore:
 
 def store_options(command: F) -> F:
     """Add `--db` and `--root`, which a command hands on to `open_store`."""
-    db = click.option("--db", metavar="FILE", type=TEXT, help="The file of a store.")
-    return db(root_option(command))
+    return db_option("The file of a store.")(root_option(command))
 
 
 def time_option(name: str, what: str) -> Callable[[F], F]:

@@ -99,7 +99,8 @@ def forms_of(embedder: AnyEmbedder) -> Forms:
 
 def checked_rows(rows: Any, texts: int) -> Embeddings:
     """The rows of an embedder; raises HedgerowError unless there is one for each text."""
-    count = len(rows) if hasattr(rows, "__len__") else None
+    # A text has a length too, and is no rows.
+    count = None if isinstance(rows, str) or not hasattr(rows, "__len__") else len(rows)
     if count != texts:
         answered = "something without rows" if count is None else f"{count} rows"
         raise HedgerowError(

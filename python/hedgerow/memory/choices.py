@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from .requests import Request
 
-_logger = logging.getLogger("hedgerow")
+_logger = logging.getLogger("hedgerow.memory")
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,7 +27,7 @@ _NAME = "trust.json"
 _LOCK = "trust.lock"
 _VERSION = 1
 
-_logger = logging.getLogger("hedgerow")
+_logger = logging.getLogger("hedgerow.memory")
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,7 @@ from .documents import memory_rules
 from .identity import ensure_key, signature_of
 from .names import AGENTS, DERIVED, NODE_TYPES
 
-_logger = logging.getLogger("hedgerow")
+_logger = logging.getLogger("hedgerow.memory")
 
 FOREIGN = "index_foreign"
 """The code of a file that somebody else made, or another machine."""

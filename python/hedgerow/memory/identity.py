@@ -23,7 +23,7 @@ _BYTES = 32
 _LENGTH = 32
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL
 
-_logger = logging.getLogger("hedgerow")
+_logger = logging.getLogger("hedgerow.memory")
 
 
 def signature_of(root: Path) -> str:

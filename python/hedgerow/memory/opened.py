@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-_logger = logging.getLogger("hedgerow")
+_logger = logging.getLogger("hedgerow.memory")
 
 
 class OpenedIndex:

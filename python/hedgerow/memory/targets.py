@@ -30,7 +30,7 @@ from .links import links_of
 from .node_state import UNLINKED, NodeState, is_unlinked, node_facts
 from .nodes import LONGEST_KEY, node_of
 
-_logger = logging.getLogger("hedgerow")
+_logger = logging.getLogger("hedgerow.memory")
 
 _BATCH = 2000
 """Chunks that are written together, once whole files come to as many."""

@@ -14,7 +14,7 @@ from hedgerow.errors import InvalidInputError
 from .derived import Derived
 from .lock import locked_at_once
 
-_logger = logging.getLogger("hedgerow")
+_logger = logging.getLogger("hedgerow.memory")
 
 _OF_ANOTHER = frozenset({"embedder_mismatch", "dimension_mismatch"})
 

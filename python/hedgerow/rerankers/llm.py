@@ -13,7 +13,7 @@ from ._llm_answer import read_grades
 from ._llm_prompt import HIGHEST_GRADE, grading_prompt, sterner
 from .base import RerankDocument, RerankScore, best_first
 
-_LOG = logging.getLogger("hedgerow")
+_LOG = logging.getLogger("hedgerow.rerank")
 
 
 class LLMReranker:
@@ -23,7 +23,7 @@ class LLMReranker:
     threads, so it must allow that; timeouts and retries are its own business. Its exceptions
     are passed on, because an order made of failures would look like an order. An answer that
     leaves out documents or cannot be parsed is requested once more; what is still missing then
-    scores 0, with a warning on the logger "hedgerow". Scores are from 0 to 1; documents of equal score
+    scores 0, with a warning on the logger "hedgerow.rerank". Scores are from 0 to 1; documents of equal score
     keep their order.
 
     The prompt keeps documents apart from instructions, but a model may fall for text that argues

@@ -420,5 +420,6 @@ impl PyIndex {
                 dimensions,
             })
         })
+        .inspect(|opened| notices::log_opened(py, &opened.index))
     }
 }

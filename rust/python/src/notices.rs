@@ -2,8 +2,9 @@
 
 use hedgerow_engine::Result;
 use hedgerow_engine::index::Index;
-use hedgerow_engine::storage::Level;
+use hedgerow_engine::storage::{Level, Opened};
 use pyo3::prelude::*;
+use pyo3::types::PyString;
 
 use crate::{calling, errors};
 
@@ -30,21 +31,60 @@ pub fn call_writing<T: Send>(
     result
 }
 
+/// The logger of all that an index or a store reports.
+const LOGGER: &str = "hedgerow.index";
+
+/// Log that a file was opened, and what it was before.
+pub fn log_opened(py: Python<'_>, index: &Index) {
+    let Some(path) = index.path() else {
+        return;
+    };
+    let path = path.display();
+    let (level, message) = match index.database().opened() {
+        Opened::Current if index.read_only() => ("debug", format!("opened {path}, read-only")),
+        Opened::Current => ("debug", format!("opened {path}")),
+        Opened::Made => ("info", format!("made {path}")),
+        Opened::Migrated { steps, time } => {
+            let seconds = time.as_secs_f64();
+            (
+                "info",
+                format!("migrated {path} in {seconds:.2} s: {steps}"),
+            )
+        }
+    };
+    log_lines(py, &[(level, message)]);
+}
+
 /// Log what an index has to report; where that fails, the call that found it goes on.
 pub fn log(py: Python<'_>, index: &Index) {
-    let notices = index.take_notices();
-    if notices.is_empty() {
+    let readings = index.take_readings().into_iter().map(|reading| {
+        let (what, seconds) = (reading.what, reading.time.as_secs_f64());
+        (
+            "debug",
+            format!("read the {what} into memory in {seconds:.2} s"),
+        )
+    });
+    let mut lines: Vec<(&str, String)> = readings.collect();
+    lines.extend(index.take_notices().into_iter().map(|notice| {
+        let level = match notice.level {
+            Level::Info => "info",
+            Level::Warning => "warning",
+        };
+        (level, notice.message)
+    }));
+    log_lines(py, &lines);
+}
+
+fn log_lines(py: Python<'_>, lines: &[(&str, String)]) {
+    if lines.is_empty() {
         return;
     }
     let logged = || -> PyResult<()> {
         let get_logger = py.import("logging")?.getattr("getLogger")?;
-        let logger = calling::call(&get_logger, ("hedgerow",), None)?;
-        for notice in &notices {
-            let level = match notice.level {
-                Level::Info => "info",
-                Level::Warning => "warning",
-            };
-            calling::call(&logger.getattr(level)?, ("%s", &notice.message), None)?;
+        let logger = calling::call(&get_logger, (LOGGER,), None)?;
+        for (level, message) in lines {
+            let method = logger.getattr(PyString::new(py, level))?;
+            calling::call(&method, ("%s", message), None)?;
         }
         Ok(())
     };

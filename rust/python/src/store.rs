@@ -69,6 +69,7 @@ impl PyStore {
             store.register(&types)?;
             Ok(store)
         })?;
+        notices::log_opened(py, store.index());
         Self::of(py, store)
     }
 

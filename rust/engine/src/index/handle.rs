@@ -11,7 +11,7 @@ use crate::query::StopWords;
 use crate::sources::SOURCES;
 use crate::storage::cache::Cache;
 use crate::storage::settings::{self, STOPWORDS};
-use crate::storage::{Database, Location, Notice, Subjects};
+use crate::storage::{Database, Location, Notice, Reading, Subjects};
 use crate::text::tokenizer::TokenizerKind;
 use crate::vectors::{Kept, Matrix, Resident, Source, VECTORS, Vectors};
 
@@ -184,6 +184,12 @@ impl Index {
     /// What happened since the last time that no caller waits for: each notice is given once.
     pub fn take_notices(&self) -> Vec<Notice> {
         self.database.background().notices().take()
+    }
+
+    /// What was read into memory in the background since the last time; to be asked before
+    /// [`Index::take_notices`].
+    pub fn take_readings(&self) -> Vec<Reading> {
+        self.database.background().notices().take_readings()
     }
 
     /// Copy the index into a new file: all of it, as it was at one moment.

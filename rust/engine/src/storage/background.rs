@@ -5,6 +5,7 @@ use std::mem;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
+use std::time::Duration;
 
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 
@@ -136,6 +137,15 @@ pub struct Notice {
     pub message: String,
 }
 
+/// Something that was read into memory as a whole.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Reading {
+    /// What it is called: "vectors".
+    pub what: &'static str,
+    /// How long it took.
+    pub time: Duration,
+}
+
 /// The notices of a handle, each given once.
 #[derive(Default)]
 pub struct Notices {
@@ -148,6 +158,7 @@ pub struct Notices {
 struct Given {
     messages: BTreeSet<String>,
     waiting: Vec<Notice>,
+    readings: Vec<Reading>,
 }
 
 /// How many different notices a handle remembers; further ones are dropped.
@@ -162,6 +173,24 @@ impl Notices {
             given.waiting.push(Notice { level, message });
             self.waiting.store(true, Ordering::Release);
         }
+    }
+
+    /// Note that something was read; of many that nobody takes the first are kept.
+    pub fn note_reading(&self, what: &'static str, time: Duration) {
+        let mut given = self.given.lock().unwrap_or_else(PoisonError::into_inner);
+        if given.readings.len() < MOST_NOTICES {
+            given.readings.push(Reading { what, time });
+            self.waiting.store(true, Ordering::Release);
+        }
+    }
+
+    /// Take what was read since the last time: to be asked before [`Notices::take`].
+    pub fn take_readings(&self) -> Vec<Reading> {
+        if !self.waiting.load(Ordering::Relaxed) {
+            return Vec::new();
+        }
+        let mut given = self.given.lock().unwrap_or_else(PoisonError::into_inner);
+        mem::take(&mut given.readings)
     }
 
     /// Take what was reported since the last time.
@@ -195,6 +224,13 @@ mod tests {
         assert_eq!(notices.take(), expected);
         notices.report(Level::Warning, "one");
         assert_eq!(notices.take(), []);
+        notices.note_reading("vectors", Duration::from_secs(1));
+        let reading = Reading {
+            what: "vectors",
+            time: Duration::from_secs(1),
+        };
+        assert_eq!(notices.take_readings(), [reading]);
+        assert_eq!(notices.take_readings(), []);
         for number in 0..2 * MOST_NOTICES {
             notices.report(Level::Info, number.to_string());
         }

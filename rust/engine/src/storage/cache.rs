@@ -8,7 +8,7 @@
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rusqlite::Connection;
 
@@ -173,12 +173,14 @@ impl<V: Version> Cache<V> {
             let Some(connection) = connection else {
                 return attempt.failure = None;
             };
+            let start = Instant::now();
             let loaded = connection.and_then(|connection| {
                 V::load(&shared.source, connection).map_err(|error| background.error(&error))
             });
             attempt.failure = match loaded {
                 Ok(version) => {
                     shared.replace(Arc::new(version));
+                    background.notices().note_reading(V::NAME, start.elapsed());
                     None
                 }
                 // The handle closes, or the process forks and who waits tries again.

@@ -9,7 +9,7 @@ use super::checkpoint::Checkpoints;
 use super::fork;
 use super::location::Location;
 use super::pool::Pool;
-use super::schema;
+use super::schema::{self, Opened};
 use crate::error::{Error, ErrorCode, Result};
 
 /// A file, or a database in memory, for use from many threads at once.
@@ -20,6 +20,7 @@ pub struct Database {
     pub(super) process: u32,
     pub(super) location: Location,
     pub(super) read_only: bool,
+    opened: Opened,
     /// None once closed. Every operation holds the lock shared, so that closing waits for it.
     pub(super) pool: fork::Shared,
     pub(super) background: Background,
@@ -32,7 +33,7 @@ impl Database {
     pub fn open(mut location: Location, read_only: bool, initial: &[(&str, &str)]) -> Result<Self> {
         let _gate = fork::enter();
         let mut connection = location.first_connection(read_only)?;
-        schema::prepare(&mut connection, &location, read_only, initial)?;
+        let opened = schema::prepare(&mut connection, &location, read_only, initial)?;
         if !read_only {
             location.identify(&connection)?;
         }
@@ -50,6 +51,7 @@ impl Database {
             process: process::id(),
             location,
             read_only,
+            opened,
             pool,
             background,
             checkpoints,
@@ -64,6 +66,11 @@ impl Database {
     /// The absolute path of the file; none for a database in memory.
     pub fn path(&self) -> Option<&PathBuf> {
         self.location.path()
+    }
+
+    /// What the file was when it was opened.
+    pub fn opened(&self) -> &Opened {
+        &self.opened
     }
 
     /// Whether this handle refuses to write.

@@ -28,11 +28,11 @@ mod schema;
 pub mod settings;
 mod subject;
 
-pub use background::{Background, Level, Notice, Notices};
+pub use background::{Background, Level, Notice, Notices, Reading};
 pub use check::{disagreements, summarize};
 pub use connections::{Failure, ReadTransaction};
 pub use database::Database;
 pub use fork::{after_fork, before_fork, is_forking};
 pub use location::Location;
-pub use schema::FORMAT;
+pub use schema::{FORMAT, Opened};
 pub use subject::{Check, Migration, Subject, Subjects};

@@ -4,6 +4,7 @@
 //! The tables of each [`Subject`] have a version of their own in the table `subjects`.
 
 use std::collections::HashMap;
+use std::time::{Duration, Instant};
 
 use rusqlite::{Connection, Transaction, TransactionBehavior, ffi};
 
@@ -22,13 +23,29 @@ pub const FORMAT: u32 = 5;
 /// later handle registers may be there already.
 const FORMER_FORMAT: &str = "former_format";
 
+/// What a file was when it was opened.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Opened {
+    /// Up to date.
+    Current,
+    /// Not there, or empty.
+    Made,
+    /// Of an earlier version.
+    Migrated {
+        /// What was brought from which version to which: "format 4 to 5, bm25 1 to 2".
+        steps: String,
+        /// How long it took.
+        time: Duration,
+    },
+}
+
 /// Make, upgrade or recognize the file; one that is made begins with the settings `initial`.
 pub(super) fn prepare(
     connection: &mut Connection,
     location: &Location,
     read_only: bool,
     initial: &[(&str, &str)],
-) -> Result<()> {
+) -> Result<Opened> {
     let current = is_current(connection, location)?;
     location.check_log(connection)?;
     if !current {
@@ -38,10 +55,10 @@ pub(super) fn prepare(
         location.write_ahead(connection)?;
         return migrate(connection, location, initial);
     }
-    if read_only {
-        return Ok(());
+    if !read_only {
+        location.write_ahead(connection)?;
     }
-    location.write_ahead(connection)
+    Ok(Opened::Current)
 }
 
 /// Whether the file has all tables in the versions of this code. A file that is not ours, or of a
@@ -112,27 +129,42 @@ fn migrate(
     connection: &mut Connection,
     location: &Location,
     initial: &[(&str, &str)],
-) -> Result<()> {
+) -> Result<Opened> {
     let at = |error: rusqlite::Error| location.error(&error);
+    let start = Instant::now();
     let transaction =
         Transaction::new_unchecked(connection, TransactionBehavior::Immediate).map_err(at)?;
     // Another process may have been first while this one waited.
-    let former = format(&transaction, location)?;
-    let steps = || {
-        if former < FORMAT {
-            begin(&transaction, former, initial).map_err(|error| or_damage(&transaction, error))?;
+    let found = format(&transaction, location)?;
+    let steps = || -> rusqlite::Result<String> {
+        let mut done = Vec::new();
+        if found < FORMAT {
+            done.push(format!("format {found} to {FORMAT}"));
+            begin(&transaction, found, initial).map_err(|error| or_damage(&transaction, error))?;
         }
         let former = settings::get(&transaction, FORMER_FORMAT)?.unwrap_or(0);
         let versions = versions(&transaction)?;
         for subject in location.subjects() {
-            upgrade(&transaction, subject, versions.get(subject.name), former)?;
+            let (from, to) = upgrade(&transaction, subject, versions.get(subject.name), former)?;
+            if from != to {
+                done.push(format!("{} {from} to {to}", subject.name));
+            }
         }
         transaction.execute_batch(&format!(
             "PRAGMA application_id = {APPLICATION_ID}; PRAGMA user_version = {FORMAT};"
-        ))
+        ))?;
+        Ok(done.join(", "))
     };
-    steps().map_err(at)?;
-    transaction.commit().map_err(at)
+    let steps = steps().map_err(at)?;
+    transaction.commit().map_err(at)?;
+    Ok(if found == 0 {
+        Opened::Made
+    } else if steps.is_empty() {
+        Opened::Current
+    } else {
+        let time = start.elapsed();
+        Opened::Migrated { steps, time }
+    })
 }
 
 /// Make the tables of storage, of which files of earlier formats have some.
@@ -162,15 +194,15 @@ fn begin(connection: &Connection, former: u32, initial: &[(&str, &str)]) -> rusq
     Ok(())
 }
 
-/// Bring the tables of one subject up to date.
+/// Bring the tables of one subject up to date; from which version to which.
 fn upgrade(
     connection: &Connection,
     subject: &Subject,
     version: Option<&usize>,
     former: u32,
-) -> rusqlite::Result<()> {
+) -> rusqlite::Result<(usize, usize)> {
     if subject.migrations.is_empty() {
-        return Ok(());
+        return Ok((0, 0));
     }
     let version = match version {
         Some(version) => *version,
@@ -183,7 +215,7 @@ fn upgrade(
     connection
         .prepare("INSERT OR REPLACE INTO subjects VALUES (?, ?)")?
         .execute((subject.name, newest))?;
-    Ok(())
+    Ok((version, newest))
 }
 
 /// The error of a step, or damage: where what it makes is there already, just as it makes it, the file

@@ -1,0 +1,136 @@
+"""What a retriever holds: its parts, whose index it closes, and deleting from it."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from types import TracebackType
+
+from ._checks import shown
+from ._engine import Index
+from ._searching import Stages
+from ._steps import Call, Steps, arun
+from .embedders.base import AnyEmbedder
+from .errors import InvalidInputError
+from .rerankers.base import AsyncReranker, Reranker
+
+if sys.version_info >= (3, 11):
+    from typing import Self
+else:
+    from typing_extensions import Self
+
+
+class Holding:
+    """Has an index, which it opened itself or was given, and maybe an embedder and a reranker."""
+
+    _stages: Stages
+    _owned: bool
+    """Whether it opened the index, and so closes it."""
+    _asynchronous: list[str]
+    """Which of its parts have `async` methods."""
+
+    @property
+    def index(self) -> Index:
+        """What is searched."""
+        return self._stages.index
+
+    @property
+    def embedder(self) -> AnyEmbedder | None:
+        """What turns texts into vectors."""
+        return self._stages.embedder
+
+    @property
+    def reranker(self) -> Reranker | AsyncReranker | None:
+        """What reorders the best hits."""
+        return self._stages.reranker
+
+    def delete(self, ids: Iterable[str]) -> int:
+        """Remove the chunks of these ids, as `Index.delete` does; returns how many there were."""
+        return self.index.delete(ids)
+
+    async def adelete(self, ids: Iterable[str]) -> int:
+        """`delete` without blocking the event loop."""
+        return await arun(_one(Call(self.index.delete, (ids,))))
+
+    def delete_path(self, path: str) -> int:
+        """Remove every chunk of a path, as `Index.delete_path` does; returns how many there were."""
+        return self.index.delete_path(path)
+
+    async def adelete_path(self, path: str) -> int:
+        """`delete_path` without blocking the event loop."""
+        return await arun(_one(Call(self.index.delete_path, (path,))))
+
+    def close(self) -> None:
+        """Close the index if this retriever opened it; an index that was given stays open.
+
+        Embedder and reranker are their makers' to close. Closing again does nothing.
+        """
+        if self._owned:
+            self.index.close()
+
+    async def aclose(self) -> None:
+        """`close` without blocking the event loop, which waits for running searches."""
+        if self._owned:
+            await arun(_one(Call(self.index.close, ())))
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        exception: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        exception: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        await self.aclose()
+
+    def _needed_embedder(self) -> Embedder | AsyncEmbedder:
+        if self.embedder is None:
+            raise InvalidInputError(
+                "this retriever has no embedder; pass one: Retriever(index, embedder=...)",
+                code="invalid_option",
+            )
+        return self.embedder
+
+    def _needs_plain(self, method: str) -> None:
+        """Refuse an object with `async` methods where nothing can await them."""
+        if self._asynchronous:
+            raise InvalidInputError(
+                f"the {self._asynchronous[0]} is asynchronous; "
+                f"await a{method}(...) instead of {method}(...)",
+                code="incompatible_options",
+            )
+
+
+@contextmanager
+def held_index(index: Index | str | os.PathLike[str]) -> Iterator[Index]:
+    """The index that was given, or that of a path: closed again if what follows fails."""
+    if isinstance(index, Index):
+        yield index
+        return
+    if not isinstance(index, (str, os.PathLike)):
+        raise TypeError(f"index must be an Index or the path of one, not {shown(index)}")
+    opened = Index.open(index)
+    try:
+        yield opened
+    except BaseException:
+        opened.close()
+        raise
+
+
+def _one(call: Call) -> Steps[int]:
+    result: int = yield call
+    return result

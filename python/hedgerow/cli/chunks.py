@@ -1,0 +1,226 @@
+"""`hedgerow show` and `delete`: single chunks of an index."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from hedgerow import Index, IndexFileError, InvalidInputError, Store
+
+from .failures import UnfinishedError
+from .output import echo, plural, visible, write_json
+from .params import TEXT, Command, db_option
+from .roots import json_option
+from .stores import check_there_is
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from hedgerow import Chunk
+
+_PLACE = re.compile(r"(?P<path>.+)(?P<mark>[#:])(?P<number>\d{1,18})", re.DOTALL)
+
+
+@click.command("show", cls=Command, short_help="Print chunks of an index.")
+@click.argument("what", metavar="ID", type=TEXT)
+@db_option("The index.", required=True)
+@json_option
+def show(*, what: str, db: str, as_json: bool) -> None:
+    """Print the chunk of an ID, with all that the index has of it.
+
+    \b
+      hedgerow show 'notes/garden/hedgehogs.md#0' --db notes.db
+      hedgerow show notes/garden/hedgehogs.md:7 --db notes.db
+      hedgerow show notes/garden/hedgehogs.md --db notes.db --json
+
+    Without such an ID it is a place: PATH#N the chunk N of a path, from 0; PATH:LINE what
+    search results show; PATH all chunks of a path.
+    """
+    check_there_is(db)
+    with Index.open(db, read_only=True) as index:
+        found = _found(index, what)
+    if not found:
+        raise InvalidInputError(
+            f"{db} has no chunk with the id {what}, nor at such a place; `hedgerow search --json` "
+            "shows ids",
+            code="unknown_chunk",
+        )
+    if as_json:
+        write_json({"db": db, "chunks": [_as_json(chunk) for chunk in found]})
+        return
+    for position, chunk in enumerate(found):
+        if position:
+            echo()
+        _show(chunk)
+
+
+def _found(index: Index, what: str) -> Sequence[Chunk]:
+    chunk = index.get(what)
+    if chunk is not None:
+        return [chunk]
+    place = _PLACE.fullmatch(what)
+    found = place and _matching(index, place["path"], _at(place["mark"], int(place["number"])))
+    return found or _matching(index, what, lambda _: True)
+
+
+def _at(mark: str, number: int) -> Callable[[Chunk], bool]:
+    if mark == "#":
+        return lambda chunk: chunk.ordinal == number
+    return lambda chunk: number in _lines(chunk)
+
+
+def _lines(chunk: Chunk) -> range:
+    first, last = (chunk.metadata.get(key) for key in ("line_start", "line_end"))
+    if not isinstance(first, int):
+        return range(0)
+    return range(first, (last if isinstance(last, int) else first) + 1)
+
+
+def _matching(index: Index, path: str, holds: Callable[[Chunk], bool]) -> Sequence[Chunk]:
+    chunks = [chunk for chunk in index.chunks() if chunk.path == path and holds(chunk)]
+    return sorted(chunks, key=lambda chunk: chunk.ordinal)
+
+
+def _as_json(chunk: Chunk) -> dict[str, Any]:
+    return {
+        "id": chunk.id,
+        "path": chunk.path,
+        "ordinal": chunk.ordinal,
+        "line": chunk.metadata.get("line_start"),
+        "title": chunk.title,
+        "summary": chunk.summary,
+        "tags": list(chunk.tags),
+        "metadata": chunk.metadata,
+        "dimensions": None if chunk.embedding is None else len(chunk.embedding),
+        "content": chunk.content,
+    }
+
+
+def _show(chunk: Chunk) -> None:
+    vector = "none" if chunk.embedding is None else plural(len(chunk.embedding), "dimension")
+    rows = [
+        ("id", chunk.id),
+        ("path", chunk.path),
+        ("ordinal", str(chunk.ordinal)),
+        ("title", chunk.title),
+        ("summary", chunk.summary),
+        ("tags", ", ".join(chunk.tags)),
+        ("metadata", json.dumps(chunk.metadata, ensure_ascii=False) if chunk.metadata else ""),
+        ("vector", vector),
+    ]
+    for name, value in rows:
+        if value:
+            echo(f"{name:<8}  {visible(value)}")
+    echo()
+    echo(chunk.content)
+
+
+@click.command("delete", cls=Command, short_help="Remove chunks from an index.")
+@click.argument("ids", metavar="[ID...]", type=TEXT, nargs=-1)
+@click.option(
+    "--path",
+    "paths",
+    metavar="PATH",
+    type=TEXT,
+    multiple=True,
+    help="All chunks of this path; may be repeated.",
+)
+@db_option("The index.", required=True)
+@click.option("--yes", is_flag=True, help="Remove them without asking.")
+@json_option
+def delete(
+    *, ids: tuple[str, ...], paths: tuple[str, ...], db: str, yes: bool, as_json: bool
+) -> None:
+    """Remove the chunks of these IDs, and all chunks of each --path.
+
+    \b
+      hedgerow delete 'notes/garden/hedgehogs.md#0' --db notes.db
+      hedgerow delete --path notes/garden/hedgehogs.md --db notes.db --yes
+
+    Asks before; --yes and nothing else does it without a terminal, or with --json. A chunk of
+    a file comes back with the next `hedgerow index`, as long as the file has it. In a store the
+    nodes go too.
+    """
+    if not ids and not paths:
+        raise click.UsageError("Pass what to remove: IDs, or --path PATH.")
+    check_there_is(db)
+    with Index.open(db, read_only=True) as index:
+        found, missing = _to_delete(index, ids, paths)
+    if not as_json:
+        _show_plan(db, found, missing)
+    if found and not yes:
+        if as_json or not can_ask():
+            raise UnfinishedError(
+                f"Nothing was removed: {plural(len(found), 'chunk')} would be. To remove them, add "
+                "--yes."
+            )
+        if not click.confirm(f"Remove {plural(len(found), 'chunk')} from {visible(db)}?"):
+            echo("Nothing was removed.")
+            return
+    removed = _delete(db, found) if found else 0
+    if as_json:
+        write_json({"db": db, "removed": removed, "ids": found, "missing": missing})
+    else:
+        echo(f"Removed {plural(removed, 'chunk')} from {visible(db)}.")
+
+
+def can_ask() -> bool:
+    """Whether somebody is there to answer."""
+    return sys.stdin.isatty()
+
+
+def _to_delete(
+    index: Index, ids: Sequence[str], paths: Sequence[str]
+) -> tuple[list[str], list[str]]:
+    """The ids that there are, and what was named in vain."""
+    found = {name: None for name in ids if index.get(name) is not None}
+    missing = [name for name in dict.fromkeys(ids) if name not in found]
+    if paths:
+        of_paths: dict[str, list[str]] = {path: [] for path in paths}
+        for chunk in index.chunks():
+            of_paths.get(chunk.path, []).append(chunk.id)
+        missing += [path for path, named in of_paths.items() if not named]
+        found |= dict.fromkeys(name for named in of_paths.values() for name in named)
+    return list(found), missing
+
+
+_SHOWN = 10
+
+
+def _show_plan(db: str, found: Sequence[str], missing: Sequence[str]) -> None:
+    for name in missing:
+        echo(f"Not in {visible(db)}: {visible(name)}", err=True)
+    for name in found[:_SHOWN]:
+        echo(f"  {visible(name)}")
+    if len(found) > _SHOWN:
+        echo(f"  and {len(found) - _SHOWN:,} more")
+
+
+def _delete(db: str, ids: Sequence[str]) -> int:
+    """Remove chunks, and the nodes that they are the text of."""
+    nodes = _nodes(db, ids)
+    removed = 0
+    if nodes:
+        with Store.open(db) as store:
+            removed += store.delete(nodes)
+    others = [name for name in ids if name not in nodes]
+    if others:
+        with Index.open(db) as index:
+            removed += index.delete(others)
+    return removed
+
+
+def _nodes(db: str, ids: Sequence[str]) -> frozenset[str]:
+    """Those ids that are keys of nodes; none where the file is no store."""
+    try:
+        store = Store.open(db, read_only=True)
+    except IndexFileError as error:
+        if error.code != "index_read_only":
+            raise
+        return frozenset()
+    with store:
+        return frozenset(name for name in ids if store.get(name) is not None)

@@ -1,0 +1,175 @@
+"""`hedgerow stats`, `check` and `backup`: an index file as a whole."""
+
+from __future__ import annotations
+
+import sys
+import time
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from hedgerow import Index, IndexFileError, IndexStats
+
+from .failures import FAILED, InterruptedRunError
+from .output import echo, plural, visible, write_json
+from .params import TEXT, Command, db_option
+from .roots import json_option
+from .stores import check_there_is
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+# What is of a handle rather than of its file, and nothing yet for one that was just opened.
+_OF_A_HANDLE = frozenset(
+    {
+        "vector_bytes",
+        "vector_recall",
+        "ranking_bytes",
+        "ranking_reason",
+        "text_bytes",
+        "fuzzy_bytes",
+    }
+)
+_UNITS = ("bytes", "KB", "MB", "GB", "TB")
+_THOUSAND = 1000
+
+
+@click.command("stats", cls=Command, short_help="Count what is in an index.")
+@db_option("The index.", required=True)
+@json_option
+def stats(*, db: str, as_json: bool) -> None:
+    """Show how many chunks, paths and vectors an index has, its size, and how it was made.
+
+    \b
+      hedgerow stats --db notes.db
+      hedgerow stats --db notes.db --json
+
+    Nothing is changed.
+    """
+    check_there_is(db)
+    with Index.open(db, read_only=True) as index:
+        found = index.stats()
+    if as_json:
+        write_json(_stats_as_json(db, found))
+        return
+    for name, value in _described(db, found):
+        echo(f"{name:<10}  {visible(value)}")
+
+
+def _stats_as_json(db: str, found: IndexStats) -> dict[str, Any]:
+    values = asdict(found).items()
+    return {"db": db} | {name: value for name, value in values if name not in _OF_A_HANDLE}
+
+
+def _described(db: str, found: IndexStats) -> Iterable[tuple[str, str]]:
+    vectors = "none"
+    if found.vectors:
+        by = f", by {found.embedder}" if found.embedder else ""
+        vectors = f"{found.vectors:,}, {plural(found.dimensions or 0, 'dimension')}{by}"
+    return [
+        ("index", db),
+        ("chunks", f"{found.chunks:,}, of {plural(found.paths, 'path')}"),
+        ("vectors", vectors),
+        ("size", _size(found.size_bytes)),
+        ("tokenizer", found.tokenizer),
+        ("schema", f"version {found.schema_version}, read by SQLite {found.sqlite_version}"),
+    ]
+
+
+def _size(count: int) -> str:
+    size, unit = float(count), 0
+    while size >= _THOUSAND and unit < len(_UNITS) - 1:
+        size, unit = size / _THOUSAND, unit + 1
+    return f"{size:.1f} {_UNITS[unit]}" if unit else f"{count} {_UNITS[0]}"
+
+
+@click.command("check", cls=Command, short_help="Look for damage in an index.")
+@db_option("The index.", required=True)
+@json_option
+@click.pass_context
+def check(context: click.Context, *, db: str, as_json: bool) -> None:
+    """Look for damage: in the file, in the full-text index, and between it and the chunks.
+
+    \b
+      hedgerow check --db notes.db
+      hedgerow check --db notes.db --json
+
+    Exits with 1 when there is any. Nothing is changed; yet comparing the full-text index with
+    every text wants a file that may be written. Where it may not, rows alone are compared.
+    """
+    check_there_is(db)
+    with _opened(db) as index:
+        problems, chunks, read_only = index.check(), _count(index), index.read_only
+    if as_json:
+        found = {"ok": not problems, "db": db, "chunks": chunks}
+        write_json(found | {"read_only": read_only, "problems": problems})
+    else:
+        echo(f"hedgerow check: {'attention needed' if problems else 'ok'}")
+        for problem in problems:
+            echo(f"index: FAILED: {visible(problem)}")
+        if not problems:
+            echo(f"index: ok: {visible(db)}, {plural(chunks or 0, 'chunk')}")
+        if read_only:
+            echo("index: warning: it may not be written, so that only the rows were compared")
+    if problems:
+        context.exit(FAILED)
+
+
+def _opened(db: str) -> Index:
+    """Open the file for writing if it may be written, and as it is: an older one is refused."""
+    read_only = Index.open(db, read_only=True)
+    try:
+        index = Index.open(db)
+    except IndexFileError as error:
+        if error.code == "index_read_only":
+            return read_only
+        read_only.close()
+        raise
+    read_only.close()
+    return index
+
+
+def _count(index: Index) -> int | None:
+    """How many chunks there are; None where damage leaves that open."""
+    try:
+        return len(index)
+    except IndexFileError:
+        return None
+
+
+@click.command("backup", cls=Command, short_help="Copy an index into a new file.")
+@click.argument("target", metavar="TARGET", type=TEXT)
+@db_option("The index to copy.", required=True)
+@json_option
+def backup(*, target: str, db: str, as_json: bool) -> None:
+    """Copy an index into the file TARGET: all of it, as it was at one moment.
+
+    \b
+      hedgerow backup notes-2026-04-18.db --db notes.db
+      hedgerow backup /backups/notes.db --db notes.db --json
+
+    Others can search and write meanwhile. TARGET must not exist: nothing is replaced. The copy is
+    made under another name beside it, and gets its own when it is whole and on the disk.
+    """
+    check_there_is(db)
+    started = time.monotonic()
+    with Index.open(db, read_only=True) as index:
+        if sys.stderr.isatty():
+            echo(f"Copying {visible(db)}, {_size(index.stats().size_bytes)} ...", err=True)
+        try:
+            index.backup(target)
+        except KeyboardInterrupt as stop:
+            raise InterruptedRunError(f"interrupted: there is no {target}") from stop
+    with Index.open(target, read_only=True) as copy:
+        chunks = len(copy)
+    size, seconds = Path(target).stat().st_size, round(time.monotonic() - started, 3)
+    if as_json:
+        counts = {"chunks": chunks, "size_bytes": size, "seconds": seconds}
+        write_json({"db": db, "backup": target} | counts)
+        return
+    echo(
+        f"Copied {visible(db)} to {visible(target)} in {seconds:.1f} s: "
+        f"{plural(chunks, 'chunk')}, {_size(size)}."
+    )
