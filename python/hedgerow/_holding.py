@@ -13,7 +13,6 @@ from ._engine import Index
 from ._searching import Stages
 from ._steps import Call, Steps, arun
 from .embedders.base import AnyEmbedder
-from .errors import InvalidInputError
 from .rerankers.base import AsyncReranker, Reranker
 
 if sys.version_info >= (3, 11):
@@ -96,23 +95,6 @@ class Holding:
         traceback: TracebackType | None,
     ) -> None:
         await self.aclose()
-
-    def _needed_embedder(self) -> Embedder | AsyncEmbedder:
-        if self.embedder is None:
-            raise InvalidInputError(
-                "this retriever has no embedder; pass one: Retriever(index, embedder=...)",
-                code="invalid_option",
-            )
-        return self.embedder
-
-    def _needs_plain(self, method: str) -> None:
-        """Refuse an object with `async` methods where nothing can await them."""
-        if self._asynchronous:
-            raise InvalidInputError(
-                f"the {self._asynchronous[0]} is asynchronous; "
-                f"await a{method}(...) instead of {method}(...)",
-                code="incompatible_options",
-            )
 
 
 @contextmanager
