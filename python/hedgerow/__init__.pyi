@@ -89,3 +89,6 @@ from .temporal import (
     reader_today as reader_today,
     resolved_hint_line as resolved_hint_line,
 )
+from .why_not import (
+    WhyNot as WhyNot,
+)

@@ -66,6 +66,13 @@ def answers(found: list[Response | HedgerowError], on_error: str) -> list[Any]:
     return found
 
 
+def only(found: list[Response | HedgerowError]) -> Response:
+    """The one response; raises its error instead."""
+    [answer] = answers(found, "raise")
+    response: Response = answer
+    return response
+
+
 def _usable_cpus() -> int:
     """The CPUs this process may use, which in a container are fewer than the machine has."""
     try:

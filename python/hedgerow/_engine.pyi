@@ -474,6 +474,16 @@ class Searcher:
         threads: int,
         stop: Stop,
     ) -> list[Any]: ...
+    def why_not(
+        self,
+        query: str,
+        dated: tuple[str, Sequence[str]] | None,
+        vector: Buffer | Iterable[_Vector] | Literal["failed"] | None,
+        embedder: str | None,
+        options: SearchOptions,
+        id: str,
+        stop: Stop,
+    ) -> dict[str, Any]: ...
 
 def detect_intent(query: str) -> Intent: ...
 def reciprocal_rank_fusion(

@@ -49,10 +49,12 @@ class Request:
     offset: int
     rerank_top_n: int
     threads: int
+    # What the embedder made of the queries, where it was asked before.
+    embedded: Embedded | None = None
 
 
 @dataclass(slots=True)
-class _Embedded:
+class Embedded:
     """What an embedder made of the queries: their vectors, "failed" when it raised `error`."""
 
     vectors: Any = None
@@ -88,15 +90,12 @@ class Stages:
         sound = [i for i, answer in enumerate(answers) if answer is None]
         queries = [request.queries[i] for i in sound]
         started = perf_counter()
-        embedded = _Embedded()
-        if request.embeds and self.embedder is not None and queries:
-            admitted = yield from self._admission(self.embedder)
-            try:
-                embedded = yield from self._embedded(admitted, queries)
-            except HedgerowError as error:
-                if error.code != "bad_answer":
-                    raise
-                return [_again(error) if answer is None else answer for answer in answers]
+        try:
+            embedded = request.embedded or (yield from self.embedded(request, queries))
+        except HedgerowError as error:
+            if error.code != "bad_answer":
+                raise
+            return [_again(error) if answer is None else answer for answer in answers]
         seconds = perf_counter() - started
         dated = [_dated(request.queries[i], request.dates[i]) for i in sound]
         stop = Stop()
@@ -122,6 +121,29 @@ class Stages:
                 code="incompatible_options",
             )
 
+    def why_not(self, request: Request, id: str) -> Steps[dict[str, Any]]:  # noqa: A002
+        """What the engine knows of a chunk for the one query of a request that is embedded."""
+        [query], [date] = request.queries, request.dates
+        embedded, stop = request.embedded or Embedded(), Stop()
+        arguments = (
+            query,
+            _dated(query, date),
+            embedded.vectors,
+            embedded.name,
+            request.options,
+            id,
+            stop,
+        )
+        found: dict[str, Any] = yield Call(self.searcher.why_not, arguments, stop)
+        return found
+
+    def embedded(self, request: Request, queries: list[str]) -> Steps[Embedded]:
+        """What the embedder makes of the queries, if the request asks for that."""
+        if not request.embeds or self.embedder is None or not queries:
+            return Embedded()
+        admitted = yield from self._admission(self.embedder)
+        return (yield from self._embedded(admitted, queries))
+
     def _admission(self, embedder: AnyEmbedder) -> Steps[Admitted]:
         """How the index accepts the embedder.
 
@@ -140,7 +162,7 @@ class Stages:
         self._admitted = None
         return count
 
-    def _embedded(self, admitted: Admitted, queries: list[str]) -> Steps[_Embedded]:
+    def _embedded(self, admitted: Admitted, queries: list[str]) -> Steps[Embedded]:
         """The rows of the embedder, or that it raised."""
         form, name = admitted.forms.queries, admitted.name
         try:
@@ -152,8 +174,8 @@ class Stages:
                 _embedding_log.warning(
                     "the embedder failed, keywords answer alone: %s", error, exc_info=error
                 )
-            return _Embedded("failed", name, error)
-        return _Embedded(checked_rows(rows, len(queries)), name)
+            return Embedded("failed", name, error)
+        return Embedded(checked_rows(rows, len(queries)), name)
 
     def _answer(
         self,

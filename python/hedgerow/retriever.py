@@ -7,7 +7,14 @@ import sys
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal, TypedDict, overload
 
-from ._batches import answers, checked_dates, checked_on_error, checked_queries, checked_threads
+from ._batches import (
+    answers,
+    checked_dates,
+    checked_on_error,
+    checked_queries,
+    checked_threads,
+    only,
+)
 from ._checks import checked_count, listed, shown
 from ._embedding import Progress, upserting
 from ._engine import Candidate, Chunk, Filters, Hit, Index, Searcher, SearchOptions
@@ -16,11 +23,12 @@ from ._parts import asynchronous_parts, check_plain
 from ._profiles import Fusion, Matching, Profile, ranking
 from ._searching import OnLegFailure, Request, Stages, checked_on_leg_failure
 from ._slow import checked_slow_ms
-from ._steps import arun, run
+from ._steps import Steps, arun, run
 from .embedders.base import AnyEmbedder
 from .errors import HedgerowError
 from .rerankers.base import AsyncReranker, Reranker
 from .results import Response
+from .why_not import WhyNot, looking
 
 if sys.version_info >= (3, 11):
     from typing import Unpack
@@ -221,7 +229,7 @@ class Retriever(Holding):
             filters=filters,
             group_by=group_by,
         )
-        return _only(run(self._stages.search(request)))
+        return only(run(self._stages.search(request)))
 
     async def asearch(
         self, query: str, *, question_date: str | None = None, **options: Unpack[SearchKeywords]
@@ -231,7 +239,7 @@ class Retriever(Holding):
         An asynchronous embedder or reranker is awaited; another one, and the engine, run on a thread.
         """
         request = self._request([query], [question_date], threads=1, **options)
-        return _only(await arun(self._stages.search(request)))
+        return only(await arun(self._stages.search(request)))
 
     @overload
     def search_many(
@@ -289,6 +297,49 @@ class Retriever(Holding):
         """`search_many` without blocking the event loop; cancelling the task ends the batch."""
         request = self._batch(queries, question_date, threads, on_error, options)
         return answers(await arun(self._stages.search(request)), on_error)
+
+    def why_not(
+        self,
+        query: str,
+        id: str,  # noqa: A002 - as `Index.get` has it
+        *,
+        question_date: str | None = None,
+        **options: Unpack[SearchKeywords],
+    ) -> WhyNot:
+        """Why the chunk of this id is not among the results of `search`, which takes the same options.
+
+        It searches as `search` does, and then with legs without an end, so that it can take as long as
+        the index is large. `str()` of the answer is the reason in words. Raises what `search` does,
+        TypeError for an id that is no str.
+        """
+        check_plain(self._asynchronous, "why_not")
+        return run(self._why_not(query, id, question_date, options))
+
+    async def awhy_not(
+        self,
+        query: str,
+        id: str,  # noqa: A002 - as `Index.get` has it
+        *,
+        question_date: str | None = None,
+        **options: Unpack[SearchKeywords],
+    ) -> WhyNot:
+        """`why_not` without blocking the event loop, for embedders and rerankers of either kind."""
+        return await arun(self._why_not(query, id, question_date, options))
+
+    def _why_not(
+        self,
+        query: str,
+        id: str,  # noqa: A002 - as `Index.get` has it
+        question_date: str | None,
+        options: SearchKeywords,
+    ) -> Steps[WhyNot]:
+        every: SearchKeywords = {**options, "top_k": sys.maxsize, "offset": 0, "rerank": False}
+        return looking(
+            self._stages,
+            self._request([query], [question_date], threads=1, **options),
+            self._request([query], [question_date], threads=1, **every),
+            id,
+        )
 
     def _batch(
         self,
@@ -364,9 +415,3 @@ class Retriever(Holding):
 
 def _retriever(index: Index | os.PathLike[str], arguments: dict[str, Any]) -> Retriever:
     return Retriever(index, **arguments)
-
-
-def _only(found: list[Response | HedgerowError]) -> Response:
-    [answer] = answers(found, "raise")
-    response: Response = answer
-    return response

@@ -57,6 +57,12 @@ _OF_BOTH = frozenset({"text", "query", "limit", "as_json"})
     is_flag=True,
     help="Show what each word became, a table of the parts of each score, and the steps.",
 )
+@click.option(
+    "--why-not",
+    metavar="PATH#N",
+    type=TEXT,
+    help="Say why the chunk of this id is not among the results.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Write query, results and trace as JSON.")
 @click.pass_context
 def command(  # noqa: PLR0913 - one argument for each option
@@ -178,6 +184,8 @@ def _as_json(search: Search, *, explain: bool) -> dict[str, Any]:
         value["notices"] = list(search.notices)
     if explain:
         value["explanation"] = _explanation_as_json(search.explanation)
+    if search.why_not is not None:
+        value["why_not"] = search.why_not.to_dict()
     return value
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import click
@@ -16,6 +16,7 @@ from hedgerow import (
     QueryExplanation,
     Response,
     Retriever,
+    WhyNot,
     explain_query,
 )
 
@@ -47,6 +48,7 @@ class Asked:
     question_date: str | None
     embedder: Wanted
     rerank: str | None
+    why_not: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +61,7 @@ class Search:
     response: Response
     tags: list[tuple[str, ...]]
     highlighter: Highlighter
+    why_not: WhyNot | None = field(default=None, kw_only=True)
     notices: tuple[str, ...]
 
     @property
@@ -88,17 +91,21 @@ def run(asked: Asked) -> Search:
             reweight=asked.reweight,
             default_operator=asked.operator,
         )
-        response = retriever.search(
-            asked.text,
-            question_date=asked.question_date,
-            mode=asked.mode,
-            top_k=asked.limit,
-            offset=asked.offset,
-            candidate_k=max(asked.candidates, asked.limit),
-            filters=asked.filters,
-            group_by=asked.group_by,
-        )
-        return _with_what_shows_it(asked, index, response, notices)
+        options: dict[str, Any] = {
+            "question_date": asked.question_date,
+            "mode": asked.mode,
+            "top_k": asked.limit,
+            "offset": asked.offset,
+            "candidate_k": max(asked.candidates, asked.limit),
+            "filters": asked.filters,
+            "group_by": asked.group_by,
+        }
+        response = retriever.search(asked.text, **options)
+        why_not = None
+        if asked.why_not is not None:
+            why_not = retriever.why_not(asked.text, asked.why_not, **options)
+        found = _with_what_shows_it(asked, index, response, notices)
+        return replace(found, why_not=why_not)
 
 
 def _matching(asked: Asked) -> Any:

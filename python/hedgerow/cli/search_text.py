@@ -37,6 +37,7 @@ def show(search: Search, *, explain: bool) -> None:
     _show_degraded(console, search.response.trace)
     if not search.hits:
         _show_nothing(console, search)
+        _show_why_not(console, search)
         if explain:
             _show_steps(console, search.response.trace)
         return
@@ -44,6 +45,7 @@ def show(search: Search, *, explain: bool) -> None:
         _show_hit(console, rank, hit, search.highlighter, explain=explain)
     if explain:
         _show_scores(console, search.response)
+    _show_why_not(console, search)
     console.print(Text(_count(search), style="dim"))
     if dropped := search.response.trace.not_searched_for:
         console.print(Text(f"Not searched for: {visible(', '.join(dropped))}.", style="dim"))
@@ -76,6 +78,11 @@ def _show_hit(
     if explain:
         _print_indented(console, Text(f"why: {visible(hit.explain())}", style="dim"))
     console.print()
+
+
+def _show_why_not(console: Console, search: Search) -> None:
+    if search.why_not is not None:
+        console.print(Text(f"Why not: {visible(str(search.why_not))}"))
 
 
 def _show_degraded(console: Console, trace: Trace) -> None:

@@ -13,10 +13,11 @@ use hedgerow_engine::query::{
 };
 use hedgerow_engine::retrieval::{
     Embedding, Found, Fusion, FuzzyChunks, Mode, Request, Reranker, Setup, search, search_many,
+    why_not,
 };
 use hedgerow_engine::{ErrorCode, Result};
 use pyo3::prelude::*;
-use pyo3::types::PyTuple;
+use pyo3::types::{PyDict, PyTuple};
 
 use crate::aliases::Aliases;
 use crate::chunk::PyChunk;
@@ -27,7 +28,7 @@ use crate::held::Held;
 use crate::index::PyIndex;
 use crate::source::Source;
 use crate::text::Text;
-use crate::value::Argument;
+use crate::value::{self, Argument};
 use crate::{calling, compile, interrupt, notices, vector};
 
 /// Ends running calls, from any thread.
@@ -116,6 +117,30 @@ impl PySearchOptions {
     }
 }
 
+impl PySearchOptions {
+    /// The request of a query with these options.
+    fn request<'a>(
+        &'a self,
+        query: &'a str,
+        dated: Option<&'a Dated>,
+        vector: &'a Embedded,
+    ) -> Request<'a> {
+        Request {
+            query,
+            augmented: dated.map(|(text, _)| &**text),
+            date_hints: dated.map_or(&[], |(_, hints)| hints),
+            mode: self.mode,
+            embedding: vector.embedding(),
+            candidate_k: self.candidate_k,
+            wanted: self.wanted,
+            reranker: self.reranker,
+            skip_retry_ladder: self.skip_retry_ladder,
+            filters: &self.filters,
+            group_by: self.group_by,
+        }
+    }
+}
+
 /// The text of a query with its dates, and those dates.
 type Dated = (Text, Vec<String>);
 
@@ -162,6 +187,44 @@ impl PySearcher {
         })
     }
 
+    /// What is known of the chunk `id` for a query: the arguments are those of `search`, for one.
+    #[allow(clippy::too_many_arguments, reason = "as many as `search` has")]
+    fn why_not<'py>(
+        &self,
+        py: Python<'py>,
+        query: Text,
+        dated: Option<Dated>,
+        vector: &Bound<'py, PyAny>,
+        embedder: Option<Text>,
+        options: &Bound<'py, PySearchOptions>,
+        id: Text,
+        stop: &Bound<'py, PyStop>,
+    ) -> PyResult<Bound<'py, PyDict>> {
+        let mut vectors = embedded(vector, 1)?;
+        let vector = vectors.pop().unwrap_or(Embedded::Absent);
+        if let Some(error) = vector.error(py) {
+            return Err(error);
+        }
+        let options = options.get();
+        let request = options.request(&query, dated.as_ref(), &vector);
+        let setup = self.setup(embedder.as_deref());
+        let look = || why_not(&setup, &request, &id);
+        let work = || notices::call_detached(py, setup.index, look);
+        let found = interrupt::stoppable(&stop.get().0, work)?;
+        let fields = PyDict::new(py);
+        fields.set_item("exists", found.exists)?;
+        fields.set_item("passes", found.passes)?;
+        fields.set_item("phrases", found.phrases)?;
+        fields.set_item("excluded_by", found.excluded_by)?;
+        fields.set_item("keywords", found.keywords)?;
+        fields.set_item("vectors", found.vectors)?;
+        fields.set_item("rank", found.rank)?;
+        let explanation = found.explanation.map(|found| found.to_json());
+        let explanation = explanation.map(|found| value::dict(py, &found));
+        fields.set_item("explanation", explanation.transpose()?)?;
+        Ok(fields)
+    }
+
     /// Search for every query: the Found of each, or its exception.
     ///
     /// `dated` and `vectors` have an item for each query; `vectors` is None without an embedder
@@ -183,20 +246,11 @@ impl PySearcher {
         let vectors = embedded(vectors, queries.len())?;
         let options = options.get();
         let request = |position: usize| {
-            let dated = dated[position].as_ref();
-            Request {
-                query: &queries[position],
-                augmented: dated.map(|(text, _)| &**text),
-                date_hints: dated.map_or(&[], |(_, hints)| hints),
-                mode: options.mode,
-                embedding: vectors[position].embedding(),
-                candidate_k: options.candidate_k,
-                wanted: options.wanted,
-                reranker: options.reranker,
-                skip_retry_ladder: options.skip_retry_ladder,
-                filters: &options.filters,
-                group_by: options.group_by,
-            }
+            options.request(
+                &queries[position],
+                dated[position].as_ref(),
+                &vectors[position],
+            )
         };
         let sound = (0..queries.len()).filter(|position| vectors[*position].error(py).is_none());
         let requests: Vec<Request<'_>> = sound.map(request).collect();

@@ -242,7 +242,16 @@ impl Session<'_> {
 
     /// The id of a row that is known to be there.
     pub(crate) fn id(&self, row: i64) -> Result<String> {
-        self.read(|connection| Ok::<_, rusqlite::Error>(name_of(connection, row, "a neighbor")?.1))
+        Ok(self.name(row)?.1)
+    }
+
+    /// The path of a row that is known to be there.
+    pub(crate) fn path(&self, row: i64) -> Result<String> {
+        Ok(self.name(row)?.0)
+    }
+
+    fn name(&self, row: i64) -> Result<(String, String)> {
+        self.read(|connection| name_of(connection, row, "a neighbor"))
     }
 
     /// What stands for the group of a row that is made after neighbors counted; without grouping None.

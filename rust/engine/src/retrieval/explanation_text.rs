@@ -119,7 +119,10 @@ impl Explanation {
             return Ok(());
         }
         let raised = number(self.raised());
-        write!(f, "; {}; with its neighbors {raised}", given.join(" and "))
+        if self.keywords.is_some() || self.meaning.is_some() {
+            f.write_str("; ")?;
+        }
+        write!(f, "{}; with its neighbors {raised}", given.join(" and "))
     }
 
     fn write_multiplier(&self, f: &mut Formatter<'_>) -> fmt::Result {

@@ -148,7 +148,7 @@ impl<'a> Fused<'a> {
 }
 
 /// By score, in score fusion then by cosine.
-fn before(left: &Explanation, right: &Explanation) -> Ordering {
+pub(super) fn before(left: &Explanation, right: &Explanation) -> Ordering {
     let cosine = |one: &Explanation| {
         one.meaning
             .map_or(f64::NEG_INFINITY, |meaning| meaning.cosine)

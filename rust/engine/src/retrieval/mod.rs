@@ -28,6 +28,7 @@ mod search;
 mod trace;
 pub mod trigram_index;
 pub mod unanimity;
+mod why_not;
 
 use std::sync::LazyLock;
 
@@ -47,6 +48,7 @@ pub use search::{Found, search, search_in};
 pub use trace::{Attempt, SkippedReason, Stage, Strategy, Timings, Trace};
 pub use trigram_index::{TrigramHit, TrigramIndex};
 pub use unanimity::{Unanimity, unanimity};
+pub use why_not::{WhyNot, why_not};
 
 /// Make what searches share and make when they first need it. To be called before a fork: a child
 /// would wait forever for what another thread was making.

@@ -145,10 +145,10 @@ fn without_index(setup: &Setup<'_>, request: &Request<'_>, error: &Error) -> Res
 }
 
 /// A search under way.
-struct Search<'a> {
-    session: &'a Session<'a>,
-    setup: &'a Setup<'a>,
-    request: &'a Request<'a>,
+pub(super) struct Search<'a> {
+    pub session: &'a Session<'a>,
+    pub setup: &'a Setup<'a>,
+    pub request: &'a Request<'a>,
 }
 
 impl Search<'_> {
@@ -185,7 +185,7 @@ impl Search<'_> {
 
     /// Fuse what the legs found, and read the texts of what is wanted: of everything where an
     /// intent asks what it says.
-    fn hits(&self, legs: &Legs<'_>, timings: &mut Timings) -> Result<Hits> {
+    pub fn hits(&self, legs: &Legs<'_>, timings: &mut Timings) -> Result<Hits> {
         let wanted = self.request.wanted;
         let intent = if self.setup.reweight {
             timed(&mut timings.reweight, || Intent::detect(self.request.query))?
@@ -209,15 +209,15 @@ impl Search<'_> {
 
 /// What fusion gave: how many documents, and the first of them.
 #[derive(Default)]
-struct Hits {
+pub(super) struct Hits {
     fused_count: usize,
-    hits: Vec<ExplainedHit>,
+    pub hits: Vec<ExplainedHit>,
 }
 
 /// Both legs of a search.
-struct Legs<'a> {
-    bm25: Bm25Leg<'a>,
-    vector: VectorLeg,
+pub(super) struct Legs<'a> {
+    pub bm25: Bm25Leg<'a>,
+    pub vector: VectorLeg,
 }
 
 impl<'a> Legs<'a> {
@@ -238,7 +238,7 @@ impl<'a> Legs<'a> {
     }
 
     /// What the legs that the mode fuses have found.
-    fn fuse(
+    pub fn fuse(
         &self,
         session: &Session<'_>,
         setup: &Setup<'_>,

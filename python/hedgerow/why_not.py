@@ -1,0 +1,196 @@
+"""`WhyNot`: why a chunk is not among the results of a search (spec/retrieval.md, "Why not")."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any, Literal, NamedTuple
+
+from ._batches import only
+from ._searching import Request, Stages
+from ._steps import Call, Steps
+from .results import Response
+
+Cut = Literal[
+    "not_in_index", "filters", "excluded", "no_match", "candidates", "group", "limit", "reranker"
+]
+
+
+class LegRank(NamedTuple):
+    """Where a leg has a chunk: its rank from 0 if the leg had no end, and its score there."""
+
+    rank: int
+    score: float
+
+
+@dataclass(frozen=True, slots=True)
+class WhyNot:
+    """Why a chunk is not among the results of a search, or where it is.
+
+    `cut` is what kept it out, None when it is among the results; `result_rank` is its rank there.
+    `rank` and `score` are those in the fused ranking if both legs had no end, before a reranker;
+    `needed` is the score of the last result, None while there is room for more. `held` and `lacking`
+    are the phrases searched for that it has and has not, `excluded_by` those after NOT that it has.
+    `keywords` and `vectors` are its places in both legs, None where they do not have it. `explanation`
+    says where the score comes from. Ranks count from 0.
+    """
+
+    query: str
+    id: str
+    cut: Cut | None
+    result_rank: int | None
+    rank: int | None
+    score: float | None
+    needed: float | None
+    limit: int
+    candidates: int
+    held: list[str]
+    lacking: list[str]
+    excluded_by: list[str]
+    keywords: LegRank | None
+    vectors: LegRank | None
+    group_best: str | None
+    explanation: dict[str, Any] | None
+
+    def to_dict(self) -> dict[str, Any]:
+        """All attributes, as JSON takes them."""
+        found = asdict(self)
+        for leg in ("keywords", "vectors"):
+            found[leg] = None if found[leg] is None else getattr(self, leg)._asdict()
+        return found
+
+    def __str__(self) -> str:
+        """The reason in a sentence or two."""
+        return " ".join([_SENTENCES[self.cut](self), *_details(self)])
+
+
+def _found(why: WhyNot) -> str:
+    return f"{why.id!r} is among the results: number {(why.result_rank or 0) + 1}."
+
+
+def _filtered(why: WhyNot) -> str:
+    return f"{why.id!r} does not pass the filters."
+
+
+def _excluded(why: WhyNot) -> str:
+    return f"{why.id!r} holds what the query excludes: {', '.join(why.excluded_by)}."
+
+
+def _unmatched(why: WhyNot) -> str:
+    if not why.lacking:
+        return f"No word was searched for, and {why.id!r} has no vector to be near by."
+    return f"{why.id!r} holds none of {', '.join(why.lacking)}, and was not found by its vector."
+
+
+def _too_far(why: WhyNot) -> str:
+    return f"{why.id!r} was no candidate: each leg keeps the best {why.candidates}."
+
+
+def _grouped(why: WhyNot) -> str:
+    return f"{why.group_best!r} stands for the path of {why.id!r}, as the better chunk of it."
+
+
+def _cut_off(why: WhyNot) -> str:
+    number = "" if why.rank is None else f"number {why.rank + 1}, "
+    needed = "" if why.needed is None else f"; the last of {why.limit} results has {why.needed:.4f}"
+    return f"{why.id!r} is {number}with a score of {why.score or 0:.4f}{needed}."
+
+
+def _reranked(why: WhyNot) -> str:
+    return f"The reranker dropped {why.id!r}, or put it behind the first {why.limit}."
+
+
+_SENTENCES = {
+    None: _found,
+    "not_in_index": lambda why: f"The index has no chunk {why.id!r}.",
+    "filters": _filtered,
+    "excluded": _excluded,
+    "no_match": _unmatched,
+    "candidates": _too_far,
+    "group": _grouped,
+    "limit": _cut_off,
+    "reranker": _reranked,
+}
+
+
+def _details(why: WhyNot) -> list[str]:
+    if why.cut in {"not_in_index", "no_match"}:
+        return []
+    places = [
+        f"number {leg.rank + 1} by {name} ({what} {leg.score:.4f})"
+        for name, what, leg in [
+            ("keywords", "BM25", why.keywords),
+            ("vectors", "cosine", why.vectors),
+        ]
+        if leg is not None
+    ]
+    details = [f"It is {' and '.join(places)}."] if places else []
+    if why.lacking:
+        details.append(f"It lacks {', '.join(why.lacking)}.")
+    return details
+
+
+def looking(stages: Stages, asked: Request, every: Request, id: str) -> Steps[WhyNot]:  # noqa: A002
+    """Search as asked, and for everything that is fused; then look at the chunk."""
+    if not isinstance(id, str):
+        raise TypeError(f"id must be a str, not {type(id).__name__}")
+    asked.embedded = every.embedded = yield from stages.embedded(asked, list(asked.queries))
+    response = only((yield from stages.search(asked)))
+    fused = only((yield from stages.search(every)))
+    looked = yield from stages.why_not(asked, id)
+    chunk = yield Call(stages.index.get, (id,))
+    path = None if chunk is None else chunk.path
+    return _compose(looked, asked, id, path=path, response=response, fused=fused)
+
+
+def _compose(  # noqa: PLR0913 - what was found on three ways
+    looked: dict[str, Any],
+    asked: Request,
+    id: str,  # noqa: A002 - as everywhere
+    *,
+    path: str | None,
+    response: Response,
+    fused: Response,
+) -> WhyNot:
+    """Make one of what the engine saw, the results as asked for, and all of what was fused."""
+    ids, all_ids = [hit.id for hit in response], [hit.id for hit in fused]
+    grouped = response.trace.group_by is not None
+    best = next((hit.id for hit in fused if grouped and hit.path == path), None)
+    keywords, vectors = (
+        None if looked[leg] is None else LegRank(*looked[leg]) for leg in ("keywords", "vectors")
+    )
+    explanation = looked["explanation"]
+    return WhyNot(
+        query=asked.queries[0],
+        id=id,
+        cut=None
+        if id in ids
+        else _cut(looked, best, was_fused=id in all_ids, reranked=response.trace.reranked),
+        result_rank=ids.index(id) if id in ids else None,
+        rank=looked["rank"],
+        score=None if explanation is None else explanation["score"],
+        needed=response.results[-1].score if len(ids) >= asked.top_k else None,
+        limit=asked.top_k,
+        candidates=response.trace.candidate_k,
+        held=[phrase for phrase, holds in looked["phrases"] if holds],
+        lacking=[phrase for phrase, holds in looked["phrases"] if not holds],
+        excluded_by=looked["excluded_by"],
+        keywords=keywords,
+        vectors=vectors,
+        group_best=best if best != id else None,
+        explanation=explanation,
+    )
+
+
+def _cut(looked: dict[str, Any], best: str | None, *, was_fused: bool, reranked: bool) -> Cut:
+    """Name the first thing that kept a chunk out."""
+    if not looked["exists"]:
+        return "not_in_index"
+    if not looked["passes"]:
+        return "filters"
+    if looked["excluded_by"] and looked["vectors"] is None:
+        return "excluded"
+    if was_fused:
+        return "reranker" if reranked else "limit"
+    if looked["rank"] is None:
+        return "no_match"
+    return "group" if best is not None else "candidates"

@@ -1,0 +1,180 @@
+//! Why a chunk is not among the results (spec/retrieval.md, "Why not").
+
+use super::explanation::Explanation;
+use super::fused::before;
+use super::intent::Intent;
+use super::keywords::{Compiled, Keywords};
+use super::legs::{Bm25Leg, VectorLeg};
+use super::request::{Request, Setup};
+use super::search::{Legs, Search};
+use super::trace::Timings;
+use crate::chunks::{Filters, Selection};
+use crate::error::Result;
+use crate::index::session::{Needs, Session};
+use crate::query::{MatchExpression, Phrase};
+
+/// What is known of one chunk, had both legs no end.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct WhyNot {
+    /// Whether the index has it.
+    pub exists: bool,
+    /// Whether it passes the filters.
+    pub passes: bool,
+    /// Each phrase that was searched for, and whether it holds it.
+    pub phrases: Vec<(String, bool)>,
+    /// The phrases after NOT that it holds.
+    pub excluded_by: Vec<String>,
+    /// Its rank by keywords, from 0, and the score there.
+    pub keywords: Option<(usize, f64)>,
+    /// Its rank by vectors, from 0, and the cosine.
+    pub vectors: Option<(usize, f64)>,
+    /// Its rank when both legs are fused, from 0, before a reranker and without groups.
+    pub rank: Option<usize>,
+    /// Where its score would come from.
+    pub explanation: Option<Explanation>,
+}
+
+/// Search as for the request, with legs that hold all there is, and see what became of the chunk.
+pub fn why_not(setup: &Setup<'_>, request: &Request<'_>, id: &str) -> Result<WhyNot> {
+    let endless = Request {
+        candidate_k: usize::MAX,
+        wanted: usize::MAX,
+        group_by: None,
+        ..*request
+    };
+    let mut needs = Needs {
+        keywords: true,
+        vectors: super::legs::vector(request).is_some(),
+        neighbors: setup.neighbors,
+        ..Needs::default()
+    };
+    let look = |needs| {
+        setup.index.session(needs, |session| {
+            let found = look_at(session, setup, &endless, id)?;
+            Ok((!session.lacks_slugs()).then_some(found))
+        })
+    };
+    if let Some(found) = look(needs)? {
+        return Ok(found);
+    }
+    needs.slugs = true;
+    Ok(look(needs)?.unwrap_or_default())
+}
+
+fn look_at(
+    session: &Session<'_>,
+    setup: &Setup<'_>,
+    request: &Request<'_>,
+    id: &str,
+) -> Result<WhyNot> {
+    let Some(row) = session.row(id)? else {
+        return Ok(WhyNot::default());
+    };
+    let compiled = Compiled::new(setup, request)?;
+    let passes =
+        request.filters.is_empty() || session.rows(request.filters)?.binary_search(&row).is_ok();
+    let holds = Holds::new(session, row)?;
+    let phrases = distinct(compiled.expression.phrases());
+    let mut found = WhyNot {
+        exists: true,
+        passes,
+        phrases: phrases
+            .map(|phrase| Ok((phrase.to_string(), holds.phrase(phrase)?)))
+            .collect::<Result<_>>()?,
+        ..WhyNot::default()
+    };
+    for phrase in distinct(compiled.expression.none.iter()) {
+        if holds.phrase(phrase)? {
+            found.excluded_by.push(phrase.to_string());
+        }
+    }
+    let keywords = Keywords {
+        session,
+        setup,
+        request,
+    };
+    let mut timings = Timings::default();
+    let vector = VectorLeg::run(session, setup, &[*request]).pop();
+    let legs = Legs {
+        bm25: Bm25Leg::run(&keywords, &compiled, &mut timings)?,
+        vector: vector.unwrap_or(Ok(VectorLeg::Absent))?,
+    };
+    let matched = legs.bm25.matches.found.iter();
+    found.keywords = (matched.enumerate())
+        .find(|(_, one)| one.key == Some(row))
+        .map(|(rank, one)| (rank, one.score));
+    found.vectors = (legs.vector.rows().iter().enumerate())
+        .find(|(_, one)| one.row == row)
+        .map(|(rank, one)| (rank, one.score));
+    let search = Search {
+        session,
+        setup,
+        request,
+    };
+    (found.rank, found.explanation) = ranked(&search, &legs, row, id)?.unzip();
+    Ok(found)
+}
+
+/// The rank of a row in all that both legs found, and where its score comes from.
+fn ranked(
+    search: &Search<'_>,
+    legs: &Legs<'_>,
+    row: i64,
+    id: &str,
+) -> Result<Option<(usize, Explanation)>> {
+    let multiplied = search.setup.reweight && Intent::detect(search.request.query)?.any();
+    if multiplied {
+        // What multiplies a score is in the texts, so that all of them are read.
+        let hits = search.hits(legs, &mut Timings::default())?.hits;
+        let mut ranked = hits.into_iter().enumerate();
+        let found = ranked.find(|(_, one)| one.hit.id == id);
+        return Ok(found.map(|(rank, one)| (rank, one.explanation)));
+    }
+    let fused = legs.fuse(search.session, search.setup, search.request)?.0;
+    let Some(at) = fused.iter().position(|one| one.key == Some(row)) else {
+        return Ok(None);
+    };
+    let better = fused
+        .iter()
+        .filter(|other| before(&other.explanation, &fused[at].explanation).is_lt());
+    let rank = better.count();
+    Ok(Some((rank, fused[at].explanation.clone())))
+}
+
+/// Each phrase once, in order.
+fn distinct<'p>(phrases: impl Iterator<Item = &'p Phrase>) -> impl Iterator<Item = &'p Phrase> {
+    let mut seen = std::collections::HashSet::new();
+    phrases.filter(move |phrase| seen.insert(*phrase))
+}
+
+/// Looks whether a chunk holds phrases.
+struct Holds<'a> {
+    session: &'a Session<'a>,
+    row: i64,
+    /// Few chunks are searched: those of its path.
+    filters: Filters,
+}
+
+impl<'a> Holds<'a> {
+    fn new(session: &'a Session<'a>, row: i64) -> Result<Self> {
+        let filters = Filters {
+            paths: vec![session.path(row)?],
+            ..Filters::default()
+        };
+        Ok(Self {
+            session,
+            row,
+            filters,
+        })
+    }
+
+    fn phrase(&self, phrase: &Phrase) -> Result<bool> {
+        let expression = MatchExpression {
+            any: vec![vec![vec![phrase.clone()]]],
+            none: Vec::new(),
+        };
+        let selection = Selection::plain(usize::MAX, &self.filters);
+        let found = self.session.match_rows(&expression, &selection)?;
+        Ok(found.rows.iter().any(|one| one.row == self.row))
+    }
+}
