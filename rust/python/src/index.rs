@@ -109,6 +109,7 @@ impl PyIndex {
     /// A writer waits for running searches, and searches for a running writer.
     #[staticmethod]
     #[pyo3(signature = (dimensions=None, tokenizer="porter unicode61", ranking="auto", vectors="exact", resident="all", stopwords=None, metadata_index=None))]
+    #[allow(clippy::too_many_arguments, reason = "keyword arguments in Python")]
     fn in_memory(
         py: Python<'_>,
         dimensions: Option<Dimensions>,
