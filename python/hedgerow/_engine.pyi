@@ -2,10 +2,11 @@
 
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from datetime import date
 from os import PathLike
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Literal, SupportsFloat, SupportsIndex, TypedDict, TypeVar, final
+from typing import Any, Literal, SupportsFloat, SupportsIndex, TypeVar, final
 
 from typing_extensions import Buffer, Self, disjoint_base
 
@@ -29,6 +30,7 @@ _Tokenizer = Literal["porter unicode61", "unicode61", "trigram"]
 _Ranking = Literal["auto", "memory", "fts5"]
 _Vectors = Literal["exact", "fast"]
 _Resident = Literal["all", "codes"]
+_Date = date | str
 
 @final
 class Token:
@@ -114,6 +116,10 @@ class Filters:
         path_prefix: str | None = None,
         tags: Sequence[str] = (),
         metadata: Mapping[str, Any] = ...,
+        where: Mapping[str, Any] = ...,
+        after: _Date | None = None,
+        before: _Date | None = None,
+        date_key: str = "date",
     ) -> Filters: ...
     @property
     def paths(self) -> tuple[str, ...]: ...
@@ -123,14 +129,16 @@ class Filters:
     def tags(self) -> tuple[str, ...]: ...
     @property
     def metadata(self) -> dict[str, Any]: ...
+    @property
+    def where(self) -> dict[str, Any]: ...
+    @property
+    def after(self) -> str | None: ...
+    @property
+    def before(self) -> str | None: ...
+    @property
+    def date_key(self) -> str: ...
     def __eq__(self, other: object, /) -> bool: ...
     def __reduce__(self) -> tuple[Any, ...]: ...
-
-class _FiltersMapping(TypedDict, total=False):
-    paths: Sequence[str]
-    path_prefix: str | None
-    tags: Sequence[str]
-    metadata: Mapping[str, Any]
 
 @final
 class Hit:
@@ -188,6 +196,7 @@ class Index:
         vectors: _Vectors = "exact",
         resident: _Resident = "all",
         stopwords: _StopWords | None = None,
+        metadata_index: Sequence[str] | None = None,
     ) -> Index: ...
     @staticmethod
     def in_memory(
@@ -197,6 +206,7 @@ class Index:
         vectors: _Vectors = "exact",
         resident: _Resident = "all",
         stopwords: _StopWords | None = None,
+        metadata_index: Sequence[str] | None = None,
     ) -> Index: ...
     @property
     def path(self) -> Path | None: ...
@@ -218,7 +228,7 @@ class Index:
         limit: int = 10,
         *,
         aliases: _Aliases | None = None,
-        filters: Filters | _FiltersMapping | None = None,
+        filters: Filters | Mapping[str, Any] | None = None,
         matching: _Matching = "spec",
         default_operator: _DefaultOperator = "OR",
     ) -> list[Hit]: ...
@@ -227,7 +237,7 @@ class Index:
         vector: _Vector,
         limit: int = 10,
         *,
-        filters: Filters | _FiltersMapping | None = None,
+        filters: Filters | Mapping[str, Any] | None = None,
     ) -> list[Hit]: ...
     def backup(self, path: str | PathLike[str]) -> None: ...
     def stats(self) -> IndexStats: ...
@@ -446,7 +456,7 @@ class SearchOptions:
         wanted: int,
         reranks: bool | None,
         skip_retry_ladder: bool,
-        filters: Filters | _FiltersMapping | None,
+        filters: Filters | Mapping[str, Any] | None,
         group_by: str | None,
     ) -> SearchOptions: ...
 

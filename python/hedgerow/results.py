@@ -187,7 +187,9 @@ class IndexStats:
     `ranking_bytes` is the memory of BM25 ranking, 0 while FTS5 ranks.
     `ranking_reason` is a sentence on which of the two ranks, and why: "memory: ..." or "fts5: ...".
     `text_bytes` is the approximate memory of the texts that searches found last, `fuzzy_bytes`
-    that of the slugs for fuzzy matching: 0 before the first such search.
+    that of the slugs for fuzzy matching: 0 before the first such search. `metadata_index` has the
+    keys that are declared, and `filter_bytes` is the approximate memory of their values and of
+    what filters left.
     """
 
     chunks: int
@@ -205,6 +207,8 @@ class IndexStats:
     ranking_reason: str
     text_bytes: int
     fuzzy_bytes: int
+    metadata_index: tuple[str, ...] = ()
+    filter_bytes: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -40,15 +40,6 @@ __all__ = ["Retriever"]
 Mode = Literal["auto", "bm25", "semantic", "hybrid"]
 
 
-class FiltersMapping(TypedDict, total=False):
-    """`Filters` as a mapping."""
-
-    paths: Sequence[str]
-    path_prefix: str | None
-    tags: Sequence[str]
-    metadata: Mapping[str, Any]
-
-
 class SearchKeywords(TypedDict, total=False):
     """The options of `search`, for all methods that search."""
 
@@ -59,7 +50,7 @@ class SearchKeywords(TypedDict, total=False):
     rerank: bool
     rerank_top_n: int
     skip_retry_ladder: bool
-    filters: Filters | FiltersMapping | None
+    filters: Filters | Mapping[str, Any] | None
     group_by: Literal["path"] | None
 
 
@@ -196,7 +187,7 @@ class Retriever(Holding):
         rerank: bool = True,
         rerank_top_n: int = 20,
         skip_retry_ladder: bool = False,
-        filters: Filters | FiltersMapping | None = None,
+        filters: Filters | Mapping[str, Any] | None = None,
         group_by: Literal["path"] | None = None,
     ) -> Response:
         """The best `top_k` hits for a query, and the trace of how they were found.
@@ -206,7 +197,8 @@ class Retriever(Holding):
         "bm25". `offset` skips that many of the best: the hits are those that a search without it has
         from there on, up to where the candidates end. Each leg returns at most `candidate_k` hits; the reranker, unless `rerank` is false,
         sees the first `rerank_top_n`. `skip_retry_ladder` leaves a query that finds nothing as it
-        is. `filters` are applied before ranking. `group_by` "path" keeps only the best chunk of each
+        is. `filters`, a `Filters` or a mapping such as `{"year": {"$gte": 2024}}`
+        (spec/filters.md), are applied before ranking. `group_by` "path" keeps only the best chunk of each
         path, in each leg before it is cut.
 
         A failed embedder, leg or reranker is left out, and trace and log say so, unless the retriever
@@ -367,7 +359,7 @@ class Retriever(Holding):
         rerank: bool = True,
         rerank_top_n: int = 20,
         skip_retry_ladder: bool = False,
-        filters: Filters | FiltersMapping | None = None,
+        filters: Filters | Mapping[str, Any] | None = None,
         group_by: Literal["path"] | None = None,
     ) -> Request:
         for i, query in enumerate(queries):

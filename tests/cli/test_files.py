@@ -51,12 +51,17 @@ class TestStats:
         answer = as_json("stats", "--db", "garden.db")
         assert list(answer) == [
             "db", "chunks", "paths", "size_bytes", "tokenizer", "schema_version",
-            "sqlite_version", "dimensions", "embedder", "vectors",
+            "sqlite_version", "dimensions", "embedder", "vectors", "metadata_index",
         ]  # fmt: skip
         with hr.Index.open(garden / "garden.db") as index:
             stats = index.stats()
         values = {name: getattr(stats, name) for name in answer if name != "db"}
-        assert answer == {"db": "garden.db"} | values
+        assert answer == {"db": "garden.db"} | values | {"metadata_index": []}
+
+    def test_declared_keys(self, garden: Path) -> None:
+        hr.Index.open(garden / "garden.db", metadata_index=["year", "tags"]).close()
+        assert ok("stats", "--db", "garden.db").endswith("\ndeclared    year, tags\n")
+        assert as_json("stats", "--db", "garden.db")["metadata_index"] == ["year", "tags"]
 
     def test_of_an_empty_index_made_by_a_named_embedder(self, garden: Path) -> None:
         hr.Index.open(garden / "empty.db").close()

@@ -149,8 +149,9 @@ def test_fields():
     ("filters", "message"),
     [
         (
-            {"pth": "a"},
-            "filters has no key 'pth'; the keys are 'paths', 'path_prefix', 'tags' and 'metadata'",
+            {"path_prefx": "a"},
+            r"filters has no key \"path_prefx\"; did you mean \"path_prefix\"\? For a key of the "
+            r"metadata write \"metadata.path_prefx\"",
         ),
         ({1: "a"}, "filters has no key 1; the keys are"),
         ({"paths": "notes"}, "paths is one str; give a list of strings"),

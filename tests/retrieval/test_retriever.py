@@ -187,7 +187,7 @@ def damage(path: Path) -> None:
         ({"top_k": True}, "top_k must be an integer of at least 1, not True"),
         ({"candidate_k": 0.5}, "candidate_k must be an integer of at least 1, not 0.5"),
         ({"rerank_top_n": -1}, "rerank_top_n must be an integer of at least 0, not -1"),
-        ({"filters": {"folder": "x"}}, "filters"),
+        ({"filters": {"folder": {"$is": "x"}}}, 'filters["folder"] has no operator "$is"'),
     ],
 )
 def test_wrong_options(notes_index: hr.Index, options: dict, message: str) -> None:

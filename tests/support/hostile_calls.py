@@ -69,6 +69,13 @@ def circular_dict() -> dict[str, Any]:
     return found
 
 
+def deep_filter(depth: int = 20_000) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for _ in range(depth):
+        found = {"$not": found}
+    return found
+
+
 def deep(depth: int = 20_000) -> list[Any]:
     found: list[Any] = []
     for _ in range(depth):
@@ -123,6 +130,9 @@ HOSTILE: dict[str, Callable[[], Any]] = {
     "lying mapping": lambda: LyingMapping(10**12, oak=["elm"]),
     "lying short mapping": lambda: LyingMapping(0, oak=["elm"]),
     "mapping of unknown keys": lambda: {"id": "a", "path": "p", "nothing": 1},
+    "filter": lambda: {"a": {"$gte": math.nan}},
+    "wrong filter": lambda: {"$or": [{"a": {"$inn": 1}}]},
+    "deep filter": deep_filter,
     "set": lambda: {"oak", 1},
     "generator": lambda: (name for name in ["oak", None]),
     "iterator without end": lambda: None,

@@ -10,6 +10,7 @@ from suite.results import Row
 
 from . import (
     compiling,
+    filters,
     fusion,
     hybrid,
     keywords,
@@ -49,6 +50,7 @@ EACH = {
     "pieces": Part(pieces.measure),
     "hybrid": Part(hybrid.measure),
     "fusion": Part(fusion.measure, peers=False),
+    "filters": Part(filters.measure, peers=False),
     "writing": Part(writing.measure),
     "opening": Part(opening.measure),
     "mixed": Part(mixed.measure, LARGE, peers=False, apart=True),

@@ -30,6 +30,7 @@ _OF_A_HANDLE = frozenset(
         "ranking_reason",
         "text_bytes",
         "fuzzy_bytes",
+        "filter_bytes",
     }
 )
 _UNITS = ("bytes", "KB", "MB", "GB", "TB")
@@ -68,6 +69,7 @@ def _described(db: str, found: IndexStats) -> Iterable[tuple[str, str]]:
     if found.vectors:
         by = f", by {found.embedder}" if found.embedder else ""
         vectors = f"{found.vectors:,}, {plural(found.dimensions or 0, 'dimension')}{by}"
+    declared = [("declared", ", ".join(found.metadata_index))] if found.metadata_index else []
     return [
         ("index", db),
         ("chunks", f"{found.chunks:,}, of {plural(found.paths, 'path')}"),
@@ -75,6 +77,7 @@ def _described(db: str, found: IndexStats) -> Iterable[tuple[str, str]]:
         ("size", _size(found.size_bytes)),
         ("tokenizer", found.tokenizer),
         ("schema", f"version {found.schema_version}, read by SQLite {found.sqlite_version}"),
+        *declared,
     ]
 
 

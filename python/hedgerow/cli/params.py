@@ -8,8 +8,9 @@ from typing import Any, Literal, TypeVar
 
 import click
 
-from hedgerow import AliasTable, Filters, __version__
+from hedgerow import AliasTable, Filters, InvalidInputError, __version__
 
+from .filter_text import FilterTextError, condition, key_and_operator
 from .models import embedder_option
 from .output import echo
 
@@ -105,24 +106,37 @@ class _Alias(_Text):
 
 
 class Filter(_Text):
-    """`path=`, `prefix=`, `tag=` or `meta.KEY=`."""
+    """`path=`, `prefix=`, `tag=`, `meta.KEY=` or a condition such as `year >= 2024`."""
 
-    name = "name=value"
+    name = "condition"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Return the name and the value."""
+        """Return a name and its value, or "where" and a condition."""
         if isinstance(value, tuple):
             return value
-        name, equals, wanted = super().convert(value, param, ctx).partition("=")
-        known = name in {"path", "prefix", "tag"} or (name.startswith("meta.") and name != "meta.")
-        if not (equals and known and wanted):
-            self.fail(
-                f"{value!r} is no filter; write path=FILE, prefix=FOLDER/, tag=TAG or "
-                "meta.KEY=VALUE",
-                param,
-                ctx,
-            )
-        return name, wanted
+        text = super().convert(value, param, ctx)
+        found = key_and_operator(text)
+        if found:
+            name, signs, wanted = found
+            of_meta = name.startswith("meta.") and name != "meta."
+            if signs == "=" and (name in {"path", "prefix", "tag"} or of_meta) and wanted.strip():
+                # A value that touches the sign is taken as it is.
+                return name, wanted.strip() if wanted != wanted.lstrip() else wanted
+        try:
+            read = condition(text)
+            Filters(where=read)
+        except FilterTextError as error:
+            wrong = error.pointing()
+        except InvalidInputError as error:
+            wrong = str(error)
+        else:
+            return "where", read
+        return self.fail(
+            f"{value!r} is no filter; write path=FILE, prefix=FOLDER/, tag=TAG, "
+            f"meta.KEY=VALUE or a condition such as 'year >= 2024': {wrong}",
+            param,
+            ctx,
+        )
 
 
 class Choices(_Text):
@@ -304,11 +318,51 @@ def alias_table(given: Sequence[tuple[str, list[str]]]) -> AliasTable | None:
     return AliasTable(gathered) if gathered else None
 
 
-def filters_of(given: Sequence[tuple[str, str]]) -> Filters:
+def filter_options(command: F) -> F:
+    """Add `--filter`, which a command gets as `given_filters`, `--after`, `--before`, `--date-key`."""
+    options = [
+        click.option(
+            "--filter",
+            "given_filters",
+            type=Filter(),
+            multiple=True,
+            help="Only chunks with path=FILE, prefix=FOLDER/, tag=TAG or meta.KEY=VALUE (JSON or "
+            "text), or that meet a condition: 'year >= 2024', 'status in (open, done)'. "
+            "May be repeated: any of the paths, and all of the rest.",
+        ),
+        click.option(
+            "--after",
+            metavar="DATE",
+            type=TEXT,
+            help="Only chunks of this date or later: 2024-03-05, or with a time.",
+        ),
+        click.option("--before", metavar="DATE", type=TEXT, help="Only chunks of an earlier date."),
+        click.option(
+            "--date-key",
+            metavar="KEY",
+            type=TEXT,
+            default="date",
+            show_default=True,
+            help="The key of the metadata that has the date.",
+        ),
+    ]
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+def filters_of(
+    given: Sequence[tuple[str, Any]],
+    *,
+    after: str | None = None,
+    before: str | None = None,
+    date_key: str = "date",
+) -> Filters:
     """Join the filters given: any of the paths, and everything else together."""
     paths = [wanted for name, wanted in given if name == "path"]
     prefixes = [wanted for name, wanted in given if name == "prefix"]
     tags = [wanted for name, wanted in given if name == "tag"]
+    conditions = [wanted for name, wanted in given if name == "where"]
     if len(prefixes) > 1:
         raise click.UsageError("--filter prefix= can be given once; search twice for two folders.")
     metadata: dict[str, Any] = {}
@@ -318,12 +372,20 @@ def filters_of(given: Sequence[tuple[str, str]]) -> Filters:
             if key in metadata:
                 raise click.UsageError(f"--filter {name}= can be given once.")
             metadata[key] = _json_or_text(wanted)
-    return Filters(
-        paths=paths,
-        path_prefix=prefixes[0] if prefixes else None,
-        tags=tags,
-        metadata=metadata,
-    )
+    where = {"$and": conditions} if len(conditions) > 1 else next(iter(conditions), {})
+    try:
+        return Filters(
+            paths=paths,
+            path_prefix=prefixes[0] if prefixes else None,
+            tags=tags,
+            metadata=metadata,
+            where=where,
+            after=after,
+            before=before,
+            date_key=date_key,
+        )
+    except InvalidInputError as error:
+        raise click.UsageError(f"{error}.") from error
 
 
 def _json_or_text(value: str) -> Any:

@@ -10,10 +10,10 @@ from .output import write_json
 from .params import (
     TEXT,
     Command,
-    Filter,
     alias_option,
     alias_table,
     db_option,
+    filter_options,
     filters_of,
     ranking_options,
 )
@@ -42,14 +42,7 @@ _OF_BOTH = frozenset({"text", "query", "limit", "as_json"})
     help="Skip this many of the best results.",
 )
 @depth_option
-@click.option(
-    "--filter",
-    "given_filters",
-    type=Filter(),
-    multiple=True,
-    help="Only chunks with path=FILE, prefix=FOLDER/, tag=TAG or meta.KEY=VALUE (JSON or text). "
-    "May be repeated: any of the paths, and all of the rest.",
-)
+@filter_options
 @alias_option
 @ranking_options
 @click.option(
@@ -79,6 +72,9 @@ def command(  # noqa: PLR0913 - one argument for each option
     depth: str,
     no_sync: bool,
     given_filters: Any,
+    after: str | None,
+    before: str | None,
+    date_key: str,
     alias: Any,
     explain: bool,
     as_json: bool,
@@ -91,7 +87,7 @@ def command(  # noqa: PLR0913 - one argument for each option
       hedgerow search "winter feeding" --db notes.db
       hedgerow search '"hard pruning" NOT roses' --db notes.db --explain
       hedgerow search k8s --alias k8s=kubernetes,kube --db notes.db
-      hedgerow search frost --filter tag=garden --filter meta.year=2025 --db n.db
+      hedgerow search frost --filter tag=garden --filter 'year >= 2025' --db n.db
       hedgerow search "cold nights" --embedder ollama:nomic-embed-text --db n.db
 
     Plain words are alternatives; short and stop words are dropped unless the text holds a
@@ -128,7 +124,7 @@ def command(  # noqa: PLR0913 - one argument for each option
         db=db,
         limit=limit,
         aliases=alias_table(alias),
-        filters=filters_of(given_filters),
+        filters=filters_of(given_filters, after=after, before=before, date_key=date_key),
         **options,
     )
     search = run(asked)
@@ -174,6 +170,10 @@ def _as_json(search: Search, *, explain: bool) -> dict[str, Any]:
             "path_prefix": filters.path_prefix,
             "tags": list(filters.tags),
             "metadata": dict(filters.metadata),
+            "where": filters.where,
+            "after": filters.after,
+            "before": filters.before,
+            "date_key": filters.date_key,
         },
         "match": search.response.trace.match_query,
         "trace": search.response.trace.to_dict(),

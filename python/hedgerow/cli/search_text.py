@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any
 
 from rich.cells import cell_len, set_cell_size
@@ -141,6 +142,11 @@ def _filters(search: Search) -> str:
         parts.append(f"prefix={filters.path_prefix}")
     parts.extend(f"tag={tag}" for tag in filters.tags)
     parts.extend(f"meta.{key}={value!r}" for key, value in filters.metadata.items())
+    if filters.where:
+        parts.append(json.dumps(filters.where, ensure_ascii=False))
+    for name, date in (("from", filters.after), ("before", filters.before)):
+        if date is not None:
+            parts.append(f"{filters.date_key} {name} {date}")
     return visible(", ".join(parts))
 
 

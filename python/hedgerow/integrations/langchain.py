@@ -10,6 +10,7 @@ from hedgerow._extras import imports_of
 from hedgerow.retriever import Mode
 
 from ._fields import metadata_of
+from ._filters import both, refused
 
 with imports_of("langchain", needed_by=__name__):
     from langchain_core.callbacks import (
@@ -18,6 +19,7 @@ with imports_of("langchain", needed_by=__name__):
     )
     from langchain_core.documents import Document
     from langchain_core.retrievers import BaseRetriever
+    from langchain_core.structured_query import Comparison, FilterDirective, Operation
     from pydantic import ConfigDict
 
 __all__ = ["HedgerowRetriever"]
@@ -40,7 +42,9 @@ class HedgerowRetriever(BaseRetriever):  # type: ignore[misc]  # no types where 
     """Documents of a `Retriever`, best first.
 
     The options are those of `Retriever.search`; `invoke` and `ainvoke` take them too, for one
-    question. A document's `page_content` is the chunk's content; its metadata are the chunk's own
+    question. `filter` is a filter as LangChain's vector stores take it, a mapping such as
+    `{"year": {"$gte": 2024}}` (spec/filters.md) or a structured query's, and holds beside
+    `filters`. A document's `page_content` is the chunk's content; its metadata are the chunk's own
     with `path`, `id` and `score`, and where there are any `title`, `summary`, `bm25_rank`,
     `vector_similarity` and `rerank_score`.
 
@@ -59,23 +63,70 @@ class HedgerowRetriever(BaseRetriever):  # type: ignore[misc]  # no types where 
     skip_retry_ladder: bool = False
     filters: Filters | Mapping[str, Any] | None = None
     group_by: Literal["path"] | None = None
+    filter: Mapping[str, Any] | FilterDirective | None = None
 
     def _get_relevant_documents(
         self, query: str, *, run_manager: CallbackManagerForRetrieverRun, **options: Any
     ) -> list[Document]:
         del run_manager
-        found = self.retriever.search(query, **{**self._options(), **options})
+        found = self.retriever.search(query, **self._options(options))
         return [_document(hit) for hit in found]
 
     async def _aget_relevant_documents(
         self, query: str, *, run_manager: AsyncCallbackManagerForRetrieverRun, **options: Any
     ) -> list[Document]:
         del run_manager
-        found = await self.retriever.asearch(query, **{**self._options(), **options})
+        found = await self.retriever.asearch(query, **self._options(options))
         return [_document(hit) for hit in found]
 
-    def _options(self) -> dict[str, Any]:
-        return {name: getattr(self, name) for name in _OPTIONS}
+    def _options(self, options: Mapping[str, Any]) -> dict[str, Any]:
+        joined = {**{name: getattr(self, name) for name in _OPTIONS}, **options}
+        where = _where(joined.pop("filter", self.filter))
+        return {**joined, "filters": both(joined["filters"], where)}
+
+
+_COMPARATORS = {
+    "eq": "$eq",
+    "ne": "$ne",
+    "gt": "$gt",
+    "gte": "$gte",
+    "lt": "$lt",
+    "lte": "$lte",
+    "in": "$in",
+    "nin": "$nin",
+    "contain": "$contains",
+}
+
+
+def _where(given: Any) -> Mapping[str, Any] | None:
+    """A filter of LangChain as hedgerow's."""
+    if isinstance(given, Operation):
+        parts = [_where(argument) for argument in given.arguments]
+        if given.operator.value == "not":
+            return {"$nor": parts}
+        return {f"${given.operator.value}": parts}
+    if isinstance(given, Comparison):
+        operator = _COMPARATORS.get(given.comparator.value)
+        if operator is None:
+            raise refused(
+                f'the comparator "{given.comparator.value}"',
+                "LangChain",
+                "allow those of hedgerow.integrations.langchain alone: " + ", ".join(_COMPARATORS),
+            )
+        return {given.attribute: {operator: _value(given.value)}}
+    if given is None or isinstance(given, Mapping):
+        return given
+    raise TypeError(
+        f"filter must be a mapping or a FilterDirective of langchain_core, "
+        f"not {type(given).__name__}"
+    )
+
+
+def _value(value: Any) -> Any:
+    """The value of a comparison; dates stand in a mapping there."""
+    if isinstance(value, Mapping) and value.get("type") in {"date", "datetime"}:
+        return {"$date": value[value["type"]]}
+    return value
 
 
 def _document(hit: Hit) -> Document:

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Mapping
 from typing import Any
 
 from hedgerow import Hit, Retriever
 from hedgerow._extras import imports_of
 
 from ._fields import RANKING, metadata_of
+from ._filters import refused
 
 with imports_of("llama-index", needed_by=__name__):
     from llama_index.core.base.base_retriever import BaseRetriever
     from llama_index.core.callbacks import CallbackManager
     from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
+    from llama_index.core.vector_stores import MetadataFilters
 
 __all__ = ["HedgerowRetriever"]
 
@@ -21,13 +24,14 @@ __all__ = ["HedgerowRetriever"]
 class HedgerowRetriever(BaseRetriever):  # type: ignore[misc]  # no types where it is not installed
     """Nodes of a `Retriever`, best first, each with its score.
 
-    `options` are those of `Retriever.search`. A node's text is the chunk's content, its id the
+    `options` are those of `Retriever.search`; `filters` may be `MetadataFilters` too. A node's text is the chunk's content, its id the
     chunk's; its metadata are the chunk's own with `path`, `id` and `score`, and where there are
     any `title`, `summary`, `bm25_rank`, `vector_similarity` and `rerank_score`. A language model
     or an embedder is not shown the ranks and scores. A vector in a query bundle is not used: the
     retriever embeds by its own embedder.
 
-    Raises TypeError for unknown options, and at each search what `Retriever.search` does; a
+    Raises TypeError for unknown options, InvalidInputError for operators of filters that hedgerow
+    does not have, and at each search what `Retriever.search` does; a
     failed search is never an empty list.
     """
 
@@ -41,6 +45,8 @@ class HedgerowRetriever(BaseRetriever):  # type: ignore[misc]  # no types where 
     ) -> None:
         inspect.signature(retriever.search).bind("", **options)
         self._retriever = retriever
+        if isinstance(options.get("filters"), MetadataFilters):
+            options["filters"] = {"where": _where(options["filters"])}
         self._options = options
         super().__init__(callback_manager=callback_manager, verbose=verbose)
 
@@ -62,3 +68,42 @@ def _node(hit: Hit) -> NodeWithScore:
         excluded_embed_metadata_keys=list(RANKING),
     )
     return NodeWithScore(node=node, score=hit.score)
+
+
+_OPERATORS = {
+    "==": "$eq",
+    "!=": "$ne",
+    ">": "$gt",
+    ">=": "$gte",
+    "<": "$lt",
+    "<=": "$lte",
+    "in": "$in",
+    "nin": "$nin",
+    "any": "$in",
+    "all": "$all",
+    "contains": "$contains",
+}
+_CONDITIONS = {"and": "$and", "or": "$or", "not": "$nor"}
+
+
+def _where(filters: MetadataFilters) -> Mapping[str, Any]:
+    """Filters of LlamaIndex as hedgerow's; none at all are no condition."""
+    parts = [
+        _where(part) if isinstance(part, MetadataFilters) else _comparison(part)
+        for part in filters.filters
+    ]
+    condition = filters.condition.value if filters.condition else "and"
+    return {_CONDITIONS[condition]: parts} if parts else {}
+
+
+def _comparison(part: Any) -> dict[str, Any]:
+    operator = part.operator.value
+    if operator == "is_empty":
+        return {"$or": [{part.key: None}, {part.key: {"$eq": []}}, {part.key: ""}]}
+    if operator not in _OPERATORS:
+        raise refused(
+            f'the operator "{operator}"',
+            "LlamaIndex",
+            "search for the words instead, or use one of " + ", ".join([*_OPERATORS, "is_empty"]),
+        )
+    return {part.key: {_OPERATORS[operator]: part.value}}

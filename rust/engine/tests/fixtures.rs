@@ -8,6 +8,7 @@
 mod cases;
 
 use cases::{check, fixture, jsonl, text};
+use hedgerow_engine::chunks::{Chunk, Filters, Where};
 use hedgerow_engine::query::{AliasTable, Connective, Query, TokenKind, alias, compile_fts, parse};
 use hedgerow_engine::retrieval::retry;
 use hedgerow_engine::text::normalise::normalise;
@@ -104,4 +105,34 @@ fn a_token_kind_has_one_name() {
     for kind in [TokenKind::Term, TokenKind::Phrase, TokenKind::Prefix] {
         assert_eq!(TokenKind::from_name(kind.as_str()), Some(kind));
     }
+}
+
+#[test]
+fn filter_cases() {
+    check(jsonl("filters.jsonl"), |case| {
+        let given = &case["chunk"];
+        let or = |key: &str, default: Value| match &given[key] {
+            Value::Null => default,
+            value => value.clone(),
+        };
+        let chunk = Chunk {
+            id: or("id", json!("a")).as_str().unwrap().to_owned(),
+            path: or("path", json!("p")).as_str().unwrap().to_owned(),
+            ordinal: or("ordinal", json!(0)).as_i64().unwrap(),
+            tags: serde_json::from_value(or("tags", json!([]))).unwrap(),
+            metadata: or("metadata", json!({})).as_object().unwrap().clone(),
+            ..Chunk::default()
+        };
+        let source = case["where"].as_object().unwrap().clone();
+        match Where::new("where", source) {
+            Ok(wanted) => {
+                let filters = Filters {
+                    wanted,
+                    ..Filters::default()
+                };
+                json!(filters.accept(&chunk))
+            }
+            Err(error) => json!({"error": error.message()}),
+        }
+    });
 }

@@ -11,10 +11,9 @@ use hedgerow_engine::query::MatchOptions;
 use hedgerow_engine::text::tokenizer::TokenizerKind;
 use hedgerow_engine::vectors::{Resident, Vectors};
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyTuple};
+use pyo3::types::PyTuple;
 
 use crate::aliases::Aliases;
-use crate::calling;
 use crate::chunk::{self, PyChunk};
 use crate::chunk_iterator::PyChunks;
 use crate::compile;
@@ -25,6 +24,7 @@ use crate::hit::PyHit;
 use crate::index_options::{self, OpenArguments};
 use crate::notices;
 use crate::query::QueryOrText;
+use crate::stats;
 use crate::stopwords::{self, StopWordsLike};
 use crate::text::Text;
 use crate::value::{Argument, Limit};
@@ -63,13 +63,16 @@ impl PyIndex {
     /// "all", or their "codes" alone, for a quarter of the memory and slower searches. `stopwords` are
     /// what a query without operators is not searched for (spec/query.md, "Filtering"): "en+nl", "en",
     /// "nl", "none" or words; the file keeps them, and left out they are those of the file.
+    /// `metadata_index` names keys of the metadata, or "tags", "path" and "ordinal", whose values are
+    /// indexed, so that filters on them are found sooner (spec/filters.md, "Declared keys"); the file
+    /// remembers them.
     ///
     /// Raises InvalidInputError for an unknown or another tokenizer, an unknown `ranking`, `vectors`,
-    /// `resident` or `stopwords` and for dimensions that are not the file's, IndexFileError for a file that
-    /// cannot be used.
+    /// `resident` or `stopwords`, for a wrong `metadata_index` and for dimensions that are not the file's,
+    /// IndexFileError for a file that cannot be used.
     #[staticmethod]
     #[pyo3(
-        signature = (path, *, dimensions=None, tokenizer="porter unicode61", read_only=false, ranking="auto", vectors="exact", resident="all", stopwords=None)
+        signature = (path, *, dimensions=None, tokenizer="porter unicode61", read_only=false, ranking="auto", vectors="exact", resident="all", stopwords=None, metadata_index=None)
     )]
     #[allow(clippy::too_many_arguments, reason = "keyword arguments in Python")]
     fn open(
@@ -82,6 +85,7 @@ impl PyIndex {
         vectors: &str,
         resident: &str,
         stopwords: Option<StopWordsLike>,
+        metadata_index: Option<Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
         if path.as_os_str() == ":memory:" {
             return Err(errors::error(
@@ -95,6 +99,7 @@ impl PyIndex {
             tokenizer,
             (ranking, vectors, resident),
             stopwords,
+            metadata_index.as_ref(),
             |tokenizer, methods| Index::open_with(&path, tokenizer, read_only, methods),
         )
     }
@@ -103,7 +108,8 @@ impl PyIndex {
     ///
     /// A writer waits for running searches, and searches for a running writer.
     #[staticmethod]
-    #[pyo3(signature = (dimensions=None, tokenizer="porter unicode61", ranking="auto", vectors="exact", resident="all", stopwords=None))]
+    #[pyo3(signature = (dimensions=None, tokenizer="porter unicode61", ranking="auto", vectors="exact", resident="all", stopwords=None, metadata_index=None))]
+    #[allow(clippy::too_many_arguments, reason = "keyword arguments in Python")]
     fn in_memory(
         py: Python<'_>,
         dimensions: Option<Dimensions>,
@@ -112,10 +118,12 @@ impl PyIndex {
         vectors: &str,
         resident: &str,
         stopwords: Option<StopWordsLike>,
+        metadata_index: Option<Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
         let methods = (ranking, vectors, resident);
+        let keys = metadata_index.as_ref();
         let make = Index::in_memory_with;
-        Self::made(py, dimensions, tokenizer, methods, stopwords, make)
+        Self::made(py, dimensions, tokenizer, methods, stopwords, keys, make)
     }
 
     /// The absolute path of the file, as a pathlib.Path; None in memory.
@@ -197,7 +205,7 @@ impl PyIndex {
     /// The best `limit` chunks for a query by BM25, best first (spec/index.md, "Ranking").
     ///
     /// `text` is a query text or a Query; `aliases`, `matching` and `default_operator` are as
-    /// in `compile_match`; `filters` is a Filters or a mapping with its keys, and holds before
+    /// in `compile_match`; `filters` is a Filters or a mapping (spec/filters.md), and holds before
     /// anything is ranked. Equal scores stand in row order. A query with nothing searchable
     /// in it finds nothing.
     ///
@@ -275,24 +283,7 @@ impl PyIndex {
     /// Counts, size and versions, as an IndexStats.
     fn stats<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let stats = self.call(py, || self.index.stats())?;
-        let fields = PyDict::new(py);
-        fields.set_item("chunks", stats.chunks)?;
-        fields.set_item("paths", stats.paths)?;
-        fields.set_item("size_bytes", stats.size_bytes)?;
-        fields.set_item("tokenizer", stats.tokenizer.as_str())?;
-        fields.set_item("schema_version", stats.schema_version)?;
-        fields.set_item("sqlite_version", stats.sqlite_version)?;
-        fields.set_item("dimensions", stats.dimensions)?;
-        fields.set_item("embedder", stats.embedder)?;
-        fields.set_item("vectors", stats.vectors)?;
-        fields.set_item("vector_bytes", stats.vector_bytes)?;
-        fields.set_item("vector_recall", stats.vector_recall)?;
-        fields.set_item("ranking_bytes", stats.ranking_bytes)?;
-        fields.set_item("ranking_reason", stats.ranking_reason)?;
-        fields.set_item("text_bytes", stats.text_bytes)?;
-        fields.set_item("fuzzy_bytes", stats.fuzzy_bytes)?;
-        let class = py.import("hedgerow.results")?.getattr("IndexStats")?;
-        calling::call(&class, (), Some(&fields))
+        stats::to_python(py, stats)
     }
 
     /// Look for damage (spec/index.md, "Check"): one sentence for each problem, [] if none.
@@ -357,7 +348,7 @@ impl PyIndex {
         let stopwords = stopwords.map(|text| errors::call(|| text.parse()));
         let stopwords = stopwords.transpose()?.map(StopWordsLike);
         Self::open(
-            py, path, dimensions, tokenizer, read_only, ranking, vectors, resident, stopwords,
+            py, path, dimensions, tokenizer, read_only, ranking, vectors, resident, stopwords, None,
         )
     }
 }
@@ -397,9 +388,15 @@ impl PyIndex {
         tokenizer: &str,
         (ranking, vectors, resident): (&str, &str, &str),
         stopwords: Option<StopWordsLike>,
+        metadata_index: Option<&Bound<'_, PyAny>>,
         make: impl FnOnce(TokenizerKind, Methods) -> hedgerow_engine::Result<Index> + Send,
     ) -> PyResult<Self> {
         let dimensions = dimensions.map(|dimensions| dimensions.0);
+        let argument = Argument {
+            name: "metadata_index",
+            code: ErrorCode::InvalidOption,
+        };
+        let keys = metadata_index.map_or_else(|| Ok(Vec::new()), |given| argument.texts(given))?;
         errors::call_writing(py, None, || {
             let asked = TokenizerKind::parse(tokenizer)?;
             let methods = Methods {
@@ -414,6 +411,8 @@ impl PyIndex {
             if let Some(dimensions) = dimensions {
                 index.expect_dimensions(dimensions)?;
             }
+            let keys: Vec<&str> = keys.iter().map(String::as_str).collect();
+            index.index_metadata(&keys)?;
             Ok(Self {
                 index: Held::new(Arc::new(index)),
                 tokenizer: asked,

@@ -37,6 +37,7 @@ mod results;
 mod searcher;
 mod source;
 mod sources;
+mod stats;
 mod stopwords;
 mod store;
 mod text;

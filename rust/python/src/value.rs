@@ -65,8 +65,36 @@ impl Argument<'_> {
         let mut reader = JsonReader {
             code: self.code,
             values: 0,
+            dates: None,
         };
         reader.mapping(mapping, Path::Root(self.name), 0)
+    }
+
+    /// The same, in which a date is `{"$date": ...}`, as filters write it.
+    pub fn conditions(self, object: &Bound<'_, PyAny>) -> PyResult<Map<String, Value>> {
+        let Ok(mapping) = object.cast::<PyMapping>() else {
+            return Err(self.wrong("must be a mapping with str keys", object));
+        };
+        let mut reader = JsonReader {
+            code: self.code,
+            values: 0,
+            dates: Some(date_type(object.py())?),
+        };
+        reader.mapping(mapping, Path::Root(self.name), 0)
+    }
+
+    /// A date in ISO 8601: a date, a datetime or a text.
+    pub fn date(self, object: &Bound<'_, PyAny>) -> PyResult<String> {
+        if object.is_instance(&date_type(object.py())?)? {
+            return iso(object);
+        }
+        if object.is_instance_of::<PyString>() {
+            return self.text(object);
+        }
+        Err(self.wrong(
+            "must be a date, a datetime or a str such as \"2024-03-05\"",
+            object,
+        ))
     }
 
     /// Any real number, infinite ones too; an int that no float can hold is infinite.
@@ -166,14 +194,16 @@ impl Display for Path<'_> {
 }
 
 /// Reads JSON from Python objects.
-struct JsonReader {
+struct JsonReader<'py> {
     /// The code of what can be wrong with it.
     code: ErrorCode,
     /// How many values were read.
     values: usize,
+    /// Python's class of dates, where they are read too.
+    dates: Option<Bound<'py, PyAny>>,
 }
 
-impl JsonReader {
+impl JsonReader<'_> {
     fn mapping(
         &mut self,
         mapping: &Bound<'_, PyMapping>,
@@ -208,6 +238,12 @@ impl JsonReader {
         }
         if let Some(scalar) = self.scalar(object, path)? {
             return Ok(scalar);
+        }
+        if let Some(date) = &self.dates
+            && object.is_instance(date)?
+        {
+            let date = ("$date".to_owned(), Value::String(iso(object)?));
+            return Ok(Value::Object(Map::from_iter([date])));
         }
         if let Ok(mapping) = object.cast::<PyMapping>() {
             return self.mapping(mapping, path, depth).map(Value::Object);
@@ -268,6 +304,16 @@ impl JsonReader {
     fn wrong(&self, path: Path<'_>, what: &str) -> PyErr {
         errors::error(self.code, format!("{path} {what}"))
     }
+}
+
+/// `datetime.date`, of which `datetime.datetime` is one.
+fn date_type(py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
+    py.import("datetime")?.getattr("date")
+}
+
+/// A date as ISO 8601 writes it.
+fn iso(date: &Bound<'_, PyAny>) -> PyResult<String> {
+    date.call_method0("isoformat")?.extract()
 }
 
 /// A JSON object as a new `dict`.

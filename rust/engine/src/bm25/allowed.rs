@@ -2,10 +2,8 @@
 
 use std::cmp::Ordering;
 use std::collections::{BinaryHeap, HashSet};
-use std::rc::Rc;
 
-use rusqlite::types::Value;
-use rusqlite::{Connection, ToSql, params_from_iter};
+use rusqlite::{Connection, params_from_iter};
 
 use super::scored_row::ScoredRow;
 use crate::chunks::Filters;
@@ -77,21 +75,7 @@ fn allowed(
 ) -> rusqlite::Result<HashSet<i64>> {
     let mut rows: Vec<i64> = found.iter().map(|found| found.row).collect();
     rows.sort_unstable();
-    let rows: Rc<Vec<Value>> = Rc::new(rows.into_iter().map(Value::Integer).collect());
-    let conditions = filters.conditions()?;
-    // Each row is looked up, in order: with the index on paths, once for each path.
-    let sql = format!(
-        "SELECT chunk.row FROM rarray(?) AS wanted
-          CROSS JOIN knowledge_chunks AS chunk NOT INDEXED ON chunk.row = wanted.value
-          WHERE TRUE{}",
-        conditions.sql()
-    );
-    let values =
-        std::iter::once(&rows as &dyn ToSql).chain(conditions.values.iter().map(AsRef::as_ref));
-    connection
-        .prepare_cached(&sql)?
-        .query_map(params_from_iter(values), |row| row.get(0))?
-        .collect()
+    Ok(filters.rows_among(connection, rows)?.into_iter().collect())
 }
 
 /// In a heap, the best comes first.

@@ -9,10 +9,11 @@ use rusqlite::{Connection, ToSql, params_from_iter};
 use super::phrase_counts::PhraseCounts;
 use super::plan::Plan;
 use super::ranking::Ranked;
+use super::score::Filter;
 use super::search::rank_by_fts5;
 use super::*;
 use crate::chunks::Chunk;
-use crate::chunks::Filters;
+use crate::chunks::{Filters, RowSet};
 use crate::index::Index;
 use crate::query::{MatchExpression, Phrase};
 use crate::storage::cache::Version;
@@ -158,8 +159,15 @@ pub(super) fn compare(
             let snapshot = ranker.current(connection, generation)?;
             let snapshot = snapshot.expect("small changes are followed");
             assert_eq!(snapshot.generation(), generation);
+            let rows: RowSet = filters.rows(connection)?.into_iter().collect();
             let ours = (!plan.only_fts5)
-                .then(|| snapshot.rank(connection, &plan, limit, &filters))
+                .then(|| {
+                    let known = snapshot.rank(&plan, limit, Filter::Rows(&rows))?;
+                    let looked_up =
+                        snapshot.rank(&plan, limit, Filter::File(connection, &filters))?;
+                    assert_eq!(known, looked_up, "{expression} {filters:?}");
+                    Ok::<_, rusqlite::Error>(known)
+                })
                 .transpose()?;
             let fallback = rank_by_fts5(connection, &plan, expression, limit, &filters)?;
             Ok((

@@ -14,7 +14,7 @@ use super::plan::{Conjunction, Plan};
 use super::ranking::Ranked;
 use super::scored_row::ScoredRow;
 use super::snapshot::Snapshot;
-use crate::chunks::Filters;
+use crate::chunks::{Filters, RowSet};
 use crate::interrupt;
 use crate::top_k::{Scored, TopK};
 
@@ -24,6 +24,17 @@ const WINDOW: u32 = 4096;
 /// How many additions are made between two looks at whether somebody waits for them.
 const STRIDE: usize = 1 << 20;
 
+/// Which rows may be found.
+#[derive(Clone, Copy)]
+pub(crate) enum Filter<'a> {
+    /// All.
+    None,
+    /// These.
+    Rows(&'a RowSet),
+    /// Those that pass in the file; the connection sees the snapshot's generation.
+    File(&'a Connection, &'a Filters),
+}
+
 /// What an expression finds in a snapshot, before it is scored.
 struct Found<'s> {
     plan: &'s Plan,
@@ -32,24 +43,26 @@ struct Found<'s> {
 }
 
 impl Snapshot {
-    /// The rows that match and pass the filters, best first, and how common the phrases are.
-    /// `connection` sees the snapshot's generation.
+    /// The rows that match and pass the filter, best first, and how common the phrases are.
     pub(crate) fn rank(
         &self,
-        connection: &Connection,
         plan: &Plan,
         limit: Option<usize>,
-        filters: &Filters,
+        filter: Filter<'_>,
     ) -> rusqlite::Result<(Vec<Ranked>, PhraseCounts)> {
         let found = self.find(plan);
         let limit = limit.unwrap_or(usize::MAX);
-        let ranked = if filters.is_empty() {
-            let mut best = found.rank(limit)?;
+        let sorted = |mut best: Vec<ScoredRow>| {
             best.sort_unstable_by(Scored::order);
             best
-        } else {
-            let all = found.rank(usize::MAX)?;
-            allowed::best(connection, filters, all, limit)?
+        };
+        let ranked = match filter {
+            Filter::None => sorted(found.rank(limit, None)?),
+            Filter::Rows(rows) => sorted(found.rank(limit, Some(rows))?),
+            Filter::File(connection, filters) => {
+                let all = found.rank(usize::MAX, None)?;
+                allowed::best(connection, filters, all, limit)?
+            }
         };
         // FTS5's scores are negative.
         let ranked = ranked.into_iter().map(|found| (found.row, -found.score));
@@ -89,14 +102,14 @@ impl Found<'_> {
     }
 
     /// The best matches, in no order.
-    fn rank(&self, limit: usize) -> rusqlite::Result<Vec<ScoredRow>> {
+    fn rank(&self, limit: usize, passing: Option<&RowSet>) -> rusqlite::Result<Vec<ScoredRow>> {
         let mut best = TopK::new(limit);
         let counts = &self.counts;
         let idfs = counts.document_frequencies.iter();
         let idfs: Vec<f64> = idfs.map(|frequency| counts.idf(*frequency)).collect();
         let norms = LengthNorms::new(counts);
         for lists in &self.parts {
-            lists.score(self.plan, &idfs, &norms, &mut best)?;
+            lists.score(self.plan, &idfs, &norms, passing, &mut best)?;
         }
         Ok(best.finish())
     }
@@ -132,6 +145,7 @@ impl<'p> Lists<'p> {
         plan: &Plan,
         idfs: &[f64],
         norms: &LengthNorms<'_>,
+        passing: Option<&RowSet>,
         best: &mut TopK<ScoredRow>,
     ) -> rusqlite::Result<()> {
         if self.phrases.iter().all(|phrase| phrase.chunks.is_empty()) {
@@ -149,6 +163,7 @@ impl<'p> Lists<'p> {
         let mut window = Window {
             part: self.part,
             norms,
+            passing,
             scores: vec![0.0; self.part.segment.len().min(WINDOW as usize)],
             first: 0,
         };
@@ -239,6 +254,7 @@ impl<'p> Lists<'p> {
 struct Window<'p> {
     part: &'p Part,
     norms: &'p LengthNorms<'p>,
+    passing: Option<&'p RowSet>,
     scores: Vec<f64>,
     first: u32,
 }
@@ -272,7 +288,9 @@ impl Window<'_> {
                 .unwrap_or_default();
             if word >> (chunk % 64) & 1 == 0 && !self.part.deleted.contains(*chunk) {
                 let row = self.part.segment.row(*chunk);
-                best.offer(ScoredRow { score, row });
+                if self.passing.is_none_or(|rows| rows.contains(row)) {
+                    best.offer(ScoredRow { score, row });
+                }
             }
         }
     }

@@ -5,8 +5,11 @@ use rusqlite::{Connection, ToSql, params_from_iter};
 use super::phrase_counts::PhraseCounts;
 use super::plan::Plan;
 use super::ranking::Ranked;
+use super::score::Filter;
 use super::snapshot::Snapshot;
-use crate::chunks::{Filters, Paths, RankedRow, Selection, check_limit, group_key, without_chunk};
+use crate::chunks::{
+    Filters, Paths, RankedRow, RowSet, Selection, check_limit, group_key, without_chunk,
+};
 use crate::query::MatchExpression;
 use crate::storage::Failure;
 use crate::text::tokenizer::TokenizerKind;
@@ -32,6 +35,8 @@ pub(crate) struct Bm25<'a> {
     pub snapshot: Option<&'a Snapshot>,
     /// Which chunks share a path, where they are grouped by it.
     pub paths: Option<&'a Paths>,
+    /// The rows that pass the filters, where that is known.
+    pub passing: Option<&'a RowSet>,
 }
 
 impl Bm25<'_> {
@@ -88,7 +93,12 @@ impl Bm25<'_> {
         filters: &Filters,
     ) -> rusqlite::Result<(Vec<Ranked>, Option<PhraseCounts>)> {
         if let Some(snapshot) = self.snapshot.filter(|_| !plan.only_fts5) {
-            let (ranked, counts) = snapshot.rank(self.connection, plan, limit, filters)?;
+            let filter = match self.passing {
+                Some(rows) => Filter::Rows(rows),
+                None if filters.is_empty() => Filter::None,
+                None => Filter::File(self.connection, filters),
+            };
+            let (ranked, counts) = snapshot.rank(plan, limit, filter)?;
             return Ok((ranked, Some(counts)));
         }
         let ranked = rank_by_fts5(self.connection, plan, expression, limit, filters)?;

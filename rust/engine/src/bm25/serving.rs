@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex};
 use std::thread::{self, ScopedJoinHandle};
 use std::time::Duration;
 
+use super::score::Filter;
 use super::search::rank_by_fts5;
 use super::{Acquired, Ranking};
 use crate::chunks::{Chunk, Filters};
@@ -289,7 +290,7 @@ fn concurrent_searches_are_of_their_own_generation() {
                             return Ok(());
                         };
                         from_memory.fetch_add(1, Ordering::SeqCst);
-                        let (ours, _) = snapshot.rank(connection, &plan, None, &filters)?;
+                        let (ours, _) = snapshot.rank(&plan, None, Filter::None)?;
                         let theirs = rank_by_fts5(connection, &plan, expression, None, &filters)?;
                         assert_eq!(ours, theirs, "{expression}");
                         Ok(())

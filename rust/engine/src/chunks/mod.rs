@@ -3,19 +3,24 @@
 
 mod check;
 mod chunk;
+mod columns;
 mod encoded;
 mod filters;
 mod kept_texts;
+mod metadata_index;
 mod neighbors;
+mod ordered;
+mod passing;
 mod paths;
 mod read;
+mod row_set;
 mod schema;
 mod selection;
 mod texts;
 mod write;
 
 pub use chunk::Chunk;
-pub use filters::Filters;
+pub use filters::{Filters, Period, Where};
 pub use read::{Page, chunk_of};
 pub use schema::CHUNKS;
 pub use selection::{GroupBy, Selection};
@@ -23,9 +28,12 @@ pub use texts::Texts;
 
 pub(crate) use filters::text_array;
 pub(crate) use kept_texts::KeptTexts;
+pub(crate) use metadata_index::{check_name, declare, declared};
 pub(crate) use neighbors::{Neighbors, Side};
+pub(crate) use passing::Passing;
 pub(crate) use paths::{Paths, group_key};
 pub(crate) use read::{count_chunks, name_of, row_of, without_chunk};
+pub(crate) use row_set::RowSet;
 pub(crate) use schema::{TOKENIZER, tokenizer};
 pub(crate) use selection::{RankedRow, check_limit};
 pub(crate) use write::{Change, ChunkWriter, Stored, chunks_where};

@@ -4,6 +4,7 @@ use rusqlite::{Connection, ErrorCode as SqliteCode};
 
 use super::check::malformed_rows;
 use super::filters;
+use super::metadata_index;
 use crate::error::{Error, ErrorCode, Result};
 use crate::storage::{Location, Subject, disagreements, settings};
 use crate::text::tokenizer::TokenizerKind;
@@ -14,10 +15,15 @@ pub const TOKENIZER: &str = "tokenizer";
 /// Chunks and the full-text index.
 pub static CHUNKS: Subject = Subject {
     name: "chunks",
-    migrations: &[create, order_by_ordinal],
+    migrations: &[create, order_by_ordinal, metadata_index::create],
     since_format: 1,
     register: filters::register,
-    checks: &[row_problems, malformed_rows, tag_problems],
+    checks: &[
+        row_problems,
+        malformed_rows,
+        tag_problems,
+        metadata_index::problems,
+    ],
     writing_checks: &[text_problems],
 };
 

@@ -4,6 +4,7 @@ use rusqlite::{CachedStatement, Connection, OptionalExtension, Row, ToSql, param
 
 use super::chunk::{COLUMNS, Chunk};
 use super::encoded::Encoded;
+use super::metadata_index::Entries;
 
 /// What storing a chunk changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,6 +33,7 @@ pub(crate) struct ChunkWriter<'c> {
     delete: CachedStatement<'c>,
     index: CachedStatement<'c>,
     unindex: CachedStatement<'c>,
+    metadata: Entries<'c>,
     /// Whether the last id was new: then the next is stored as new, without being looked up first.
     adding: bool,
 }
@@ -63,6 +65,7 @@ impl<'c> ChunkWriter<'c> {
                      (knowledge_fts, rowid, path, title, summary, tags, content)
                  VALUES ('delete', ?, ?, ?, ?, ?, ?)",
             )?,
+            metadata: Entries::prepare(connection)?,
             adding: true,
         })
     }
@@ -102,6 +105,7 @@ impl<'c> ChunkWriter<'c> {
     /// Remove a row and the chunk that it holds.
     pub fn remove(&mut self, row: i64, chunk: &Chunk) -> rusqlite::Result<()> {
         index(&mut self.unindex, row, chunk, &chunk.tag_text())?;
+        self.metadata.remove(row, chunk)?;
         self.delete.execute([row])?;
         Ok(())
     }
@@ -124,6 +128,7 @@ impl<'c> ChunkWriter<'c> {
         }
         let row = self.connection.last_insert_rowid();
         index(&mut self.index, row, chunk, &encoded.tag_text)?;
+        self.metadata.add(row, chunk)?;
         Ok(Some(row))
     }
 
@@ -135,6 +140,8 @@ impl<'c> ChunkWriter<'c> {
         new: &Chunk,
         encoded: &Encoded<'_>,
     ) -> rusqlite::Result<()> {
+        self.metadata.remove(row, old)?;
+        self.metadata.add(row, new)?;
         let reindex = !old.same_texts(new);
         if reindex {
             // An external-content FTS5 table deletes by the old texts, so it gets them.

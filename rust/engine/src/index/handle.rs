@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::bm25::{BM25, Ranker, Ranking};
-use crate::chunks::{self, CHUNKS, KeptTexts, Neighbors, Paths, TOKENIZER};
+use crate::chunks::{self, CHUNKS, KeptTexts, Neighbors, Passing, Paths, TOKENIZER};
 use crate::error::Result;
 use crate::fuzzy::Slugs;
 use crate::query::StopWords;
@@ -35,6 +35,8 @@ pub struct Index {
     pub(crate) paths: Cache<Paths>,
     /// Which chunks stand beside which, from the first search on that counts them.
     pub(crate) neighbors: Cache<Neighbors>,
+    /// Which rows pass the filters of the last searches.
+    pub(crate) passing: Passing,
     /// What the last searches found.
     pub(crate) texts: Cache<KeptTexts>,
     /// What words are compared with that are nearly right, from the first search on that needs it.
@@ -140,6 +142,7 @@ impl Index {
             ranker: Ranker::new(methods.ranking, tokenizer, background.clone()),
             paths: Cache::new(background.clone(), ()),
             neighbors: Cache::new(background.clone(), ()),
+            passing: Passing::default(),
             texts: Cache::new(background.clone(), ()),
             slugs: Arc::new(Cache::new(background.clone(), ())),
             database,
@@ -215,6 +218,7 @@ impl Index {
         self.ranker.clear();
         self.paths.clear();
         self.neighbors.clear();
+        self.passing.clear();
         self.texts.clear();
         self.slugs.clear();
         Ok(())

@@ -8,8 +8,8 @@ use rusqlite::Connection;
 use super::handle::Index;
 use crate::bm25::{self, Acquired, Bm25, MatchedRows, Snapshot, phrase_words};
 use crate::chunks::{
-    Filters, GroupBy, KeptTexts, Neighbors, Paths, Selection, Side, Texts, chunk_of, count_chunks,
-    group_key, name_of, row_of,
+    Filters, GroupBy, KeptTexts, Neighbors, Paths, RowSet, Selection, Side, Texts, chunk_of,
+    count_chunks, group_key, name_of, row_of,
 };
 use crate::error::{ErrorCode, Result};
 use crate::fuzzy::{self, Slugs};
@@ -220,9 +220,23 @@ impl Session<'_> {
         space.check_embedder(embedder, self.index.database.location())
     }
 
-    /// The rows of the chunks that pass the filters, ascending.
-    pub(crate) fn rows(&self, filters: &Filters) -> Result<Vec<i64>> {
-        self.read(|connection| filters.rows(connection))
+    /// The rows of the chunks that pass the filters; None where all do.
+    pub(crate) fn passing(&self, filters: &Filters) -> Result<Option<Arc<RowSet>>> {
+        if filters.is_empty() {
+            return Ok(None);
+        }
+        let passing = &self.index.passing;
+        self.read(|connection| passing.rows(connection, self.generation, filters))
+            .map(Some)
+    }
+
+    /// The same where it takes little time; None too where it is told sooner of a few rows alone.
+    fn passing_at_hand(&self, filters: &Filters) -> Result<Option<Arc<RowSet>>> {
+        if filters.is_empty() || self.keywords.is_none() {
+            return Ok(None);
+        }
+        let passing = &self.index.passing;
+        self.read(|connection| passing.rows_at_hand(connection, self.generation, filters))
     }
 
     /// How many chunks there are.
@@ -301,11 +315,13 @@ impl Session<'_> {
         expression: &MatchExpression,
         selection: &Selection<'_>,
     ) -> Result<MatchedRows> {
+        let passing = self.passing_at_hand(selection.filters)?;
         let search = Bm25 {
             connection: self.connection,
             tokenizer: self.index.tokenizer,
             snapshot: self.keywords.as_deref(),
             paths: self.paths.as_deref(),
+            passing: passing.as_deref(),
         };
         self.read(|_| search.search(expression, selection))
     }
@@ -317,7 +333,10 @@ impl Session<'_> {
         selection: &Selection<'_>,
     ) -> Result<Vec<Result<NearestRows>>> {
         match self.vector_search()? {
-            Some(search) => self.read(|_| search.nearest(queries, selection)),
+            Some(search) => {
+                let passing = self.passing(selection.filters)?;
+                self.read(|_| search.nearest(queries, selection, passing.as_deref()))
+            }
             None => Ok(queries.iter().map(|_| Ok(NearestRows::default())).collect()),
         }
     }

@@ -2,7 +2,7 @@
 
 use super::handle::Index;
 use super::session::Needs;
-use crate::chunks::{Chunk, Page, chunk_of, count_chunks};
+use crate::chunks::{Chunk, Page, chunk_of, count_chunks, declared};
 use crate::error::Result;
 use crate::storage::FORMAT;
 use crate::text::tokenizer::TokenizerKind;
@@ -40,6 +40,10 @@ pub struct IndexStats {
     pub ranking_reason: String,
     /// The memory that this handle keeps the texts of the last hits in, by estimate.
     pub text_bytes: usize,
+    /// The keys that filters find by an index, as they were declared.
+    pub metadata_index: Vec<String>,
+    /// The memory that this handle keeps of filters and declared keys, by estimate.
+    pub filter_bytes: usize,
     /// The memory that this handle keeps slugs in, by estimate: none before the fuzzy rung is first
     /// reached.
     pub fuzzy_bytes: usize,
@@ -122,6 +126,11 @@ impl Index {
                 ranking_bytes: 0,
                 ranking_reason: String::new(),
                 text_bytes: 0,
+                metadata_index: declared(connection)?
+                    .into_iter()
+                    .map(|key| key.name)
+                    .collect(),
+                filter_bytes: 0,
                 fuzzy_bytes: 0,
             })
         })?;
@@ -131,6 +140,7 @@ impl Index {
             ranking_bytes: self.ranker.bytes(),
             ranking_reason: self.ranker.reason(),
             text_bytes: self.text_bytes(),
+            filter_bytes: self.passing.bytes(),
             fuzzy_bytes: self.slugs.newest().map_or(0, |slugs| slugs.bytes()),
             ..stats
         })

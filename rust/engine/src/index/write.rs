@@ -5,7 +5,9 @@ use std::collections::HashMap;
 use rusqlite::{Connection, ToSql};
 
 use super::handle::Index;
-use crate::chunks::{Change, Chunk, ChunkWriter, Stored, chunks_where, text_array};
+use crate::chunks::{
+    Change, Chunk, ChunkWriter, Stored, check_name, chunks_where, declare, declared, text_array,
+};
 use crate::error::Result;
 use crate::sources::disown;
 use crate::storage::{Failure, generations};
@@ -84,6 +86,23 @@ impl Index {
     pub fn delete_path(&self, path: &str) -> Result<usize> {
         self.database
             .write(|connection| remove_where(connection, "path = ?", path))
+    }
+
+    /// Index the values of keys of the metadata, so that filters find them sooner. The file keeps
+    /// them; those that it has already are left as they are.
+    pub fn index_metadata(&self, names: &[&str]) -> Result<()> {
+        names.iter().try_for_each(|name| check_name(name))?;
+        if names.is_empty() {
+            return Ok(());
+        }
+        let known = self.database.read(declared)?;
+        let is_new = |name: &&str| !known.iter().any(|key| key.name == *name);
+        let missing: Vec<&str> = names.iter().copied().filter(is_new).collect();
+        if missing.is_empty() {
+            return Ok(());
+        }
+        self.database
+            .write(|connection| declare(connection, &missing))
     }
 
     /// Merge the full-text index into one segment, which makes searches faster.

@@ -69,14 +69,10 @@ fn own(
         // The search begins anew once they are read.
         return Ok(Vec::new());
     };
-    let allowed = if selection.filters.is_empty() {
-        None
-    } else {
-        Some(session.rows(selection.filters)?)
-    };
+    let passing = session.passing(selection.filters)?;
     let accept = |entry: &Entry| {
-        let allowed = allowed.as_deref();
-        allowed.is_none_or(|rows| rows.binary_search(&entry.row).is_ok())
+        let passing = passing.as_deref();
+        passing.is_none_or(|rows| rows.contains(entry.row))
     };
     let mut found = slugs.similar(tokens, asked(selection), accept)?;
     cut(&mut found, selection, |(entry, _)| &entry.path);

@@ -1,10 +1,11 @@
 //! What stands beside a chunk in its path counts for it (spec/retrieval.md, "Neighbors").
 
 use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
 
 use super::fused::{Beside, Document, Fused};
 use super::order;
-use crate::chunks::{Filters, Side};
+use crate::chunks::{Filters, RowSet, Side};
 use crate::error::Result;
 use crate::index::session::Session;
 
@@ -92,18 +93,17 @@ fn best(rows: &[i64], totals: &HashMap<i64, f64>) -> Option<(i64, f64)> {
 /// Steps from chunk to chunk.
 struct Walk<'a> {
     session: &'a Session<'a>,
-    /// The rows that pass the filters, ascending; None where all do.
-    passing: Option<Vec<i64>>,
+    /// The rows that pass the filters; None where all do.
+    passing: Option<Arc<RowSet>>,
     /// Steps over chunks that do not pass, so that none is walked over again.
     steps: HashMap<(i64, Side), Option<i64>>,
 }
 
 impl<'a> Walk<'a> {
     fn new(session: &'a Session<'a>, filters: &Filters) -> Result<Self> {
-        let passing = (!filters.is_empty()).then(|| session.rows(filters));
         Ok(Self {
             session,
-            passing: passing.transpose()?,
+            passing: session.passing(filters)?,
             steps: HashMap::new(),
         })
     }
@@ -128,7 +128,7 @@ impl<'a> Walk<'a> {
             return *known;
         }
         let mut at = self.session.beside(row, side);
-        while let Some(other) = at.filter(|row| passing.binary_search(row).is_err()) {
+        while let Some(other) = at.filter(|row| !passing.contains(*row)) {
             at = self.session.beside(other, side);
         }
         self.steps.insert((row, side), at);

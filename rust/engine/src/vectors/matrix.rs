@@ -4,18 +4,20 @@ use std::sync::{Arc, OnceLock};
 
 use rusqlite::{Connection, OptionalExtension};
 
-use super::block::{Block, Encoded, Kept, Layout};
+use super::block::{BLOCK, Block, Encoded, Kept, Layout};
 use super::center;
+use super::kernels::TILE;
 use super::path_sample::PathSample;
 use super::rotation::Rotation;
 use super::slots::{SlotSet, in_block, slot};
 use super::spread;
+use crate::chunks::RowSet;
 use crate::interrupt::Pace;
 use crate::storage::Background;
 use crate::storage::cache::Version;
 use crate::storage::generations;
 use crate::storage::parallel::{self, Table};
-use crate::storage::row_blocks::RowBlocks;
+use crate::storage::row_blocks::{RowBlock, RowBlocks};
 use crate::storage::settings::{self, DIMENSIONS, GENERATION};
 use crate::unit_vector::{NONE, damaged, read_blob};
 
@@ -258,10 +260,15 @@ impl Matrix {
     }
 
     /// The slots of those of these rows that have a vector.
-    pub fn slots_of(&self, mut rows: Vec<i64>) -> SlotSet {
-        rows.sort_unstable();
-        rows.dedup();
-        SlotSet::new(rows.into_iter().filter_map(|row| self.slot(row)))
+    pub fn slots_of(&self, rows: &RowSet) -> SlotSet {
+        let tiles = self.blocks().iter().flat_map(|block| {
+            let of_block = block.rows();
+            (0..BLOCK).step_by(TILE).map(move |from| {
+                let tile = of_block.get(from..of_block.len().min(from + TILE));
+                rows.bits_of(tile.unwrap_or_default())
+            })
+        });
+        SlotSet::of_tiles(tiles.collect())
     }
 
     /// The slots of the sample that stands for all vectors; None where there are so few that all

@@ -12,7 +12,7 @@ use super::slots::{ScoredSlot, SlotSet, Slots};
 use super::space::Space;
 use super::spread::Spread;
 use crate::chunks::{
-    Filters, Paths, RankedRow, Selection, check_limit, group_key, name_of, without_chunk,
+    Paths, RankedRow, RowSet, Selection, check_limit, group_key, name_of, without_chunk,
 };
 use crate::error::{ErrorCode, Result};
 use crate::storage::Failure;
@@ -50,11 +50,13 @@ pub(crate) struct VectorSearch<'a> {
 
 impl VectorSearch<'_> {
     /// The best rows of a selection for each query by the cosine of their vectors, or what is wrong
-    /// with the query. All queries share one pass over the vectors.
+    /// with the query. All queries share one pass over the vectors. `passing` are the rows that pass
+    /// the filters; None, all do.
     pub fn nearest(
         &self,
         queries: &[&[f32]],
         selection: &Selection<'_>,
+        passing: Option<&RowSet>,
     ) -> std::result::Result<Vec<Result<NearestRows>>, Failure> {
         check_limit(selection.limit)?;
         let space = Space {
@@ -71,7 +73,7 @@ impl VectorSearch<'_> {
             .iter()
             .filter_map(|direction| direction.as_deref().ok());
         let pointing: Vec<&[f32]> = pointing.filter(|direction| !direction.is_empty()).collect();
-        let mut found = self.run(&pointing, selection)?.into_iter();
+        let mut found = self.run(&pointing, selection, passing)?.into_iter();
         let of_query = |direction: Result<Vec<f32>>| {
             let pointing = !direction?.is_empty();
             let found = if pointing { found.next() } else { None };
@@ -137,11 +139,12 @@ impl VectorSearch<'_> {
         &self,
         directions: &[&[f32]],
         selection: &Selection<'_>,
+        passing: Option<&RowSet>,
     ) -> rusqlite::Result<Vec<NearestRows>> {
         if directions.is_empty() {
             return Ok(Vec::new());
         }
-        let passing = self.passing(selection.filters)?;
+        let passing = passing.map(|rows| Arc::new(self.matrix.slots_of(rows)));
         let slots = passing.as_deref().map_or(Slots::All, Slots::These);
         let limit = selection.limit;
         let vectors = self.vectors();
@@ -174,15 +177,6 @@ impl VectorSearch<'_> {
         };
         let found = nearest.into_iter().zip(spreads).zip(directions);
         found.map(of_direction).collect()
-    }
-
-    /// The slots of the vectors that pass the filters; None where all do.
-    fn passing(&self, filters: &Filters) -> rusqlite::Result<Option<Arc<SlotSet>>> {
-        if filters.is_empty() {
-            return Ok(None);
-        }
-        let rows = filters.rows(self.connection)?;
-        Ok(Some(Arc::new(self.matrix.slots_of(rows))))
     }
 
     /// What is nearest, in order and cut.

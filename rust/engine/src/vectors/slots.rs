@@ -55,6 +55,7 @@ pub(crate) struct SlotSet {
 
 impl SlotSet {
     /// These slots, each of which may come once.
+    #[cfg(test)]
     pub fn new(slots: impl IntoIterator<Item = usize>) -> Self {
         let mut set = Self::default();
         for slot in slots {
@@ -66,6 +67,12 @@ impl SlotSet {
             set.count += 1;
         }
         set
+    }
+
+    /// These, a word for each tile.
+    pub fn of_tiles(tiles: Vec<u64>) -> Self {
+        let count = tiles.iter().map(|tile| tile.count_ones() as usize).sum();
+        Self { tiles, count }
     }
 
     /// How many there are.

@@ -7,8 +7,7 @@ use crate::graph::ranking::Shape;
 use crate::graph::spread::Spread;
 use crate::graph::{Category, TYPES};
 use hedgerow_engine::retrieval::Mode;
-
-use super::glob::Glob;
+use hedgerow_engine::text::glob::Glob;
 
 /// Stages, run from left to right. Printed, it parses to the same again.
 #[derive(Debug, Clone, PartialEq)]

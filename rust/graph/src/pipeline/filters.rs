@@ -1,13 +1,13 @@
 //! Running filters.
 
 use super::ast::{Filter, NumberField};
-use super::glob::Glob;
 use super::run::Run;
 use super::set::Set;
 use crate::graph::NEVER;
 use crate::graph::column::{Column, Value};
 use crate::graph::measure::since;
 use hedgerow_engine::error::Result;
+use hedgerow_engine::text::glob::Glob;
 
 impl Run<'_> {
     /// Keep what passes, or what does not.

@@ -8,7 +8,6 @@ pub mod ast;
 mod fields;
 mod filters;
 mod generators;
-pub mod glob;
 #[cfg(test)]
 mod interrupted;
 mod matching;
@@ -24,7 +23,6 @@ mod problem;
 mod run;
 mod search;
 mod set;
-mod suggest;
 mod text;
 mod transforms;
 mod values;

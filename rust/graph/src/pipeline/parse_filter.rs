@@ -1,10 +1,10 @@
 //! Reading filters.
 
 use super::ast::{Filter, NumberField};
-use super::glob::{BadGlob, Glob};
 use super::problem::{Problem, ProblemKind};
 use super::text::{Piece, hyphened};
 use crate::graph::{Category, TYPES};
+use hedgerow_engine::text::glob::{BadGlob, Glob};
 
 /// A filter without its negation.
 pub(super) fn filter(name: &str, value: Piece<'_>, types: &[String]) -> Result<Filter, Problem> {

@@ -1,7 +1,7 @@
 //! The text of a pipeline in pieces that know where they stand.
 
 use super::problem::{Problem, ProblemKind};
-use super::suggest::nearest;
+use hedgerow_engine::text::suggest::nearest;
 
 /// A part of the text, without the white space around it.
 #[derive(Debug, Clone, Copy)]

@@ -23,7 +23,7 @@ enum Part {
 
 /// Why a pattern is invalid.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum BadGlob {
+pub enum BadGlob {
     /// A bracket is not closed.
     OpenBracket,
     /// A range ends before it begins, so nothing can match it.
@@ -31,7 +31,8 @@ pub(super) enum BadGlob {
 }
 
 impl Glob {
-    pub(super) fn new(source: &str) -> Result<Self, BadGlob> {
+    /// The pattern that a text writes.
+    pub fn new(source: &str) -> Result<Self, BadGlob> {
         let mut parts = Vec::new();
         let mut rest = source.chars();
         while let Some(c) = rest.next() {

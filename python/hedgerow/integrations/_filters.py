@@ -1,0 +1,40 @@
+"""Filters of other frameworks as hedgerow's."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from hedgerow import Filters, InvalidInputError
+
+__all__ = ["both", "refused"]
+
+
+def both(
+    filters: Filters | Mapping[str, Any] | None, where: Mapping[str, Any] | None
+) -> Filters | Mapping[str, Any] | None:
+    """Filters that hold where both do."""
+    if not where:
+        return filters
+    if filters is None:
+        return Filters(where=where)
+    if not isinstance(filters, Filters):
+        inner = filters.get("where")
+        return {**filters, "where": {"$and": [inner, where]} if inner else where}
+    return Filters(
+        filters.paths,
+        filters.path_prefix,
+        filters.tags,
+        filters.metadata,
+        {"$and": [filters.where, where]} if filters.where else where,
+        filters.after,
+        filters.before,
+        filters.date_key,
+    )
+
+
+def refused(operator: object, framework: str, instead: str) -> InvalidInputError:
+    """The error that a framework's operator has no counterpart."""
+    return InvalidInputError(
+        f"filters of {framework} with {operator} cannot be used; {instead}", code="invalid_filter"
+    )

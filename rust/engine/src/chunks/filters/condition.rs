@@ -1,0 +1,148 @@
+//! Conditions as they are evaluated (spec/filters.md).
+
+use std::cmp::Ordering;
+
+use serde_json::Value;
+
+use super::dates::{self, Instant};
+use super::field::{Field, Subject};
+use super::json::{comparable, compare};
+use crate::text::glob::Glob;
+
+/// What a chunk must be.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Condition {
+    All(Vec<Condition>),
+    /// Of none at all, nothing passes.
+    Any(Vec<Condition>),
+    Not(Box<Condition>),
+    Field(Field, Test),
+}
+
+/// What a field must be.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Test {
+    /// It is there.
+    Exists,
+    /// It is one of these, or has one in its list; null is also what is not there.
+    In(Values),
+    /// It compares so with this, which is a bool, a number or a text.
+    Compare(Comparison, Value),
+    /// It is the text of a date that compares so with this one.
+    Date(Comparison, Instant),
+    /// It is a text like this.
+    Glob(Glob),
+    /// It is a list that has this.
+    Contains(Value),
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Comparison {
+    Less,
+    AtMost,
+    Equal,
+    AtLeast,
+    More,
+}
+
+/// Distinct values, in order.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Values(Vec<Value>);
+
+impl Comparison {
+    pub fn holds(self, order: Ordering) -> bool {
+        match self {
+            Self::Less => order.is_lt(),
+            Self::AtMost => order.is_le(),
+            Self::Equal => order.is_eq(),
+            Self::AtLeast => order.is_ge(),
+            Self::More => order.is_gt(),
+        }
+    }
+}
+
+impl Values {
+    pub fn new(mut values: Vec<Value>) -> Self {
+        values.sort_unstable_by(compare);
+        values.dedup_by(|left, right| compare(left, right).is_eq());
+        Self(values)
+    }
+
+    pub fn has(&self, value: &Value) -> bool {
+        let found = self.0.binary_search_by(|known| compare(known, value));
+        found.is_ok()
+    }
+
+    pub fn iter(&self) -> impl Iterator<Item = &Value> {
+        self.0.iter()
+    }
+}
+
+impl Condition {
+    /// Whether a chunk passes.
+    pub fn holds(&self, subject: &Subject<'_>) -> bool {
+        match self {
+            Self::All(all) => all.iter().all(|condition| condition.holds(subject)),
+            Self::Any(any) => any.iter().any(|condition| condition.holds(subject)),
+            Self::Not(condition) => !condition.holds(subject),
+            Self::Field(field, test) => {
+                let values = field.values(subject);
+                if values.is_empty() {
+                    return test.takes_nothing();
+                }
+                values.iter().any(|value| test.takes(value))
+            }
+        }
+    }
+
+    /// Call `see` with each field that the condition is about.
+    pub fn each_field(&self, see: &mut impl FnMut(&Field)) {
+        match self {
+            Self::All(all) | Self::Any(all) => {
+                for condition in all {
+                    condition.each_field(see);
+                }
+            }
+            Self::Not(condition) => condition.each_field(see),
+            Self::Field(field, _) => see(field),
+        }
+    }
+}
+
+impl Test {
+    /// Whether what is not there passes.
+    pub fn takes_nothing(&self) -> bool {
+        matches!(self, Self::In(values) if values.has(&Value::Null))
+    }
+
+    /// Whether a value passes, or one in it that is a list.
+    fn takes(&self, value: &Value) -> bool {
+        let items = value.as_array().map(Vec::as_slice);
+        match self {
+            Self::Contains(wanted) => {
+                items.is_some_and(|items| items.iter().any(|item| compare(item, wanted).is_eq()))
+            }
+            _ => {
+                self.takes_whole(value)
+                    || items.is_some_and(|items| items.iter().any(|item| self.takes_whole(item)))
+            }
+        }
+    }
+
+    /// Whether a value passes as it is.
+    pub fn takes_whole(&self, value: &Value) -> bool {
+        match self {
+            Self::Exists => true,
+            Self::In(values) => values.has(value),
+            Self::Compare(comparison, wanted) => {
+                comparable(value, wanted) && comparison.holds(compare(value, wanted))
+            }
+            Self::Date(comparison, wanted) => value
+                .as_str()
+                .and_then(dates::instant)
+                .is_some_and(|instant| comparison.holds(instant.cmp(wanted))),
+            Self::Glob(glob) => value.as_str().is_some_and(|text| glob.matches(text)),
+            Self::Contains(_) => false,
+        }
+    }
+}

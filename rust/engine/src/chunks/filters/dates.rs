@@ -1,0 +1,210 @@
+//! Dates in ISO 8601, as instants (spec/filters.md, "Dates").
+
+/// Seconds since 1970 in UTC, and nanoseconds.
+pub(crate) type Instant = (i64, u32);
+
+/// The instant that a text names, which is the first of a day, a month or a year; without an offset
+/// it is UTC. None for what is no date.
+///
+/// `2024`, `2024-03`, `2024-03-05`, `2024-03-05T14:30`, `2024-03-05 14:30:00.5+02:00`.
+pub(crate) fn instant(text: &str) -> Option<Instant> {
+    let mut reader = Reader(text.as_bytes());
+    let year = i64::from(reader.number(4)?);
+    let mut date = [1, 1];
+    for (part, most) in date.iter_mut().zip([12, 31]) {
+        if !reader.takes(b"-") {
+            break;
+        }
+        *part = reader
+            .number(2)
+            .filter(|number| (1..=most).contains(number))?;
+    }
+    let [month, day] = date;
+    // The parts that are missing are the first ones.
+    let has_day = text.len() >= 10 && text.as_bytes()[7] == b'-';
+    if year == 0 || day > days_in(year, month) {
+        return None;
+    }
+    let midnight = days_before(year, month) + i64::from(day) - 1;
+    let (mut seconds, mut nanos) = (midnight * 86_400, 0);
+    if has_day && reader.takes(b"Tt ") {
+        let (time, fraction) = reader.time()?;
+        nanos = fraction;
+        seconds += time - reader.offset()?;
+    }
+    reader.0.is_empty().then_some((seconds, nanos))
+}
+
+/// What is left to read.
+struct Reader<'t>(&'t [u8]);
+
+impl Reader<'_> {
+    /// A number of so many digits.
+    fn number(&mut self, digits: usize) -> Option<u32> {
+        let (digits, rest) = self.0.split_at_checked(digits)?;
+        let mut number = 0;
+        for digit in digits {
+            number = number * 10 + u32::from(digit.is_ascii_digit().then(|| digit - b'0')?);
+        }
+        self.0 = rest;
+        Some(number)
+    }
+
+    /// Whether one of these comes next, which is then read.
+    fn takes(&mut self, any: &[u8]) -> bool {
+        match self.0.split_first() {
+            Some((first, rest)) if any.contains(first) => {
+                self.0 = rest;
+                true
+            }
+            _ => false,
+        }
+    }
+
+    /// Hours and minutes, perhaps with seconds and a part of one.
+    fn time(&mut self) -> Option<(i64, u32)> {
+        let hours = self.number(2).filter(|hours| *hours < 24)?;
+        let minutes = self.takes(b":").then(|| self.number(2))??;
+        let (mut seconds, mut nanos) = (0, 0);
+        if self.takes(b":") {
+            seconds = self.number(2)?;
+            if self.takes(b".,") {
+                nanos = self.fraction()?;
+            }
+        }
+        (minutes < 60 && seconds < 60)
+            .then(|| (i64::from(hours * 3600 + minutes * 60 + seconds), nanos))
+    }
+
+    /// Up to nine digits count, and there may be more.
+    fn fraction(&mut self) -> Option<u32> {
+        let digits = self.0.iter().take_while(|byte| byte.is_ascii_digit());
+        let (digits, rest) = self.0.split_at(digits.count());
+        self.0 = rest;
+        let padded = digits.iter().chain(std::iter::repeat(&b'0')).take(9);
+        let nanos = padded.fold(0, |nanos, digit| nanos * 10 + u32::from(digit - b'0'));
+        (!digits.is_empty()).then_some(nanos)
+    }
+
+    /// How many seconds local time is ahead of UTC.
+    fn offset(&mut self) -> Option<i64> {
+        if self.0.is_empty() || self.takes(b"Zz") {
+            return Some(0);
+        }
+        let sign = match self.0.split_first()? {
+            (b'+', rest) => (1, rest),
+            (b'-', rest) => (-1, rest),
+            _ => return None,
+        };
+        self.0 = sign.1;
+        let hours = self.number(2).filter(|hours| *hours < 24)?;
+        let mut offset = i64::from(hours) * 3600;
+        let colon = self.takes(b":");
+        if colon || !self.0.is_empty() {
+            offset += i64::from(self.number(2).filter(|minutes| *minutes < 60)?) * 60;
+        }
+        if colon && self.takes(b":") {
+            offset += i64::from(self.number(2).filter(|seconds| *seconds < 60)?);
+        }
+        Some(sign.0 * offset)
+    }
+}
+
+fn is_leap(year: i64) -> bool {
+    year % 4 == 0 && (year % 100 != 0 || year % 400 == 0)
+}
+
+fn days_in(year: i64, month: u32) -> u32 {
+    match month {
+        2 => 28 + u32::from(is_leap(year)),
+        4 | 6 | 9 | 11 => 30,
+        _ => 31,
+    }
+}
+
+/// How many days lie between 1970 and a month.
+fn days_before(year: i64, month: u32) -> i64 {
+    let years = year - 1;
+    let days = years * 365 + years / 4 - years / 100 + years / 400 - 719_162;
+    days + (1..month)
+        .map(|month| i64::from(days_in(year, month)))
+        .sum::<i64>()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn dates_are_instants() {
+        for (text, seconds) in [
+            ("1970", 0),
+            ("1970-01", 0),
+            ("1970-01-01", 0),
+            ("1970-01-01T00:00", 0),
+            ("1970-01-01 00:00:00Z", 0),
+            ("2024-02-29", 1_709_164_800),
+            ("2024-03-05T14:30:15+02:00", 1_709_641_815),
+            ("2024-03-05T14:30:15+0200", 1_709_641_815),
+            ("2024-03-05t14:30:15+02", 1_709_641_815),
+            ("2024-03-05T12:30:15z", 1_709_641_815),
+            ("0001-01-01", -62_135_596_800),
+            ("9999-12-31T23:59:59", 253_402_300_799),
+            ("1970-01-01T00:00:00-00:00:30", 30),
+        ] {
+            assert_eq!(instant(text), Some((seconds, 0)), "{text}");
+        }
+        assert_eq!(instant("1970-01-01T00:00:00.5"), Some((0, 500_000_000)));
+        assert_eq!(
+            instant("1970-01-01T00:00:00,123456789123Z"),
+            Some((0, 123_456_789))
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_is_a_date_or_none(text in "[0-9TtZz:.,+ -]{0,30}|\\PC{0,12}") {
+            if let Some((_, nanos)) = instant(&text) {
+                prop_assert!(text.is_ascii() && nanos < 1_000_000_000);
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_no_date_is_none() {
+        for text in [
+            "",
+            "0000",
+            "24",
+            "202",
+            "20240305",
+            "2024-3-5",
+            "2024-00",
+            "2024-13",
+            "2024-02-30",
+            "2023-02-29",
+            "1900-02-29",
+            "2024-03-05T",
+            "2024-03-05T24:00",
+            "2024-03-05T10",
+            "2024-03-05T10:60",
+            "2024-03-05T10:00:60",
+            "2024-03-05T10:00:00.",
+            "2024T10:00",
+            "2024-03T10:00",
+            "2024-03-05T10:00+",
+            "2024-03-05T10:00+24:00",
+            "2024-03-05T10:00 Z",
+            " 2024",
+            "2024 ",
+            "2024-03-05Z",
+            "٢٠٢٤",
+            "yesterday",
+            "2024-03-05T10:00+02:0",
+        ] {
+            assert_eq!(instant(text), None, "{text:?}");
+        }
+    }
+}

@@ -1,0 +1,93 @@
+//! What of a chunk a condition is about.
+
+use std::borrow::Cow;
+
+use serde_json::{Map, Value};
+
+use crate::chunks::chunk::Chunk;
+
+/// What leads a key of the metadata whose name would mean something else.
+const METADATA: &str = "metadata.";
+
+/// A part of a chunk that has a name in filters.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Field {
+    Id,
+    Path,
+    Ordinal,
+    Tags,
+    /// A key of the metadata, or keys of objects in it with dots between.
+    Metadata(String),
+}
+
+/// What conditions are about; what no condition asks for may be empty.
+pub(crate) struct Subject<'c> {
+    pub id: &'c str,
+    pub path: &'c str,
+    pub ordinal: i64,
+    pub tags: &'c [String],
+    pub metadata: &'c Map<String, Value>,
+}
+
+impl<'c> Subject<'c> {
+    pub fn of(chunk: &'c Chunk) -> Self {
+        Self {
+            id: &chunk.id,
+            path: &chunk.path,
+            ordinal: chunk.ordinal,
+            tags: &chunk.tags,
+            metadata: &chunk.metadata,
+        }
+    }
+}
+
+impl Field {
+    /// The field of a name; None for a name that is empty.
+    pub fn named(name: &str) -> Option<Self> {
+        Some(match name {
+            "id" => Self::Id,
+            "path" => Self::Path,
+            "ordinal" => Self::Ordinal,
+            "tags" => Self::Tags,
+            "" | METADATA => return None,
+            key => Self::Metadata(key.strip_prefix(METADATA).unwrap_or(key).to_owned()),
+        })
+    }
+
+    /// The values that a chunk has there, most often one. A list is one value.
+    pub fn values<'c>(&self, subject: &Subject<'c>) -> Vec<Cow<'c, Value>> {
+        let owned = |value: Value| vec![Cow::Owned(value)];
+        match self {
+            Self::Id => owned(subject.id.into()),
+            Self::Path => owned(subject.path.into()),
+            Self::Ordinal => owned(subject.ordinal.into()),
+            Self::Tags => owned(subject.tags.into()),
+            Self::Metadata(key) => {
+                let mut found = Vec::new();
+                reach(subject.metadata, key, &mut found);
+                found
+            }
+        }
+    }
+}
+
+/// The value of a key, dots and all; else what the key before the first dot leads to. Where that is
+/// a list, all objects in it count.
+fn reach<'c>(map: &'c Map<String, Value>, key: &str, found: &mut Vec<Cow<'c, Value>>) {
+    if let Some(value) = map.get(key) {
+        found.push(Cow::Borrowed(value));
+        return;
+    }
+    let Some((first, rest)) = key.split_once('.') else {
+        return;
+    };
+    match map.get(first) {
+        Some(Value::Object(inner)) => reach(inner, rest, found),
+        Some(Value::Array(items)) => {
+            for inner in items.iter().filter_map(Value::as_object) {
+                reach(inner, rest, found);
+            }
+        }
+        _ => {}
+    }
+}

@@ -1,0 +1,77 @@
+//! All that a chunk must be.
+
+use std::collections::HashSet;
+
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+use super::condition::Condition;
+use super::field::Subject;
+use super::json;
+use super::wanted::{Period, Where};
+use crate::chunks::chunk::Chunk;
+
+/// What a chunk must be to count; every condition given must hold.
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+pub struct Filters {
+    /// The path is one of these; none given, any path.
+    pub paths: Vec<String>,
+    /// The path begins with this text, to the letter.
+    pub path_prefix: Option<String>,
+    /// The tags are all there.
+    pub tags: Vec<String>,
+    /// The keys are all there, each with this value.
+    pub metadata: Map<String, Value>,
+    /// Conditions as people write them.
+    pub wanted: Option<Where>,
+    /// A date lies within this.
+    pub period: Option<Period>,
+}
+
+impl Filters {
+    /// Whether every chunk passes.
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// The conditions that are evaluated one by one.
+    pub(crate) fn compiled(&self) -> impl Iterator<Item = &Condition> {
+        let wanted = self.wanted.iter().map(Where::condition);
+        wanted.chain(self.period.iter().map(Period::condition))
+    }
+
+    /// Whether there are conditions besides those that are evaluated one by one.
+    pub(crate) fn has_other_conditions(&self) -> bool {
+        let Self {
+            paths,
+            path_prefix,
+            tags,
+            metadata,
+            ..
+        } = self;
+        path_prefix.is_some() || !(paths.is_empty() && tags.is_empty() && metadata.is_empty())
+    }
+
+    /// Whether a chunk that may stand outside the index passes.
+    pub fn accept(&self, chunk: &Chunk) -> bool {
+        let path = self.paths.is_empty() || self.paths.contains(&chunk.path);
+        let prefix = self
+            .path_prefix
+            .as_ref()
+            .is_none_or(|prefix| chunk.path.starts_with(prefix.as_str()));
+        let subject = Subject::of(chunk);
+        path && prefix
+            && self.has_all_tags(&chunk.tags)
+            && json::holds(&chunk.metadata, &self.metadata)
+            && self.compiled().all(|condition| condition.holds(&subject))
+    }
+
+    /// In time linear in both lists, however long.
+    fn has_all_tags(&self, tags: &[String]) -> bool {
+        if self.tags.is_empty() {
+            return true;
+        }
+        let tags: HashSet<&String> = tags.iter().collect();
+        self.tags.iter().all(|tag| tags.contains(tag))
+    }
+}

@@ -1,0 +1,21 @@
+//! Conditions on chunks, applied before ranking (spec/filters.md).
+
+mod condition;
+mod dates;
+mod field;
+mod filter;
+mod functions;
+mod json;
+mod parse;
+mod problem;
+mod rows;
+mod wanted;
+
+pub(crate) use condition::{Comparison, Condition, Test, Values};
+pub(crate) use dates::{Instant, instant};
+pub(crate) use field::{Field, Subject};
+pub use filter::Filters;
+pub(super) use functions::{register, to_json};
+pub(crate) use json::{comparable, compare};
+pub(crate) use rows::text_array;
+pub use wanted::{Period, Where};

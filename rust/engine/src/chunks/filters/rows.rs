@@ -1,0 +1,105 @@
+//! Filters as conditions in SQL, and the rows that meet them.
+
+use std::rc::Rc;
+
+use rusqlite::types::Value as SqlValue;
+use rusqlite::{Connection, ToSql, params_from_iter};
+
+use super::filter::Filters;
+use super::functions::to_json;
+use super::wanted::Period;
+
+/// Conditions in SQL on a chunk called `chunk`, with the values they take in order.
+#[derive(Default)]
+pub(crate) struct Conditions {
+    sql: Vec<&'static str>,
+    pub values: Vec<Box<dyn ToSql>>,
+}
+
+impl Conditions {
+    fn add(&mut self, sql: &'static str, value: impl ToSql + 'static) {
+        self.sql.push(sql);
+        self.values.push(Box::new(value));
+    }
+
+    /// The conditions, each led by AND.
+    pub fn sql(&self) -> String {
+        self.sql
+            .iter()
+            .flat_map(|condition| [" AND ", condition])
+            .collect()
+    }
+}
+
+impl Filters {
+    /// The rows of the chunks that pass, ascending.
+    pub(crate) fn rows(&self, connection: &Connection) -> rusqlite::Result<Vec<i64>> {
+        let conditions = self.conditions()?;
+        let sql = format!(
+            "SELECT chunk.row FROM knowledge_chunks AS chunk WHERE TRUE{} ORDER BY chunk.row",
+            conditions.sql()
+        );
+        connection
+            .prepare_cached(&sql)?
+            .query_map(params_from_iter(&conditions.values), |row| row.get(0))?
+            .collect()
+    }
+
+    /// Those of these rows whose chunks pass, in their order.
+    pub(crate) fn rows_among(
+        &self,
+        connection: &Connection,
+        rows: impl IntoIterator<Item = i64>,
+    ) -> rusqlite::Result<Vec<i64>> {
+        let rows: Rc<Vec<SqlValue>> = Rc::new(rows.into_iter().map(SqlValue::Integer).collect());
+        let conditions = self.conditions()?;
+        // Each row is looked up, in order: with the index on paths, once for each path.
+        let sql = format!(
+            "SELECT chunk.row FROM rarray(?) AS wanted
+              CROSS JOIN knowledge_chunks AS chunk NOT INDEXED ON chunk.row = wanted.value
+              WHERE TRUE{}",
+            conditions.sql()
+        );
+        let values =
+            std::iter::once(&rows as &dyn ToSql).chain(conditions.values.iter().map(AsRef::as_ref));
+        connection
+            .prepare_cached(&sql)?
+            .query_map(params_from_iter(values), |row| row.get(0))?
+            .collect()
+    }
+
+    pub(crate) fn conditions(&self) -> rusqlite::Result<Conditions> {
+        let mut conditions = Conditions::default();
+        if !self.paths.is_empty() {
+            conditions.add("chunk.path IN rarray(?)", text_array(&self.paths));
+        }
+        if let Some(prefix) = &self.path_prefix {
+            conditions.add("hedgerow_starts(chunk.path, ?)", prefix.clone());
+        }
+        if !self.tags.is_empty() {
+            conditions.add("hedgerow_tagged(chunk.tags, ?)", to_json(&self.tags)?);
+        }
+        if !self.metadata.is_empty() {
+            conditions.add(
+                "hedgerow_holds(chunk.metadata, ?)",
+                to_json(&self.metadata)?,
+            );
+        }
+        let period = self.period.as_ref().map(Period::as_where);
+        for wanted in self.wanted.iter().chain(period) {
+            conditions.add(
+                "hedgerow_passes(chunk.id, chunk.path, chunk.ordinal, chunk.tags, chunk.metadata, ?)",
+                to_json(wanted.source())?,
+            );
+        }
+        Ok(conditions)
+    }
+}
+
+/// Texts as one SQL value, so that their number meets no limit.
+pub(crate) fn text_array<T: AsRef<str>>(texts: &[T]) -> Rc<Vec<SqlValue>> {
+    let values = texts
+        .iter()
+        .map(|text| SqlValue::Text(text.as_ref().to_owned()));
+    Rc::new(values.collect())
+}

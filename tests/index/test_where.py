@@ -1,0 +1,153 @@
+"""Filters with operators: the engine beside an evaluation from the text of spec/filters.md."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import hedgerow as hr
+from filter_oracle import passes
+from spec_fixtures import jsonl
+
+TEXTS = ["", "a", "ab", "b", "é", "2024-03-05", "2024-03-05T01:00:00+02:00", "2024-03", "2024"]
+NUMBERS = [0, 1, 1.0, -1, 0.5, 2**53, 2**53 + 1, float(2**53), 2**64 - 1, -(2**63), 1e300]
+SCALARS = st.sampled_from([None, True, False, *TEXTS, *NUMBERS])
+LISTS = st.lists(SCALARS, max_size=3)
+OBJECTS = st.dictionaries(st.sampled_from(["n", "m"]), SCALARS | LISTS, max_size=2)
+VALUES = SCALARS | LISTS | OBJECTS | st.lists(OBJECTS | LISTS, max_size=2)
+KEYS = ["k", "l", "k.n", "l.m", "path"]
+METADATA = st.dictionaries(st.sampled_from(KEYS), VALUES, max_size=4)
+PATHS = ["docs/a.md", "docs/b/c.md", "notes/a.md", "a"]
+TAGS = ["a", "b", "two words"]
+
+CHUNKS = st.lists(
+    st.tuples(
+        st.sampled_from(PATHS),
+        st.lists(st.sampled_from(TAGS), max_size=3),
+        METADATA,
+        st.integers(0, 3),
+    ),
+    max_size=12,
+)
+
+DATES = st.sampled_from(TEXTS[5:]).map(lambda text: {"$date": text})
+OPERANDS = st.sampled_from([None, True, False, *TEXTS, *NUMBERS]) | DATES
+OPERATORS = st.one_of(
+    st.tuples(st.sampled_from(["$eq", "$ne"]), VALUES.filter(lambda v: v != {}) | DATES),
+    st.tuples(st.sampled_from(["$gt", "$gte", "$lt", "$lte"]), OPERANDS),
+    st.tuples(st.just("$between"), st.tuples(OPERANDS, OPERANDS).map(list)),
+    st.tuples(st.sampled_from(["$in", "$nin"]), st.lists(VALUES | DATES, max_size=3)),
+    st.tuples(st.just("$all"), st.lists(SCALARS, min_size=1, max_size=2)),
+    st.tuples(st.just("$contains"), SCALARS),
+    st.tuples(st.just("$exists"), st.booleans()),
+    st.tuples(st.just("$glob"), st.sampled_from(["*", "?", "a*", "docs/*", "*.md", "*/b/*", "2024*"])),
+)  # fmt: skip
+TESTS = st.lists(OPERATORS, min_size=1, max_size=2).map(dict)
+TESTS = TESTS | TESTS.map(lambda test: {"$not": test})
+FIELDS = [*KEYS, "metadata.path", "metadata.k", "tags", "ordinal", "id", "k.n.m", "none"]
+LEAVES = st.dictionaries(
+    st.sampled_from(FIELDS), TESTS | SCALARS | LISTS | OBJECTS, min_size=1, max_size=2
+)
+
+
+def joined(inner: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
+    several = st.lists(inner, min_size=1, max_size=3)
+    return st.one_of(
+        st.fixed_dictionaries({"$and": several}),
+        st.fixed_dictionaries({"$or": several}),
+        st.fixed_dictionaries({"$nor": several}),
+        st.fixed_dictionaries({"$not": inner}),
+    )
+
+
+FILTERS = st.recursive(LEAVES, joined, max_leaves=6)
+DECLARED = st.lists(st.sampled_from(FIELDS), max_size=4, unique=True)
+
+
+def chunk(number: int, fields: tuple[str, list[str], dict[str, Any], int]) -> hr.Chunk:
+    path, tags, metadata, ordinal = fields
+    return hr.Chunk(str(number), path, "oak", tags=tags, metadata=metadata, ordinal=ordinal)
+
+
+@given(chunks=CHUNKS, changes=CHUNKS, where=FILTERS, declared=DECLARED)
+@settings(max_examples=400)
+def test_what_passes_is_what_the_specification_says(chunks, changes, where, declared):
+    """At once and again, by keywords and by vectors, after changes, with declared keys and without."""
+    with hr.Index.in_memory(ranking="memory", metadata_index=declared) as index:
+        index.upsert(chunk(n, fields) for n, fields in enumerate(chunks))
+        for step in range(3):
+            stored = list(index.chunks())
+            expected = [one.id for one in stored if passes(one, where)]
+            for filters in [{"where": where}, hr.Filters(where=where)]:
+                for _ in range(2):
+                    found = [hit.id for hit in index.search_bm25("oak", 99, filters=filters)]
+                    assert sorted(found) == sorted(expected), (step, where)
+            if step == 0:
+                index.upsert(chunk(2 * n, fields) for n, fields in enumerate(changes))
+            else:
+                index.delete(["0", "3"])
+        assert index.check() == []
+
+
+@given(chunks=CHUNKS, where=FILTERS, declared=DECLARED)
+@settings(max_examples=100)
+def test_every_way_to_search_leaves_the_same(chunks, where, declared):
+    with hr.Index.in_memory(ranking="fts5", metadata_index=declared) as index:
+        index.upsert(
+            hr.Chunk(
+                str(n), path, "oak", tags=tags, metadata=metadata, ordinal=n, embedding=[1.0, n]
+            )
+            for n, (path, tags, metadata, _) in enumerate(chunks)
+        )
+        expected = sorted(one.id for one in index.chunks() if passes(one, where))
+        filters = hr.Filters(where=where)
+        ways = {
+            "fts5": index.search_bm25("oak", 99, filters=filters),
+            "vectors": index.search_vector([1.0, 0.5], 99, filters=filters),
+            "given": hr.Retriever(index, trigram_chunks=index.chunks()).search(
+                "docs notes a b c", filters=filters, top_k=99, candidate_k=99
+            ),
+        }
+        assert sorted(hit.id for hit in ways["fts5"]) == expected
+        assert sorted(hit.id for hit in ways["vectors"]) == expected
+        assert {hit.id for hit in ways["given"]} <= set(expected)
+
+
+CASES = jsonl("filters")
+
+
+def of_case(case: dict[str, Any]) -> hr.Chunk:
+    given = case["chunk"]
+    return hr.Chunk(
+        given.get("id", "a"),
+        given.get("path", "p"),
+        "oak",
+        tags=given.get("tags", []),
+        metadata=given.get("metadata", {}),
+        ordinal=given.get("ordinal", 0),
+    )
+
+
+@pytest.mark.parametrize("declared", [False, True])
+def test_cases(declared: bool) -> None:
+    for case in CASES:
+        if isinstance(case["expected"], dict):
+            continue
+        keys = sorted(key for key in case["where"] if not key.startswith("$"))
+        with hr.Index.in_memory(metadata_index=keys if declared else []) as index:
+            index.upsert([of_case(case)])
+            assert passes(of_case(case), case["where"]) is case["expected"], case
+            for _ in range(2):
+                hits = index.search_bm25("oak", filters={"where": case["where"]})
+                assert bool(hits) is case["expected"], case
+
+
+@pytest.mark.parametrize("case", [case for case in CASES if isinstance(case["expected"], dict)])
+def test_what_cannot_be_read_is_an_error_that_says_what_to_write(case: dict[str, Any]) -> None:
+    with pytest.raises(hr.InvalidInputError) as caught:
+        hr.Filters(where=case["where"])
+    assert {"error": str(caught.value)} == case["expected"]
+    assert caught.value.code == "invalid_filter"
