@@ -37,7 +37,7 @@ def chunks(folder: Path) -> Iterator[hr.Chunk]:
 
 
 def main() -> None:
-    """Print a line for each way of searching: both matchings, by keywords and both fusions."""
+    """Print a line for each way of searching: both matchings, by keywords and both fusions; and best."""
     folder = Path(sys.argv[1])
     queries = read_queries(folder / "queries.jsonl.gz")
     rows = read_vectors(folder / "emb_queries.npy", len(queries))
@@ -46,14 +46,15 @@ def main() -> None:
     index.upsert(chunks(folder))
     task = evaluation.make_task(index, queries, read_judgements(folder / "qrels.tsv.gz"))
     print(f"{folder.name}: {len(index)} chunks, {len(task.queries)} queries")
-    print(f"{'':24}" + "".join(f"{name:>11}" for name in (*evaluation.MEASURES, "seconds")))
+    print(f"{'':48}" + "".join(f"{name:>11}" for name in (*evaluation.MEASURES, "seconds")))
     outcomes = []
-    for way in evaluation.combinations(["bm25", "hybrid"], ["spec", "extended"], ["rrf", "score"]):
+    modes: list[evaluation.JudgedMode] = ["bm25", "hybrid"]
+    ways = evaluation.combinations(modes, ["spec", "extended"], ["rrf", "score"])
+    for way in [*ways, *evaluation.best(modes)]:
         outcome = evaluation.evaluate(index, task, way, vectors=vectors)
         outcomes.append(outcome)
         figures = "".join(f"{outcome.measures[name]:11.4f}" for name in evaluation.MEASURES)
-        name = " ".join(part for part in way if part)
-        print(f"{name:24}{figures}{outcome.seconds:11.2f}")
+        print(f"{way!s:48}{figures}{outcome.seconds:11.2f}")
     if len(sys.argv) > 2:
         draw(outcomes, sys.argv[2])
 

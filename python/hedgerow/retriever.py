@@ -20,7 +20,8 @@ from ._embedding import Progress, upserting
 from ._engine import Candidate, Chunk, Filters, Hit, Index, Searcher, SearchOptions
 from ._holding import Holding, held_index
 from ._parts import asynchronous_parts, check_plain
-from ._profiles import Fusion, Matching, Profile, ranking
+from ._profiles import Fusion, Matching, Profile
+from ._ranking import ranking
 from ._searching import OnLegFailure, Request, Stages, checked_on_leg_failure
 from ._slow import checked_slow_ms
 from ._steps import Steps, arun, run

@@ -60,11 +60,30 @@ def test_a_table_with_what_was_left_out() -> None:
         "1 judged document not in the index and so not found (lake).",
     ]
     assert [line.split() for line in lines[5:6]] == [
-        ["matching", "mode", "fusion", "nDCG@10", "Recall@10", "MRR@10", "seconds"]
+        "matching mode fusion neighbors reweight nDCG@10 Recall@10 MRR@10 seconds".split()
     ]
-    assert [line.split()[:5] for line in lines[7:]] == [
+    assert [line.split()[:-1] for line in lines[7:]] == [
         ["spec", "bm25", "0.8066", "0.7500", "1.0000"],
         ["extended", "bm25", "0.8066", "0.7500", "1.0000"],
+        "extended bm25 score neighbors not reweighted 0.8066 0.7500 1.0000".split(),
+    ]
+    plain = ok("eval", *GIVEN, "--no-best").splitlines()
+    assert plain[5].split() == [
+        "matching", "mode", "fusion", "nDCG@10", "Recall@10", "MRR@10", "seconds"
+    ]  # fmt: skip
+    assert len(plain) == len(lines) - 1
+
+
+def test_every_option_can_be_measured_on_its_own() -> None:
+    given = [*GIVEN, "--matching", "spec", "--no-best"]
+    found = as_json("eval", *given, "--neighbors", "off,on", "--reweight", "on,off")["results"]
+    assert [(row["fusion"], row["neighbors"], row["reweight"]) for row in found] == [
+        (None, False, True),
+        (None, False, False),
+        ("rrf", True, True),
+        ("rrf", True, False),
+        ("score", True, True),
+        ("score", True, False),
     ]
 
 
@@ -85,7 +104,10 @@ def test_the_guide_shows_what_is_printed() -> None:
 def test_json_has_all_combinations_where_queries_have_vectors() -> None:
     write_queries(embedding=fnv64)
     found = as_json("eval", *GIVEN)
-    results = found.pop("results")
+    *results, by_keywords, hybrid = found.pop("results")
+    for row, mode in [(by_keywords, "bm25"), (hybrid, "hybrid")]:
+        way = [row[name] for name in ("matching", "mode", "fusion", "neighbors", "reweight")]
+        assert way == ["extended", mode, "score", True, False]
     assert found.pop("seconds") >= 0
     assert found == {
         "db": "notes.db",
@@ -112,7 +134,7 @@ def test_json_has_all_combinations_where_queries_have_vectors() -> None:
 
 def test_vectors_come_from_any_of_three(server: LocalServer) -> None:
     server.answer = ollama
-    asked = ["eval", *GIVEN, "--modes", "semantic,hybrid", "--matching", "spec"]
+    asked = ["eval", *GIVEN, "--modes", "semantic,hybrid", "--matching", "spec", "--no-best"]
     with hr.Index.open("notes.db") as index:
         hr.Retriever(index, embedder=FnvEmbedder()).reembed()
     np.save("vectors.npy", np.array([fnv64(query["text"]) for query in QUERIES], np.float16))
@@ -200,13 +222,24 @@ def test_charts(judged_notes: Path) -> None:
 
 
 def test_per_query() -> None:
-    ok("eval", *GIVEN, "--modes", "bm25", "--matching", "spec", "--per-query", "each.tsv")
+    ok(
+        "eval",
+        *GIVEN,
+        "--modes",
+        "bm25",
+        "--matching",
+        "spec",
+        "--no-best",
+        "--per-query",
+        "each.tsv",
+    )
     with Path("each.tsv").open(encoding="utf-8", newline="") as stream:
         rows = list(csv.DictReader(stream, dialect="excel-tab"))
     assert [(row["query"], row["mode"], row["fusion"], row["Recall@10"]) for row in rows] == [
         ("1", "bm25", "", "1.000000"),
         ("2", "bm25", "", "0.500000"),
     ]
+    assert (rows[0]["neighbors"], rows[0]["reweight"]) == ("off", "on")
 
 
 def test_a_query_without_a_vector_is_told() -> None:

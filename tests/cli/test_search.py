@@ -12,7 +12,7 @@ pytestmark = pytest.mark.usefixtures("in_examples")
 
 
 def test_shows_rank_score_place_title_and_snippet() -> None:
-    lines = ok("search", "winter AND feeding", "--db", "notes.db").splitlines()
+    lines = ok("search", "winter AND feeding", "--db", "notes.db", "--no-neighbors").splitlines()
     assert lines[0].startswith("1. notes/garden/hedgehogs.md:7  ")
     assert lines[1] == "   Hedgehogs in the garden > Winter feeding"
     assert lines[2].startswith("   Do not stop feeding in October.")
@@ -27,8 +27,8 @@ def test_query_is_the_same_as_text() -> None:
 def test_as_json_has_these_keys() -> None:
     answer = as_json("search", "味噌汁", "--db", "notes.db", "--limit", "1")
     assert list(answer) == [
-        "query", "db", "chunks", "limit", "offset", "operator", "matching", "mode", "fusion", "filters",
-        "match", "trace", "count", "results",
+        "query", "db", "chunks", "limit", "offset", "operator", "profile", "matching", "mode", "fusion",
+        "neighbors", "reweight", "filters", "match", "trace", "count", "results",
     ]  # fmt: skip
     (hit,) = answer["results"]
     assert list(hit) == [
@@ -104,7 +104,9 @@ def test_filters(filters: list[str], paths: set[str]) -> None:
 
 def test_aliases_and_operators_apply() -> None:
     args = ["search", "k8s rollout", "--db", "notes.db"]
-    answer = as_json(*args, "--alias", "k8s=kubernetes,kubectl", "--operator", "AND")
+    answer = as_json(
+        *args, "--alias", "k8s=kubernetes,kubectl", "--operator", "AND", "--no-neighbors"
+    )
     assert answer["match"] == '("kubernetes" OR "kubectl") AND "rollout"'
     assert answer["count"] == 1
 
@@ -115,7 +117,8 @@ def test_extended_matching_finds_short_names() -> None:
 
 
 def test_explain_shows_every_word_both_forms_and_each_hit() -> None:
-    text = ok("search", "the k8s", "--db", "notes.db", "--alias", "k8s=kubernetes", "--explain")
+    args = ["search", "the k8s", "--db", "notes.db", "--alias", "k8s=kubernetes", "--explain"]
+    text = ok(*args, "--profile", "spec")
     for part in (
         "text        the k8s\n",
         "normalised  the k8s\n",
@@ -125,8 +128,34 @@ def test_explain_shows_every_word_both_forms_and_each_hit() -> None:
         'executed    "kubernetes"\n',
         "   why: number 1 by keywords (BM25 ",
         "  bm25  ",
+        "mode bm25, profile spec, matching spec, fusion rrf, without neighbors, reweighted\n",
+        "Not searched for: the.\n",
     ):
         assert part in text
+    best = ok(*args)
+    for part in (
+        "  the  dropped             a stop word\n",
+        "   why: keywords 1.00 (100 % of the best keyword match)",
+        "  +0.4000  ",
+        "mode bm25, profile best, matching extended, fusion score, with neighbors, not reweighted\n",
+    ):
+        assert part in best
+    chosen = ok(*args, "--fusion", "rrf")
+    assert "mode bm25, matching extended, fusion rrf, with neighbors, not reweighted\n" in chosen
+
+
+def test_why_not() -> None:
+    args = ["search", "hedge", "--db", "notes.db", "--limit", "1"]
+    hits = as_json(*args[:-1], "60")["results"]
+    last = hits[-1]["id"]
+    found = ok(*args, "--why-not", last)
+    assert f"Why not: '{last}' is number " in found
+    assert "; the last of 1 results has " in found
+    assert "Why not: The index has no chunk 'nowhere#9'.\n" in ok(*args, "--why-not", "nowhere#9")
+    assert as_json(*args, "--why-not", last)["why_not"]["cut"] == "limit"
+    nothing = ok("search", "zzxqj", "--db", "notes.db", "--why-not", last)
+    assert f"Why not: '{last}' holds none of " in nothing
+    assert "--why-not goes with --db FILE" in failed(2, "search", "x", "--why-not", last)
 
 
 def test_explain_as_json() -> None:
@@ -148,13 +177,13 @@ def test_no_results_says_what_was_searched_for() -> None:
     assert text.startswith("No results in notes.db (")
     assert 'Searched for: "unicorn"\n' in text
     assert "Only among: tag=garden\n" in text
-    assert "Dropped: the: a stop word: English\n" in text
+    assert "Dropped: the: a stop word\n" in text
     assert as_json("search", "unicorn", "--db", "notes.db")["results"] == []
 
 
 @pytest.mark.parametrize("text", ["is it the", "", "!!!", '"'])
 def test_nothing_searched_is_not_nothing_found(text: str) -> None:
-    shown = ok("search", text, "--db", "notes.db")
+    shown = ok("search", text, "--db", "notes.db", "--matching", "spec")
     assert shown.startswith("Nothing was searched for")
     assert "Put words in quotes" in shown
 

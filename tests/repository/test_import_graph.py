@@ -20,7 +20,7 @@ LAYERS = [
     {"agents"},
     {"evaluation", "_graph_svg", "_graph"},
     {"ingest"},
-    {"retriever", "_holding", "_searching", "_embedding", "_admission", "_parts"},
+    {"retriever", "_holding", "_searching", "_embedding", "_admission", "_parts", "why_not"},
     {"embedders", "rerankers"},
     {"_endpoint"},
 ]

@@ -84,9 +84,9 @@ def test_results_keep_their_rank_in_words() -> None:
     page = retriever.search(QUERY, top_k=2, offset=3)
     lines = page.explain().splitlines()
     assert "Skipped the first 3." in lines
-    assert [line.split(" ", 1)[0] for line in lines[3:]] == ["4.", "5."]
+    assert [line.split(" ", 1)[0] for line in lines[-2:]] == ["4.", "5."]
     whole = retriever.search(QUERY, top_k=5).explain().splitlines()
-    assert lines[3:] == whole[-2:]
+    assert lines[-2:] == whole[-2:]
     assert page != retriever.search(QUERY, top_k=2)
 
 

@@ -326,10 +326,8 @@ def _meaning(parts: dict[str, Any]) -> str:
 
 
 def _neighbors(parts: dict[str, Any]) -> str:
-    return ", ".join(
-        f"{visible(by['id'])}, {by['distance']} away: {_added(by)}"
-        for by in parts.get("neighbors", ())
-    )
+    """What each gave; the paragraph above names them."""
+    return ", ".join(map(_added, parts.get("neighbors", ())))
 
 
 def _multipliers(parts: dict[str, Any]) -> str:

@@ -128,8 +128,15 @@ impl Location {
             thread::sleep(PAUSE);
         }
         match self.identity_in(path) {
-            Err(error) if error.code() == ErrorCode::IndexIo => Err(error),
-            found => Ok(found.unwrap_or_default()),
+            Err(error)
+                if matches!(
+                    error.code(),
+                    ErrorCode::IndexDamaged | ErrorCode::NotAnIndex
+                ) =>
+            {
+                Ok(None)
+            }
+            found => found,
         }
     }
 
@@ -139,12 +146,11 @@ impl Location {
             | OpenFlags::SQLITE_OPEN_URI
             | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let opened = Connection::open_with_flags(read_only::immutable_uri(path), flags);
-        let found = opened.and_then(|connection| recorded(&connection));
-        let (found, _) = found.map_err(|error| self.error(&error))?;
-        if found.is_some() {
-            return Ok(found);
+        if let Ok((Some(found), _)) = opened.and_then(|connection| recorded(&connection)) {
+            return Ok(Some(found));
         }
-        // The transaction that made it may be in the log alone.
+        // The transaction that made it may be in the log alone; and without its log a file cannot be
+        // read whose checkpoint a full disk ended.
         let connection = self.connection(true)?;
         let found = recorded(&connection).map_err(|error| self.error(&error))?;
         Ok(found.0)
