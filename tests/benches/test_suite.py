@@ -46,6 +46,13 @@ def rows() -> list[Row]:
     ]
 
 
+FILTERS = [
+    f"filters-{kind}-{leg}"
+    for kind in ("same", "new", "declared")
+    for leg in ("keywords", "vectors", "hybrid")
+]
+
+
 def test_it_measures_every_line_of_the_table(tmp_path, capsys):
     written = [tmp_path / name for name in ("figures.json", "tables.md")]
     options = ["--json", str(written[0]), "--markdown", str(written[1])]
@@ -60,7 +67,7 @@ def test_it_measures_every_line_of_the_table(tmp_path, capsys):
         *("compile", "compile-many", "wheel", "import"),
         *("bm25-OR", "bm25-new", "bm25-prefix", "bm25-phrase", "bm25-AND", "bm25-NOT"),
         *("vector", "vector-busy", "vector-batch", "intent", "trigrams", "hybrid", "threads"),
-        *("fusion", "fusion-grouped", "made", "bulk", "single", "open", "memory"),
+        *("fusion", "fusion-grouped", *FILTERS, "made", "bulk", "single", "open", "memory"),
     ]
     assert "hedgerow, vectors" in found["rows"][-2]["figures"]
     # Floors that need nothing are there in any environment.

@@ -136,7 +136,7 @@ def test_explain_shows_every_word_both_forms_and_each_hit() -> None:
     for part in (
         "  the  dropped             a stop word\n",
         "   why: keywords 1.00 (100 % of the best keyword match)",
-        "  +0.4000  ",
+        "+0.4000",
         "mode bm25, profile best, matching extended, fusion score, with neighbors, not reweighted\n",
     ):
         assert part in best
