@@ -71,8 +71,8 @@ fn look_at(
         return Ok(WhyNot::default());
     };
     let compiled = Compiled::new(setup, request)?;
-    let passes =
-        request.filters.is_empty() || session.rows(request.filters)?.binary_search(&row).is_ok();
+    let rows = session.passing(request.filters)?;
+    let passes = rows.is_none_or(|rows| rows.contains(row));
     let holds = Holds::new(session, row)?;
     let phrases = distinct(compiled.expression.phrases());
     let mut found = WhyNot {
