@@ -71,9 +71,8 @@ fn look_at(
         return Ok(WhyNot::default());
     };
     let compiled = Compiled::new(setup, request)?;
-    let passes = session
-        .passing(request.filters)?
-        .is_none_or(|rows| rows.contains(row));
+    let rows = session.passing(request.filters)?;
+    let passes = rows.is_none_or(|rows| rows.contains(row));
     let holds = Holds::new(session, row)?;
     let phrases = distinct(compiled.expression.phrases());
     let mut found = WhyNot {
