@@ -1,38 +1,18 @@
-"""The options of a retriever and of a search, checked."""
+"""The options of a search, checked."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Literal
 
-from ._checks import checked_count, given, shown
+from ._checks import checked_count, given
 from ._engine import SearchOptions
-from ._profiles import PROFILES, Ranking
 from ._searching import Request, Stages
-from .errors import InvalidInputError
 from .typing import FiltersLike, Mode, QuestionDate
 
 _LIMIT = 10
 _CANDIDATES = 60
-
-
-def ranking(profile: str, **options: Any) -> Ranking:
-    """The options of a profile; those that are given go before it.
-
-    Raises InvalidInputError for an unknown profile, TypeError for what is no bool.
-    """
-    known = PROFILES.get(profile) if isinstance(profile, str) else None  # type: ignore[call-overload]
-    if known is None:
-        raise InvalidInputError(
-            f'profile must be "spec" or "best", not {shown(profile)}', code="invalid_option"
-        )
-    chosen: Any = {**known, **{key: value for key, value in options.items() if value is not None}}
-    for option in ("neighbors", "reweight"):
-        if not isinstance(chosen[option], bool):
-            raise TypeError(f"{option} must be True, False or None, not {shown(chosen[option])}")
-    result: Ranking = chosen
-    return result
 
 
 def request_of(  # noqa: PLR0913 - the options of a search, each with its default

@@ -20,7 +20,8 @@ from ._embedding import upserting
 from ._engine import Chunk, Index, Searcher
 from ._holding import Holding, held_index
 from ._parts import asynchronous_parts, check_plain
-from ._requests import ranking, request_of
+from ._ranking import ranking
+from ._requests import request_of
 from ._searching import Request, Stages, checked_on_leg_failure
 from ._slow import checked_slow_ms
 from ._steps import Steps, arun, run

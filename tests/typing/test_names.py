@@ -61,24 +61,21 @@ def of_others(tree: ast.Module) -> set[str]:
     return found
 
 
-def annotations(node: Any) -> Iterator[ast.expr]:
+def name_of(node: Any) -> str:
+    return getattr(node, "name", "")
+
+
+def annotated(node: Any) -> Iterator[ast.expr]:
     """The annotations of what is public in a class or a function."""
     if isinstance(node, ast.ClassDef):
         for inner in node.body:
-            hidden = getattr(inner, "name", "").startswith("_") and inner.name != "__init__"
-            if not hidden or inner.name in {"__new__", "__iter__", "__getitem__"}:
-                yield from annotations(inner)
+            name = name_of(inner)
+            if not name.startswith("_") or name in {"__new__", "__init__", "__iter__"}:
+                yield from annotated(inner)
     elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
         given = node.args
-        for argument in [
-            *given.posonlyargs,
-            *given.args,
-            *given.kwonlyargs,
-            given.vararg,
-            given.kwarg,
-        ]:
-            if argument is not None and argument.annotation is not None:
-                yield argument.annotation
+        every = [*given.posonlyargs, *given.args, *given.kwonlyargs, given.vararg, given.kwarg]
+        yield from (one.annotation for one in every if one and one.annotation)
         if node.returns is not None:
             yield node.returns
     elif isinstance(node, ast.AnnAssign) and not ast.unparse(node.target).startswith("_"):
@@ -96,10 +93,10 @@ def test_every_type_of_a_signature_has_a_public_name(file: Path) -> None:
     tree = ast.parse(file.read_text(encoding="utf-8"))
     known = PUBLIC | of_others(tree) | set(vars(builtins))
     hidden = {
-        (node.name, name)
+        (name_of(node), name)
         for node in tree.body
-        if getattr(node, "name", None) in SOURCES[file]
-        for annotation in annotations(node)
+        if name_of(node) in SOURCES[file]
+        for annotation in annotated(node)
         for name in names_in(annotation)
         if name not in known
     }

@@ -1,0 +1,27 @@
+"""The options of ranking that a retriever is given, checked."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ._checks import shown
+from ._profiles import PROFILES, Ranking
+from .errors import InvalidInputError
+
+
+def ranking(profile: str, **options: Any) -> Ranking:
+    """The options of a profile; those that are given go before it.
+
+    Raises InvalidInputError for an unknown profile, TypeError for what is no bool.
+    """
+    known = PROFILES.get(profile) if isinstance(profile, str) else None  # type: ignore[call-overload]
+    if known is None:
+        raise InvalidInputError(
+            f'profile must be "spec" or "best", not {shown(profile)}', code="invalid_option"
+        )
+    chosen: Any = {**known, **{key: value for key, value in options.items() if value is not None}}
+    for option in ("neighbors", "reweight"):
+        if not isinstance(chosen[option], bool):
+            raise TypeError(f"{option} must be True, False or None, not {shown(chosen[option])}")
+    result: Ranking = chosen
+    return result
