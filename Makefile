@@ -77,6 +77,7 @@ lint: .venv/engine-built ## everything that is checked without being run
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
+	$(BIN)/mypy tests/typing
 	$(BIN)/python -m mypy.stubtest hedgerow --mypy-config-file pyproject.toml --allowlist scripts/stubtest-allowlist.txt
 	$(BIN)/shellcheck .ci/run $$(git ls-files '*.sh')
 	cargo clippy --workspace --all-targets --locked -- --deny warnings

@@ -61,9 +61,11 @@ def fill(store: hr.Store, count: int) -> list[str]:
     keys = [node.key for node in nodes]
     edges = make_edges(keys, dice)
     for start in range(0, len(edges), BATCH):
-        store._link_many(edges[start : start + BATCH])  # noqa: SLF001
-    visits = [(key, NOW - dice.randrange(30 * DAY)) for key in keys if dice.random() < 1 / 3]
-    store._visit_many("linker", visits)  # noqa: SLF001
+        store.link_many(edges[start : start + BATCH])
+    visits = [
+        ("linker", key, NOW - dice.randrange(30 * DAY)) for key in keys if dice.random() < 1 / 3
+    ]
+    store.visit_many(visits)
     return keys
 
 

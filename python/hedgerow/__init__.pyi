@@ -1,6 +1,13 @@
 # The public names, each with the module it is imported from when it is first used.
 
-from . import agents as agents, embedders as embedders, errors as errors, rerankers as rerankers
+from . import (
+    agents as agents,
+    embedders as embedders,
+    errors as errors,
+    memory as memory,
+    rerankers as rerankers,
+    typing as typing,
+)
 from ._engine import (
     __version__ as __version__,
     EN_STOPWORDS as EN_STOPWORDS,
@@ -37,8 +44,11 @@ from .aliases import (
     AliasTable as AliasTable,
 )
 from .embedders import (
+    AnyEmbedder as AnyEmbedder,
     AsyncEmbedder as AsyncEmbedder,
+    AsyncQueryDocumentEmbedder as AsyncQueryDocumentEmbedder,
     Embedder as Embedder,
+    QueryDocumentEmbedder as QueryDocumentEmbedder,
 )
 from .errors import (
     EngineError as EngineError,
@@ -63,11 +73,13 @@ from .query import (
     sanitize_query as sanitize_query,
 )
 from .rerankers import (
+    AsyncReranker as AsyncReranker,
     RerankDocument as RerankDocument,
     Reranker as Reranker,
     RerankScore as RerankScore,
 )
 from .results import (
+    Attempt as Attempt,
     IndexStats as IndexStats,
     Intent as Intent,
     QueryResult as QueryResult,
@@ -90,5 +102,6 @@ from .temporal import (
     resolved_hint_line as resolved_hint_line,
 )
 from .why_not import (
+    LegRank as LegRank,
     WhyNot as WhyNot,
 )

@@ -5,11 +5,13 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterable, Sequence
+from datetime import date
 from typing import Any
 
 from ._checks import checked_count, listed, shown
 from .errors import HedgerowError, InvalidInputError
 from .results import Response
+from .typing import QuestionDate
 
 
 def checked_on_error(on_error: str) -> None:
@@ -29,17 +31,17 @@ def checked_queries(queries: Iterable[str]) -> list[str]:
 
 
 def checked_dates(
-    question_date: str | Sequence[str | None] | None, queries: int
-) -> list[str | None]:
+    question_date: QuestionDate | Sequence[QuestionDate | None] | None, queries: int
+) -> list[QuestionDate | None]:
     """One date for each query; raises InvalidInputError for another number of them."""
-    dates: list[str | None]
-    if question_date is None or isinstance(question_date, str):
+    dates: list[QuestionDate | None]
+    if question_date is None or isinstance(question_date, (str, date)):
         dates = [question_date] * queries
     elif isinstance(question_date, Sequence):
         dates = listed(question_date)
     else:
         raise TypeError(
-            "question_date must be one str, or a list with one for each query, not "
+            "question_date must be one str, datetime or date, or a list with one for each query, not "
             f"{type(question_date).__name__}"
         )
     if len(dates) != queries:

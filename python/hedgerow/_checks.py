@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from .errors import InvalidInputError
+from .typing import Operator
 
 Item = TypeVar("Item")
 
@@ -65,6 +66,31 @@ def checked_count(value: int, name: str, *, least: int = 1) -> int:
             code="invalid_option",
         )
     return value
+
+
+def given(
+    name: str, value: Item | None, earlier: str, earlier_value: Item | None
+) -> tuple[str, Item | None]:
+    """The name that an option was given under, and its value.
+
+    Raises InvalidInputError where it was given under both.
+    """
+    if value is not None and earlier_value is not None:
+        raise InvalidInputError(
+            f"{name} and {earlier} are one option under two names; give one of them",
+            code="invalid_option",
+        )
+    return (name, value) if earlier_value is None else (earlier, earlier_value)
+
+
+def checked_operator(operator: Operator | None, default_operator: Operator | None) -> Operator:
+    """What joins tokens; raises InvalidInputError for what does not."""
+    name, found = given("operator", operator, "default_operator", default_operator)
+    if found not in ("OR", "AND", None):
+        raise InvalidInputError(
+            f'{name} must be "OR" or "AND", not {shown(found)}', code="invalid_option"
+        )
+    return "AND" if found == "AND" else "OR"
 
 
 def checked_seconds(value: float, name: str) -> float:

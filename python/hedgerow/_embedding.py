@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from time import perf_counter
 
 from ._admission import Admitted, admission, own_admission
@@ -23,8 +23,7 @@ from ._engine import (
 from ._observing import observer
 from ._steps import Call, Steps
 from .embedders.base import AnyEmbedder, Embeddings
-
-Progress = Callable[[int, int], object]
+from .typing import Progress
 
 _log = logging.getLogger("hedgerow.embedding")
 

@@ -2,15 +2,37 @@
 
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from datetime import date
 from os import PathLike
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Literal, SupportsFloat, SupportsIndex, TypeVar, final
+from typing import Any, Literal, SupportsIndex, TypeVar, final
 
 from typing_extensions import Buffer, Self, disjoint_base
 
 from .results import IndexStats, Intent, QueryResult, Trace, TrigramHit, Unanimity
+from .typing import (
+    Aliases,
+    CandidateLike,
+    Category,
+    DateLike,
+    EdgeLike,
+    FiltersLike,
+    Legs,
+    Matching,
+    Operator,
+    Ranking,
+    Real,
+    Resident,
+    StopWords,
+    Time,
+    Tokenizer,
+    TokenKind,
+    TokenOperator,
+    Vector,
+    VectorSearch,
+    VisitLike,
+    VisitOutcome,
+)
 
 __version__: str
 DEBUG_BUILD: bool
@@ -19,33 +41,21 @@ EN_STOPWORDS: frozenset[str]
 NL_STOPWORDS: frozenset[str]
 
 _T = TypeVar("_T")
-_Aliases = Mapping[str, Sequence[str]]
-_Real = SupportsFloat | SupportsIndex
-_Operator = Literal["AND", "OR", "NOT"]
-_DefaultOperator = Literal["OR", "AND"]
-_Matching = Literal["spec", "extended"]
-_StopWords = Literal["en+nl", "en", "nl", "none"] | Iterable[str]
-_Vector = Buffer | Sequence[float]
-_Tokenizer = Literal["porter unicode61", "unicode61", "trigram"]
-_Ranking = Literal["auto", "memory", "fts5"]
-_Vectors = Literal["exact", "fast"]
-_Resident = Literal["all", "codes"]
-_Date = date | str
 
 @final
 class Token:
     def __new__(
         cls,
-        kind: Literal["term", "phrase", "prefix"],
+        kind: TokenKind,
         text: str,
-        operator: _Operator | None = None,
+        operator: TokenOperator | None = None,
     ) -> Self: ...
     @property
-    def kind(self) -> Literal["term", "phrase", "prefix"]: ...
+    def kind(self) -> TokenKind: ...
     @property
     def text(self) -> str: ...
     @property
-    def operator(self) -> _Operator | None: ...
+    def operator(self) -> TokenOperator | None: ...
     def to_dict(self) -> dict[str, str]: ...
     def __eq__(self, other: object, /) -> bool: ...
     def __hash__(self) -> int: ...
@@ -70,7 +80,7 @@ class Query:
 
 @disjoint_base
 class AliasTable:
-    def __new__(cls, mapping: _Aliases) -> Self: ...
+    def __new__(cls, mapping: Aliases) -> Self: ...
 
 @final
 class Chunk:
@@ -84,7 +94,7 @@ class Chunk:
         tags: Sequence[str] = (),
         metadata: Mapping[str, Any] | None = None,
         ordinal: int = 0,
-        embedding: _Vector | None = None,
+        embedding: Vector | None = None,
     ) -> Chunk: ...
     @property
     def id(self) -> str: ...
@@ -104,7 +114,7 @@ class Chunk:
     def ordinal(self) -> int: ...
     @property
     def embedding(self) -> array[float] | None: ...
-    def _with_embedding(self, embedding: _Vector) -> Chunk: ...
+    def _with_embedding(self, embedding: Vector) -> Chunk: ...
     def __eq__(self, other: object, /) -> bool: ...
     def __reduce__(self) -> tuple[Any, ...]: ...
 
@@ -117,8 +127,8 @@ class Filters:
         tags: Sequence[str] = (),
         metadata: Mapping[str, Any] = ...,
         where: Mapping[str, Any] = ...,
-        after: _Date | None = None,
-        before: _Date | None = None,
+        after: DateLike | None = None,
+        before: DateLike | None = None,
         date_key: str = "date",
     ) -> Filters: ...
     @property
@@ -190,28 +200,28 @@ class Index:
         path: str | PathLike[str],
         *,
         dimensions: int | None = None,
-        tokenizer: _Tokenizer = "porter unicode61",
+        tokenizer: Tokenizer = "porter unicode61",
         read_only: bool = False,
-        ranking: _Ranking = "auto",
-        vectors: _Vectors = "exact",
-        resident: _Resident = "all",
-        stopwords: _StopWords | None = None,
+        ranking: Ranking = "auto",
+        vectors: VectorSearch = "exact",
+        resident: Resident = "all",
+        stopwords: StopWords | None = None,
         metadata_index: Sequence[str] | None = None,
     ) -> Index: ...
     @staticmethod
     def in_memory(
         dimensions: int | None = None,
-        tokenizer: _Tokenizer = "porter unicode61",
-        ranking: _Ranking = "auto",
-        vectors: _Vectors = "exact",
-        resident: _Resident = "all",
-        stopwords: _StopWords | None = None,
+        tokenizer: Tokenizer = "porter unicode61",
+        ranking: Ranking = "auto",
+        vectors: VectorSearch = "exact",
+        resident: Resident = "all",
+        stopwords: StopWords | None = None,
         metadata_index: Sequence[str] | None = None,
     ) -> Index: ...
     @property
     def path(self) -> Path | None: ...
     @property
-    def tokenizer(self) -> _Tokenizer: ...
+    def tokenizer(self) -> Tokenizer: ...
     @property
     def stopwords(self) -> Literal["en+nl", "en", "nl", "none"] | frozenset[str]: ...
     @property
@@ -227,17 +237,18 @@ class Index:
         text: Query | str,
         limit: int = 10,
         *,
-        aliases: _Aliases | None = None,
-        filters: Filters | Mapping[str, Any] | None = None,
-        matching: _Matching = "spec",
-        default_operator: _DefaultOperator = "OR",
+        aliases: Aliases | None = None,
+        filters: FiltersLike | None = None,
+        matching: Matching = "spec",
+        operator: Operator | None = None,
+        default_operator: Operator | None = None,
     ) -> list[Hit]: ...
     def search_vector(
         self,
-        vector: _Vector,
+        vector: Vector,
         limit: int = 10,
         *,
-        filters: Filters | Mapping[str, Any] | None = None,
+        filters: FiltersLike | None = None,
     ) -> list[Hit]: ...
     def backup(self, path: str | PathLike[str]) -> None: ...
     def stats(self) -> IndexStats: ...
@@ -258,17 +269,13 @@ class Index:
     def _restore(
         path: str | PathLike[str],
         dimensions: int | None,
-        tokenizer: _Tokenizer,
+        tokenizer: Tokenizer,
         read_only: bool,
-        ranking: _Ranking,
-        vectors: _Vectors,
-        resident: _Resident,
+        ranking: Ranking,
+        vectors: VectorSearch,
+        resident: Resident,
         stopwords: str | None,
     ) -> Index: ...
-
-_Category = Literal["core", "general", "technical", "observation", "task"]
-_Leg = Literal["bm25", "semantic"]
-_Outcome = Literal["processed", "modified", "skipped", "failed"]
 
 @final
 class Node:
@@ -277,15 +284,15 @@ class Node:
         key: str,
         type: str = "semantic",
         content: str = "",
-        weight: _Real = 0.7,
-        category: _Category = "general",
-        emotion: _Real = 0,
+        weight: Real = 0.7,
+        category: Category = "general",
+        emotion: Real = 0,
         provenance: str = "manual",
-        updated_at: int | None = None,
-        created_at: int | None = None,
-        last_replayed: int = 0,
+        updated_at: Time | None = None,
+        created_at: Time | None = None,
+        last_replayed: Time = 0,
         replay_interval: int = 1,
-        embedding: _Vector | None = None,
+        embedding: Vector | None = None,
     ) -> Node: ...
     @property
     def key(self) -> str: ...
@@ -296,7 +303,7 @@ class Node:
     @property
     def weight(self) -> float: ...
     @property
-    def category(self) -> _Category: ...
+    def category(self) -> Category: ...
     @property
     def emotion(self) -> float: ...
     @property
@@ -321,6 +328,12 @@ class Pipeline:
     def __reduce__(self) -> tuple[Any, ...]: ...
 
 @final
+class NodeIterator:
+    def __iter__(self) -> Iterator[Node]: ...
+    def __next__(self) -> Node: ...
+    def __length_hint__(self) -> int: ...
+
+@final
 class Store:
     @staticmethod
     def open(
@@ -339,31 +352,32 @@ class Store:
     def delete(self, keys: Iterable[str]) -> int: ...
     def get(self, key: str) -> Node | None: ...
     def neighbors(self, keys: Iterable[str]) -> dict[str, list[tuple[str, float]]]: ...
-    def link(self, a: str, b: str, strength: _Real = 1.0, rel: str = "link") -> None: ...
+    def link(self, a: str, b: str, strength: Real = 1.0, rel: str = "link") -> None: ...
+    def link_many(self, edges: Iterable[EdgeLike]) -> int: ...
     def unlink(self, a: str, b: str, rel: str = "link") -> bool: ...
     def visit(
         self,
         agent: str,
         key: str,
-        at: int,
-        outcome: _Outcome = "processed",
+        at: Time,
+        outcome: VisitOutcome = "processed",
     ) -> None: ...
+    def visit_many(self, visits: Iterable[VisitLike]) -> int: ...
     def query(
         self,
         pipeline: str | Iterable[str] | Pipeline,
         *,
-        now: int | None = None,
+        now: Time | None = None,
         terms: Iterable[str] | None = None,
-        legs: Callable[[str, _Leg], Iterable[str] | None] | None = None,
+        legs: Legs | None = None,
         explain: bool = False,
     ) -> QueryResult: ...
     def close(self) -> None: ...
-    def _link_many(self, edges: Sequence[tuple[str, str, float]]) -> None: ...
     def _register(self, types: Iterable[str]) -> None: ...
     def _edges(self) -> list[tuple[str, str, str, float]]: ...
-    def _visit_many(
-        self, agent: str, visits: Sequence[tuple[str, int]], outcome: _Outcome = "processed"
-    ) -> None: ...
+    def __len__(self) -> int: ...
+    def __iter__(self) -> Iterator[Node]: ...
+    def __contains__(self, key: object, /) -> bool: ...
     def __enter__(self) -> Store: ...
     def __exit__(
         self,
@@ -391,7 +405,7 @@ class Candidate:
         summary: str = "",
         content: str = "",
         bm25_rank: SupportsIndex | None = None,
-        vector_similarity: _Real | None = None,
+        vector_similarity: Real | None = None,
         metadata: Mapping[str, Any] | None = None,
     ) -> Candidate: ...
     @property
@@ -413,11 +427,9 @@ class Candidate:
     def __eq__(self, other: object, /) -> bool: ...
     def __reduce__(self) -> tuple[Any, ...]: ...
 
-_CandidateLike = Candidate | Hit | Mapping[str, Any]
-
 @final
 class TrigramIndex:
-    def __new__(cls, chunks: Iterable[Chunk | _CandidateLike]) -> TrigramIndex: ...
+    def __new__(cls, chunks: Iterable[Chunk | CandidateLike]) -> TrigramIndex: ...
     def search(self, tokens: Sequence[str], limit: int) -> list[TrigramHit]: ...
     def __len__(self) -> int: ...
     def __reduce__(self) -> tuple[Any, ...]: ...
@@ -456,7 +468,7 @@ class SearchOptions:
         wanted: int,
         reranks: bool | None,
         skip_retry_ladder: bool,
-        filters: Filters | Mapping[str, Any] | None,
+        filters: FiltersLike | None,
         group_by: str | None,
     ) -> SearchOptions: ...
 
@@ -465,8 +477,8 @@ class Searcher:
     def __new__(
         cls,
         index: Index,
-        aliases: _Aliases | None,
-        trigram_chunks: Iterable[Chunk | _CandidateLike] | None,
+        aliases: Aliases | None,
+        trigram_chunks: Iterable[Chunk | CandidateLike] | None,
         matching: str,
         fusion: str,
         neighbors: bool,
@@ -477,7 +489,7 @@ class Searcher:
         self,
         queries: Sequence[str],
         dated: Sequence[tuple[str, Sequence[str]] | None],
-        vectors: Buffer | Iterable[_Vector] | Literal["failed"] | None,
+        vectors: Buffer | Iterable[Vector] | Literal["failed"] | None,
         embedder: str | None,
         embed_seconds: float,
         options: SearchOptions,
@@ -488,7 +500,7 @@ class Searcher:
         self,
         query: str,
         dated: tuple[str, Sequence[str]] | None,
-        vector: Buffer | Iterable[_Vector] | Literal["failed"] | None,
+        vector: Buffer | Iterable[Vector] | Literal["failed"] | None,
         embedder: str | None,
         options: SearchOptions,
         id: str,
@@ -497,48 +509,51 @@ class Searcher:
 
 def detect_intent(query: str) -> Intent: ...
 def reciprocal_rank_fusion(
-    lists: Iterable[Iterable[_CandidateLike]], k: _Real | None = 60
+    lists: Iterable[Iterable[CandidateLike]], k: Real | None = 60
 ) -> list[Hit]: ...
-def rerank_text(hit: _CandidateLike) -> str: ...
+def rerank_text(hit: CandidateLike) -> str: ...
 def reweight(query: str, hits: Iterable[Hit | Mapping[str, Any]]) -> list[Hit]: ...
 def unanimity(
-    bm25_ids: Sequence[str], vector_ids: Sequence[str], agree_min: _Real | None = 2
+    bm25_ids: Sequence[str], vector_ids: Sequence[str], agree_min: Real | None = 2
 ) -> Unanimity | None: ...
 def _check_query(text: str) -> None: ...
 def normalise(text: str) -> str: ...
-def parse_query(text: str, *, stopwords: _StopWords = "en+nl") -> Query: ...
+def parse_query(text: str, *, stopwords: StopWords = "en+nl") -> Query: ...
 def is_stopword(token: str) -> bool: ...
-def expand_aliases(query: Query, aliases: _Aliases) -> Query: ...
+def expand_aliases(query: Query, aliases: Aliases) -> Query: ...
 def compile_fts(
     query_or_text: Query | str,
-    aliases: _Aliases | None = None,
+    aliases: Aliases | None = None,
     *,
-    default_operator: _DefaultOperator = "OR",
+    operator: Operator | None = None,
+    default_operator: Operator | None = None,
 ) -> str: ...
 def compile_match(
     query_or_text: Query | str,
-    aliases: _Aliases | None = None,
+    aliases: Aliases | None = None,
     *,
-    default_operator: _DefaultOperator = "OR",
-    matching: _Matching = "spec",
+    operator: Operator | None = None,
+    matching: Matching = "spec",
     date_hints: Sequence[str] = ...,
-    stopwords: _StopWords = "en+nl",
+    stopwords: StopWords = "en+nl",
+    default_operator: Operator | None = None,
 ) -> str: ...
 def compile_many(
     texts: Sequence[str],
-    aliases: _Aliases | None = None,
+    aliases: Aliases | None = None,
     *,
     target: Literal["fts", "match"] = "fts",
-    default_operator: _DefaultOperator = "OR",
-    matching: _Matching = "spec",
+    operator: Operator | None = None,
+    matching: Matching = "spec",
+    default_operator: Operator | None = None,
 ) -> list[str]: ...
 def explain_query(
     text: str,
-    aliases: _Aliases | None,
+    aliases: Aliases | None,
     tokenizer: str,
-    default_operator: _DefaultOperator,
-    matching: _Matching,
-    stopwords: _StopWords | None,
+    default_operator: Operator,
+    matching: Matching,
+    stopwords: StopWords | None,
 ) -> dict[str, Any]: ...
 def sanitise_query(text: str) -> str: ...
 def strongest_term(text: str) -> str | None: ...
@@ -556,7 +571,7 @@ def _unembedded_page(index: Index, after: int, limit: int) -> tuple[list[Chunk],
 def _set_embeddings(
     index: Index,
     chunks: Iterable[Chunk],
-    vectors: Buffer | Iterable[_Vector],
+    vectors: Buffer | Iterable[Vector],
     embedder: str | None = None,
     details: str | None = None,
 ) -> int: ...
@@ -565,7 +580,7 @@ def _begin_staging(
 ) -> int: ...
 def _unstaged_page(index: Index, after: int, limit: int) -> tuple[list[Chunk], int]: ...
 def _stage_embeddings(
-    index: Index, chunks: Iterable[Chunk], vectors: Buffer | Iterable[_Vector]
+    index: Index, chunks: Iterable[Chunk], vectors: Buffer | Iterable[Vector]
 ) -> int: ...
 def _replace_by_staged(index: Index) -> int: ...
 
@@ -609,7 +624,7 @@ def _unclaimed(
     store: Store,
     pipeline: str | Iterable[str] | Pipeline,
     now: int,
-    legs: Callable[[str, _Leg], Iterable[str] | None] | None = None,
+    legs: Legs | None = None,
 ) -> QueryResult: ...
 def _begin_run(
     store: Store,

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, TypedDict
+from typing import Any, TypedDict
 
-Profile = Literal["spec", "best"]
-Matching = Literal["spec", "extended"]
-Fusion = Literal["rrf", "score"]
+from .typing import Fusion, Matching, Profile
 
 
 class Ranking(TypedDict):

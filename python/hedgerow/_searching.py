@@ -8,11 +8,11 @@ import operator
 from collections.abc import Sequence
 from dataclasses import dataclass
 from time import perf_counter
-from typing import Any, Literal
+from typing import Any
 
 from ._admission import Admitted, admission
 from ._checks import shown
-from ._embedding import Progress, reembedding
+from ._embedding import reembedding
 from ._engine import Found, Index, Searcher, SearchOptions, Stop, _check_query
 from ._observing import Watched, observer
 from ._parts import needed
@@ -23,6 +23,7 @@ from .embedders.base import AnyEmbedder
 from .errors import HedgerowError, InvalidInputError, RetrievalError
 from .rerankers.base import AsyncReranker, RerankDocument, Reranker, RerankScore
 from .results import Response, Trace
+from .typing import OnLegFailure, Progress, QuestionDate
 
 _log = logging.getLogger("hedgerow.search")
 _embedding_log = logging.getLogger("hedgerow.embedding")
@@ -32,8 +33,6 @@ _rerank_log = logging.getLogger("hedgerow.rerank")
 # and a token takes at least two.
 _SHORT = 8_192
 
-OnLegFailure = Literal["degrade", "raise"]
-
 _STAGES = {"bm25": "search by keywords", "vector": "search by meaning", "rerank": "the reranker"}
 
 
@@ -42,7 +41,7 @@ class Request:
     """Queries, each with its question date, and their common options."""
 
     queries: Sequence[str]
-    dates: Sequence[str | None]
+    dates: Sequence[QuestionDate | None]
     options: SearchOptions
     embeds: bool
     top_k: int
@@ -265,7 +264,7 @@ def _is_unicode(text: str) -> bool:
     return True
 
 
-def _dated(query: str, date: str | None) -> tuple[str, list[str]] | None:
+def _dated(query: str, date: QuestionDate | None) -> tuple[str, list[str]] | None:
     """The query augmented with its dates, and the dates; None without any."""
     if date is None:
         return None

@@ -12,15 +12,15 @@ from time import perf_counter
 from typing import Any, Literal, NamedTuple
 
 from ._admission import admission, own_admission
-from ._embedding import Progress
 from ._engine import Index
 from ._extras import imports_of
 from ._judged import JudgedQuery, Judgements
-from ._profiles import PROFILES, Fusion, Matching
+from ._profiles import PROFILES
 from ._steps import run
 from .embedders.base import AnyEmbedder, Embedder, Embeddings
 from .errors import InvalidInputError
 from .retriever import Retriever
+from .typing import Fusion, Matching, Progress
 
 By = Literal["id", "path"]
 JudgedMode = Literal["bm25", "semantic", "hybrid"]
@@ -255,7 +255,7 @@ def evaluate(
             [query.text for query in block],
             question_date=[query.date for query in block],
             mode=combination.mode,
-            top_k=DEPTH,
+            limit=DEPTH,
             group_by="path" if task.by == "path" else None,
         )
         seconds += perf_counter() - started

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
 
 from . import _engine
+from ._checks import checked_operator
 from ._engine import Token
-
-AliasesLike = Mapping[str, Sequence[str]]
+from .typing import Aliases, Matching, Operator, StopWords, Tokenizer
 
 normalize = _engine.normalise
 sanitize_query = _engine.sanitise_query
@@ -84,19 +82,21 @@ class QueryExplanation:
 
 def explain_query(  # noqa: PLR0913 - each has its default
     text: str,
-    aliases: AliasesLike | None = None,
+    aliases: Aliases | None = None,
     *,
-    default_operator: Literal["OR", "AND"] = "OR",
-    matching: Literal["spec", "extended"] = "spec",
-    tokenizer: str = "porter unicode61",
-    stopwords: Literal["en+nl", "en", "nl", "none"] | Iterable[str] = "en+nl",
+    operator: Operator | None = None,
+    matching: Matching = "spec",
+    tokenizer: Tokenizer = "porter unicode61",
+    stopwords: StopWords = "en+nl",
+    default_operator: Operator | None = None,
 ) -> QueryExplanation:
     """Explain what each word of a query is kept as, or why it is dropped.
 
-    `default_operator` and `matching` are those of `compile_match`; `tokenizer` and `stopwords` are
+    `operator` (or `default_operator`) and `matching` are those of `compile_match`; `tokenizer` and `stopwords` are
     those of the index the query is meant for. Raises QueryTooLargeError over the limits of spec/query.md.
     """
-    fields = _engine.explain_query(text, aliases, tokenizer, default_operator, matching, stopwords)
+    joined = checked_operator(operator, default_operator)
+    fields = _engine.explain_query(text, aliases, tokenizer, joined, matching, stopwords)
     words = tuple(
         ExplainedWord(source, outcome, tuple(tokens), reason, detail)
         for source, outcome, tokens, reason, detail in fields["words"]

@@ -69,6 +69,11 @@ class Trace:
     timings: dict[str, float] = field(compare=False, repr=False)
 
     @property
+    def candidates(self) -> int:
+        """`candidate_k` under the name of the option of `Retriever.search`."""
+        return self.candidate_k
+
+    @property
     def profile(self) -> Literal["spec", "best"] | None:
         """The profile of these options; None where they are no profile's."""
         return profile_of(

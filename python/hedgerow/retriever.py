@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Literal, TypedDict, overload
+from collections.abc import Iterable, Sequence
+from typing import Any, Literal, overload
 
 from ._batches import (
     answers,
@@ -15,20 +15,34 @@ from ._batches import (
     checked_threads,
     only,
 )
-from ._checks import checked_count, listed, shown
-from ._embedding import Progress, upserting
-from ._engine import Candidate, Chunk, Filters, Hit, Index, Searcher, SearchOptions
+from ._checks import checked_operator, listed, shown
+from ._embedding import upserting
+from ._engine import Chunk, Index, Searcher
 from ._holding import Holding, held_index
 from ._parts import asynchronous_parts, check_plain
-from ._profiles import Fusion, Matching, Profile
 from ._ranking import ranking
-from ._searching import OnLegFailure, Request, Stages, checked_on_leg_failure
+from ._requests import request_of
+from ._searching import Request, Stages, checked_on_leg_failure
 from ._slow import checked_slow_ms
 from ._steps import Steps, arun, run
 from .embedders.base import AnyEmbedder
 from .errors import HedgerowError
 from .rerankers.base import AsyncReranker, Reranker
 from .results import Response
+from .typing import (
+    Aliases,
+    CandidateLike,
+    FiltersLike,
+    Fusion,
+    Matching,
+    Mode,
+    OnLegFailure,
+    Operator,
+    Profile,
+    Progress,
+    QuestionDate,
+    SearchKeywords,
+)
 from .why_not import WhyNot, looking
 
 if sys.version_info >= (3, 11):
@@ -37,22 +51,6 @@ else:
     from typing_extensions import Unpack
 
 __all__ = ["Retriever"]
-
-Mode = Literal["auto", "bm25", "semantic", "hybrid"]
-
-
-class SearchKeywords(TypedDict, total=False):
-    """The options of `search`, for all methods that search."""
-
-    mode: Mode
-    top_k: int
-    offset: int
-    candidate_k: int
-    rerank: bool
-    rerank_top_n: int
-    skip_retry_ladder: bool
-    filters: Filters | Mapping[str, Any] | None
-    group_by: Literal["path"] | None
 
 
 class Retriever(Holding):
@@ -65,7 +63,7 @@ class Retriever(Holding):
     `embed_documents`, or a function of texts. `reranker` reorders the best hits. Either may be
     asynchronous, for `asearch`. `aliases` are alternatives for terms.
     `trigram_chunks` are searched by the fuzzy rung of the retry ladder instead of the index's own
-    chunks. `default_operator` is as in `compile_match`.
+    chunks. `operator` is as in `compile_match`, and so is its earlier name, `default_operator`.
 
     `profile` is how hits are ranked: "spec" as the specification has it, "best" for the best
     results known (spec/retrieval.md, "Profiles"). It stands for four options, each of which can be
@@ -93,16 +91,17 @@ class Retriever(Holding):
         *,
         embedder: AnyEmbedder | None = None,
         reranker: Reranker | AsyncReranker | None = None,
-        aliases: Mapping[str, Sequence[str]] | None = None,
-        trigram_chunks: Iterable[Chunk | Candidate | Hit | Mapping[str, Any]] | None = None,
+        aliases: Aliases | None = None,
+        trigram_chunks: Iterable[Chunk | CandidateLike] | None = None,
         profile: Profile = "spec",
         matching: Matching | None = None,
         fusion: Fusion | None = None,
         neighbors: bool | None = None,
         reweight: bool | None = None,
-        default_operator: Literal["OR", "AND"] = "OR",
+        operator: Operator | None = None,
         on_leg_failure: OnLegFailure = "degrade",
         slow_ms: float | None = None,
+        default_operator: Operator | None = None,
     ) -> None:
         self._asynchronous = asynchronous_parts(embedder, reranker)
         if trigram_chunks is not None:
@@ -112,6 +111,7 @@ class Retriever(Holding):
         options = ranking(
             profile, matching=matching, fusion=fusion, neighbors=neighbors, reweight=reweight
         )
+        operator = checked_operator(operator, default_operator)
         checked_on_leg_failure(on_leg_failure)
         slow_ms = checked_slow_ms(slow_ms)
         self._owned = not isinstance(index, Index)
@@ -124,7 +124,7 @@ class Retriever(Holding):
                 options["fusion"],
                 options["neighbors"],
                 options["reweight"],
-                default_operator,
+                operator,
             )
         self._stages = Stages(held, searcher, embedder, reranker, on_leg_failure, slow_ms)
         self._arguments = {
@@ -137,7 +137,7 @@ class Retriever(Holding):
             "fusion": fusion,
             "neighbors": neighbors,
             "reweight": reweight,
-            "default_operator": default_operator,
+            "operator": operator,
             "on_leg_failure": on_leg_failure,
             "slow_ms": slow_ms,
         }
@@ -180,27 +180,29 @@ class Retriever(Holding):
         self,
         query: str,
         *,
-        question_date: str | None = None,
+        question_date: QuestionDate | None = None,
         mode: Mode = "auto",
-        top_k: int = 10,
+        limit: int | None = None,
         offset: int = 0,
-        candidate_k: int = 60,
+        candidates: int | None = None,
         rerank: bool = True,
         rerank_top_n: int = 20,
         skip_retry_ladder: bool = False,
-        filters: Filters | Mapping[str, Any] | None = None,
+        filters: FiltersLike | None = None,
         group_by: Literal["path"] | None = None,
+        top_k: int | None = None,
+        candidate_k: int | None = None,
     ) -> Response:
-        """The best `top_k` hits for a query, and the trace of how they were found.
+        """The best `limit` hits for a query, 10 if not given, and the trace of how they were found.
 
-        `question_date` is when the question was asked: its phrases like "last Friday" are then
-        searched for as dates (spec/temporal.md). `mode` "auto" is "hybrid" with an embedder, else
+        `question_date` is when the question was asked, as a text, a datetime or a date: its phrases
+        like "last Friday" are then searched for as dates (spec/temporal.md). `mode` "auto" is "hybrid" with an embedder, else
         "bm25". `offset` skips that many of the best: the hits are those that a search without it has
-        from there on, up to where the candidates end. Each leg returns at most `candidate_k` hits; the reranker, unless `rerank` is false,
+        from there on, up to where the candidates end. Each leg returns at most `candidates` hits, 60 if not given; the reranker, unless `rerank` is false,
         sees the first `rerank_top_n`. `skip_retry_ladder` leaves a query that finds nothing as it
-        is. `filters`, a `Filters` or a mapping such as `{"year": {"$gte": 2024}}`
-        (spec/filters.md), are applied before ranking. `group_by` "path" keeps only the best chunk of each
-        path, in each leg before it is cut.
+        is. `filters` are applied before ranking. `group_by` "path" keeps only the best chunk of each
+        path, in each leg before it is cut. `top_k` and `candidate_k` are the earlier names of `limit`
+        and `candidates`.
 
         A failed embedder, leg or reranker is left out, and trace and log say so, unless the retriever
         was made with `on_leg_failure="raise"`. Raises RetrievalError, with the trace, when no leg could
@@ -213,19 +215,25 @@ class Retriever(Holding):
             [question_date],
             threads=1,
             mode=mode,
-            top_k=top_k,
+            limit=limit,
             offset=offset,
-            candidate_k=candidate_k,
+            candidates=candidates,
             rerank=rerank,
             rerank_top_n=rerank_top_n,
             skip_retry_ladder=skip_retry_ladder,
             filters=filters,
             group_by=group_by,
+            top_k=top_k,
+            candidate_k=candidate_k,
         )
         return only(run(self._stages.search(request)))
 
     async def asearch(
-        self, query: str, *, question_date: str | None = None, **options: Unpack[SearchKeywords]
+        self,
+        query: str,
+        *,
+        question_date: QuestionDate | None = None,
+        **options: Unpack[SearchKeywords],
     ) -> Response:
         """`search` without blocking the event loop.
 
@@ -239,7 +247,7 @@ class Retriever(Holding):
         self,
         queries: Iterable[str],
         *,
-        question_date: str | Sequence[str | None] | None = None,
+        question_date: QuestionDate | Sequence[QuestionDate | None] | None = None,
         threads: int | None = None,
         on_error: Literal["raise"] = "raise",
         **options: Unpack[SearchKeywords],
@@ -249,7 +257,7 @@ class Retriever(Holding):
         self,
         queries: Iterable[str],
         *,
-        question_date: str | Sequence[str | None] | None = None,
+        question_date: QuestionDate | Sequence[QuestionDate | None] | None = None,
         threads: int | None = None,
         on_error: Literal["return"],
         **options: Unpack[SearchKeywords],
@@ -258,7 +266,7 @@ class Retriever(Holding):
         self,
         queries: Iterable[str],
         *,
-        question_date: str | Sequence[str | None] | None = None,
+        question_date: QuestionDate | Sequence[QuestionDate | None] | None = None,
         threads: int | None = None,
         on_error: Literal["raise", "return"] = "raise",
         **options: Unpack[SearchKeywords],
@@ -282,7 +290,7 @@ class Retriever(Holding):
         self,
         queries: Iterable[str],
         *,
-        question_date: str | Sequence[str | None] | None = None,
+        question_date: QuestionDate | Sequence[QuestionDate | None] | None = None,
         threads: int | None = None,
         on_error: Literal["raise", "return"] = "raise",
         **options: Unpack[SearchKeywords],
@@ -296,7 +304,7 @@ class Retriever(Holding):
         query: str,
         id: str,  # noqa: A002 - as `Index.get` has it
         *,
-        question_date: str | None = None,
+        question_date: QuestionDate | None = None,
         **options: Unpack[SearchKeywords],
     ) -> WhyNot:
         """Why the chunk of this id is not among the results of `search`, which takes the same options.
@@ -313,7 +321,7 @@ class Retriever(Holding):
         query: str,
         id: str,  # noqa: A002 - as `Index.get` has it
         *,
-        question_date: str | None = None,
+        question_date: QuestionDate | None = None,
         **options: Unpack[SearchKeywords],
     ) -> WhyNot:
         """`why_not` without blocking the event loop, for embedders and rerankers of either kind."""
@@ -323,10 +331,11 @@ class Retriever(Holding):
         self,
         query: str,
         id: str,  # noqa: A002 - as `Index.get` has it
-        question_date: str | None,
+        question_date: QuestionDate | None,
         options: SearchKeywords,
     ) -> Steps[WhyNot]:
-        every: SearchKeywords = {**options, "top_k": sys.maxsize, "offset": 0, "rerank": False}
+        whole: SearchKeywords = {"limit": sys.maxsize, "top_k": None, "offset": 0, "rerank": False}
+        every: SearchKeywords = {**options, **whole}
         return looking(
             self._stages,
             self._request([query], [question_date], threads=1, **options),
@@ -337,7 +346,7 @@ class Retriever(Holding):
     def _batch(
         self,
         queries: Iterable[str],
-        question_date: str | Sequence[str | None] | None,
+        question_date: QuestionDate | Sequence[QuestionDate | None] | None,
         threads: int | None,
         on_error: str,
         options: SearchKeywords,
@@ -347,54 +356,10 @@ class Retriever(Holding):
         dates = checked_dates(question_date, len(texts))
         return self._request(texts, dates, threads=checked_threads(threads), **options)
 
-    def _request(  # noqa: PLR0913 - the options of a search, each with its default
-        self,
-        queries: Sequence[str],
-        dates: Sequence[str | None],
-        *,
-        threads: int,
-        mode: Mode = "auto",
-        top_k: int = 10,
-        offset: int = 0,
-        candidate_k: int = 60,
-        rerank: bool = True,
-        rerank_top_n: int = 20,
-        skip_retry_ladder: bool = False,
-        filters: Filters | Mapping[str, Any] | None = None,
-        group_by: Literal["path"] | None = None,
+    def _request(
+        self, queries: Sequence[str], dates: Sequence[QuestionDate | None], **options: Any
     ) -> Request:
-        for i, query in enumerate(queries):
-            if not isinstance(query, str):
-                which = "the query" if len(queries) == 1 else f"queries[{i}]"
-                raise TypeError(f"{which} must be a str, not {type(query).__name__}")
-        if self.embedder is None and mode in ("semantic", "hybrid"):
-            self._stages.check_may_degrade(mode)
-        head = checked_count(rerank_top_n, "rerank_top_n", least=0)
-        reranks = None if self.reranker is None and rerank else rerank and head > 0
-        # More than a machine can count is as good as all.
-        longest = min(checked_count(candidate_k, "candidate_k"), sys.maxsize)
-        # A reranker may drop all that it sees; then those behind move up.
-        best = min(checked_count(top_k, "top_k"), sys.maxsize)
-        skipped = min(checked_count(offset, "offset", least=0), sys.maxsize)
-        wanted = skipped + best + (head if reranks else 0)
-        return Request(
-            queries=queries,
-            dates=dates,
-            options=SearchOptions(
-                mode,
-                longest,
-                min(wanted, sys.maxsize),
-                reranks,
-                skip_retry_ladder,
-                filters,
-                group_by,
-            ),
-            embeds=mode != "bm25",
-            top_k=best,
-            offset=skipped,
-            rerank_top_n=min(head, sys.maxsize),
-            threads=threads,
-        )
+        return request_of(self._stages, queries, dates, **options)
 
     def __repr__(self) -> str:
         given = [f"{key}={value!r}" for key, value in self._arguments.items() if value is not None]

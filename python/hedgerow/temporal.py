@@ -31,6 +31,8 @@ from hedgerow._dates import (
     parse_anchor,
     shift_months,
 )
+from hedgerow._times import utc
+from hedgerow.typing import QuestionDate
 
 __all__ = [
     "TemporalExpansion",
@@ -85,20 +87,20 @@ class TemporalExpansion:
         }
 
 
-def parse_question_date(text: str | None) -> datetime | None:
+def parse_question_date(text: QuestionDate | None) -> datetime | None:
     """Read the date of a question: an aware `datetime` in UTC, or None when it says none.
 
-    Takes `2026-04-18` or `2026/04/18`, optionally with a weekday in parentheses (ignored) and a
+    Takes a datetime, a date (its midnight), or a text: `2026-04-18` or `2026/04/18`, optionally with a weekday in parentheses (ignored) and a
     time, `2026-04-18 (Sat) 10:30`; ISO 8601; RFC 2822; and English dates such as
-    `April 18, 2026`. Without an offset the text is in UTC. None, blank text, any other form and
+    `April 18, 2026`. Without an offset it is in UTC. None, blank text, any other form and
     anything outside the years 1 to 9999 give None.
 
-    Raises TypeError for anything but a str or None. See spec/temporal.md, "Anchor forms".
+    Raises TypeError for anything but a str, a date or None. See spec/temporal.md, "Anchor forms".
     """
     return _read_date(text)
 
 
-def expand_temporal(question: str, question_date: str | None) -> TemporalExpansion:
+def expand_temporal(question: str, question_date: QuestionDate | None) -> TemporalExpansion:
     """Write into `question` the dates its phrases mean when asked on `question_date`.
 
     Takes the question and its date as `parse_question_date` reads it. Without a readable date
@@ -125,7 +127,7 @@ def expand_temporal(question: str, question_date: str | None) -> TemporalExpansi
     return TemporalExpansion(question, dated + _ordering_note(question), hints, bool(hints))
 
 
-def augment_query(question: str, question_date: str | None) -> str:
+def augment_query(question: str, question_date: QuestionDate | None) -> str:
     """The query to search with: `question`, then each date it means as `2026/04/04 2026-04-04`.
 
     Both spellings are there so that either finds the text that holds it. A question in which no
@@ -137,7 +139,7 @@ def augment_query(question: str, question_date: str | None) -> str:
     return " ".join([question, *(f"{hint} {hint.replace('/', '-')}" for hint in hints)])
 
 
-def resolved_hint_line(question: str, date: str | None) -> str | None:
+def resolved_hint_line(question: str, date: QuestionDate | None) -> str | None:
     """One line for a reader (a person or a model) that lists the dates `question` means.
 
     `[Resolved temporal references: 2026/04/04, 2026/04/17]`, or None when there are none.
@@ -148,7 +150,7 @@ def resolved_hint_line(question: str, date: str | None) -> str | None:
     return f"[Resolved temporal references: {', '.join(hints)}]" if hints else None
 
 
-def reader_today(date: str | None) -> str:
+def reader_today(date: QuestionDate | None) -> str:
     """The question date as a reader should see it: `2026-04-18 (Saturday)`.
 
     Text that is no date is returned trimmed; None and blank text give `unknown`.
@@ -157,11 +159,11 @@ def reader_today(date: str | None) -> str:
     """
     anchor = _read_date(date)
     if anchor is None:
-        return (date or "").strip(SPACES) or "unknown"
+        return date.strip(SPACES) or "unknown" if isinstance(date, str) else "unknown"
     return f"{anchor.date().isoformat()} ({WEEKDAYS[anchor.weekday()]})"
 
 
-def date_search_tokens(text: str | None) -> list[str]:
+def date_search_tokens(text: QuestionDate | None) -> list[str]:
     """The words under which a document may mention the day that `text` names.
 
     `["2026-04-18", "2026/04/18", "2026", "Saturday", "April"]`: the day in two spellings, the
@@ -175,18 +177,21 @@ def date_search_tokens(text: str | None) -> list[str]:
         day = anchor.date()
         month, weekday = MONTHS[day.month - 1], WEEKDAYS[day.weekday()]
         return [day.isoformat(), _slashed(day), str(day.year), weekday, month]
-    if found := _ISO_DAY.search(text or ""):
+    if isinstance(text, str) and (found := _ISO_DAY.search(text)):
         return [found[0], found[0].replace("-", "/"), found[1]]
     return []
 
 
-def _read_date(value: str | None) -> datetime | None:
-    """Read a question date; a TypeError says what was given and how to make a date into text."""
+def _read_date(value: QuestionDate | None) -> datetime | None:
+    """Read a question date; a TypeError says what was given."""
     if value is None:
         return None
+    if isinstance(value, date):
+        return utc(value)
     if not isinstance(value, str):
-        fix = "; pass its .isoformat()" if isinstance(value, date) else ""
-        raise TypeError(f"a question date must be a str or None, not {type(value).__name__}{fix}")
+        raise TypeError(
+            f"a question date must be a str, a datetime, a date or None, not {type(value).__name__}"
+        )
     return parse_anchor(value)
 
 

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 from ._batches import only
 from ._searching import Request, Stages
 from ._steps import Call, Steps
 from .results import Response
-
-Cut = Literal[
-    "not_in_index", "filters", "excluded", "no_match", "candidates", "group", "limit", "reranker"
-]
+from .typing import Cut
 
 
 class LegRank(NamedTuple):

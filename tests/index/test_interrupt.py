@@ -81,7 +81,7 @@ store = hr.Store.in_memory()
 vector = [[(n * k) % 101 / 101 + 0.01 for k in range(1, 9)] for n in range(COUNT)]
 store.upsert(hr.Node(f"n{n}", embedding=vector[n]) for n in range(COUNT))
 around = [(f"n{n}", f"n{(n * step + 1) % COUNT}", 0.5) for step in (1, 7, 31, 77) for n in range(COUNT)]
-store._link_many([edge for edge in around if edge[0] != edge[1]])
+store.link_many([edge for edge in around if edge[0] != edge[1]])
 store.query("degree:>0 | count")
 pressed = threading.Timer(0.5, lambda: os.kill(os.getpid(), signal.SIGINT))
 pressed.start()

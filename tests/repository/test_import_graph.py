@@ -20,7 +20,16 @@ LAYERS = [
     {"agents"},
     {"evaluation", "_graph_svg", "_graph"},
     {"ingest"},
-    {"retriever", "_holding", "_searching", "_embedding", "_admission", "_parts", "why_not"},
+    {
+        "retriever",
+        "why_not",
+        "_requests",
+        "_holding",
+        "_searching",
+        "_embedding",
+        "_admission",
+        "_parts",
+    },
     {"embedders", "rerankers"},
     {"_endpoint"},
 ]

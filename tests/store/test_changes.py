@@ -33,7 +33,7 @@ def filled(path: Path) -> hr.Store:
     """Enough edges that a few changes are a small share of them."""
     store = hr.Store.open(path)
     store.upsert(hr.Node(key(number), updated_at=NOW) for number in range(COUNT))
-    store._link_many(
+    store.link_many(
         [(key(n), key((n + step) % COUNT), 0.5) for n in range(COUNT) for step in range(1, 12)]
     )
     return store

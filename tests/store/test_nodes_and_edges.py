@@ -67,7 +67,10 @@ def test_a_node_keeps_what_it_is_given():
         ({"emotion": -1}, "the emotion must be from 0 to 10, not -1"),
         ({"replay_interval": 0}, "the replay_interval must be at least 1 day, not 0"),
         ({"replay_interval": "1"}, "replay_interval must be an int of days from 1, not str"),
-        ({"updated_at": 1.5}, "updated_at must be an int of Unix seconds, not float"),
+        (
+            {"updated_at": 1.5},
+            "updated_at must be an int of Unix seconds, a datetime or a date, not float",
+        ),
         (
             {"type": "session"},
             'a "session" is of the type "episodic"; give that',

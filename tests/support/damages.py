@@ -38,7 +38,7 @@ def make_sound(path: Path, notes: Path) -> None:
         (notes / f"{number}.md").write_text(f"# {words(2)}\n\n{words(40)}\n")
     with hr.Store.open(path) as store:
         store.upsert(hr.Node(f"n{number}", content=words(9)) for number in range(20))
-        store._link_many([(f"n{number}", f"n{number + 1}", 0.5) for number in range(19)])
+        store.link_many([(f"n{number}", f"n{number + 1}", 0.5) for number in range(19)])
         store.visit("agent", "n3", 1_700_000_000)
     with hr.Index.open(path) as index:
         run(index, notes)

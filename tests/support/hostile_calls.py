@@ -10,6 +10,7 @@ import types
 from array import array
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import date, datetime, timedelta, timezone, tzinfo
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +33,13 @@ class LyingList(Sequence[Any]):
 
     def __getitem__(self, at: Any) -> Any:
         return self.items[at]
+
+
+class BrokenZone(tzinfo):
+    """A time zone that does not know its offset."""
+
+    def utcoffset(self, _: datetime | None) -> timedelta:
+        raise ValueError("this zone has no offset")
 
 
 class LyingMapping(Mapping[Any, Any]):
@@ -147,6 +155,10 @@ HOSTILE: dict[str, Callable[[], Any]] = {
     "chunks": lambda: [hr.Chunk("c", "p", "oak", embedding=[1, 0, 0])],
     "node": lambda: hr.Node("n"),
     "exception": lambda: KeyError("oak"),
+    "datetime": lambda: datetime(2026, 4, 18, 9, 30),  # noqa: DTZ001 - without a zone on purpose
+    "last datetime": lambda: datetime.max.replace(tzinfo=timezone(timedelta(hours=-12))),
+    "first date": lambda: date.min,
+    "datetime of a broken zone": lambda: datetime(2026, 4, 18, tzinfo=BrokenZone()),
 }
 del HOSTILE["iterator without end"]
 
@@ -170,6 +182,7 @@ FINE: dict[str, Any] = {
     "chunks": [hr.Chunk("a", "p", "oak elm", embedding=[1, 0, 0])],
     "content": "oak elm",
     "documents": [],
+    "edges": [("n1", "n2"), ("n2", "n1", 0.5, "causal")],
     "hit": {"id": "a", "path": "p"},
     "hits": [{"id": "a", "path": "p"}],
     "id": "a",
@@ -202,6 +215,7 @@ FINE: dict[str, Any] = {
     "value": "2026-04-18",
     "vector": [1.0, 0.0, 0.0],
     "vector_ids": ["a"],
+    "visits": [("agent", "n1", 5), {"agent": "agent", "key": "n2", "at": 6}],
 }
 
 
@@ -217,7 +231,10 @@ class Call:
 
 HANDLES = {
     "Index": ("upsert", "delete", "delete_path", "get", "search_bm25", "search_vector", "backup"),
-    "Store": ("upsert", "delete", "get", "neighbors", "link", "unlink", "visit", "query"),
+    "Store": (
+        "upsert", "delete", "get", "neighbors", "link", "link_many", "unlink", "visit", "visit_many",
+        "query", "__contains__",
+    ),
     "Retriever": ("upsert", "delete", "delete_path", "search", "search_many"),
     "MemoryRoot": (
         "sync", "index", "remember", "recall", "wrapup", "process", "query", "link", "unlink",

@@ -34,6 +34,7 @@ from .models import (
     ModelReply,
     ModelRequest,
     ModelTransient,
+    Scripted,
     ScriptedModel,
 )
 from .openai_compatible import OpenAIModel
@@ -42,6 +43,7 @@ from .reply import Reply, ReplyError, parse_reply
 from .run import DryRun, RunReport
 from .service import Agents, AgentStatus, Tick
 from .template import Health, PromptData, PromptNode, Rendered, Topology, render
+from .workspace import RunResult, Workspace
 
 __all__ = [
     "ACTIONS",
@@ -78,12 +80,15 @@ __all__ = [
     "Reply",
     "ReplyError",
     "RunReport",
+    "RunResult",
+    "Scripted",
     "ScriptedModel",
     "Standing",
     "Tick",
     "Topology",
     "Verdict",
     "Weight",
+    "Workspace",
     "WriteNode",
     "fenced",
     "load_definition",

@@ -11,7 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from hedgerow._engine import Store, _last_visits, _resume_agent
+from hedgerow._times import checked_time
 from hedgerow.errors import HedgerowError, InvalidInputError
+from hedgerow.typing import Time
 
 from .definition import AgentDefinition
 from .due import Verdict, due
@@ -64,7 +66,7 @@ class Agents:
 
     `model` answers their prompts; without one they can only be inspected and dry-run. `clock`
     returns Unix seconds. An instance is not thread-safe; several instances, in one process or
-    many, may share a store. Invalid files are in `problems`; the last valid version of a file
+    many, may share a store. `now` of its methods is Unix seconds, a datetime or a date. Invalid files are in `problems`; the last valid version of a file
     stays in use. `refuses` returns why an agent must not ask its model, or None; it is not run then.
 
     `token` makes the token that the reply to one prompt must have; tests may give one that is not
@@ -129,12 +131,12 @@ class Agents:
         """Reload what changed in the folder; returns the problems that are new."""
         return list(self._library.reload())
 
-    def statuses(self, now: int | None = None) -> list[AgentStatus]:
-        """Return whether each agent, by name, is due at a time, in Unix seconds."""
+    def statuses(self, now: Time | None = None) -> list[AgentStatus]:
+        """Return whether each agent, by name, is due at a time."""
         at = self._time(now)
         return [self._status(definition, at) for definition in self.definitions.values()]
 
-    def run(self, name: str, now: int | None = None) -> RunReport:
+    def run(self, name: str, now: Time | None = None) -> RunReport:
         """Run an agent now, whether it is due or not.
 
         Failures of the model are in the report. Raises InvalidInputError for an unknown name and
@@ -145,7 +147,7 @@ class Agents:
         at = self._time(now)
         return self._run(definition, standing_of(self._workspace.store(), definition, at), at)
 
-    def dry_run(self, name: str, now: int | None = None) -> DryRun:
+    def dry_run(self, name: str, now: Time | None = None) -> DryRun:
         """Return what a run of an agent would ask and, with a model, do; nothing is stored.
 
         Raises InvalidInputError for an unknown name, HedgerowError (`not_allowed`) if it would ask
@@ -155,7 +157,7 @@ class Agents:
         at = self._time(now)
         return dry_run(self._workspace, definition, self._model, now=at, token=self._token)
 
-    def tick(self, now: int | None = None) -> Tick:
+    def tick(self, now: Time | None = None) -> Tick:
         """Reload what changed in the folder, and run the due agent that waited longest, if any."""
         problems = self.reload()
         at = self._time(now)
@@ -175,7 +177,7 @@ class Agents:
         """
         _resume_agent(self._workspace.store(), self.definition(name).name)
 
-    def history(self, name: str, limit: int = 20, now: int | None = None) -> list[AgentRun]:
+    def history(self, name: str, limit: int = 20, now: Time | None = None) -> list[AgentRun]:
         """Return the last runs of an agent, latest first, even if its file is gone."""
         return runs_of(self._workspace.store(), name, self._time(now), limit)
 
@@ -230,8 +232,8 @@ class Agents:
 
         return AgentStatus(definition, due(definition, standing, now, visits), standing)
 
-    def _time(self, now: int | None) -> int:
-        return int(self._clock()) if now is None else now
+    def _time(self, now: Time | None) -> int:
+        return int(self._clock()) if now is None else checked_time(now, "now")
 
 
 def _longest_waiting(status: AgentStatus) -> tuple[int, str]:

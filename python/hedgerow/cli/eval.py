@@ -14,7 +14,6 @@ import click
 from hedgerow import Embedder, Index, IndexStats
 from hedgerow._admission import Recorded
 from hedgerow._judged import JudgedQuery, read_judgements, read_queries, read_vectors
-from hedgerow._profiles import Fusion, Matching
 from hedgerow.evaluation import (
     MEASURES,
     By,
@@ -32,6 +31,7 @@ from hedgerow.evaluation import (
 from hedgerow.evaluation import (
     best as best_in,
 )
+from hedgerow.typing import Fusion, Matching
 
 from .failures import InterruptedRunError
 from .models import Wanted, embedder_of, embedder_option

@@ -64,8 +64,8 @@ def compile_(  # noqa: PLR0913 - one argument for each option
     --matching changes only what runs. With --json: {"fts", "match"}.
     """
     aliases = alias_table(alias)
-    fts = compile_fts(text, aliases, default_operator=operator)
-    match = compile_match(text, aliases, default_operator=operator, matching=matching)
+    fts = compile_fts(text, aliases, operator=operator)
+    match = compile_match(text, aliases, operator=operator, matching=matching)
     if as_json:
         write_json({"fts": fts, "match": match})
         return

@@ -111,7 +111,7 @@ def visit(
         raise click.UsageError("AGENT must not be empty; name an agent.")
     with open_store(**where) as opened:
         visited = [opened.key(key) for key in keys]
-        opened.store._visit_many(agent, [(key, at) for key in visited], outcome)  # noqa: SLF001
+        opened.store.visit_many((agent, key, at, outcome) for key in visited)
         if as_json:
             fields = {"agent": agent, "at": at, "outcome": outcome, "keys": visited}
             write_json({**opened.source, **fields})

@@ -39,7 +39,7 @@ class Command(click.Command):
         for index, argument in enumerate(args[:end]):
             following = args[index + 1] if index + 1 < end else "--"
             if self._takes_value(argument) and following.startswith("--"):
-                if argument == "--limit":
+                if argument in {"--limit", "--top-k"}:
                     continue
                 raise click.UsageError(f"{argument} requires a value.", ctx)
             kept.append(argument)
@@ -214,6 +214,7 @@ def alias_option(command: F) -> F:
 
 operator_option = click.option(
     "--operator",
+    "--default-operator",
     type=click.Choice(["OR", "AND"], case_sensitive=False),
     default="OR",
     show_default=True,
@@ -253,6 +254,7 @@ def ranking_options(command: F) -> F:
         ),
         click.option(
             "--candidates",
+            "--candidate-k",
             type=click.IntRange(min=1),
             default=60,
             show_default=True,

@@ -70,6 +70,7 @@ def limit_option(default: int) -> Callable[[F], F]:
     """Add `--limit`; without a value it means its default."""
     return click.option(
         "--limit",
+        "--top-k",
         type=click.IntRange(min=1),
         default=default,
         show_default=True,

@@ -89,14 +89,14 @@ def run(asked: Asked) -> Search:
             fusion=asked.fusion,
             neighbors=asked.neighbors,
             reweight=asked.reweight,
-            default_operator=asked.operator,
+            operator=asked.operator,
         )
         options: dict[str, Any] = {
             "question_date": asked.question_date,
             "mode": asked.mode,
-            "top_k": asked.limit,
+            "limit": asked.limit,
             "offset": asked.offset,
-            "candidate_k": max(asked.candidates, asked.limit),
+            "candidates": max(asked.candidates, asked.limit),
             "filters": asked.filters,
             "group_by": asked.group_by,
         }
@@ -143,7 +143,7 @@ def _with_what_shows_it(
             asked.text,
             asked.aliases,
             tokenizer=index.tokenizer,
-            default_operator=asked.operator,
+            operator=asked.operator,
             matching=response.trace.matching,
             stopwords=index.stopwords,
         ),

@@ -7,7 +7,10 @@ from .base import (
     QueryDocumentEmbedder as QueryDocumentEmbedder,
 )
 from .by_name import embedder_named as embedder_named
-from .model2vec_static import Model2VecEmbedder as Model2VecEmbedder
+from .model2vec_static import (
+    Model2VecEmbedder as Model2VecEmbedder,
+    StaticEncoder as StaticEncoder,
+)
 from .ollama_server import (
     AsyncOllamaEmbedder as AsyncOllamaEmbedder,
     OllamaEmbedder as OllamaEmbedder,
@@ -16,4 +19,7 @@ from .openai_compatible import (
     AsyncOpenAIEmbedder as AsyncOpenAIEmbedder,
     OpenAIEmbedder as OpenAIEmbedder,
 )
-from .sentence_transformer import SentenceTransformerEmbedder as SentenceTransformerEmbedder
+from .sentence_transformer import (
+    SentenceEncoder as SentenceEncoder,
+    SentenceTransformerEmbedder as SentenceTransformerEmbedder,
+)

@@ -13,13 +13,14 @@ from typing import Any
 
 from hedgerow._engine import Chunk, Index, _source_chunks, _source_files
 from hedgerow.errors import InvalidInputError
+from hedgerow.typing import Progress
 
 from .discovery import Discovery, PassedBy, check_not_empty, is_within
 from .index_target import IndexTarget, current_ledger
 from .ledger import Ledger, Record
 from .readers import read_chunks
 from .source import Skip, Source, UnreadableSourceError
-from .sync import Progress, Reading, Writer, sync_files
+from .sync import Reading, Writer, sync_files
 
 _BATCH = 512
 """Chunks that are written together, once whole files come to as many."""

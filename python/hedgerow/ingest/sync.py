@@ -19,8 +19,7 @@ from .source import JSONL_SUFFIXES, Skip, Source, UnreadableSourceError, read_by
 if TYPE_CHECKING:
     from concurrent.futures import Future, ThreadPoolExecutor
 
-Progress = Callable[[int, int], None]
-"""Told how many files are done, of how many."""
+    from hedgerow.typing import Progress
 
 _BLOCK = 1024 * 1024
 

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from hedgerow import Filters, Hit, Retriever
 from hedgerow._extras import imports_of
-from hedgerow.retriever import Mode
+from hedgerow.typing import Mode, QuestionDate
 
 from ._fields import metadata_of
 from ._filters import both, refused
@@ -28,14 +28,17 @@ __all__ = ["HedgerowRetriever"]
 _OPTIONS = (
     "question_date",
     "mode",
-    "top_k",
-    "candidate_k",
+    "limit",
+    "offset",
+    "candidates",
     "rerank",
     "rerank_top_n",
     "skip_retry_ladder",
     "filters",
     "group_by",
 )
+# Those with an earlier name, which is taken too.
+_EARLIER = {"limit": "top_k", "candidates": "candidate_k"}
 
 
 class HedgerowRetriever(BaseRetriever):  # type: ignore[misc]  # no types where it is not installed
@@ -54,16 +57,19 @@ class HedgerowRetriever(BaseRetriever):  # type: ignore[misc]  # no types where 
     model_config = ConfigDict(arbitrary_types_allowed=True, extra="forbid")
 
     retriever: Retriever
-    question_date: str | None = None
+    question_date: QuestionDate | None = None
     mode: Mode = "auto"
-    top_k: int = 10
-    candidate_k: int = 60
+    limit: int | None = None
+    offset: int = 0
+    candidates: int | None = None
     rerank: bool = True
     rerank_top_n: int = 20
     skip_retry_ladder: bool = False
     filters: Filters | Mapping[str, Any] | None = None
     group_by: Literal["path"] | None = None
     filter: Mapping[str, Any] | FilterDirective | None = None
+    top_k: int | None = None
+    candidate_k: int | None = None
 
     def _get_relevant_documents(
         self, query: str, *, run_manager: CallbackManagerForRetrieverRun, **options: Any
@@ -79,8 +85,13 @@ class HedgerowRetriever(BaseRetriever):  # type: ignore[misc]  # no types where 
         found = await self.retriever.asearch(query, **self._options(options))
         return [_document(hit) for hit in found]
 
-    def _options(self, options: Mapping[str, Any]) -> dict[str, Any]:
-        joined = {**{name: getattr(self, name) for name in _OPTIONS}, **options}
+    def _options(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        """The options of one search: those that it was given, and the others of this retriever."""
+        own = {name: getattr(self, name) for name in (*_OPTIONS, *_EARLIER.values())}
+        for name, earlier in _EARLIER.items():
+            if name in given or earlier in given:
+                own[name] = own[earlier] = None
+        joined = {**own, **given}
         where = _where(joined.pop("filter", self.filter))
         return {**joined, "filters": both(joined["filters"], where)}
 

@@ -19,12 +19,12 @@ from hedgerow.agents import (
 from hedgerow.agents.workspace import RunResult, apply_to_store
 from hedgerow.errors import HedgerowError
 from hedgerow.results import QueryResult
+from hedgerow.typing import Legs
 
 from .config import Config
 from .derived import Derived
 from .edit import set_field
 from .lock import locked
-from .node_store import Legs
 
 __all__ = ["RootWorkspace"]
 

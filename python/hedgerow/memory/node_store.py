@@ -6,12 +6,13 @@ import threading
 from collections.abc import Callable, Iterable
 from difflib import get_close_matches
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from hedgerow._checks import checked_text
 from hedgerow._engine import Store, _sources_generation
 from hedgerow.errors import HedgerowError, IndexFileError, InvalidInputError
 from hedgerow.ingest.ledger import Ledger
+from hedgerow.typing import Legs, Progress, Time, VisitOutcome
 
 from .config import Config
 from .derived import (
@@ -32,14 +33,10 @@ from .results import RootGraph
 
 if TYPE_CHECKING:
     from hedgerow._engine import Pipeline
-    from hedgerow.ingest.sync import Progress
     from hedgerow.results import QueryResult
 
 T = TypeVar("T")
 
-Leg = Literal["bm25", "semantic"]
-Legs = Callable[[str, Leg], list[str] | None]
-VisitOutcome = Literal["processed", "modified", "skipped", "failed"]
 
 _SHOWN = 10
 
@@ -59,7 +56,7 @@ class NodeStore:
         config: Config,
         pipeline: str | Iterable[str] | Pipeline,
         *,
-        now: int | None,
+        now: Time | None,
         terms: Iterable[str] | None,
         legs: Legs,
         explain: bool,
@@ -73,7 +70,7 @@ class NodeStore:
 
         return self._mended(config, work) if sync else work()
 
-    def visit(self, config: Config, agent: str, key: str, at: int, outcome: VisitOutcome) -> None:
+    def visit(self, config: Config, agent: str, key: str, at: Time, outcome: VisitOutcome) -> None:
         """Note a visit, which is kept in the store alone."""
 
         def work() -> None:

@@ -32,7 +32,7 @@ from .score import DepthPolicy
 
 if TYPE_CHECKING:
     from hedgerow.embedders import AnyEmbedder
-    from hedgerow.ingest.sync import Progress
+    from hedgerow.typing import Progress
 
 T = TypeVar("T")
 

@@ -165,7 +165,7 @@ def search(
     """Find the files of the best passages, each once; without the retry ladder."""
     retriever = Retriever(index, embedder=embedder, profile="best")
     response = retriever.search(
-        query, top_k=limit, candidate_k=limit, group_by="path", skip_retry_ladder=True
+        query, limit=limit, candidates=limit, group_by="path", skip_retry_ladder=True
     )
     if whole:
         _raise_damage(response)
@@ -185,8 +185,8 @@ def ranked(
     response = retriever.search(
         query,
         mode="bm25" if embedder is None else "semantic",
-        top_k=_RANKED,
-        candidate_k=_RANKED,
+        limit=_RANKED,
+        candidates=_RANKED,
         group_by="path",
         skip_retry_ladder=True,
     )

@@ -9,6 +9,8 @@ from hedgerow.ingest.source import Skip
 
 from .recall import Recall
 
+__all__ = ["Remembered", "RootGraph", "Skip", "WrappedUp"]
+
 
 @dataclass(frozen=True, slots=True)
 class Remembered:

@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING
 
 from hedgerow.errors import HedgerowError
 from hedgerow.ingest.discovery import passes_by
+from hedgerow.typing import Legs, Progress, QuestionDate, Time, VisitOutcome
 
 from . import config
 from .choices import Choices
 from .config import Initialized, RootStatus
 from .derived import Derived
 from .freshness import IndexState, index_state
-from .node_store import Legs, NodeStore, VisitOutcome, key_of
+from .node_store import NodeStore, key_of
 from .opened import OpenedIndex
 from .recall import Recall, checked_query
 from .results import Remembered, RootGraph, WrappedUp
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
     from hedgerow._engine import Pipeline, Store
     from hedgerow.agents import AgentDefinition, Agents, ModelClient
     from hedgerow.embedders import AnyEmbedder
-    from hedgerow.ingest.sync import Progress
     from hedgerow.results import QueryResult
 
     from .process import Processed
@@ -212,14 +212,14 @@ class MemoryRoot:
         *,
         apply: bool = False,
         topic: str | None = None,
-        since: str | None = None,
+        since: QuestionDate | None = None,
         limit: int | None = None,
     ) -> Processed:
         """Process the memories: `lint` reports, `synthesize` makes a page about a topic.
 
         Without `apply` no report and no page is written, and the result says what would be.
-        `synthesize` syncs the index first, in either case. `since` is a date or an age such as
-        `30d` or `2w`. Files that could not be read are in `unreadable`.
+        `synthesize` syncs the index first, in either case. `since` is a date, as text or
+        an object, a datetime, or an age such as `30d` or `2w`. Files that could not be read are in `unreadable`.
         """
         from . import process, synthesize  # noqa: PLC0415 - slow to import
         from .scope import Scope  # noqa: PLC0415
@@ -240,7 +240,7 @@ class MemoryRoot:
         self,
         pipeline: str | Iterable[str] | Pipeline,
         *,
-        now: int | None = None,
+        now: Time | None = None,
         terms: Iterable[str] | None = None,
         explain: bool = False,
         sync: bool = True,
@@ -338,7 +338,7 @@ class MemoryRoot:
         """
         return key_of(self._nodes.state(self._config(), sync=sync), name)
 
-    def visit(self, agent: str, key: str, at: int, outcome: VisitOutcome = "processed") -> None:
+    def visit(self, agent: str, key: str, at: Time, outcome: VisitOutcome = "processed") -> None:
         """Note that an agent visited a memory at a time, as `Store.visit` does.
 
         Visits are in the store alone: deleting `.hedgerow/` forgets them.

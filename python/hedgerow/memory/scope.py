@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta, timezone
+from datetime import date, datetime, timedelta, timezone
 
 from hedgerow._checks import checked_count, checked_text
+from hedgerow._times import utc
 from hedgerow.errors import InvalidInputError
+from hedgerow.typing import QuestionDate
 
 from . import note
 from .documents import Document
@@ -29,7 +31,7 @@ class Scope:
     limit: int
 
     @classmethod
-    def of(cls, topic: str | None, since: str | None, limit: int) -> Scope:
+    def of(cls, topic: str | None, since: QuestionDate | None, limit: int) -> Scope:
         """Check what was asked for; a blank topic is none."""
         given = "" if topic is None else " ".join(checked_text(topic, "topic").split())
         return cls(given or None, _checked_since(since), checked_count(limit, "limit"))
@@ -72,9 +74,11 @@ def searchable(document: Document) -> str:
     return f"{document.path}\n{all_text(document.metadata)}\n{document.body}".casefold()
 
 
-def _checked_since(since: str | None) -> datetime | None:
+def _checked_since(since: QuestionDate | None) -> datetime | None:
     if since is None:
         return None
+    if isinstance(since, date):
+        return utc(since)
     age = _AGE.match(checked_text(since, "since").strip())
     if age:
         days = int(age[1]) * (7 if age[2] == "w" else 1)

@@ -21,7 +21,8 @@ from hedgerow.ingest.discovery import (
 )
 from hedgerow.ingest.ledger import Ledger
 from hedgerow.ingest.source import Skip, Source
-from hedgerow.ingest.sync import Progress, Writer, in_steps, sync_files
+from hedgerow.ingest.sync import Writer, in_steps, sync_files
+from hedgerow.typing import Progress
 
 from .derived import (
     Derived,
@@ -37,6 +38,8 @@ from .derived import (
 from .files import system_errors
 from .lock import locked
 from .targets import RootIndex, RootStore
+
+__all__ = ["PassedBy", "SyncReport"]
 
 _STEP = 64
 """Files from one step of a progress bar to the next."""

@@ -5,11 +5,12 @@ from __future__ import annotations
 import logging
 
 from hedgerow._admission import Admitted, admission
-from hedgerow._embedding import Progress, embedding_missing, reembedding
+from hedgerow._embedding import embedding_missing, reembedding
 from hedgerow._engine import Index, _unembedded_page
 from hedgerow._steps import run
 from hedgerow.embedders import AnyEmbedder
 from hedgerow.errors import InvalidInputError
+from hedgerow.typing import Progress
 
 from .derived import Derived
 from .lock import locked_at_once

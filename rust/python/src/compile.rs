@@ -14,17 +14,18 @@ use crate::value::Argument;
 
 /// The normative text of a query (spec/compile.md, "Normative form").
 ///
-/// `default_operator` ("OR" or "AND") joins tokens that have no operator between them. The
-/// text is for reading and comparing: what SQLite runs is `compile_match`.
+/// `operator` ("OR" or "AND") joins tokens that have no operator between them, "OR" if not given;
+/// `default_operator` is its earlier name. The text is for reading and comparing: what SQLite runs is `compile_match`.
 #[pyfunction]
-#[pyo3(signature = (query_or_text, aliases=None, *, default_operator="OR"))]
+#[pyo3(signature = (query_or_text, aliases=None, *, operator=None, default_operator=None))]
 pub fn compile_fts(
     query_or_text: QueryOrText,
     aliases: Option<Aliases<'_>>,
-    default_operator: &str,
+    operator: Option<&str>,
+    default_operator: Option<&str>,
 ) -> PyResult<String> {
     errors::call(|| {
-        let connective = connective(default_operator)?;
+        let connective = joined_by(operator, default_operator)?;
         let aliases = aliases.as_ref().map(Aliases::table);
         match &query_or_text {
             QueryOrText::Query(query) => query::compile_fts(&query.get().0, aliases, connective),
@@ -40,16 +41,17 @@ pub fn compile_fts(
 /// token are left out.
 #[pyfunction]
 #[pyo3(
-    signature = (query_or_text, aliases=None, *, default_operator="OR", matching="spec", date_hints=None, stopwords=None),
-    text_signature = "(query_or_text, aliases=None, *, default_operator='OR', matching='spec', date_hints=(), stopwords='en+nl')"
+    signature = (query_or_text, aliases=None, *, operator=None, matching="spec", date_hints=None, stopwords=None, default_operator=None),
+    text_signature = "(query_or_text, aliases=None, *, operator=None, matching='spec', date_hints=(), stopwords='en+nl', default_operator=None)"
 )]
 pub fn compile_match(
     query_or_text: QueryOrText,
     aliases: Option<Aliases<'_>>,
-    default_operator: &str,
+    operator: Option<&str>,
     matching: &str,
     date_hints: Option<&Bound<'_, PyAny>>,
     stopwords: Option<StopWordsLike>,
+    default_operator: Option<&str>,
 ) -> PyResult<String> {
     let stopwords = stopwords.map(|chosen| chosen.0).unwrap_or_default();
     let argument = Argument {
@@ -60,7 +62,7 @@ pub fn compile_match(
     errors::call(|| {
         let options = MatchOptions {
             aliases: aliases.as_ref().map(Aliases::table),
-            default_operator: connective(default_operator)?,
+            default_operator: joined_by(operator, default_operator)?,
             matching: self::matching(matching)?,
             date_hints: &date_hints,
             stopwords: &stopwords,
@@ -75,18 +77,19 @@ pub fn compile_match(
 /// `target` is "fts" for what `compile_fts` gives or "match" for what `compile_match` gives.
 /// Errors name the text at fault by its position.
 #[pyfunction]
-#[pyo3(signature = (texts, aliases=None, *, target="fts", default_operator="OR", matching="spec"))]
+#[pyo3(signature = (texts, aliases=None, *, target="fts", operator=None, matching="spec", default_operator=None))]
 pub fn compile_many(
     py: Python<'_>,
     texts: Texts,
     aliases: Option<Aliases<'_>>,
     target: &str,
-    default_operator: &str,
+    operator: Option<&str>,
     matching: &str,
+    default_operator: Option<&str>,
 ) -> PyResult<Vec<String>> {
     let aliases = aliases.as_ref().map(Aliases::table);
     errors::call_detached(py, || {
-        let connective = connective(default_operator)?;
+        let connective = joined_by(operator, default_operator)?;
         let matching = self::matching(matching)?;
         let target = Target::from_name(target)?;
         let mut pace = Pace::default();
@@ -142,16 +145,29 @@ impl Target {
     }
 }
 
+/// What joins tokens: the option `operator`, or the same under its earlier name.
+pub fn joined_by(operator: Option<&str>, default_operator: Option<&str>) -> Result<Connective> {
+    match (operator, default_operator) {
+        (Some(_), Some(_)) => Err(Error::new(
+            ErrorCode::InvalidOption,
+            "operator and default_operator are one option under two names; give one of them",
+        )),
+        (Some(name), None) => named_connective("operator", name),
+        (None, Some(name)) => connective(name),
+        (None, None) => Ok(Connective::default()),
+    }
+}
+
 /// The connective of that name.
 pub fn connective(name: &str) -> Result<Connective> {
+    named_connective("default_operator", name)
+}
+
+fn named_connective(option: &str, name: &str) -> Result<Connective> {
     match name {
         "OR" => Ok(Connective::Or),
         "AND" => Ok(Connective::And),
-        _ => Err(invalid_option(
-            "default_operator",
-            "\"OR\" or \"AND\"",
-            name,
-        )),
+        _ => Err(invalid_option(option, "\"OR\" or \"AND\"", name)),
     }
 }
 

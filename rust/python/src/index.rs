@@ -204,7 +204,7 @@ impl PyIndex {
 
     /// The best `limit` chunks for a query by BM25, best first (spec/index.md, "Ranking").
     ///
-    /// `text` is a query text or a Query; `aliases`, `matching` and `default_operator` are as
+    /// `text` is a query text or a Query; `aliases`, `matching` and `operator` are as
     /// in `compile_match`; `filters` is a Filters or a mapping (spec/filters.md), and holds before
     /// anything is ranked. Equal scores stand in row order. A query with nothing searchable
     /// in it finds nothing.
@@ -212,8 +212,8 @@ impl PyIndex {
     /// Raises InvalidInputError for a limit below 1, wrong filters or options, and
     /// QueryTooLargeError.
     #[pyo3(
-        signature = (text, limit=Limit(10), *, aliases=None, filters=None, matching="spec", default_operator="OR"),
-        text_signature = "($self, text, limit=10, *, aliases=None, filters=None, matching='spec', default_operator='OR')"
+        signature = (text, limit=Limit(10), *, aliases=None, filters=None, matching="spec", operator=None, default_operator=None),
+        text_signature = "($self, text, limit=10, *, aliases=None, filters=None, matching='spec', operator=None, default_operator=None)"
     )]
     #[allow(clippy::too_many_arguments, reason = "keyword arguments in Python")]
     fn search_bm25(
@@ -224,14 +224,15 @@ impl PyIndex {
         aliases: Option<Aliases<'_>>,
         filters: Option<FiltersLike>,
         matching: &str,
-        default_operator: &str,
+        operator: Option<&str>,
+        default_operator: Option<&str>,
     ) -> PyResult<Vec<PyHit>> {
         let filters = filters.map(|filters| filters.0).unwrap_or_default();
         let aliases = aliases.as_ref().map(Aliases::table);
         let hits = self.call(py, || {
             let options = MatchOptions {
                 aliases,
-                default_operator: compile::connective(default_operator)?,
+                default_operator: compile::joined_by(operator, default_operator)?,
                 matching: compile::matching(matching)?,
                 ..MatchOptions::default()
             };

@@ -12,6 +12,7 @@
 
 mod agents;
 mod aliases;
+mod bulk;
 mod calling;
 mod candidate;
 mod chunk;
@@ -29,6 +30,7 @@ mod index;
 mod index_options;
 mod interrupt;
 mod node;
+mod node_iterator;
 mod notices;
 mod pipeline;
 mod query;
@@ -70,6 +72,7 @@ fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<index::PyIndex>()?;
     module.add_class::<chunk_iterator::PyChunks>()?;
     module.add_class::<node::PyNode>()?;
+    module.add_class::<node_iterator::PyNodes>()?;
     module.add_class::<store::PyStore>()?;
     module.add_class::<pipeline::PyPipeline>()?;
     module.add_class::<candidate::PyCandidate>()?;

@@ -1,5 +1,7 @@
 //! `Node`: a memory, as a store keeps it.
 
+use std::time::{SystemTime, UNIX_EPOCH};
+
 use hedgerow_engine::ErrorCode;
 use hedgerow_graph::graph::{Category, Node, Outcome};
 use pyo3::prelude::*;
@@ -15,8 +17,8 @@ use crate::vector;
 /// `key` names it in a store, 1 to 512 characters. `type` is "episodic", "daily", "weekly",
 /// "monthly" or "semantic", or one that is registered in the store; `category` "core", "general", "technical", "observation" or "task".
 /// `weight` is from 0 to 1, `emotion` from 0 to 10; `provenance` is any text. `updated_at`,
-/// `created_at` and `last_replayed` are Unix seconds: None for when it is stored, 0 for never
-/// replayed; `replay_interval` is days, at least 1. `embedding` is as in a Chunk. Immutable.
+/// `created_at` and `last_replayed` are Unix seconds, a datetime or a date: None for when it is
+/// stored, 0 for never replayed; `replay_interval` is days, at least 1. `embedding` is as in a Chunk. Immutable.
 ///
 /// Raises InvalidInputError for a value that cannot be stored.
 #[pyclass(name = "Node", module = "hedgerow", frozen, eq)]
@@ -233,12 +235,20 @@ fn word<T>(
     })
 }
 
-/// A time: an int.
+/// A time: an int, or a datetime or date, which the standard library turns into one.
 pub fn seconds(object: &Bound<'_, PyAny>, argument: Argument<'_>) -> PyResult<i64> {
-    let seconds: Option<i64> = object.extract().ok();
-    seconds
-        .filter(|_| object.is_instance_of::<PyInt>() && !object.is_instance_of::<PyBool>())
-        .ok_or_else(|| argument.wrong("must be an int of Unix seconds", object))
+    let is_int = object.is_instance_of::<PyInt>() && !object.is_instance_of::<PyBool>();
+    if is_int && let Ok(seconds) = object.extract() {
+        return Ok(seconds);
+    }
+    let of_a_date = if is_int {
+        None
+    } else {
+        let times = object.py().import("hedgerow._times")?;
+        times.getattr("seconds_of")?.call1((object,))?.extract()?
+    };
+    let wanted = "must be an int of Unix seconds, a datetime or a date";
+    of_a_date.ok_or_else(|| argument.wrong(wanted, object))
 }
 
 fn interval(object: &Bound<'_, PyAny>) -> PyResult<u32> {
@@ -293,4 +303,12 @@ pub fn time(name: &str) -> Argument<'_> {
         name,
         code: ErrorCode::InvalidNumber,
     }
+}
+
+/// The time by the system clock: the engine has none of its own.
+pub fn now() -> i64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH);
+    since.map_or(0, |since| {
+        i64::try_from(since.as_secs()).unwrap_or(i64::MAX)
+    })
 }

@@ -9,7 +9,7 @@ use crate::chunk::{self, PyChunk};
 use crate::errors;
 use crate::index::PyIndex;
 use crate::node::{self, PyNode};
-use crate::store::{self, PyStore};
+use crate::store::PyStore;
 use crate::text::Text;
 
 /// Path, signature, whether that is settled, digest, number of chunks, skips and facts.
@@ -153,7 +153,7 @@ pub fn _sync_store(
         gone: texts(&gone),
         notes: noted(notes),
     };
-    let now = store::now();
+    let now = node::now();
     let store = &store.get().store;
     errors::call_writing(py, Some(bytes), || store.sync(&sync, now))
 }

@@ -2,18 +2,19 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use hedgerow_engine::ErrorCode;
 use hedgerow_graph::graph::{Edge, Node, Store, TYPES, Visit};
-use hedgerow_graph::pipeline::{self, Options, Pipeline};
+use hedgerow_graph::pipeline::{self, Options};
 use pyo3::prelude::*;
 use pyo3::types::{IntoPyDict, PyDict, PyTuple};
 
+use crate::bulk;
 use crate::errors;
 use crate::held::Held;
 use crate::index::PyIndex;
 use crate::node::{self, PyNode, outcome_of, relation, time};
+use crate::node_iterator::PyNodes;
 use crate::notices;
 use crate::pipeline::{PipelineLike, named_types, ranked};
 use crate::results;
@@ -112,7 +113,7 @@ impl PyStore {
     /// another dimension.
     fn upsert(&self, py: Python<'_>, nodes: &Bound<'_, PyAny>) -> PyResult<usize> {
         let nodes = node::nodes(nodes)?;
-        let now = now();
+        let now = node::now();
         self.write(py, Some(node::bytes(&nodes)), || {
             let nodes: Vec<&Node> = nodes
                 .iter()
@@ -193,6 +194,19 @@ impl PyStore {
         self.write(py, Some(errors::ITEM), || self.store.link(&[edge]))
     }
 
+    /// Join many nodes in one transaction; returns the number of distinct edges.
+    ///
+    /// `edges` are any iterable of what `link` takes: (a, b), (a, b, strength) or (a, b, strength,
+    /// rel), or mappings with these names. All are stored, or none.
+    ///
+    /// Raises InvalidInputError as `link` does, naming the position.
+    fn link_many(&self, py: Python<'_>, edges: &Bound<'_, PyAny>) -> PyResult<usize> {
+        let edges = bulk::edges(edges)?;
+        self.write(py, Some(edges.len() * errors::ITEM), || {
+            self.store.link_many(&edges)
+        })
+    }
+
     /// Remove an edge; returns whether there was one.
     ///
     /// Raises InvalidInputError for a key that never was.
@@ -204,7 +218,7 @@ impl PyStore {
         })
     }
 
-    /// Note that an agent visited a node at a time, in Unix seconds.
+    /// Note that an agent visited a node at a time: Unix seconds, a datetime or a date.
     ///
     /// `outcome` is "processed", "modified", "skipped" or "failed"; a failed visit is kept and
     /// counts for no filter.
@@ -228,11 +242,24 @@ impl PyStore {
         self.write(py, Some(errors::ITEM), || self.store.visit(&[visit]))
     }
 
+    /// Note many visits in one transaction; returns how many.
+    ///
+    /// `visits` are any iterable of what `visit` takes: (agent, key, at) or (agent, key, at,
+    /// outcome), or mappings with these names. All are noted, or none.
+    ///
+    /// Raises InvalidInputError as `visit` does, naming the position.
+    fn visit_many(&self, py: Python<'_>, visits: &Bound<'_, PyAny>) -> PyResult<usize> {
+        let visits = bulk::visits(visits)?;
+        self.write(py, Some(visits.len() * errors::ITEM), || {
+            self.store.visit_many(&visits)
+        })
+    }
+
     /// Run a pipeline (spec/pipeline.md) and return a QueryResult.
     ///
     /// `pipeline` is a text, a sequence of texts that are joined by " | ", or a Pipeline; `terms`
-    /// are what it begins with, where it has no generator of its own. `now` is the time in Unix
-    /// seconds, the present one if None. `legs(query, leg)`, with the leg "bm25" or "semantic",
+    /// are what it begins with, where it has no generator of its own. `now` is the time as Unix
+    /// seconds, a datetime or a date, the present one if None. `legs(query, leg)`, with the leg "bm25" or "semantic",
     /// returns keys, best first, or None where it has no such leg, and takes the place of the
     /// store's own retrieval. With `explain` the result says what each stage did.
     ///
@@ -250,7 +277,7 @@ impl PyStore {
     ) -> PyResult<Bound<'py, PyAny>> {
         let pipeline = self.parsed(py, pipeline, terms)?;
         let options = Options {
-            now: now.map_or_else(|| Ok(self::now()), |now| node::seconds(now, time("now")))?,
+            now: now.map_or_else(|| Ok(node::now()), |now| node::seconds(now, time("now")))?,
             legs: legs.map(|legs| ranked(legs, &pipeline)).transpose()?,
             explain,
             ..Options::default()
@@ -262,19 +289,6 @@ impl PyStore {
     /// Close the files once running calls are through; closing again does nothing.
     fn close(&self, py: Python<'_>) -> PyResult<()> {
         self.call(py, || self.store.index().close())
-    }
-
-    /// Join many nodes in one transaction: pairs of keys with a strength each.
-    fn _link_many(&self, py: Python<'_>, edges: Vec<(Text, Text, f64)>) -> PyResult<()> {
-        self.write(py, Some(edges.len() * errors::ITEM), || {
-            let edges = edges.iter().map(|(source, target, strength)| Edge {
-                source: source.to_string(),
-                target: target.to_string(),
-                relation: relation(None),
-                strength: *strength,
-            });
-            self.store.link(&edges.collect::<Vec<_>>())
-        })
     }
 
     /// Register more types.
@@ -290,25 +304,27 @@ impl PyStore {
         Ok(edges.into_iter().map(tuple).collect())
     }
 
-    /// Note many visits of an agent in one transaction: keys with a time each.
-    #[pyo3(signature = (agent, visits, outcome=None), text_signature = "($self, agent, visits, outcome='processed')")]
-    fn _visit_many(
-        &self,
-        py: Python<'_>,
-        agent: Text,
-        visits: Vec<(Text, i64)>,
-        outcome: Option<Text>,
-    ) -> PyResult<()> {
-        let outcome = outcome_of(outcome.as_ref())?;
-        self.write(py, Some(visits.len() * errors::ITEM), || {
-            let visits = visits.iter().map(|(key, at)| Visit {
-                agent: agent.to_string(),
-                key: key.to_string(),
-                at: *at,
-                outcome,
-            });
-            self.store.visit(&visits.collect::<Vec<_>>())
-        })
+    /// How many nodes there are, deleted ones not counted.
+    fn __len__(&self, py: Python<'_>) -> PyResult<usize> {
+        let nodes = self.call(py, || self.store.len())?;
+        Ok(usize::try_from(nodes)?)
+    }
+
+    /// The nodes in the order of their keys, all as they are now, whatever is written meanwhile.
+    fn __iter__(&self, py: Python<'_>) -> PyResult<PyNodes> {
+        let nodes = self.call(py, || self.store.nodes())?;
+        Ok(PyNodes::new(nodes))
+    }
+
+    /// Whether there is a node of this key, or one equal to this Node.
+    fn __contains__(&self, py: Python<'_>, key: &Bound<'_, PyAny>) -> PyResult<bool> {
+        if let Ok(node) = key.cast::<PyNode>() {
+            let node = &node.get().0;
+            return Ok(self.call(py, || self.store.get(&node.key))?.as_ref() == Some(node));
+        }
+        // What is no text, or none that can be stored, is the key of no node.
+        let key = key.extract::<String>().unwrap_or_default();
+        Ok(self.call(py, || self.store.get(&key))?.is_some())
     }
 
     fn __enter__(slf: Bound<'_, Self>) -> Bound<'_, Self> {
@@ -375,24 +391,4 @@ impl PyStore {
             index,
         })
     }
-
-    /// The pipeline that is meant, with the types that nodes of this store may be of.
-    pub fn parsed(
-        &self,
-        py: Python<'_>,
-        pipeline: PipelineLike,
-        terms: Option<&Bound<'_, PyAny>>,
-    ) -> PyResult<Pipeline> {
-        pipeline.parsed(terms, |text, terms| {
-            errors::call_detached(py, || pipeline::parse_for(&self.store, text, terms))
-        })
-    }
-}
-
-/// The time by the system clock: the engine has none of its own.
-pub fn now() -> i64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH);
-    since.map_or(0, |since| {
-        i64::try_from(since.as_secs()).unwrap_or(i64::MAX)
-    })
 }

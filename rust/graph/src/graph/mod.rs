@@ -15,6 +15,7 @@
 
 mod adjacency;
 mod build;
+mod bulk;
 pub mod cluster;
 pub mod column;
 pub mod community;

@@ -24,6 +24,25 @@ impl Store {
             .read(|connection| live_node(connection, key))
     }
 
+    /// How many live nodes there are.
+    pub fn len(&self) -> Result<u64> {
+        self.index.database().read(|connection| {
+            connection
+                .prepare_cached("SELECT count(*) FROM nodes WHERE NOT deleted")?
+                .query_row([], |row| row.get(0))
+        })
+    }
+
+    /// Whether there is no live node.
+    pub fn is_empty(&self) -> Result<bool> {
+        self.len().map(|nodes| nodes == 0)
+    }
+
+    /// Every live node, by key, all of one state.
+    pub fn nodes(&self) -> Result<Vec<Node>> {
+        self.index.database().read(live_nodes)
+    }
+
     /// Whom the nodes of these keys are joined with: the strongest first, of equals by key.
     /// Keys of no live node are left out.
     pub fn neighbours<T: AsRef<str>>(&self, keys: &[T]) -> Result<Vec<Neighbours>> {
@@ -54,6 +73,16 @@ impl Store {
 fn strongest_first(left: &(String, f64), right: &(String, f64)) -> Ordering {
     let by_strength = right.1.total_cmp(&left.1);
     by_strength.then_with(|| left.0.cmp(&right.0))
+}
+
+/// Every live node, by key, in the transaction of `connection`.
+fn live_nodes(connection: &Connection) -> rusqlite::Result<Vec<Node>> {
+    let keys: Vec<String> = connection
+        .prepare_cached("SELECT key FROM nodes WHERE NOT deleted ORDER BY key")?
+        .query_map([], |row| row.get(0))?
+        .collect::<rusqlite::Result<_>>()?;
+    let nodes = keys.iter().map(|key| live_node(connection, key));
+    nodes.filter_map(rusqlite::Result::transpose).collect()
 }
 
 /// The live node of a key in the transaction of `connection`.

@@ -351,7 +351,10 @@ pub(crate) fn put_edges(
     Ok(Changed { generation, ends })
 }
 
-fn ids_of(connection: &Connection, edge: &Edge) -> std::result::Result<(i64, i64), Failure> {
+pub(super) fn ids_of(
+    connection: &Connection,
+    edge: &Edge,
+) -> std::result::Result<(i64, i64), Failure> {
     Ok((
         id_of(connection, &edge.source)?,
         id_of(connection, &edge.target)?,

@@ -1,0 +1,73 @@
+"""The options of a search, checked."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import Literal
+
+from ._checks import checked_count, given
+from ._engine import SearchOptions
+from ._searching import Request, Stages
+from .typing import FiltersLike, Mode, QuestionDate
+
+_LIMIT = 10
+_CANDIDATES = 60
+
+
+def request_of(  # noqa: PLR0913 - the options of a search, each with its default
+    stages: Stages,
+    queries: Sequence[str],
+    dates: Sequence[QuestionDate | None],
+    *,
+    threads: int,
+    mode: Mode = "auto",
+    limit: int | None = None,
+    offset: int = 0,
+    candidates: int | None = None,
+    rerank: bool = True,
+    rerank_top_n: int = 20,
+    skip_retry_ladder: bool = False,
+    filters: FiltersLike | None = None,
+    group_by: Literal["path"] | None = None,
+    top_k: int | None = None,
+    candidate_k: int | None = None,
+) -> Request:
+    """Check the options of `Retriever.search`."""
+    for i, query in enumerate(queries):
+        if not isinstance(query, str):
+            which = "the query" if len(queries) == 1 else f"queries[{i}]"
+            raise TypeError(f"{which} must be a str, not {type(query).__name__}")
+    if stages.embedder is None and mode in ("semantic", "hybrid"):
+        stages.check_may_degrade(mode)
+    head = checked_count(rerank_top_n, "rerank_top_n", least=0)
+    reranks = None if stages.reranker is None and rerank else rerank and head > 0
+    longest = _count(given("candidates", candidates, "candidate_k", candidate_k), _CANDIDATES)
+    best = _count(given("limit", limit, "top_k", top_k), _LIMIT)
+    skipped = min(checked_count(offset, "offset", least=0), sys.maxsize)
+    # A reranker may drop all that it sees; then those behind move up.
+    wanted = skipped + best + (head if reranks else 0)
+    return Request(
+        queries=queries,
+        dates=dates,
+        options=SearchOptions(
+            mode,
+            longest,
+            min(wanted, sys.maxsize),
+            reranks,
+            skip_retry_ladder,
+            filters,
+            group_by,
+        ),
+        embeds=mode != "bm25",
+        top_k=best,
+        offset=skipped,
+        rerank_top_n=min(head, sys.maxsize),
+        threads=threads,
+    )
+
+
+def _count(option: tuple[str, int | None], default: int) -> int:
+    name, value = option
+    # More than a machine can count is as good as all.
+    return min(checked_count(default if value is None else value, name), sys.maxsize)

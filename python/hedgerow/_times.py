@@ -1,0 +1,55 @@
+"""Times as callers have them: Unix seconds, texts, datetimes and dates.
+
+One rule for all: a datetime without a time zone is UTC, as a text without one is, and a date is
+the midnight in UTC with which it begins.
+"""
+
+from __future__ import annotations
+
+from datetime import date, datetime, timedelta, timezone
+
+from .errors import InvalidInputError
+from .typing import Time
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
+_SECOND = timedelta(seconds=1)
+# What the file can hold.
+_LEAST, _MOST = -(2**63), 2**63 - 1
+
+
+def aware(value: date) -> datetime | None:
+    """A datetime with a time zone; None for pandas' NaT, which is a datetime that is none."""
+    if value != value:  # noqa: PLR0124 - as NaN
+        return None
+    if not isinstance(value, datetime):
+        return datetime(value.year, value.month, value.day, tzinfo=timezone.utc)
+    return value if value.utcoffset() is not None else value.replace(tzinfo=timezone.utc)
+
+
+def utc(value: date) -> datetime | None:
+    """The same in UTC; None where that lies outside the years 1 to 9999."""
+    time = aware(value)
+    try:
+        return None if time is None else time.astimezone(timezone.utc)
+    except OverflowError:
+        return None
+
+
+def seconds_of(value: object) -> int | None:
+    """The whole Unix seconds of a datetime or a date, rounded down; None for anything else."""
+    time = aware(value) if isinstance(value, date) else None
+    return None if time is None else (time - _EPOCH) // _SECOND
+
+
+def checked_time(value: Time, name: str) -> int:
+    """The Unix seconds; raises InvalidInputError for what is no time."""
+    if isinstance(value, int) and not isinstance(value, bool) and _LEAST <= value <= _MOST:
+        return value
+    seconds = seconds_of(value)
+    if seconds is None:
+        raise InvalidInputError(
+            f"{name} must be an int of Unix seconds, a datetime or a date, not "
+            f"{type(value).__name__}",
+            code="invalid_number",
+        )
+    return seconds

@@ -1,0 +1,14 @@
+from .config import Initialized as Initialized, RootStatus as RootStatus
+from .freshness import IndexState as IndexState
+from .process import Processed as Processed
+from .recall import Recall as Recall, Recalled as Recalled
+from .requests import Request as Request
+from .results import (
+    Remembered as Remembered,
+    RootGraph as RootGraph,
+    Skip as Skip,
+    WrappedUp as WrappedUp,
+)
+from .root import MemoryRoot as MemoryRoot
+from .score import DepthPolicy as DepthPolicy, ScoreParts as ScoreParts, depth_boost as depth_boost
+from .sync import PassedBy as PassedBy, SyncReport as SyncReport

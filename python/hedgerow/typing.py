@@ -1,0 +1,136 @@
+"""Names for what arguments may be, for annotations (README.md, "Types").
+
+    from hedgerow.typing import Mode, QuestionDate
+
+    def ask(question: str, mode: Mode = "auto", asked: QuestionDate | None = None) -> hr.Response: ...
+
+Classes are where they are made: in `hedgerow` itself, results of memory roots in
+`hedgerow.memory`, those of agents in `hedgerow.agents`.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import date
+from typing import TYPE_CHECKING, Any, Literal, SupportsFloat, SupportsIndex, TypeAlias, TypedDict
+
+from ._engine import Candidate, Filters, Hit
+
+if sys.version_info >= (3, 12):
+    from collections.abc import Buffer
+elif TYPE_CHECKING:
+    from typing_extensions import Buffer
+else:
+    Buffer = Any  # it has no class there
+
+__all__ = [
+    "Aliases",
+    "CandidateLike",
+    "Category",
+    "Cut",
+    "DateLike",
+    "EdgeLike",
+    "FiltersLike",
+    "Fusion",
+    "Leg",
+    "Legs",
+    "Matching",
+    "Mode",
+    "OnLegFailure",
+    "Operator",
+    "Profile",
+    "Progress",
+    "QuestionDate",
+    "Ranking",
+    "Real",
+    "Resident",
+    "SearchKeywords",
+    "StopWords",
+    "Time",
+    "TokenKind",
+    "TokenOperator",
+    "Tokenizer",
+    "Vector",
+    "VectorSearch",
+    "VisitLike",
+    "VisitOutcome",
+]
+
+# Queries.
+
+TokenKind: TypeAlias = Literal["term", "phrase", "prefix"]
+TokenOperator: TypeAlias = Literal["AND", "OR", "NOT"]
+"""What stands before a token."""
+Operator: TypeAlias = Literal["OR", "AND"]
+"""What joins tokens that have no operator between them."""
+Matching: TypeAlias = Literal["spec", "extended"]
+Aliases: TypeAlias = Mapping[str, Sequence[str]]
+"""Alternatives for terms: a mapping, such as an `AliasTable`."""
+StopWords: TypeAlias = Literal["en+nl", "en", "nl", "none"] | Iterable[str]
+
+# The index.
+
+Tokenizer: TypeAlias = Literal["porter unicode61", "unicode61", "trigram"]
+Ranking: TypeAlias = Literal["auto", "memory", "fts5"]
+VectorSearch: TypeAlias = Literal["exact", "fast"]
+Resident: TypeAlias = Literal["all", "codes"]
+Vector: TypeAlias = Buffer | Sequence[float]
+"""A buffer of floats, such as a numpy array, or a sequence of numbers."""
+Real: TypeAlias = SupportsFloat | SupportsIndex
+FiltersLike: TypeAlias = Filters | Mapping[str, Any]
+"""`Filters`, or a mapping (spec/filters.md)."""
+DateLike: TypeAlias = date | str
+"""A datetime, a date, or a text in ISO 8601."""
+CandidateLike: TypeAlias = Candidate | Hit | Mapping[str, Any]
+"""A `Candidate`, a `Hit`, or a mapping with the fields of a candidate."""
+
+# Searches.
+
+Mode: TypeAlias = Literal["auto", "bm25", "semantic", "hybrid"]
+Fusion: TypeAlias = Literal["rrf", "score"]
+Profile: TypeAlias = Literal["spec", "best"]
+OnLegFailure: TypeAlias = Literal["degrade", "raise"]
+Cut: TypeAlias = Literal[
+    "not_in_index", "filters", "excluded", "no_match", "candidates", "group", "limit", "reranker"
+]
+"""What kept a chunk out of the results (`WhyNot.cut`)."""
+Progress: TypeAlias = Callable[[int, int], object]
+"""Called with what is done, and with how much there is."""
+QuestionDate: TypeAlias = date | str
+"""When a question was asked: a text (spec/temporal.md, "Anchor forms"), a datetime or a date."""
+
+
+class SearchKeywords(TypedDict, total=False):
+    """The options of `Retriever.search`, for functions that hand them on as `**options`."""
+
+    mode: Mode
+    limit: int | None
+    offset: int
+    candidates: int | None
+    rerank: bool
+    rerank_top_n: int
+    skip_retry_ladder: bool
+    filters: FiltersLike | None
+    group_by: Literal["path"] | None
+    top_k: int | None
+    candidate_k: int | None
+
+
+# Nodes.
+
+Time: TypeAlias = int | date
+"""A time: Unix seconds, a datetime or a date."""
+Category: TypeAlias = Literal["core", "general", "technical", "observation", "task"]
+Leg: TypeAlias = Literal["bm25", "semantic"]
+Legs: TypeAlias = Callable[[str, Leg], Iterable[str] | None]
+"""Called with a query and a leg; returns keys, best first, or None where there is no such leg."""
+VisitOutcome: TypeAlias = Literal["processed", "modified", "skipped", "failed"]
+EdgeLike: TypeAlias = (
+    tuple[str, str] | tuple[str, str, Real] | tuple[str, str, Real, str] | Mapping[str, Any]
+)
+"""(a, b), (a, b, strength), (a, b, strength, rel), or a mapping with these names."""
+VisitLike: TypeAlias = (
+    tuple[str, str, Time] | tuple[str, str, Time, VisitOutcome] | Mapping[str, Any]
+)
+"""(agent, key, at), (agent, key, at, outcome), or a mapping with these names."""
