@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from os import PathLike
 from typing import Any, Literal
 
-from hedgerow import Filters, Hit, Retriever
+from hedgerow import Filters, Hit, Index, Retriever
 from hedgerow._extras import imports_of
-from hedgerow.typing import Mode, QuestionDate
+from hedgerow.embedders import AnyEmbedder
+from hedgerow.rerankers import AsyncReranker, Reranker
+from hedgerow.typing import Mode, Profile, QuestionDate
 
 from ._fields import metadata_of
 from ._filters import both, refused
@@ -70,6 +73,23 @@ class HedgerowRetriever(BaseRetriever):  # type: ignore[misc]  # no types where 
     filter: Mapping[str, Any] | FilterDirective | None = None
     top_k: int | None = None
     candidate_k: int | None = None
+
+    @classmethod
+    def from_index(
+        cls,
+        index: Index | str | PathLike[str],
+        *,
+        embedder: AnyEmbedder | None = None,
+        reranker: Reranker | AsyncReranker | None = None,
+        profile: Profile = "best",
+        **options: Any,
+    ) -> HedgerowRetriever:
+        """One for an index or the path of one, by the profile "best" (spec/retrieval.md, "Profiles").
+
+        `options` are the fields of this class.
+        """
+        retriever = Retriever(index, embedder=embedder, reranker=reranker, profile=profile)
+        return cls(retriever=retriever, **options)
 
     def _get_relevant_documents(
         self, query: str, *, run_manager: CallbackManagerForRetrieverRun, **options: Any

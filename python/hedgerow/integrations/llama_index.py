@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Mapping
+from os import PathLike
 from typing import Any
 
-from hedgerow import Hit, Retriever
+from hedgerow import Hit, Index, Retriever
 from hedgerow._extras import imports_of
+from hedgerow.embedders import AnyEmbedder
+from hedgerow.rerankers import AsyncReranker, Reranker
+from hedgerow.typing import Profile
 
 from ._fields import RANKING, metadata_of
 from ._filters import refused
@@ -49,6 +53,23 @@ class HedgerowRetriever(BaseRetriever):  # type: ignore[misc]  # no types where 
             options["filters"] = {"where": _where(options["filters"])}
         self._options = options
         super().__init__(callback_manager=callback_manager, verbose=verbose)
+
+    @classmethod
+    def from_index(
+        cls,
+        index: Index | str | PathLike[str],
+        *,
+        embedder: AnyEmbedder | None = None,
+        reranker: Reranker | AsyncReranker | None = None,
+        profile: Profile = "best",
+        **options: Any,
+    ) -> HedgerowRetriever:
+        """One for an index or the path of one, by the profile "best" (spec/retrieval.md, "Profiles").
+
+        `options` are those of the constructor.
+        """
+        retriever = Retriever(index, embedder=embedder, reranker=reranker, profile=profile)
+        return cls(retriever, **options)
 
     def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
         found = self._retriever.search(query_bundle.query_str, **self._options)
