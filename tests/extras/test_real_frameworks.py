@@ -179,3 +179,13 @@ def test_embeddings_of_a_framework_will_do_as_they_are(embedder: Any, mode: str)
         found = asyncio.run(retriever.asearch("oak", mode="semantic"))
     assert found.trace.embedder_used
     assert index.stats().vectors == len(found.results) == 2
+
+
+def test_a_retriever_from_an_index_is_the_best() -> None:
+    with hr.Index.in_memory() as index:
+        index.upsert([hr.Chunk("1", "a.md", "The hedgehog sleeps"), hr.Chunk("2", "a.md", "Fine.")])
+        one = langchain.HedgerowRetriever.from_index(index, limit=1)
+        assert (one.retriever.search("hedgehog").trace.profile, one.limit) == ("best", 1)
+        assert [document.id for document in one.invoke("hedgehog")] == ["1"]
+        other = llama_index.HedgerowRetriever.from_index(index, profile="spec")
+        assert [node.node.id_ for node in other.retrieve("hedgehog")] == ["1"]
