@@ -110,7 +110,8 @@ def test_langchain_has_every_option_of_search_with_its_default() -> None:
         if name not in {"self", "query"}
     }
     fields = langchain.HedgerowRetriever.model_fields
-    assert {name: fields[name].default for name in langchain._OPTIONS} == expected
+    options = [*langchain._OPTIONS, *langchain._EARLIER.values()]
+    assert {name: fields[name].default for name in options} == expected
 
 
 def test_langchain_takes_options_for_one_call() -> None:
