@@ -149,7 +149,7 @@ def test_a_file_of_version_1_is_given_vectors_and_nodes(tmp_path):
         path,
         "DROP TABLE embeddings; DROP TABLE changes; DELETE FROM settings WHERE name <> 'tokenizer';"
         "DROP TABLE subjects; DROP TABLE sources; DROP TABLE source_chunks;"
-        "DROP TABLE staged_embeddings;"
+        "DROP TABLE staged_embeddings; DROP TABLE metadata_keys; DROP TABLE metadata_values;"
         "PRAGMA user_version = 1",
     )
     with pytest.raises(hr.IndexFileError, match="open it once without read_only"):
@@ -190,9 +190,9 @@ def test_a_file_of_an_index_has_no_tables_of_nodes(tmp_path):
         subjects = dict(connection.execute("SELECT name, version FROM subjects"))
     assert found == {
         *("settings", "changes", "identity", "subjects", "embeddings"),
-        *("staged_embeddings", "sources", "source_chunks"),
+        *("staged_embeddings", "sources", "source_chunks", "metadata_keys", "metadata_values"),
     }
-    assert subjects == {"chunks": 1, "sources": 1, "vectors": 3}
+    assert subjects == {"chunks": 3, "sources": 1, "vectors": 3}
 
 
 class TestSideBySide:

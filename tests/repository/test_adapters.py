@@ -26,7 +26,9 @@ ADAPTERS = {
     name: value
     for package in (embedders, rerankers)
     for name, value in ((name, getattr(package, name)) for name in package.__all__)
-    if inspect.isclass(value) and value.__module__ != f"{package.__name__}.base"
+    if inspect.isclass(value)
+    and value.__module__ != f"{package.__name__}.base"
+    and not getattr(value, "_is_protocol", False)
 }
 
 # What constructs each adapter that needs an extra: its arguments, the extra, and its packages.

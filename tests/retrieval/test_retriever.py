@@ -16,6 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import hedgerow as hr
+from hedgerow._requests import request_of
 from hedgerow._searching import _SHORT
 from hedgerow.retriever import SearchKeywords
 from retrieval_doubles import (
@@ -358,7 +359,7 @@ def test_all_methods_that_search_have_the_same_options() -> None:
         return {name: one.default for name, one in parameters.items() if name not in others}
 
     explained = options(hr.Retriever.search, "self", "query", "question_date")
-    taken = options(hr.Retriever._request, "self", "queries", "dates", "threads")
+    taken = options(request_of, "stages", "queries", "dates", "threads")
     assert explained == taken
     assert explained.keys() == SearchKeywords.__annotations__.keys()
 

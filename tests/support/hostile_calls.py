@@ -235,7 +235,7 @@ HANDLES = {
         "upsert", "delete", "get", "neighbors", "link", "link_many", "unlink", "visit", "visit_many",
         "query", "__contains__",
     ),
-    "Retriever": ("upsert", "delete", "delete_path", "search", "search_many"),
+    "Retriever": ("upsert", "delete", "delete_path", "search", "search_many", "why_not"),
     "MemoryRoot": (
         "sync", "index", "remember", "recall", "wrapup", "process", "query", "link", "unlink",
         "resolve", "visit", "graph", "agents",
@@ -289,6 +289,7 @@ class Scene:
         for name in hr.__all__
         if not callable(getattr(hr, name))
         or dataclasses.is_dataclass(getattr(hr, name))
+        or hasattr(getattr(hr, name), "_fields")
         or getattr(getattr(hr, name), "_is_protocol", False)
         or (isinstance(getattr(hr, name), type) and issubclass(getattr(hr, name), Exception))
         # Made by functions alone.

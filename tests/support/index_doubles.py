@@ -56,7 +56,7 @@ def without_ledger(path: Path) -> None:
     run_sql(
         path,
         "DROP TABLE subjects; DROP TABLE sources; DROP TABLE source_chunks;"
-        "DROP TABLE staged_embeddings;"
+        "DROP TABLE staged_embeddings; DROP TABLE metadata_keys; DROP TABLE metadata_values;"
         "DELETE FROM settings WHERE name LIKE 'sync_%' OR name = 'sources_generation';"
         "PRAGMA user_version = 4",
     )
