@@ -72,6 +72,12 @@ pub(super) fn fill_texts(known: &mut Texts, later: &Texts) {
             known.clone_from(later);
         }
     }
+    if known.tags.is_empty() {
+        known.tags.clone_from(&later.tags);
+    }
+    if known.ordinal == 0 {
+        known.ordinal = later.ordinal;
+    }
     if known.metadata.is_empty() {
         known.metadata.clone_from(&later.metadata);
     }
