@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from time import perf_counter
+from typing import Any
 
 from ._admission import Admitted, admission, own_admission
 from ._checks import listed
@@ -12,6 +13,7 @@ from ._engine import (
     Chunk,
     Index,
     _begin_staging,
+    _chunks,
     _replace_by_staged,
     _set_embeddings,
     _stage_embeddings,
@@ -43,7 +45,7 @@ def embedded(admitted: Admitted, texts: Sequence[str]) -> Steps[Embeddings]:
 def upserting(
     index: Index,
     embedder: AnyEmbedder | None,
-    chunks: Iterable[Chunk],
+    chunks: Iterable[Chunk | Mapping[str, Any]],
     progress: Progress | None,
 ) -> Steps[int]:
     """Store chunks, block by block when they must be embedded first; how many distinct ids."""
@@ -55,9 +57,10 @@ def upserting(
 def _upserting(
     index: Index,
     embedder: AnyEmbedder | None,
-    given: list[Chunk],
+    items: list[Chunk | Mapping[str, Any]],
     progress: Progress | None,
 ) -> Steps[int]:
+    given = _chunks(items)
     if embedder is None:
         stored: int = yield Call(index.upsert, (given,))
         if progress is not None and given:

@@ -142,7 +142,9 @@ class Retriever(Holding):
             "slow_ms": slow_ms,
         }
 
-    def upsert(self, chunks: Iterable[Chunk], *, progress: Progress | None = None) -> int:
+    def upsert(
+        self, chunks: Iterable[Chunk | Mapping[str, Any]], *, progress: Progress | None = None
+    ) -> int:
         """Embed the chunks that have no vector, and store all; returns the number of distinct ids.
 
         What is embedded is title, summary and content, a line each. A chunk that is stored with
@@ -157,7 +159,9 @@ class Retriever(Holding):
         check_plain(self._asynchronous, "upsert")
         return run(upserting(self.index, self.embedder, chunks, progress))
 
-    async def aupsert(self, chunks: Iterable[Chunk], *, progress: Progress | None = None) -> int:
+    async def aupsert(
+        self, chunks: Iterable[Chunk | Mapping[str, Any]], *, progress: Progress | None = None
+    ) -> int:
         """`upsert` without blocking the event loop, for embedders of either kind."""
         return await arun(upserting(self.index, self.embedder, chunks, progress))
 
