@@ -223,6 +223,7 @@ class Index:
         vectors: _Vectors = "exact",
         resident: _Resident = "all",
         stopwords: _StopWords | None = None,
+        metadata_index: Sequence[str] | None = None,
     ) -> Index: ...
     @staticmethod
     def open(
@@ -262,6 +263,7 @@ class Index:
         vectors: _Vectors = "exact",
         resident: _Resident = "all",
         stopwords: _StopWords | None = None,
+        metadata_index: Sequence[str] | None = None,
     ) -> Index: ...
     @property
     def path(self) -> Path | None: ...

@@ -36,20 +36,23 @@ def schema_of(kind: type[Any], handler: Any) -> Any:
     if kind is not Hit:
         read = kind._from_dict  # noqa: SLF001 - of this package
 
+    def checked(value: Mapping[str, Any]) -> Any:
+        try:
+            return read(value)
+        except (KeyError, TypeError, AttributeError, OverflowError) as error:
+            raise ValueError(f"no {kind.__name__} as of its to_dict(): {error!r}") from error
+
     def of_python(value: Any, check: Callable[[Any], Any]) -> Any:
         if isinstance(value, kind):
             return value
         if not isinstance(value, Mapping):
             return check(value)
-        try:
-            found = read(value)
-        except (KeyError, TypeError, AttributeError) as error:
-            raise ValueError(f"no {kind.__name__} as of its to_dict(): {error!r}") from error
+        found = checked(value)
         check(found.to_dict())
         return found
 
     return core_schema.json_or_python_schema(
-        json_schema=core_schema.no_info_after_validator_function(read, shape),
+        json_schema=core_schema.no_info_after_validator_function(checked, shape),
         python_schema=core_schema.no_info_wrap_validator_function(of_python, shape),
         serialization=core_schema.plain_serializer_function_ser_schema(
             lambda value: value.to_dict(), return_schema=shape
@@ -64,10 +67,12 @@ def snake_case(keys: Mapping[str, Any]) -> dict[str, Any]:
 
 def hit_of(fields: Mapping[str, Any]) -> Hit:
     """The hit of its `to_dict`, but for the explanation, which is only written."""
+    if fields["ordinal"] < 0:
+        raise ValueError("ordinal must be an int from 0")
     return Hit._restore(  # noqa: SLF001 - of this package
         [fields[name] for name in ("id", "path", "title", "summary", "content")],
         fields["ordinal"],
-        list(fields["tags"]),
+        fields["tags"],
         fields["metadata"],
         fields["score"],
         fields["bm25_rank"],

@@ -1,5 +1,6 @@
 //! Values given as a mapping, each under the name of a field.
 
+use hedgerow_engine::text::suggest;
 use pyo3::prelude::*;
 use pyo3::types::PyMapping;
 
@@ -91,13 +92,7 @@ impl<'a, 'py> Fields<'a, 'py> {
 /// The question whether another key was meant, or nothing.
 fn meant(name: &str, keys: &[&'static str]) -> String {
     let other = OTHER_NAMES.iter().find(|(other, _)| *other == name);
-    let near = || keys.iter().find(|key| is_near(name, key)).copied();
-    let meant = other.map(|(_, meant)| *meant).or_else(near);
+    let other = other.map(|(_, meant)| (*meant).to_owned());
+    let meant = other.or_else(|| suggest::nearest(name, keys.iter().copied()));
     meant.map_or_else(String::new, |key| format!(" (did you mean '{key}'?)"))
-}
-
-/// Whether a name is a key but for its case, or a letter too many or too few at the end.
-fn is_near(name: &str, key: &str) -> bool {
-    let name = name.to_lowercase();
-    name == key || name.strip_suffix('s') == Some(key) || key.strip_suffix('s') == Some(&name)
 }
