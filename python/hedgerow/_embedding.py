@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from time import perf_counter
-from typing import Any
 
 from ._admission import Admitted, admission, own_admission
 from ._checks import listed
@@ -25,7 +24,7 @@ from ._engine import (
 from ._observing import observer
 from ._steps import Call, Steps
 from .embedders.base import AnyEmbedder, Embeddings
-from .typing import Progress
+from .typing import ChunkLike, Progress
 
 _log = logging.getLogger("hedgerow.embedding")
 
@@ -45,7 +44,7 @@ def embedded(admitted: Admitted, texts: Sequence[str]) -> Steps[Embeddings]:
 def upserting(
     index: Index,
     embedder: AnyEmbedder | None,
-    chunks: Iterable[Chunk | Mapping[str, Any]],
+    chunks: Iterable[ChunkLike],
     progress: Progress | None,
 ) -> Steps[int]:
     """Store chunks, block by block when they must be embedded first; how many distinct ids."""
@@ -57,7 +56,7 @@ def upserting(
 def _upserting(
     index: Index,
     embedder: AnyEmbedder | None,
-    items: list[Chunk | Mapping[str, Any]],
+    items: list[ChunkLike],
     progress: Progress | None,
 ) -> Steps[int]:
     given = _chunks(items)

@@ -16,12 +16,14 @@ from .typing import (
     Aliases,
     CandidateLike,
     Category,
+    ChunkLike,
     DateLike,
     EdgeLike,
     FiltersLike,
     Legs,
     Matching,
     Operator,
+    Progress,
     Ranking,
     Real,
     Resident,
@@ -118,7 +120,7 @@ class Chunk:
     def embedding(self) -> array[float] | None: ...
     def to_dict(self) -> dict[str, Any]: ...
     @staticmethod
-    def from_dict(mapping: Mapping[str, Any]) -> Chunk: ...
+    def from_dict(fields: Mapping[str, Any]) -> Chunk: ...
     def _with_embedding(self, embedding: Vector) -> Chunk: ...
     def __eq__(self, other: object, /) -> bool: ...
     def __reduce__(self) -> tuple[Any, ...]: ...
@@ -217,12 +219,12 @@ class Index:
         path: str | PathLike[str],
         *,
         dimensions: int | None = None,
-        tokenizer: _Tokenizer = "porter unicode61",
+        tokenizer: Tokenizer = "porter unicode61",
         read_only: bool = False,
-        ranking: _Ranking = "auto",
-        vectors: _Vectors = "exact",
-        resident: _Resident = "all",
-        stopwords: _StopWords | None = None,
+        ranking: Ranking = "auto",
+        vectors: VectorSearch = "exact",
+        resident: Resident = "all",
+        stopwords: StopWords | None = None,
         metadata_index: Sequence[str] | None = None,
     ) -> Index: ...
     @staticmethod
@@ -255,14 +257,14 @@ class Index:
         ids: Iterable[str] | None = None,
         paths: Iterable[str] | None = None,
         metadatas: Iterable[Mapping[str, Any] | None] | None = None,
-        embeddings: Iterable[_Vector | None] | None = None,
+        embeddings: Iterable[Vector | None] | None = None,
         path: str | PathLike[str] | None = None,
         dimensions: int | None = None,
-        tokenizer: _Tokenizer = "porter unicode61",
-        ranking: _Ranking = "auto",
-        vectors: _Vectors = "exact",
-        resident: _Resident = "all",
-        stopwords: _StopWords | None = None,
+        tokenizer: Tokenizer = "porter unicode61",
+        ranking: Ranking = "auto",
+        vectors: VectorSearch = "exact",
+        resident: Resident = "all",
+        stopwords: StopWords | None = None,
         metadata_index: Sequence[str] | None = None,
     ) -> Index: ...
     @property
@@ -273,7 +275,7 @@ class Index:
     def stopwords(self) -> Literal["en+nl", "en", "nl", "none"] | frozenset[str]: ...
     @property
     def read_only(self) -> bool: ...
-    def upsert(self, chunks: Iterable[Chunk | Mapping[str, Any]]) -> int: ...
+    def upsert(self, chunks: Iterable[ChunkLike]) -> int: ...
     def sync_files(
         self,
         paths: str | PathLike[str] | Iterable[str | PathLike[str]],
@@ -282,7 +284,7 @@ class Index:
         include: Iterable[str] = (),
         allow_empty: bool = False,
         embedder: AnyEmbedder | None = None,
-        progress: Callable[[int, int], object] | None = None,
+        progress: Progress | None = None,
     ) -> IndexReport: ...
     def delete(self, ids: Iterable[str]) -> int: ...
     def delete_path(self, path: str) -> int: ...
@@ -623,7 +625,7 @@ def strongest_term(text: str) -> str | None: ...
 def query_tokens(text: str) -> list[str]: ...
 def trigrams(text: str) -> frozenset[str]: ...
 def slug_text(path: str) -> str: ...
-def _chunks(chunks: Iterable[Chunk | Mapping[str, Any]]) -> list[Chunk]: ...
+def _chunks(chunks: Iterable[ChunkLike]) -> list[Chunk]: ...
 def _upsert_from(
     index: Index,
     chunks: Iterable[Chunk],

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from ._engine import Hit
-    from .results import QueryResult, Response, Trace
+from ._engine import Hit
 
 _LONGEST = 300
 """The most characters of a text in a cell."""
@@ -22,7 +20,7 @@ def of_hit(hit: Hit) -> str:
     return _table((), [*rows, ("why", hit.explain())])
 
 
-def of_response(response: Response) -> str:
+def of_response(response: Any) -> str:
     """A row for each result, and below it how many were found and by what."""
     rows = [
         (rank, hit.path, hit.score, hit.title, hit.content)
@@ -37,7 +35,7 @@ def of_response(response: Response) -> str:
     return _table(("", "path", "score", "title", "content"), rows) + _paragraph(told)
 
 
-def of_trace(trace: Trace) -> str:
+def of_trace(trace: Any) -> str:
     """A row for each key of the trace, with the times as a list."""
     keys = trace.to_dict()
     keys["attempts"] = [f"{one.strategy}: {one.query} ({one.hits})" for one in trace.attempts]
@@ -45,7 +43,7 @@ def of_trace(trace: Trace) -> str:
     return _table((), keys.items())
 
 
-def of_query_result(result: QueryResult) -> str:
+def of_query_result(result: Any) -> str:
     """The rows of `select`, or a row for each node with its score."""
     if result.count is not None:
         return _paragraph(f"count: {result.count}")

@@ -241,6 +241,8 @@ class QueryResult(Served):
 
         A node that was deleted since the query is left out.
         """
+        if not isinstance(store, Store):
+            raise TypeError(f"store must be the Store that was queried, not {type(store).__name__}")
         found = (store.get(key) for key in self.keys)
         return [node for node in found if node is not None]
 

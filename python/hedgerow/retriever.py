@@ -143,7 +143,7 @@ class Retriever(Holding):
         }
 
     def upsert(
-        self, chunks: Iterable[Chunk | Mapping[str, Any]], *, progress: Progress | None = None
+        self, chunks: Iterable[ChunkLike], *, progress: Progress | None = None
     ) -> int:
         """Embed the chunks that have no vector, and store all; returns the number of distinct ids.
 
@@ -160,7 +160,7 @@ class Retriever(Holding):
         return run(upserting(self.index, self.embedder, chunks, progress))
 
     async def aupsert(
-        self, chunks: Iterable[Chunk | Mapping[str, Any]], *, progress: Progress | None = None
+        self, chunks: Iterable[ChunkLike], *, progress: Progress | None = None
     ) -> int:
         """`upsert` without blocking the event loop, for embedders of either kind."""
         return await arun(upserting(self.index, self.embedder, chunks, progress))

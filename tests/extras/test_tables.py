@@ -17,7 +17,7 @@ FIELDS = [
 
 
 @pytest.fixture(scope="module")
-def retriever() -> hr.Retriever:
+def oak_and_elm() -> hr.Retriever:
     index = hr.Index.in_memory()
     index.upsert(
         [
@@ -28,8 +28,8 @@ def retriever() -> hr.Retriever:
     return hr.Retriever(index, embedder=lambda texts: [[1.0, 0.5] for _ in texts])
 
 
-def test_pandas(retriever):
-    response = retriever.search("oak")
+def test_pandas(oak_and_elm):
+    response = oak_and_elm.search("oak")
     frame = response.to_pandas()
     assert list(frame.columns) == FIELDS
     assert list(frame.id) == [hit.id for hit in response]
@@ -43,14 +43,14 @@ def test_pandas(retriever):
     assert list(frame.explanation) == [hit.explanation for hit in response]
 
 
-def test_pandas_of_nothing_has_the_same_types(retriever):
-    empty = retriever.search("oak", mode="bm25", top_k=1, offset=9).to_pandas()
+def test_pandas_of_nothing_has_the_same_types(oak_and_elm):
+    empty = oak_and_elm.search("oak", mode="bm25", top_k=1, offset=9).to_pandas()
     assert len(empty) == 0
-    assert (empty.dtypes == retriever.search("oak").to_pandas().dtypes).all()
+    assert (empty.dtypes == oak_and_elm.search("oak").to_pandas().dtypes).all()
 
 
-def test_arrow(retriever):
-    response = retriever.search("oak")
+def test_arrow(oak_and_elm):
+    response = oak_and_elm.search("oak")
     table = response.to_arrow()
     assert table.column_names == FIELDS
     rows = {row["id"]: row for row in table.to_pylist()}
@@ -64,10 +64,10 @@ def test_arrow(retriever):
     assert table.schema.field("score").type == pa.float64()
 
 
-def test_arrow_of_nothing_has_the_same_schema(retriever):
-    empty = retriever.search("oak", mode="bm25", top_k=1, offset=9).to_arrow()
+def test_arrow_of_nothing_has_the_same_schema(oak_and_elm):
+    empty = oak_and_elm.search("oak", mode="bm25", top_k=1, offset=9).to_arrow()
     assert empty.num_rows == 0
-    assert empty.schema == retriever.search("oak").to_arrow().schema
+    assert empty.schema == oak_and_elm.search("oak").to_arrow().schema
 
 
 def test_fusion_alone_makes_hits_for_tables_too():

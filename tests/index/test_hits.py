@@ -126,7 +126,7 @@ def test_a_hit_of_a_plain_search_has_no_explanation(index):
 
 @pytest.mark.parametrize("key", ["text", 0, None, "\ud800"])
 def test_a_hit_has_no_other_keys(hit, key):
-    with pytest.raises(KeyError, match="a hit has no .*its fields are id, path, ordinal, title"):
+    with pytest.raises(KeyError, match=r"a hit has no .*its fields are id, path, ordinal, title"):
         hit[key]
 
 

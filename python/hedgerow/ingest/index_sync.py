@@ -9,7 +9,9 @@ from hedgerow._checks import listed
 from hedgerow._embedding import Progress, embedding_missing
 from hedgerow._engine import Index
 from hedgerow._steps import run
+from hedgerow.embedders._forms import forms_of
 from hedgerow.embedders.base import AnyEmbedder
+from hedgerow.errors import InvalidInputError
 
 from .discovery import Rules, discover
 from .index_run import IndexReport, IndexRun
@@ -17,7 +19,7 @@ from .index_run import IndexReport, IndexRun
 Path = str | os.PathLike[str]
 
 
-def sync_into(  # noqa: PLR0913 - each has its default
+def sync_files(  # noqa: PLR0913 - each has its default
     index: Index,
     paths: Path | Iterable[Path],
     *,
@@ -28,6 +30,12 @@ def sync_into(  # noqa: PLR0913 - each has its default
     progress: Progress | None = None,
 ) -> IndexReport:
     """Do what `hedgerow index` does with an index that is open."""
+    if embedder is not None and forms_of(embedder).asynchronous:
+        raise InvalidInputError(
+            "the embedder is asynchronous, and sync_files cannot await it; give one that answers at "
+            "once, or sync without one and await areembed() of a Retriever",
+            code="incompatible_options",
+        )
     rules = Rules(exclude=_patterns("exclude", exclude), include=_patterns("include", include))
     found = discover(_names(paths), rules, named=True)
     report = IndexRun(index, found, allow_empty=allow_empty).run(progress)

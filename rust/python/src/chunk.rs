@@ -166,10 +166,10 @@ impl PyChunk {
     /// Without "path" the chunk stands alone under its id. A value of None is as good as none.
     /// Raises InvalidInputError for an unknown key, which it names with the one that was meant.
     #[staticmethod]
-    fn from_dict(mapping: &Bound<'_, PyAny>) -> PyResult<Self> {
-        match mapping.cast::<PyMapping>() {
-            Ok(fields) => of_mapping("mapping", fields),
-            Err(_) => Err(field("mapping").wrong("must be a mapping", mapping)),
+    fn from_dict(fields: &Bound<'_, PyAny>) -> PyResult<Self> {
+        match fields.cast::<PyMapping>() {
+            Ok(mapping) => of_mapping("fields", mapping),
+            Err(_) => Err(field("fields").wrong("must be a mapping", fields)),
         }
     }
 

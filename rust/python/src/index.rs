@@ -11,9 +11,10 @@ use hedgerow_engine::query::MatchOptions;
 use hedgerow_engine::text::tokenizer::TokenizerKind;
 use hedgerow_engine::vectors::{Resident, Vectors};
 use pyo3::prelude::*;
-use pyo3::types::PyTuple;
+use pyo3::types::{PyDict, PyTuple};
 
 use crate::aliases::Aliases;
+use crate::calling;
 use crate::chunk::{self, PyChunk};
 use crate::chunk_iterator::PyChunks;
 use crate::compile;
@@ -32,9 +33,10 @@ use crate::vector::{self, Dimensions};
 
 /// An embedded index: one SQLite file, or memory (spec/index.md).
 ///
-/// Made by `Index.open` or `Index.in_memory`; `Index(path)` is `Index.open(path)`. One handle serves many threads: searches run
-/// side by side and never wait for a writer of a file; writers take turns. It is a context
-/// manager, and pickles as long as it has a file. After a fork, open the index again.
+/// Made by `Index.open` or `Index.in_memory`; `Index(path)` is `Index.open(path)`. One handle
+/// serves many threads: searches run side by side and never wait for a writer of a file; writers
+/// take turns. It is a context manager, and pickles as long as it has a file. After a fork, open
+/// the index again.
 ///
 /// Every method raises IndexFileError when the file cannot be read or written or was replaced,
 /// and when the handle is closed or was opened by another process.
@@ -253,7 +255,7 @@ impl PyIndex {
         calling::call_named(
             slf.py(),
             "hedgerow.ingest",
-            "sync_into",
+            "sync_files",
             (slf, paths),
             options,
         )
