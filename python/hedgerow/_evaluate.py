@@ -8,10 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from ._checks import shown
-from ._embedding import Progress
 from ._engine import Index
 from ._judged import JudgedQuery, Judgements, given_judgements, given_queries
-from ._profiles import Fusion, Matching
 from .embedders.base import AnyEmbedder, Embedder
 from .errors import InvalidInputError
 from .evaluation import (
@@ -29,6 +27,7 @@ from .evaluation import (
     outcome_of,
 )
 from .evaluation import best as best_in
+from .typing import Fusion, Matching, Progress
 
 __all__ = ["Evaluation", "evaluate"]
 

@@ -32,6 +32,7 @@ from .results import Response
 from .typing import (
     Aliases,
     CandidateLike,
+    ChunkLike,
     FiltersLike,
     Fusion,
     Matching,
@@ -142,9 +143,7 @@ class Retriever(Holding):
             "slow_ms": slow_ms,
         }
 
-    def upsert(
-        self, chunks: Iterable[ChunkLike], *, progress: Progress | None = None
-    ) -> int:
+    def upsert(self, chunks: Iterable[ChunkLike], *, progress: Progress | None = None) -> int:
         """Embed the chunks that have no vector, and store all; returns the number of distinct ids.
 
         What is embedded is title, summary and content, a line each. A chunk that is stored with

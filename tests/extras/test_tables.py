@@ -44,7 +44,7 @@ def test_pandas(oak_and_elm):
 
 
 def test_pandas_of_nothing_has_the_same_types(oak_and_elm):
-    empty = oak_and_elm.search("oak", mode="bm25", top_k=1, offset=9).to_pandas()
+    empty = oak_and_elm.search("oak", mode="bm25", limit=1, offset=9).to_pandas()
     assert len(empty) == 0
     assert (empty.dtypes == oak_and_elm.search("oak").to_pandas().dtypes).all()
 
@@ -65,7 +65,7 @@ def test_arrow(oak_and_elm):
 
 
 def test_arrow_of_nothing_has_the_same_schema(oak_and_elm):
-    empty = oak_and_elm.search("oak", mode="bm25", top_k=1, offset=9).to_arrow()
+    empty = oak_and_elm.search("oak", mode="bm25", limit=1, offset=9).to_arrow()
     assert empty.num_rows == 0
     assert empty.schema == oak_and_elm.search("oak").to_arrow().schema
 

@@ -107,7 +107,9 @@ def test_what_is_no_chunk():
         refused("invalid_chunk", empty, index.upsert, [chunk(), chunk("")])
         wrong = "chunks[0] must be a Chunk or a mapping, not str"
         refused("invalid_chunk", wrong, index.upsert, ["a"])
-        refused("invalid_chunk", "chunks[0] has no 'content'; give it one", index.upsert, [{"id": "a"}])
+        refused(
+            "invalid_chunk", "chunks[0] has no 'content'; give it one", index.upsert, [{"id": "a"}]
+        )
         wrong = "chunks must be an iterable of Chunk or mappings, not Chunk"
         refused("invalid_chunk", wrong, index.upsert, chunk())
         assert len(index) == 0

@@ -6,12 +6,13 @@ import os
 from collections.abc import Iterable, Mapping
 
 from hedgerow._checks import listed
-from hedgerow._embedding import Progress, embedding_missing
+from hedgerow._embedding import embedding_missing
 from hedgerow._engine import Index
 from hedgerow._steps import run
 from hedgerow.embedders._forms import forms_of
 from hedgerow.embedders.base import AnyEmbedder
 from hedgerow.errors import InvalidInputError
+from hedgerow.typing import Progress
 
 from .discovery import Rules, discover
 from .index_run import IndexReport, IndexRun

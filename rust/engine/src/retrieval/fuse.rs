@@ -188,4 +188,18 @@ mod tests {
         );
         assert_eq!((fused.score, fused.rerank_score), (1.0, None));
     }
+
+    #[test]
+    fn tags_and_an_ordinal_are_filled_where_there_are_none() {
+        let with = |tags: &[&str], ordinal| {
+            let mut texts = hit("a", "a.md").texts;
+            let known = Arc::make_mut(&mut texts);
+            known.tags = tags.iter().map(|tag| (*tag).to_owned()).collect();
+            known.ordinal = ordinal;
+            Hit::from(texts)
+        };
+        let lists = [[with(&[], 0)], [with(&["x"], 3)], [with(&["y"], 4)]];
+        let fused = reciprocal_rank_fusion(&lists, 1.0).unwrap();
+        assert_eq!((&fused[0].tags[..], fused[0].ordinal), (&["x".to_owned()][..], 3));
+    }
 }
