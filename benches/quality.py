@@ -51,7 +51,7 @@ def main() -> None:
     modes: list[evaluation.JudgedMode] = ["bm25", "hybrid"]
     ways = evaluation.combinations(modes, ["spec", "extended"], ["rrf", "score"])
     for way in [*ways, *evaluation.best(modes)]:
-        outcome = evaluation.evaluate(index, task, way, vectors=vectors)
+        outcome = evaluation.outcome_of(index, task, way, vectors=vectors)
         outcomes.append(outcome)
         figures = "".join(f"{outcome.measures[name]:11.4f}" for name in evaluation.MEASURES)
         print(f"{way!s:48}{figures}{outcome.seconds:11.2f}")

@@ -40,6 +40,10 @@ from ._engine import (
     trigrams as trigrams,
     unanimity as unanimity,
 )
+from ._evaluate import (
+    Evaluation as Evaluation,
+    evaluate as evaluate,
+)
 from .aliases import (
     AliasTable as AliasTable,
 )
@@ -59,6 +63,9 @@ from .errors import (
     PipelineError as PipelineError,
     QueryTooLargeError as QueryTooLargeError,
     RetrievalError as RetrievalError,
+)
+from .ingest import (
+    IndexReport as IndexReport,
 )
 from .memory import (
     MemoryRoot as MemoryRoot,

@@ -12,6 +12,7 @@ from ._engine import (
     Chunk,
     Index,
     _begin_staging,
+    _chunks,
     _replace_by_staged,
     _set_embeddings,
     _stage_embeddings,
@@ -23,7 +24,7 @@ from ._engine import (
 from ._observing import observer
 from ._steps import Call, Steps
 from .embedders.base import AnyEmbedder, Embeddings
-from .typing import Progress
+from .typing import ChunkLike, Progress
 
 _log = logging.getLogger("hedgerow.embedding")
 
@@ -43,7 +44,7 @@ def embedded(admitted: Admitted, texts: Sequence[str]) -> Steps[Embeddings]:
 def upserting(
     index: Index,
     embedder: AnyEmbedder | None,
-    chunks: Iterable[Chunk],
+    chunks: Iterable[ChunkLike],
     progress: Progress | None,
 ) -> Steps[int]:
     """Store chunks, block by block when they must be embedded first; how many distinct ids."""
@@ -55,9 +56,10 @@ def upserting(
 def _upserting(
     index: Index,
     embedder: AnyEmbedder | None,
-    given: list[Chunk],
+    items: list[ChunkLike],
     progress: Progress | None,
 ) -> Steps[int]:
+    given = _chunks(items)
     if embedder is None:
         stored: int = yield Call(index.upsert, (given,))
         if progress is not None and given:

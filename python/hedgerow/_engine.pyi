@@ -9,17 +9,21 @@ from typing import Any, Literal, SupportsIndex, TypeVar, final
 
 from typing_extensions import Buffer, Self, disjoint_base
 
+from .embedders import AnyEmbedder
+from .ingest import IndexReport
 from .results import IndexStats, Intent, QueryResult, Trace, TrigramHit, Unanimity
 from .typing import (
     Aliases,
     CandidateLike,
     Category,
+    ChunkLike,
     DateLike,
     EdgeLike,
     FiltersLike,
     Legs,
     Matching,
     Operator,
+    Progress,
     Ranking,
     Real,
     Resident,
@@ -114,6 +118,9 @@ class Chunk:
     def ordinal(self) -> int: ...
     @property
     def embedding(self) -> array[float] | None: ...
+    def to_dict(self) -> dict[str, Any]: ...
+    @staticmethod
+    def from_dict(fields: Mapping[str, Any]) -> Chunk: ...
     def _with_embedding(self, embedding: Vector) -> Chunk: ...
     def __eq__(self, other: object, /) -> bool: ...
     def __reduce__(self) -> tuple[Any, ...]: ...
@@ -161,6 +168,10 @@ class Hit:
     @property
     def summary(self) -> str: ...
     @property
+    def tags(self) -> tuple[str, ...]: ...
+    @property
+    def ordinal(self) -> int: ...
+    @property
     def content(self) -> str: ...
     @property
     def metadata(self) -> dict[str, Any]: ...
@@ -175,11 +186,19 @@ class Hit:
     @property
     def explanation(self) -> dict[str, Any] | None: ...
     def explain(self) -> str: ...
+    def to_dict(self) -> dict[str, Any]: ...
+    def keys(self) -> list[str]: ...
+    def __getitem__(self, key: str, /) -> Any: ...
+    def _repr_html_(self) -> str: ...
+    @classmethod
+    def __get_pydantic_core_schema__(cls, _source: Any, handler: Any) -> Any: ...
     def __eq__(self, other: object, /) -> bool: ...
     def __reduce__(self) -> tuple[Any, ...]: ...
     @staticmethod
     def _restore(
         texts: Sequence[str],
+        ordinal: int,
+        tags: Sequence[str],
         metadata: Mapping[str, Any],
         score: float,
         bm25_rank: int | None,
@@ -195,6 +214,19 @@ class ChunkIterator:
 
 @final
 class Index:
+    def __new__(
+        cls,
+        path: str | PathLike[str],
+        *,
+        dimensions: int | None = None,
+        tokenizer: Tokenizer = "porter unicode61",
+        read_only: bool = False,
+        ranking: Ranking = "auto",
+        vectors: VectorSearch = "exact",
+        resident: Resident = "all",
+        stopwords: StopWords | None = None,
+        metadata_index: Sequence[str] | None = None,
+    ) -> Index: ...
     @staticmethod
     def open(
         path: str | PathLike[str],
@@ -218,6 +250,23 @@ class Index:
         stopwords: StopWords | None = None,
         metadata_index: Sequence[str] | None = None,
     ) -> Index: ...
+    @staticmethod
+    def from_texts(
+        texts: Iterable[str],
+        *,
+        ids: Iterable[str] | None = None,
+        paths: Iterable[str] | None = None,
+        metadatas: Iterable[Mapping[str, Any] | None] | None = None,
+        embeddings: Iterable[Vector | None] | None = None,
+        path: str | PathLike[str] | None = None,
+        dimensions: int | None = None,
+        tokenizer: Tokenizer = "porter unicode61",
+        ranking: Ranking = "auto",
+        vectors: VectorSearch = "exact",
+        resident: Resident = "all",
+        stopwords: StopWords | None = None,
+        metadata_index: Sequence[str] | None = None,
+    ) -> Index: ...
     @property
     def path(self) -> Path | None: ...
     @property
@@ -226,7 +275,17 @@ class Index:
     def stopwords(self) -> Literal["en+nl", "en", "nl", "none"] | frozenset[str]: ...
     @property
     def read_only(self) -> bool: ...
-    def upsert(self, chunks: Iterable[Chunk]) -> int: ...
+    def upsert(self, chunks: Iterable[ChunkLike]) -> int: ...
+    def sync_files(
+        self,
+        paths: str | PathLike[str] | Iterable[str | PathLike[str]],
+        *,
+        exclude: Iterable[str] = (),
+        include: Iterable[str] = (),
+        allow_empty: bool = False,
+        embedder: AnyEmbedder | None = None,
+        progress: Progress | None = None,
+    ) -> IndexReport: ...
     def delete(self, ids: Iterable[str]) -> int: ...
     def delete_path(self, path: str) -> int: ...
     def get(self, id: str) -> Chunk | None: ...
@@ -407,6 +466,8 @@ class Candidate:
         bm25_rank: SupportsIndex | None = None,
         vector_similarity: Real | None = None,
         metadata: Mapping[str, Any] | None = None,
+        tags: Sequence[str] = (),
+        ordinal: int = 0,
     ) -> Candidate: ...
     @property
     def id(self) -> str: ...
@@ -418,6 +479,10 @@ class Candidate:
     def summary(self) -> str: ...
     @property
     def content(self) -> str: ...
+    @property
+    def tags(self) -> tuple[str, ...]: ...
+    @property
+    def ordinal(self) -> int: ...
     @property
     def bm25_rank(self) -> int | None: ...
     @property
@@ -560,6 +625,7 @@ def strongest_term(text: str) -> str | None: ...
 def query_tokens(text: str) -> list[str]: ...
 def trigrams(text: str) -> frozenset[str]: ...
 def slug_text(path: str) -> str: ...
+def _chunks(chunks: Iterable[ChunkLike]) -> list[Chunk]: ...
 def _upsert_from(
     index: Index,
     chunks: Iterable[Chunk],

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib import import_module
+from typing import Any
 
 from .errors import MissingExtraError
 
@@ -43,6 +45,22 @@ def imports_of(extra: str, *, needed_by: str) -> Iterator[None]:
             f'extra "{extra}"; run: pip install "hedgerow[{extra}]"',
             code="missing_extra",
         )
+
+
+def import_of(package: str, *, needed_by: str) -> Any:
+    """Import a package that no extra brings, or raise a MissingExtraError where it is not there."""
+    missing = False
+    try:
+        return import_module(package)
+    except ModuleNotFoundError as error:
+        missing = error.name == package
+        if not missing:
+            raise
+    raise MissingExtraError(
+        f"{needed_by} needs the package {package}, which is not installed; run: pip install "
+        f"{package}",
+        code="missing_extra",
+    )
 
 
 def _package(extra: str, module: str) -> str:

@@ -6,10 +6,11 @@ import gzip
 import json
 import os
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
+from ._checks import shown
 from ._engine import _check_query
 from ._extras import imports_of
 from .errors import HedgerowError, InvalidInputError
@@ -90,6 +91,66 @@ def read_judgements(path: str | os.PathLike[str]) -> Judgements:
     return judgements
 
 
+def given_queries(
+    queries: Mapping[str, str] | Iterable[Mapping[str, Any]] | str | os.PathLike[str],
+) -> list[JudgedQuery]:
+    """Queries as a mapping of ids to texts, as mappings with the keys of a line, or from a file."""
+    if isinstance(queries, (str, os.PathLike)):
+        return read_queries(queries)
+    if isinstance(queries, Mapping):
+        queries = [{"id": name, "text": text} for name, text in queries.items()]
+    if isinstance(queries, bytes) or not isinstance(queries, Iterable):
+        raise TypeError(
+            "queries must be a mapping of ids to texts, an iterable of mappings or the name of a "
+            f"file, not {type(queries).__name__}"
+        )
+    found: dict[str, JudgedQuery] = {}
+    for i, given in enumerate(queries):
+        record = given._asdict() if isinstance(given, JudgedQuery) else given
+        if not isinstance(record, Mapping):
+            raise TypeError(f"queries[{i}] must be a mapping, not {type(record).__name__}")
+        query = _query_of(record, lambda reason, i=i: _wrong(f"queries[{i}]: {reason}"))  # type: ignore[misc]  # i is bound
+        if query.id in found:
+            raise _wrong(
+                f'queries[{i}]: the id "{query.id}" is used twice; every query needs its own'
+            )
+        found[query.id] = query
+        if (query.vector is None) != (next(iter(found.values())).vector is None):
+            raise _wrong(
+                f"queries[{i}]: some queries have an embedding and some have none; all or none must "
+                "have one"
+            )
+    if not found:
+        raise _wrong("queries is empty; give at least one")
+    return list(found.values())
+
+
+def given_judgements(
+    judgements: Judgements | str | os.PathLike[str],
+) -> Judgements:
+    """Judgements as they are, or from a file."""
+    if isinstance(judgements, (str, os.PathLike)):
+        return read_judgements(judgements)
+    if not isinstance(judgements, Mapping):
+        raise TypeError(
+            "judgements must be a mapping of the ids of queries, or the name of a file, not "
+            f"{type(judgements).__name__}"
+        )
+    for query, documents in judgements.items():
+        if not isinstance(query, str) or not isinstance(documents, Mapping):
+            raise _wrong(
+                f"judgements[{shown(query)}] must be a mapping of documents to whole numbers, under "
+                "the id of a query"
+            )
+        for document, score in documents.items():
+            if not isinstance(document, str) or type(score) is not int:
+                raise _wrong(
+                    f"judgements[{shown(query)}][{shown(document)}] must be a whole number, above 0 "
+                    f"for relevant, not {shown(score)}"
+                )
+    return {query: dict(documents) for query, documents in judgements.items()}
+
+
 def read_vectors(path: str | os.PathLike[str], count: int) -> list[Any]:
     """The rows of a .npy file, one for each of `count` queries in the order of theirs."""
     with imports_of("eval", needed_by="reading vectors"):
@@ -147,25 +208,31 @@ def _query(path: str | os.PathLike[str], number: int, line: str) -> JudgedQuery:
         raise _bad(path, number, f"not JSON ({error})") from error
     if not isinstance(record, dict):
         raise _bad(path, number, "not a JSON object; every line is one object")
+    return _query_of(record, lambda reason: _bad(path, number, reason))
+
+
+def _query_of(record: Mapping[str, Any], bad: Callable[[str], InvalidInputError]) -> JudgedQuery:
     name = record.get("id", record.get("_id"))
     if isinstance(name, int) and not isinstance(name, bool):
         name = str(name)
     if not isinstance(name, str) or not name:
-        raise _bad(path, number, 'needs an "id" (or "_id") of text')
+        raise bad('needs an "id" (or "_id") of text')
     text, date, vector = (record.get(key) for key in ("text", "date", "embedding"))
     if not isinstance(text, str):
-        raise _bad(path, number, 'needs a "text"')
+        raise bad('needs a "text"')
     try:
         _check_query(text)
     except HedgerowError as error:
-        raise _bad(path, number, error.message) from error
+        raise bad(error.message) from error
     if date is not None and (not isinstance(date, str) or parse_question_date(date) is None):
-        raise _bad(path, number, f'the "date" {date!r} is none that can be read; write 2026-04-18')
+        raise bad(f'the "date" {date!r} is none that can be read; write 2026-04-18')
+    if vector is not None and hasattr(vector, "tolist"):
+        vector = vector.tolist()
     numbers = isinstance(vector, list) and all(
         isinstance(value, (int, float)) and not isinstance(value, bool) for value in vector
     )
     if vector is not None and not numbers:
-        raise _bad(path, number, '"embedding" must be a list of numbers')
+        raise bad('"embedding" must be a list of numbers')
     return JudgedQuery(name, text, date, vector)
 
 

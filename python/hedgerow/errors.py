@@ -10,7 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from .results import Trace
+    from .trace import Trace
 
 __all__ = [
     "EngineError",

@@ -1,6 +1,6 @@
 """How well an index answers judged queries, with each way of searching (docs/cli.md, "eval").
 
-Private for now. The measures are those of the package ir-measures, at a depth of 10: nDCG, the
+`hedgerow.evaluate` does it for callers. The measures are those of the package ir-measures, at a depth of 10: nDCG, the
 share of the relevant documents that was found, and the reciprocal of the first relevant rank.
 """
 
@@ -227,7 +227,7 @@ class Outcome:
     degraded: int
 
 
-def evaluate(
+def outcome_of(
     index: Index,
     task: Task,
     combination: Combination,

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field
-from typing import Any, Literal, NamedTuple
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any, overload
 
-from ._engine import Hit
-from ._profiles import profile_of
+from ._engine import Hit, Node, Store
+from ._pydantic import Served, hit_of
+from .trace import Attempt, Trace
 
 __all__ = [
     "Attempt",
@@ -23,108 +24,15 @@ __all__ = [
 ]
 
 
-class Attempt(NamedTuple):
-    """One search by keywords: its strategy, its text and the number of its hits (spec/trace.md)."""
-
-    strategy: str
-    query: str
-    hits: int
-
-
 @dataclass(frozen=True, slots=True)
-class Trace:
-    """What a search did, step by step (spec/trace.md).
-
-    Each attribute is a key of `to_dict()` in snake_case, None where that key is absent. Traces
-    are equal when the searches did the same, however long they took.
-    """
-
-    mode: Literal["bm25", "semantic", "hybrid"]
-    matching: Literal["spec", "extended"]
-    fusion: Literal["rrf", "score"]
-    neighbors: bool
-    reweight: bool
-    group_by: Literal["path"] | None
-    original_query: str
-    augmented_query: str | None
-    date_hints: list[str]
-    compiled_query: str = field(repr=False)
-    match_query: str
-    not_searched_for: list[str]
-    candidate_k: int
-    rrf_k: float
-    attempts: list[Attempt]
-    bm25_count: int
-    vector_count: int
-    fused_count: int
-    fell_back_to_bm25: bool
-    embedder_used: bool
-    reranked: bool
-    rerank_provider: str | None
-    unanimity: int | None
-    rerank_skipped_reason: (
-        Literal["empty_candidates", "mode_off", "no_reranker", "unanimity"] | None
-    )
-    error_stage: Literal["bm25", "vector", "rerank"] | None
-    timings: dict[str, float] = field(compare=False, repr=False)
-
-    @property
-    def candidates(self) -> int:
-        """`candidate_k` under the name of the option of `Retriever.search`."""
-        return self.candidate_k
-
-    @property
-    def profile(self) -> Literal["spec", "best"] | None:
-        """The profile of these options; None where they are no profile's."""
-        return profile_of(
-            matching=self.matching,
-            fusion=self.fusion,
-            neighbors=self.neighbors,
-            reweight=self.reweight,
-        )
-
-    def to_dict(self) -> dict[str, Any]:
-        """The trace as documented: JSON with keys in camelCase, without what is absent."""
-        keys = {
-            "mode": self.mode,
-            "profile": None if self.profile == "spec" else self.profile,
-            "matching": None if self.matching == "spec" else self.matching,
-            "fusion": None if self.fusion == "rrf" else self.fusion,
-            "neighbors": self.neighbors or None,
-            "reweight": None if self.reweight else False,
-            "groupBy": self.group_by,
-            "originalQuery": self.original_query,
-            "augmentedQuery": self.augmented_query,
-            "dateHints": None if self.augmented_query is None else list(self.date_hints),
-            "compiledQuery": self.compiled_query,
-            "matchQuery": self.match_query,
-            "notSearchedFor": list(self.not_searched_for) or None,
-            "candidateK": self.candidate_k,
-            "rrfK": self.rrf_k,
-            "attempts": [attempt._asdict() for attempt in self.attempts],
-            "bm25Count": self.bm25_count,
-            "vectorCount": self.vector_count,
-            "fusedCount": self.fused_count,
-            "fellBackToBM25": self.fell_back_to_bm25,
-            "embedderUsed": self.embedder_used,
-            "reranked": self.reranked,
-            "rerankProvider": self.rerank_provider,
-            "unanimity": None if self.unanimity is None else {"agreements": self.unanimity},
-            "rerankSkippedReason": self.rerank_skipped_reason,
-            "errorStage": self.error_stage,
-            "timings": dict(self.timings),
-        }
-        return {key: value for key, value in keys.items() if value is not None}
-
-
-@dataclass(frozen=True, slots=True)
-class Response:
+class Response(Served):
     """The result of a search: `results`, best first, and the `trace` (spec/retrieval.md).
 
-    It iterates over its results, and is false when there are none. `error` is what the leg reported
-    that failed while the other answered. `offset` is how many better ones were skipped: the first of
-    the results is number `offset + 1`. There were `trace.fused_count` before that, and before a
-    reranker dropped any.
+    It iterates over its results, has their number as its length, is false when there are none, and
+    gives one by its position and a list of them for a slice. pydantic and FastAPI read and write it
+    as `to_dict` has it. `error` is what the leg reported that failed while the other answered.
+    `offset` is how many better ones were skipped: the first of the results is number `offset + 1`.
+    There were `trace.fused_count` before that, and before a reranker dropped any.
     """
 
     results: list[Hit]
@@ -143,8 +51,67 @@ class Response:
     def __len__(self) -> int:
         return len(self.results)
 
-    def __getitem__(self, index: int) -> Hit:
+    @overload
+    def __getitem__(self, index: int) -> Hit: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[Hit]: ...
+    def __getitem__(self, index: int | slice) -> Hit | list[Hit]:
         return self.results[index]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The response as JSON has it: `results`, `offset`, `error` and `trace`, each as its own
+        `to_dict`.
+
+        Of an error it has the `type` and the `code`, without the message, which may name hosts and
+        files that a client must not see.
+        """
+        error = self.error
+        return {
+            "results": [hit.to_dict() for hit in self.results],
+            "offset": self.offset,
+            "error": None
+            if error is None
+            else {"type": type(error).__name__, "code": getattr(error, "code", None)},
+            "trace": self.trace.to_dict(),
+        }
+
+    def to_pandas(self) -> Any:
+        """A pandas.DataFrame with a row for each result, and a column for each field of `Hit.to_dict`.
+
+        Of no results too it has all columns with their types. What a hit has not is missing.
+        Raises MissingExtraError where pandas is not installed.
+        """
+        from ._tables import pandas_frame  # noqa: PLC0415 - of few callers
+
+        return pandas_frame(self.results)
+
+    def to_arrow(self) -> Any:
+        """A pyarrow.Table with a row for each result, and a column for each field of `Hit.to_dict`.
+
+        `tags` are lists of texts; `metadata` and `explanation` are texts of JSON, as every hit may
+        have other keys. Of no results too it has all columns with their types. Raises
+        MissingExtraError where pyarrow is not installed.
+        """
+        from ._tables import arrow_table  # noqa: PLC0415 - of few callers
+
+        return arrow_table(self.results)
+
+    @classmethod
+    def _from_dict(cls, keys: Mapping[str, Any]) -> Response:
+        """The response of such a JSON, which has nothing to make an error of."""
+        trace, error = keys["trace"], keys.get("error")
+        hits = [hit if isinstance(hit, Hit) else hit_of(hit) for hit in keys["results"]]
+        return cls(
+            hits,
+            trace if isinstance(trace, Trace) else Trace._from_dict(trace),  # noqa: SLF001 - its own
+            error if isinstance(error, Exception) else None,
+            keys.get("offset", 0),
+        )
+
+    def _repr_html_(self) -> str:
+        from ._html import of_response  # noqa: PLC0415 - of notebooks alone
+
+        return of_response(self)
 
     def explain(self) -> str:
         """A paragraph on the search and one on each result, for a person to read."""
@@ -233,7 +200,7 @@ class QueryStage:
 
 
 @dataclass(frozen=True, slots=True)
-class QueryResult:
+class QueryResult(Served):
     """The result of a pipeline (spec/pipeline.md, "Results").
 
     `keys` and `scores` are the nodes in order. After `count` there are none, and `count` is how
@@ -241,6 +208,9 @@ class QueryResult:
     `pairs` holds (key, key, similarity) after interference-pairs, most similar first. `warnings`
     names what was missing, a sentence each; `stale` is true when communities or coordinates are of
     earlier edges. `stages` is empty without explain=True.
+
+    It iterates over the keys, as many as its length, and gives one by its position and a list of them
+    for a slice; `nodes(store)` are the nodes themselves.
     """
 
     keys: list[str]
@@ -255,6 +225,46 @@ class QueryResult:
 
     def __len__(self) -> int:
         return len(self.keys)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.keys)
+
+    @overload
+    def __getitem__(self, index: int) -> str: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[str]: ...
+    def __getitem__(self, index: int | slice) -> str | list[str]:
+        return self.keys[index]
+
+    def nodes(self, store: Store) -> list[Node]:
+        """The nodes of the keys, in their order, as the store has them now.
+
+        A node that was deleted since the query is left out.
+        """
+        if not isinstance(store, Store):
+            raise TypeError(f"store must be the Store that was queried, not {type(store).__name__}")
+        found = (store.get(key) for key in self.keys)
+        return [node for node in found if node is not None]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Every attribute by its name, as JSON has them."""
+        return {**asdict(self), "pairs": [list(pair) for pair in self.pairs]}
+
+    @classmethod
+    def _from_dict(cls, keys: Mapping[str, Any]) -> QueryResult:
+        """The result of such a JSON."""
+        given = {name: keys[name] for name in cls.__dataclass_fields__}
+        given["pairs"] = [tuple(pair) for pair in given["pairs"]]
+        given["stages"] = [
+            QueryStage(**stage) if isinstance(stage, Mapping) else stage
+            for stage in given["stages"]
+        ]
+        return cls(**given)
+
+    def _repr_html_(self) -> str:
+        from ._html import of_query_result  # noqa: PLC0415 - of notebooks alone
+
+        return of_query_result(self)
 
     def __repr__(self) -> str:
         if self.count is not None:

@@ -32,6 +32,7 @@ from .results import Response
 from .typing import (
     Aliases,
     CandidateLike,
+    ChunkLike,
     FiltersLike,
     Fusion,
     Matching,
@@ -142,7 +143,7 @@ class Retriever(Holding):
             "slow_ms": slow_ms,
         }
 
-    def upsert(self, chunks: Iterable[Chunk], *, progress: Progress | None = None) -> int:
+    def upsert(self, chunks: Iterable[ChunkLike], *, progress: Progress | None = None) -> int:
         """Embed the chunks that have no vector, and store all; returns the number of distinct ids.
 
         What is embedded is title, summary and content, a line each. A chunk that is stored with
@@ -157,7 +158,9 @@ class Retriever(Holding):
         check_plain(self._asynchronous, "upsert")
         return run(upserting(self.index, self.embedder, chunks, progress))
 
-    async def aupsert(self, chunks: Iterable[Chunk], *, progress: Progress | None = None) -> int:
+    async def aupsert(
+        self, chunks: Iterable[ChunkLike], *, progress: Progress | None = None
+    ) -> int:
         """`upsert` without blocking the event loop, for embedders of either kind."""
         return await arun(upserting(self.index, self.embedder, chunks, progress))
 

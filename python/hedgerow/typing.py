@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import date
 from typing import TYPE_CHECKING, Any, Literal, SupportsFloat, SupportsIndex, TypeAlias, TypedDict
 
-from ._engine import Candidate, Filters, Hit
+from ._engine import Candidate, Chunk, Filters, Hit
 
 if sys.version_info >= (3, 12):
     from collections.abc import Buffer
@@ -28,6 +28,7 @@ __all__ = [
     "Aliases",
     "CandidateLike",
     "Category",
+    "ChunkLike",
     "Cut",
     "DateLike",
     "EdgeLike",
@@ -82,6 +83,8 @@ FiltersLike: TypeAlias = Filters | Mapping[str, Any]
 """`Filters`, or a mapping (spec/filters.md)."""
 DateLike: TypeAlias = date | str
 """A datetime, a date, or a text in ISO 8601."""
+ChunkLike: TypeAlias = Chunk | Mapping[str, Any]
+"""A `Chunk`, or a mapping with its fields."""
 CandidateLike: TypeAlias = Candidate | Hit | Mapping[str, Any]
 """A `Candidate`, a `Hit`, or a mapping with the fields of a candidate."""
 

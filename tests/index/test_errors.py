@@ -105,11 +105,13 @@ def test_what_is_no_chunk():
     with hr.Index.in_memory() as index:
         empty = "chunks[1]: the id is empty; give every chunk an id of its own"
         refused("invalid_chunk", empty, index.upsert, [chunk(), chunk("")])
-        wrong = "chunks[0] must be a Chunk, not dict"
-        refused("invalid_chunk", wrong, index.upsert, [{"id": "a"}])
+        wrong = "chunks[0] must be a Chunk or a mapping, not str"
+        refused("invalid_chunk", wrong, index.upsert, ["a"])
         refused(
-            "invalid_chunk", "chunks must be an iterable of Chunk, not Chunk", index.upsert, chunk()
+            "invalid_chunk", "chunks[0] has no 'content'; give it one", index.upsert, [{"id": "a"}]
         )
+        wrong = "chunks must be an iterable of Chunk or mappings, not Chunk"
+        refused("invalid_chunk", wrong, index.upsert, chunk())
         assert len(index) == 0
 
 

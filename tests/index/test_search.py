@@ -85,7 +85,10 @@ class TestSearching:
         assert hit.metadata == FULL.metadata
         assert (hit.bm25_rank, hit.vector_similarity, hit.rerank_score) == (0, None, None)
         assert hit.explain() == f"score {hit.score:.4f}: number 1 by BM25"
-        assert repr(hit).startswith("Hit(id='hedgehog-1', path='notes/hedgehog.md', title=")
+        assert repr(hit) == (
+            f"Hit(id='hedgehog-1', path='notes/hedgehog.md', score={hit.score!r}, "
+            f"title='The hedgehog', content={FULL.content!r})"
+        )
         assert pickle.loads(pickle.dumps(hit)) == hit
 
     def test_top_k_is_a_prefix_of_top_k_plus_1(self, index):

@@ -18,7 +18,7 @@ LAYERS = [
     {"mcp", "integrations"},
     {"memory"},
     {"agents"},
-    {"evaluation", "_graph_svg", "_graph"},
+    {"evaluation", "_evaluate", "_graph_svg", "_graph"},
     {"ingest"},
     {
         "retriever",

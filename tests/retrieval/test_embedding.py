@@ -102,7 +102,9 @@ def test_rows_that_are_not_those_of_the_texts(answer: object, message: str) -> N
 
 def test_a_chunk_that_is_none_is_named() -> None:
     retriever = hr.Retriever(hr.Index.in_memory(), embedder=FnvEmbedder())
-    with pytest.raises(hr.InvalidInputError, match=r"chunks\[2\] must be a Chunk, not str"):
+    with pytest.raises(
+        hr.InvalidInputError, match=r"chunks\[2\] must be a Chunk or a mapping, not str"
+    ):
         retriever.upsert([*chunks(2), "text"])
     assert retriever.embedder.calls == []
 

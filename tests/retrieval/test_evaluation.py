@@ -232,7 +232,7 @@ class TestEvaluate:
         retriever = hr.Retriever(judged_index, embedder=vectors)
         for mode in ("bm25", "semantic", "hybrid"):
             steps: list[tuple[int, int]] = []
-            outcome = ev.evaluate(
+            outcome = ev.outcome_of(
                 judged_index,
                 task,
                 ev.Combination("spec", mode, "rrf"),
@@ -250,7 +250,7 @@ class TestEvaluate:
     def test_paths_count_once(self, judged_index: hr.Index) -> None:
         queries = [JudgedQuery("q", "hedgehogs winter")]
         task = ev.make_task(judged_index, queries, {"q": {"pond.md": 1}})
-        outcome = ev.evaluate(judged_index, task, BM25)
+        outcome = ev.outcome_of(judged_index, task, BM25)
         assert [hit.path for hit in hr.Retriever(judged_index).search("hedgehogs winter")] == [
             "garden.md", "garden.md", "pond.md",
         ]  # fmt: skip
@@ -261,13 +261,13 @@ class TestEvaluate:
         made.upsert([hr.Chunk("a", "a.md", "2026 04 04"), hr.Chunk("b", "b.md", "planted")])
         queries = [JudgedQuery("q", "What did I plant 2 weeks ago?", "2026-04-18")]
         task = ev.make_task(made, queries, {"q": {"a": 1}})
-        assert ev.evaluate(made, task, BM25).measures["Recall@10"] == 1
+        assert ev.outcome_of(made, task, BM25).measures["Recall@10"] == 1
 
     def test_a_query_without_a_vector_is_counted(self, judged_index: hr.Index) -> None:
         task = ev.make_task(judged_index, [JudgedQuery("q", "winter")], {"q": {"pond#0": 1}})
         vectors = ev.ReadyVectors(["winter"], [[]])
         way = ev.Combination("spec", "hybrid", "rrf")
-        assert ev.evaluate(judged_index, task, way, vectors=vectors).degraded == 1
+        assert ev.outcome_of(judged_index, task, way, vectors=vectors).degraded == 1
 
     def test_an_embedder_that_fails_ends_it(self) -> None:
         class Broken:
@@ -316,4 +316,4 @@ def test_a_collection_in_the_beir_form(judged_index: hr.Index, tmp_path: Path) -
     queries = written(tmp_path, "\n".join(map(json.dumps, lines)), "queries.jsonl")
     qrels = written(tmp_path, "query-id\tcorpus-id\tscore\n1\tgarden#0\t1\n", "test.tsv")
     task = ev.make_task(judged_index, read_queries(queries), read_judgements(qrels))
-    assert ev.evaluate(judged_index, task, BM25).measures == dict.fromkeys(ev.MEASURES, 1.0)
+    assert ev.outcome_of(judged_index, task, BM25).measures == dict.fromkeys(ev.MEASURES, 1.0)

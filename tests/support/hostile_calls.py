@@ -184,10 +184,12 @@ FINE: dict[str, Any] = {
     "documents": [],
     "edges": [("n1", "n2"), ("n2", "n1", 0.5, "causal")],
     "hit": {"id": "a", "path": "p"},
+    "fields": {"id": "a", "content": "oak"},
     "hits": [{"id": "a", "path": "p"}],
     "id": "a",
     "ids": ["a"],
     "index": None,
+    "judgements": {"q": {"a": 1}},
     "key": "n1",
     "keys": ["n1"],
     "kind": "term",
@@ -199,6 +201,7 @@ FINE: dict[str, Any] = {
     "nodes": [hr.Node("n1", embedding=[1, 0])],
     "outcome": "processed",
     "path": "p",
+    "paths": ["root"],
     "pipeline": "all",
     "queries": ["oak"],
     "query": "oak elm",
@@ -230,7 +233,9 @@ class Call:
 
 
 HANDLES = {
-    "Index": ("upsert", "delete", "delete_path", "get", "search_bm25", "search_vector", "backup"),
+    "Index": (
+        "upsert", "sync_files", "delete", "delete_path", "get", "search_bm25", "search_vector", "backup",
+    ),
     "Store": (
         "upsert", "delete", "get", "neighbors", "link", "link_many", "unlink", "visit", "visit_many",
         "query", "__contains__",
@@ -250,7 +255,8 @@ MODULES = {
     "rerankers": ("LLMReranker", "TEIReranker", "best_first", "reranker_named"),
 }  # fmt: skip
 STATIC = {
-    "Index": ("open", "in_memory"),
+    "Chunk": ("from_dict",),
+    "Index": ("open", "in_memory", "from_texts"),
     "Store": ("open", "in_memory"),
     "MemoryRoot": ("open", "init", "initialize"),
 }
@@ -325,7 +331,9 @@ class Scene:
         """Call it, with some arguments replaced."""
         arguments = {**call.fine, **replaced}
         owner, _, method = call.name.partition(".")
-        if call.name == "Retriever" and "index" not in replaced:
+        if call.name == "evaluate" and "queries" not in replaced:
+            arguments["queries"] = {"q": "oak"}
+        if call.name in {"Retriever", "evaluate"} and "index" not in replaced:
             arguments["index"] = self.handles["Index"]
         if call.name in {"Index.open", "Store.open", "Index.backup"} and "path" not in replaced:
             self.made += 1

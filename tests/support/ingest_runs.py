@@ -5,14 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 
 from hedgerow import Chunk, Index
-from hedgerow.ingest import IndexRun, RunReport, Skip, Source, discover, read_chunks
+from hedgerow.ingest import IndexReport, IndexRun, Skip, Source, discover, read_chunks
 
 
-def run(index: Index, *paths: object) -> RunReport:
+def run(index: Index, *paths: object) -> IndexReport:
     return IndexRun(index, discover([str(path) for path in paths or ["notes"]])).run()
 
 
-def counts(report: RunReport) -> tuple[int, int, int, int]:
+def counts(report: IndexReport) -> tuple[int, int, int, int]:
     return report.added, report.changed, report.unchanged, report.removed
 
 
@@ -20,7 +20,7 @@ def ids(index: Index) -> list[str]:
     return sorted(chunk.id for chunk in index.chunks())
 
 
-def codes(report: RunReport) -> list[tuple[str, str]]:
+def codes(report: IndexReport) -> list[tuple[str, str]]:
     return [(skip.path, skip.code) for skip in report.skips]
 
 

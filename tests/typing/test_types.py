@@ -14,6 +14,7 @@ import hedgerow as hr
 from hedgerow import memory
 from hedgerow.typing import (
     Aliases,
+    ChunkLike,
     EdgeLike,
     FiltersLike,
     Legs,
@@ -204,3 +205,24 @@ def test_memory_roots(tmp_path: Path) -> None:
         assert_type(agents, hr.agents.Agents)
         assert_type(agents.statuses(date(2026, 4, 18)), list[hr.agents.AgentStatus])
         assert_type(agents.history("nobody"), list[hr.agents.AgentRun])
+
+
+def test_values() -> None:
+    response = search(hr.Retriever(index()), "oak")
+    assert_type(response[0], hr.Hit)
+    assert_type(response[:1], list[hr.Hit])
+    assert_type(response.to_dict(), dict[str, Any])
+    assert_type(response[0].tags, tuple[str, ...])
+    assert_type(response[0].ordinal, int)
+    given: list[ChunkLike] = [hr.Chunk(id="a", path="p", content="oak"), {"id": "b", "content": ""}]
+    with hr.Index.from_texts(["oak"], metadatas=[None], stopwords="none") as texts:
+        assert_type(texts, hr.Index)
+        assert_type(texts.upsert(given), int)
+        assert_type(texts.sync_files([]), hr.IndexReport)
+        found = hr.evaluate(texts, {"q": "oak"}, {"q": {"a": 1}})
+        assert_type(found, hr.Evaluation)
+        assert_type(found[0].measures["nDCG@10"], float)
+    with hr.Store.in_memory() as store:
+        result = store.query("all")
+        assert_type(result[:1], list[str])
+        assert_type(result.nodes(store), list[hr.Node])

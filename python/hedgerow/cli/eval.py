@@ -11,7 +11,7 @@ from typing import Any
 
 import click
 
-from hedgerow import Embedder, Index, IndexStats
+from hedgerow import Embedder, Evaluation, Index, IndexStats
 from hedgerow._admission import Recorded
 from hedgerow._judged import JudgedQuery, read_judgements, read_queries, read_vectors
 from hedgerow.evaluation import (
@@ -24,9 +24,9 @@ from hedgerow.evaluation import (
     Task,
     combinations,
     embed_once,
-    evaluate,
     make_task,
     measure,
+    outcome_of,
 )
 from hedgerow.evaluation import (
     best as best_in,
@@ -312,7 +312,7 @@ def _outcomes(
                 progress(len(outcomes) * of_one + done, total)
 
         for way in ways:
-            outcomes.append(evaluate(index, task, way, vectors=vectors, progress=step))  # noqa: PERF401 - `step` looks at it
+            outcomes.append(outcome_of(index, task, way, vectors=vectors, progress=step))  # noqa: PERF401 - `step` looks at it
     return outcomes
 
 
@@ -343,26 +343,10 @@ def _cells(way: Combination) -> list[str]:
 
 
 def _as_json(found: _Evaluation) -> dict[str, Any]:
-    task = found.task
     return {
         "db": found.db,
         "chunks": found.chunks,
-        "by": task.by,
-        "queries": len(task.queries),
-        "judgements": task.judged,
-        "unasked": task.unasked,
-        "unjudged": task.unjudged,
-        "without_relevant": task.without_relevant,
-        "unknown": task.unknown,
-        "results": [
-            {
-                **outcome.combination._asdict(),
-                **outcome.measures,
-                "degraded": outcome.degraded,
-                "seconds": round(outcome.seconds, 3),
-            }
-            for outcome in found.outcomes
-        ],
+        **Evaluation(found.task, found.outcomes).to_dict(),
         "seconds": found.seconds,
         **({} if found.notice is None else {"notices": [found.notice]}),
     }

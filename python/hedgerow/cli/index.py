@@ -29,7 +29,7 @@ from .roots import root_option
 
 if TYPE_CHECKING:
     from hedgerow import Embedder
-    from hedgerow.ingest import IndexRun, RunReport
+    from hedgerow.ingest import IndexReport, IndexRun
 
 _SHOWN_SKIPS = 50
 _SHOWN_OF_ONE_FILE = 3
@@ -220,23 +220,18 @@ def _embed(index: Index, embedder: Embedder, db: str) -> int:
         ) from stop
 
 
-def _as_json(report: RunReport, db: str, chunks: int, seconds: float) -> dict[str, Any]:
+def _as_json(report: IndexReport, db: str, chunks: int, seconds: float) -> dict[str, Any]:
+    of_run = report.to_dict()
     return {
         "db": db,
-        "files": report.files,
-        "removed_files": report.removed_files,
-        "ignored": report.ignored,
+        **{name: of_run.pop(name) for name in ("files", "removed_files", "ignored")},
         "chunks": chunks,
-        "added": report.added,
-        "changed": report.changed,
-        "unchanged": report.unchanged,
-        "removed": report.removed,
-        "skipped": [skip.to_dict() for skip in report.skips],
+        **of_run,
         "seconds": seconds,
     }
 
 
-def _show_skips(report: RunReport) -> None:
+def _show_skips(report: IndexReport) -> None:
     """List on stderr what was left out, and why; of one file the first few lines."""
     if not report.skips:
         return
@@ -252,7 +247,7 @@ def _show_skips(report: RunReport) -> None:
 
 
 def _show_counts(
-    report: RunReport, db: str, stats: IndexStats, embedded: int | None, seconds: float
+    report: IndexReport, db: str, stats: IndexStats, embedded: int | None, seconds: float
 ) -> None:
     if not report.total_files and not report.skips:
         echo("Nothing to index: no .md, .markdown, .txt, .rst, .jsonl or .ndjson file there.")
@@ -284,6 +279,6 @@ def _show_notice(found: Found) -> None:
         echo(found.notice)
 
 
-def _all_failed(report: RunReport) -> bool:
+def _all_failed(report: IndexReport) -> bool:
     """Whether a run could read nothing, which is not the same as having nothing to read."""
     return bool(report.skips) and not report.added + report.changed + report.unchanged

@@ -5,7 +5,8 @@ from .discovery import (
     Rules as Rules,
     discover as discover,
 )
-from .index_run import IndexRun as IndexRun, RunReport as RunReport
+from .index_run import IndexRun as IndexRun, IndexReport as IndexReport
+from .index_sync import sync_files as sync_files
 from .passages import PASSAGE_LIMIT as PASSAGE_LIMIT
 from .readers import read_chunks as read_chunks
 from .source import (

@@ -37,13 +37,14 @@ _OF_OTHERS = frozenset({"path_taken", "bad_line", "refused"})
 
 
 @dataclass(slots=True)
-class RunReport:
+class IndexReport:
     """What a run did, in chunks where not said otherwise.
 
     `files` were read, now or before, `total_files` were found; `passed_by` counts what was found
     and not read, by reason, and `named` lists it where the discovery did. `added + changed +
     unchanged` is what the files hold now; `removed` chunks, of which `removed_files` files are
-    wholly gone, no longer stand in any file.
+    wholly gone, no longer stand in any file. `skips` says what was left out and why. `embedded` chunks
+    were given a vector; None where that was not asked for.
     """
 
     files: int = 0
@@ -56,11 +57,26 @@ class RunReport:
     unchanged: int = 0
     removed: int = 0
     skips: list[Skip] = field(default_factory=list)
+    embedded: int | None = None
 
     @property
     def ignored(self) -> int:
         """How many files have a name of another kind."""
         return self.passed_by["other"]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what `hedgerow index --json` says of the run."""
+        return {
+            "files": self.files,
+            "removed_files": self.removed_files,
+            "ignored": self.ignored,
+            "added": self.added,
+            "changed": self.changed,
+            "unchanged": self.unchanged,
+            "removed": self.removed,
+            "skipped": [skip.to_dict() for skip in self.skips],
+            **({} if self.embedded is None else {"embedded": self.embedded}),
+        }
 
 
 class IndexRun:
@@ -72,7 +88,7 @@ class IndexRun:
     """
 
     def __init__(self, index: Index, found: Discovery, *, allow_empty: bool = False) -> None:
-        self.report = RunReport(
+        self.report = IndexReport(
             total_files=len(found.sources),
             passed_by=found.passed_by,
             named=found.named,
@@ -82,7 +98,7 @@ class IndexRun:
         self._found = found
         self._allow_empty = allow_empty
 
-    def run(self, progress: Progress | None = None) -> RunReport:
+    def run(self, progress: Progress | None = None) -> IndexReport:
         """Read what changed and write the differences.
 
         Raises IndexFileError when the index cannot be read or written; what was committed
@@ -131,7 +147,7 @@ class _Files(IndexTarget):
     """
 
     def __init__(
-        self, index: Index, ledger: Ledger, named: Collection[str], report: RunReport
+        self, index: Index, ledger: Ledger, named: Collection[str], report: IndexReport
     ) -> None:
         super().__init__(index, ledger, _BATCH)
         self._named = named

@@ -44,6 +44,17 @@ pub fn call<'py>(
     unsafe { Bound::from_owned_ptr_or_err(function.py(), result) }
 }
 
+/// The same with a function of a module of ours, which is written in Python.
+pub fn call_named<'py>(
+    py: Python<'py>,
+    module: &str,
+    name: &str,
+    arguments: impl Arguments<'py>,
+    options: Option<&Bound<'py, PyDict>>,
+) -> PyResult<Bound<'py, PyAny>> {
+    call(&py.import(module)?.getattr(name)?, arguments, options)
+}
+
 /// What a function can be called with: a tuple.
 pub trait Arguments<'py>:
     IntoPyObject<'py, Target = PyTuple, Output = Bound<'py, PyTuple>, Error: Into<PyErr>>

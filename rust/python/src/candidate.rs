@@ -4,7 +4,7 @@ use hedgerow_engine::ErrorCode;
 use hedgerow_engine::chunks::Texts;
 use hedgerow_engine::index::Hit;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyType};
+use pyo3::types::{PyDict, PyTuple, PyType};
 
 use crate::value::{self, Argument};
 
@@ -29,14 +29,16 @@ type CandidateArguments<'py> = (
     Option<usize>,
     Option<f64>,
     Bound<'py, PyDict>,
+    Vec<String>,
+    i64,
 );
 
 #[pymethods]
 impl PyCandidate {
     #[new]
     #[pyo3(
-        signature = (id, path, title=None, summary=None, content=None, bm25_rank=None, vector_similarity=None, metadata=None),
-        text_signature = "(id, path, title='', summary='', content='', bm25_rank=None, vector_similarity=None, metadata=None)"
+        signature = (id, path, title=None, summary=None, content=None, bm25_rank=None, vector_similarity=None, metadata=None, tags=None, ordinal=None),
+        text_signature = "(id, path, title='', summary='', content='', bm25_rank=None, vector_similarity=None, metadata=None, tags=(), ordinal=0)"
     )]
     #[allow(
         clippy::too_many_arguments,
@@ -51,6 +53,8 @@ impl PyCandidate {
         bm25_rank: Option<&Bound<'_, PyAny>>,
         vector_similarity: Option<&Bound<'_, PyAny>>,
         metadata: Option<&Bound<'_, PyAny>>,
+        tags: Option<&Bound<'_, PyAny>>,
+        ordinal: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
         let text = |name, given: Option<&Bound<'_, PyAny>>| {
             given.map_or_else(|| Ok(String::new()), |given| field(name).text(given))
@@ -58,8 +62,10 @@ impl PyCandidate {
         let texts = Texts {
             id: field("id").text(id)?,
             path: field("path").text(path)?,
+            ordinal: ordinal.map_or(Ok(0), |ordinal| field("ordinal").ordinal(ordinal))?,
             title: text("title", title)?,
             summary: text("summary", summary)?,
+            tags: tags.map_or_else(|| Ok(Vec::new()), |tags| field("tags").texts(tags))?,
             content: text("content", content)?,
             metadata: field("metadata").json_object(metadata)?,
         };
@@ -102,6 +108,18 @@ impl PyCandidate {
     #[getter]
     fn content(&self) -> &str {
         &self.0.content
+    }
+
+    /// Its tags, as a tuple of str.
+    #[getter]
+    fn tags<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        PyTuple::new(py, &self.0.tags)
+    }
+
+    /// Its place among the chunks of its path, from 0.
+    #[getter]
+    fn ordinal(&self) -> i64 {
+        self.0.ordinal
     }
 
     /// The position in the BM25 ranking, from 0, or None.
@@ -151,6 +169,8 @@ impl PyCandidate {
             title,
             summary,
             content,
+            tags,
+            ordinal,
             ..
         } = texts.as_ref().clone();
         let arguments = (
@@ -162,6 +182,8 @@ impl PyCandidate {
             *bm25_rank,
             *similarity,
             metadata,
+            tags,
+            ordinal,
         );
         Ok((slf.get_type(), arguments))
     }

@@ -3,9 +3,10 @@
 use hedgerow_engine::ErrorCode;
 use hedgerow_engine::chunks::Chunk;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyTuple, PyType};
+use pyo3::types::{PyDict, PyMapping, PyString, PyTuple, PyType};
 
 use crate::errors;
+use crate::fields::Fields;
 use crate::value::{self, Argument};
 use crate::vector;
 
@@ -17,6 +18,9 @@ use crate::vector;
 /// `embedding` is its vector: a buffer of floats, such as a numpy array, or a sequence of
 /// numbers; empty, or all zeros, it says that there is none to be had (spec/index.md, "Vectors").
 /// Immutable; `metadata` gives a new dict each time, `embedding` a new array.
+///
+/// Write the fields with their names, `Chunk(id=..., path=..., content=...)`: path and content are both
+/// texts, and nothing notices when they change places. `Chunk.from_dict` takes a mapping.
 ///
 /// Raises InvalidInputError for a value that cannot be stored exactly.
 #[pyclass(name = "Chunk", module = "hedgerow", frozen, eq)]
@@ -65,7 +69,7 @@ impl PyChunk {
             )?,
             tags: tags.map_or_else(|| Ok(Vec::new()), |tags| field("tags").texts(tags))?,
             metadata: field("metadata").json_object(metadata)?,
-            ordinal: ordinal.map_or(Ok(0), self::ordinal)?,
+            ordinal: ordinal.map_or(Ok(0), |ordinal| field("ordinal").ordinal(ordinal))?,
             embedding: embedding
                 .map(|embedding| vector::vector(embedding, field("embedding")))
                 .transpose()?,
@@ -131,6 +135,44 @@ impl PyChunk {
             .transpose()
     }
 
+    /// Every field by its name, as JSON has them: tags and the embedding are lists.
+    fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let Chunk {
+            id,
+            path,
+            ordinal,
+            title,
+            summary,
+            tags,
+            content,
+            metadata,
+            embedding,
+        } = &self.0;
+        let dict = PyDict::new(py);
+        dict.set_item("id", id)?;
+        dict.set_item("path", path)?;
+        dict.set_item("ordinal", ordinal)?;
+        dict.set_item("title", title)?;
+        dict.set_item("summary", summary)?;
+        dict.set_item("tags", tags)?;
+        dict.set_item("content", content)?;
+        dict.set_item("metadata", value::dict(py, metadata)?)?;
+        dict.set_item("embedding", embedding)?;
+        Ok(dict)
+    }
+
+    /// The chunk of a mapping with the keys of `to_dict`; "id" and "content" must be there.
+    ///
+    /// Without "path" the chunk stands alone under its id. A value of None is as good as none.
+    /// Raises InvalidInputError for an unknown key, which it names with the one that was meant.
+    #[staticmethod]
+    fn from_dict(fields: &Bound<'_, PyAny>) -> PyResult<Self> {
+        match fields.cast::<PyMapping>() {
+            Ok(mapping) => of_mapping("fields", mapping),
+            Err(_) => Err(field("fields").wrong("must be a mapping", fields)),
+        }
+    }
+
     /// The same chunk with another vector.
     fn _with_embedding(&self, embedding: &Bound<'_, PyAny>) -> PyResult<Self> {
         Ok(Self(Chunk {
@@ -182,30 +224,79 @@ pub fn field(name: &str) -> Argument<'_> {
     }
 }
 
-fn ordinal(object: &Bound<'_, PyAny>) -> PyResult<i64> {
-    let ordinal: Option<i64> = object.extract().ok();
-    ordinal
-        .filter(|ordinal| *ordinal >= 0)
-        .ok_or_else(|| field("ordinal").error("must be an int from 0 to 2**63 - 1"))
+/// The keys that a chunk may have as a mapping.
+const KEYS: [&str; 9] = [
+    "id",
+    "path",
+    "ordinal",
+    "title",
+    "summary",
+    "tags",
+    "content",
+    "metadata",
+    "embedding",
+];
+
+/// The chunk of a mapping that is called `name`.
+fn of_mapping(name: &str, mapping: &Bound<'_, PyMapping>) -> PyResult<PyChunk> {
+    let fields = Fields::new(field(name), &KEYS, mapping)?;
+    let text = |key| fields.get(key, |argument, value| argument.text(value));
+    let id = fields.required("id", |argument, value| argument.text(value))?;
+    Ok(PyChunk(Chunk {
+        path: text("path")?.unwrap_or_else(|| id.clone()),
+        id,
+        content: fields.required("content", |argument, value| argument.text(value))?,
+        title: text("title")?.unwrap_or_default(),
+        summary: text("summary")?.unwrap_or_default(),
+        tags: fields
+            .get("tags", |argument, value| argument.texts(value))?
+            .unwrap_or_default(),
+        metadata: fields
+            .get("metadata", |argument, value| {
+                argument.json_object(Some(value))
+            })?
+            .unwrap_or_default(),
+        ordinal: fields
+            .get("ordinal", |argument, value| argument.ordinal(value))?
+            .unwrap_or_default(),
+        embedding: fields.get("embedding", |argument, value| {
+            vector::vector(value, argument)
+        })?,
+    }))
 }
 
-/// The chunks of any iterable.
+/// The chunks of any iterable of chunks and mappings.
 pub fn chunks(object: &Bound<'_, PyAny>) -> PyResult<Vec<Py<PyChunk>>> {
+    const WANTED: &str = "must be an iterable of Chunk or mappings";
+    if object.cast::<PyMapping>().is_ok() {
+        return Err(field("chunks").error("is one mapping; give a list of them"));
+    }
+    if object.is_instance_of::<PyString>() {
+        return Err(field("chunks").wrong(WANTED, object));
+    }
     let Ok(items) = object.try_iter() else {
-        return Err(field("chunks").wrong("must be an iterable of Chunk", object));
+        return Err(field("chunks").wrong(WANTED, object));
     };
     items
         .enumerate()
         .map(|(position, item)| {
             let item = item?;
-            match item.cast::<PyChunk>() {
-                Ok(chunk) => Ok(chunk.clone().unbind()),
-                Err(_) => {
-                    Err(field(&format!("chunks[{position}]")).wrong("must be a Chunk", &item))
-                }
+            if let Ok(chunk) = item.cast::<PyChunk>() {
+                return Ok(chunk.clone().unbind());
+            }
+            let name = format!("chunks[{position}]");
+            match item.cast::<PyMapping>() {
+                Ok(mapping) => Py::new(item.py(), of_mapping(&name, mapping)?),
+                Err(_) => Err(field(&name).wrong("must be a Chunk or a mapping", &item)),
             }
         })
         .collect()
+}
+
+/// The chunks of any iterable of chunks and mappings, for the embedding of them.
+#[pyfunction]
+pub fn _chunks(chunks: &Bound<'_, PyAny>) -> PyResult<Vec<Py<PyChunk>>> {
+    self::chunks(chunks)
 }
 
 /// About how many bytes chunks take in the file.

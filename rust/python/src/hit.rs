@@ -3,9 +3,11 @@
 use hedgerow_engine::chunks::Texts;
 use hedgerow_engine::index::Hit;
 use hedgerow_engine::retrieval::{ExplainedHit, Explanation};
+use pyo3::exceptions::PyKeyError;
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::types::{PyDict, PyTuple, PyType};
 
+use crate::calling;
 use crate::chunk;
 use crate::text::Text;
 use crate::value;
@@ -15,7 +17,9 @@ use crate::value;
 /// `score` is what the order is by, higher is better; `bm25_rank` the position in the BM25
 /// ranking from 0; `vector_similarity` and `rerank_score` are None where no vector or no
 /// reranker took part. `metadata` gives a new dict each time.
-#[pyclass(name = "Hit", module = "hedgerow", frozen, eq)]
+///
+/// `keys()` and `hit["path"]` read it as a mapping, so that `dict(hit)` is `to_dict()`.
+#[pyclass(name = "Hit", module = "hedgerow", frozen, eq, mapping)]
 #[derive(Clone, PartialEq)]
 pub struct PyHit {
     pub hit: Hit,
@@ -40,8 +44,27 @@ impl From<ExplainedHit> for PyHit {
     }
 }
 
+/// The fields, in the order of `to_dict`.
+const FIELDS: [&str; 13] = [
+    "id",
+    "path",
+    "ordinal",
+    "title",
+    "summary",
+    "tags",
+    "content",
+    "metadata",
+    "score",
+    "bm25_rank",
+    "vector_similarity",
+    "rerank_score",
+    "explanation",
+];
+
 type HitState<'py> = (
     [String; 5],
+    i64,
+    Vec<String>,
     Bound<'py, PyDict>,
     f64,
     Option<usize>,
@@ -64,6 +87,12 @@ impl PyHit {
         &self.hit.path
     }
 
+    /// The chunk's place among the chunks of its path, from 0.
+    #[getter]
+    fn ordinal(&self) -> i64 {
+        self.hit.ordinal
+    }
+
     /// The chunk's title.
     #[getter]
     fn title(&self) -> &str {
@@ -74,6 +103,12 @@ impl PyHit {
     #[getter]
     fn summary(&self) -> &str {
         &self.hit.summary
+    }
+
+    /// The chunk's tags, as a tuple of str.
+    #[getter]
+    fn tags<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        PyTuple::new(py, &self.hit.tags)
     }
 
     /// The chunk's content.
@@ -130,16 +165,62 @@ impl PyHit {
         }
     }
 
+    /// Every field by its name, as JSON has them: tags are a list, and what there is not is None.
+    fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let dict = PyDict::new(py);
+        for field in FIELDS {
+            dict.set_item(field, self.field(py, field)?)?;
+        }
+        Ok(dict)
+    }
+
+    /// The names of the fields, in the order of `to_dict`.
+    fn keys(&self) -> Vec<&'static str> {
+        FIELDS.to_vec()
+    }
+
+    fn __getitem__<'py>(
+        &self,
+        py: Python<'py>,
+        key: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let name: Option<&str> = key.extract().ok();
+        match FIELDS.iter().find(|field| Some(**field) == name) {
+            Some(field) => self.field(py, field),
+            None => Err(PyKeyError::new_err(format!(
+                "a hit has no {}; its fields are {}",
+                value::repr(key),
+                FIELDS.join(", ")
+            ))),
+        }
+    }
+
     fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
         let shown = |text: &str| value::shown(py, text);
         Ok(format!(
-            "Hit(id={}, path={}, title={}, score={}, bm25_rank={})",
+            "Hit(id={}, path={}, score={}, title={}, content={})",
             shown(&self.hit.id)?,
             shown(&self.hit.path)?,
-            shown(&self.hit.title)?,
             self.hit.score.into_pyobject(py)?.repr()?,
-            self.hit.bm25_rank.into_pyobject(py)?.repr()?,
+            shown(&self.hit.title)?,
+            shown(&self.hit.content)?,
         ))
+    }
+
+    /// The hit for a notebook.
+    fn _repr_html_<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        calling::call_named(slf.py(), "hedgerow._html", "of_hit", (slf,), None)
+    }
+
+    /// How pydantic reads and writes hits: as `to_dict` has them.
+    #[classmethod]
+    fn __get_pydantic_core_schema__<'py>(
+        class: &Bound<'py, PyType>,
+        _source: &Bound<'py, PyAny>,
+        handler: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let given = (class, handler);
+        calling::call_named(class.py(), "hedgerow._pydantic", "schema_of", given, None)
     }
 
     fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, HitState<'py>)> {
@@ -149,6 +230,8 @@ impl PyHit {
         let metadata = value::dict(slf.py(), &hit.metadata)?;
         let state = (
             texts.map(Clone::clone),
+            hit.ordinal,
+            hit.tags.clone(),
             metadata,
             hit.score,
             hit.bm25_rank,
@@ -164,6 +247,8 @@ impl PyHit {
     #[allow(clippy::too_many_arguments, reason = "a hit has that many fields")]
     fn _restore(
         texts: [Text; 5],
+        ordinal: i64,
+        tags: Vec<String>,
         metadata: &Bound<'_, PyAny>,
         score: f64,
         bm25_rank: Option<usize>,
@@ -176,8 +261,10 @@ impl PyHit {
         let texts = Texts {
             id,
             path,
+            ordinal,
             title,
             summary,
+            tags,
             content,
             metadata: chunk::field("metadata").json_object(Some(metadata))?,
         };
@@ -191,6 +278,28 @@ impl PyHit {
         Ok(Self {
             hit,
             explanation: explanation.map_err(value::unreadable)?,
+        })
+    }
+}
+
+impl PyHit {
+    /// One of [`FIELDS`].
+    fn field<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
+        let hit = &self.hit;
+        Ok(match name {
+            "id" => hit.id.as_str().into_pyobject(py)?.into_any(),
+            "path" => hit.path.as_str().into_pyobject(py)?.into_any(),
+            "ordinal" => hit.ordinal.into_pyobject(py)?.into_any(),
+            "title" => hit.title.as_str().into_pyobject(py)?.into_any(),
+            "summary" => hit.summary.as_str().into_pyobject(py)?.into_any(),
+            "tags" => hit.tags.as_slice().into_pyobject(py)?.into_any(),
+            "content" => hit.content.as_str().into_pyobject(py)?.into_any(),
+            "metadata" => self.metadata(py)?.into_any(),
+            "score" => hit.score.into_pyobject(py)?.into_any(),
+            "bm25_rank" => hit.bm25_rank.into_pyobject(py)?.into_any(),
+            "vector_similarity" => hit.vector_similarity.into_pyobject(py)?.into_any(),
+            "rerank_score" => hit.rerank_score.into_pyobject(py)?.into_any(),
+            _ => self.explanation(py)?.into_pyobject(py)?.into_any(),
         })
     }
 }

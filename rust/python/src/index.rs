@@ -11,9 +11,10 @@ use hedgerow_engine::query::MatchOptions;
 use hedgerow_engine::text::tokenizer::TokenizerKind;
 use hedgerow_engine::vectors::{Resident, Vectors};
 use pyo3::prelude::*;
-use pyo3::types::PyTuple;
+use pyo3::types::{PyDict, PyTuple};
 
 use crate::aliases::Aliases;
+use crate::calling;
 use crate::chunk::{self, PyChunk};
 use crate::chunk_iterator::PyChunks;
 use crate::compile;
@@ -32,9 +33,10 @@ use crate::vector::{self, Dimensions};
 
 /// An embedded index: one SQLite file, or memory (spec/index.md).
 ///
-/// Made by `Index.open` or `Index.in_memory`. One handle serves many threads: searches run
-/// side by side and never wait for a writer of a file; writers take turns. It is a context
-/// manager, and pickles as long as it has a file. After a fork, open the index again.
+/// Made by `Index.open` or `Index.in_memory`; `Index(path)` is `Index.open(path)`. One handle
+/// serves many threads: searches run side by side and never wait for a writer of a file; writers
+/// take turns. It is a context manager, and pickles as long as it has a file. After a fork, open
+/// the index again.
 ///
 /// Every method raises IndexFileError when the file cannot be read or written or was replaced,
 /// and when the handle is closed or was opened by another process.
@@ -48,6 +50,23 @@ pub struct PyIndex {
 
 #[pymethods]
 impl PyIndex {
+    #[new]
+    #[pyo3(signature = (path, **options))]
+    fn new(path: &Bound<'_, PyAny>, options: Option<&Bound<'_, PyDict>>) -> PyResult<Self> {
+        let open = path.py().get_type::<Self>().getattr("open")?;
+        let opened = calling::call(&open, (path,), options)?.cast_into::<Self>()?;
+        let Self {
+            index,
+            tokenizer,
+            dimensions,
+        } = opened.get();
+        Ok(Self {
+            index: Held::new(Arc::clone(index)),
+            tokenizer: *tokenizer,
+            dimensions: *dimensions,
+        })
+    }
+
     /// Open an index file; it is made when there is none.
     ///
     /// `dimensions` is how many numbers its vectors have; left out, the first one stored fixes
@@ -126,6 +145,34 @@ impl PyIndex {
         Self::made(py, dimensions, tokenizer, methods, stopwords, keys, make)
     }
 
+    /// An index of plain texts, in memory or in the file `path`.
+    ///
+    /// `ids`, `paths`, `metadatas` and `embeddings` have a value for each text, as far as they are
+    /// given. Without an id, 16 hexadecimal digits are made of path and text, the same each time, and
+    /// those of a text that comes again get "-2", "-3" at their end; without a path, the id is one.
+    /// Ordinals count the texts of each path. The other options are those of `open`. A file may exist:
+    /// the texts are added, and replace those of their ids.
+    ///
+    /// Raises InvalidInputError for texts that are none and for lists of another length, before
+    /// anything is opened, and what `open` and `upsert` raise.
+    #[staticmethod]
+    #[pyo3(
+        signature = (texts, **options),
+        text_signature = "(texts, *, ids=None, paths=None, metadatas=None, embeddings=None, path=None, **options)"
+    )]
+    fn from_texts<'py>(
+        texts: &Bound<'py, PyAny>,
+        options: Option<&Bound<'py, PyDict>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        calling::call_named(
+            texts.py(),
+            "hedgerow._texts",
+            "from_texts",
+            (texts,),
+            options,
+        )
+    }
+
     /// The absolute path of the file, as a pathlib.Path; None in memory.
     #[getter]
     fn path(&self) -> Option<&PathBuf> {
@@ -153,11 +200,12 @@ impl PyIndex {
 
     /// Store chunks from any iterable, in one transaction: all of them, or none.
     ///
+    /// Mappings with the fields of a Chunk are taken in their place, as `Chunk.from_dict` does.
     /// A chunk replaces the one of the same id and keeps its row, which decides between equal
     /// scores; of several with one id the last counts. A chunk without an embedding keeps its
     /// vector while title, summary and content stay the same. Returns the number of distinct ids.
     ///
-    /// Raises InvalidInputError, naming the position, for what is no Chunk, has an empty id or an
+    /// Raises InvalidInputError, naming the position, for what is no Chunk and no mapping of one, has an empty id or an
     /// embedding of another dimension than the index.
     fn upsert(&self, py: Python<'_>, chunks: &Bound<'_, PyAny>) -> PyResult<usize> {
         let chunks = chunk::chunks(chunks)?;
@@ -181,6 +229,36 @@ impl PyIndex {
     /// Remove every chunk of a path; returns how many there were.
     fn delete_path(&self, py: Python<'_>, path: Text) -> PyResult<usize> {
         self.write(py, None, || self.index.delete_path(&path))
+    }
+
+    /// Bring the index up to date with files and folders, as `hedgerow index` does
+    /// (spec/ingest.md, "Runs"); what it did, as an IndexReport.
+    ///
+    /// `paths` are names of Markdown, text and JSON Lines files, and of folders with such files, or one
+    /// of them. What changed since the last time is read, and what is gone from the files is removed;
+    /// chunks that were not made from files are left alone. `exclude` and `include` are patterns of a
+    /// shell, for names or for paths below a folder: what is passed by, and what is read all the same.
+    /// `embedder`, if given, makes the vectors of chunks that have none. `progress(done, total)` is
+    /// called with numbers of files, then with those of chunks.
+    ///
+    /// Raises InvalidInputError, with nothing changed, for a path that does not exist, and for one without
+    /// anything to read of which the index has files, unless `allow_empty`; what the embedder raises.
+    #[pyo3(
+        signature = (paths, **options),
+        text_signature = "($self, paths, *, exclude=(), include=(), allow_empty=False, embedder=None, progress=None)"
+    )]
+    fn sync_files<'py>(
+        slf: &Bound<'py, Self>,
+        paths: &Bound<'py, PyAny>,
+        options: Option<&Bound<'py, PyDict>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        calling::call_named(
+            slf.py(),
+            "hedgerow.ingest",
+            "sync_files",
+            (slf, paths),
+            options,
+        )
     }
 
     /// The chunk of an id, or None.

@@ -21,6 +21,7 @@ mod compile;
 mod embed;
 mod errors;
 mod explain;
+mod fields;
 mod filters;
 mod fork;
 mod found;
@@ -102,6 +103,7 @@ fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
         wrap_pyfunction!(ranking::query_tokens, module)?,
         wrap_pyfunction!(ranking::trigrams, module)?,
         wrap_pyfunction!(ranking::slug_text, module)?,
+        wrap_pyfunction!(chunk::_chunks, module)?,
         wrap_pyfunction!(embed::_upsert_from, module)?,
         wrap_pyfunction!(embed::_unembedded, module)?,
         wrap_pyfunction!(embed::_unembedded_page, module)?,

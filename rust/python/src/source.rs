@@ -7,8 +7,9 @@ use pyo3::prelude::*;
 use pyo3::types::{PyIterator, PyMapping, PyString};
 
 use crate::candidate::PyCandidate;
+use crate::fields::Fields;
 use crate::hit::PyHit;
-use crate::value::{self, Argument};
+use crate::value::Argument;
 
 /// A candidate with its texts where they are: in a Python object, or read from a mapping.
 pub enum Source {
@@ -104,7 +105,7 @@ fn items<'py>(name: &str, object: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyI
 }
 
 /// The keys a mapping may have: those of a Candidate, a Hit and a Chunk.
-const KEYS: [&str; 13] = [
+const KEYS: [&str; 14] = [
     "id",
     "path",
     "title",
@@ -118,18 +119,25 @@ const KEYS: [&str; 13] = [
     "tags",
     "ordinal",
     "embedding",
+    "explanation",
 ];
 
 fn read(argument: Argument<'_>, mapping: &Bound<'_, PyMapping>) -> PyResult<Source> {
-    let fields = Fields::new(argument, mapping)?;
+    let fields = Fields::new(argument, &KEYS, mapping)?;
     let text = |key| fields.get(key, |argument, value| argument.text(value));
     let number = |key| fields.get(key, |argument, value| argument.number(value));
     let score = number("score")?;
     let texts = Texts {
-        id: text("id")?.ok_or_else(|| fields.missing("id"))?,
-        path: text("path")?.ok_or_else(|| fields.missing("path"))?,
+        id: fields.required("id", |argument, value| argument.text(value))?,
+        path: fields.required("path", |argument, value| argument.text(value))?,
+        ordinal: fields
+            .get("ordinal", |argument, value| argument.ordinal(value))?
+            .unwrap_or_default(),
         title: text("title")?.unwrap_or_default(),
         summary: text("summary")?.unwrap_or_default(),
+        tags: fields
+            .get("tags", |argument, value| argument.texts(value))?
+            .unwrap_or_default(),
         content: text("content")?.unwrap_or_default(),
         metadata: fields
             .get("metadata", |argument, value| {
@@ -147,57 +155,4 @@ fn read(argument: Argument<'_>, mapping: &Bound<'_, PyMapping>) -> PyResult<Sour
             rerank_score: number("rerank_score")?,
         }),
     })
-}
-
-/// The values of a mapping by the positions of [`KEYS`]; a value of None is not there.
-struct Fields<'a, 'py> {
-    argument: Argument<'a>,
-    values: [Option<Bound<'py, PyAny>>; KEYS.len()],
-}
-
-impl<'a, 'py> Fields<'a, 'py> {
-    fn new(argument: Argument<'a>, mapping: &Bound<'py, PyMapping>) -> PyResult<Self> {
-        let mut values = [const { None }; KEYS.len()];
-        for item in mapping.items()? {
-            let (key, value): (Bound<'py, PyAny>, Bound<'py, PyAny>) = item.extract()?;
-            let Some(position) = position(&key) else {
-                return Err(argument.error(&format!(
-                    "has no key {}; the keys are '{}'",
-                    value::repr(&key),
-                    KEYS.join("', '")
-                )));
-            };
-            values[position] = Some(value).filter(|value| !value.is_none());
-        }
-        Ok(Self { argument, values })
-    }
-
-    fn get<T>(
-        &self,
-        key: &str,
-        convert: impl FnOnce(Argument<'_>, &Bound<'py, PyAny>) -> PyResult<T>,
-    ) -> PyResult<Option<T>> {
-        let value = KEYS
-            .iter()
-            .zip(&self.values)
-            .find(|(name, _)| **name == key);
-        let Some((_, Some(value))) = value else {
-            return Ok(None);
-        };
-        let name = format!("{}[{key:?}]", self.argument.name);
-        let argument = Argument {
-            name: &name,
-            ..self.argument
-        };
-        convert(argument, value).map(Some)
-    }
-
-    fn missing(&self, key: &str) -> PyErr {
-        self.argument.error(&format!("has no '{key}'; give it one"))
-    }
-}
-
-fn position(key: &Bound<'_, PyAny>) -> Option<usize> {
-    let key: &str = key.extract().ok()?;
-    KEYS.iter().position(|known| *known == key)
 }

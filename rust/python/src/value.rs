@@ -132,6 +132,14 @@ impl Argument<'_> {
             .ok_or_else(|| self.error("must be an int from 0"))
     }
 
+    /// The number of a chunk among those of its path.
+    pub fn ordinal(self, object: &Bound<'_, PyAny>) -> PyResult<i64> {
+        let ordinal: Option<i64> = object.extract().ok();
+        ordinal
+            .filter(|ordinal| *ordinal >= 0)
+            .ok_or_else(|| self.error("must be an int from 0 to 2**63 - 1"))
+    }
+
     /// The error that this argument is of another type.
     pub fn wrong(self, wanted: &str, given: &Bound<'_, PyAny>) -> PyErr {
         match given.get_type().name() {

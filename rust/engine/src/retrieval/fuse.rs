@@ -72,6 +72,12 @@ pub(super) fn fill_texts(known: &mut Texts, later: &Texts) {
             known.clone_from(later);
         }
     }
+    if known.tags.is_empty() {
+        known.tags.clone_from(&later.tags);
+    }
+    if known.ordinal == 0 {
+        known.ordinal = later.ordinal;
+    }
     if known.metadata.is_empty() {
         known.metadata.clone_from(&later.metadata);
     }
@@ -181,5 +187,19 @@ mod tests {
             (Some(0), Some(0.0))
         );
         assert_eq!((fused.score, fused.rerank_score), (1.0, None));
+    }
+
+    #[test]
+    fn tags_and_an_ordinal_are_filled_where_there_are_none() {
+        let with = |tags: &[&str], ordinal| {
+            let mut texts = hit("a", "a.md").texts;
+            let known = Arc::make_mut(&mut texts);
+            known.tags = tags.iter().map(|tag| (*tag).to_owned()).collect();
+            known.ordinal = ordinal;
+            Hit::from(texts)
+        };
+        let lists = [[with(&[], 0)], [with(&["x"], 3)], [with(&["y"], 4)]];
+        let fused = reciprocal_rank_fusion(&lists, 1.0).unwrap();
+        assert_eq!((&fused[0].tags[..], fused[0].ordinal), (&["x".to_owned()][..], 3));
     }
 }

@@ -1,0 +1,114 @@
+"""What `to_dict` of results gives, for pydantic, which makes schemas of it.
+
+pydantic wants the TypedDict of typing_extensions, which it brings, on Python before 3.12.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from typing_extensions import NotRequired, TypedDict
+
+
+class Hit(TypedDict):
+    """`Hit.to_dict`."""
+
+    id: str
+    path: str
+    ordinal: int
+    title: str
+    summary: str
+    tags: list[str]
+    content: str
+    metadata: dict[str, Any]
+    score: float
+    bm25_rank: int | None
+    vector_similarity: float | None
+    rerank_score: float | None
+    explanation: dict[str, Any] | None
+
+
+class Attempt(TypedDict):
+    """One of `attempts`."""
+
+    strategy: str
+    query: str
+    hits: int
+
+
+class TraceUnanimity(TypedDict):
+    """How far the legs agreed."""
+
+    agreements: int
+
+
+class Trace(TypedDict):
+    """`Trace.to_dict` (spec/trace.md)."""
+
+    mode: Literal["bm25", "semantic", "hybrid"]
+    profile: NotRequired[str]
+    matching: NotRequired[str]
+    fusion: NotRequired[str]
+    neighbors: NotRequired[bool]
+    reweight: NotRequired[bool]
+    groupBy: NotRequired[str]
+    originalQuery: str
+    augmentedQuery: NotRequired[str]
+    dateHints: NotRequired[list[str]]
+    compiledQuery: str
+    matchQuery: str
+    notSearchedFor: NotRequired[list[str]]
+    candidateK: int
+    rrfK: float
+    attempts: list[Attempt]
+    bm25Count: int
+    vectorCount: int
+    fusedCount: int
+    fellBackToBM25: bool
+    embedderUsed: bool
+    reranked: bool
+    rerankProvider: NotRequired[str]
+    unanimity: NotRequired[TraceUnanimity]
+    rerankSkippedReason: NotRequired[str]
+    errorStage: NotRequired[str]
+    timings: dict[str, float]
+
+
+class ResponseError(TypedDict):
+    """What failed while the rest answered."""
+
+    type: str
+    code: str | None
+
+
+class Response(TypedDict):
+    """`Response.to_dict`."""
+
+    results: list[Hit]
+    offset: int
+    error: ResponseError | None
+    trace: Trace
+
+
+class QueryStage(TypedDict):
+    """One of `stages`."""
+
+    name: str
+    rows_in: int
+    rows_out: int
+    candidates: int
+    ms: float
+
+
+class QueryResult(TypedDict):
+    """`QueryResult.to_dict`."""
+
+    keys: list[str]
+    scores: list[float]
+    count: int | None
+    columns: list[str] | None
+    rows: list[list[str | int | float]] | None
+    pairs: list[list[str | float]]
+    warnings: list[str]
+    stale: bool
+    stages: list[QueryStage]

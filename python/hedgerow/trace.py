@@ -1,0 +1,134 @@
+"""`Trace`: what a search did (spec/trace.md)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, NamedTuple
+
+from ._profiles import profile_of
+from ._pydantic import Served, snake_case
+
+__all__ = ["Attempt", "Trace"]
+
+_ABSENT = {
+    "matching": "spec",
+    "fusion": "rrf",
+    "neighbors": False,
+    "reweight": True,
+}
+"""What stands in a trace where its JSON says nothing; [] for lists, None for the other keys."""
+
+
+class Attempt(NamedTuple):
+    """One search by keywords: its strategy, its text and the number of its hits (spec/trace.md)."""
+
+    strategy: str
+    query: str
+    hits: int
+
+
+@dataclass(frozen=True, slots=True)
+class Trace(Served):
+    """What a search did, step by step (spec/trace.md).
+
+    Each attribute is a key of `to_dict()` in snake_case, None where that key is absent. Traces
+    are equal when the searches did the same, however long they took.
+    """
+
+    mode: Literal["bm25", "semantic", "hybrid"]
+    matching: Literal["spec", "extended"]
+    fusion: Literal["rrf", "score"]
+    neighbors: bool
+    reweight: bool
+    group_by: Literal["path"] | None
+    original_query: str
+    augmented_query: str | None
+    date_hints: list[str]
+    compiled_query: str = field(repr=False)
+    match_query: str
+    not_searched_for: list[str]
+    candidate_k: int
+    rrf_k: float
+    attempts: list[Attempt]
+    bm25_count: int
+    vector_count: int
+    fused_count: int
+    fell_back_to_bm25: bool
+    embedder_used: bool
+    reranked: bool
+    rerank_provider: str | None
+    unanimity: int | None
+    rerank_skipped_reason: (
+        Literal["empty_candidates", "mode_off", "no_reranker", "unanimity"] | None
+    )
+    error_stage: Literal["bm25", "vector", "rerank"] | None
+    timings: dict[str, float] = field(compare=False, repr=False)
+
+    @property
+    def candidates(self) -> int:
+        """`candidate_k` under the name of the option of `Retriever.search`."""
+        return self.candidate_k
+
+    @property
+    def profile(self) -> Literal["spec", "best"] | None:
+        """The profile of these options; None where they are no profile's."""
+        return profile_of(
+            matching=self.matching,
+            fusion=self.fusion,
+            neighbors=self.neighbors,
+            reweight=self.reweight,
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """The trace as documented: JSON with keys in camelCase, without what is absent."""
+        keys = {
+            "mode": self.mode,
+            "profile": None if self.profile == "spec" else self.profile,
+            "matching": None if self.matching == "spec" else self.matching,
+            "fusion": None if self.fusion == "rrf" else self.fusion,
+            "neighbors": self.neighbors or None,
+            "reweight": None if self.reweight else False,
+            "groupBy": self.group_by,
+            "originalQuery": self.original_query,
+            "augmentedQuery": self.augmented_query,
+            "dateHints": None if self.augmented_query is None else list(self.date_hints),
+            "compiledQuery": self.compiled_query,
+            "matchQuery": self.match_query,
+            "notSearchedFor": list(self.not_searched_for) or None,
+            "candidateK": self.candidate_k,
+            "rrfK": self.rrf_k,
+            "attempts": [attempt._asdict() for attempt in self.attempts],
+            "bm25Count": self.bm25_count,
+            "vectorCount": self.vector_count,
+            "fusedCount": self.fused_count,
+            "fellBackToBM25": self.fell_back_to_bm25,
+            "embedderUsed": self.embedder_used,
+            "reranked": self.reranked,
+            "rerankProvider": self.rerank_provider,
+            "unanimity": None if self.unanimity is None else {"agreements": self.unanimity},
+            "rerankSkippedReason": self.rerank_skipped_reason,
+            "errorStage": self.error_stage,
+            "timings": dict(self.timings),
+        }
+        return {key: value for key, value in keys.items() if value is not None}
+
+    @classmethod
+    def _from_dict(cls, keys: Mapping[str, Any]) -> Trace:
+        """The trace of such a JSON."""
+        given = {**_ABSENT, **snake_case(keys)}
+        given = {name: given.get(name) for name in cls.__dataclass_fields__}
+        given["attempts"] = [
+            Attempt(**one) if isinstance(one, Mapping) else Attempt(*one)
+            for one in given["attempts"]
+        ]
+        for name in ("date_hints", "not_searched_for"):
+            given[name] = list(given[name] or ())
+        if isinstance(given["unanimity"], Mapping):
+            given["unanimity"] = given["unanimity"]["agreements"]
+        return cls(**given)
+
+    def _repr_html_(self) -> str:
+        from ._html import of_trace  # noqa: PLC0415 - of notebooks alone
+
+        return of_trace(self)
