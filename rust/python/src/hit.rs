@@ -175,6 +175,7 @@ impl PyHit {
     }
 
     /// The names of the fields, in the order of `to_dict`.
+    #[allow(clippy::unused_self, reason = "a method in Python")]
     fn keys(&self) -> Vec<&'static str> {
         FIELDS.to_vec()
     }

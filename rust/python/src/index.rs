@@ -44,8 +44,8 @@ use crate::vector::{self, Dimensions};
 pub struct PyIndex {
     pub index: Held<Arc<Index>>,
     /// As they were passed to `open`.
-    tokenizer: TokenizerKind,
-    dimensions: Option<usize>,
+    pub(crate) tokenizer: TokenizerKind,
+    pub(crate) dimensions: Option<usize>,
 }
 
 #[pymethods]
@@ -429,75 +429,5 @@ impl PyIndex {
         Self::open(
             py, path, dimensions, tokenizer, read_only, ranking, vectors, resident, stopwords, None,
         )
-    }
-}
-
-impl PyIndex {
-    /// Call the engine, and log what it has to report.
-    fn call<T: Send>(
-        &self,
-        py: Python<'_>,
-        engine: impl FnOnce() -> hedgerow_engine::Result<T> + Send,
-    ) -> PyResult<T> {
-        notices::call_detached(py, &self.index, engine)
-    }
-
-    /// The same for what may hold the write lock.
-    fn write<T: Send>(
-        &self,
-        py: Python<'_>,
-        bytes: Option<usize>,
-        engine: impl FnOnce() -> hedgerow_engine::Result<T> + Send,
-    ) -> PyResult<T> {
-        notices::call_writing(py, &self.index, bytes, engine)
-    }
-
-    /// The index of a store, on the store's own handle.
-    pub fn of(index: Arc<Index>) -> Self {
-        Self {
-            index: Held::new(index),
-            tokenizer: TokenizerKind::default(),
-            dimensions: None,
-        }
-    }
-
-    fn made(
-        py: Python<'_>,
-        dimensions: Option<Dimensions>,
-        tokenizer: &str,
-        (ranking, vectors, resident): (&str, &str, &str),
-        stopwords: Option<StopWordsLike>,
-        metadata_index: Option<&Bound<'_, PyAny>>,
-        make: impl FnOnce(TokenizerKind, Methods) -> hedgerow_engine::Result<Index> + Send,
-    ) -> PyResult<Self> {
-        let dimensions = dimensions.map(|dimensions| dimensions.0);
-        let argument = Argument {
-            name: "metadata_index",
-            code: ErrorCode::InvalidOption,
-        };
-        let keys = metadata_index.map_or_else(|| Ok(Vec::new()), |given| argument.texts(given))?;
-        errors::call_writing(py, None, || {
-            let asked = TokenizerKind::parse(tokenizer)?;
-            let methods = Methods {
-                ranking: Ranking::from_option("ranking", ranking)?,
-                vectors: Vectors::parse(vectors)?,
-                resident: Resident::from_option("resident", resident)?,
-            };
-            let mut index = make(asked, methods)?;
-            if let Some(StopWordsLike(stopwords)) = stopwords {
-                index.choose_stopwords(stopwords)?;
-            }
-            if let Some(dimensions) = dimensions {
-                index.expect_dimensions(dimensions)?;
-            }
-            let keys: Vec<&str> = keys.iter().map(String::as_str).collect();
-            index.index_metadata(&keys)?;
-            Ok(Self {
-                index: Held::new(Arc::new(index)),
-                tokenizer: asked,
-                dimensions,
-            })
-        })
-        .inspect(|opened| notices::log_opened(py, &opened.index))
     }
 }

@@ -28,6 +28,7 @@ mod found;
 mod held;
 mod hit;
 mod index;
+mod index_calls;
 mod index_options;
 mod interrupt;
 mod node;

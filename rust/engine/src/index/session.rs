@@ -153,8 +153,7 @@ impl Index {
             Some(GroupBy::Path) => self.paths.current(connection, generation, waits)?.map(Some),
         };
         let neighbors = if needs.neighbors {
-            let found = self.neighbors.current(connection, generation, waits)?;
-            found.map(Some)
+            (self.neighbors.current(connection, generation, waits)?).map(Some)
         } else {
             Some(None)
         };

@@ -200,6 +200,9 @@ mod tests {
         };
         let lists = [[with(&[], 0)], [with(&["x"], 3)], [with(&["y"], 4)]];
         let fused = reciprocal_rank_fusion(&lists, 1.0).unwrap();
-        assert_eq!((&fused[0].tags[..], fused[0].ordinal), (&["x".to_owned()][..], 3));
+        assert_eq!(
+            (&fused[0].tags[..], fused[0].ordinal),
+            (&["x".to_owned()][..], 3)
+        );
     }
 }
