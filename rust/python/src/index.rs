@@ -5,11 +5,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use hedgerow_engine::ErrorCode;
-use hedgerow_engine::bm25::Ranking;
-use hedgerow_engine::index::{Index, Methods};
+use hedgerow_engine::index::Index;
 use hedgerow_engine::query::MatchOptions;
 use hedgerow_engine::text::tokenizer::TokenizerKind;
-use hedgerow_engine::vectors::{Resident, Vectors};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 
@@ -23,7 +21,6 @@ use crate::filters::FiltersLike;
 use crate::held::Held;
 use crate::hit::PyHit;
 use crate::index_options::{self, OpenArguments};
-use crate::notices;
 use crate::query::QueryOrText;
 use crate::stats;
 use crate::stopwords::{self, StopWordsLike};

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use hedgerow_engine::ErrorCode;
 use hedgerow_engine::bm25::Ranking;
 use hedgerow_engine::index::{Index, Methods};
 use hedgerow_engine::text::tokenizer::TokenizerKind;
@@ -13,6 +14,7 @@ use crate::held::Held;
 use crate::index::PyIndex;
 use crate::notices;
 use crate::stopwords::StopWordsLike;
+use crate::value::Argument;
 use crate::vector::Dimensions;
 
 impl PyIndex {
