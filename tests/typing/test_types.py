@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Sequence
 from datetime import date, datetime
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from typing_extensions import Unpack, assert_type
 
@@ -26,6 +26,9 @@ from hedgerow.typing import (
     Time,
     VisitLike,
 )
+
+if TYPE_CHECKING:
+    from array import array  # noqa: F401 - in a text below
 
 
 class Model:
