@@ -17,6 +17,7 @@ import hedgerow as hr
 from hedgerow import evaluation
 from hedgerow._judged import read_judgements, read_queries, read_vectors
 from hedgerow.cli.eval_chart import draw
+from hedgerow.typing import JudgedMode
 
 
 def chunks(folder: Path) -> Iterator[hr.Chunk]:
@@ -48,7 +49,7 @@ def main() -> None:
     print(f"{folder.name}: {len(index)} chunks, {len(task.queries)} queries")
     print(f"{'':48}" + "".join(f"{name:>11}" for name in (*evaluation.MEASURES, "seconds")))
     outcomes = []
-    modes: list[evaluation.JudgedMode] = ["bm25", "hybrid"]
+    modes: list[JudgedMode] = ["bm25", "hybrid"]
     ways = evaluation.combinations(modes, ["spec", "extended"], ["rrf", "score"])
     for way in [*ways, *evaluation.best(modes)]:
         outcome = evaluation.outcome_of(index, task, way, vectors=vectors)

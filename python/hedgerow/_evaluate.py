@@ -9,14 +9,12 @@ from typing import Any
 
 from ._checks import shown
 from ._engine import Index
-from ._judged import JudgedQuery, Judgements, given_judgements, given_queries
+from ._judged import JudgedQuery, given_judgements, given_queries
 from .embedders.base import AnyEmbedder, Embedder
 from .errors import InvalidInputError
 from .evaluation import (
     MEASURES,
-    By,
     Combination,
-    JudgedMode,
     Outcome,
     ReadyVectors,
     Task,
@@ -27,7 +25,7 @@ from .evaluation import (
     outcome_of,
 )
 from .evaluation import best as best_in
-from .typing import Fusion, Matching, Progress
+from .typing import Fusion, JudgedBy, JudgedMode, Judgements, Matching, Progress
 
 __all__ = ["Evaluation", "evaluate"]
 
@@ -96,7 +94,7 @@ def evaluate(  # noqa: PLR0913 - each has its default
     queries: Mapping[str, str] | Iterable[Mapping[str, Any]] | str | os.PathLike[str],
     judgements: Judgements | str | os.PathLike[str],
     *,
-    by: By | None = None,
+    by: JudgedBy | None = None,
     modes: Sequence[JudgedMode] | None = None,
     matching: Sequence[Matching] = ("spec", "extended"),
     fusion: Sequence[Fusion] = ("rrf", "score"),

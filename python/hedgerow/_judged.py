@@ -15,9 +15,7 @@ from ._engine import _check_query
 from ._extras import imports_of
 from .errors import HedgerowError, InvalidInputError
 from .temporal import parse_question_date
-
-Judgements = Mapping[str, Mapping[str, int]]
-"""Of each judged query, by its id: how relevant each judged document is, above 0 for relevant."""
+from .typing import Judgements
 
 _HEADERS = frozenset({"query-id", "query_id", "queryid", "query", "qid", "topic"})
 LINE_LIMIT = 16 * 1024 * 1024

@@ -1,7 +1,8 @@
 """How well an index answers judged queries, with each way of searching (docs/cli.md, "eval").
 
-`hedgerow.evaluate` does it for callers. The measures are those of the package ir-measures, at a depth of 10: nDCG, the
-share of the relevant documents that was found, and the reciprocal of the first relevant rank.
+`hedgerow.evaluate` does it for callers. The measures are those of the package ir-measures, at a
+depth of 10: nDCG, the share of the relevant documents that was found, and the reciprocal of the
+first relevant rank.
 """
 
 from __future__ import annotations
@@ -9,21 +10,20 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from time import perf_counter
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 from ._admission import admission, own_admission
 from ._engine import Index
 from ._extras import imports_of
-from ._judged import JudgedQuery, Judgements
+from ._judged import JudgedQuery
 from ._profiles import PROFILES
 from ._steps import run
 from .embedders.base import AnyEmbedder, Embedder, Embeddings
 from .errors import InvalidInputError
 from .retriever import Retriever
-from .typing import Fusion, Matching, Progress
+from .typing import Fusion, JudgedBy, JudgedMode, Judgements, Matching, Progress
 
-By = Literal["id", "path"]
-JudgedMode = Literal["bm25", "semantic", "hybrid"]
+__all__ = ["Combination", "JudgedQuery", "Outcome", "Task"]
 
 DEPTH = 10
 MEASURES = (f"nDCG@{DEPTH}", f"Recall@{DEPTH}", f"MRR@{DEPTH}")
@@ -103,7 +103,7 @@ class Task:
     the index does not have: they count as not found.
     """
 
-    by: By
+    by: JudgedBy
     queries: list[JudgedQuery]
     judgements: Judgements
     unasked: list[str]
@@ -118,7 +118,7 @@ class Task:
 
 
 def make_task(
-    index: Index, queries: Sequence[JudgedQuery], judgements: Judgements, by: By | None = None
+    index: Index, queries: Sequence[JudgedQuery], judgements: Judgements, by: JudgedBy | None = None
 ) -> Task:
     """Put queries and judgements together, and find what the judgements name in the index.
 
@@ -162,9 +162,9 @@ def make_task(
     )
 
 
-def _held(index: Index, documents: Sequence[str], by: By | None) -> dict[By, set[str]]:
+def _held(index: Index, documents: Sequence[str], by: JudgedBy | None) -> dict[JudgedBy, set[str]]:
     """Which documents are in the index, as ids and as paths; ids first."""
-    held: dict[By, set[str]] = {}
+    held: dict[JudgedBy, set[str]] = {}
     if by != "path":
         held["id"] = {name for name in documents if index.get(name) is not None}
         if len(held["id"]) == len(documents):

@@ -34,6 +34,9 @@ __all__ = [
     "EdgeLike",
     "FiltersLike",
     "Fusion",
+    "JudgedBy",
+    "JudgedMode",
+    "Judgements",
     "Leg",
     "Legs",
     "Matching",
@@ -119,6 +122,14 @@ class SearchKeywords(TypedDict, total=False):
     top_k: int | None
     candidate_k: int | None
 
+
+# Evaluations.
+
+JudgedBy: TypeAlias = Literal["id", "path"]
+"""What judgements name: chunks by their ids, or paths."""
+JudgedMode: TypeAlias = Literal["bm25", "semantic", "hybrid"]
+Judgements: TypeAlias = Mapping[str, Mapping[str, int]]
+"""Of each judged query, by its id: how relevant each judged document is, above 0 for relevant."""
 
 # Nodes.
 

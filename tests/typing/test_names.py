@@ -19,6 +19,7 @@ MODULES = (
     "hedgerow.agents",
     "hedgerow.embedders",
     "hedgerow.errors",
+    "hedgerow.evaluation",
     "hedgerow.memory",
     "hedgerow.otel",
     "hedgerow.rerankers",

@@ -16,9 +16,7 @@ from hedgerow._admission import Recorded
 from hedgerow._judged import JudgedQuery, read_judgements, read_queries, read_vectors
 from hedgerow.evaluation import (
     MEASURES,
-    By,
     Combination,
-    JudgedMode,
     Outcome,
     ReadyVectors,
     Task,
@@ -31,7 +29,7 @@ from hedgerow.evaluation import (
 from hedgerow.evaluation import (
     best as best_in,
 )
-from hedgerow.typing import Fusion, Matching
+from hedgerow.typing import Fusion, JudgedBy, JudgedMode, Matching
 
 from .failures import InterruptedRunError
 from .models import Wanted, embedder_of, embedder_option
@@ -51,7 +49,7 @@ class _Asked:
     db: str
     queries: str
     judgements: str
-    by: By | None
+    by: JudgedBy | None
     modes: Sequence[JudgedMode]
     matchings: Sequence[Matching]
     fusions: Sequence[Fusion]
