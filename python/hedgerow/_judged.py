@@ -7,7 +7,6 @@ import json
 import os
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from pathlib import Path
 from typing import IO, Any, NamedTuple
 
 from ._checks import shown
@@ -154,7 +153,7 @@ def read_vectors(path: str | os.PathLike[str], count: int) -> list[Any]:
     with imports_of("eval", needed_by="reading vectors"):
         import numpy as np  # noqa: PLC0415 - comes with the extra
     name = os.fspath(path)
-    if not Path(path).is_file():
+    if not os.path.isfile(path):  # noqa: PTH113 - Path raises for a name that is too long
         raise _missing(name)
     try:
         rows = np.load(path, allow_pickle=False)
@@ -173,7 +172,7 @@ def read_vectors(path: str | os.PathLike[str], count: int) -> list[Any]:
 def _lines(path: str | os.PathLike[str]) -> Iterator[tuple[int, str]]:
     """The lines that are not blank, with their numbers; compressed files are recognised."""
     name = os.fspath(path)
-    if not Path(path).is_file():
+    if not os.path.isfile(path):  # noqa: PTH113 - Path raises for a name that is too long
         raise _missing(name)
     with open(path, "rb") as plain:  # noqa: PTH123 - a name may not be UTF-8
         compressed = plain.read(2) == _GZIP

@@ -116,6 +116,8 @@ def test_what_is_best_and_what_it_says(judged: hr.Index) -> None:
             ValueError,
             r"queries\[1\]: some queries have an embedding and some have none",
         ),
+        ({"queries": "x" * 300}, ValueError, "xxx: no such file"),
+        ({"judgements": "nowhere.tsv"}, ValueError, "nowhere.tsv: no such file"),
         ({"judgements": 5}, TypeError, "judgements must be a mapping of the ids of queries"),
         ({"judgements": {"q1": 5}}, ValueError, r"judgements\['q1'\] must be a mapping of docu"),
         (
