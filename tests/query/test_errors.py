@@ -256,9 +256,9 @@ MANY_ALIASES = {"oak": [f"tree{n}" for n in range(100)]}
             lambda: hr.reciprocal_rank_fusion([[{**CANDIDATE, "bm25Rank": 1}]]),
             hr.InvalidInputError,
             "invalid_candidate",
-            "lists[0][0] has no key 'bm25Rank'; the keys are 'id', 'path', 'title', 'summary', "
-            "'content', 'bm25_rank', 'vector_similarity', 'score', 'rerank_score', 'metadata', "
-            "'tags', 'ordinal', 'embedding'",
+            "lists[0][0] has no key 'bm25Rank' (did you mean 'bm25_rank'?); the keys are 'id', 'path', "
+            "'title', 'summary', 'content', 'bm25_rank', 'vector_similarity', 'score', "
+            "'rerank_score', 'metadata', 'tags', 'ordinal', 'embedding', 'explanation'",
         ),
         (
             lambda: hr.reciprocal_rank_fusion([], k="60"),
