@@ -44,6 +44,7 @@ mod sources;
 mod stats;
 mod stopwords;
 mod store;
+mod store_pipeline;
 mod text;
 mod trigram_index;
 mod value;

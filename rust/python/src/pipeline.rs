@@ -2,14 +2,13 @@
 
 use hedgerow_engine::ErrorCode;
 use hedgerow_graph::graph::types::check;
-use hedgerow_graph::pipeline::{self, Leg, Pipeline, Problem, Ranked, parse};
+use hedgerow_graph::pipeline::{Leg, Pipeline, Problem, Ranked, parse};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString};
 
 use crate::calling;
 use crate::errors;
-use crate::store::PyStore;
 use crate::text::Text;
 use crate::value::Argument;
 
@@ -207,18 +206,4 @@ pub fn ranked(legs: &Bound<'_, PyAny>, pipeline: &Pipeline) -> PyResult<Vec<Rank
         }
     }
     Ok(ranked)
-}
-
-impl PyStore {
-    /// The pipeline that is meant, with the types that nodes of this store may be of.
-    pub fn parsed(
-        &self,
-        py: Python<'_>,
-        pipeline: PipelineLike,
-        terms: Option<&Bound<'_, PyAny>>,
-    ) -> PyResult<Pipeline> {
-        pipeline.parsed(terms, |text, terms| {
-            errors::call_detached(py, || pipeline::parse_for(&self.store, text, terms))
-        })
-    }
 }
