@@ -197,12 +197,13 @@ class Stages:
         if found.error is not None:
             _log.warning("the %s leg failed, the other answers: %s", trace.error_stage, found.error)
         if self.reranker is not None and found.wants_reranker:
-            error = yield from self._rerank(self.reranker, request.rerank_top_n, query, found)
+            failed = yield from self._rerank(self.reranker, request.rerank_top_n, query, found)
             trace = found.trace
-            if self.on_leg_failure == "raise" and error is not None:
-                return _stage_failure(trace, error)
+            if self.on_leg_failure == "raise" and failed is not None:
+                return _stage_failure(trace, failed)
+            error = error or failed
         results = found.results(request.offset + request.top_k)[request.offset :]
-        return Response(results, trace, found.error, request.offset)
+        return Response(results, trace, _told(trace, error), request.offset)
 
     def _rerank(
         self, reranker: Reranker | AsyncReranker, head: int, query: str, found: Found
@@ -234,9 +235,19 @@ def checked_on_leg_failure(on_leg_failure: str) -> None:
 
 
 def _stage_failure(trace: Trace, error: Exception) -> RetrievalError:
+    return _failed(trace, error, '; on_leg_failure="degrade" would answer without it')
+
+
+def _told(trace: Trace, error: Exception | None) -> HedgerowError | None:
+    """What failed, for a response: an error of ours, since those of others may not pickle."""
+    if error is None or isinstance(error, HedgerowError):
+        return error
+    return _failed(trace, error)
+
+
+def _failed(trace: Trace, error: Exception, advice: str = "") -> RetrievalError:
     stage = _STAGES[trace.error_stage or "vector"]
-    message = f'{stage} failed: {error}; on_leg_failure="degrade" would answer without it'
-    failure = RetrievalError(message, code="leg_failed", trace=trace)
+    failure = RetrievalError(f"{stage} failed: {error}{advice}", code="leg_failed", trace=trace)
     failure.__cause__ = error
     return failure
 

@@ -96,6 +96,8 @@ def _grouped(why: WhyNot) -> str:
 
 
 def _cut_off(why: WhyNot) -> str:
+    if why.score is not None and why.score == why.needed:
+        return f"{why.id!r} has the score of the last of {why.limit} results, {why.score:.4f}, and comes after it."
     number = "" if why.rank is None else f"number {why.rank + 1}, "
     needed = "" if why.needed is None else f"; the last of {why.limit} results has {why.needed:.4f}"
     return f"{why.id!r} is {number}with a score of {why.score or 0:.4f}{needed}."

@@ -125,6 +125,16 @@ def test_the_limit(index):
     assert "the last of 2 results has" in str(found)
 
 
+def test_equal_scores_at_the_limit():
+    with hr.Index.in_memory() as index:
+        index.upsert(hr.Chunk(str(n), f"{n}.md", "oak") for n in range(3))
+        found = hr.Retriever(index, profile="best").why_not("oak", "2", limit=2)
+        assert (found.cut, found.score) == ("limit", found.needed)
+        assert str(found).startswith(
+            f"'2' has the score of the last of 2 results, {found.score:.4f}, and comes after it."
+        )
+
+
 def test_a_better_chunk_of_the_path(index):
     found = why(index, "c4", group_by="path")
     assert (found.cut, found.group_best) == ("group", "c3")
