@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from .search_run import Search
 
 _OF_A_ROOT = frozenset({"root", "target_url", "remote_url", "depth", "no_sync"})
-_OF_BOTH = frozenset({"text", "query", "limit", "as_json"})
+_OF_BOTH = frozenset({"text", "query", "limit", "explain", "as_json"})
 
 
 @click.command("search", cls=Command, short_help="Search an index, or a memory root.")
@@ -114,6 +114,7 @@ def command(  # noqa: PLR0913 - one argument for each option
             limit=limit,
             depth=depth,
             sync=not no_sync,
+            explain=explain,
             as_json=as_json,
         )
         return
