@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
 
-from ._batches import only
-from ._searching import Request, Stages
+from ._retrieval.batches import only
+from ._retrieval.searching import Request, Stages
 from ._steps import Call, Steps
 from .results import Response
 from .typing import Cut

@@ -10,20 +10,21 @@ from dataclasses import dataclass
 from time import perf_counter
 from typing import Any
 
-from ._admission import Admitted, admission
-from ._checks import shown
-from ._embedding import reembedding
-from ._engine import Found, Index, Searcher, SearchOptions, Stop, _check_query
-from ._observing import Watched, observer
-from ._parts import needed
-from ._slow import log_slow
-from ._steps import Call, Steps
-from .embedders._forms import checked_rows
-from .embedders.base import AnyEmbedder
-from .errors import HedgerowError, InvalidInputError, RetrievalError
-from .rerankers.base import AsyncReranker, RerankDocument, Reranker, RerankScore
-from .results import Response, Trace
-from .typing import OnLegFailure, Progress, QuestionDate
+from hedgerow._checks import shown
+from hedgerow._engine import Found, Index, Searcher, SearchOptions, Stop, _check_query
+from hedgerow._steps import Call, Steps
+from hedgerow.embedders._forms import checked_rows
+from hedgerow.embedders.base import AnyEmbedder
+from hedgerow.errors import HedgerowError, InvalidInputError, RetrievalError
+from hedgerow.rerankers.base import AsyncReranker, RerankDocument, Reranker, RerankScore
+from hedgerow.results import Response, Trace
+from hedgerow.typing import OnLegFailure, Progress, QuestionDate
+
+from .admission import Admitted, admission
+from .embedding import reembedding
+from .observing import Watched, observer
+from .parts import needed
+from .slow import log_slow
 
 _log = logging.getLogger("hedgerow.search")
 _embedding_log = logging.getLogger("hedgerow.embedding")
@@ -280,7 +281,7 @@ def _dated(query: str, date: QuestionDate | None) -> tuple[str, list[str]] | Non
     if date is None:
         return None
     # Slow to import, and most searches have no date.
-    from .temporal import augment_query, expand_temporal  # noqa: PLC0415
+    from hedgerow.temporal import augment_query, expand_temporal  # noqa: PLC0415
 
     hints = list(expand_temporal(query, date).date_hints)
     return (augment_query(query, date), hints) if hints else None
