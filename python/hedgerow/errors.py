@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from .trace import Trace
 
 __all__ = [
+    "BackendError",
     "EngineError",
     "HedgerowError",
     "IndexFileError",
@@ -54,6 +55,10 @@ class QueryTooLargeError(InvalidInputError):
 
 class IndexFileError(HedgerowError):
     """The index file cannot be opened, read or written; what was committed before is intact."""
+
+
+class BackendError(HedgerowError):
+    """A collection elsewhere cannot be reached, read or written; what it acknowledged is there."""
 
 
 class RetrievalError(HedgerowError):
