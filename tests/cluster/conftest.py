@@ -1,0 +1,33 @@
+"""`make test-cluster`: hedgerow.opensearch against the real server."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterator
+
+import pytest
+
+import opensearch_server
+from opensearch_server import Node
+
+
+def pytest_configure() -> None:
+    if missing := opensearch_server.missing_tools():
+        pytest.exit(
+            f"tests/cluster needs {' and '.join(missing)}; on Debian and Ubuntu: "
+            "sudo apt install maven default-jre-headless",
+            returncode=2,
+        )
+
+
+@pytest.fixture(scope="session")
+def node() -> Iterator[Node]:
+    """The one node of a server for the whole run."""
+    with opensearch_server.cluster() as (started,):
+        yield started
+
+
+@pytest.fixture
+def name() -> str:
+    """A name that no collection has yet."""
+    return f"t-{uuid.uuid4().hex}"
