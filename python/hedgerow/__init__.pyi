@@ -55,6 +55,7 @@ from .embedders import (
     QueryDocumentEmbedder as QueryDocumentEmbedder,
 )
 from .errors import (
+    BackendError as BackendError,
     EngineError as EngineError,
     HedgerowError as HedgerowError,
     IndexFileError as IndexFileError,

@@ -6,9 +6,17 @@ import uuid
 from collections.abc import Iterator
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 import opensearch_server
 from opensearch_server import Node
+
+# One collection serves all examples of a test, and a slow machine is no failure.
+_NOT_CHECKED = [HealthCheck.too_slow, HealthCheck.function_scoped_fixture]
+settings.register_profile(
+    "cluster", deadline=None, suppress_health_check=_NOT_CHECKED, derandomize=True, database=None
+)
+settings.load_profile("cluster")
 
 
 def pytest_configure() -> None:

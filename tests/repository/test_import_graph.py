@@ -30,7 +30,7 @@ LAYERS = [
         "_admission",
         "_parts",
     },
-    {"embedders", "rerankers"},
+    {"embedders", "rerankers", "opensearch"},
     {"_endpoint"},
 ]
 """Top down, packages and modules of `hedgerow`; those that are not named are below all of these.

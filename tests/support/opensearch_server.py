@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import hashlib
 import json
 import os
@@ -11,7 +10,6 @@ import shutil
 import signal
 import socket
 import subprocess
-import sys
 import tempfile
 import time
 import uuid
@@ -39,7 +37,8 @@ _MODULES = ",".join(
     )
 )
 _PUBLISHED = re.compile(r"HttpServerTransport.*publish_address \{[^}]*:(\d+)\}")
-_DIE_WITH_PARENT = 1  # PR_SET_PDEATHSIG
+# Where the system can, the server is killed when pytest is.
+_DIES_WITH_US = ("setpriv", "--pdeathsig", "KILL") if shutil.which("setpriv") else ()
 
 
 def missing_tools() -> list[str]:
@@ -84,6 +83,7 @@ class Node:
         with self.log.open("wb") as log:
             self.process = subprocess.Popen(
                 [
+                    *_DIES_WITH_US,
                     *("java", "-Xms512m", "-Xmx512m", "-XX:+UseSerialGC"),
                     *("-cp", os.pathsep.join([f"{found}/*", *_folders(found)])),
                     *("org.codelibs.opensearch.runner.OpenSearchRunner", "-numOfNode", "1"),
@@ -96,7 +96,6 @@ class Node:
                 stderr=subprocess.STDOUT,
                 # Ctrl-C is for pytest, which ends the server in its own order.
                 start_new_session=True,
-                preexec_fn=_die_with_parent,
             )
         self.url = ""
 
@@ -187,9 +186,3 @@ def _free_port() -> int:
         probe.bind(("127.0.0.1", 0))
         port: int = probe.getsockname()[1]
         return port
-
-
-def _die_with_parent() -> None:
-    """In the child, before it is Java: when pytest is killed, so is the server."""
-    if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(_DIE_WITH_PARENT, signal.SIGKILL)

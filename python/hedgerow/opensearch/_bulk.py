@@ -10,8 +10,9 @@ from random import random
 from time import sleep
 from typing import Any
 
-from ..errors import BackendError
-from ._client import Client, reason_of
+from hedgerow.errors import BackendError
+
+from ._client import BUSY, Client, reason_of
 
 MOST_BYTES = 8 << 20
 """About how much one request has; servers refuse more than 100 MB."""
@@ -21,7 +22,6 @@ FIRST_WAIT = 0.1
 """Seconds before the second try; each later wait is twice as long, and half of it is chance."""
 LONGEST_WAIT = 10.0
 
-_BUSY = (HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.BAD_GATEWAY, HTTPStatus.SERVICE_UNAVAILABLE)
 _SHOWN = 3
 
 
@@ -100,7 +100,7 @@ class Bulk:
         for item, result in zip(items, answer["items"], strict=True):
             (outcome,) = result.values()
             status = outcome["status"]
-            if status in _BUSY:
+            if status in BUSY:
                 later.append(item)
                 reasons[item.id] = reason_of(outcome.get("error"))
             elif status == HTTPStatus.CONFLICT:

@@ -7,15 +7,13 @@ Importing this needs opensearch-py, so only `Collection.create` and `Collection.
 # and tools that print or send those would show the credentials.
 from __future__ import annotations
 
-import ipaddress
 import os
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from http import HTTPStatus
 from time import monotonic
 from typing import Any
-from urllib.parse import SplitResult, quote, urlsplit
+from urllib.parse import quote
 
 from opensearchpy import OpenSearch
 from opensearchpy.exceptions import (
@@ -28,17 +26,16 @@ from opensearchpy.exceptions import (
     TransportError,
 )
 
-from ..errors import BackendError, HedgerowError, InvalidInputError
+from hedgerow.errors import BackendError, HedgerowError, InvalidInputError
 
-Auth = tuple[str, str] | Callable[[], tuple[str, str]]
-"""A user and a password, or a function that returns them: that of a vault, or of the environment."""
+from ._address import Address
 
 _SHORTEST_TIMEOUT = 0.001
 _LONGEST_DETAIL = 300
 _POOL = 32
-_TOO_WIDE = re.compile(r"maxClauseCount|expanded to too many terms|too_many_(nested_)?clauses")
-_BAD_NAME = re.compile("invalid_(index|alias)_name")
-_TOO_COMPLEX = re.compile(r"max_determinized_states|too[ _]complex|max_regex_length", re.IGNORECASE)
+
+BUSY = (HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.BAD_GATEWAY, HTTPStatus.SERVICE_UNAVAILABLE)
+"""What a server answers that may do later what it does not do now."""
 
 
 class Deadline:
@@ -58,28 +55,6 @@ class Deadline:
         return max(left, _SHORTEST_TIMEOUT)
 
 
-@dataclass(frozen=True)
-class Address:
-    """Where a collection is, and what its server trusts; `repr` tells no credentials."""
-
-    url: str
-    auth: Auth | None
-    ca: str | None
-    insecure_http: bool
-
-    def __repr__(self) -> str:
-        return f"<{self.url}>"
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        if isinstance(self.auth, tuple):
-            raise InvalidInputError(
-                "a collection that was given a password is not pickled; pass auth a function of a "
-                "module, which returns user and password, instead",
-                code="not_picklable",
-            )
-        return (Address, (self.url, self.auth, self.ca, self.insecure_http))
-
-
 class Client:
     """Sends requests about one collection. Threads may share it, and a forked child may go on with it."""
 
@@ -87,7 +62,7 @@ class Client:
         self.address = address
         self.name = name
         self.timeout = timeout
-        self._parts = _checked_url(address.url, address)
+        self._parts = address.parts()
         self._closed = False
         self._connect()
 
@@ -132,10 +107,7 @@ class Client:
 
     def exists_already(self) -> BackendError:
         """The error that the name of the collection is taken."""
-        return BackendError(
-            f"{self.address.url} has {self.name!r} already; open it, or give another name",
-            code="collection_exists",
-        )
+        return _exists(self.address.url, self.name, "")
 
     def close(self) -> None:
         """Close the connections; further requests fail."""
@@ -154,7 +126,12 @@ class Client:
             host["url_prefix"] = parts.path.strip("/")
         trusted = {"verify_certs": True, "ca_certs": address.ca} if secure else {}
         self._client = OpenSearch(
-            [host], http_auth=auth, retry_on_timeout=False, retry_on_status=(), maxsize=_POOL, **trusted
+            [host],
+            http_auth=auth,
+            retry_on_timeout=False,
+            retry_on_status=(),
+            maxsize=_POOL,
+            **trusted,
         )
         self._process = os.getpid()
 
@@ -186,45 +163,19 @@ class Client:
         return self._refusal(answer.get("status", "N/A"), answer)
 
     def _refusal(self, status: int | str, info: Any) -> HedgerowError:
-        shown, reason, everything = self.address.url, reason_of(info), str(info)
-        if status == HTTPStatus.NOT_FOUND and "index_not_found" in everything:
-            return BackendError(
-                f"{shown} has no collection {self.name!r}; make it with Collection.create",
-                code="collection_missing",
-            )
-        if "resource_already_exists" in everything or _BAD_NAME.search(everything):
-            return self._name_refused(everything, reason)
-        if _TOO_WIDE.search(everything):
-            return InvalidInputError(
-                f"the query has more words, or a prefix that begins more of them, than {shown} looks "
-                "through (1,024 unless set otherwise); write more letters or fewer words, or raise the "
-                "server's indices.query.bool.max_clause_count",
-                code="unsupported_by_backend",
-            )
-        if _TOO_COMPLEX.search(everything):
-            return InvalidInputError(
-                f"a pattern of the filter is too complex for {shown}; use fewer wildcards",
-                code="unsupported_by_backend",
-            )
+        everything = str(info)
+        known = next((error for pattern, error in _KNOWN if pattern.search(everything)), None)
+        if known is not None:
+            return known(self.address.url, self.name, reason_of(info))
         if status in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN):
             return BackendError(
-                f"{shown} answered {status}; check auth and what that user may do",
+                f"{self.address.url} answered {status}; check auth and what that user may do",
                 code="backend_refused",
             )
-        if "missing shards" in everything or "Partial shards" in everything:
-            return BackendError(
-                f"shards of the collection {self.name!r} did not answer; wait until the cluster is whole, or "
-                "pass allow_partial=True",
-                code="partial_results",
-            )
-        return BackendError(f"{shown} answered {status} ({reason})", code=_code(status))
-
-    def _name_refused(self, everything: str, reason: str) -> HedgerowError:
-        if _BAD_NAME.search(everything):
-            return InvalidInputError(
-                f"{self.name!r} cannot be the name of a collection ({reason})", code="invalid_option"
-            )
-        return self.exists_already()
+        message = f"{self.address.url} answered {status} ({reason_of(info)})"
+        if status in BUSY or status == "N/A":
+            return BackendError(f"{message}; try again later", code="backend_unavailable")
+        return BackendError(f"{message}; look into its log", code="backend_refused")
 
     def __getstate__(self) -> dict[str, Any]:
         return {"address": self.address, "name": self.name, "timeout": self.timeout}
@@ -247,12 +198,6 @@ def reason_of(info: Any) -> str:
     return line if len(line) <= _LONGEST_DETAIL else line[:_LONGEST_DETAIL] + "…"
 
 
-def _code(status: int | str) -> str:
-    """Whether a server may answer later what it does not answer now."""
-    busy = (HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.BAD_GATEWAY, HTTPStatus.SERVICE_UNAVAILABLE)
-    return "backend_unavailable" if status in (*busy, "N/A") else "backend_refused"
-
-
 def _too_late(name: str, seconds: float | None) -> BackendError:
     within = "" if seconds is None else f" within {seconds:g} s"
     return BackendError(
@@ -261,43 +206,63 @@ def _too_late(name: str, seconds: float | None) -> BackendError:
     )
 
 
-def _checked_url(url: str, address: Address) -> SplitResult:
-    """The parts of the URL; raises InvalidInputError, which does not repeat a password."""
-    if not isinstance(url, str):
-        raise TypeError(f"url must be a str, not {type(url).__name__}")
-    parts = SplitResult("", "", "", "", "")
-    try:
-        parts = urlsplit(url)
-        valid = parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0
-    except ValueError:
-        valid = False
-    if "@" in parts.netloc:
-        raise InvalidInputError(
-            "url holds a user name or a password; leave them out and pass auth",
-            code="invalid_endpoint",
-        )
-    if not valid or parts.query or parts.fragment:
-        raise InvalidInputError(
-            'url must begin with "http://" or "https://" and name a host, without a query',
-            code="invalid_endpoint",
-        )
-    clear = parts.scheme == "http" and not _is_loopback(parts.hostname or "")
-    if clear and address.auth is not None and not address.insecure_http:
-        raise InvalidInputError(
-            "url is http, so that the password would be sent for everybody to read; use https, or "
-            "pass insecure_http=True",
-            code="invalid_endpoint",
-        )
-    if address.ca is not None and parts.scheme == "http":
-        raise InvalidInputError(
-            "ca is for https, and url is http; use https, or leave ca out",
-            code="incompatible_options",
-        )
-    return parts
+def _exists(url: str, name: str, _: str) -> BackendError:
+    return BackendError(
+        f"{url} has {name!r} already; open it, or give another name", code="collection_exists"
+    )
 
 
-def _is_loopback(host: str) -> bool:
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
+def _missing(url: str, name: str, _: str) -> HedgerowError:
+    return BackendError(
+        f"{url} has no collection {name!r}; make it with Collection.create",
+        code="collection_missing",
+    )
+
+
+def _bad_name(_: str, name: str, reason: str) -> HedgerowError:
+    return InvalidInputError(
+        f"{name!r} cannot be the name of a collection ({reason})", code="invalid_option"
+    )
+
+
+def _too_wide(url: str, _: str, __: str) -> HedgerowError:
+    return InvalidInputError(
+        f"the query has more words, or a prefix that begins more of them, than {url} looks through "
+        "(1,024 unless set otherwise); write more letters or fewer words, or raise the server's "
+        "indices.query.bool.max_clause_count",
+        code="unsupported_by_backend",
+    )
+
+
+def _too_complex(url: str, _: str, __: str) -> HedgerowError:
+    return InvalidInputError(
+        f"a pattern of the filter is too complex for {url}; use fewer wildcards",
+        code="unsupported_by_backend",
+    )
+
+
+def _without_shards(_: str, name: str, __: str) -> HedgerowError:
+    return partial_results(name, "some")
+
+
+def partial_results(name: str, shards: str) -> BackendError:
+    """The error that so many shards did not answer."""
+    return BackendError(
+        f"{shards} shards of the collection {name!r} did not answer; wait until the cluster is whole, "
+        "or pass allow_partial=True",
+        code="partial_results",
+    )
+
+
+_KNOWN: list[tuple[re.Pattern[str], Callable[[str, str, str], HedgerowError]]] = [
+    (re.compile("index_not_found"), _missing),
+    (re.compile("resource_already_exists"), _exists),
+    (re.compile("invalid_(index|alias)_name"), _bad_name),
+    (re.compile("maxClauseCount|expanded to too many terms|too_many_(nested_)?clauses"), _too_wide),
+    (
+        re.compile("max_determinized_states|[Tt]oo[ _](complex|large)|max_regex_length"),
+        _too_complex,
+    ),
+    (re.compile("missing shards|Partial shards|no_shard_available"), _without_shards),
+]
+"""What a server says, and what that means here."""

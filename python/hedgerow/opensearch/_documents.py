@@ -9,7 +9,8 @@ from array import array
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
-from .._engine import Chunk, tokenize, unit_vector
+from hedgerow._engine import Chunk, tokenize, unit_vector
+
 from ._facts import facts
 from ._tokens import text
 

@@ -23,7 +23,8 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from .._engine import Chunk
+from hedgerow._engine import Chunk
+
 from ._instants import instant
 
 LONGEST_TEXT = 2000

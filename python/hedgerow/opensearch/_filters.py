@@ -6,8 +6,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from .._engine import Filters
-from ..errors import InvalidInputError
+from hedgerow._engine import Filters
+from hedgerow.errors import InvalidInputError
+
 from . import _facts, _globs
 from ._instants import instant
 
@@ -17,6 +18,7 @@ ALL: Query = {"match_all": {}}
 NONE: Query = {"match_none": {}}
 
 _MOST_TERMS = 65_536  # of one query, unless a server was told otherwise
+_LONGEST_BOUND = 900  # bytes: Lucene makes an automaton of a range, with at most 1,000 states
 _OWN = ("id", "path", "ordinal", "tags")
 _RANGES = {"$gt": "gt", "$gte": "gte", "$lt": "lt", "$lte": "lte"}
 
@@ -134,7 +136,10 @@ class _Translator:
             "$nin": lambda: no(self._any_of(prefix, operand)),
             "$all": lambda: every([self._equal(prefix, value) for value in operand]),
             "$between": lambda: every(
-                [self._compared(prefix, "$gte", operand[0]), self._compared(prefix, "$lte", operand[1])]
+                [
+                    self._compared(prefix, "$gte", operand[0]),
+                    self._compared(prefix, "$lte", operand[1]),
+                ]
             ),
             "$exists": lambda: self._exists(prefix, operand),
             "$contains": lambda: has(_facts.has_item(prefix, operand)),
@@ -167,15 +172,16 @@ class _Translator:
             return _range(prefix, "d", operator, _facts.dated(prefix, _moment(value)))
         if value is None:
             return self._equal(prefix, None) if operator in ("$gte", "$lte") else NONE
-        if isinstance(value, str) and len(value) > _facts.LONGEST_TEXT:
-            raise _unsupported(f"compares texts with one of {len(value):,} characters")
         fact = _facts.ordered(prefix, value)
+        if len(fact.encode()) > _LONGEST_BOUND:
+            raise _unsupported(f"compares texts with one of {len(value):,} characters")
         return _range(prefix, fact[len(prefix)], operator, fact)
 
     def _begins(self, prefix: str, beginning: str) -> Query:
-        if len(beginning) > _facts.LONGEST_TEXT:
+        fact = _facts.ordered(prefix, beginning)
+        if len(fact.encode()) > _LONGEST_BOUND:
             raise _unsupported(f"asks for a beginning of {len(beginning):,} characters")
-        return {"prefix": {"facts": {"value": _facts.ordered(prefix, beginning)}}}
+        return {"prefix": {"facts": {"value": fact}}}
 
     def _like(self, prefix: str, pattern: str) -> Query:
         self.whole.add(_facts.is_long(prefix))
@@ -206,7 +212,7 @@ def _moment(value: Mapping[str, Any]) -> tuple[int, int]:
 
 def _unsupported(what: str) -> InvalidInputError:
     return InvalidInputError(
-        f"the filter {what}, and a collection knows texts to their first "
-        f"{_facts.LONGEST_TEXT:,} characters; filter by something shorter, or search an index",
+        f"the filter {what}, which is more than OpenSearch takes; write fewer than 200, or search an "
+        "index",
         code="unsupported_by_backend",
     )

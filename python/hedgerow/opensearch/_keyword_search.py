@@ -33,20 +33,23 @@ class KeywordSearch:
         self._phrases = [Phrase.of(given) for given in expression["phrases"]]
         mean = expression["mean_length"]
         self._by_length = 0.9 / mean if mean > 0 else 0.0  # k1 * b
-        self._unnamed = set(range(len(self._phrases)))
+        # A phrase without tokens is nowhere. The server would leave out what needs it, names and all.
+        self._there = {number for number, phrase in enumerate(self._phrases) if phrase.tokens}
+        self._unnamed = set(self._there)
 
     def query(self, filters: Query | None) -> Query:
         """Finds what matches and passes the filters, best first but for the rounding of float32."""
-        conjunctions = [
-            self._conjunction(groups, self._times(number))
-            for number, groups in enumerate(self._expression["any"])
-        ]
+        conjunctions = []
+        for number, groups in enumerate(self._expression["any"]):
+            possible = [self._there.intersection(group) for group in groups]
+            if all(possible):
+                conjunctions.append(self._conjunction(possible, self._times(number)))
         found: dict[str, Any] = {"must": [some(conjunctions)]}
         if filters is not None:
             found["filter"] = [filters]
-        unwanted = self._expression["none"]
+        unwanted = self._there.intersection(self._expression["none"])
         if unwanted:
-            found["must_not"] = [self._phrases[number].matching() for number in unwanted]
+            found["must_not"] = [self._phrases[number].matching() for number in sorted(unwanted)]
         others = self._unnamed.difference(unwanted)
         if others:
             # They add nothing, but their frequencies are asked for too.
@@ -67,13 +70,13 @@ class KeywordSearch:
         """How often the gain of each phrase counts in chunks that meet a conjunction."""
         times: dict[int, int] = {}
         for number, phrase, count in self._expression["addends"]:
-            if number == conjunction:
+            if number == conjunction and phrase in self._there:
                 times[phrase] = times.get(phrase, 0) + count
         return times
 
-    def _conjunction(self, groups: Sequence[Sequence[int]], times: dict[int, int]) -> Query:
+    def _conjunction(self, groups: Sequence[set[int]], times: dict[int, int]) -> Query:
         must, conditions = [], []
-        for group in groups:
+        for group in map(sorted, groups):
             if all(phrase in times for phrase in group):
                 # What is looked up to be scored is not looked up again.
                 must.append(some(self._gain(phrase, times.pop(phrase)) for phrase in group))

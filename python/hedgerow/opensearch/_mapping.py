@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
-from ..errors import BackendError
+from hedgerow.errors import BackendError
 
 SCHEMA = 1
 """The version of the fields; a collection with another is refused, or migrated."""

@@ -3,21 +3,28 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from threading import Lock
 from types import TracebackType
 from typing import Any
 
-from .._engine import Chunk, Filters
-from ..errors import BackendError, InvalidInputError
-from ._client import Client, Deadline
+from hedgerow._engine import Chunk, Filters
+from hedgerow.errors import BackendError, InvalidInputError
+
+from ._client import Client, Deadline, partial_results
 from ._documents import chunk_of, unit_of
 from ._facts import LONGEST_TEXT
 from ._filters import ALL, Query, every, has_any, of_paths, translated
 from ._keyword_search import Expression, KeywordSearch, counting
 from ._mapping import Described
 from ._tokens import Given
+
+if sys.version_info >= (3, 11):
+    from typing import Self
+else:
+    from typing_extensions import Self
 
 KeywordHit = tuple[str, str, int, list[int]]
 VectorHit = tuple[str, str, bytes]
@@ -36,7 +43,7 @@ class PointInTime:
     what was missing.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - what a search depends on
         self,
         client: Client,
         collection: Described,
@@ -64,7 +71,7 @@ class PointInTime:
             self.close()
             raise
 
-    def __enter__(self) -> PointInTime:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(
@@ -100,9 +107,7 @@ class PointInTime:
             [bucket["doc_count"] for bucket in held],
         )
 
-    def keyword_hits(
-        self, search: Expression, limit: int
-    ) -> tuple[list[KeywordHit], float | None]:
+    def keyword_hits(self, search: Expression, limit: int) -> tuple[list[KeywordHit], float | None]:
         """The best chunks: id, path, tokens, and how often they hold each phrase, weighted.
 
         The second value is the server's score of the last, None if there are no more.
@@ -181,8 +186,12 @@ class PointInTime:
 
     def whole_chunks(self, query: Query = ALL) -> Iterator[Chunk]:
         """The chunks that a query finds and that pass the filters, by id, with their vectors."""
-        for hit in self._pages(self._passing(query), ["id", "unit"], source=True, page=_FEW):
+        for hit in self.everything(["id", "unit"], query):
             yield chunk_of(hit["_source"], unit_of(hit["fields"]))
+
+    def everything(self, fields: list[str], query: Query = ALL) -> Iterator[dict[str, Any]]:
+        """The documents that a query finds and that pass the filters, by id, with these fields."""
+        return self._pages(self._passing(query), fields, source=True, page=_FEW)
 
     def report(self) -> dict[str, Any]:
         """How the answers came to be, for the trace."""
@@ -290,7 +299,7 @@ class PointInTime:
         shards = answer["_shards"]
         missing = shards["total"] - shards["successful"]
         if (missing or answer.get("timed_out")) and not self._allow_partial:
-            raise _partial(self._client.name, missing, shards["total"])
+            raise partial_results(self._client.name, f"{missing} of {shards['total']}")
         with self._lock:
             self._seen["total"] = max(self._seen["total"], shards["total"])
             least = self._seen["successful"] or shards["successful"]
@@ -330,14 +339,6 @@ class PointInTime:
 def _cosine(score: float) -> float:
     """The inner product that a score of the server stands for: 1 + p, or 1 / (1 - p) below 0."""
     return score - 1.0 if score >= 1.0 else 1.0 - 1.0 / score
-
-
-def _partial(name: str, missing: int, total: int) -> BackendError:
-    return BackendError(
-        f"{missing} of {total} shards of the collection {name!r} did not answer; wait until the cluster is "
-        "whole, or pass allow_partial=True",
-        code="partial_results",
-    )
 
 
 def _too_long() -> InvalidInputError:

@@ -13,7 +13,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ..errors import InvalidInputError
+from hedgerow.errors import InvalidInputError
+
 from ._filters import NONE, Query
 from ._globs import literal
 

@@ -7,8 +7,9 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any
 
-from .._engine import Chunk
-from ..errors import BackendError, InvalidInputError
+from hedgerow._engine import Chunk
+from hedgerow.errors import BackendError, InvalidInputError
+
 from ._bulk import Bulk, Item
 from ._client import Client
 from ._documents import Document, document_name, documents, unit_of
@@ -75,9 +76,7 @@ class Writer:
                     found.append(place)
         return found
 
-    def _documents(
-        self, chunks: Sequence[Chunk], stored: Mapping[str, Stored]
-    ) -> list[Document]:
+    def _documents(self, chunks: Sequence[Chunk], stored: Mapping[str, Stored]) -> list[Document]:
         kept = {
             chunk.id: there.unit
             for chunk in chunks
@@ -133,9 +132,7 @@ class Writer:
         """Write down what the first vectors are, unless another writer did so before."""
         settings = self.collection.settings
         if self._embedder is not None:
-            settings = replace(
-                settings, embedder=self._embedder, embedder_details=self._details
-            )
+            settings = replace(settings, embedder=self._embedder, embedder_details=self._details)
         wanted = {"_meta": settings.meta(), "properties": vector_property(settings, dimensions)}
         path = self._client.path("/_mapping")
         refused = self._client.call("PUT", path, wanted, ignore=(400,)).get("error")

@@ -8,17 +8,19 @@ from dataclasses import replace
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal
 
-from .._checks import checked_count, checked_seconds, checked_text, checked_texts, listed
-from .._engine import Chunk, Filters, _chunks
-from .._extras import imports_of
-from ..errors import InvalidInputError
-from ..typing import ChunkLike, StopWords, Tokenizer
+from hedgerow._checks import checked_count, checked_seconds, checked_text, checked_texts, listed
+from hedgerow._engine import Chunk, Filters, _chunks
+from hedgerow._extras import imports_of
+from hedgerow.errors import InvalidInputError
+from hedgerow.typing import ChunkLike, StopWords, Tokenizer
+
+from ._address import Address, Auth
 from ._documents import document_name
 from ._mapping import SCHEMA, Described, Settings, body, described
 from .stats import CollectionStats
 
 if TYPE_CHECKING:
-    from ._client import Auth, Client
+    from ._client import Client
     from ._point_in_time import PointInTime
 
 if sys.version_info >= (3, 11):
@@ -81,7 +83,7 @@ class Collection:
             checked_count(dimensions, "dimensions")
         checked_count(shards, "shards")
         checked_count(replicas, "replicas", least=0)
-        client = _client(url, name, auth, ca, timeout, insecure_http)
+        client = _client(Address(url, auth, ca, insecure_http), name, timeout)
         wanted = body(chosen, dimensions, shards, replicas)
         wanted["aliases"] = {name: {}}
         if client.call("HEAD", client.path(), ignore=(404,)):
@@ -111,7 +113,7 @@ class Collection:
         """
         if vectors is not None:
             _checked_of(vectors, "vectors", _VECTORS)
-        client = _client(url, name, auth, ca, timeout, insecure_http)
+        client = _client(Address(url, auth, ca, insecure_http), name, timeout)
         return Collection._found_at(client, vectors)
 
     @staticmethod
@@ -126,9 +128,7 @@ class Collection:
                 'vectors="fast" is for a collection that was made with it; make one, and copy this',
                 code="incompatible_options",
             )
-        return Collection(
-            client, found, approximate=(vectors or found.settings.vectors) == "fast"
-        )
+        return Collection(client, found, approximate=(vectors or found.settings.vectors) == "fast")
 
     @property
     def name(self) -> str:
@@ -295,10 +295,14 @@ class Collection:
 
     def _current(self) -> Described:
         """The collection as its mapping describes it now."""
-        self._found = described(
-            self.name, self._client.call("GET", self._client.path("/_mapping"))
-        )
+        self._found = described(self.name, self._client.call("GET", self._client.path("/_mapping")))
         return self._found
+
+    def _mappings(self) -> dict[str, Any]:
+        """The mappings of the index behind the name."""
+        (found,) = self._client.call("GET", self._client.path("/_mapping")).values()
+        mappings: dict[str, Any] = found["mappings"]
+        return mappings
 
     def _refresh(self) -> None:
         """Let searches find what was written."""
@@ -333,19 +337,13 @@ def _checked_of(value: Any, option: str, values: Sequence[str]) -> str:
     return str(value)
 
 
-def _client(  # noqa: PLR0913 - what a connection depends on
-    url: str,
-    name: str,
-    auth: Auth | None,
-    ca: str | None,
-    timeout: float,
-    insecure_http: bool,
-) -> Client:
-    with imports_of("opensearch", needed_by="hedgerow.opensearch"):
-        from ._client import Address, Client  # noqa: PLC0415 - needs the extra
+def _client(address: Address, name: str, timeout: float) -> Client:
     checked_text(name, "name")
     seconds = checked_seconds(timeout, "timeout")
-    return Client(Address(url, auth, ca, insecure_http), name, seconds)
+    address.parts()
+    with imports_of("opensearch", needed_by="hedgerow.opensearch"):
+        from ._client import Client  # noqa: PLC0415 - needs the extra
+    return Client(address, name, seconds)
 
 
 def _reopened(client: Client, found: Described, approximate: bool) -> Collection:
