@@ -18,7 +18,7 @@ from typing import Any
 from ._checks import shown
 from ._engine import Index, __version__
 from ._extras import imports_of
-from ._observing import Observer, Watched, WatchedCall, observe
+from ._retrieval.observing import Observer, Watched, WatchedCall, observe
 from .errors import HedgerowError
 from .results import Response, Trace
 

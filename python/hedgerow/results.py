@@ -30,7 +30,8 @@ class Response(Served):
 
     It iterates over its results, has their number as its length, is false when there are none, and
     gives one by its position and a list of them for a slice. pydantic and FastAPI read and write it
-    as `to_dict` has it. `error` is what the leg reported that failed while the other answered.
+    as `to_dict` has it. `error` is what failed first while the rest answered, the embedder, a leg or
+    the reranker: a HedgerowError of theirs, or else a RetrievalError with theirs as its `__cause__`.
     `offset` is how many better ones were skipped: the first of the results is number `offset + 1`.
     There were `trace.fused_count` before that, and before a reranker dropped any.
     """

@@ -7,7 +7,9 @@ import sys
 from collections.abc import Iterable, Sequence
 from typing import Any, Literal, overload
 
-from ._batches import (
+from ._checks import checked_operator, listed, shown
+from ._engine import Chunk, Index, Searcher
+from ._retrieval.batches import (
     answers,
     checked_dates,
     checked_on_error,
@@ -15,15 +17,13 @@ from ._batches import (
     checked_threads,
     only,
 )
-from ._checks import checked_operator, listed, shown
-from ._embedding import upserting
-from ._engine import Chunk, Index, Searcher
-from ._holding import Holding, held_index
-from ._parts import asynchronous_parts, check_plain
-from ._ranking import ranking
-from ._requests import request_of
-from ._searching import Request, Stages, checked_on_leg_failure
-from ._slow import checked_slow_ms
+from ._retrieval.embedding import upserting
+from ._retrieval.holding import Holding, held_index
+from ._retrieval.parts import asynchronous_parts, check_plain
+from ._retrieval.ranking import ranking
+from ._retrieval.requests import request_of
+from ._retrieval.searching import Request, Stages, checked_on_leg_failure
+from ._retrieval.slow import checked_slow_ms
 from ._steps import Steps, arun, run
 from .embedders.base import AnyEmbedder
 from .errors import HedgerowError

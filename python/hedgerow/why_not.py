@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
 
-from ._batches import only
-from ._searching import Request, Stages
+from ._retrieval.batches import only
+from ._retrieval.searching import Request, Stages
 from ._steps import Call, Steps
 from .results import Response
 from .typing import Cut
@@ -28,7 +28,8 @@ class WhyNot:
     `needed` is the score of the last result, None while there is room for more. `held` and `lacking`
     are the phrases searched for that it has and has not, `excluded_by` those after NOT that it has.
     `keywords` and `vectors` are its places in both legs, None where they do not have it. `explanation`
-    says where the score comes from. Ranks count from 0.
+    says where the score comes from. Ranks count from 0. `not_searched_for` are the words that were
+    dropped from the query, and `by_vectors` says whether vectors were searched.
     """
 
     query: str
@@ -47,6 +48,8 @@ class WhyNot:
     vectors: LegRank | None
     group_best: str | None
     explanation: dict[str, Any] | None
+    not_searched_for: list[str]
+    by_vectors: bool
 
     def to_dict(self) -> dict[str, Any]:
         """All attributes, as JSON takes them."""
@@ -73,9 +76,15 @@ def _excluded(why: WhyNot) -> str:
 
 
 def _unmatched(why: WhyNot) -> str:
-    if not why.lacking:
-        return f"No word was searched for, and {why.id!r} has no vector to be near by."
-    return f"{why.id!r} holds none of {', '.join(why.lacking)}, and was not found by its vector."
+    by_vectors = ", and was not found by its vector" if why.by_vectors else ""
+    if why.held:
+        lacks = f"holds {', '.join(why.held)} and lacks {', '.join(why.lacking)}"
+    elif why.lacking:
+        lacks = f"holds none of {', '.join(why.lacking)}"
+    else:
+        vector = f", and {why.id!r} has no vector to be near by" if why.by_vectors else ""
+        return f"No word was searched for{vector}."
+    return f"{why.id!r} {lacks}{by_vectors}."
 
 
 def _too_far(why: WhyNot) -> str:
@@ -87,6 +96,8 @@ def _grouped(why: WhyNot) -> str:
 
 
 def _cut_off(why: WhyNot) -> str:
+    if why.score is not None and why.score == why.needed:
+        return f"{why.id!r} has the score of the last of {why.limit} results, {why.score:.4f}, and comes after it."
     number = "" if why.rank is None else f"number {why.rank + 1}, "
     needed = "" if why.needed is None else f"; the last of {why.limit} results has {why.needed:.4f}"
     return f"{why.id!r} is {number}with a score of {why.score or 0:.4f}{needed}."
@@ -110,8 +121,11 @@ _SENTENCES = {
 
 
 def _details(why: WhyNot) -> list[str]:
-    if why.cut in {"not_in_index", "no_match"}:
+    if why.cut == "not_in_index":
         return []
+    if why.cut == "no_match":
+        dropped = ", ".join(why.not_searched_for)
+        return [f"Not searched for: {dropped}."] if dropped else []
     places = [
         f"number {leg.rank + 1} by {name} ({what} {leg.score:.4f})"
         for name, what, leg in [
@@ -175,6 +189,8 @@ def _compose(  # noqa: PLR0913 - what was found on three ways
         vectors=vectors,
         group_best=best if best != id else None,
         explanation=explanation,
+        not_searched_for=response.not_searched_for,
+        by_vectors=response.trace.embedder_used and not response.trace.fell_back_to_bm25,
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -44,6 +45,7 @@ class TestStats:
             "vectors     4, 2 dimensions",
             f"size        {size:.1f} KB",
             "tokenizer   porter unicode61",
+            "stop words  en+nl",
             f"schema      version {stats.schema_version}, read by SQLite {stats.sqlite_version}",
         ]
 
@@ -51,17 +53,34 @@ class TestStats:
         answer = as_json("stats", "--db", "garden.db")
         assert list(answer) == [
             "db", "chunks", "paths", "size_bytes", "tokenizer", "schema_version",
-            "sqlite_version", "dimensions", "embedder", "vectors", "metadata_index",
+            "sqlite_version", "dimensions", "embedder", "vectors", "metadata_index", "stopwords",
         ]  # fmt: skip
         with hr.Index.open(garden / "garden.db") as index:
             stats = index.stats()
-        values = {name: getattr(stats, name) for name in answer if name != "db"}
-        assert answer == {"db": "garden.db"} | values | {"metadata_index": []}
+        values = {name: getattr(stats, name) for name in list(answer)[1:-1]}
+        given = {"metadata_index": [], "stopwords": "en+nl"}
+        assert answer == {"db": "garden.db"} | values | given
 
     def test_declared_keys(self, garden: Path) -> None:
         hr.Index.open(garden / "garden.db", metadata_index=["year", "tags"]).close()
         assert ok("stats", "--db", "garden.db").endswith("\ndeclared    year, tags\n")
         assert as_json("stats", "--db", "garden.db")["metadata_index"] == ["year", "tags"]
+
+    @pytest.mark.parametrize(
+        ("stopwords", "text", "value"),
+        [
+            ("nl", "nl", "nl"),
+            ("none", "none", "none"),
+            (["oak"], "1 word: oak", ["oak"]),
+            (["the", "a\x1b"], r"2 words: a\x1b, the", ["a\x1b", "the"]),
+            ("ihgfedcba", "9 words: a, b, c, d, e, f, g, h, ...", list("abcdefghi")),
+        ],
+    )
+    def test_stop_words(self, garden: Path, stopwords: Any, text: str, value: Any) -> None:
+        chosen = list(stopwords) if len(stopwords) == 9 else stopwords
+        hr.Index.open(garden / "own.db", stopwords=chosen).close()
+        assert f"\nstop words  {text}\n" in ok("stats", "--db", "own.db")
+        assert as_json("stats", "--db", "own.db")["stopwords"] == value
 
     def test_of_an_empty_index_made_by_a_named_embedder(self, garden: Path) -> None:
         hr.Index.open(garden / "empty.db").close()

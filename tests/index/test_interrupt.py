@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 import hedgerow as hr
-from hedgerow import _searching
 from hedgerow._engine import Stop
+from hedgerow._retrieval import searching
 from waiting import LONGEST, until
 
 PROGRAM = """
@@ -244,6 +244,6 @@ def test_what_is_stopped_fails_and_changes_nothing(monkeypatch: pytest.MonkeyPat
     assert len(index) == 1500
     # One search has its own.
     assert stop.run(retriever.search, query).results
-    monkeypatch.setattr(_searching, "Stop", lambda: stop)
+    monkeypatch.setattr(searching, "Stop", lambda: stop)
     with pytest.raises(hr.HedgerowError, match="was interrupted"):
         retriever.search(query)

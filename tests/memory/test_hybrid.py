@@ -175,9 +175,9 @@ def test_the_root_is_free_while_an_embedder_works(
 def test_vectors_that_were_paid_for_are_kept_when_the_embedder_changes_and_fails(
     embedded_root: MemoryRoot, models: dict[str, ToyEmbedder], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from hedgerow import _embedding  # noqa: PLC0415 - for this test
+    from hedgerow._retrieval import embedding  # noqa: PLC0415 - for this test
 
-    monkeypatch.setattr(_embedding, "_BLOCK", 1)
+    monkeypatch.setattr(embedding, "_BLOCK", 1)
     embedded_root.sync()
     configure(embedded_root.path, "toy:two")
     models["toy:two"] = ToyEmbedder("toy:two")

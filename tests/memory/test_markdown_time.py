@@ -87,7 +87,7 @@ def test_a_text_eight_times_as_long_takes_about_eight_times_as_long(
 
 def test_what_takes_the_square_of_the_length_is_told() -> None:
     def square(text: str) -> None:
-        for _ in range(len(text) // 40):
+        for _ in range(len(text) // 8):
             text[::-1]
 
     assert not is_linear(square, lambda size: "x" * size)

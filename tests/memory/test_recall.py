@@ -47,6 +47,31 @@ class TestResults:
         assert len({one.file for one in found}) == len(found) == 30
         assert len({one.id for one in found}) == 30
 
+    def test_what_stands_beside_a_passage_counts_for_it(self, root: MemoryRoot) -> None:
+        beside = "# A\n\n## One\n\nraven\n\n## Two\n\nraven\n\n## Three\n\nraven\n"
+        apart = "# B\n\n## One\n\nraven\n\n## Two\n\nowl\n\n## Three\n\nowl\n"
+        put(root.path, "notes/z-beside.md", beside)
+        put(root.path, "notes/a-apart.md", apart)
+        found = root.recall("raven")
+        assert [one.file for one in found] == ["notes/z-beside.md", "notes/a-apart.md"]
+        for stage in ("search:raven", "all | rank:raven"):
+            assert root.query(stage).keys[:2] == ["notes/z-beside.md", "notes/a-apart.md"]
+
+    def test_how_it_searched_is_told(self, root: MemoryRoot) -> None:
+        put(root.path, "notes/a.md", "# A\n\nraven\n")
+        found = root.recall("the raven record")
+        assert found.trace is not None
+        assert (found.trace.profile, found.trace.mode) == ("best", "bm25")
+        assert found.trace.not_searched_for == ["the", "record"]
+        assert "trace" not in found.to_dict()
+
+    def test_long_files_leave_room_for_others(self, root: MemoryRoot) -> None:
+        many = "".join(f"## Part {n}\n\nraven raven raven\n\n" for n in range(300))
+        for name in "ab":
+            put(root.path, f"notes/{name}.md", f"# Long\n\n{many}")
+        put(root.path, "notes/c.md", f"# Short\n\n{'Of other birds and more. ' * 20}raven\n")
+        assert {one.file for one in root.recall("raven")} == {f"notes/{n}.md" for n in "abc"}
+
     def test_ids_do_not_depend_on_the_query(self, root: MemoryRoot) -> None:
         put(root.path, "a.md", RAVEN)
         assert root.recall("silver").results[0].id == root.recall("raven").results[0].id

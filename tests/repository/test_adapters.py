@@ -54,7 +54,7 @@ def remove(monkeypatch: pytest.MonkeyPatch, package: str) -> None:
                 raise ModuleNotFoundError(f"No module named {name!r}", name=name)
 
     for name in [*sys.modules]:
-        if name.partition(".")[0] == package or name == "hedgerow._endpoint":
+        if name.partition(".")[0] == package or name == "hedgerow._adapters.endpoint":
             monkeypatch.delitem(sys.modules, name)
     monkeypatch.setattr(sys, "meta_path", [Finder, *sys.meta_path])
 

@@ -18,20 +18,11 @@ LAYERS = [
     {"mcp", "integrations"},
     {"memory"},
     {"agents"},
-    {"evaluation", "_evaluate", "_graph_svg", "_graph"},
+    {"evaluation", "_evaluate", "otel", "_graph"},
     {"ingest"},
-    {
-        "retriever",
-        "why_not",
-        "_requests",
-        "_holding",
-        "_searching",
-        "_embedding",
-        "_admission",
-        "_parts",
-    },
+    {"retriever", "why_not", "_retrieval"},
     {"embedders", "rerankers", "opensearch"},
-    {"_endpoint"},
+    {"_adapters"},
 ]
 """Top down, packages and modules of `hedgerow`; those that are not named are below all of these.
 

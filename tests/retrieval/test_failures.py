@@ -87,6 +87,42 @@ def test_each_query_of_a_batch_has_its_error() -> None:
         retriever.search_many(["kaas", "huis"])
 
 
+def test_without_raising_the_response_has_what_failed() -> None:
+    first, second = hr.Retriever(corpus("b"), embedder=BrokenEmbedder()).search_many(
+        ["kaas", "huis"]
+    )
+    for response, query in [(first, "kaas"), (second, "huis")]:
+        error = response.error
+        assert isinstance(error, hr.RetrievalError)
+        assert (str(error), error.code) == (
+            "search by meaning failed: no model for 2 texts",
+            "leg_failed",
+        )
+        assert (error.trace.original_query, error.trace.error_stage) == (query, "vector")
+        assert isinstance(error.__cause__, ConnectionError)
+        assert response.to_dict()["error"] == {"type": "RetrievalError", "code": "leg_failed"}
+        assert str(pickle.loads(pickle.dumps(response)).error) == str(error)
+
+
+def test_an_error_of_ours_is_given_as_it_is() -> None:
+    class Unreachable:
+        def embed(self, _: object) -> object:
+            raise hr.HedgerowError("nobody answers", code="endpoint_unreachable")
+
+    response = hr.Retriever(corpus("b"), embedder=Unreachable()).search("kaas")
+    assert isinstance(response.error, hr.HedgerowError)
+    assert response.error.code == "endpoint_unreachable"
+
+
+def test_a_reranker_that_failed_is_told_of_after_an_embedder() -> None:
+    reranker = FakeReranker("throws")
+    response = hr.Retriever(corpus("b"), reranker=reranker).search("kaas")
+    assert str(response.error) == "the reranker failed: no answer"
+    both = hr.Retriever(corpus("b"), embedder=BrokenEmbedder(), reranker=reranker).search("kaas")
+    assert str(both.error).startswith("search by meaning failed: ")
+    assert both.trace.error_stage == "vector"
+
+
 @pytest.mark.parametrize("mode", ["semantic", "hybrid"])
 def test_a_leg_that_was_asked_for_and_cannot_be_is_raised(mode: Any) -> None:
     with pytest.raises(hr.InvalidInputError) as info:

@@ -20,7 +20,7 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 from opentelemetry.trace import SpanKind, StatusCode
 
 import hedgerow as hr
-from hedgerow._observing import Observer, observer
+from hedgerow._retrieval.observing import Observer, observer
 from hedgerow.otel import _provider, instrument, uninstrument
 from hostile_calls import HOSTILE
 from retrieval_doubles import (

@@ -16,8 +16,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import hedgerow as hr
-from hedgerow._requests import request_of
-from hedgerow._searching import _SHORT
+from hedgerow._retrieval.requests import request_of
+from hedgerow._retrieval.searching import _SHORT
 from hedgerow.retriever import SearchKeywords
 from retrieval_doubles import (
     AsyncFakeReranker,

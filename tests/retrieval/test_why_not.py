@@ -72,11 +72,42 @@ def test_what_the_query_excludes(index):
 def test_words_it_lacks(index):
     found = why(index, "c0", "elm ash")
     assert (found.cut, found.held, found.lacking) == ("no_match", [], ['"elm"', '"ash"'])
-    assert str(found) == """'c0' holds none of "elm", "ash", and was not found by its vector."""
+    assert str(found) == """'c0' holds none of "elm", "ash"."""
     one = why(index, "c4", "elm ash")
     assert (one.cut, one.held, one.lacking) == (None, ['"elm"'], ['"ash"'])
     assert str(one).endswith('It lacks "ash".')
-    assert why(index, "c0", "is").cut == "no_match"
+
+
+def test_a_word_that_was_not_searched_for(index):
+    found = why(index, "c0", "the record of elm")
+    assert (found.cut, found.not_searched_for) == ("no_match", ["the", "record", "of"])
+    assert str(found) == """'c0' holds none of "elm". Not searched for: the, record, of."""
+    found = why(index, "c0", "is")
+    assert (found.cut, found.held, found.lacking) == ("no_match", [], [])
+    assert str(found) == "No word was searched for. Not searched for: is."
+
+
+def test_a_word_that_is_required(index):
+    found = why(index, "c0", "oak AND elm", skip_retry_ladder=True)
+    assert (found.cut, found.held, found.lacking) == ("no_match", ['"oak"'], ['"elm"'])
+    assert str(found) == """'c0' holds "oak" and lacks "elm"."""
+
+
+def test_what_has_no_vector_is_not_found_by_one():
+    with hr.Index.in_memory() as index:
+        index.upsert([hr.Chunk("bare", "p.md", "ash")])
+        retriever = hr.Retriever(index, embedder=Angles())
+        retriever.index.upsert([hr.Chunk("elm", "p.md", "2 elm", embedding=[1.0, 0.2])])
+        found = retriever.why_not("2 elm", "bare")
+        assert (found.cut, found.by_vectors) == ("no_match", True)
+        assert str(found).startswith(
+            """'bare' holds none of "elm", and was not found by its vector."""
+        )
+        found = retriever.why_not("2 is", "bare")
+        assert str(found).startswith(
+            "No word was searched for, and 'bare' has no vector to be near by."
+        )
+        assert not retriever.why_not("2 elm", "bare", mode="bm25").by_vectors
 
 
 def test_the_end_of_the_legs(index):
@@ -92,6 +123,16 @@ def test_the_limit(index):
     assert (found.score, found.needed) == (whole.results[5].score, whole.results[1].score)
     assert "'c5' is number 6, with a score of" in str(found)
     assert "the last of 2 results has" in str(found)
+
+
+def test_equal_scores_at_the_limit():
+    with hr.Index.in_memory() as index:
+        index.upsert(hr.Chunk(str(n), f"{n}.md", "oak") for n in range(3))
+        found = hr.Retriever(index, profile="best").why_not("oak", "2", limit=2)
+        assert (found.cut, found.score) == ("limit", found.needed)
+        assert str(found).startswith(
+            f"'2' has the score of the last of 2 results, {found.score:.4f}, and comes after it."
+        )
 
 
 def test_a_better_chunk_of_the_path(index):

@@ -78,7 +78,14 @@ class PromptedTransformer(SentenceTransformer):
 class CrossEncoder:
     loaded: list[tuple[str, str | None]] = []  # noqa: RUF012 - what the tests look at
 
-    def __init__(self, model_name_or_path: str, *, device: str | None = None) -> None:
+    def __init__(
+        self,
+        model_name_or_path: str,
+        *,
+        device: str | None = None,
+        local_files_only: bool = False,
+    ) -> None:
+        del local_files_only
         self.loaded.append((model_name_or_path, device))
         self.calls: list[dict[str, Any]] = []
         self.answer: Any = None

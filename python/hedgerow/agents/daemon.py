@@ -7,6 +7,7 @@ import signal
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from queue import SimpleQueue
 
 from hedgerow.errors import HedgerowError
 
@@ -67,17 +68,34 @@ def stopped_by_signals(agents: Agents) -> Iterator[None]:
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    signals = (signal.SIGTERM, signal.SIGINT)
+    heard: SimpleQueue[int | None] = SimpleQueue()
+    told = False
 
-    def stop(number: int, _frame: object) -> None:
-        if agents.stopped.is_set():
+    def hear(number: int, _frame: object) -> None:
+        """Only remember it: this interrupts the main thread anywhere.
+
+        A second signal may interrupt this too, and the main thread may hold the lock of
+        `agents.stopped` or of a stream that is logged to. `put` can be interrupted by itself.
+        """
+        nonlocal told
+        if told or agents.stopped.is_set():
             raise KeyboardInterrupt
-        _LOG.info("stopping: %s", signal.Signals(number).name)
-        agents.stop()
+        told = True
+        heard.put(number)
 
-    before = {one: signal.signal(one, stop) for one in signals}
+    def stop() -> None:
+        number = heard.get()
+        if number is not None:
+            _LOG.info("stopping: %s", signal.Signals(number).name)
+            agents.stop()
+
+    listener = threading.Thread(target=stop, name="hedgerow-signals", daemon=True)
+    listener.start()
+    before = {one: signal.signal(one, hear) for one in (signal.SIGTERM, signal.SIGINT)}
     try:
         yield
     finally:
         for one, handler in before.items():
             signal.signal(one, handler)
+        heard.put(None)
+        listener.join()

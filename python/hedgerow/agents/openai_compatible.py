@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from http import HTTPStatus
 from typing import Any
 
-from hedgerow._connection import ApiKey, Connected
+from hedgerow._adapters.connection import ApiKey, Connected
 from hedgerow._extras import imports_of
 from hedgerow.errors import HedgerowError
 
@@ -50,7 +50,7 @@ class OpenAIModel(Connected):
         fields: Mapping[str, Any] | None = None,
     ) -> None:
         with imports_of("openai", needed_by=type(self).__name__):
-            from hedgerow._endpoint import Endpoint  # noqa: PLC0415 - needs the extra
+            from hedgerow._adapters.endpoint import Endpoint  # noqa: PLC0415 - needs the extra
         if base_url == _OPENAI_URL and api_key is None and api_key_variable is None:
             # For OpenAI only: no other server may see OpenAI's key.
             api_key_variable = "OPENAI_API_KEY"

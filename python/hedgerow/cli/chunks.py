@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -14,15 +13,14 @@ from hedgerow import Index, IndexFileError, InvalidInputError, Store
 from .failures import UnfinishedError
 from .output import echo, plural, visible, write_json
 from .params import TEXT, Command, db_option
+from .places import chunks_at
 from .roots import json_option
 from .stores import check_there_is
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from hedgerow import Chunk
-
-_PLACE = re.compile(r"(?P<path>.+)(?P<mark>[#:])(?P<number>\d{1,18})", re.DOTALL)
 
 
 @click.command("show", cls=Command, short_help="Print chunks of an index.")
@@ -42,7 +40,7 @@ def show(*, what: str, db: str, as_json: bool) -> None:
     """
     check_there_is(db)
     with Index.open(db, read_only=True) as index:
-        found = _found(index, what)
+        found = chunks_at(index, what)
     if not found:
         raise InvalidInputError(
             f"{db} has no chunk with the id {what}, nor at such a place; `hedgerow search --json` "
@@ -56,33 +54,6 @@ def show(*, what: str, db: str, as_json: bool) -> None:
         if position:
             echo()
         _show(chunk)
-
-
-def _found(index: Index, what: str) -> Sequence[Chunk]:
-    chunk = index.get(what)
-    if chunk is not None:
-        return [chunk]
-    place = _PLACE.fullmatch(what)
-    found = place and _matching(index, place["path"], _at(place["mark"], int(place["number"])))
-    return found or _matching(index, what, lambda _: True)
-
-
-def _at(mark: str, number: int) -> Callable[[Chunk], bool]:
-    if mark == "#":
-        return lambda chunk: chunk.ordinal == number
-    return lambda chunk: number in _lines(chunk)
-
-
-def _lines(chunk: Chunk) -> range:
-    first, last = (chunk.metadata.get(key) for key in ("line_start", "line_end"))
-    if not isinstance(first, int):
-        return range(0)
-    return range(first, (last if isinstance(last, int) else first) + 1)
-
-
-def _matching(index: Index, path: str, holds: Callable[[Chunk], bool]) -> Sequence[Chunk]:
-    chunks = [chunk for chunk in index.chunks() if chunk.path == path and holds(chunk)]
-    return sorted(chunks, key=lambda chunk: chunk.ordinal)
 
 
 def _as_json(chunk: Chunk) -> dict[str, Any]:

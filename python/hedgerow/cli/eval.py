@@ -12,8 +12,8 @@ from typing import Any
 import click
 
 from hedgerow import Embedder, Evaluation, Index, IndexStats
-from hedgerow._admission import Recorded
 from hedgerow._judged import JudgedQuery, read_judgements, read_queries, read_vectors
+from hedgerow._retrieval.admission import Recorded
 from hedgerow.evaluation import (
     MEASURES,
     Combination,

@@ -35,13 +35,15 @@ _OF_A_HANDLE = frozenset(
 )
 _UNITS = ("bytes", "KB", "MB", "GB", "TB")
 _THOUSAND = 1000
+_WORDS_SHOWN = 8
 
 
 @click.command("stats", cls=Command, short_help="Count what is in an index.")
 @db_option("The index.", required=True)
 @json_option
 def stats(*, db: str, as_json: bool) -> None:
-    """Show how many chunks, paths and vectors an index has, its size, and how it was made.
+    """Show how many chunks, paths and vectors an index has, its size, and how it was made: its
+    tokenizer, its stop words, and its declared keys.
 
     \b
       hedgerow stats --db notes.db
@@ -51,20 +53,23 @@ def stats(*, db: str, as_json: bool) -> None:
     """
     check_there_is(db)
     with Index.open(db, read_only=True) as index:
-        found = index.stats()
+        found, stopwords = index.stats(), index.stopwords
     if as_json:
-        write_json(_stats_as_json(db, found))
+        write_json(_stats_as_json(db, found, stopwords))
         return
-    for name, value in _described(db, found):
+    for name, value in _described(db, found, stopwords):
         echo(f"{name:<10}  {visible(value)}")
 
 
-def _stats_as_json(db: str, found: IndexStats) -> dict[str, Any]:
-    values = asdict(found).items()
-    return {"db": db} | {name: value for name, value in values if name not in _OF_A_HANDLE}
+def _stats_as_json(db: str, found: IndexStats, stopwords: str | frozenset[str]) -> dict[str, Any]:
+    values = {name: value for name, value in asdict(found).items() if name not in _OF_A_HANDLE}
+    kept = stopwords if isinstance(stopwords, str) else sorted(stopwords)
+    return {"db": db} | values | {"stopwords": kept}
 
 
-def _described(db: str, found: IndexStats) -> Iterable[tuple[str, str]]:
+def _described(
+    db: str, found: IndexStats, stopwords: str | frozenset[str]
+) -> Iterable[tuple[str, str]]:
     vectors = "none"
     if found.vectors:
         by = f", by {found.embedder}" if found.embedder else ""
@@ -76,9 +81,18 @@ def _described(db: str, found: IndexStats) -> Iterable[tuple[str, str]]:
         ("vectors", vectors),
         ("size", _size(found.size_bytes)),
         ("tokenizer", found.tokenizer),
+        ("stop words", _stop_words(stopwords)),
         ("schema", f"version {found.schema_version}, read by SQLite {found.sqlite_version}"),
         *declared,
     ]
+
+
+def _stop_words(kept: str | frozenset[str]) -> str:
+    if isinstance(kept, str):
+        return kept
+    first = sorted(kept)[:_WORDS_SHOWN]
+    more = ", ..." if len(kept) > _WORDS_SHOWN else ""
+    return f"{plural(len(kept), 'word')}: {', '.join(first)}{more}"
 
 
 def _size(count: int) -> str:

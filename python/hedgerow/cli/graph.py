@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from hedgerow._graph import figures_of, neighbourhood_of
+from hedgerow._graph.figures import figures_of, neighbourhood_of
 
 from .output import write_json
 from .params import TEXT, Command
@@ -15,7 +15,7 @@ from .roots import json_option
 from .stores import OpenStore, open_store, store_options
 
 if TYPE_CHECKING:
-    from hedgerow._graph import Neighbourhood
+    from hedgerow._graph.figures import Neighbourhood
 
 _LISTED = 1000
 
@@ -104,7 +104,7 @@ def _show_part(opened: OpenStore, part: Neighbourhood, *, as_json: bool) -> None
 
 
 def _draw(opened: OpenStore, key: str, file: str, hops: int, *, as_json: bool) -> None:
-    from hedgerow._graph_svg import MOST_DRAWN, draw  # noqa: PLC0415 - needs an extra
+    from hedgerow._graph.svg import MOST_DRAWN, draw  # noqa: PLC0415 - needs an extra
 
     part = neighbourhood_of(opened.store, key, hops=hops, most=MOST_DRAWN)
     rows = opened.store.query("all | select:key,type,weight").rows or []

@@ -13,7 +13,7 @@ from .output import echo, make_console, plural, visible
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from hedgerow._graph import GraphFigures, Neighbourhood
+    from hedgerow._graph.figures import GraphFigures, Neighbourhood
     from hedgerow.memory.results import RootGraph
 
 _SHOWN = 10

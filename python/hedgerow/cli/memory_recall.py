@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -25,12 +25,15 @@ from .roots import (
     open_root,
     root_option,
 )
+from .steps_text import steps, ways
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from hedgerow import Trace
     from hedgerow.ingest.source import Skip
     from hedgerow.memory.recall import Recall, Recalled
+    from hedgerow.memory.score import ScoreParts
     from hedgerow.memory.sync import SyncReport
 
 _RECIPE = "memory:"
@@ -42,6 +45,9 @@ _RECIPE = "memory:"
 @click.option("--query", metavar="TEXT", type=TEXT, help="The same, where there is no --topic.")
 @limit_option(5)
 @depth_option
+@click.option(
+    "--explain", is_flag=True, help="Show the parts of each score, and the steps of the search."
+)
 @json_option
 @click.pass_context
 def recall(  # noqa: PLR0913 - one argument for each option
@@ -55,6 +61,7 @@ def recall(  # noqa: PLR0913 - one argument for each option
     limit: int,
     depth: str,
     no_sync: bool,
+    explain: bool,
     as_json: bool,
 ) -> None:
     """Find what the memory root knows about a topic, the best first.
@@ -71,11 +78,11 @@ def recall(  # noqa: PLR0913 - one argument for each option
     memory = open_root(root, target_url, remote_url)
     found = memory.recall(wanted, limit=limit, depth=depth, sync=not no_sync)
     if as_json:
-        write_json(found.to_dict(mode_of(context, "recall")))
+        write_json(_as_json(found, mode_of(context, "recall"), explain=explain))
         return
     echo(f"Prior memory scan for: {visible(found.query)}")
     echo(f"Memory root: {visible(found.root)}\n")
-    show_results(found)
+    show_results(found, explain=explain)
 
 
 def search_root(  # noqa: PLR0913 - one argument for each option
@@ -88,15 +95,16 @@ def search_root(  # noqa: PLR0913 - one argument for each option
     limit: int,
     depth: str,
     sync: bool,
+    explain: bool,
     as_json: bool,
 ) -> None:
     """Search a memory root as `search` without an index file does."""
     memory = open_root(root, target_url, remote_url, NO_ROOT)
     found = memory.recall(text, limit=limit, depth=depth, sync=sync)
     if as_json:
-        write_json(found.to_dict(mode_of(context, "search")))
+        write_json(_as_json(found, mode_of(context, "search"), explain=explain))
     else:
-        show_results(found)
+        show_results(found, explain=explain)
 
 
 def index_root(  # noqa: PLR0913 - one argument for each option
@@ -139,14 +147,26 @@ def mode_of(context: click.Context, name: str) -> str:
     return f"{_RECIPE}{name}" if is_recipe else name
 
 
-def show_results(found: Recall) -> None:
+def _as_json(found: Recall, mode: str, *, explain: bool) -> dict[str, Any]:
+    trace = found.trace if explain else None
+    return found.to_dict(mode) | ({} if trace is None else {"trace": trace.to_dict()})
+
+
+def show_results(found: Recall, *, explain: bool = False) -> None:
     """Print results, or that there are none; on stderr the first files that were left out."""
     show_left_out(found.unreadable)
-    if not found.results:
-        echo("No memory matches found.")
-        return
-    blocks = (_block(rank, one) for rank, one in enumerate(found.results, start=1))
-    echo("\n\n".join(blocks))
+    blocks = (_block(rank, one, explain=explain) for rank, one in enumerate(found.results, start=1))
+    echo("\n\n".join(blocks) or "No memory matches found.")
+    if explain and found.trace is not None:
+        _show_trace(found.trace)
+
+
+def _show_trace(trace: Trace) -> None:
+    echo(f"\n{ways(trace)}")
+    for label, done in steps(trace):
+        echo(visible(f"{label}{done}"))
+    if trace.not_searched_for:
+        echo(f"Not searched for: {visible(', '.join(trace.not_searched_for))}.")
 
 
 def show_left_out(skips: Sequence[Skip], shown: int = 3) -> None:
@@ -157,8 +177,24 @@ def show_left_out(skips: Sequence[Skip], shown: int = 3) -> None:
         echo(f"Left out: {len(skips) - shown:,} more (--json has all)", err=True)
 
 
-def _block(rank: int, one: Recalled) -> str:
+def _block(rank: int, one: Recalled, *, explain: bool) -> str:
     session = f" session={one.session_id}" if one.session_id else ""
     where = f"{one.file}:{one.line_start}-{one.line_end}"
     head = visible(f"{rank}. {where}{session} score={one.score:.2f}")
-    return f"{head}\n   {visible(one.snippet)}"
+    why = f"\n   why: {_why(one.parts)}" if explain else ""
+    return f"{head}\n   {visible(one.snippet)}{why}"
+
+
+def _why(parts: ScoreParts) -> str:
+    """Where a score comes from: every part that is not 0."""
+    named = [
+        ("retrieval", parts.retrieval),
+        ("words of the query in the passage", parts.exact_match),
+        ("in the front matter", parts.metadata),
+        ("time", parts.temporal),
+        ("what it is", parts.strength),
+        ("where it stands", parts.provenance),
+        (f"depth {parts.retrieval_depth}", parts.depth),
+    ]
+    given = [f"{name} {value:+.2f}" for name, value in named if value]
+    return visible(f"{', '.join(given) or 'nothing'}; found by {parts.driver.partition(':')[0]}")

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 import click
 
 from hedgerow import Embedder, HedgerowError, Index
-from hedgerow._admission import Recorded
 from hedgerow._engine import _embedder_of
+from hedgerow._retrieval.admission import Recorded
 
 from .models import Wanted
 from .output import visible

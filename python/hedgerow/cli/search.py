@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from .search_run import Search
 
 _OF_A_ROOT = frozenset({"root", "target_url", "remote_url", "depth", "no_sync"})
-_OF_BOTH = frozenset({"text", "query", "limit", "as_json"})
+_OF_BOTH = frozenset({"text", "query", "limit", "explain", "as_json"})
 
 
 @click.command("search", cls=Command, short_help="Search an index, or a memory root.")
@@ -54,7 +54,7 @@ _OF_BOTH = frozenset({"text", "query", "limit", "as_json"})
     "--why-not",
     metavar="PATH#N",
     type=TEXT,
-    help="Say why the chunk of this id is not among the results.",
+    help="Say why a chunk is not among the results: its id, or as PATH:LINE where it stands.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Write query, results and trace as JSON.")
 @click.pass_context
@@ -114,6 +114,7 @@ def command(  # noqa: PLR0913 - one argument for each option
             limit=limit,
             depth=depth,
             sync=not no_sync,
+            explain=explain,
             as_json=as_json,
         )
         return
@@ -158,8 +159,9 @@ def _as_json(search: Search, *, explain: bool) -> dict[str, Any]:
         "chunks": search.chunks,
         "limit": asked.limit,
         "offset": asked.offset,
+        "candidates": search.response.trace.candidates,
         "operator": asked.operator,
-        "profile": asked.profile,
+        "profile": search.response.trace.profile,
         "matching": search.response.trace.matching,
         "mode": asked.mode,
         "fusion": search.response.trace.fusion,
@@ -203,6 +205,7 @@ def _hit_as_json(search: Search, i: int, *, explain: bool) -> dict[str, Any]:
         "rerank_score": hit.rerank_score,
         "id": hit.id,
         "path": hit.path,
+        "ordinal": hit.ordinal,
         "line": metadata.get("line_start"),
         "title": hit.title,
         "summary": hit.summary,

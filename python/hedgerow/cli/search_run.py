@@ -22,6 +22,7 @@ from hedgerow import (
 
 from .highlight import Highlighter
 from .models import Wanted, embedder_of, reranker_of
+from .places import chunks_at
 from .recorded import check_prompts, recorded_embedder
 from .stores import check_there_is
 
@@ -103,9 +104,15 @@ def run(asked: Asked) -> Search:
         response = retriever.search(asked.text, **options)
         why_not = None
         if asked.why_not is not None:
-            why_not = retriever.why_not(asked.text, asked.why_not, **options)
+            why_not = retriever.why_not(asked.text, _id_of(index, asked.why_not), **options)
         found = _with_what_shows_it(asked, index, response, notices)
         return replace(found, why_not=why_not)
+
+
+def _id_of(index: Index, what: str) -> str:
+    """The id that is meant: it, or that of the first chunk at such a place."""
+    found = chunks_at(index, what)
+    return found[0].id if found else what
 
 
 def _matching(asked: Asked) -> Any:

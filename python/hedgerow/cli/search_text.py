@@ -14,6 +14,7 @@ from hedgerow import Filters
 
 from .highlight import Highlighter, snippet
 from .output import make_console, plural, printable, visible
+from .steps_text import steps, ways
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -265,46 +266,10 @@ def _show_scores(console: Console, response: Response) -> None:
 
 def _show_steps(console: Console, trace: Trace) -> None:
     """Print what was done, one step a line, with its time."""
-    console.print(Text(_ways(trace), style="dim"))
-    timed: set[str] = set()
-    for name, done in _steps(trace):
-        # The rungs of the ladder have one time together.
-        time = " " * 11 if name in timed else f"{trace.timings[name]:8.2f} ms"
-        timed.add(name)
-        console.print(Text.assemble((f"  {name:<9}{time}  ", "dim"), visible(done)))
+    console.print(Text(ways(trace), style="dim"))
+    for label, done in steps(trace):
+        console.print(Text.assemble((label, "dim"), visible(done)))
     console.print()
-
-
-def _ways(trace: Trace) -> str:
-    """Name the profile, or what was chosen otherwise."""
-    ways = [f"mode {trace.mode}"]
-    if trace.profile is not None:
-        ways.append(f"profile {trace.profile}")
-    ways += [f"matching {trace.matching}", f"fusion {trace.fusion}"]
-    ways.append("with neighbors" if trace.neighbors else "without neighbors")
-    ways.append("reweighted" if trace.reweight else "not reweighted")
-    return ", ".join(ways)
-
-
-def _steps(trace: Trace) -> list[tuple[str, str]]:
-    steps = []
-    if trace.embedder_used:
-        steps.append(("embed", "the query"))
-    if trace.attempts:
-        hits = plural(trace.attempts[0].hits, "hit")
-        steps.append(("bm25", f"{hits} for {trace.match_query or 'nothing: no word is left'}"))
-    steps.extend(
-        ("ladder", f"{attempt.strategy} {attempt.query}: {plural(attempt.hits, 'hit')}")
-        for attempt in trace.attempts[1:]
-    )
-    if trace.embedder_used:
-        steps.append(("vector", plural(trace.vector_count, "hit")))
-    steps.append(("fuse", f"{plural(trace.fused_count, 'hit')} in one ranking"))
-    if trace.reranked:
-        steps.append(("rerank", f"by {trace.rerank_provider}"))
-    elif trace.rerank_skipped_reason == "unanimity":
-        steps.append(("rerank", "left out: keywords and meaning agree on the best"))
-    return steps
 
 
 def _keywords(parts: dict[str, Any]) -> str:

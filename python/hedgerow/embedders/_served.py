@@ -9,8 +9,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
+from hedgerow._adapters.connection import ApiKey, Connected
 from hedgerow._checks import checked_count, checked_text, checked_texts
-from hedgerow._connection import ApiKey, Connected
 from hedgerow._extras import imports_of
 from hedgerow.errors import HedgerowError
 
@@ -21,7 +21,7 @@ from .base import bad_answer, non_blank
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-    from hedgerow._endpoint import AsyncEndpoint, Endpoint
+    from hedgerow._adapters.endpoint import AsyncEndpoint, Endpoint
 
     Row = array[float]
 
@@ -135,7 +135,7 @@ class ServedEmbedder(Connected, Served, PromptedEmbedder):
 
     def _connect(self, extra: str, base_url: str, path: str, **options: Any) -> None:
         with imports_of(extra, needed_by=type(self).__name__):
-            from hedgerow._endpoint import Endpoint  # noqa: PLC0415 - needs the extra
+            from hedgerow._adapters.endpoint import Endpoint  # noqa: PLC0415 - needs the extra
         self._endpoint = Endpoint(base_url, path, **options)
 
 
@@ -161,7 +161,7 @@ class AsyncServedEmbedder(Served, AsyncPromptedEmbedder):
 
     def _connect(self, extra: str, base_url: str, path: str, **options: Any) -> None:
         with imports_of(extra, needed_by=type(self).__name__):
-            from hedgerow._endpoint import AsyncEndpoint  # noqa: PLC0415 - needs the extra
+            from hedgerow._adapters.endpoint import AsyncEndpoint  # noqa: PLC0415 - needs the extra
         self._endpoint = AsyncEndpoint(base_url, path, **options)
 
     async def __aenter__(self) -> Self:

@@ -6,10 +6,10 @@ import os
 from collections.abc import Callable
 from functools import partial
 
+from hedgerow._adapters.models import is_folder
 from hedgerow._checks import AdapterName, checked_adapter_name
 from hedgerow.errors import InvalidInputError
 
-from ._models import is_folder
 from .base import Embedder
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 from typing import Any, Protocol
 
+from hedgerow._adapters.models import SHIPPED, loaded
 from hedgerow._checks import checked_count, checked_model_name
 from hedgerow._extras import imports_of
 
 from ._local import LocalEmbedder
-from ._models import loaded
 from ._prompts import Prompts
 
 
@@ -62,6 +62,7 @@ class Model2VecEmbedder(LocalEmbedder):
                 lambda found, _: StaticModel.from_pretrained(found, force_download=False),
                 repositories=[source],
                 known_by="model.safetensors",
+                another_way=SHIPPED,
                 here_only=not download,
             )
         else:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from hedgerow._connection import ApiKey
+from hedgerow._adapters.connection import ApiKey
 
 from ._served import AsyncServedEmbedder, Served, ServedEmbedder
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from hedgerow._adapters.connection import ApiKey
 from hedgerow._checks import checked_count
-from hedgerow._connection import ApiKey
 
 from ._served import AsyncServedEmbedder, Served, ServedEmbedder
 

@@ -6,11 +6,11 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
+from hedgerow._adapters.models import SHIPPED, loaded
 from hedgerow._checks import checked_count, checked_model_name
 from hedgerow._extras import imports_of
 
 from ._local import LocalEmbedder
-from ._models import loaded
 from ._prompts import Prompts, prompts_of_model
 
 if TYPE_CHECKING:
@@ -98,7 +98,12 @@ class SentenceTransformerEmbedder(LocalEmbedder):
         source = os.fspath(model)
         names = [source] if "/" in source else [f"{_ORGANIZATION}/{source}", source]
         return loaded(
-            model, load, repositories=names, known_by="modules.json", here_only=not download
+            model,
+            load,
+            repositories=names,
+            known_by="modules.json",
+            another_way=SHIPPED,
+            here_only=not download,
         )
 
     def _found_prompts(self) -> Prompts:

@@ -6,8 +6,8 @@ import os
 from collections.abc import Iterable, Mapping
 
 from hedgerow._checks import listed
-from hedgerow._embedding import embedding_missing
 from hedgerow._engine import Index
+from hedgerow._retrieval.embedding import embedding_missing
 from hedgerow._steps import run
 from hedgerow.embedders._forms import forms_of
 from hedgerow.embedders.base import AnyEmbedder

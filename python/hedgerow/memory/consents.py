@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from hedgerow._user_folder import user_folder
 from hedgerow.errors import HedgerowError
+from hedgerow.memory.user_folder import user_folder
 
 from . import files, note
 from .lock import locked

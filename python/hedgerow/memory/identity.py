@@ -13,8 +13,8 @@ import os
 import secrets
 from pathlib import Path
 
-from hedgerow._user_folder import VARIABLE, user_folder
 from hedgerow.errors import HedgerowError
+from hedgerow.memory.user_folder import VARIABLE, user_folder
 
 __all__ = ["ensure_key", "signature_of"]
 

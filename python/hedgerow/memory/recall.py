@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 from hedgerow._checks import checked_count, checked_text
@@ -12,7 +12,7 @@ from hedgerow._engine import Hit, Index
 from hedgerow.embedders import AnyEmbedder
 from hedgerow.errors import IndexFileError, InvalidInputError
 from hedgerow.ingest.source import Skip
-from hedgerow.results import Response
+from hedgerow.results import Response, Trace
 from hedgerow.retriever import Retriever
 
 from . import score
@@ -24,6 +24,8 @@ from .words import cut_snippet, recall_terms
 _DEEPER = 10
 _AT_LEAST = 200
 _RANKED = 1000
+_PASSAGES_A_FILE = 5
+"""Passages that a leg holds for each file that is wanted: it finds passages, several in a file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +70,8 @@ class Recall:
     """What a recall found, best first; iterates over its results.
 
     `unreadable` are the files and folders of the root that the index could not read; `notices` say
-    what the root asks for and was not allowed, and so was left out.
+    what the root asks for and was not allowed, and so was left out. `trace` says how passages were
+    searched for, with the profile "best".
     """
 
     root: str
@@ -77,6 +80,7 @@ class Recall:
     results: tuple[Recalled, ...]
     unreadable: tuple[Skip, ...] = ()
     notices: tuple[str, ...] = ()
+    trace: Trace | None = field(default=None, compare=False, repr=False)
 
     def __iter__(self) -> Iterator[Recalled]:
         return iter(self.results)
@@ -108,6 +112,7 @@ class Found(NamedTuple):
 
     hits: list[Hit]
     how: str
+    trace: Trace
 
 
 def checked_query(query: str) -> str:
@@ -156,7 +161,7 @@ def recall(  # noqa: PLR0913 - all that a recall depends on
         for passage, when in zip(passages, temporal, strict=True)
     ]
     results.sort(key=lambda result: (-result.score, result.id))
-    return Recall(root, query, depth, tuple(results[:limit]))
+    return Recall(root, query, depth, tuple(results[:limit]), trace=found.trace)
 
 
 def search(
@@ -165,13 +170,17 @@ def search(
     """Find the files of the best passages, each once; without the retry ladder."""
     retriever = Retriever(index, embedder=embedder, profile="best")
     response = retriever.search(
-        query, limit=limit, candidates=limit, group_by="path", skip_retry_ladder=True
+        query,
+        limit=limit,
+        candidates=_PASSAGES_A_FILE * limit,
+        group_by="path",
+        skip_retry_ladder=True,
     )
     if whole:
         _raise_damage(response)
     trace = response.trace
     hybrid = trace.embedder_used and not trace.fell_back_to_bm25
-    return Found(response.results, "hybrid" if hybrid else "keywords")
+    return Found(response.results, "hybrid" if hybrid else "keywords", trace)
 
 
 def ranked(
@@ -179,14 +188,16 @@ def ranked(
 ) -> list[str] | None:
     """Return the files of the best passages of one leg: semantic with an embedder, else keywords.
 
+    What stands beside a passage counts for it, as in a recall.
+
     None when the embedder fails, which is logged.
     """
-    retriever = Retriever(index, embedder=embedder, matching="extended")
+    retriever = Retriever(index, embedder=embedder, profile="best")
     response = retriever.search(
         query,
         mode="bm25" if embedder is None else "semantic",
         limit=_RANKED,
-        candidates=_RANKED,
+        candidates=_PASSAGES_A_FILE * _RANKED,
         group_by="path",
         skip_retry_ladder=True,
     )

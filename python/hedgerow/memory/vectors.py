@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import logging
 
-from hedgerow._admission import Admitted, admission
-from hedgerow._embedding import embedding_missing, reembedding
 from hedgerow._engine import Index, _unembedded_page
+from hedgerow._retrieval.admission import Admitted, admission
+from hedgerow._retrieval.embedding import embedding_missing, reembedding
 from hedgerow._steps import run
 from hedgerow.embedders import AnyEmbedder
 from hedgerow.errors import InvalidInputError

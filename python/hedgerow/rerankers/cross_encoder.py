@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from threading import Lock
 from typing import Any, Protocol
 
+from hedgerow._adapters.models import loaded
 from hedgerow._checks import checked_count, checked_model_name, checked_text, checked_texts
 from hedgerow._extras import imports_of
 
@@ -33,11 +34,14 @@ class CrossEncoderReranker:
 
     `model` is the name or the folder of a model, which is loaded here on `device` ("cpu", "cuda",
     ...; None lets the library choose), or a CrossEncoder that is loaded already. `batch_size`
-    documents go through the model together. Scores are on the model's own scale.
+    documents go through the model together. Scores are on the model's own scale. With
+    `download=False` a model is used only if it is on this machine (spec/adapters.md, "Models in this
+    process").
 
     Threads may share it; they take turns. Raises MissingExtraError without the extra
-    "sentence-transformers", InvalidInputError for options that cannot be used, and what the
-    library raises when it cannot load the model.
+    "sentence-transformers", InvalidInputError for options that cannot be used and a folder that does
+    not exist, HedgerowError (`model_unavailable`) for a model that is not here and cannot be
+    downloaded, and else what the library raises when it cannot load the model.
     """
 
     def __init__(
@@ -47,17 +51,36 @@ class CrossEncoderReranker:
         device: str | None = None,
         batch_size: int = 32,
         name: str | None = None,
+        download: bool = True,
     ) -> None:
         self.name = checked_model_name(model, name, "cross-encoder")
         self._batch_size = checked_count(batch_size, "batch_size")
         self._model: PairScorer
         if isinstance(model, (str, os.PathLike)):
-            with imports_of("sentence-transformers", needed_by=type(self).__name__):
-                from sentence_transformers import CrossEncoder  # noqa: PLC0415 - the extra
-            self._model = CrossEncoder(os.fspath(model), device=device)
+            self._model = self._loaded(model, device, download=download)
         else:
             self._model = model
         self._turn = Lock()
+
+    def _loaded(
+        self, model: str | os.PathLike[str], device: str | None, *, download: bool
+    ) -> PairScorer:
+        with imports_of("sentence-transformers", needed_by=type(self).__name__):
+            from sentence_transformers import CrossEncoder  # noqa: PLC0415 - the extra
+
+        def load(found: str, offline: bool) -> PairScorer:
+            options = {"local_files_only": True} if offline else {}
+            scorer: PairScorer = CrossEncoder(found, device=device, **options)
+            return scorer
+
+        return loaded(
+            model,
+            load,
+            repositories=[os.fspath(model)],
+            known_by="config.json",
+            another_way="use a server that has one: TEIReranker, or tei:URL by name",
+            here_only=not download,
+        )
 
     def rerank(self, query: str, documents: Sequence[RerankDocument]) -> list[RerankScore]:
         """A score for each document, best first; of equals the earlier one.

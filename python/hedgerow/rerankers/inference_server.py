@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from hedgerow._adapters.connection import ApiKey, Connected
 from hedgerow._checks import checked_count, checked_text, checked_texts
-from hedgerow._connection import ApiKey, Connected
 from hedgerow._extras import imports_of
 
 from .base import RerankDocument, RerankScore, bad_answer, best_first, checked_scores
@@ -43,7 +43,7 @@ class TEIReranker(Connected):
         self._batch_size = checked_count(batch_size, "batch_size")
         self._truncate = truncate
         with imports_of("tei", needed_by=type(self).__name__):
-            from hedgerow._endpoint import Endpoint  # noqa: PLC0415 - needs the extra
+            from hedgerow._adapters.endpoint import Endpoint  # noqa: PLC0415 - needs the extra
         key = ApiKey(api_key, api_key_variable)
         self._endpoint = Endpoint(base_url, "/rerank", key=key, timeout=timeout, retries=retries)
 

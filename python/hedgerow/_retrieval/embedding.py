@@ -6,9 +6,8 @@ import logging
 from collections.abc import Iterable, Sequence
 from time import perf_counter
 
-from ._admission import Admitted, admission, own_admission
-from ._checks import listed
-from ._engine import (
+from hedgerow._checks import listed
+from hedgerow._engine import (
     Chunk,
     Index,
     _begin_staging,
@@ -21,10 +20,12 @@ from ._engine import (
     _unstaged_page,
     _upsert_from,
 )
-from ._observing import observer
-from ._steps import Call, Steps
-from .embedders.base import AnyEmbedder, Embeddings
-from .typing import ChunkLike, Progress
+from hedgerow._steps import Call, Steps
+from hedgerow.embedders.base import AnyEmbedder, Embeddings
+from hedgerow.typing import ChunkLike, Progress
+
+from .admission import Admitted, admission, own_admission
+from .observing import observer
 
 _log = logging.getLogger("hedgerow.embedding")
 

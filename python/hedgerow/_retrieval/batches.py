@@ -8,10 +8,10 @@ from collections.abc import Iterable, Sequence
 from datetime import date
 from typing import Any
 
-from ._checks import checked_count, listed, shown
-from .errors import HedgerowError, InvalidInputError
-from .results import Response
-from .typing import QuestionDate
+from hedgerow._checks import checked_count, listed, shown
+from hedgerow.errors import HedgerowError, InvalidInputError
+from hedgerow.results import Response
+from hedgerow.typing import QuestionDate
 
 
 def checked_on_error(on_error: str) -> None:

@@ -8,12 +8,13 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from types import TracebackType
 
-from ._checks import shown
-from ._engine import Index
-from ._searching import Stages
-from ._steps import Call, Steps, arun
-from .embedders.base import AnyEmbedder
-from .rerankers.base import AsyncReranker, Reranker
+from hedgerow._checks import shown
+from hedgerow._engine import Index
+from hedgerow._steps import Call, Steps, arun
+from hedgerow.embedders.base import AnyEmbedder
+from hedgerow.rerankers.base import AsyncReranker, Reranker
+
+from .searching import Stages
 
 if sys.version_info >= (3, 11):
     from typing import Self

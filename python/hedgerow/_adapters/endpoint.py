@@ -29,9 +29,10 @@ from tenacity import (
     wait_random,
 )
 
-from ._checks import checked_count, checked_seconds
-from ._connection import ApiKey
-from .errors import HedgerowError, InvalidInputError
+from hedgerow._checks import checked_count, checked_seconds
+from hedgerow.errors import HedgerowError, InvalidInputError
+
+from .connection import ApiKey
 
 FIRST_WAIT = 0.5
 """Seconds before the second try; each later wait is twice as long, and all have some jitter."""

@@ -6,9 +6,9 @@ import logging
 import sys
 from collections.abc import Sequence
 
-from ._checks import shown
-from .errors import HedgerowError, InvalidInputError, RetrievalError
-from .results import Response, Trace
+from hedgerow._checks import shown
+from hedgerow.errors import HedgerowError, InvalidInputError, RetrievalError
+from hedgerow.results import Response, Trace
 
 _log = logging.getLogger("hedgerow.search")
 

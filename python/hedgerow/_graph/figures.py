@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from ._engine import Store
-from .errors import InvalidInputError
+from hedgerow._engine import Store
+from hedgerow.errors import InvalidInputError
 
 MOST = 10
 """The number of communities, and of most linked nodes, to report."""

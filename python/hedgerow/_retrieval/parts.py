@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from ._checks import shown
-from ._steps import is_async
-from .embedders._forms import forms_of
-from .embedders.base import AnyEmbedder
-from .errors import InvalidInputError
-from .rerankers.base import AsyncReranker, Reranker
+from hedgerow._checks import shown
+from hedgerow._steps import is_async
+from hedgerow.embedders._forms import forms_of
+from hedgerow.embedders.base import AnyEmbedder
+from hedgerow.errors import InvalidInputError
+from hedgerow.rerankers.base import AsyncReranker, Reranker
 
 
 def asynchronous_parts(

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
-from ._engine import Index
-from .errors import HedgerowError
-from .results import Response
+from hedgerow._engine import Index
+from hedgerow.errors import HedgerowError
+from hedgerow.results import Response
 
 
 class Watched:

@@ -11,13 +11,13 @@ import logging
 from dataclasses import dataclass
 from typing import Any
 
-from ._engine import Index, _check_embedder, _embedder_of
-from ._steps import Call, Steps
-from .embedders._forms import Forms, forms_of
-from .embedders._prompted import Prompted
-from .embedders._prompts import Prompts
-from .embedders.base import AnyEmbedder
-from .errors import InvalidInputError
+from hedgerow._engine import Index, _check_embedder, _embedder_of
+from hedgerow._steps import Call, Steps
+from hedgerow.embedders._forms import Forms, forms_of
+from hedgerow.embedders._prompted import Prompted
+from hedgerow.embedders._prompts import Prompts
+from hedgerow.embedders.base import AnyEmbedder
+from hedgerow.errors import InvalidInputError
 
 _log = logging.getLogger("hedgerow")
 

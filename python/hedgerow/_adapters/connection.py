@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Protocol
 
-from .errors import HedgerowError, InvalidInputError
+from hedgerow.errors import HedgerowError, InvalidInputError
 
 if TYPE_CHECKING:
     from typing_extensions import Self

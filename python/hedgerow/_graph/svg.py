@@ -7,8 +7,9 @@ from collections.abc import Mapping
 from typing import Any
 from xml.etree import ElementTree as ET
 
-from ._extras import imports_of
-from ._graph import Neighbourhood
+from hedgerow._extras import imports_of
+
+from .figures import Neighbourhood
 
 with imports_of("graph", needed_by="a drawing of the graph"):
     import networkx as nx

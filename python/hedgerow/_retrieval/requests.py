@@ -6,10 +6,11 @@ import sys
 from collections.abc import Sequence
 from typing import Literal
 
-from ._checks import checked_count, given
-from ._engine import SearchOptions
-from ._searching import Request, Stages
-from .typing import FiltersLike, Mode, QuestionDate
+from hedgerow._checks import checked_count, given
+from hedgerow._engine import SearchOptions
+from hedgerow.typing import FiltersLike, Mode, QuestionDate
+
+from .searching import Request, Stages
 
 _LIMIT = 10
 _CANDIDATES = 60

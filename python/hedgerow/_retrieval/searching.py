@@ -10,20 +10,21 @@ from dataclasses import dataclass
 from time import perf_counter
 from typing import Any
 
-from ._admission import Admitted, admission
-from ._checks import shown
-from ._embedding import reembedding
-from ._engine import Found, Index, Searcher, SearchOptions, Stop, _check_query
-from ._observing import Watched, observer
-from ._parts import needed
-from ._slow import log_slow
-from ._steps import Call, Steps
-from .embedders._forms import checked_rows
-from .embedders.base import AnyEmbedder
-from .errors import HedgerowError, InvalidInputError, RetrievalError
-from .rerankers.base import AsyncReranker, RerankDocument, Reranker, RerankScore
-from .results import Response, Trace
-from .typing import OnLegFailure, Progress, QuestionDate
+from hedgerow._checks import shown
+from hedgerow._engine import Found, Index, Searcher, SearchOptions, Stop, _check_query
+from hedgerow._steps import Call, Steps
+from hedgerow.embedders._forms import checked_rows
+from hedgerow.embedders.base import AnyEmbedder
+from hedgerow.errors import HedgerowError, InvalidInputError, RetrievalError
+from hedgerow.rerankers.base import AsyncReranker, RerankDocument, Reranker, RerankScore
+from hedgerow.results import Response, Trace
+from hedgerow.typing import OnLegFailure, Progress, QuestionDate
+
+from .admission import Admitted, admission
+from .embedding import reembedding
+from .observing import Watched, observer
+from .parts import needed
+from .slow import log_slow
 
 _log = logging.getLogger("hedgerow.search")
 _embedding_log = logging.getLogger("hedgerow.embedding")
@@ -197,12 +198,13 @@ class Stages:
         if found.error is not None:
             _log.warning("the %s leg failed, the other answers: %s", trace.error_stage, found.error)
         if self.reranker is not None and found.wants_reranker:
-            error = yield from self._rerank(self.reranker, request.rerank_top_n, query, found)
+            failed = yield from self._rerank(self.reranker, request.rerank_top_n, query, found)
             trace = found.trace
-            if self.on_leg_failure == "raise" and error is not None:
-                return _stage_failure(trace, error)
+            if self.on_leg_failure == "raise" and failed is not None:
+                return _stage_failure(trace, failed)
+            error = error or failed
         results = found.results(request.offset + request.top_k)[request.offset :]
-        return Response(results, trace, found.error, request.offset)
+        return Response(results, trace, _told(trace, error), request.offset)
 
     def _rerank(
         self, reranker: Reranker | AsyncReranker, head: int, query: str, found: Found
@@ -234,9 +236,19 @@ def checked_on_leg_failure(on_leg_failure: str) -> None:
 
 
 def _stage_failure(trace: Trace, error: Exception) -> RetrievalError:
+    return _failed(trace, error, '; on_leg_failure="degrade" would answer without it')
+
+
+def _told(trace: Trace, error: Exception | None) -> HedgerowError | None:
+    """What failed, for a response: an error of ours, since those of others may not pickle."""
+    if error is None or isinstance(error, HedgerowError):
+        return error
+    return _failed(trace, error)
+
+
+def _failed(trace: Trace, error: Exception, advice: str = "") -> RetrievalError:
     stage = _STAGES[trace.error_stage or "vector"]
-    message = f'{stage} failed: {error}; on_leg_failure="degrade" would answer without it'
-    failure = RetrievalError(message, code="leg_failed", trace=trace)
+    failure = RetrievalError(f"{stage} failed: {error}{advice}", code="leg_failed", trace=trace)
     failure.__cause__ = error
     return failure
 
@@ -269,7 +281,7 @@ def _dated(query: str, date: QuestionDate | None) -> tuple[str, list[str]] | Non
     if date is None:
         return None
     # Slow to import, and most searches have no date.
-    from .temporal import augment_query, expand_temporal  # noqa: PLC0415
+    from hedgerow.temporal import augment_query, expand_temporal  # noqa: PLC0415
 
     hints = list(expand_temporal(query, date).date_hints)
     return (augment_query(query, date), hints) if hints else None

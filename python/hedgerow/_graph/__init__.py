@@ -1,0 +1,1 @@
+"""The graph of a store as figures, and as a picture."""
