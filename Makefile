@@ -24,7 +24,7 @@ FUZZ_SECONDS ?= 60
 # How long `make faults` goes on, in seconds.
 FAULTS_SECONDS ?= 600
 
-.PHONY: help try test test-busy faults valgrind test-extras bench bench-engine lint wheels fuzz clean prerequisites
+.PHONY: help try test test-busy faults valgrind test-extras test-cluster bench bench-engine lint wheels fuzz clean prerequisites
 
 help: ## list what make can do
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1	/p' Makefile
@@ -57,6 +57,14 @@ test-extras: .venv/engine-built ## adapters and integrations with the real libra
 	.venv-extras/bin/python -m pip install --quiet --upgrade pip
 	.venv-extras/bin/python -m pip install --quiet --group extras-test
 	PYTHONPATH=python HF_HUB_OFFLINE=1 .venv-extras/bin/python -m pytest -W default --confcutdir=tests/extras tests/extras
+
+# Of Java and Maven, which nothing else wants: where they are missing, this says so and fails.
+test-cluster: .venv/engine-built ## hedgerow.opensearch with the real server: jars of 60 MB, Java and Maven
+	@JAVA=1 PYTHON="$(PYTHON)" sh scripts/prerequisites.sh
+	$(PYTHON) -m venv .venv-cluster
+	.venv-cluster/bin/python -m pip install --quiet --upgrade pip
+	.venv-cluster/bin/python -m pip install --quiet --group cluster-test
+	PYTHONPATH=python .venv-cluster/bin/python -m pytest --confcutdir=tests/cluster tests/cluster
 
 # An environment of its own here too: the peers are large, and their versions are pinned.
 bench: .venv/engine-built .venv-bench/peers-installed ## hedgerow and its peers, about an hour: benches/README.md
@@ -97,7 +105,7 @@ fuzz: .venv/engine-built ## a minute of fuzzing for each reader of foreign bytes
 	FUZZ_EXAMPLES=$$((10 * $(FUZZ_SECONDS))) $(PYTEST) tests/faults/test_api.py
 
 clean: ## remove all that make made
-	rm -rf .venv .venv-extras .venv-bench .try target wheelhouse rust/fuzz/target rust/fuzz/corpus
+	rm -rf .venv .venv-extras .venv-cluster .venv-bench .try target wheelhouse rust/fuzz/target rust/fuzz/corpus
 
 prerequisites:
 	@PYTHON="$(PYTHON)" sh scripts/prerequisites.sh

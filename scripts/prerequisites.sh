@@ -1,6 +1,7 @@
 #!/bin/sh
 # Checks what a build needs; for each thing that is missing, says so and prints the lines that
-# install it. Prints nothing when all is there. PYTHON names another interpreter than python3.
+# install it. Prints nothing when all is there. PYTHON names another interpreter than python3; with
+# JAVA=1 it checks also what `make test-cluster` needs beyond a build.
 set -eu
 cd "${0%/*}/.."
 PYTHON=${PYTHON:-python3}
@@ -66,6 +67,13 @@ if [ -z "$rust" ] || ! at_least "$rust" "$oldest_rust"; then
     missing_rust "Rust $oldest_rust or later (rustc is ${rust:-not there})"
 elif ! cargo --version >/dev/null 2>&1; then
     missing_rust "cargo, which belongs to Rust"
+fi
+
+if [ -n "${JAVA:-}" ]; then
+    command -v java >/dev/null || missing "Java 17 or later, as \`java\`" \
+        "sudo apt install default-jre-headless" "sudo dnf install java-latest-openjdk-headless" "brew install openjdk"
+    command -v mvn >/dev/null || missing "Maven, as \`mvn\`" \
+        "sudo apt install maven" "sudo dnf install maven" "brew install maven"
 fi
 
 $complete

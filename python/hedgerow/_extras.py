@@ -18,12 +18,20 @@ PACKAGES = {
     "model2vec": ("model2vec",),
     "ollama": ("httpx", "tenacity"),
     "openai": ("httpx", "tenacity"),
+    "opensearch": ("opensearchpy",),
     # Imported as opentelemetry.trace and the like; the package is opentelemetry-api.
     "otel": ("opentelemetry.api",),
     "sentence-transformers": ("sentence_transformers",),
     "tei": ("httpx", "tenacity"),
 }
 """The packages of each extra, by the name they are imported under."""
+
+_PIP_NAMES = {"opensearchpy": "opensearch-py"}
+
+
+def pip_name(package: str) -> str:
+    """What pip calls a package."""
+    return _PIP_NAMES.get(package, package.replace("_", "-").replace(".", "-"))
 
 
 @contextmanager
@@ -68,5 +76,5 @@ def _package(extra: str, module: str) -> str:
     for package in PACKAGES[extra]:
         # Without any package of theirs, `llama_index` is missing rather than `llama_index.core`.
         if package == module or package.startswith(f"{module}."):
-            return package.replace("_", "-").replace(".", "-")
+            return pip_name(package)
     return ""

@@ -6,6 +6,7 @@ can branch on the class or on the code and show the message, which names the fix
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -58,7 +59,21 @@ class IndexFileError(HedgerowError):
 
 
 class BackendError(HedgerowError):
-    """A collection elsewhere cannot be reached, read or written; what it acknowledged is there."""
+    """A server that holds a collection did not do what was asked (spec/opensearch.md).
+
+    `refused` has the ids of the chunks that were not written, each with the reason, where the code
+    is `bulk_refused`.
+    """
+
+    def __init__(
+        self, message: str, *, code: str, refused: Mapping[str, str] | None = None
+    ) -> None:
+        super().__init__(message, code=code)
+        self.refused = dict(refused or {})
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        rebuild = partial(type(self), code=self.code, refused=self.refused)
+        return (rebuild, (self.message,))
 
 
 class RetrievalError(HedgerowError):

@@ -18,7 +18,7 @@ import pytest
 
 import hedgerow as hr
 from hedgerow import embedders, rerankers
-from hedgerow._extras import PACKAGES, imports_of
+from hedgerow._extras import PACKAGES, imports_of, pip_name
 from places import ROOT
 
 GUIDE = (ROOT / "docs" / "embedders.md").read_text(encoding="utf-8")
@@ -113,8 +113,7 @@ def test_the_extras_are_those_of_the_package() -> None:
         for name, listed in re.findall(r"^([\w-]+) = (\[.*\])$", section, re.MULTILINE)
     }
     assert found == {
-        extra: [re.sub("[._]", "-", package) for package in packages]
-        for extra, packages in PACKAGES.items()
+        extra: [pip_name(package) for package in packages] for extra, packages in PACKAGES.items()
     }
     for requirements in re.findall(r"^[\w-]+ = \[(.*)\]$", section, re.MULTILINE):
         for requirement in requirements.split(", "):

@@ -21,7 +21,7 @@ LAYERS = [
     {"evaluation", "_evaluate", "otel", "_graph"},
     {"ingest"},
     {"retriever", "why_not", "_retrieval"},
-    {"embedders", "rerankers"},
+    {"embedders", "rerankers", "opensearch"},
     {"_adapters"},
 ]
 """Top down, packages and modules of `hedgerow`; those that are not named are below all of these.

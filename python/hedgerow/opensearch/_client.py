@@ -1,0 +1,268 @@
+"""Requests to an OpenSearch server, with one deadline for all of a call and errors that name the cause.
+
+Importing this needs opensearch-py, so only `Collection.create` and `Collection.open` do.
+"""
+
+# No error is raised from inside an `except`: a chained exception keeps the locals of its frames,
+# and tools that print or send those would show the credentials.
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Mapping
+from http import HTTPStatus
+from time import monotonic
+from typing import Any
+from urllib.parse import quote
+
+from opensearchpy import OpenSearch
+from opensearchpy.exceptions import (
+    ConnectionError as NotReached,
+)
+from opensearchpy.exceptions import (
+    ConnectionTimeout,
+    OpenSearchException,
+    SSLError,
+    TransportError,
+)
+
+from hedgerow.errors import BackendError, HedgerowError, InvalidInputError
+
+from ._address import Address
+
+_SHORTEST_TIMEOUT = 0.001
+_LONGEST_DETAIL = 300
+_POOL = 32
+
+BUSY = (HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.BAD_GATEWAY, HTTPStatus.SERVICE_UNAVAILABLE)
+"""What a server answers that may do later what it does not do now."""
+
+
+class Deadline:
+    """When the time for a call is over; it covers every request of it."""
+
+    def __init__(self, seconds: float | None) -> None:
+        self.seconds = seconds
+        self._end = None if seconds is None else monotonic() + seconds
+
+    def left(self, name: str) -> float | None:
+        """Seconds that are left, None without a deadline; raises BackendError when it is over."""
+        if self._end is None:
+            return None
+        left = self._end - monotonic()
+        if left <= 0:
+            raise _too_late(name, self.seconds)
+        return max(left, _SHORTEST_TIMEOUT)
+
+
+class Client:
+    """Sends requests about one collection. Threads may share it, and a forked child may go on with it."""
+
+    def __init__(self, address: Address, name: str, timeout: float) -> None:
+        self.address = address
+        self.name = name
+        self.timeout = timeout
+        self._parts = address.parts()
+        self._closed = False
+        self._connect()
+
+    def path(self, suffix: str = "", *, of: str | None = None) -> str:
+        """The path of a request about the collection, or about another index."""
+        return f"/{quote(self.name if of is None else of, safe='')}{suffix}"
+
+    def call(  # noqa: PLR0913 - what a request has
+        self,
+        method: str,
+        path: str,
+        body: Any = None,
+        *,
+        deadline: Deadline | None = None,
+        params: Mapping[str, Any] | None = None,
+        ignore: tuple[int, ...] = (),
+    ) -> Any:
+        """The answer of the server; raises BackendError, which says what to do.
+
+        Without a deadline the request has the timeout of the collection. The answer to a status in
+        `ignore` is returned like others.
+        """
+        if self._closed:
+            raise HedgerowError(
+                f"the collection {self.name!r} is closed; open it again", code="endpoint_closed"
+            )
+        if self._process != os.getpid():
+            self._connect()
+        left = self.timeout if deadline is None else deadline.left(self.name)
+        options = {"request_timeout": left, "ignore": ignore}
+        try:
+            return self._client.transport.perform_request(
+                method, path, params={**(params or {}), **options}, body=body
+            )
+        except OpenSearchException as error:
+            problem = self._problem(error, self.timeout if deadline is None else deadline.seconds)
+        raise problem
+
+    def refresh(self) -> None:
+        """Let searches find what was written."""
+        self.call("POST", self.path("/_refresh"))
+
+    def exists_already(self) -> BackendError:
+        """The error that the name of the collection is taken."""
+        return _exists(self.address.url, self.name, "")
+
+    def close(self) -> None:
+        """Close the connections; further requests fail."""
+        if not self._closed:
+            self._closed = True
+            self._client.close()
+
+    def _connect(self) -> None:
+        """Two processes must not share one connection."""
+        address, parts = self.address, self._parts
+        auth = address.auth() if callable(address.auth) else address.auth
+        secure = parts.scheme == "https"
+        host: dict[str, Any] = {"host": parts.hostname, "use_ssl": secure}
+        host["port"] = parts.port or (443 if secure else 80)
+        if parts.path.strip("/"):
+            host["url_prefix"] = parts.path.strip("/")
+        trusted = {"verify_certs": True, "ca_certs": address.ca} if secure else {}
+        self._client = OpenSearch(
+            [host],
+            http_auth=auth,
+            retry_on_timeout=False,
+            retry_on_status=(),
+            maxsize=_POOL,
+            **trusted,
+        )
+        self._process = os.getpid()
+
+    def _problem(self, error: OpenSearchException, seconds: float | None) -> HedgerowError:
+        """What an error of the client means for the caller."""
+        shown = self.address.url
+        if isinstance(error, ConnectionTimeout):
+            return _too_late(self.name, seconds)
+        if isinstance(error, SSLError):
+            return BackendError(
+                f"{shown} has a certificate that is not trusted, or speaks no TLS; pass ca= the file "
+                "of the authority that signed it",
+                code="backend_unavailable",
+            )
+        if isinstance(error, NotReached):
+            return BackendError(
+                f"{shown} cannot be reached; check that the server runs there",
+                code="backend_unavailable",
+            )
+        if not isinstance(error, TransportError):
+            return BackendError(
+                f"{shown} answered with something that is not JSON; check the URL",
+                code="backend_unavailable",
+            )
+        return self._refusal(error.status_code, error.info or error.error)
+
+    def problem_of(self, answer: Mapping[str, Any]) -> HedgerowError:
+        """What the error of one of several searches means for the caller."""
+        return self._refusal(answer.get("status", "N/A"), answer)
+
+    def _refusal(self, status: int | str, info: Any) -> HedgerowError:
+        everything = str(info)
+        known = next((error for pattern, error in _KNOWN if pattern.search(everything)), None)
+        if known is not None:
+            return known(self.address.url, self.name, reason_of(info))
+        if status in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN):
+            return BackendError(
+                f"{self.address.url} answered {status}; check auth and what that user may do",
+                code="backend_refused",
+            )
+        message = f"{self.address.url} answered {status} ({reason_of(info)})"
+        if status in BUSY or status == "N/A":
+            return BackendError(f"{message}; try again later", code="backend_unavailable")
+        return BackendError(f"{message}; look into its log", code="backend_refused")
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"address": self.address, "name": self.name, "timeout": self.timeout}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__init__(**state)  # type: ignore[misc] # a copy makes connections of its own
+
+
+def reason_of(info: Any) -> str:
+    """The deepest reason in the error of a server, on one line."""
+    found = info
+    while isinstance(found, dict):
+        roots = found.get("root_cause")
+        deeper = found.get("caused_by") or found.get("error") or (roots[0] if roots else None)
+        if deeper is None:
+            found = found.get("reason") or found.get("type")
+            break
+        found = deeper
+    line = " ".join(str(found or "no reason given").split())
+    return line if len(line) <= _LONGEST_DETAIL else line[:_LONGEST_DETAIL] + "…"
+
+
+def _too_late(name: str, seconds: float | None) -> BackendError:
+    within = "" if seconds is None else f" within {seconds:g} s"
+    return BackendError(
+        f"the collection {name!r} did not answer{within}; raise timeout, or look at the load of the server",
+        code="backend_timeout",
+    )
+
+
+def _exists(url: str, name: str, _: str) -> BackendError:
+    return BackendError(
+        f"{url} has {name!r} already; open it, or give another name", code="collection_exists"
+    )
+
+
+def _missing(url: str, name: str, _: str) -> HedgerowError:
+    return BackendError(
+        f"{url} has no collection {name!r}; make it with Collection.create",
+        code="collection_missing",
+    )
+
+
+def _bad_name(_: str, name: str, reason: str) -> HedgerowError:
+    return InvalidInputError(
+        f"{name!r} cannot be the name of a collection ({reason})", code="invalid_option"
+    )
+
+
+def _too_wide(url: str, _: str, __: str) -> HedgerowError:
+    return InvalidInputError(
+        f"the query has more words, or a prefix that begins more of them, than {url} looks through "
+        "(1,024 unless set otherwise); write more letters or fewer words, or raise the server's "
+        "indices.query.bool.max_clause_count",
+        code="unsupported_by_backend",
+    )
+
+
+def _too_complex(url: str, _: str, __: str) -> HedgerowError:
+    return InvalidInputError(
+        f"a pattern of the filter is too complex for {url}; use fewer wildcards",
+        code="unsupported_by_backend",
+    )
+
+
+def _without_shards(_: str, name: str, __: str) -> HedgerowError:
+    return partial_results(name, "some")
+
+
+def partial_results(name: str, shards: str) -> BackendError:
+    """The error that so many shards did not answer."""
+    return BackendError(
+        f"{shards} shards of the collection {name!r} did not answer; wait until the cluster is whole, "
+        "or pass allow_partial=True",
+        code="partial_results",
+    )
+
+
+_KNOWN: list[tuple[re.Pattern[str], Callable[[str, str, str], HedgerowError]]] = [
+    (re.compile("index_not_found"), _missing),
+    (re.compile("resource_already_exists"), _exists),
+    (re.compile("invalid_(index|alias)_name"), _bad_name),
+    (re.compile("maxClauseCount|expanded to too many terms|too_many_(nested_)?clauses"), _too_wide),
+    (
+        re.compile("max_determinized_states|[Tt]oo[ _](complex|large)|max_regex_length"),
+        _too_complex,
+    ),
+    (re.compile("missing shards|Partial shards|no_shard_available"), _without_shards),
+]
+"""What a server says, and what that means here."""

@@ -1,0 +1,130 @@
+"""Chunks as the server's documents, and back."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+from array import array
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, NamedTuple
+
+from hedgerow._engine import Chunk, tokenize, unit_vector
+
+from ._facts import facts
+from ._tokens import text
+
+WEIGHTS = (3, 10, 5, 4, 1)
+"""Of path, title, summary, tags and content, as the embedded index weighs them (spec/index.md)."""
+
+_LONGEST_NAME = 512  # bytes of an `_id`
+
+
+class Document(NamedTuple):
+    """A chunk ready to be written: its name at the server, and its JSON."""
+
+    chunk: Chunk
+    name: str
+    source: str
+
+
+def document_name(id: str) -> str:  # noqa: A002 - it is what it is called
+    """The `_id` of a chunk: its own where it is short enough."""
+    if len(id.encode()) <= _LONGEST_NAME and not id.startswith("sha256:"):
+        return id
+    return f"sha256:{hashlib.sha256(id.encode()).hexdigest()}"
+
+
+def documents(
+    chunks: Sequence[Chunk], tokenizer: str, kept: Mapping[str, bytes | None]
+) -> list[Document]:
+    """The documents of chunks; `kept` has what is known of the vectors of those that were
+    given none, by their ids: None, that there is none to be had.
+    """
+    columns = [text for chunk in chunks for text in _columns(chunk)]
+    tokens = tokenize(columns, tokenizer)
+    count = len(WEIGHTS)
+    return [
+        _document(chunk, tokens[at * count : (at + 1) * count], _unit(chunk, kept))
+        for at, chunk in enumerate(chunks)
+    ]
+
+
+def chunk_of(source: Mapping[str, Any], unit: bytes | None = None) -> Chunk:
+    """The chunk that a document was made of."""
+    own = source["chunk"]
+    return Chunk(
+        id=source["id"],
+        path=source["path"],
+        ordinal=source["ordinal"],
+        title=own["title"],
+        summary=own["summary"],
+        content=own["content"],
+        tags=own["tags"],
+        metadata=json.loads(own["metadata"]),
+        embedding=None if unit is None else array("f", unit),
+    )
+
+
+def length_of(chunk: Chunk, tokenizer: str) -> int:
+    """The number of tokens of a chunk."""
+    return sum(map(len, tokenize(_columns(chunk), tokenizer)))
+
+
+def unit_of(fields: Mapping[str, Any]) -> bytes | None:
+    """The vector among the fields of a hit: float32, little-endian, of length 1."""
+    found = fields.get("unit")
+    # The server writes base64 without the padding that Python wants.
+    return base64.b64decode(found[0] + "==") if found else None
+
+
+def _columns(chunk: Chunk) -> list[str]:
+    return [chunk.path, chunk.title, chunk.summary, " ".join(chunk.tags), chunk.content]
+
+
+def _unit(chunk: Chunk, kept: Mapping[str, bytes | None]) -> bytes | Literal[False] | None:
+    """The vector of a chunk; None that there is none to be had, False that it is not known yet."""
+    if chunk.embedding is not None:
+        return unit_vector(chunk.embedding)
+    return kept.get(chunk.id, False)
+
+
+def _document(
+    chunk: Chunk, columns: Sequence[Sequence[str]], unit: bytes | Literal[False] | None
+) -> Document:
+    metadata = chunk.metadata
+    fields: dict[str, Any] = {
+        "id": chunk.id,
+        "path": chunk.path,
+        "ordinal": chunk.ordinal,
+        "length": sum(map(len, columns)),
+        # As often as a column weighs, so that the frequency of a term is FTS5's weighted one.
+        "tokens": [
+            repeated
+            for column, weight in zip(columns, WEIGHTS, strict=True)
+            if column
+            for repeated in [text(column)] * weight
+        ],
+        "facts": facts(chunk, metadata),
+        "chunk": {
+            "title": chunk.title,
+            "summary": chunk.summary,
+            "content": chunk.content,
+            "tags": list(chunk.tags),
+            "metadata": json.dumps(metadata, ensure_ascii=False, separators=(",", ":")),
+        },
+    }
+    if unit is None:
+        fields["vectorless"] = True
+    elif unit:
+        fields["unit"] = base64.b64encode(unit).decode()
+    return Document(chunk, document_name(chunk.id), _json(fields, unit or b""))
+
+
+def _json(fields: Mapping[str, Any], unit: bytes) -> str:
+    written = json.dumps(fields, ensure_ascii=False, separators=(",", ":"))
+    if not unit:
+        return written
+    # Nine digits tell a float32; `json` would write all seventeen of a float64.
+    numbers = ",".join([f"{number:.9g}" for number in array("f", unit)])
+    return f'{written[:-1]},"vector":[{numbers}]}}'

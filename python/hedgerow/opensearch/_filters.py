@@ -1,0 +1,218 @@
+"""Filters as queries on facts, with exactly the meaning of spec/filters.md."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from hedgerow._engine import Filters
+from hedgerow.errors import InvalidInputError
+
+from . import _facts, _globs
+from ._instants import instant
+
+Query = dict[str, Any]
+
+ALL: Query = {"match_all": {}}
+NONE: Query = {"match_none": {}}
+
+_MOST_TERMS = 65_536  # of one query, unless a server was told otherwise
+_LONGEST_BOUND = 900  # bytes: Lucene makes an automaton of a range, with at most 1,000 states
+_OWN = ("id", "path", "ordinal", "tags")
+_RANGES = {"$gt": "gt", "$gte": "gte", "$lt": "lt", "$lte": "lte"}
+
+
+@dataclass(frozen=True)
+class Translated:
+    """A filter as a query; None where every chunk passes."""
+
+    query: Query | None = None
+    whole: tuple[str, ...] = ()
+    """Facts of which no chunk may have any, or the query would not be exact."""
+
+
+def translated(filters: Filters | None) -> Translated:
+    """The query of filters; raises InvalidInputError for what no query says exactly."""
+    if filters is None:
+        return Translated()
+    translator = _Translator()
+    queries = list(translator.arguments(filters))
+    if not queries:
+        return Translated()
+    return Translated(every(queries), tuple(sorted(translator.whole)))
+
+
+def every(queries: Iterable[Query]) -> Query:
+    """What all of these find; everything, if there are none."""
+    wanted = [query for query in queries if query != ALL]
+    if len(wanted) == 1:
+        return wanted[0]
+    return {"bool": {"filter": wanted}} if wanted else ALL
+
+
+def some(queries: Iterable[Query]) -> Query:
+    """What one of these finds; nothing, if there are none."""
+    wanted = [query for query in queries if query != NONE]
+    if len(wanted) == 1:
+        return wanted[0]
+    return {"bool": {"should": wanted, "minimum_should_match": 1}} if wanted else NONE
+
+
+def no(query: Query) -> Query:
+    """What the query does not find."""
+    return {"bool": {"must_not": [query]}}
+
+
+def has(fact: str) -> Query:
+    """Chunks with a fact."""
+    return {"term": {"facts": fact}}
+
+
+def has_any(facts: Sequence[str]) -> Query:
+    """Chunks with one of some facts, however many."""
+    blocks = range(0, len(facts), _MOST_TERMS)
+    return some({"terms": {"facts": list(facts[at : at + _MOST_TERMS])}} for at in blocks)
+
+
+def of_paths(paths: Sequence[str]) -> Query:
+    """Chunks of these paths."""
+    prefix = _facts.field("path", own=True)
+    return has_any([_facts.equals(prefix, path) for path in dict.fromkeys(paths)])
+
+
+@dataclass
+class _Translator:
+    """Reads one filter, which `Filters` has checked."""
+
+    whole: set[str] = field(default_factory=set)
+
+    def arguments(self, filters: Filters) -> Iterable[Query]:
+        """A query for each argument of `Filters` that was given."""
+        path, tags = _facts.field("path", own=True), _facts.field("tags", own=True)
+        if filters.paths:
+            yield of_paths(filters.paths)
+        if filters.path_prefix is not None:
+            yield self._begins(path, filters.path_prefix)
+        for tag in dict.fromkeys(filters.tags):
+            yield has(_facts.has_item(tags, tag))
+        for key, value in filters.metadata.items():
+            yield has(_facts.whole(key, value))
+        if filters.where:
+            yield self.conditions(filters.where)
+        for operator, date in (("$gte", filters.after), ("$lt", filters.before)):
+            if date is not None:
+                yield self._operator(_prefix(filters.date_key), operator, {"$date": date})
+
+    def conditions(self, where: Mapping[str, Any]) -> Query:
+        """Fields and joins, all of which must hold."""
+        return every([self._condition(key, value) for key, value in where.items()])
+
+    def _condition(self, key: str, value: Any) -> Query:
+        joins: dict[str, Callable[[], Query]] = {
+            "$and": lambda: every([self.conditions(part) for part in value]),
+            "$or": lambda: some([self.conditions(part) for part in value]),
+            "$nor": lambda: no(some([self.conditions(part) for part in value])),
+            "$not": lambda: no(self.conditions(value)),
+        }
+        if key in joins:
+            return joins[key]()
+        prefix = _prefix(key)
+        if isinstance(value, Mapping) and "$date" not in value:
+            if any(name.startswith("$") for name in value):
+                return self._operators(prefix, value)
+        elif isinstance(value, list) and prefix == _facts.field("tags", own=True):
+            return self._operator(prefix, "$all", value)
+        return self._equal(prefix, value)
+
+    def _operators(self, prefix: str, operators: Mapping[str, Any]) -> Query:
+        return every([self._operator(prefix, *operator) for operator in operators.items()])
+
+    def _operator(self, prefix: str, name: str, operand: Any) -> Query:
+        operators: dict[str, Callable[[], Query]] = {
+            "$eq": lambda: self._equal(prefix, operand),
+            "$ne": lambda: no(self._equal(prefix, operand)),
+            "$in": lambda: self._any_of(prefix, operand),
+            "$nin": lambda: no(self._any_of(prefix, operand)),
+            "$all": lambda: every([self._equal(prefix, value) for value in operand]),
+            "$between": lambda: every(
+                [
+                    self._compared(prefix, "$gte", operand[0]),
+                    self._compared(prefix, "$lte", operand[1]),
+                ]
+            ),
+            "$exists": lambda: self._exists(prefix, operand),
+            "$contains": lambda: has(_facts.has_item(prefix, operand)),
+            "$glob": lambda: self._like(prefix, operand),
+            "$not": lambda: no(self._operators(prefix, operand)),
+        }
+        return operators[name]() if name in operators else self._compared(prefix, name, operand)
+
+    def _exists(self, prefix: str, wanted: bool) -> Query:
+        there = has(_facts.exists(prefix))
+        return there if wanted else no(there)
+
+    def _equal(self, prefix: str, value: Any) -> Query:
+        return self._any_of(prefix, [value])
+
+    def _any_of(self, prefix: str, values: Sequence[Any]) -> Query:
+        facts, missing = [], []
+        for value in values:
+            if isinstance(value, Mapping) and "$date" in value:
+                facts.append(_facts.dated(prefix, _moment(value)))
+            else:
+                facts.append(_facts.equals(prefix, value))
+                # Null is also what is not there.
+                missing += [no(has(_facts.exists(prefix)))] if value is None else []
+        return some([has_any(list(dict.fromkeys(facts))), *missing[:1]])
+
+    def _compared(self, prefix: str, operator: str, value: Any) -> Query:
+        """A range of one kind of fact; the next letter is where its facts end."""
+        if isinstance(value, Mapping):
+            return _range(prefix, "d", operator, _facts.dated(prefix, _moment(value)))
+        if value is None:
+            return self._equal(prefix, None) if operator in ("$gte", "$lte") else NONE
+        fact = _facts.ordered(prefix, value)
+        if len(fact.encode()) > _LONGEST_BOUND:
+            raise _unsupported(f"compares texts with one of {len(value):,} characters")
+        return _range(prefix, fact[len(prefix)], operator, fact)
+
+    def _begins(self, prefix: str, beginning: str) -> Query:
+        fact = _facts.ordered(prefix, beginning)
+        if len(fact.encode()) > _LONGEST_BOUND:
+            raise _unsupported(f"asks for a beginning of {len(beginning):,} characters")
+        return {"prefix": {"facts": {"value": fact}}}
+
+    def _like(self, prefix: str, pattern: str) -> Query:
+        self.whole.add(_facts.is_long(prefix))
+        expression = _globs.literal(f"{prefix}s") + _globs.regular_expression(pattern)
+        return {"regexp": {"facts": {"value": expression, "max_determinized_states": 100_000}}}
+
+
+def _prefix(name: str) -> str:
+    """What the facts of a field of a condition begin with."""
+    if name in _OWN:
+        return _facts.field(name, own=True)
+    return _facts.field(name.removeprefix("metadata."))
+
+
+def _range(prefix: str, kind: str, operator: str, fact: str) -> Query:
+    """Facts of a kind that compare so with one; they end where those of the next letter begin."""
+    bounds = {"gte": f"{prefix}{kind}", "lt": f"{prefix}{chr(ord(kind) + 1)}"}
+    side = _RANGES[operator]
+    bounds.pop("gte" if side.startswith("g") else "lt")
+    return {"range": {"facts": {**bounds, side: fact}}}
+
+
+def _moment(value: Mapping[str, Any]) -> tuple[int, int]:
+    moment = instant(value["$date"])
+    assert moment is not None, "Filters takes no other dates"  # noqa: S101 - a fault of ours
+    return moment
+
+
+def _unsupported(what: str) -> InvalidInputError:
+    return InvalidInputError(
+        f"the filter {what}, which is more than OpenSearch takes; write fewer than 200, or search an "
+        "index",
+        code="unsupported_by_backend",
+    )

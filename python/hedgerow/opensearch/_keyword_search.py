@@ -1,0 +1,115 @@
+"""The expression of a keyword search as one query, scored as the embedded index scores."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, TypedDict
+
+from ._filters import Query, every, some
+from ._tokens import Given, Phrase
+
+
+class Expression(TypedDict):
+    """What is searched for; numbers in `any`, `none` and `addends` are places in `phrases`."""
+
+    phrases: list[Given]
+    idf: list[float]
+    """Of each phrase."""
+    mean_length: float
+    """Tokens of a chunk, on average."""
+    any: list[list[list[int]]]
+    """A chunk must meet one conjunction: hold one alternative of each of its lists."""
+    none: list[int]
+    """A chunk must hold none of these."""
+    addends: list[tuple[int, int, int]]
+    """A conjunction, a phrase, and how often what the phrase adds counts in chunks that meet it."""
+
+
+class KeywordSearch:
+    """One expression: its query, and the frequencies that a hit of it tells."""
+
+    def __init__(self, expression: Expression) -> None:
+        self._expression = expression
+        self._phrases = [Phrase.of(given) for given in expression["phrases"]]
+        mean = expression["mean_length"]
+        self._by_length = 0.9 / mean if mean > 0 else 0.0  # k1 * b
+        # A phrase without tokens is nowhere. The server would leave out what needs it, names and all.
+        self._there = {number for number, phrase in enumerate(self._phrases) if phrase.tokens}
+        self._unnamed = set(self._there)
+
+    def query(self, filters: Query | None) -> Query:
+        """Finds what matches and passes the filters, best first but for the rounding of float32."""
+        conjunctions = []
+        for number, groups in enumerate(self._expression["any"]):
+            possible = [self._there.intersection(group) for group in groups]
+            if all(possible):
+                conjunctions.append(self._conjunction(possible, self._times(number)))
+        found: dict[str, Any] = {"must": [some(conjunctions)]}
+        if filters is not None:
+            found["filter"] = [filters]
+        unwanted = self._there.intersection(self._expression["none"])
+        if unwanted:
+            found["must_not"] = [self._phrases[number].matching() for number in sorted(unwanted)]
+        others = self._unnamed.difference(unwanted)
+        if others:
+            # They add nothing, but their frequencies are asked for too.
+            found["should"] = [
+                {"constant_score": {"filter": self._named(number), "boost": 0.0}}
+                for number in sorted(others)
+            ]
+        return {"bool": found}
+
+    def frequencies(self, scores: dict[str, float]) -> list[int]:
+        """How often a hit holds each phrase, from the scores of the named queries."""
+        return [
+            phrase.frequency(scores[str(number)]) if str(number) in scores else 0
+            for number, phrase in enumerate(self._phrases)
+        ]
+
+    def _times(self, conjunction: int) -> dict[int, int]:
+        """How often the gain of each phrase counts in chunks that meet a conjunction."""
+        times: dict[int, int] = {}
+        for number, phrase, count in self._expression["addends"]:
+            if number == conjunction and phrase in self._there:
+                times[phrase] = times.get(phrase, 0) + count
+        return times
+
+    def _conjunction(self, groups: Sequence[set[int]], times: dict[int, int]) -> Query:
+        must, conditions = [], []
+        for group in map(sorted, groups):
+            if all(phrase in times for phrase in group):
+                # What is looked up to be scored is not looked up again.
+                must.append(some(self._gain(phrase, times.pop(phrase)) for phrase in group))
+            else:
+                conditions.append(some(map(self._held, group)))
+        should = [self._gain(phrase, count) for phrase, count in times.items()]
+        if len(must) == 1 and not conditions and not should:
+            return must[0]
+        parts = {"must": must, "should": should}
+        joined: dict[str, Any] = {kind: queries for kind, queries in parts.items() if queries}
+        if conditions or not must:
+            joined["filter"] = [every(conditions)]
+        return {"bool": joined}
+
+    def _gain(self, phrase: int, times: int) -> Query:
+        factor = self._expression["idf"][phrase] * 2.2 * times  # k1 + 1
+        return self._phrases[phrase].gain(self._name(phrase), factor, self._by_length)
+
+    def _held(self, phrase: int) -> Query:
+        return self._named(phrase) if phrase in self._unnamed else self._phrases[phrase].matching()
+
+    def _named(self, phrase: int) -> Query:
+        return self._phrases[phrase].scored(self._name(phrase))
+
+    def _name(self, phrase: int) -> str | None:
+        """The name by which a hit tells the score of a phrase: one query of each has it."""
+        if phrase not in self._unnamed:
+            return None
+        self._unnamed.discard(phrase)
+        return str(phrase)
+
+
+def counting(phrases: Iterable[Given]) -> dict[str, Any]:
+    """The aggregation that counts the chunks that hold each phrase."""
+    matching = [Phrase.of(given).matching() for given in phrases]
+    return {"holding": {"filters": {"filters": matching}}} if matching else {}

@@ -1,0 +1,121 @@
+"""How the server keeps a collection: its settings, its fields, and what it remembers of itself."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+from hedgerow.errors import BackendError
+
+SCHEMA = 1
+"""The version of the fields; a collection with another is refused, or migrated."""
+
+VECTOR = "vector"
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What a collection was made with; it stands in the mapping, under `_meta`."""
+
+    tokenizer: str
+    stopwords: str
+    vectors: Literal["exact", "fast"]
+    schema: int = SCHEMA
+    embedder: str | None = None
+    embedder_details: str | None = None
+
+    def meta(self) -> dict[str, Any]:
+        """What `_meta` has of it."""
+        return {"hedgerow": asdict(self)}
+
+
+def body(settings: Settings, dimensions: int | None, shards: int, replicas: int) -> dict[str, Any]:
+    """What a new index is created with."""
+    return {
+        "settings": {
+            "index": {
+                "number_of_shards": shards,
+                "number_of_replicas": replicas,
+                "knn": settings.vectors == "fast",
+                # Said outright, so that writes are on disk when they are acknowledged, and an index
+                # that nobody searched for a while is refreshed all the same.
+                "translog": {"durability": "request"},
+                "refresh_interval": "1s",
+                "max_result_window": 1_000_000,
+                "max_regex_length": 2_000,
+                "similarity": {
+                    "frequency": {
+                        "type": "scripted",
+                        "script": {"source": "return query.boost * doc.freq;"},
+                    }
+                },
+            }
+        },
+        "mappings": {
+            "dynamic": "strict",
+            "_meta": settings.meta(),
+            # What can be made from the rest again takes no room twice.
+            "_source": {"excludes": ["tokens", "facts", "length", "unit", VECTOR]},
+            "properties": {**_PROPERTIES, **vector_property(settings, dimensions)},
+        },
+    }
+
+
+_PROPERTIES: dict[str, Any] = {
+    "id": {"type": "keyword"},
+    "path": {"type": "keyword"},
+    "ordinal": {"type": "long"},
+    "length": {"type": "integer"},
+    "tokens": {
+        "type": "text",
+        "analyzer": "whitespace",
+        "similarity": "frequency",
+        "norms": False,
+    },
+    "facts": {"type": "keyword", "doc_values": False, "norms": False},
+    "unit": {"type": "binary", "doc_values": True},
+    "vectorless": {"type": "boolean"},
+    "chunk": {"type": "object", "enabled": False},
+}
+
+
+def vector_property(settings: Settings, dimensions: int | None) -> dict[str, Any]:
+    """The field of vectors, once their dimension is known."""
+    if dimensions is None:
+        return {}
+    method = {"name": "hnsw", "engine": "lucene", "space_type": "innerproduct"}
+    kept = {"type": "knn_vector", "dimension": dimensions}
+    return {VECTOR: {**kept, "method": method} if settings.vectors == "fast" else kept}
+
+
+@dataclass(frozen=True)
+class Described:
+    """A collection as its mapping describes it; `index` is the name behind its alias."""
+
+    index: str
+    settings: Settings
+    dimensions: int | None
+
+
+def described(name: str, answer: Mapping[str, Any]) -> Described:
+    """Read the answer to `GET name/_mapping`; raises BackendError for what is no collection of ours."""
+    indices = list(answer.items())
+    meta = indices[0][1]["mappings"].get("_meta", {}).get("hedgerow") if indices else None
+    if len(indices) != 1 or not isinstance(meta, dict) or not isinstance(meta.get("schema"), int):
+        raise BackendError(
+            f"{name!r} is no collection of hedgerow; give another name, or make one with "
+            "Collection.create",
+            code="not_a_collection",
+        )
+    if meta["schema"] > SCHEMA:
+        raise BackendError(
+            f"the collection {name!r} has schema {meta['schema']}, and this hedgerow knows {SCHEMA}; "
+            "upgrade hedgerow",
+            code="schema_newer",
+        )
+    index, found = indices[0]
+    vector = found["mappings"].get("properties", {}).get(VECTOR, {})
+    known = {key: meta[key] for key in Settings.__dataclass_fields__ if key in meta}
+    defaults = {"tokenizer": "porter unicode61", "stopwords": "en+nl", "vectors": "exact"}
+    return Described(index, Settings(**{**defaults, **known}), vector.get("dimension"))

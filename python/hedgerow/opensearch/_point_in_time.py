@@ -1,0 +1,363 @@
+"""One state of a collection, and what a search reads of it."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from threading import Lock
+from types import TracebackType
+from typing import Any
+
+from hedgerow._engine import Chunk, Filters
+from hedgerow._retrieval.collection import refuse_other_embedder
+from hedgerow.errors import BackendError, InvalidInputError
+
+from ._client import Client, Deadline, partial_results
+from ._documents import chunk_of, unit_of
+from ._facts import LONGEST_TEXT
+from ._filters import ALL, Query, every, has_any, of_paths, translated
+from ._keyword_search import Expression, KeywordSearch, counting
+from ._mapping import Described
+from ._tokens import Given
+
+if sys.version_info >= (3, 11):
+    from typing import Self
+else:
+    from typing_extensions import Self
+
+KeywordHit = tuple[str, str, int, list[int]]
+VectorHit = tuple[str, str, bytes]
+
+_KEEP_ALIVE = "2m"
+_PAGE = 10_000
+_FEW = 500  # of whole chunks
+_NO_SOURCE: dict[str, Any] = {"stored_fields": "_none_"}
+_WITH_VECTOR: Query = {"exists": {"field": "unit"}}
+
+
+class PointInTime:
+    """What one search reads; everything it answers is of one state. Threads may share it.
+
+    Raises BackendError where a shard does not answer, unless `allow_partial`: then `report` says
+    what was missing.
+    """
+
+    def __init__(  # noqa: PLR0913 - what a search depends on
+        self,
+        client: Client,
+        collection: Described,
+        filters: Filters | None,
+        timeout: float | None,
+        *,
+        allow_partial: bool,
+        approximate: bool,
+    ) -> None:
+        self._client = client
+        self._collection = collection
+        self._deadline = Deadline(client.timeout if timeout is None else timeout)
+        self._allow_partial = allow_partial
+        self._approximate = approximate
+        self._lock = Lock()
+        self._seen: dict[str, Any] = {"total": 0, "successful": 0}
+        self._missing: list[str] = []
+        self._went_approximate = False
+        wanted = translated(filters)
+        self._filter = wanted.query
+        self._id = self._opened()
+        try:
+            self._check_exact(wanted.whole)
+        except BaseException:
+            self.close()
+            raise
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        exception: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Let the server forget the state."""
+        # A search is not over for long because of this: the server forgets by itself soon enough.
+        with suppress(BackendError):
+            state = {"pit_id": [self._id]}
+            self._client.call("DELETE", "/_search/point_in_time", state, deadline=self._deadline)
+
+    @property
+    def approximate(self) -> bool:
+        """Whether the nearest vectors are those that a graph leads to."""
+        return self._approximate
+
+    def check_embedder(self, name: str) -> None:
+        """Raise InvalidInputError (`embedder_mismatch`) for another than that of the vectors."""
+        refuse_other_embedder(self._collection.settings.embedder, name)
+
+    def dimensions(self) -> int | None:
+        """How many numbers a vector has; None before there was one."""
+        return self._collection.dimensions
+
+    def counts(self, phrases: Sequence[Given]) -> tuple[int, int, list[int]]:
+        """The number of chunks, of their tokens, and of the chunks that hold each phrase.
+
+        No filter applies, and deleted chunks do not count.
+        """
+        # Two searches in one request: the server remembers the first for as long as nothing changes.
+        totals = {"track_total_hits": True, "aggs": {"tokens": {"sum": {"field": "length"}}}}
+        bodies = [{"size": 0, **totals}]
+        if phrases:
+            bodies.append({"size": 0, "track_total_hits": False, "aggs": counting(phrases)})
+        answers = self._search_all(bodies)
+        held = answers[1]["aggregations"]["holding"]["buckets"] if phrases else []
+        return (
+            answers[0]["hits"]["total"]["value"],
+            round(answers[0]["aggregations"]["tokens"]["value"]),
+            [bucket["doc_count"] for bucket in held],
+        )
+
+    def keyword_hits(self, search: Expression, limit: int) -> tuple[list[KeywordHit], float | None]:
+        """The best chunks: id, path, tokens, and how often they hold each phrase, weighted.
+
+        The second value is the server's score of the last, None if there are no more.
+        """
+        expression = KeywordSearch(search)
+        body = {"size": limit, "query": expression.query(self._filter), **_NO_SOURCE}
+        body["docvalue_fields"] = ["id", "path", "length"]
+        hits = self._hits(body, include_named_queries_score="true")
+        found = [
+            (
+                hit["fields"]["id"][0],
+                hit["fields"]["path"][0],
+                hit["fields"]["length"][0],
+                expression.frequencies(hit.get("matched_queries", {})),
+            )
+            for hit in hits
+        ]
+        return found, hits[-1]["_score"] if len(hits) == limit else None
+
+    def vector_hits(
+        self, vector: Sequence[float], limit: int
+    ) -> tuple[list[VectorHit], float | None]:
+        """The nearest chunks by the inner product with a unit vector: id, path, stored vector.
+
+        The second value is the server's cosine of the last, None if there are no more.
+        """
+        if self._collection.dimensions is None:
+            return [], None
+        query = self._nearest(list(vector), limit)
+        body = {"size": limit, "query": query, **_NO_SOURCE}
+        body["docvalue_fields"] = ["id", "path", "unit"]
+        hits = self._hits(body)
+        found = [
+            (hit["fields"]["id"][0], hit["fields"]["path"][0], unit_of(hit["fields"]) or b"")
+            for hit in hits
+        ]
+        return found, _cosine(hits[-1]["_score"]) if len(hits) == limit else None
+
+    def vectors(self, ids: Sequence[str]) -> list[bytes | None]:
+        """The stored vectors of chunks, in the order of their ids."""
+        return self._by_id(ids, lambda hit: unit_of(hit.get("fields", {})), fields=["unit"])
+
+    def chunks(self, ids: Sequence[str]) -> list[Chunk | None]:
+        """The chunks of some ids, in their order, without their vectors."""
+        return self._by_id(ids, lambda hit: chunk_of(hit["_source"]), source=True)
+
+    def in_paths(self, paths: Sequence[str]) -> list[tuple[str, str, int]]:
+        """Id, path and ordinal of all chunks of some paths that pass the filters."""
+        return self._all(of_paths(paths), "id", "path", "ordinal")
+
+    def paths(self) -> list[str]:
+        """The different paths of the chunks that pass the filters."""
+        found: list[str] = []
+        source = {"sources": [{"path": {"terms": {"field": "path"}}}], "size": _PAGE}
+        after: dict[str, Any] = {}
+        while True:
+            aggregation = {"paths": {"composite": {**source, **after}}}
+            body = {"size": 0, "query": self._passing(), "aggs": aggregation}
+            buckets = self._search({**body, "track_total_hits": False})["aggregations"]["paths"]
+            found += [bucket["key"]["path"] for bucket in buckets["buckets"]]
+            if "after_key" not in buckets:
+                return found
+            after = {"after": buckets["after_key"]}
+
+    def vector_count(self) -> int:
+        """How many of the chunks that pass the filters have a vector."""
+        query = self._passing(_WITH_VECTOR)
+        answer = self._search({"size": 0, "query": query, "track_total_hits": True})
+        count: int = answer["hits"]["total"]["value"]
+        return count
+
+    def all_vectors(self) -> list[bytes]:
+        """The vectors of the chunks that pass the filters."""
+        hits = self._pages(self._passing(_WITH_VECTOR), ["id", "unit"])
+        return [unit for hit in hits if (unit := unit_of(hit["fields"])) is not None]
+
+    def whole_chunks(self, query: Query = ALL) -> Iterator[Chunk]:
+        """The chunks that a query finds and that pass the filters, by id, with their vectors."""
+        for hit in self.everything(["id", "unit"], query):
+            yield chunk_of(hit["_source"], unit_of(hit["fields"]))
+
+    def everything(self, fields: list[str], query: Query = ALL) -> Iterator[dict[str, Any]]:
+        """The documents that a query finds and that pass the filters, by id, with these fields."""
+        return self._pages(self._passing(query), fields, source=True, page=_FEW)
+
+    def report(self) -> dict[str, Any]:
+        """How the answers came to be, for the trace."""
+        with self._lock:
+            return {
+                "backend": "opensearch",
+                "shards": dict(self._seen),
+                "approximate": self._went_approximate,
+                "rescored": 0,
+                "missing": list(self._missing),
+            }
+
+    def _nearest(self, vector: list[float], limit: int) -> Query:
+        if self._approximate:
+            self._went_approximate = True
+            wanted: dict[str, Any] = {"vector": vector, "k": limit}
+            if self._filter is not None:
+                wanted["filter"] = self._filter
+            return {"knn": {"vector": wanted}}
+        script = {
+            "source": "knn_score",
+            "lang": "knn",
+            "params": {"field": "vector", "query_value": vector, "space_type": "innerproduct"},
+        }
+        return {"script_score": {"query": self._passing(_WITH_VECTOR), "script": script}}
+
+    def _passing(self, query: Query = ALL) -> Query:
+        return query if self._filter is None else every([query, self._filter])
+
+    def _all(self, query: Query, *fields: str) -> list[tuple[Any, ...]]:
+        hits = self._pages(self._passing(query), list(fields))
+        return [tuple(hit["fields"][field][0] for field in fields) for hit in hits]
+
+    def _pages(
+        self, query: Query, fields: list[str], *, source: bool = False, page: int = _PAGE
+    ) -> Iterator[dict[str, Any]]:
+        """Every hit, by id; `fields` has the id among them."""
+        wanted = {"_source": True} if source else _NO_SOURCE
+        body = {"size": page, "query": query, "sort": [{"id": "asc"}], **wanted}
+        after: dict[str, Any] = {}
+        while True:
+            hits = self._hits({**body, **after, "docvalue_fields": fields})
+            yield from hits
+            if len(hits) < page:
+                return
+            after = {"search_after": hits[-1]["sort"]}
+
+    def _by_id(
+        self,
+        ids: Sequence[str],
+        read: Callable[[dict[str, Any]], Any],
+        *,
+        fields: Sequence[str] = (),
+        source: bool = False,
+    ) -> list[Any]:
+        found: dict[str, Any] = {}
+        wanted = list(dict.fromkeys(ids))
+        for at in range(0, len(wanted), _PAGE):
+            block = wanted[at : at + _PAGE]
+            body: dict[str, Any] = {"size": len(block), "query": {"terms": {"id": block}}}
+            body["docvalue_fields"] = ["id", *fields]
+            body.update({"_source": True} if source else _NO_SOURCE)
+            for hit in self._hits(body):
+                found[hit["fields"]["id"][0]] = read(hit)
+        return [found.get(wanted_id) for wanted_id in ids]
+
+    def _check_exact(self, facts: Sequence[str]) -> None:
+        """Refuse a filter that texts in the collection are too long for."""
+        if not facts:
+            return
+        query = has_any(list(facts))
+        answer = self._search({"size": 0, "query": query, "track_total_hits": 1})
+        if answer["hits"]["total"]["value"]:
+            raise _too_long()
+
+    def _hits(self, body: dict[str, Any], **params: str) -> list[dict[str, Any]]:
+        answer = self._search({"track_total_hits": False, **body}, **params)
+        hits: list[dict[str, Any]] = answer["hits"]["hits"]
+        return hits
+
+    def _search(self, body: dict[str, Any], **params: str) -> dict[str, Any]:
+        answer = self._client.call(
+            "POST",
+            "/_search",
+            {**body, "pit": self._pit()},
+            deadline=self._deadline,
+            params={**self._limits(), **params},
+        )
+        return self._checked(answer)
+
+    def _search_all(self, bodies: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+        """Several searches in one request."""
+        if len(bodies) == 1:
+            return [self._search(bodies[0])]
+        header = {"allow_partial_search_results": self._allow_partial}
+        parts = [part for body in bodies for part in (header, {**body, "pit": self._pit()})]
+        lines = "".join([json.dumps(part, ensure_ascii=False) + "\n" for part in parts])
+        answer = self._client.call("POST", "/_msearch", lines, deadline=self._deadline)
+        return [self._checked(each) for each in answer["responses"]]
+
+    def _checked(self, answer: dict[str, Any]) -> dict[str, Any]:
+        """The answer, unless a part of it is missing."""
+        if "error" in answer:
+            raise self._client.problem_of(answer)
+        shards = answer["_shards"]
+        missing = shards["total"] - shards["successful"]
+        if (missing or answer.get("timed_out")) and not self._allow_partial:
+            raise partial_results(self._client.name, f"{missing} of {shards['total']}")
+        with self._lock:
+            self._seen["total"] = max(self._seen["total"], shards["total"])
+            least = self._seen["successful"] or shards["successful"]
+            self._seen["successful"] = min(least, shards["successful"])
+            for failure in shards.get("failures", ()):
+                name = f"{failure.get('index')}[{failure.get('shard')}]"
+                if name not in self._missing:
+                    self._missing.append(name)
+        return answer
+
+    def _opened(self) -> str:
+        answer = self._client.call(
+            "POST",
+            self._client.path("/_search/point_in_time"),
+            deadline=self._deadline,
+            params={
+                "keep_alive": _KEEP_ALIVE,
+                "allow_partial_pit_creation": str(self._allow_partial).lower(),
+            },
+        )
+        self._checked(answer)
+        opened: str = answer["pit_id"]
+        return opened
+
+    def _pit(self) -> dict[str, str]:
+        return {"id": self._id, "keep_alive": _KEEP_ALIVE}
+
+    def _limits(self) -> dict[str, str]:
+        limits = {"allow_partial_search_results": str(self._allow_partial).lower()}
+        left = self._deadline.left(self._client.name)
+        if left is not None:
+            # What nobody waits for any more, the server stops computing.
+            limits["cancel_after_time_interval"] = f"{max(1, round(left * 1000))}ms"
+        return limits
+
+
+def _cosine(score: float) -> float:
+    """The inner product that a score of the server stands for: 1 + p, or 1 / (1 - p) below 0."""
+    return score - 1.0 if score >= 1.0 else 1.0 - 1.0 / score
+
+
+def _too_long() -> InvalidInputError:
+    return InvalidInputError(
+        f"the collection has texts of more than {LONGEST_TEXT:,} characters in a field that the filter "
+        "has a pattern for, and knows only their beginning; filter by another field, or search an index",
+        code="unsupported_by_backend",
+    )

@@ -1,0 +1,350 @@
+"""A collection of chunks in OpenSearch."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Literal
+
+from hedgerow._checks import checked_count, checked_seconds, checked_text, checked_texts, listed
+from hedgerow._engine import Chunk, Filters, _chunks
+from hedgerow._extras import imports_of
+from hedgerow.errors import InvalidInputError
+from hedgerow.typing import ChunkLike, StopWords, Tokenizer
+
+from ._address import Address, Auth
+from ._documents import document_name
+from ._mapping import SCHEMA, Described, Settings, body, described
+from .stats import CollectionStats
+
+if TYPE_CHECKING:
+    from ._client import Client
+    from ._point_in_time import PointInTime
+
+if sys.version_info >= (3, 11):
+    from typing import Self
+else:
+    from typing_extensions import Self
+
+VectorSearch = Literal["exact", "fast"]
+
+_TOKENIZERS = ("porter unicode61", "unicode61", "trigram")
+
+
+class Collection:
+    """Chunks in OpenSearch, written and searched as in an `Index` (spec/opensearch.md).
+
+    Made by `Collection.create` and `Collection.open`. Threads may share one, and a forked child may
+    go on with it. It pickles, unless it was given a password.
+    """
+
+    def __init__(self, client: Client, found: Described, *, approximate: bool) -> None:
+        """Private: call `Collection.create` or `Collection.open`."""
+        self._client = client
+        self._found = found
+        self._approximate = approximate
+
+    @staticmethod
+    def create(  # noqa: PLR0913 - each has its default
+        url: str,
+        name: str,
+        *,
+        auth: Auth | None = None,
+        ca: str | None = None,
+        timeout: float = 30.0,
+        insecure_http: bool = False,
+        dimensions: int | None = None,
+        tokenizer: Tokenizer = "porter unicode61",
+        stopwords: StopWords = "en+nl",
+        vectors: VectorSearch = "exact",
+        shards: int = 1,
+        replicas: int = 1,
+    ) -> Collection:
+        """Make a collection of this name at the server, and open it.
+
+        `auth` is a user and a password, or a function that returns them, `ca` a file with the
+        certificates of authorities to trust, `timeout` the seconds for a call. Certificates are
+        always checked, and a password is sent without TLS only to this machine, or with
+        `insecure_http`. `tokenizer` and `stopwords` are those of `Index.open`, and stay.
+        `vectors="fast"` has the server keep a graph, so that it may find most of the nearest sooner.
+        With `replicas=0` a server that is gone takes its part of the collection with it.
+
+        Raises BackendError with the code `collection_exists` where there is one, and
+        MissingExtraError without opensearch-py.
+        """
+        chosen = Settings(
+            tokenizer=_checked_of(tokenizer, "tokenizer", _TOKENIZERS),
+            stopwords=_stopwords(stopwords),
+            vectors="fast" if _checked_of(vectors, "vectors", _VECTORS) == "fast" else "exact",
+        )
+        if dimensions is not None:
+            checked_count(dimensions, "dimensions")
+        checked_count(shards, "shards")
+        checked_count(replicas, "replicas", least=0)
+        client = _client(Address(url, auth, ca, insecure_http), name, timeout)
+        wanted = body(chosen, dimensions, shards, replicas)
+        wanted["aliases"] = {name: {}}
+        if client.call("HEAD", client.path(), ignore=(404,)):
+            raise client.exists_already()
+        client.call("PUT", client.path(of=index_name(name)), wanted)
+        return Collection._found_at(client, None)
+
+    @staticmethod
+    def open(  # noqa: PLR0913 - each has its default
+        url: str,
+        name: str,
+        *,
+        auth: Auth | None = None,
+        ca: str | None = None,
+        timeout: float = 30.0,
+        insecure_http: bool = False,
+        vectors: VectorSearch | None = None,
+    ) -> Collection:
+        """Open the collection of this name; the arguments are those of `create`.
+
+        `vectors="exact"` compares a query with every vector, though the collection be made for
+        "fast". A collection of an earlier version of hedgerow is copied into a new index first, and
+        not written to meanwhile.
+
+        Raises BackendError with the code `collection_missing` where there is none, `schema_newer`
+        where a newer hedgerow made it.
+        """
+        if vectors is not None:
+            _checked_of(vectors, "vectors", _VECTORS)
+        client = _client(Address(url, auth, ca, insecure_http), name, timeout)
+        return Collection._found_at(client, vectors)
+
+    @staticmethod
+    def _found_at(client: Client, vectors: VectorSearch | None) -> Collection:
+        found = described(client.name, client.call("GET", client.path("/_mapping")))
+        if found.settings.schema < SCHEMA:
+            from ._migration import migrated  # noqa: PLC0415 - it opens collections itself
+
+            found = migrated(client, found)
+        if vectors == "fast" and found.settings.vectors != "fast":
+            raise InvalidInputError(
+                'vectors="fast" is for a collection that was made with it; make one, and copy this',
+                code="incompatible_options",
+            )
+        return Collection(client, found, approximate=(vectors or found.settings.vectors) == "fast")
+
+    @property
+    def name(self) -> str:
+        """What it was opened as."""
+        return self._client.name
+
+    @property
+    def url(self) -> str:
+        """Where its server is."""
+        return self._client.address.url
+
+    @property
+    def tokenizer(self) -> str:
+        """What its texts are split by."""
+        return self._found.settings.tokenizer
+
+    @property
+    def stopwords(self) -> Literal["en+nl", "en", "nl", "none"] | frozenset[str]:
+        """What queries without operators are not searched for."""
+        kept = self._found.settings.stopwords
+        if kept in _STOPWORDS:
+            return kept  # type: ignore[return-value] # one of the four
+        return frozenset(kept.split("\n")) - {""}
+
+    @property
+    def dimensions(self) -> int | None:
+        """How many numbers its vectors have; None before the first."""
+        return self._found.dimensions
+
+    def upsert(self, chunks: Iterable[ChunkLike], *, refresh: bool = True) -> int:
+        """Write chunks, each in the place of the one of its id; returns the number of different ids.
+
+        What was written when this returns is on disk at every copy of its shard, and searches find
+        it; with `refresh=False` they do within a second, which is faster for many small calls. A
+        chunk without an embedding keeps the vector stored for it, as in an `Index`.
+
+        Unlike in an `Index`, a failure leaves what was written before it: writing all again is
+        safe. Raises BackendError with the code `bulk_refused` and the ids in its `refused` when
+        chunks could not be written, InvalidInputError for what is no chunk.
+        """
+        return self._upsert_from(_chunks(listed(chunks)), refresh=refresh)
+
+    def delete(self, ids: Iterable[str], *, refresh: bool = True) -> int:
+        """Remove the chunks of these ids; returns how many there were."""
+        from ._bulk import Bulk, Item  # noqa: PLC0415 - needs the extra
+
+        names = dict.fromkeys(checked_texts(listed(ids), "ids"))
+        items = [Item(id, {"delete": {"_id": document_name(id)}}) for id in names]  # noqa: A001
+        done = Bulk(self._client, self.name, require_alias=True).write(items).done
+        if refresh and items:
+            self._refresh()
+        return done
+
+    def delete_path(self, path: str) -> int:
+        """Remove every chunk of a path; returns how many there were."""
+        checked_text(path, "path")
+        self._refresh()
+        with self._point_in_time(Filters(paths=[path])) as moment:
+            return self.delete([found for found, _, _ in moment.in_paths([path])])
+
+    def get(self, id: str) -> Chunk | None:  # noqa: A002 - it is what it is called
+        """The chunk of an id, with its vector; None where there is none."""
+        checked_text(id, "id")
+        self._refresh()
+        with self._point_in_time() as moment:
+            return next(moment.whole_chunks({"term": {"id": id}}), None)
+
+    def chunks(self) -> Iterator[Chunk]:
+        """All chunks by id, with their vectors, as they were when the first was asked for."""
+        self._refresh()
+        with self._point_in_time() as moment:
+            yield from moment.whole_chunks()
+
+    def __len__(self) -> int:
+        self._refresh()
+        return int(self._client.call("GET", self._client.path("/_count"))["count"])
+
+    def stats(self) -> CollectionStats:
+        """What is in the collection, and how its server is."""
+        from .stats import read  # noqa: PLC0415 - by its name here
+
+        self._refresh()
+        return read(self._client, self._current())
+
+    def check(self) -> list[str]:
+        """Read everything, and say what is wrong in a sentence each; none where all is well."""
+        from ._check import problems  # noqa: PLC0415 - needs the extra
+
+        self._refresh()
+        return problems(self)
+
+    def close(self) -> None:
+        """Close the connections; `with` does it too. Closing again does nothing."""
+        self._client.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        exception: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"<Collection {self.name!r} at {self.url}>"
+
+    def _point_in_time(
+        self,
+        filters: Filters | None = None,
+        timeout: float | None = None,
+        *,
+        allow_partial: bool = False,
+    ) -> PointInTime:
+        """What one search reads, of this moment."""
+        from ._point_in_time import PointInTime  # noqa: PLC0415 - needs the extra
+
+        if self._found.dimensions is None:
+            self._current()
+        return PointInTime(
+            self._client,
+            self._found,
+            filters,
+            timeout,
+            allow_partial=allow_partial,
+            approximate=self._approximate,
+        )
+
+    def _upsert_from(
+        self,
+        chunks: Sequence[Chunk],
+        embedder: str | None = None,
+        details: str | None = None,
+        *,
+        refresh: bool = True,
+    ) -> int:
+        """`upsert`, of vectors that an embedder of this name made."""
+        from ._writing import Writer  # noqa: PLC0415 - needs the extra
+
+        last = {chunk.id: chunk for chunk in chunks}
+        self._current()
+        writer = Writer(self._client, self._found, embedder, details)
+        try:
+            writer.write(list(last.values()))
+        finally:
+            self._found = writer.collection
+        if refresh and last:
+            self._refresh()
+        return len(last)
+
+    def _unembedded(self, chunks: Sequence[Chunk]) -> list[int]:
+        """The places of the chunks that have no vector, and whose stored one is not of their texts."""
+        from ._writing import Writer  # noqa: PLC0415 - needs the extra
+
+        self._current()
+        return Writer(self._client, self._found, None, None).unembedded(chunks)
+
+    def _embedder_of(self) -> tuple[str | None, str | None, int | None]:
+        """The embedder's name, its details, and the dimension of the vectors, each None if not known."""
+        settings = self._current().settings
+        return settings.embedder, settings.embedder_details, self._found.dimensions
+
+    def _current(self) -> Described:
+        """The collection as its mapping describes it now."""
+        self._found = described(self.name, self._client.call("GET", self._client.path("/_mapping")))
+        return self._found
+
+    def _mappings(self) -> dict[str, Any]:
+        """The mappings of the index behind the name."""
+        (found,) = self._client.call("GET", self._client.path("/_mapping")).values()
+        mappings: dict[str, Any] = found["mappings"]
+        return mappings
+
+    def _refresh(self) -> None:
+        """Let searches find what was written."""
+        self._client.refresh()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (_reopened, (self._client, self._found, self._approximate))
+
+
+def index_name(name: str, schema: int = SCHEMA) -> str:
+    """The index behind the alias of a collection."""
+    return f"{name}-hedgerow-{schema}"
+
+
+_VECTORS = ("exact", "fast")
+_STOPWORDS = ("en+nl", "en", "nl", "none")
+
+
+def _stopwords(given: StopWords) -> str:
+    """Stop words as they are kept: the name of a list, or the words, a line each."""
+    if isinstance(given, str):
+        return _checked_of(given, "stopwords", _STOPWORDS)
+    return "\n".join(["", *sorted(set(checked_texts(listed(given), "stopwords")))])
+
+
+def _checked_of(value: Any, option: str, values: Sequence[str]) -> str:
+    if value not in values:
+        *others, last = (f'"{each}"' for each in values)
+        raise InvalidInputError(
+            f"{option} must be {', '.join(others)} or {last}, not {value!r}", code="invalid_option"
+        )
+    return str(value)
+
+
+def _client(address: Address, name: str, timeout: float) -> Client:
+    checked_text(name, "name")
+    seconds = checked_seconds(timeout, "timeout")
+    address.parts()
+    with imports_of("opensearch", needed_by="hedgerow.opensearch"):
+        from ._client import Client  # noqa: PLC0415 - needs the extra
+    return Client(address, name, seconds)
+
+
+def _reopened(client: Client, found: Described, approximate: bool) -> Collection:
+    return Collection(client, replace(found), approximate=approximate)

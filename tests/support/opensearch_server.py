@@ -1,0 +1,188 @@
+"""A real OpenSearch, started from the jars that Maven fetches, for tests/cluster and benches."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+import uuid
+import zipfile
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from urllib.error import URLError
+from urllib.request import urlopen
+
+from places import ROOT
+
+POM = ROOT / "tests" / "cluster" / "pom.xml"
+CACHE = ROOT / "target" / "cluster"
+LONGEST_START = 300.0
+"""Seconds for a node to answer: far more than it takes, however busy the machine."""
+
+_PLUGINS = "org.opensearch.knn.plugin.KNNPlugin"
+_MODULES = ",".join(
+    (
+        "org.opensearch.painless.PainlessPlugin",
+        "org.opensearch.index.mapper.MapperExtrasPlugin",
+        "org.opensearch.index.reindex.ReindexPlugin",
+        "org.opensearch.transport.Netty4Plugin",
+    )
+)
+_PUBLISHED = re.compile(r"HttpServerTransport.*publish_address \{[^}]*:(\d+)\}")
+# Where the system can, the server is killed when pytest is.
+_DIES_WITH_US = ("setpriv", "--pdeathsig", "KILL") if shutil.which("setpriv") else ()
+
+
+def missing_tools() -> list[str]:
+    """The programs that a server needs and this machine has not."""
+    return [tool for tool in ("java", "mvn") if shutil.which(tool) is None]
+
+
+def jars() -> Path:
+    """The folder with the server's jars, fetched by the first call for this pom.xml."""
+    folder = CACHE / f"jars-{hashlib.sha256(POM.read_bytes()).hexdigest()[:16]}"
+    if folder.is_dir():
+        return folder
+    CACHE.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=CACHE) as scratch:
+        fetched = Path(scratch) / "jars"
+        subprocess.run(
+            [
+                *("mvn", "--batch-mode", "--quiet", "--file", str(POM)),
+                *("dependency:copy-dependencies", f"-DoutputDirectory={fetched}"),
+            ],
+            check=True,
+        )
+        for plugin in fetched.glob("*.zip"):
+            with zipfile.ZipFile(plugin) as archive:
+                archive.extractall(fetched / plugin.stem)
+            plugin.unlink()
+        # At one stroke: a folder that is there is whole.
+        fetched.rename(folder)
+    return folder
+
+
+class Node:
+    """One process of a server; `url` is where it answers."""
+
+    def __init__(self, folder: Path, cluster: str, settings: Sequence[str]) -> None:
+        config = folder / "node_1" / "config"
+        config.mkdir(parents=True, exist_ok=True)
+        (config / "opensearch.yml").write_text("\n".join(settings) + "\n")
+        self.log = folder / "log"
+        self._cluster = cluster
+        found = jars()
+        with self.log.open("wb") as log:
+            self.process = subprocess.Popen(
+                [
+                    *_DIES_WITH_US,
+                    *("java", "-Xms512m", "-Xmx512m", "-XX:+UseSerialGC"),
+                    *("-cp", os.pathsep.join([f"{found}/*", *_folders(found)])),
+                    *("org.codelibs.opensearch.runner.OpenSearchRunner", "-numOfNode", "1"),
+                    *("-basePath", str(folder), "-clusterName", cluster),
+                    *("-baseHttpPort", str(_free_http_port() - 1)),
+                    *("-pluginTypes", _PLUGINS, "-moduleTypes", _MODULES),
+                ],
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                # Ctrl-C is for pytest, which ends the server in its own order.
+                start_new_session=True,
+            )
+        self.url = ""
+
+    def wait(self, nodes: int = 1) -> None:
+        """Wait until the node answers and sees so many nodes, and no shard is without a place."""
+        end = time.monotonic() + LONGEST_START
+        while not self._is_ready(nodes):
+            if self.process.poll() is not None or time.monotonic() > end:
+                raise RuntimeError(f"OpenSearch did not start:\n{self.log.read_text()[-4000:]}")
+            time.sleep(0.2)
+
+    def kill(self) -> None:
+        """End the process as a crash would."""
+        self.process.kill()
+        self.process.wait()
+
+    def pause(self) -> None:
+        """Stop the process where it is: it holds its connections and answers nothing."""
+        self.process.send_signal(signal.SIGSTOP)
+
+    def resume(self) -> None:
+        self.process.send_signal(signal.SIGCONT)
+
+    def cpu_seconds(self) -> float:
+        """The processor time that the process took so far (Linux)."""
+        fields = Path(f"/proc/{self.process.pid}/stat").read_text().rsplit(")", 1)[1].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+    def _is_ready(self, nodes: int) -> bool:
+        if not self.url:
+            found = _PUBLISHED.search(self.log.read_text(errors="replace"))
+            if found is None:
+                return False
+            self.url = f"http://127.0.0.1:{found[1]}"
+        try:
+            with urlopen(f"{self.url}/_cluster/health?timeout=1s", timeout=5) as answer:  # noqa: S310
+                health = json.load(answer)
+        except (URLError, TimeoutError, ConnectionError, ValueError):
+            return False
+        return bool(
+            health["cluster_name"] == self._cluster
+            and health["number_of_nodes"] == nodes
+            and health["status"] == "green"
+        )
+
+
+@contextmanager
+def cluster(nodes: int = 1) -> Iterator[list[Node]]:
+    """A server of so many processes, with nothing in it; they are gone when the block ends."""
+    name = f"hedgerow-{uuid.uuid4().hex[:12]}"
+    ports = [_free_port() for _ in range(nodes)]
+    addresses = [f"127.0.0.1:{port}" for port in ports]
+    with ExitStack() as stack:
+        started: list[Node] = []
+        for port in ports:
+            folder = stack.enter_context(tempfile.TemporaryDirectory(ignore_cleanup_errors=True))
+            settings = [
+                "network.host: 127.0.0.1",
+                f"transport.port: {port}",
+                f"discovery.seed_hosts: {json.dumps(addresses)}",
+                f"cluster.initial_cluster_manager_nodes: {json.dumps(addresses[:1])}",
+                "cluster.routing.allocation.disk.threshold_enabled: false",
+                # Every test compiles the scripts of its own searches.
+                "script.disable_max_compilations_rate: true",
+            ]
+            node = Node(Path(folder), name, settings)
+            stack.callback(node.kill)
+            started.append(node)
+            node.wait(len(started))
+        yield started
+
+
+def _folders(found: Path) -> list[str]:
+    return [f"{folder}/*" for folder in sorted(found.iterdir()) if folder.is_dir()]
+
+
+def _free_http_port() -> int:
+    """The runner takes HTTP ports up to 9299, from the one it is given on."""
+    for port in range(9211, 9299):
+        with socket.socket() as probe:
+            if probe.connect_ex(("127.0.0.1", port)) != 0:
+                return port
+    raise RuntimeError("no port from 9211 to 9298 is free; end the servers that have them")
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
