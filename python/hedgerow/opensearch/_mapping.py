@@ -73,11 +73,16 @@ _PROPERTIES: dict[str, Any] = {
         "similarity": "frequency",
         "norms": False,
     },
-    "facts": {"type": "keyword", "doc_values": False, "norms": False},
+    "facts": {"type": "keyword", "doc_values": False},
     "unit": {"type": "binary", "doc_values": True},
     "vectorless": {"type": "boolean"},
     "chunk": {"type": "object", "enabled": False},
 }
+
+
+def index_name(name: str, schema: int = SCHEMA) -> str:
+    """The index behind the alias of a collection."""
+    return f"{name}-hedgerow-{schema}"
 
 
 def vector_property(settings: Settings, dimensions: int | None) -> dict[str, Any]:
