@@ -101,7 +101,7 @@ def test_vectors_of_others_are_refused(collection, node):
         collection.upsert([{"id": "b", "content": "", "embedding": [1, 2]}])
     assert caught.value.code == "dimension_mismatch"
     with pytest.raises(
-        hr.InvalidInputError, match="are of 'first', and these are of 'second'"
+        hr.InvalidInputError, match="are of the embedder 'first', not 'second'"
     ) as caught:
         collection._upsert_from([hr.Chunk("b", "p", "", embedding=[1, 2, 3])], "second")
     assert caught.value.code == "embedder_mismatch"

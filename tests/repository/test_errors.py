@@ -44,7 +44,8 @@ def test_the_list_is_closed():
 
 
 @pytest.mark.parametrize(
-    "kind", ["InvalidInputError", "QueryTooLargeError", "IndexFileError", "EngineError"]
+    "kind",
+    ["BackendError", "InvalidInputError", "QueryTooLargeError", "IndexFileError", "EngineError"],
 )
 def test_one_class_catches_all(kind):
     assert issubclass(getattr(hr, kind), hr.HedgerowError)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from hedgerow._engine import unit_vector
+from hedgerow._engine import _unit_vector
 
 from ._documents import chunk_of, length_of, unit_of
 from ._mapping import Described, body
@@ -66,4 +66,4 @@ def _vector_problem(unit: bytes | None, dimensions: int | None) -> str:
     numbers: Any = memoryview(unit).cast("f") if len(unit) % 4 == 0 else ()
     if len(numbers) != dimensions:
         return f"has a vector of {len(numbers)} numbers, not {dimensions}"
-    return "" if unit_vector(numbers) == unit else "has a vector whose length is not 1"
+    return "" if _unit_vector(numbers) == unit else "has a vector whose length is not 1"

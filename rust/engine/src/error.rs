@@ -11,6 +11,8 @@ pub enum ErrorKind {
     QueryTooLarge,
     /// The index file cannot be opened, read or written.
     IndexFile,
+    /// A collection elsewhere cannot be reached, read or written.
+    Backend,
     /// A fault of the engine itself.
     Fault,
 }
@@ -82,6 +84,8 @@ error_codes! {
         InvalidEdge = "invalid_edge",
         /// A handle that cannot be pickled.
         NotPicklable = "not_picklable",
+        /// What a collection elsewhere cannot do to the bit, and would not do otherwise.
+        UnsupportedByBackend = "unsupported_by_backend",
     }
     QueryTooLarge {
         /// Over 64 KiB of UTF-8.
@@ -116,6 +120,30 @@ error_codes! {
         BackupExists = "backup_exists",
         /// The operating system refused to read or write.
         IndexIo = "index_io",
+    }
+    Backend {
+        /// Nobody answers at the address.
+        BackendUnavailable = "backend_unavailable",
+        /// It did not answer in time.
+        BackendTimeout = "backend_timeout",
+        /// It refused: the credentials, or the request.
+        BackendRefused = "backend_refused",
+        /// It answered for a part of the chunks only.
+        PartialResults = "partial_results",
+        /// It stored some chunks and refused others.
+        BulkRefused = "bulk_refused",
+        /// No collection of that name.
+        CollectionMissing = "collection_missing",
+        /// A collection of that name is there already.
+        CollectionExists = "collection_exists",
+        /// An index of that name, but not one of ours.
+        NotACollection = "not_a_collection",
+        /// Made by a newer version.
+        SchemaNewer = "schema_newer",
+        /// What it holds is damaged.
+        CollectionDamaged = "collection_damaged",
+        /// The handle was closed.
+        CollectionClosed = "collection_closed",
     }
     Fault {
         /// A panic was caught.

@@ -100,7 +100,7 @@ proptest! {
         index.expect_dimensions(DIMENSIONS).unwrap();
         index.upsert(&chunks.iter().collect::<Vec<_>>()).unwrap();
         let setup = Setup {
-            index: &index,
+            collection: &index,
             aliases: None,
             default_operator: Connective::Or,
             matching: Matching::Spec,
@@ -149,7 +149,7 @@ fn one_wrong_vector_spoils_no_other_search() {
     };
     index.upsert(&[&chunk]).unwrap();
     let setup = Setup {
-        index: &index,
+        collection: &index,
         aliases: None,
         default_operator: Connective::Or,
         matching: Matching::Spec,

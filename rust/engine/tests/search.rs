@@ -116,7 +116,7 @@ fn run(index: &Index, case: &Value) -> Found {
     });
     let fuzzy = fuzzy_chunks(&options["trigramChunks"]);
     let setup = Setup {
-        index,
+        collection: index,
         aliases: aliases.as_ref(),
         default_operator: Connective::Or,
         matching: Matching::Spec,

@@ -42,7 +42,7 @@ fn filled() -> Index {
 
 fn setup<'a>(index: &'a Index, fuzzy: &'a FuzzyChunks) -> Setup<'a> {
     Setup {
-        index,
+        collection: index,
         aliases: None,
         default_operator: Connective::Or,
         matching: Matching::Spec,

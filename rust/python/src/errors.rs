@@ -95,6 +95,7 @@ fn instantiate(py: Python<'_>, error: &Error) -> PyResult<PyErr> {
         ErrorKind::InvalidInput => "InvalidInputError",
         ErrorKind::QueryTooLarge => "QueryTooLargeError",
         ErrorKind::IndexFile => "IndexFileError",
+        ErrorKind::Backend => "BackendError",
         ErrorKind::Fault => "EngineError",
     };
     let arguments = PyDict::new(py);

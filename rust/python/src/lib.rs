@@ -35,9 +35,12 @@ mod node;
 mod node_iterator;
 mod notices;
 mod pipeline;
+mod point_in_time;
 mod query;
 mod ranking;
 mod results;
+mod search_options;
+mod searched;
 mod searcher;
 mod source;
 mod sources;
@@ -82,7 +85,7 @@ fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<trigram_index::PyTrigramIndex>()?;
     module.add_class::<found::PyFound>()?;
     module.add_class::<searcher::PySearcher>()?;
-    module.add_class::<searcher::PySearchOptions>()?;
+    module.add_class::<search_options::PySearchOptions>()?;
     module.add_class::<searcher::PyStop>()?;
     for function in [
         wrap_pyfunction!(query::normalise, module)?,
@@ -105,6 +108,8 @@ fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
         wrap_pyfunction!(ranking::query_tokens, module)?,
         wrap_pyfunction!(ranking::trigrams, module)?,
         wrap_pyfunction!(ranking::slug_text, module)?,
+        wrap_pyfunction!(text::_tokenize, module)?,
+        wrap_pyfunction!(vector::_unit_vector, module)?,
         wrap_pyfunction!(chunk::_chunks, module)?,
         wrap_pyfunction!(embed::_upsert_from, module)?,
         wrap_pyfunction!(embed::_unembedded, module)?,

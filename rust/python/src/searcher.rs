@@ -9,12 +9,14 @@ use hedgerow_engine::chunks::GroupBy;
 use hedgerow_engine::chunks::{Chunk, Filters};
 use hedgerow_engine::index::Index;
 use hedgerow_engine::query::{
-    AliasTable, Connective, MatchOptions, Matching, compile_match, parse,
+    AliasTable, Connective, MatchOptions, Matching, StopWords, compile_match, parse,
 };
+use hedgerow_engine::retrieval::remote::RemoteCollection;
 use hedgerow_engine::retrieval::{
-    Embedding, Found, Fusion, FuzzyChunks, Mode, Request, Reranker, Setup, search, search_many,
-    why_not,
+    Collection, Embedding, Found, Fusion, FuzzyChunks, Mode, Request, Reranker, Setup, search,
+    search_many, why_not,
 };
+use hedgerow_engine::text::tokenizer::TokenizerKind;
 use hedgerow_engine::{ErrorCode, Result};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
@@ -22,14 +24,13 @@ use pyo3::types::{PyDict, PyTuple};
 use crate::aliases::Aliases;
 use crate::chunk::PyChunk;
 use crate::errors;
-use crate::filters::FiltersLike;
 use crate::found::PyFound;
-use crate::held::Held;
-use crate::index::PyIndex;
+use crate::search_options::{Dated, Embedded, PySearchOptions, embedded};
+use crate::searched::{Searched, State};
 use crate::source::Source;
 use crate::text::Text;
 use crate::value::{self, Argument};
-use crate::{calling, compile, interrupt, notices, vector};
+use crate::{calling, compile, interrupt, notices};
 
 /// Ends running calls, from any thread.
 #[pyclass(name = "Stop", module = "hedgerow._engine", frozen)]
@@ -61,7 +62,7 @@ impl PyStop {
 /// What every search of one retriever has in common.
 #[pyclass(name = "Searcher", module = "hedgerow._engine", frozen)]
 pub struct PySearcher {
-    index: Held<Arc<Index>>,
+    searched: Searched,
     aliases: Option<AliasTable>,
     default_operator: Connective,
     matching: Matching,
@@ -71,86 +72,13 @@ pub struct PySearcher {
     fuzzy: FuzzyChunks,
 }
 
-/// What all queries of one call have in common, checked before any is embedded.
-#[pyclass(name = "SearchOptions", module = "hedgerow._engine", frozen)]
-pub struct PySearchOptions {
-    mode: Mode,
-    candidate_k: usize,
-    wanted: usize,
-    reranker: Reranker,
-    skip_retry_ladder: bool,
-    filters: Filters,
-    group_by: Option<GroupBy>,
-}
-
-#[pymethods]
-impl PySearchOptions {
-    /// `wanted` is how many hits to read the texts of. `reranks` is None when there is no reranker,
-    /// else whether it may run.
-    #[new]
-    fn new(
-        mode: &str,
-        candidate_k: usize,
-        wanted: usize,
-        reranks: Option<bool>,
-        skip_retry_ladder: bool,
-        filters: Option<FiltersLike>,
-        group_by: Option<&str>,
-    ) -> PyResult<Self> {
-        Ok(Self {
-            mode: errors::call(|| Mode::from_option("mode", mode))?,
-            candidate_k,
-            wanted,
-            reranker: match reranks {
-                Some(true) => Reranker::Ready,
-                Some(false) => Reranker::Off,
-                None => Reranker::Absent,
-            },
-            skip_retry_ladder,
-            filters: filters.map(|filters| filters.0).unwrap_or_default(),
-            group_by: errors::call(|| {
-                group_by
-                    .map(|name| GroupBy::from_option("group_by", name))
-                    .transpose()
-            })?,
-        })
-    }
-}
-
-impl PySearchOptions {
-    /// The request of a query with these options.
-    fn request<'a>(
-        &'a self,
-        query: &'a str,
-        dated: Option<&'a Dated>,
-        vector: &'a Embedded,
-    ) -> Request<'a> {
-        Request {
-            query,
-            augmented: dated.map(|(text, _)| &**text),
-            date_hints: dated.map_or(&[], |(_, hints)| hints),
-            mode: self.mode,
-            embedding: vector.embedding(),
-            candidate_k: self.candidate_k,
-            wanted: self.wanted,
-            reranker: self.reranker,
-            skip_retry_ladder: self.skip_retry_ladder,
-            filters: &self.filters,
-            group_by: self.group_by,
-        }
-    }
-}
-
-/// The text of a query with its dates, and those dates.
-type Dated = (Text, Vec<String>);
-
 #[pymethods]
 impl PySearcher {
     #[new]
     #[allow(clippy::too_many_arguments, reason = "as many as a Retriever has")]
     fn new(
         py: Python<'_>,
-        index: &Bound<'_, PyIndex>,
+        index: &Bound<'_, PyAny>,
         aliases: Option<Aliases<'_>>,
         trigram_chunks: Option<&Bound<'_, PyAny>>,
         matching: &str,
@@ -160,7 +88,7 @@ impl PySearcher {
         default_operator: &str,
     ) -> PyResult<Self> {
         let chunks = trigram_chunks.map(chunks).transpose()?;
-        let index = &index.get().index;
+        let searched = Searched::of(index)?;
         let aliases = aliases.map(|aliases| aliases.table().clone());
         errors::call_detached(py, || {
             let options = MatchOptions {
@@ -175,7 +103,7 @@ impl PySearcher {
                 None => FuzzyChunks::own(),
             };
             Ok(Self {
-                index: Held::new(Arc::clone(index)),
+                searched,
                 aliases,
                 default_operator: options.default_operator,
                 matching: options.matching,
@@ -199,6 +127,7 @@ impl PySearcher {
         options: &Bound<'py, PySearchOptions>,
         id: Text,
         stop: &Bound<'py, PyStop>,
+        point_in_time: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyDict>> {
         let mut vectors = embedded(vector, 1)?;
         let vector = vectors.pop().unwrap_or(Embedded::Absent);
@@ -207,10 +136,14 @@ impl PySearcher {
         }
         let options = options.get();
         let request = options.request(&query, dated.as_ref(), &vector);
-        let setup = self.setup(embedder.as_deref());
+        let state = State::new(&self.searched, point_in_time);
+        let elsewhere = state.collection();
+        let setup = self.setup(embedder.as_deref(), elsewhere.as_ref())?;
         let look = || why_not(&setup, &request, &id);
-        let work = || notices::call_detached(py, setup.index, look);
-        let found = interrupt::stoppable(&stop.get().0, work)?;
+        let work = || self.call_detached(py, look);
+        let found = interrupt::stoppable(&stop.get().0, work);
+        state.check()?;
+        let found = found?;
         let fields = PyDict::new(py);
         fields.set_item("exists", found.exists)?;
         fields.set_item("passes", found.passes)?;
@@ -242,6 +175,7 @@ impl PySearcher {
         options: &Bound<'py, PySearchOptions>,
         threads: NonZeroUsize,
         stop: &Bound<'py, PyStop>,
+        point_in_time: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Vec<Bound<'py, PyAny>>> {
         let vectors = embedded(vectors, queries.len())?;
         let options = options.get();
@@ -254,9 +188,12 @@ impl PySearcher {
         };
         let sound = (0..queries.len()).filter(|position| vectors[*position].error(py).is_none());
         let requests: Vec<Request<'_>> = sound.map(request).collect();
-        let setup = self.setup(embedder.as_deref());
-        let found = run(py, &setup, &requests, threads, &stop.get().0)?;
-        let mut found = found.into_iter();
+        let state = State::new(&self.searched, point_in_time);
+        let elsewhere = state.collection();
+        let setup = self.setup(embedder.as_deref(), elsewhere.as_ref())?;
+        let found = self.run(py, &setup, &requests, threads, &stop.get().0);
+        state.check()?;
+        let mut found = found?.into_iter();
         let embed = Duration::try_from_secs_f64(embed_seconds).unwrap_or_default();
         vectors
             .iter()
@@ -270,9 +207,21 @@ impl PySearcher {
 
 impl PySearcher {
     /// What searches have in common whose vectors are of this embedder.
-    fn setup<'a>(&'a self, embedder: Option<&'a str>) -> Setup<'a> {
-        Setup {
-            index: &self.index,
+    fn setup<'a>(
+        &'a self,
+        embedder: Option<&'a str>,
+        elsewhere: Option<&'a RemoteCollection<'a>>,
+    ) -> PyResult<Setup<'a>> {
+        let collection: &dyn Collection = match (&self.searched, elsewhere) {
+            (Searched::Index(index), _) => &***index,
+            (Searched::Elsewhere { .. }, Some(collection)) => collection,
+            (Searched::Elsewhere { .. }, None) => {
+                let message = "a collection is searched at a point in time, and none was given";
+                return Err(errors::error(ErrorCode::EngineFault, message));
+            }
+        };
+        Ok(Setup {
+            collection,
             aliases: self.aliases.as_ref(),
             default_operator: self.default_operator,
             matching: self.matching,
@@ -281,27 +230,43 @@ impl PySearcher {
             reweight: self.reweight,
             fuzzy: &self.fuzzy,
             embedder,
+        })
+    }
+
+    /// One search runs as it is; a batch on threads of its own, so that it can be interrupted.
+    fn run(
+        &self,
+        py: Python<'_>,
+        setup: &Setup<'_>,
+        requests: &[Request<'_>],
+        threads: NonZeroUsize,
+        stop: &interrupt::Flag,
+    ) -> PyResult<Vec<Option<Result<Found>>>> {
+        if let [request] = requests {
+            let search = || Ok(vec![Some(search(setup, request))]);
+            return interrupt::stoppable(stop, || self.call_detached(py, search));
+        }
+        let many = || Ok(search_many(setup, requests, threads, stop));
+        let found = errors::call_interruptible(py, stop, many);
+        self.log(py);
+        found
+    }
+
+    fn call_detached<T: Send>(
+        &self,
+        py: Python<'_>,
+        engine: impl FnOnce() -> Result<T> + Send,
+    ) -> PyResult<T> {
+        let result = errors::call_detached(py, engine);
+        self.log(py);
+        result
+    }
+
+    fn log(&self, py: Python<'_>) {
+        if let Some(index) = self.searched.index() {
+            notices::log(py, index);
         }
     }
-}
-
-/// One search runs as it is; a batch on threads of its own, so that it can be interrupted.
-fn run(
-    py: Python<'_>,
-    setup: &Setup<'_>,
-    requests: &[Request<'_>],
-    threads: NonZeroUsize,
-    stop: &interrupt::Flag,
-) -> PyResult<Vec<Option<Result<Found>>>> {
-    if let [request] = requests {
-        let search = || Ok(vec![Some(search(setup, request))]);
-        let work = || notices::call_detached(py, setup.index, search);
-        return interrupt::stoppable(stop, work);
-    }
-    let many = || Ok(search_many(setup, requests, threads, stop));
-    let found = errors::call_interruptible(py, stop, many);
-    notices::log(py, setup.index);
-    found
 }
 
 /// A Found or an exception; a search that was never run raises, for the batch was stopped.
@@ -324,47 +289,6 @@ fn answer(
             Err(PyErr::from_value(stopped.call0()?))
         }
     }
-}
-
-/// What the embedder made of one query.
-enum Embedded {
-    Absent,
-    Failed,
-    Vector(Vec<f32>),
-    Wrong(PyErr),
-}
-
-impl Embedded {
-    fn embedding(&self) -> Embedding<'_> {
-        match self {
-            Self::Absent => Embedding::Absent,
-            Self::Failed | Self::Wrong(_) => Embedding::Failed,
-            Self::Vector(vector) if vector.is_empty() => Embedding::Empty,
-            Self::Vector(vector) => Embedding::Vector(vector),
-        }
-    }
-
-    fn error(&self, py: Python<'_>) -> Option<PyErr> {
-        match self {
-            Self::Wrong(error) => Some(error.clone_ref(py)),
-            Self::Absent | Self::Failed | Self::Vector(_) => None,
-        }
-    }
-}
-
-fn embedded(vectors: &Bound<'_, PyAny>, queries: usize) -> PyResult<Vec<Embedded>> {
-    if vectors.is_none() {
-        return Ok((0..queries).map(|_| Embedded::Absent).collect());
-    }
-    if vectors.extract::<&str>().is_ok() {
-        return Ok((0..queries).map(|_| Embedded::Failed).collect());
-    }
-    let vectors = vector::each_vector(vectors, "the embeddings of the queries")?;
-    let vectors = vectors.into_iter().map(|vector| match vector {
-        Ok(vector) => Embedded::Vector(vector),
-        Err(error) => Embedded::Wrong(error),
-    });
-    Ok(vectors.collect())
 }
 
 /// The chunks of the fuzzy rung, from any iterable of what has an id and a path.

@@ -4,6 +4,7 @@ use std::fmt::Display;
 use std::ops::Deref;
 
 use hedgerow_engine::ErrorCode;
+use hedgerow_engine::text::tokenizer::TokenizerKind;
 use pyo3::exceptions::{PyTypeError, PyUnicodeEncodeError};
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedStr;
@@ -82,4 +83,14 @@ fn lone_surrogate(py: Python<'_>, error: PyErr, name: impl Display) -> PyErr {
         ),
         Err(failure) => failure,
     }
+}
+
+/// The tokens of each text, as an index with that tokenizer has them.
+#[pyfunction]
+#[allow(clippy::needless_pass_by_value, reason = "as Python gives them")]
+pub fn _tokenize(texts: Texts, tokenizer: &str) -> PyResult<Vec<Vec<String>>> {
+    errors::call(|| {
+        let tokenizer = TokenizerKind::parse(tokenizer)?;
+        texts.0.iter().map(|text| tokenizer.tokens(text)).collect()
+    })
 }

@@ -3,7 +3,7 @@
 //! Buffers go through `memoryview`, whose `tobytes` is one call however long the vector is. (The
 //! limited API of Python 3.10, which the wheel is built for, has no buffers of its own.)
 
-use hedgerow_engine::ErrorCode;
+use hedgerow_engine::{ErrorCode, unit_vector};
 use pyo3::prelude::*;
 use pyo3::types::{PyByteArray, PyBytes, PyDict, PyFrozenSet, PyMemoryView, PySet, PyString};
 
@@ -63,6 +63,19 @@ pub fn array<'py>(py: Python<'py>, vector: &[f32]) -> PyResult<Bound<'py, PyAny>
     py.import("array")?
         .getattr("array")?
         .call1(("f", PyBytes::new(py, &bytes)))
+}
+
+/// The bytes that an index stores of a vector: its numbers with length 1 as little-endian `float32`;
+/// None for one without a direction.
+#[pyfunction]
+pub fn _unit_vector<'py>(vector: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyBytes>>> {
+    let argument = Argument {
+        name: "the vector",
+        code: ErrorCode::InvalidVector,
+    };
+    let unit = unit_vector::unit(&self::vector(vector, argument)?);
+    let bytes = unit_vector::to_blob(&unit);
+    Ok((!unit.is_empty()).then(|| PyBytes::new(vector.py(), &bytes)))
 }
 
 /// What an object shows of its memory.

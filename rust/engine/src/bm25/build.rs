@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use rusqlite::{Connection, OptionalExtension, Row};
 
 use super::failure::{Failure, Unfit};
-use super::postings::{LONGEST_TOKEN, PositionWriter};
+use super::postings::PositionWriter;
 use super::segment::{Builder, Segment};
 use crate::interrupt::Pace;
-use crate::text::tokenizer::TokenizerKind;
+use crate::text::tokenizer::{LONGEST_TOKEN, TokenizerKind};
 
 /// Those of these rows that there still are, ascending, from their texts.
 pub(super) fn from_texts(

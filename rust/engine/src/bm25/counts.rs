@@ -26,8 +26,12 @@ impl Counts {
 
     /// How much a chunk of so many tokens weakens a match; the longer, the more.
     pub fn length_norm(&self, length: u32) -> f64 {
-        let average = float(self.tokens) / float(self.rows);
-        K1 * (1.0 - B + B * f64::from(length) / average)
+        K1 * (1.0 - B + B * f64::from(length) / self.mean_length())
+    }
+
+    /// How many tokens a chunk has on average.
+    pub fn mean_length(&self) -> f64 {
+        float(self.tokens) / float(self.rows)
     }
 }
 

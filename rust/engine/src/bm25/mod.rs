@@ -18,6 +18,7 @@ mod differential;
 mod estimate;
 mod failure;
 mod function;
+mod given;
 #[cfg(test)]
 mod histories;
 mod load;
@@ -50,7 +51,10 @@ pub use phrase_search::phrase_words;
 pub use ranking::Ranking;
 pub use schema::BM25;
 
+pub(crate) use given::holds;
+pub use given::{Given, GivenPhrase, Totals};
 pub(crate) use phrase_search::phrase_candidates;
 pub(crate) use ranker::{Acquired, Ranker};
-pub(crate) use search::{Bm25, MATCHED, MatchedRows};
+pub use search::MatchedRows;
+pub(crate) use search::{Bm25, MATCHED};
 pub(crate) use snapshot::Snapshot;

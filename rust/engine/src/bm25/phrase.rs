@@ -3,11 +3,12 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use super::postings::{LONGEST_TOKEN, read_positions, weight_at};
+use super::given::GivenPhrase;
+use super::postings::{read_positions, weight_at};
 use super::segment::{Bytes, Segment};
 use crate::error::Result;
 use crate::query::Phrase;
-use crate::text::tokenizer::TokenizerKind;
+use crate::text::tokenizer::{LONGEST_TOKEN, TokenizerKind};
 
 /// A phrase as its tokens.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -148,6 +149,15 @@ impl Tokens {
             texts,
             prefix: phrase.prefix,
         })
+    }
+
+    /// The same for whoever has the postings.
+    pub fn given(&self) -> GivenPhrase {
+        let text = |token: &Vec<u8>| String::from_utf8_lossy(token).into_owned();
+        GivenPhrase {
+            tokens: self.texts.iter().map(text).collect(),
+            prefix: self.prefix,
+        }
     }
 
     /// How many tokens there are.

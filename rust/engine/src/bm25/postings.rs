@@ -3,8 +3,6 @@
 
 /// What an occurrence counts for, by column: path, title, summary, tags, content.
 pub(super) const WEIGHTS: [u32; 5] = [3, 10, 5, 4, 1];
-/// FTS5 cuts tokens to this many bytes.
-pub(super) const LONGEST_TOKEN: usize = 32_768;
 /// In a position list, what says that another column begins.
 const COLUMN: u8 = 1;
 

@@ -19,7 +19,7 @@ pub(crate) const MATCHED: &str = "a row of the full-text index";
 
 /// Rows that match an expression.
 #[derive(Debug, Default)]
-pub(crate) struct MatchedRows {
+pub struct MatchedRows {
     /// The best of them, best first; equal scores in row order.
     pub rows: Vec<RankedRow>,
     /// How common the phrases of the expression are, if that was asked and there are rows.

@@ -38,6 +38,18 @@ pub(super) const VECTOR: &str =
     "(SELECT vector FROM embeddings WHERE embeddings.row = knowledge_chunks.row)";
 
 impl Chunk {
+    /// What the full-text index has of it, column by column: path, title, summary, tags, content.
+    pub(crate) fn columns(&self) -> [String; 5] {
+        let text = |column: &String| column.clone();
+        [
+            text(&self.path),
+            text(&self.title),
+            text(&self.summary),
+            self.tag_text(),
+            text(&self.content),
+        ]
+    }
+
     /// Refuse what cannot be stored.
     pub(crate) fn check(&self) -> Result<()> {
         if self.id.is_empty() {

@@ -21,19 +21,20 @@ mod write;
 
 pub use chunk::Chunk;
 pub use filters::{Filters, Period, Where};
+pub use neighbors::Side;
 pub use read::{Page, chunk_of};
 pub use schema::CHUNKS;
-pub use selection::{GroupBy, Selection};
+pub use selection::{GroupBy, RankedRow, Selection};
 pub use texts::Texts;
 
 pub(crate) use filters::text_array;
 pub(crate) use kept_texts::KeptTexts;
 pub(crate) use metadata_index::{check_name, declare, declared};
-pub(crate) use neighbors::{Neighbors, Side};
+pub(crate) use neighbors::Neighbors;
 pub(crate) use passing::Passing;
 pub(crate) use paths::{Paths, group_key};
 pub(crate) use read::{count_chunks, name_of, row_of, without_chunk};
 pub(crate) use row_set::RowSet;
 pub(crate) use schema::{TOKENIZER, tokenizer};
-pub(crate) use selection::{RankedRow, check_limit};
+pub(crate) use selection::check_limit;
 pub(crate) use write::{Change, ChunkWriter, Stored, chunks_where};

@@ -25,13 +25,15 @@ pub(crate) struct Neighbors {
 
 /// On which side of a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) enum Side {
+pub enum Side {
+    /// Toward the first of its path.
     Before,
+    /// Toward the last.
     After,
 }
 
 impl Side {
-    pub const BOTH: [Self; 2] = [Self::Before, Self::After];
+    pub(crate) const BOTH: [Self; 2] = [Self::Before, Self::After];
 
     fn other(self) -> Self {
         match self {

@@ -42,7 +42,8 @@ impl<'a> Selection<'a> {
 
 /// A row that a search found.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct RankedRow {
+pub struct RankedRow {
+    /// The row.
     pub row: i64,
     /// What it has in common with all others of its group; without grouping the row itself.
     pub key: i64,

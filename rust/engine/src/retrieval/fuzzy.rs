@@ -2,12 +2,11 @@
 
 use std::collections::HashMap;
 
+use super::collection::{Reader, SimilarSlug};
 use super::matches::{Match, Source};
 use super::trigram_index::{TrigramHit, TrigramIndex};
 use crate::chunks::{Chunk, GroupBy, Selection};
 use crate::error::Result;
-use crate::fuzzy::Entry;
-use crate::index::session::Session;
 
 /// The chunks of the fuzzy rung, with their trigrams.
 pub enum FuzzyChunks {
@@ -48,46 +47,39 @@ impl FuzzyChunks {
     /// The chunks whose slug is like a token, best first, as a BM25 leg would have them.
     pub(super) fn search(
         &self,
-        session: &Session<'_>,
+        reader: &dyn Reader,
         tokens: &[String],
         selection: &Selection<'_>,
     ) -> Result<Vec<Match<'_>>> {
         match self {
-            Self::Given(given) => given.search(session, tokens, selection),
-            Self::Own => own(session, tokens, selection),
+            Self::Given(given) => given.search(reader, tokens, selection),
+            Self::Own => own(reader, tokens, selection),
         }
     }
 }
 
 /// The chunks of the index that are found.
 fn own(
-    session: &Session<'_>,
+    reader: &dyn Reader,
     tokens: &[String],
     selection: &Selection<'_>,
 ) -> Result<Vec<Match<'static>>> {
-    let Some(slugs) = session.slugs()? else {
-        // The search begins anew once they are read.
-        return Ok(Vec::new());
+    let similar = reader.similar_slugs(tokens, asked(selection), selection.filters)?;
+    // Without the slugs the search begins anew once they are read.
+    let mut found = similar.unwrap_or_default();
+    cut(&mut found, selection, |one| &one.path);
+    let matched = |found: SimilarSlug| Match {
+        source: Source::Row(found.row),
+        key: found.key,
+        score: found.similarity,
     };
-    let passing = session.passing(selection.filters)?;
-    let accept = |entry: &Entry| {
-        let passing = passing.as_deref();
-        passing.is_none_or(|rows| rows.contains(entry.row))
-    };
-    let mut found = slugs.similar(tokens, asked(selection), accept)?;
-    cut(&mut found, selection, |(entry, _)| &entry.path);
-    let matched = found.into_iter().map(|(entry, similarity)| Match {
-        source: Source::Row(entry.row),
-        key: session.key(entry.row),
-        score: similarity,
-    });
-    Ok(matched.collect())
+    Ok(found.into_iter().map(matched).collect())
 }
 
 impl Given {
     fn search(
         &self,
-        session: &Session<'_>,
+        reader: &dyn Reader,
         tokens: &[String],
         selection: &Selection<'_>,
     ) -> Result<Vec<Match<'_>>> {
@@ -102,7 +94,7 @@ impl Given {
             };
             Ok(Some(Match {
                 source: Source::Given(chunk),
-                key: session.key_of(&chunk.id, &chunk.path)?,
+                key: reader.key_of(&chunk.id, &chunk.path)?,
                 score: hit.similarity,
             }))
         };

@@ -1,10 +1,11 @@
 //! The BM25 leg: one text searched by keywords, as often as the ladder needs.
 
+use super::collection::Reader;
 use super::matches::{Match, Matches, Source};
 use super::request::{Request, Setup};
 use super::score_fusion::greatest_bm25;
+use crate::chunks::RankedRow;
 use crate::error::Result;
-use crate::index::session::Session;
 use crate::query::{
     MatchExpression, MatchOptions, Matching, compile_fts, expand, match_expression,
     not_searched_for, parse_augmented, parse_with,
@@ -12,7 +13,7 @@ use crate::query::{
 
 /// Searches by keywords of one request.
 pub(super) struct Keywords<'a> {
-    pub session: &'a Session<'a>,
+    pub reader: &'a dyn Reader,
     pub setup: &'a Setup<'a>,
     pub request: &'a Request<'a>,
 }
@@ -36,7 +37,7 @@ impl Compiled {
             date_hints,
             ..
         } = request;
-        let stopwords = setup.index.stopwords();
+        let stopwords = setup.collection.stopwords();
         let query = match augmented {
             Some(augmented) => parse_augmented(text, augmented, stopwords)?,
             None => parse_with(text, stopwords)?,
@@ -82,7 +83,7 @@ impl<'a> Keywords<'a> {
     /// Parse, expand, compile and run the text of a rung.
     pub fn search(&self, text: &str) -> Result<Matches<'a>> {
         let expression = match_expression(
-            &parse_with(text, self.setup.index.stopwords())?,
+            &parse_with(text, self.setup.collection.stopwords())?,
             &options(self.setup, &[]),
         )?;
         self.search_expression(&expression)
@@ -91,8 +92,11 @@ impl<'a> Keywords<'a> {
     /// The fuzzy rung.
     pub fn fuzzy(&self, tokens: &[String]) -> Result<Matches<'a>> {
         let selection = self.request.selection(self.setup);
+        let mut found = self.setup.fuzzy.search(self.reader, tokens, &selection)?;
+        let group_of = |one: &Match<'_>| self.reader.group_of(one.key?);
+        self.request.cut(self.setup, &mut found, group_of);
         Ok(Matches {
-            found: self.setup.fuzzy.search(self.session, tokens, &selection)?,
+            found,
             fuzzy: true,
             greatest: None,
         })
@@ -100,7 +104,9 @@ impl<'a> Keywords<'a> {
 
     fn search_expression(&self, expression: &MatchExpression) -> Result<Matches<'a>> {
         let selection = self.request.selection(self.setup);
-        let matched = self.session.match_rows(expression, &selection)?;
+        let mut matched = self.reader.match_rows(expression, &selection)?;
+        let group_of = |one: &RankedRow| self.reader.group_of(one.row);
+        self.request.cut(self.setup, &mut matched.rows, group_of);
         let found = matched.rows.into_iter().map(|found| Match {
             source: Source::Row(found.row),
             key: Some(found.key),
@@ -120,7 +126,7 @@ fn options<'a>(setup: &Setup<'a>, date_hints: &'a [String]) -> MatchOptions<'a> 
         default_operator: setup.default_operator,
         matching: setup.matching,
         date_hints,
-        tokenizer: setup.index.tokenizer(),
-        stopwords: setup.index.stopwords(),
+        tokenizer: setup.collection.tokenizer(),
+        stopwords: setup.collection.stopwords(),
     }
 }

@@ -2,6 +2,7 @@
 
 use std::time::{Duration, Instant};
 
+use super::collection::Reader;
 use super::keywords::{Compiled, Keywords};
 use super::ladder;
 use super::matches::{Matches, Source};
@@ -10,7 +11,6 @@ use super::trace::{Attempt, Stage, Strategy, Timings};
 use crate::bm25::MATCHED;
 use crate::chunks::RankedRow;
 use crate::error::{Error, ErrorCode, ErrorKind, Result};
-use crate::index::session::Session;
 use crate::vectors::Spread;
 use crate::vectors::{NEAREST, NearestRows};
 
@@ -63,7 +63,7 @@ impl<'a> Bm25Leg<'a> {
     }
 
     /// Fail if the texts of anything found cannot be read.
-    pub fn check(&mut self, session: &Session<'_>) -> Result<()> {
+    pub fn check(&mut self, reader: &dyn Reader) -> Result<()> {
         let rows = self
             .matches
             .found
@@ -72,7 +72,7 @@ impl<'a> Bm25Leg<'a> {
                 Source::Row(row) => Some(row),
                 Source::Given(_) => None,
             });
-        if let Some(error) = unreadable(session, rows, MATCHED)? {
+        if let Some(error) = unreadable(reader, rows, MATCHED)? {
             *self = Self::failed(error);
         }
         Ok(())
@@ -81,12 +81,12 @@ impl<'a> Bm25Leg<'a> {
 
 /// Why the texts of one of these rows cannot be read.
 fn unreadable(
-    session: &Session<'_>,
+    reader: &dyn Reader,
     rows: impl Iterator<Item = i64>,
     what: &str,
 ) -> Result<Option<Error>> {
     let rows: Vec<_> = rows.map(|row| (row, what)).collect();
-    session.texts(&rows).err().map(of_the_leg).transpose()
+    reader.texts(&rows).err().map(of_the_leg).transpose()
 }
 
 /// The vector leg.
@@ -113,7 +113,7 @@ pub(super) struct Nearest {
 impl VectorLeg {
     /// Run the legs of requests that may hold the same; they share one pass over the vectors.
     pub fn run(
-        session: &Session<'_>,
+        reader: &dyn Reader,
         setup: &Setup<'_>,
         requests: &[Request<'_>],
     ) -> Vec<Result<Self>> {
@@ -121,9 +121,9 @@ impl VectorLeg {
         let found = match requests.first() {
             Some(first) if !vectors.is_empty() => {
                 // In the transaction of the search: the index may have been embedded anew meanwhile.
-                let fits = setup.embedder.map(|name| session.check_embedder(name));
+                let fits = setup.embedder.map(|name| reader.check_embedder(name));
                 fits.transpose()
-                    .and_then(|_| session.nearest_rows(&vectors, &first.selection(setup)))
+                    .and_then(|_| reader.nearest_rows(&vectors, &first.selection(setup)))
             }
             _ => Ok(Vec::new()),
         };
@@ -132,10 +132,14 @@ impl VectorLeg {
             Err(error) => vectors.iter().map(|_| Err(error.clone())).collect(),
         }
         .into_iter();
-        let leg = |request| match Self::without_search(request) {
+        let leg = |request: &Request<'_>| match Self::without_search(request) {
             Some(leg) => Ok(leg),
             None => match found.next() {
-                Some(Ok(nearest)) => Ok(Self::Answered(nearest)),
+                Some(Ok(mut nearest)) => {
+                    let group_of = |one: &RankedRow| reader.group_of(one.row);
+                    request.cut(setup, &mut nearest.rows, group_of);
+                    Ok(Self::Answered(nearest))
+                }
                 Some(Err(error)) => of_the_leg(error).map(|error| Self::Failed(Some(error))),
                 None => Ok(Self::Absent),
             },
@@ -160,9 +164,9 @@ impl VectorLeg {
     }
 
     /// Fail if the texts of anything found cannot be read.
-    pub fn check(&mut self, session: &Session<'_>) -> Result<()> {
+    pub fn check(&mut self, reader: &dyn Reader) -> Result<()> {
         let rows = self.rows().iter().map(|found| found.row);
-        if let Some(error) = unreadable(session, rows, NEAREST)? {
+        if let Some(error) = unreadable(reader, rows, NEAREST)? {
             *self = Self::Failed(Some(error));
         }
         Ok(())
@@ -183,7 +187,7 @@ impl VectorLeg {
     /// What was found; for score fusion also the cosines of what keywords found.
     pub fn nearest(
         &self,
-        session: &Session<'_>,
+        reader: &dyn Reader,
         fusion: Fusion,
         matches: &Matches<'_>,
     ) -> Result<Nearest> {
@@ -194,7 +198,7 @@ impl VectorLeg {
             Fusion::Rrf => Vec::new(),
             Fusion::Score => {
                 let keys: Vec<Option<i64>> = matches.found.iter().map(|found| found.key).collect();
-                session.cosines(nearest, &keys)?
+                reader.cosines(nearest, &keys)?
             }
         };
         Ok(Nearest {
@@ -205,12 +209,12 @@ impl VectorLeg {
     }
 
     /// The cosine of each of these rows, be it near or not; None where there is no vector.
-    pub fn cosines(&self, session: &Session<'_>, rows: &[i64]) -> Result<Vec<Option<f64>>> {
+    pub fn cosines(&self, reader: &dyn Reader, rows: &[i64]) -> Result<Vec<Option<f64>>> {
         let Self::Answered(nearest) = self else {
             return Ok(vec![None; rows.len()]);
         };
         let rows: Vec<Option<i64>> = rows.iter().copied().map(Some).collect();
-        session.cosines(nearest, &rows)
+        reader.cosines(nearest, &rows)
     }
 
     /// What the search reported.

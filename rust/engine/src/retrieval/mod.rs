@@ -4,6 +4,8 @@
 
 mod batch;
 mod candidates;
+mod collection;
+mod embedded;
 mod explanation;
 mod explanation_text;
 pub mod fuse;
@@ -18,6 +20,7 @@ mod multiplier;
 mod neighbors;
 mod order;
 mod patterns;
+pub mod remote;
 mod request;
 mod rerank;
 pub mod rerank_text;
@@ -35,6 +38,7 @@ use std::sync::LazyLock;
 pub use crate::chunks::GroupBy;
 use crate::query::stopwords::RETRY;
 pub use batch::search_many;
+pub use collection::{Collection, Reader, SimilarSlug, Step};
 pub use explanation::{ByKeywords, ByMeaning, ByNeighbor, ExplainedHit, Explanation};
 pub use fuse::reciprocal_rank_fusion;
 pub use fuzzy::FuzzyChunks;

@@ -1,13 +1,12 @@
 //! What stands beside a chunk in its path counts for it (spec/retrieval.md, "Neighbors").
 
 use std::collections::{BTreeMap, HashMap};
-use std::sync::Arc;
 
+use super::collection::{Reader, Step};
 use super::fused::{Beside, Document, Fused};
 use super::order;
-use crate::chunks::{Filters, RowSet, Side};
+use crate::chunks::{Filters, Side};
 use crate::error::Result;
-use crate::index::session::Session;
 
 /// What a document is given of the best total at distance 1, and of that at distance 2.
 pub(super) const SHARES: [f64; 2] = [0.4, 0.2];
@@ -21,14 +20,14 @@ pub(super) struct Surroundings {
 impl Surroundings {
     /// Those of the documents that the legs found: they are candidates, and so is what stands next
     /// to them. Chunks that do not pass the filters are not there at all.
-    pub fn of(session: &Session<'_>, filters: &Filters, found: &[i64]) -> Result<Self> {
-        let mut walk = Walk::new(session, filters)?;
+    pub fn of(reader: &dyn Reader, filters: &Filters, found: &[i64]) -> Result<Self> {
+        let mut step = reader.beside(filters, found)?;
         let mut candidates = BTreeMap::new();
         for row in found {
-            for near in walk.at_distances(*row)[0].iter().chain([row]) {
+            for near in at_distances(&mut step, *row)[0].iter().chain([row]) {
                 candidates
                     .entry(*near)
-                    .or_insert_with(|| walk.at_distances(*near));
+                    .or_insert_with(|| at_distances(&mut step, *near));
             }
         }
         Ok(Self { candidates })
@@ -90,48 +89,15 @@ fn best(rows: &[i64], totals: &HashMap<i64, f64>) -> Option<(i64, f64)> {
     })
 }
 
-/// Steps from chunk to chunk.
-struct Walk<'a> {
-    session: &'a Session<'a>,
-    /// The rows that pass the filters; None where all do.
-    passing: Option<Arc<RowSet>>,
-    /// Steps over chunks that do not pass, so that none is walked over again.
-    steps: HashMap<(i64, Side), Option<i64>>,
-}
-
-impl<'a> Walk<'a> {
-    fn new(session: &'a Session<'a>, filters: &Filters) -> Result<Self> {
-        Ok(Self {
-            session,
-            passing: session.passing(filters)?,
-            steps: HashMap::new(),
-        })
-    }
-
-    fn at_distances(&mut self, row: i64) -> [Vec<i64>; 2] {
-        let mut distances = [Vec::new(), Vec::new()];
-        for side in Side::BOTH {
-            let mut at = Some(row);
-            for rows in &mut distances {
-                at = at.and_then(|row| self.step(row, side));
-                rows.extend(at);
-            }
+/// The rows at distance 1 of a row, and those at distance 2; the row before it first.
+fn at_distances(step: &mut Step<'_>, row: i64) -> [Vec<i64>; 2] {
+    let mut distances = [Vec::new(), Vec::new()];
+    for side in Side::BOTH {
+        let mut at = Some(row);
+        for rows in &mut distances {
+            at = at.and_then(|row| step(row, side));
+            rows.extend(at);
         }
-        distances
     }
-
-    fn step(&mut self, row: i64, side: Side) -> Option<i64> {
-        let Some(passing) = &self.passing else {
-            return self.session.beside(row, side);
-        };
-        if let Some(known) = self.steps.get(&(row, side)) {
-            return *known;
-        }
-        let mut at = self.session.beside(row, side);
-        while let Some(other) = at.filter(|row| !passing.contains(*row)) {
-            at = self.session.beside(other, side);
-        }
-        self.steps.insert((row, side), at);
-        at
-    }
+    distances
 }

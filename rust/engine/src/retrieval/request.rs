@@ -1,10 +1,12 @@
 //! What is asked of a search, and with what.
 
+use std::collections::HashSet;
+
 use serde::{Deserialize, Serialize};
 
+use super::collection::Collection;
 use super::fuzzy::FuzzyChunks;
 use crate::chunks::{Filters, GroupBy, Selection};
-use crate::index::Index;
 use crate::named_enum;
 use crate::query::{AliasTable, Connective, Matching};
 
@@ -36,10 +38,14 @@ named_enum! {
     }
 }
 
+/// Of how many chunks a leg finds its paths, for each path, where chunks are grouped after their
+/// neighbors counted.
+const MOST_CHUNKS_A_PATH: usize = 16;
+
 /// What every search of one retriever has in common.
 pub struct Setup<'a> {
     /// What is searched.
-    pub index: &'a Index,
+    pub collection: &'a dyn Collection,
     /// Alternatives for terms.
     pub aliases: Option<&'a AliasTable>,
     /// What joins tokens without an operator.
@@ -113,12 +119,39 @@ pub struct Request<'a> {
 impl<'a> Request<'a> {
     /// What either leg may hold.
     pub(super) fn selection(&self, setup: &Setup<'_>) -> Selection<'a> {
+        let chunks_a_path = if self.groups_late(setup) {
+            MOST_CHUNKS_A_PATH
+        } else {
+            1
+        };
         Selection {
-            limit: self.candidate_k,
+            limit: self.candidate_k.saturating_mul(chunks_a_path),
             filters: self.filters,
             // Neighbors are those of chunks, so that groups are made once they counted.
             group_by: self.group_by.filter(|_| !setup.neighbors),
             statistics: setup.fusion == Fusion::Score,
         }
+    }
+
+    /// Cut what a leg found, best first, to the chunks of as many paths as it may hold.
+    pub(super) fn cut<T>(
+        &self,
+        setup: &Setup<'_>,
+        found: &mut Vec<T>,
+        group_of: impl Fn(&T) -> Option<i64>,
+    ) {
+        if !self.groups_late(setup) {
+            return;
+        }
+        let mut seen = HashSet::new();
+        let behind = found.iter().position(|one| {
+            seen.extend(group_of(one));
+            seen.len() > self.candidate_k
+        });
+        found.truncate(behind.unwrap_or(found.len()));
+    }
+
+    fn groups_late(&self, setup: &Setup<'_>) -> bool {
+        setup.neighbors && self.group_by.is_some()
     }
 }

@@ -5,6 +5,7 @@ use std::slice;
 use std::time::Instant;
 
 use super::candidates::Candidates;
+use super::collection::Reader;
 use super::explanation::ExplainedHit;
 use super::fuse::DEFAULT_K;
 use super::fused::Fused;
@@ -19,7 +20,7 @@ use super::trace::{SkippedReason, Timings, Trace};
 use super::unanimity::{self, DEFAULT_AGREE_MIN};
 use crate::chunks::GroupBy;
 use crate::error::{Error, ErrorCode, Result};
-use crate::index::session::{Needs, Session};
+use crate::index::session::Needs;
 use crate::interrupt;
 
 /// What a search found, before a reranker.
@@ -62,11 +63,11 @@ pub(super) fn search_together(
         neighbors: setup.neighbors,
         slugs: false,
     };
-    let mut found = in_session(setup, requests, needs);
+    let mut found = in_one_state(setup, requests, needs);
     if matches!(found, Ok(None)) {
         // Hardly any search comes to the fuzzy rung, so none has its slugs read beforehand.
         needs.slugs = true;
-        found = in_session(setup, requests, needs);
+        found = in_one_state(setup, requests, needs);
     }
     let failed = |error: Error| {
         let failed = |request| Some(without_index(setup, request, &error));
@@ -79,42 +80,44 @@ pub(super) fn search_together(
 }
 
 /// [`search_together`]; None when it turned out on the way that slugs are needed.
-fn in_session(
+fn in_one_state(
     setup: &Setup<'_>,
     requests: &[Request<'_>],
     needs: Needs,
 ) -> Result<Option<Vec<Option<Result<Found>>>>> {
-    setup.index.session(needs, |session| {
-        let found = run_all(session, setup, requests);
-        Ok((!session.lacks_slugs()).then_some(found))
-    })
+    let mut answered = None;
+    setup.collection.read(needs, &mut |reader| {
+        let found = run_all(reader, setup, requests);
+        answered = (!reader.lacks_slugs()).then_some(found);
+    })?;
+    Ok(answered)
 }
 
-/// [`search`] in an open session; None if it needs slugs, which the session lacks.
+/// [`search`] in an open state; None if it needs slugs, which it lacks.
 pub fn search_in(
-    session: &Session<'_>,
+    reader: &dyn Reader,
     setup: &Setup<'_>,
     request: &Request<'_>,
 ) -> Result<Option<Found>> {
-    let mut found = run_all(session, setup, slice::from_ref(request));
-    if session.lacks_slugs() {
+    let mut found = run_all(reader, setup, slice::from_ref(request));
+    if reader.lacks_slugs() {
         return Ok(None);
     }
     found.pop().flatten().transpose()
 }
 
 fn run_all(
-    session: &Session<'_>,
+    reader: &dyn Reader,
     setup: &Setup<'_>,
     requests: &[Request<'_>],
 ) -> Vec<Option<Result<Found>>> {
     let start = Instant::now();
-    let legs = VectorLeg::run(session, setup, requests);
+    let legs = VectorLeg::run(reader, setup, requests);
     // Each has an equal part in the pass that they share.
     let time = start.elapsed() / u32::try_from(requests.len()).unwrap_or(u32::MAX).max(1);
     let one = |(request, leg)| {
         let search = Search {
-            session,
+            reader,
             setup,
             request,
         };
@@ -146,7 +149,7 @@ fn without_index(setup: &Setup<'_>, request: &Request<'_>, error: &Error) -> Res
 
 /// A search under way.
 pub(super) struct Search<'a> {
-    pub session: &'a Session<'a>,
+    pub reader: &'a dyn Reader,
     pub setup: &'a Setup<'a>,
     pub request: &'a Request<'a>,
 }
@@ -154,12 +157,12 @@ pub(super) struct Search<'a> {
 impl Search<'_> {
     fn run(&self, vector: Result<VectorLeg>, mut timings: Timings) -> Result<Found> {
         let Self {
-            session,
+            reader,
             setup,
             request,
         } = *self;
         let keywords = Keywords {
-            session,
+            reader,
             setup,
             request,
         };
@@ -175,8 +178,8 @@ impl Search<'_> {
             Err(error) => {
                 // What a leg found cannot be read, so that leg has failed.
                 of_the_leg(error)?;
-                legs.bm25.check(session)?;
-                legs.vector.check(session)?;
+                legs.bm25.check(reader)?;
+                legs.vector.check(reader)?;
                 self.hits(&legs, &mut timings)?
             }
         };
@@ -194,9 +197,9 @@ impl Search<'_> {
         };
         let readable = if intent.any() { usize::MAX } else { wanted };
         let (fused_count, hits) = timed(&mut timings.fuse, || {
-            let fused = legs.fuse(self.session, self.setup, self.request)?;
-            let read = |rows: &[_]| self.session.texts(rows);
-            let id = |row| self.session.id(row);
+            let fused = legs.fuse(self.reader, self.setup, self.request)?;
+            let read = |rows: &[_]| self.reader.texts(rows);
+            let id = |row| self.reader.id(row);
             Ok((fused.len(), fused.hits(readable, read, id)?))
         })?;
         let start = Instant::now();
@@ -240,7 +243,7 @@ impl<'a> Legs<'a> {
     /// What the legs that the mode fuses have found.
     pub fn fuse(
         &self,
-        session: &Session<'_>,
+        reader: &dyn Reader,
         setup: &Setup<'_>,
         request: &Request<'_>,
     ) -> Result<Fused<'a>> {
@@ -251,10 +254,10 @@ impl<'a> Legs<'a> {
             Mode::Bm25 => Candidates::join(matches, &Nearest::default()),
             Mode::Semantic => {
                 let none = Matches::default();
-                Candidates::join(&none, &self.vector.nearest(session, fusion, &none)?)
+                Candidates::join(&none, &self.vector.nearest(reader, fusion, &none)?)
             }
             Mode::Auto | Mode::Hybrid => {
-                Candidates::join(matches, &self.vector.nearest(session, fusion, matches)?)
+                Candidates::join(matches, &self.vector.nearest(reader, fusion, matches)?)
             }
         };
         let legs = self.that_took_part(mode);
@@ -262,19 +265,19 @@ impl<'a> Legs<'a> {
             return Ok(candidates.fuse(fusion, legs));
         }
         let found = candidates.keys();
-        let surroundings = Surroundings::of(session, request.filters, &found)?;
+        let surroundings = Surroundings::of(reader, request.filters, &found)?;
         let mut others = surroundings.rows();
         let found: HashSet<i64> = found.into_iter().collect();
         others.retain(|row| !found.contains(row));
         let cosines = if mode == Mode::Bm25 || fusion == Fusion::Rrf {
             vec![None; others.len()]
         } else {
-            self.vector.cosines(session, &others)?
+            self.vector.cosines(reader, &others)?
         };
         candidates.add(&others, &cosines);
         let raised = surroundings.raise(candidates.fuse(fusion, legs));
         Ok(match request.group_by {
-            Some(GroupBy::Path) => raised.grouped(|row| session.group_of(row)),
+            Some(GroupBy::Path) => raised.grouped(|row| reader.group_of(row)),
             None => raised,
         })
     }

@@ -1,5 +1,6 @@
 //! Why a chunk is not among the results (spec/retrieval.md, "Why not").
 
+use super::collection::Reader;
 use super::explanation::Explanation;
 use super::fused::before;
 use super::intent::Intent;
@@ -8,10 +9,9 @@ use super::legs::{Bm25Leg, VectorLeg};
 use super::request::{Request, Setup};
 use super::search::{Legs, Search};
 use super::trace::Timings;
-use crate::chunks::{Filters, Selection};
 use crate::error::Result;
-use crate::index::session::{Needs, Session};
-use crate::query::{MatchExpression, Phrase};
+use crate::index::session::Needs;
+use crate::query::Phrase;
 
 /// What is known of one chunk, had both legs no end.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -49,10 +49,12 @@ pub fn why_not(setup: &Setup<'_>, request: &Request<'_>, id: &str) -> Result<Why
         ..Needs::default()
     };
     let look = |needs| {
-        setup.index.session(needs, |session| {
-            let found = look_at(session, setup, &endless, id)?;
-            Ok((!session.lacks_slugs()).then_some(found))
-        })
+        let mut seen = Ok(None);
+        setup.collection.read(needs, &mut |reader| {
+            let found = look_at(reader, setup, &endless, id);
+            seen = found.map(|found| (!reader.lacks_slugs()).then_some(found));
+        })?;
+        seen
     };
     if let Some(found) = look(needs)? {
         return Ok(found);
@@ -62,39 +64,36 @@ pub fn why_not(setup: &Setup<'_>, request: &Request<'_>, id: &str) -> Result<Why
 }
 
 fn look_at(
-    session: &Session<'_>,
+    reader: &dyn Reader,
     setup: &Setup<'_>,
     request: &Request<'_>,
     id: &str,
 ) -> Result<WhyNot> {
-    let Some(row) = session.row(id)? else {
+    let Some(row) = reader.row(id)? else {
         return Ok(WhyNot::default());
     };
     let compiled = Compiled::new(setup, request)?;
-    let rows = session.passing(request.filters)?;
-    let passes = rows.is_none_or(|rows| rows.contains(row));
-    let holds = Holds::new(session, row)?;
     let phrases = distinct(compiled.expression.phrases());
     let mut found = WhyNot {
         exists: true,
-        passes,
+        passes: reader.passes(row, request.filters)?,
         phrases: phrases
-            .map(|phrase| Ok((phrase.to_string(), holds.phrase(phrase)?)))
+            .map(|phrase| Ok((phrase.to_string(), reader.holds(row, phrase)?)))
             .collect::<Result<_>>()?,
         ..WhyNot::default()
     };
     for phrase in distinct(compiled.expression.none.iter()) {
-        if holds.phrase(phrase)? {
+        if reader.holds(row, phrase)? {
             found.excluded_by.push(phrase.to_string());
         }
     }
     let keywords = Keywords {
-        session,
+        reader,
         setup,
         request,
     };
     let mut timings = Timings::default();
-    let vector = VectorLeg::run(session, setup, &[*request]).pop();
+    let vector = VectorLeg::run(reader, setup, &[*request]).pop();
     let legs = Legs {
         bm25: Bm25Leg::run(&keywords, &compiled, &mut timings)?,
         vector: vector.unwrap_or(Ok(VectorLeg::Absent))?,
@@ -107,7 +106,7 @@ fn look_at(
         .find(|(_, one)| one.row == row)
         .map(|(rank, one)| (rank, one.score));
     let search = Search {
-        session,
+        reader,
         setup,
         request,
     };
@@ -130,7 +129,7 @@ fn ranked(
         let found = ranked.find(|(_, one)| one.hit.id == id);
         return Ok(found.map(|(rank, one)| (rank, one.explanation)));
     }
-    let fused = legs.fuse(search.session, search.setup, search.request)?.0;
+    let fused = legs.fuse(search.reader, search.setup, search.request)?.0;
     let Some(at) = fused.iter().position(|one| one.key == Some(row)) else {
         return Ok(None);
     };
@@ -145,36 +144,4 @@ fn ranked(
 fn distinct<'p>(phrases: impl Iterator<Item = &'p Phrase>) -> impl Iterator<Item = &'p Phrase> {
     let mut seen = std::collections::HashSet::new();
     phrases.filter(move |phrase| seen.insert(*phrase))
-}
-
-/// Looks whether a chunk holds phrases.
-struct Holds<'a> {
-    session: &'a Session<'a>,
-    row: i64,
-    /// Few chunks are searched: those of its path.
-    filters: Filters,
-}
-
-impl<'a> Holds<'a> {
-    fn new(session: &'a Session<'a>, row: i64) -> Result<Self> {
-        let filters = Filters {
-            paths: vec![session.path(row)?],
-            ..Filters::default()
-        };
-        Ok(Self {
-            session,
-            row,
-            filters,
-        })
-    }
-
-    fn phrase(&self, phrase: &Phrase) -> Result<bool> {
-        let expression = MatchExpression {
-            any: vec![vec![vec![phrase.clone()]]],
-            none: Vec::new(),
-        };
-        let selection = Selection::plain(usize::MAX, &self.filters);
-        let found = self.session.match_rows(&expression, &selection)?;
-        Ok(found.rows.iter().any(|one| one.row == self.row))
-    }
 }

@@ -17,6 +17,9 @@ use rusqlite::{Connection, ffi};
 use crate::error::{Error, ErrorCode, Result};
 use crate::named_enum;
 
+/// FTS5 cuts tokens to this many bytes.
+pub(crate) const LONGEST_TOKEN: usize = 32_768;
+
 named_enum! {
     /// The tokenizers an index can be made with.
     #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
@@ -52,6 +55,17 @@ impl TokenizerKind {
             false
         })?;
         Ok(found)
+    }
+
+    /// The tokens of `text`, cut as an index cuts them.
+    pub fn tokens(self, text: &str) -> Result<Vec<String>> {
+        let mut tokens = Vec::new();
+        self.tokenize(text, |token| {
+            let token = &token[..token.len().min(LONGEST_TOKEN)];
+            tokens.push(String::from_utf8_lossy(token).into_owned());
+            true
+        })?;
+        Ok(tokens)
     }
 
     /// Call `visit` with the bytes of each token of `text` in order, until it returns false.

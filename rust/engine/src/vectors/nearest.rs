@@ -52,9 +52,7 @@ impl VectorReader<'_> {
                 read = self.read(slots)?;
                 read.iter().map(Vec::as_slice).collect()
             };
-            let similarities = dots(query, &rows);
-            let similarities = similarities.into_iter().map(within_bounds);
-            found.extend(slots.iter().copied().zip(similarities));
+            found.extend(slots.iter().copied().zip(similarities(query, &rows)));
         }
         Ok(found)
     }
@@ -224,6 +222,11 @@ impl VectorReader<'_> {
 }
 
 /// The cosine of two vectors of length 1. Rounding can leave a little more than 1.
+/// How similar to the query each of these vectors is.
+pub(crate) fn similarities(query: &[f32], rows: &[&[f32]]) -> Vec<f32> {
+    dots(query, rows).into_iter().map(within_bounds).collect()
+}
+
 fn within_bounds(similarity: f32) -> f32 {
     similarity.clamp(-1.0, 1.0)
 }

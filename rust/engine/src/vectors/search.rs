@@ -22,7 +22,7 @@ use crate::unit_vector;
 
 /// The rows nearest to a vector.
 #[derive(Debug, Default)]
-pub(crate) struct NearestRows {
+pub struct NearestRows {
     /// The best of them, best first; their scores are cosines.
     pub rows: Vec<RankedRow>,
     /// How all cosines are spread, if that was asked.
@@ -30,6 +30,24 @@ pub(crate) struct NearestRows {
     /// What the cosines of other rows are asked by; None where there is no direction, to which
     /// nothing is near.
     asked: Option<Asked>,
+}
+
+impl NearestRows {
+    /// What was found elsewhere.
+    pub(crate) fn elsewhere(rows: Vec<RankedRow>, spread: Spread, direction: Vec<f32>) -> Self {
+        let passing = None;
+        let asked = Some(Asked { direction, passing });
+        Self {
+            rows,
+            spread,
+            asked,
+        }
+    }
+
+    /// The direction that was searched for; None where there is none.
+    pub(crate) fn direction(&self) -> Option<&[f32]> {
+        Some(&self.asked.as_ref()?.direction)
+    }
 }
 
 /// A direction, and which vectors may be found.

@@ -44,7 +44,7 @@ pub fn ask<'a>(vector: Option<&'a [f32]>, filters: &'a Filters) -> Ask<'a> {
 /// The search that is asked for.
 pub fn find(index: &Index, query: &str, ask: &Ask<'_>) -> Found {
     let setup = Setup {
-        index,
+        collection: index,
         aliases: None,
         default_operator: Connective::Or,
         matching: Matching::Spec,

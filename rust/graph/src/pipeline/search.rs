@@ -114,7 +114,7 @@ impl Run<'_> {
             return Ok(Vec::new());
         }
         let setup = Setup {
-            index: self.store.index(),
+            collection: &**self.store.index(),
             aliases: None,
             default_operator: Connective::Or,
             matching: Matching::Extended,

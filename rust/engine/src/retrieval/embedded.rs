@@ -1,0 +1,143 @@
+//! The index in a file as a collection.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use super::collection::{Collection, Reader, SimilarSlug, Step};
+use crate::bm25::MatchedRows;
+use crate::chunks::{Filters, Selection, Side, Texts};
+use crate::error::Result;
+use crate::fuzzy::Entry;
+use crate::index::Index;
+use crate::index::session::{Needs, Session};
+use crate::query::{MatchExpression, Phrase, StopWords};
+use crate::text::tokenizer::TokenizerKind;
+use crate::vectors::NearestRows;
+
+impl Collection for Index {
+    fn tokenizer(&self) -> TokenizerKind {
+        self.tokenizer()
+    }
+
+    fn stopwords(&self) -> &StopWords {
+        self.stopwords()
+    }
+
+    fn read(&self, needs: Needs, work: &mut dyn FnMut(&dyn Reader)) -> Result<()> {
+        self.session(needs, |session| {
+            work(session);
+            Ok(())
+        })
+    }
+}
+
+impl Reader for Session<'_> {
+    fn check_embedder(&self, embedder: &str) -> Result<()> {
+        self.check_embedder(embedder)
+    }
+
+    fn match_rows(
+        &self,
+        expression: &MatchExpression,
+        selection: &Selection<'_>,
+    ) -> Result<MatchedRows> {
+        self.match_rows(expression, selection)
+    }
+
+    fn nearest_rows(
+        &self,
+        queries: &[&[f32]],
+        selection: &Selection<'_>,
+    ) -> Result<Vec<Result<NearestRows>>> {
+        self.nearest_rows(queries, selection)
+    }
+
+    fn cosines(&self, nearest: &NearestRows, keys: &[Option<i64>]) -> Result<Vec<Option<f64>>> {
+        self.cosines(nearest, keys)
+    }
+
+    fn similar_slugs(
+        &self,
+        words: &[String],
+        limit: usize,
+        filters: &Filters,
+    ) -> Result<Option<Vec<SimilarSlug>>> {
+        let Some(slugs) = self.slugs()? else {
+            return Ok(None);
+        };
+        let passing = self.passing(filters)?;
+        let accept = |entry: &Entry| {
+            let passing = passing.as_deref();
+            passing.is_none_or(|rows| rows.contains(entry.row))
+        };
+        let similar = slugs.similar(words, limit, accept)?;
+        let found = similar.into_iter().map(|(entry, similarity)| SimilarSlug {
+            row: entry.row,
+            key: self.key(entry.row),
+            path: entry.path.clone(),
+            similarity,
+        });
+        Ok(Some(found.collect()))
+    }
+
+    fn lacks_slugs(&self) -> bool {
+        self.lacks_slugs()
+    }
+
+    fn beside<'r>(&'r self, filters: &Filters, _: &[i64]) -> Result<Step<'r>> {
+        let Some(passing) = self.passing(filters)? else {
+            return Ok(Box::new(|row, side| self.beside(row, side)));
+        };
+        // Steps over chunks that do not pass, so that none is walked over again.
+        let mut steps: HashMap<(i64, Side), Option<i64>> = HashMap::new();
+        Ok(Box::new(move |row, side| {
+            *steps.entry((row, side)).or_insert_with(|| {
+                let mut at = self.beside(row, side);
+                while let Some(other) = at.filter(|row| !passing.contains(*row)) {
+                    at = self.beside(other, side);
+                }
+                at
+            })
+        }))
+    }
+
+    fn group_of(&self, row: i64) -> Option<i64> {
+        self.group_of(row)
+    }
+
+    fn row(&self, id: &str) -> Result<Option<i64>> {
+        self.row(id)
+    }
+
+    fn id(&self, row: i64) -> Result<String> {
+        self.id(row)
+    }
+
+    fn key_of(&self, id: &str, path: &str) -> Result<Option<i64>> {
+        self.key_of(id, path)
+    }
+
+    fn passes(&self, row: i64, filters: &Filters) -> Result<bool> {
+        let rows = self.passing(filters)?;
+        Ok(rows.is_none_or(|rows| rows.contains(row)))
+    }
+
+    fn holds(&self, row: i64, phrase: &Phrase) -> Result<bool> {
+        let expression = MatchExpression {
+            any: vec![vec![vec![phrase.clone()]]],
+            none: Vec::new(),
+        };
+        // Few chunks are searched: those of its path.
+        let filters = Filters {
+            paths: vec![self.path(row)?],
+            ..Filters::default()
+        };
+        let selection = Selection::plain(usize::MAX, &filters);
+        let found = self.match_rows(&expression, &selection)?;
+        Ok(found.rows.iter().any(|one| one.row == row))
+    }
+
+    fn texts(&self, rows: &[(i64, &str)]) -> Result<Vec<Arc<Texts>>> {
+        self.texts(rows)
+    }
+}

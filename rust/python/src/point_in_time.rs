@@ -1,0 +1,214 @@
+//! What a collection of Python's answers, as the engine asks it.
+
+use std::sync::{Mutex, PoisonError};
+
+use hedgerow_engine::bm25::{Given, GivenPhrase, Totals};
+use hedgerow_engine::chunks::Chunk;
+use hedgerow_engine::retrieval::remote::{
+    KeywordHit, PathEntry, PointInTime, Preselected, VectorHit,
+};
+use hedgerow_engine::{Error, ErrorCode, Result};
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyTuple};
+
+use crate::calling;
+use crate::chunk::PyChunk;
+
+/// An object with the methods of `hedgerow.opensearch`'s point in time.
+pub struct PyPointInTime {
+    object: Py<PyAny>,
+    /// The first exception that is no error of hedgerow's: it ends the search.
+    raised: Mutex<Option<PyErr>>,
+}
+
+type Hit = (String, String, u32, Vec<u32>);
+
+impl PyPointInTime {
+    pub fn new(object: &Bound<'_, PyAny>) -> Self {
+        Self {
+            object: object.clone().unbind(),
+            raised: Mutex::default(),
+        }
+    }
+
+    /// What was raised that is no error of hedgerow's.
+    pub fn raised(&self) -> Option<PyErr> {
+        let mut raised = self.raised.lock().unwrap_or_else(PoisonError::into_inner);
+        raised.take()
+    }
+
+    /// Call a method, and read its answer.
+    fn ask<T>(
+        &self,
+        method: &str,
+        arguments: impl for<'py> FnOnce(Python<'py>) -> PyResult<Bound<'py, PyTuple>>,
+        read: impl FnOnce(Bound<'_, PyAny>) -> PyResult<T>,
+    ) -> Result<T> {
+        Python::attach(|py| {
+            let method = self.object.bind(py).getattr(method)?;
+            read(calling::call(&method, arguments(py)?, None)?)
+        })
+        .map_err(|error| self.engine_error(error))
+    }
+
+    fn ask_attribute(&self, name: &str) -> Result<bool> {
+        Python::attach(|py| self.object.bind(py).getattr(name)?.extract())
+            .map_err(|error| self.engine_error(error))
+    }
+
+    fn engine_error(&self, error: PyErr) -> Error {
+        Python::attach(|py| {
+            let known = || -> PyResult<Error> {
+                let value = error.value(py);
+                let class = py.import("hedgerow.errors")?.getattr("HedgerowError")?;
+                if !value.is_instance(&class)? {
+                    return Err(error.clone_ref(py));
+                }
+                let code: String = value.getattr("code")?.extract()?;
+                let code = ErrorCode::ALL.iter().find(|one| one.as_str() == code);
+                let code = code.ok_or_else(|| error.clone_ref(py))?;
+                Ok(Error::new(
+                    *code,
+                    value.getattr("message")?.extract::<String>()?,
+                ))
+            };
+            known().unwrap_or_else(|other| {
+                let mut raised = self.raised.lock().unwrap_or_else(PoisonError::into_inner);
+                raised.get_or_insert(other);
+                Error::new(ErrorCode::Interrupted, "the collection raised an exception")
+            })
+        })
+    }
+}
+
+fn none(py: Python<'_>) -> PyResult<Bound<'_, PyTuple>> {
+    Ok(PyTuple::empty(py))
+}
+
+/// Phrases as Python is given them.
+fn phrases(phrases: &[GivenPhrase]) -> Vec<(&[String], bool)> {
+    phrases
+        .iter()
+        .map(|phrase| (phrase.tokens.as_slice(), phrase.prefix))
+        .collect()
+}
+
+/// An expression as Python is given it.
+fn expression<'py>(py: Python<'py>, given: &Given) -> PyResult<Bound<'py, PyDict>> {
+    let fields = PyDict::new(py);
+    fields.set_item("phrases", phrases(&given.phrases()))?;
+    fields.set_item("idf", given.idf())?;
+    fields.set_item("mean_length", given.mean_length())?;
+    fields.set_item("any", given.any().to_vec())?;
+    fields.set_item("none", given.none().to_vec())?;
+    fields.set_item("addends", given.addends().collect::<Vec<_>>())?;
+    Ok(fields)
+}
+
+/// The numbers of little-endian bytes.
+fn numbers(bytes: &[u8]) -> Vec<f32> {
+    let (numbers, _) = bytes.as_chunks::<4>();
+    numbers
+        .iter()
+        .map(|bytes| f32::from_le_bytes(*bytes))
+        .collect()
+}
+
+impl PointInTime for PyPointInTime {
+    fn check_embedder(&self, embedder: &str) -> Result<()> {
+        self.ask(
+            "check_embedder",
+            |py| (embedder,).into_pyobject(py),
+            |_| Ok(()),
+        )
+    }
+
+    fn dimensions(&self) -> Result<Option<usize>> {
+        self.ask("dimensions", none, |answer| answer.extract())
+    }
+
+    fn totals(&self, given: &[GivenPhrase]) -> Result<Totals> {
+        self.ask(
+            "counts",
+            |py| (phrases(given),).into_pyobject(py),
+            |answer| {
+                let (rows, tokens, holding) = answer.extract()?;
+                Ok(Totals {
+                    rows,
+                    tokens,
+                    holding,
+                })
+            },
+        )
+    }
+
+    fn keyword_hits(&self, search: &Given, limit: usize) -> Result<Preselected<KeywordHit>> {
+        self.ask(
+            "keyword_hits",
+            |py| (expression(py, search)?, limit).into_pyobject(py),
+            |answer| {
+                let (hits, floor): (Vec<Hit>, Option<f64>) = answer.extract()?;
+                let hit = |(id, path, length, frequencies)| KeywordHit {
+                    id,
+                    path,
+                    length,
+                    frequencies,
+                };
+                Ok(Preselected {
+                    hits: hits.into_iter().map(hit).collect(),
+                    floor,
+                    approximate: false,
+                })
+            },
+        )
+    }
+
+    fn vector_hits(&self, vector: &[f32], limit: usize) -> Result<Preselected<VectorHit>> {
+        let approximate = self.ask_attribute("approximate")?;
+        self.ask(
+            "vector_hits",
+            |py| (vector.to_vec(), limit).into_pyobject(py),
+            |answer| {
+                let (hits, floor): (Vec<(String, String, Vec<u8>)>, _) = answer.extract()?;
+                let hit = |(id, path, bytes): (_, _, Vec<u8>)| VectorHit {
+                    id,
+                    path,
+                    vector: numbers(&bytes),
+                };
+                Ok(Preselected {
+                    hits: hits.into_iter().map(hit).collect(),
+                    floor,
+                    approximate,
+                })
+            },
+        )
+    }
+
+    fn chunks(&self, ids: &[String]) -> Result<Vec<Option<Chunk>>> {
+        self.ask(
+            "chunks",
+            |py| (ids.to_vec(),).into_pyobject(py),
+            |answer| {
+                let found: Vec<Option<Bound<'_, PyChunk>>> = answer.extract()?;
+                let chunk = |found: Bound<'_, PyChunk>| found.get().0.clone();
+                Ok(found.into_iter().map(|found| found.map(chunk)).collect())
+            },
+        )
+    }
+
+    fn in_paths(&self, paths: &[String]) -> Result<Vec<PathEntry>> {
+        self.ask(
+            "in_paths",
+            |py| (paths.to_vec(),).into_pyobject(py),
+            |answer| {
+                let found: Vec<(String, String, i64)> = answer.extract()?;
+                let entry = |(id, path, ordinal)| PathEntry { id, path, ordinal };
+                Ok(found.into_iter().map(entry).collect())
+            },
+        )
+    }
+
+    fn paths(&self) -> Result<Vec<String>> {
+        self.ask("paths", none, |answer| answer.extract())
+    }
+}

@@ -1,0 +1,124 @@
+//! What one call of a search is given: its options, and what was made of its queries.
+
+use hedgerow_engine::chunks::{Filters, GroupBy};
+use hedgerow_engine::retrieval::{Embedding, Mode, Request, Reranker};
+use pyo3::prelude::*;
+
+use crate::errors;
+use crate::filters::FiltersLike;
+use crate::text::Text;
+use crate::vector;
+
+/// The text of a query with its dates, and those dates.
+pub type Dated = (Text, Vec<String>);
+
+/// What all queries of one call have in common, checked before any is embedded.
+#[pyclass(name = "SearchOptions", module = "hedgerow._engine", frozen)]
+pub struct PySearchOptions {
+    mode: Mode,
+    candidate_k: usize,
+    wanted: usize,
+    reranker: Reranker,
+    skip_retry_ladder: bool,
+    filters: Filters,
+    group_by: Option<GroupBy>,
+}
+
+#[pymethods]
+impl PySearchOptions {
+    /// `wanted` is how many hits to read the texts of. `reranks` is None when there is no reranker,
+    /// else whether it may run.
+    #[new]
+    fn new(
+        mode: &str,
+        candidate_k: usize,
+        wanted: usize,
+        reranks: Option<bool>,
+        skip_retry_ladder: bool,
+        filters: Option<FiltersLike>,
+        group_by: Option<&str>,
+    ) -> PyResult<Self> {
+        Ok(Self {
+            mode: errors::call(|| Mode::from_option("mode", mode))?,
+            candidate_k,
+            wanted,
+            reranker: match reranks {
+                Some(true) => Reranker::Ready,
+                Some(false) => Reranker::Off,
+                None => Reranker::Absent,
+            },
+            skip_retry_ladder,
+            filters: filters.map(|filters| filters.0).unwrap_or_default(),
+            group_by: errors::call(|| {
+                group_by
+                    .map(|name| GroupBy::from_option("group_by", name))
+                    .transpose()
+            })?,
+        })
+    }
+}
+
+impl PySearchOptions {
+    /// The request of a query with these options.
+    pub fn request<'a>(
+        &'a self,
+        query: &'a str,
+        dated: Option<&'a Dated>,
+        vector: &'a Embedded,
+    ) -> Request<'a> {
+        Request {
+            query,
+            augmented: dated.map(|(text, _)| &**text),
+            date_hints: dated.map_or(&[], |(_, hints)| hints),
+            mode: self.mode,
+            embedding: vector.embedding(),
+            candidate_k: self.candidate_k,
+            wanted: self.wanted,
+            reranker: self.reranker,
+            skip_retry_ladder: self.skip_retry_ladder,
+            filters: &self.filters,
+            group_by: self.group_by,
+        }
+    }
+}
+
+/// What the embedder made of one query.
+pub enum Embedded {
+    Absent,
+    Failed,
+    Vector(Vec<f32>),
+    Wrong(PyErr),
+}
+
+impl Embedded {
+    pub fn embedding(&self) -> Embedding<'_> {
+        match self {
+            Self::Absent => Embedding::Absent,
+            Self::Failed | Self::Wrong(_) => Embedding::Failed,
+            Self::Vector(vector) if vector.is_empty() => Embedding::Empty,
+            Self::Vector(vector) => Embedding::Vector(vector),
+        }
+    }
+
+    pub fn error(&self, py: Python<'_>) -> Option<PyErr> {
+        match self {
+            Self::Wrong(error) => Some(error.clone_ref(py)),
+            Self::Absent | Self::Failed | Self::Vector(_) => None,
+        }
+    }
+}
+
+pub fn embedded(vectors: &Bound<'_, PyAny>, queries: usize) -> PyResult<Vec<Embedded>> {
+    if vectors.is_none() {
+        return Ok((0..queries).map(|_| Embedded::Absent).collect());
+    }
+    if vectors.extract::<&str>().is_ok() {
+        return Ok((0..queries).map(|_| Embedded::Failed).collect());
+    }
+    let vectors = vector::each_vector(vectors, "the embeddings of the queries")?;
+    let vectors = vectors.into_iter().map(|vector| match vector {
+        Ok(vector) => Embedded::Vector(vector),
+        Err(error) => Embedded::Wrong(error),
+    });
+    Ok(vectors.collect())
+}
