@@ -60,7 +60,7 @@ def chunks(count: int, seed: int) -> list[hr.Chunk]:
 def phrases(tokenizer: str, seed: int) -> list[Phrase]:
     drawn = random.Random(seed)
     texts = [" ".join(drawn.choices(WORDS, k=drawn.randint(1, 3))) for _ in range(5)]
-    found: list[Phrase] = [(tokens, False) for tokens in _engine.tokenize(texts, tokenizer)]
+    found: list[Phrase] = [(tokens, False) for tokens in _engine._tokenize(texts, tokenizer)]
     found += [
         (["ash"], True),
         (["oak", "a"], True),
@@ -167,7 +167,7 @@ def test_vectors_are_those_of_the_embedded_index(filled):
     collection, there = filled
     with hr.Index.in_memory() as index:
         index.upsert(one.chunk for one in there.values())
-        query = _engine.unit_vector([0.3, -1.0, 0.2, 0.5, 0.1, 0.9, -0.4, 0.7])
+        query = _engine._unit_vector([0.3, -1.0, 0.2, 0.5, 0.1, 0.9, -0.4, 0.7])
         numbers = memoryview(query).cast("f").tolist()
         expected = index.search_vector(numbers, 20)
         stored = {id: index.get(id).embedding for id in there}  # noqa: A001

@@ -37,7 +37,7 @@ def counted(chunks: Sequence[hr.Chunk], tokenizer: str) -> dict[str, Counted]:
     found = {}
     for chunk in chunks:
         texts = [chunk.path, chunk.title, chunk.summary, " ".join(chunk.tags), chunk.content]
-        found[chunk.id] = Counted(chunk, _engine.tokenize(texts, tokenizer))
+        found[chunk.id] = Counted(chunk, _engine._tokenize(texts, tokenizer))
     return found
 
 

@@ -5,45 +5,47 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from hedgerow._engine import unit_vector
+from hedgerow._engine import _unit_vector
 
 from ._documents import chunk_of, length_of, unit_of
-from ._mapping import body
+from ._mapping import Described, body
 
 if TYPE_CHECKING:
     from ._point_in_time import PointInTime
-    from .collection import Collection
+    from .stats import CollectionStats
 
 
-def problems(collection: Collection) -> list[str]:
-    """A sentence for each thing that is wrong."""
-    stats = collection.stats()
-    found = []
+def problems(
+    found: Described, mappings: dict[str, Any], stats: CollectionStats, moment: PointInTime
+) -> list[str]:
+    """A sentence for each thing that is wrong with a collection."""
+    return [
+        *_copies(stats),
+        *_fields(found, mappings),
+        *_chunks(moment, found.settings.tokenizer, found.dimensions),
+    ]
+
+
+def _copies(stats: CollectionStats) -> Iterator[str]:
     if stats.unassigned:
         copies = "copy of a shard has" if stats.unassigned == 1 else "copies of shards have"
-        found.append(
-            f"{stats.unassigned} {copies} no node (status {stats.status}); start the missing nodes, or "
-            "lower the number of replicas"
+        yield (
+            f"{stats.unassigned} {copies} no node (status {stats.status}); start the missing nodes, "
+            "or lower the number of replicas"
         )
-    found += _fields(collection)
-    with collection._point_in_time() as moment:  # noqa: SLF001 - the collection's own half
-        found += _chunks(moment, collection.tokenizer, collection.dimensions)
-    return found
 
 
-def _fields(collection: Collection) -> Iterator[str]:
+def _fields(found: Described, mappings: dict[str, Any]) -> Iterator[str]:
     """What the server keeps otherwise than it was told."""
-    found = collection._current()  # noqa: SLF001 - the collection's own half
-    wanted = body(found.settings, found.dimensions, 1, 0)["mappings"]
-    there = collection._mappings()  # noqa: SLF001
-    for name, settings in wanted["properties"].items():
-        kept = there.get("properties", {}).get(name, {})
+    wanted = body(found.settings, found.dimensions, 1, 0)["mappings"]["properties"]
+    for name, settings in wanted.items():
+        kept = {"type": "object", **mappings.get("properties", {}).get(name, {})}
         for key, value in settings.items():
-            if str(kept.get(key)).lower() != str(value).lower() and (key, value) != (
-                "type",
-                "object",
-            ):
-                yield f"the field {name!r} has {key} {kept.get(key)!r} instead of {value!r}; copy the collection"
+            if str(kept.get(key)).lower() != str(value).lower():
+                yield (
+                    f"the field {name!r} has {key} {kept.get(key)!r} instead of {value!r}; copy the "
+                    "chunks into a new collection"
+                )
 
 
 def _chunks(moment: PointInTime, tokenizer: str, dimensions: int | None) -> Iterator[str]:
@@ -64,4 +66,4 @@ def _vector_problem(unit: bytes | None, dimensions: int | None) -> str:
     numbers: Any = memoryview(unit).cast("f") if len(unit) % 4 == 0 else ()
     if len(numbers) != dimensions:
         return f"has a vector of {len(numbers)} numbers, not {dimensions}"
-    return "" if unit_vector(numbers) == unit else "has a vector whose length is not 1"
+    return "" if _unit_vector(numbers) == unit else "has a vector whose length is not 1"

@@ -9,7 +9,7 @@ from array import array
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
-from hedgerow._engine import Chunk, tokenize, unit_vector
+from hedgerow._engine import Chunk, _tokenize, _unit_vector
 
 from ._facts import facts
 from ._tokens import text
@@ -42,7 +42,7 @@ def documents(
     given none, by their ids: None, that there is none to be had.
     """
     columns = [text for chunk in chunks for text in _columns(chunk)]
-    tokens = tokenize(columns, tokenizer)
+    tokens = _tokenize(columns, tokenizer)
     count = len(WEIGHTS)
     return [
         _document(chunk, tokens[at * count : (at + 1) * count], _unit(chunk, kept))
@@ -68,7 +68,7 @@ def chunk_of(source: Mapping[str, Any], unit: bytes | None = None) -> Chunk:
 
 def length_of(chunk: Chunk, tokenizer: str) -> int:
     """The number of tokens of a chunk."""
-    return sum(map(len, tokenize(_columns(chunk), tokenizer)))
+    return sum(map(len, _tokenize(_columns(chunk), tokenizer)))
 
 
 def unit_of(fields: Mapping[str, Any]) -> bytes | None:
@@ -85,7 +85,7 @@ def _columns(chunk: Chunk) -> list[str]:
 def _unit(chunk: Chunk, kept: Mapping[str, bytes | None]) -> bytes | Literal[False] | None:
     """The vector of a chunk; None that there is none to be had, False that it is not known yet."""
     if chunk.embedding is not None:
-        return unit_vector(chunk.embedding)
+        return _unit_vector(chunk.embedding)
     return kept.get(chunk.id, False)
 
 

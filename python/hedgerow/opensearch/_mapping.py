@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
-from hedgerow.errors import BackendError
+from hedgerow.errors import BackendError, InvalidInputError
 
 SCHEMA = 1
 """The version of the fields; a collection with another is refused, or migrated."""
@@ -73,11 +73,16 @@ _PROPERTIES: dict[str, Any] = {
         "similarity": "frequency",
         "norms": False,
     },
-    "facts": {"type": "keyword", "doc_values": False, "norms": False},
+    "facts": {"type": "keyword", "doc_values": False},
     "unit": {"type": "binary", "doc_values": True},
     "vectorless": {"type": "boolean"},
     "chunk": {"type": "object", "enabled": False},
 }
+
+
+def index_name(name: str, schema: int = SCHEMA) -> str:
+    """The index behind the alias of a collection."""
+    return f"{name}-hedgerow-{schema}"
 
 
 def vector_property(settings: Settings, dimensions: int | None) -> dict[str, Any]:
@@ -119,3 +124,14 @@ def described(name: str, answer: Mapping[str, Any]) -> Described:
     known = {key: meta[key] for key in Settings.__dataclass_fields__ if key in meta}
     defaults = {"tokenizer": "porter unicode61", "stopwords": "en+nl", "vectors": "exact"}
     return Described(index, Settings(**{**defaults, **known}), vector.get("dimension"))
+
+
+def check_embedder(collection: Described, embedder: str) -> None:
+    """Raise InvalidInputError for another embedder than the one that the vectors are of."""
+    known = collection.settings.embedder
+    if known not in (None, embedder):
+        raise InvalidInputError(
+            f"the vectors of the collection are of the embedder {known!r}, not {embedder!r}; use that "
+            "one, or make another collection",
+            code="embedder_mismatch",
+        )

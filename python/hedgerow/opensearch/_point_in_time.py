@@ -11,7 +11,6 @@ from types import TracebackType
 from typing import Any
 
 from hedgerow._engine import Chunk, Filters
-from hedgerow._retrieval.collection import refuse_other_embedder
 from hedgerow.errors import BackendError, InvalidInputError
 
 from ._client import Client, Deadline, partial_results
@@ -19,7 +18,7 @@ from ._documents import chunk_of, unit_of
 from ._facts import LONGEST_TEXT
 from ._filters import ALL, Query, every, has_any, of_paths, translated
 from ._keyword_search import Expression, KeywordSearch, counting
-from ._mapping import Described
+from ._mapping import Described, check_embedder
 from ._tokens import Given
 
 if sys.version_info >= (3, 11):
@@ -58,7 +57,8 @@ class PointInTime:
         self._collection = collection
         self._deadline = Deadline(client.timeout if timeout is None else timeout)
         self._allow_partial = allow_partial
-        self._approximate = approximate
+        self.approximate = approximate
+        """Whether vector hits may miss some of the nearest."""
         self._lock = Lock()
         self._seen: dict[str, Any] = {"total": 0, "successful": 0}
         self._missing: list[str] = []
@@ -95,13 +95,13 @@ class PointInTime:
         """Whether the nearest vectors are those that a graph leads to."""
         return self._approximate
 
-    def check_embedder(self, name: str) -> None:
-        """Raise InvalidInputError (`embedder_mismatch`) for another than that of the vectors."""
-        refuse_other_embedder(self._collection.settings.embedder, name)
-
     def dimensions(self) -> int | None:
         """How many numbers a vector has; None before there was one."""
         return self._collection.dimensions
+
+    def check_embedder(self, embedder: str) -> None:
+        """Raise InvalidInputError for another embedder than the one that the vectors are of."""
+        check_embedder(self._collection, embedder)
 
     def counts(self, phrases: Sequence[Given]) -> tuple[int, int, list[int]]:
         """The number of chunks, of their tokens, and of the chunks that hold each phrase.
@@ -219,7 +219,7 @@ class PointInTime:
             }
 
     def _nearest(self, vector: list[float], limit: int) -> Query:
-        if self._approximate:
+        if self.approximate:
             self._went_approximate = True
             wanted: dict[str, Any] = {"vector": vector, "k": limit}
             if self._filter is not None:

@@ -13,7 +13,7 @@ from hedgerow.errors import BackendError, InvalidInputError
 from ._bulk import Bulk, Item
 from ._client import Client
 from ._documents import Document, document_name, documents, unit_of
-from ._mapping import Described, described, vector_property
+from ._mapping import Described, check_embedder, described, vector_property
 
 _BLOCK = 500
 """Chunks whose documents are in memory at once."""
@@ -121,11 +121,10 @@ class Writer:
         wanted = min(found) if dimensions is None else dimensions
         if other := found - {wanted}:
             raise _mismatch(min(other), wanted)
-        settings = self.collection.settings
-        named = self._embedder is not None
-        if named and settings.embedder not in (None, self._embedder):
-            raise self._other_embedder()
-        if dimensions is None or (named and settings.embedder is None):
+        if self._embedder is not None:
+            check_embedder(self.collection, self._embedder)
+        unnamed = self.collection.settings.embedder is None
+        if dimensions is None or (self._embedder is not None and unnamed):
             self._settle(wanted)
 
     def _settle(self, dimensions: int) -> None:
@@ -141,15 +140,8 @@ class Writer:
             raise self._client.problem_of({"status": 400, "error": refused})
         if self.collection.dimensions != dimensions:
             raise _mismatch(dimensions, self.collection.dimensions)
-        if self._embedder is not None and self.collection.settings.embedder != self._embedder:
-            raise self._other_embedder()
-
-    def _other_embedder(self) -> InvalidInputError:
-        return InvalidInputError(
-            f"the vectors of the collection are of {self.collection.settings.embedder!r}, and these are of "
-            f"{self._embedder!r}; use that embedder, or make another collection",
-            code="embedder_mismatch",
-        )
+        if self._embedder is not None:
+            check_embedder(self.collection, self._embedder)
 
 
 def _stored(hit: Mapping[str, Any]) -> tuple[str, Stored]:

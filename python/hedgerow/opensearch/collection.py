@@ -16,7 +16,7 @@ from hedgerow.typing import ChunkLike, StopWords, Tokenizer
 
 from ._address import Address, Auth
 from ._documents import document_name
-from ._mapping import SCHEMA, Described, Settings, body, described
+from ._mapping import SCHEMA, Described, Settings, body, described, index_name
 from .stats import CollectionStats
 
 if TYPE_CHECKING:
@@ -120,7 +120,7 @@ class Collection:
     def _found_at(client: Client, vectors: VectorSearch | None) -> Collection:
         found = described(client.name, client.call("GET", client.path("/_mapping")))
         if found.settings.schema < SCHEMA:
-            from ._migration import migrated  # noqa: PLC0415 - it opens collections itself
+            from ._migration import migrated  # noqa: PLC0415 - needs the extra
 
             found = migrated(client, found)
         if vectors == "fast" and found.settings.vectors != "fast":
@@ -217,8 +217,9 @@ class Collection:
         """Read everything, and say what is wrong in a sentence each; none where all is well."""
         from ._check import problems  # noqa: PLC0415 - needs the extra
 
-        self._refresh()
-        return problems(self)
+        stats = self.stats()
+        with self._point_in_time() as moment:
+            return problems(self._found, self._mappings(), stats, moment)
 
     def close(self) -> None:
         """Close the connections; `with` does it too. Closing again does nothing."""
@@ -310,11 +311,6 @@ class Collection:
 
     def __reduce__(self) -> tuple[Any, ...]:
         return (_reopened, (self._client, self._found, self._approximate))
-
-
-def index_name(name: str, schema: int = SCHEMA) -> str:
-    """The index behind the alias of a collection."""
-    return f"{name}-hedgerow-{schema}"
 
 
 _VECTORS = ("exact", "fast")

@@ -1,0 +1,172 @@
+"""What happens when servers are killed, stop or refuse: an error that says so, and nothing lost."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+
+import pytest
+
+import hedgerow as hr
+import opensearch_server
+from hedgerow.opensearch import Collection
+from opensearch_server import Node
+from waiting import until
+
+OAK = (["oak"], False)
+SEARCH = {
+    "phrases": [OAK],
+    "idf": [1.0],
+    "mean_length": 3.0,
+    "any": [[[0]]],
+    "none": [],
+    "addends": [(0, 0, 1)],
+}
+HONEST = {"backend_unavailable", "backend_timeout", "partial_results", "bulk_refused"}
+
+
+@pytest.fixture
+def two() -> Iterator[list[Node]]:
+    with opensearch_server.cluster(2) as nodes:
+        yield nodes
+
+
+def fill(collection: Collection, count: int = 200) -> None:
+    collection.upsert({"id": f"oak {n}", "path": "p", "content": "oak"} for n in range(count))
+
+
+def test_a_node_that_is_killed_loses_nothing_and_falsifies_nothing(two: list[Node]) -> None:
+    """Searches and writes go on while one of two nodes is killed; each shard has a replica."""
+    staying, dying = two
+    with Collection.create(staying.url, "notes", shards=4, replicas=1, timeout=60) as collection:
+        fill(collection)
+        until(lambda: collection.stats().status == "green", "a place for every replica")
+        stop, wrong, acknowledged = threading.Event(), [], []
+        answered = threading.Semaphore(0)
+
+        def search() -> None:
+            while not stop.is_set():
+                try:
+                    with collection._point_in_time(timeout=20) as moment:
+                        total, _, (held,) = moment.counts([OAK])
+                        hits, _ = moment.keyword_hits(SEARCH, 1000)
+                        if held != 200 or len(hits) != 200 or total < 200:
+                            wrong.append((total, held, len(hits)))
+                    answered.release()
+                except hr.HedgerowError as error:
+                    if error.code not in HONEST:
+                        wrong.append(error)
+
+        def write(writer: int) -> None:
+            number = 0
+            while not stop.is_set():
+                ids = [f"elm {writer} {number + at}" for at in range(5)]
+                number += 5
+                try:
+                    collection.upsert(({"id": id, "content": "elm"} for id in ids), refresh=False)  # noqa: A001
+                    acknowledged.extend(ids)
+                except hr.BackendError as error:
+                    acknowledged.extend(set(ids) - error.refused.keys() if error.refused else ())
+                    if error.code not in HONEST:
+                        wrong.append(error)
+
+        threads = [threading.Thread(target=search) for _ in range(2)]
+        threads += [threading.Thread(target=write, args=[number]) for number in range(2)]
+        for thread in threads:
+            thread.start()
+        for _ in range(20):
+            answered.acquire()
+        dying.kill()
+        before = len(acknowledged)
+        for _ in range(20):
+            answered.acquire()
+        until(lambda: len(acknowledged) > before + 50, "writes after the kill")
+        stop.set()
+        for thread in threads:
+            thread.join()
+        assert wrong == []
+        there = {chunk.id for chunk in collection.chunks()}
+        assert set(acknowledged) - there == set()
+        [problem] = collection.check()
+        assert problem.startswith("4 copies of shards have no node (status yellow); start")
+
+
+def test_a_shard_that_is_gone_is_an_error_or_named(two: list[Node]) -> None:
+    staying, dying = two
+    with Collection.create(staying.url, "notes", shards=4, replicas=0) as collection:
+        fill(collection)
+        moment = collection._point_in_time()
+        partial = collection._point_in_time(allow_partial=True)
+        dying.kill()
+        for ask in [
+            lambda: moment.counts([OAK]),
+            lambda: moment.keyword_hits(SEARCH, 10),
+            lambda: moment.chunks(["oak 1"]),
+            moment.paths,
+            collection._point_in_time,
+        ]:
+            with pytest.raises(hr.BackendError) as caught:
+                ask()
+            assert caught.value.code == "partial_results"
+            assert "shards of the collection 'notes' did not answer; wait until" in str(
+                caught.value
+            )
+        _, _, (held,) = partial.counts([OAK])
+        hits, _ = partial.keyword_hits(SEARCH, 1000)
+        assert 0 < held == len(hits) < 200
+        report = partial.report()
+        assert report["shards"] == {"total": 4, "successful": 2}
+        assert len(report["missing"]) == 2
+        assert all(name.startswith("notes-hedgerow-1[") for name in report["missing"])
+        with collection._point_in_time(allow_partial=True) as later:
+            assert later.counts([OAK])[2] == [held]
+            assert later.report()["shards"]["successful"] == 2
+
+
+def test_a_server_that_does_not_answer_takes_no_longer_than_allowed() -> None:
+    with (
+        opensearch_server.cluster() as (node,),
+        Collection.create(node.url, "notes", replicas=0) as collection,
+    ):
+        fill(collection)
+        moment = collection._point_in_time(timeout=2)
+        node.pause()
+        try:
+            started = time.monotonic()
+            with pytest.raises(
+                hr.BackendError, match="did not answer within 2 s; raise timeout"
+            ) as caught:
+                moment.counts([OAK])
+            assert caught.value.code == "backend_timeout"
+            with pytest.raises(hr.BackendError, match="did not answer within 2 s"):
+                moment.keyword_hits(SEARCH, 10)
+            moment.close()
+            # Two seconds for all of it, and room for a busy machine.
+            assert time.monotonic() - started < 30
+        finally:
+            node.resume()
+        assert len(collection) == 200
+        node.kill()
+        with pytest.raises(
+            hr.BackendError, match="cannot be reached; check that the server"
+        ) as caught:
+            len(collection)
+        assert caught.value.code == "backend_unavailable"
+
+
+def test_every_refused_chunk_is_named(node, name):
+    with Collection.create(node.url, name, replicas=0) as collection:
+        long = "x" * 40_000
+        given = [
+            {"id": str(n), "path": long if n % 3 == 0 else "p", "content": "oak"} for n in range(30)
+        ]
+        with pytest.raises(hr.BackendError, match="10 of 30 chunks were not written") as caught:
+            collection.upsert(given)
+        assert caught.value.code == "bulk_refused"
+        assert caught.value.refused.keys() == {str(n) for n in range(0, 30, 3)}
+        assert all("immense term" in reason for reason in caught.value.refused.values())
+        assert len(str(caught.value)) < 2000
+        assert len(collection) == 20
+        with pytest.raises(hr.BackendError, match="1 of 1 chunks"):
+            collection.upsert(given[:1])
