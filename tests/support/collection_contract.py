@@ -3,14 +3,25 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import hedgerow as hr
 from retrieval_doubles import FnvEmbedder, fnv64
 
-WORDS = ["winter", "winters", "wind", "hedgehog", "hedge", "feeding", "garden", "oak", "egel", "50%"]
+WORDS = [
+    "winter",
+    "winters",
+    "wind",
+    "hedgehog",
+    "hedge",
+    "feeding",
+    "garden",
+    "oak",
+    "egel",
+    "50%",
+]
 PATHS = ["notes/winter-garden.md", "notes/oak.md", "a.md", "log/😀.md", "log/\uff5e.md"]
 OPERATORS = ["", "", "AND ", "OR ", "NOT "]
 
@@ -38,7 +49,12 @@ def chunks(count: int, seed: int) -> list[hr.Chunk]:
                 embedding=fnv64(content) if drawn.random() < 0.8 else None,
             )
         )
-    return sorted(made, key=lambda chunk: (_utf16(chunk.path), _utf16(chunk.id)))
+    return in_order(made)
+
+
+def in_order(chunks: Iterable[hr.Chunk]) -> list[hr.Chunk]:
+    """By path, then by id."""
+    return sorted(chunks, key=lambda chunk: (_utf16(chunk.path), _utf16(chunk.id)))
 
 
 @dataclass(frozen=True)
@@ -118,7 +134,9 @@ def _query(drawn: random.Random) -> str:
     parts = []
     for _ in range(drawn.choice([1, 1, 2, 3, 4])):
         word = drawn.choice([*WORDS, "nothing", "wintre"])
-        form = drawn.choice([word, word, word + "*", word[:3] + "*", f'"{word} {drawn.choice(WORDS)}"'])
+        form = drawn.choice(
+            [word, word, word + "*", word[:3] + "*", f'"{word} {drawn.choice(WORDS)}"']
+        )
         parts.append(drawn.choice(OPERATORS) + form)
     return " ".join(parts)
 
