@@ -205,12 +205,15 @@ class PointInTime:
     def report(self) -> dict[str, Any]:
         """How the answers came to be, for the trace."""
         with self._lock:
+            # The server names one shard of those that fail for the same reason.
+            unnamed = self._seen["total"] - self._seen["successful"] - len(self._missing)
+            others = [f"{unnamed} more"] if unnamed > 0 else []
             return {
                 "backend": "opensearch",
                 "shards": dict(self._seen),
                 "approximate": self._went_approximate,
                 "rescored": 0,
-                "missing": list(self._missing),
+                "missing": [*self._missing, *others],
             }
 
     def _nearest(self, vector: list[float], limit: int) -> Query:
