@@ -526,6 +526,8 @@ class Stop:
 
 @final
 class SearchOptions:
+    @property
+    def filters(self) -> Filters: ...
     def __new__(
         cls,
         mode: str,
@@ -541,7 +543,7 @@ class SearchOptions:
 class Searcher:
     def __new__(
         cls,
-        index: Index,
+        index: Any,
         aliases: Aliases | None,
         trigram_chunks: Iterable[Chunk | CandidateLike] | None,
         matching: str,
@@ -560,6 +562,7 @@ class Searcher:
         options: SearchOptions,
         threads: int,
         stop: Stop,
+        point_in_time: Any | None,
     ) -> list[Any]: ...
     def why_not(
         self,
@@ -570,6 +573,7 @@ class Searcher:
         options: SearchOptions,
         id: str,
         stop: Stop,
+        point_in_time: Any | None,
     ) -> dict[str, Any]: ...
 
 def detect_intent(query: str) -> Intent: ...

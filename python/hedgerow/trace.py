@@ -16,6 +16,7 @@ _ABSENT = {
     "fusion": "rrf",
     "neighbors": False,
     "reweight": True,
+    "approximate": False,
 }
 """What stands in a trace where its JSON says nothing; [] for lists, None for the other keys."""
 
@@ -64,6 +65,11 @@ class Trace(Served):
     )
     error_stage: Literal["bm25", "vector", "rerank"] | None
     timings: dict[str, float] = field(compare=False, repr=False)
+    backend: str | None = None
+    shards: dict[str, int] | None = field(default=None, compare=False)
+    approximate: bool = False
+    rescored: int | None = field(default=None, compare=False)
+    missing: list[str] = field(default_factory=list)
 
     @property
     def candidates(self) -> int:
@@ -110,6 +116,11 @@ class Trace(Served):
             "rerankSkippedReason": self.rerank_skipped_reason,
             "errorStage": self.error_stage,
             "timings": dict(self.timings),
+            "backend": self.backend,
+            "shards": None if self.shards is None else dict(self.shards),
+            "approximate": self.approximate or None,
+            "rescored": self.rescored,
+            "missing": list(self.missing) or None,
         }
         return {key: value for key, value in keys.items() if value is not None}
 
@@ -122,7 +133,7 @@ class Trace(Served):
             Attempt(**one) if isinstance(one, Mapping) else Attempt(*one)
             for one in given["attempts"]
         ]
-        for name in ("date_hints", "not_searched_for"):
+        for name in ("date_hints", "not_searched_for", "missing"):
             given[name] = list(given[name] or ())
         if isinstance(given["unanimity"], Mapping):
             given["unanimity"] = given["unanimity"]["agreements"]

@@ -11,13 +11,14 @@ import logging
 from dataclasses import dataclass
 from typing import Any
 
-from hedgerow._engine import Index, _check_embedder, _embedder_of
 from hedgerow._steps import Call, Steps
 from hedgerow.embedders._forms import Forms, forms_of
 from hedgerow.embedders._prompted import Prompted
 from hedgerow.embedders._prompts import Prompts
 from hedgerow.embedders.base import AnyEmbedder
 from hedgerow.errors import InvalidInputError
+
+from .collection import Searched, check_embedder, embedder_of
 
 _log = logging.getLogger("hedgerow")
 
@@ -53,9 +54,9 @@ class Recorded:
     document_prompt: str | None = None
 
     @classmethod
-    def of(cls, index: Index) -> Recorded:
+    def of(cls, index: Searched) -> Recorded:
         """What the file of this index remembers."""
-        name, details, _ = _embedder_of(index)
+        name, details, _ = embedder_of(index)
         return cls.read(name, details)
 
     @classmethod
@@ -105,7 +106,7 @@ def own_admission(embedder: AnyEmbedder) -> Admitted:
     return Admitted(stored_name(name, prompts.document), stored, forms)
 
 
-def admission(index: Index, embedder: AnyEmbedder, *, reports: bool = True) -> Steps[Admitted]:
+def admission(index: Searched, embedder: AnyEmbedder, *, reports: bool = True) -> Steps[Admitted]:
     """How to use the embedder with this index; an older one is reported, unless it is not to be.
 
     Raises InvalidInputError (`embedder_mismatch`) when the vectors of the index are of another, or
@@ -114,7 +115,7 @@ def admission(index: Index, embedder: AnyEmbedder, *, reports: bool = True) -> S
     own, name = own_admission(embedder), embedder_name(embedder)
     if name is None or own.name is None:
         return own
-    known, details, _ = yield Call(_embedder_of, (index,))
+    known, details, _ = yield Call(embedder_of, (index,))
     if known is None:
         return own
     recorded = Recorded.read(known, details)
@@ -124,7 +125,7 @@ def admission(index: Index, embedder: AnyEmbedder, *, reports: bool = True) -> S
             _check_query_prompt(index, recorded, prompts)
         return own
     if prompts is None or recorded.name != name:
-        yield Call(_check_embedder, (index, own.name))
+        yield Call(check_embedder, (index, own.name))
         return own
     if recorded.document_prompt is None and not prompts.document_given:
         if reports:
@@ -137,7 +138,7 @@ def _prompts(embedder: Prompted) -> Prompts:
     return embedder._prompts  # noqa: SLF001 - ours
 
 
-def _check_query_prompt(index: Index, recorded: Recorded, prompts: Prompts) -> None:
+def _check_query_prompt(index: Searched, recorded: Recorded, prompts: Prompts) -> None:
     """Refuse another prompt of queries than the file's, unless the caller chose it.
 
     Vectors of the index do not depend on it, so whoever names one may have any.
@@ -147,7 +148,7 @@ def _check_query_prompt(index: Index, recorded: Recorded, prompts: Prompts) -> N
         raise _mismatch(index, str(recorded.name), "query", known, prompts.query)
 
 
-def _mismatch(index: Index, name: str, form: str, known: str, own: str) -> InvalidInputError:
+def _mismatch(index: Searched, name: str, form: str, known: str, own: str) -> InvalidInputError:
     texts = "queries are" if form == "query" else "documents were"
     use = f"{form}_prompt={known!r} to the embedder, on the command line --{form}-prompt"
     other = (
@@ -166,11 +167,11 @@ def _shown(prompt: str) -> str:
     return f"the prompt {prompt!r}" if prompt else "no prompt"
 
 
-def _place(index: Index) -> str:
-    return str(index.path or "the index in memory")
+def _place(index: Searched) -> str:
+    return str(getattr(index, "path", index) or "the index in memory")
 
 
-def _report(index: Index, name: str) -> None:
+def _report(index: Searched, name: str) -> None:
     if (_place(index), name) not in _reported:
         _reported.add((_place(index), name))
         _log.warning(

@@ -15,16 +15,15 @@ from hedgerow._engine import (
     _replace_by_staged,
     _set_embeddings,
     _stage_embeddings,
-    _unembedded,
     _unembedded_page,
     _unstaged_page,
-    _upsert_from,
 )
 from hedgerow._steps import Call, Steps
 from hedgerow.embedders.base import AnyEmbedder, Embeddings
 from hedgerow.typing import ChunkLike, Progress
 
 from .admission import Admitted, admission, own_admission
+from .collection import Searched, unembedded, upsert_from
 from .observing import observer
 
 _log = logging.getLogger("hedgerow.embedding")
@@ -43,7 +42,7 @@ def embedded(admitted: Admitted, texts: Sequence[str]) -> Steps[Embeddings]:
 
 
 def upserting(
-    index: Index,
+    index: Searched,
     embedder: AnyEmbedder | None,
     chunks: Iterable[ChunkLike],
     progress: Progress | None,
@@ -55,7 +54,7 @@ def upserting(
 
 
 def _upserting(
-    index: Index,
+    index: Searched,
     embedder: AnyEmbedder | None,
     items: list[ChunkLike],
     progress: Progress | None,
@@ -67,7 +66,7 @@ def _upserting(
             progress(len(given), len(given))
         return stored
     admitted = yield from admission(index, embedder)
-    without = frozenset((yield Call(_unembedded, (index, given))))
+    without = frozenset((yield Call(unembedded, (index, given))))
     for start in range(0, len(given), _BLOCK):
         block = given[start : start + _BLOCK]
         missing = [i for i in range(len(block)) if start + i in without]
@@ -75,7 +74,7 @@ def _upserting(
             rows = yield from embedded(admitted, [chunk_text(block[i]) for i in missing])
             for i, row in zip(missing, rows, strict=True):
                 block[i] = block[i]._with_embedding(row)  # noqa: SLF001 - the shell's half of this
-        yield Call(_upsert_from, (index, block, admitted.name, admitted.details))
+        yield Call(upsert_from, (index, block, admitted.name, admitted.details))
         if progress is not None:
             progress(start + len(block), len(given))
     return len({chunk.id for chunk in given})

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from types import TracebackType
+from typing import cast
 
 from hedgerow._checks import shown
 from hedgerow._engine import Index
@@ -14,6 +15,7 @@ from hedgerow._steps import Call, Steps, arun
 from hedgerow.embedders.base import AnyEmbedder
 from hedgerow.rerankers.base import AsyncReranker, Reranker
 
+from .collection import Collection, Searched
 from .searching import Stages
 
 if sys.version_info >= (3, 11):
@@ -33,8 +35,8 @@ class Holding:
 
     @property
     def index(self) -> Index:
-        """What is searched."""
-        return self._stages.index
+        """What is searched: an index, or a collection elsewhere, which has other methods besides."""
+        return cast("Index", self._stages.index)
 
     @property
     def embedder(self) -> AnyEmbedder | None:
@@ -99,13 +101,13 @@ class Holding:
 
 
 @contextmanager
-def held_index(index: Index | str | os.PathLike[str]) -> Iterator[Index]:
-    """The index that was given, or that of a path: closed again if what follows fails."""
-    if isinstance(index, Index):
+def held_index(index: Searched | str | os.PathLike[str]) -> Iterator[Searched]:
+    """The index or the collection that was given, or that of a path: closed again if what follows fails."""
+    if isinstance(index, (Index, Collection)):
         yield index
         return
     if not isinstance(index, (str, os.PathLike)):
-        raise TypeError(f"index must be an Index or the path of one, not {shown(index)}")
+        raise TypeError(f"index must be an Index, the path of one, or a Collection, not {shown(index)}")
     opened = Index.open(index)
     try:
         yield opened

@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
-from hedgerow._engine import Index
 from hedgerow.errors import HedgerowError
 from hedgerow.results import Response
+
+from .collection import Searched
 
 
 class Watched:
@@ -31,7 +32,7 @@ class WatchedCall:
 class Observer:
     """Is told what begins, and what ends as its context manager does. This one does nothing."""
 
-    def search(self, index: Index, queries: Sequence[str]) -> AbstractContextManager[Watched]:
+    def search(self, index: Searched, queries: Sequence[str]) -> AbstractContextManager[Watched]:
         """A search for these queries begins."""
         del index, queries
         return _NO_SEARCH
@@ -46,7 +47,7 @@ class Observer:
         del reranker, documents
         return _NO_CALL
 
-    def writing(self, operation: str, index: Index, chunks: int) -> AbstractContextManager[object]:
+    def writing(self, operation: str, index: Searched, chunks: int) -> AbstractContextManager[object]:
         """So many chunks are written."""
         del operation, index, chunks
         return _NO_CALL

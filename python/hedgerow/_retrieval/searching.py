@@ -6,12 +6,12 @@ import logging
 import math
 import operator
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from time import perf_counter
 from typing import Any
 
 from hedgerow._checks import shown
-from hedgerow._engine import Found, Index, Searcher, SearchOptions, Stop, _check_query
+from hedgerow._engine import Found, Searcher, SearchOptions, Stop, _check_query
 from hedgerow._steps import Call, Steps
 from hedgerow.embedders._forms import checked_rows
 from hedgerow.embedders.base import AnyEmbedder
@@ -21,6 +21,7 @@ from hedgerow.results import Response, Trace
 from hedgerow.typing import OnLegFailure, Progress, QuestionDate
 
 from .admission import Admitted, admission
+from .collection import Searched, in_one_state, index_of
 from .embedding import reembedding
 from .observing import Watched, observer
 from .parts import needed
@@ -66,7 +67,7 @@ class Embedded:
 class Stages:
     """The parts of a retriever that searches use."""
 
-    index: Index
+    index: Searched
     searcher: Searcher
     embedder: AnyEmbedder | None
     reranker: Reranker | AsyncReranker | None
@@ -103,13 +104,15 @@ class Stages:
         vectors, name = embedded.vectors, embedded.name
         arguments = (queries, dated, vectors, name, seconds, options, threads, stop)
         watched.begin()
-        found = yield Call(self.searcher.search, arguments, stop)
+        call = (self.index, options, self.searcher.search, arguments)
+        found, report = yield Call(in_one_state, call, stop)
         for i, one in zip(sound, found, strict=True):
             if isinstance(one, HedgerowError) and one.code == "embedder_mismatch":
                 # The index was re-embedded since this embedder was admitted.
                 self._admitted = None
                 raise one
-            answers[i] = yield from self._answer(request, request.queries[i], one, embedded.error)
+            answer = yield from self._answer(request, request.queries[i], one, embedded.error)
+            answers[i] = _reported(answer, report)
         return [answer for answer in answers if answer is not None]
 
     def check_may_degrade(self, mode: str) -> None:
@@ -134,8 +137,10 @@ class Stages:
             id,
             stop,
         )
-        found: dict[str, Any] = yield Call(self.searcher.why_not, arguments, stop)
-        return found
+        call = (self.index, request.options, self.searcher.why_not, arguments)
+        found, _ = yield Call(in_one_state, call, stop)
+        seen: dict[str, Any] = found
+        return seen
 
     def embedded(self, request: Request, queries: list[str]) -> Steps[Embedded]:
         """What the embedder makes of the queries, if the request asks for that."""
@@ -158,7 +163,7 @@ class Stages:
 
     def reembedding(self, progress: Progress | None) -> Steps[int]:
         """Replace the vectors of all chunks; how many there are."""
-        count = yield from reembedding(self.index, needed(self.embedder), progress)
+        count = yield from reembedding(index_of(self.index, "reembed"), needed(self.embedder), progress)
         self._admitted = None
         return count
 
@@ -251,6 +256,19 @@ def _failed(trace: Trace, error: Exception, advice: str = "") -> RetrievalError:
     failure = RetrievalError(f"{stage} failed: {error}{advice}", code="leg_failed", trace=trace)
     failure.__cause__ = error
     return failure
+
+
+def _reported(
+    answer: Response | HedgerowError, report: dict[str, Any] | None
+) -> Response | HedgerowError:
+    """The answer with how a collection elsewhere came to it in its trace."""
+    if report is None:
+        return answer
+    if isinstance(answer, Response):
+        return replace(answer, trace=replace(answer.trace, **report))
+    if isinstance(answer, RetrievalError):
+        answer.trace = replace(answer.trace, **report)
+    return answer
 
 
 def _again(error: HedgerowError) -> HedgerowError:

@@ -142,8 +142,6 @@ error_codes! {
         SchemaNewer = "schema_newer",
         /// What it holds is damaged.
         CollectionDamaged = "collection_damaged",
-        /// The handle was closed.
-        CollectionClosed = "collection_closed",
     }
     Fault {
         /// A panic was caught.

@@ -32,6 +32,16 @@ pub struct PyFilters {
     date_key: String,
 }
 
+impl From<Filters> for PyFilters {
+    fn from(filters: Filters) -> Self {
+        let period = filters.period.as_ref();
+        Self {
+            date_key: period.map_or("date", Period::key).to_owned(),
+            filters,
+        }
+    }
+}
+
 type FilterArguments<'py> = (
     Bound<'py, PyTuple>,
     Option<String>,

@@ -5,7 +5,7 @@ use hedgerow_engine::retrieval::{Embedding, Mode, Request, Reranker};
 use pyo3::prelude::*;
 
 use crate::errors;
-use crate::filters::FiltersLike;
+use crate::filters::{FiltersLike, PyFilters};
 use crate::text::Text;
 use crate::vector;
 
@@ -26,6 +26,12 @@ pub struct PySearchOptions {
 
 #[pymethods]
 impl PySearchOptions {
+    /// What may be found.
+    #[getter]
+    fn filters(&self) -> PyFilters {
+        self.filters.clone().into()
+    }
+
     /// `wanted` is how many hits to read the texts of. `reranks` is None when there is no reranker,
     /// else whether it may run.
     #[new]

@@ -5,18 +5,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use hedgerow_engine::chunks::GroupBy;
-use hedgerow_engine::chunks::{Chunk, Filters};
-use hedgerow_engine::index::Index;
+use hedgerow_engine::chunks::Chunk;
 use hedgerow_engine::query::{
-    AliasTable, Connective, MatchOptions, Matching, StopWords, compile_match, parse,
+    AliasTable, Connective, MatchOptions, Matching, compile_match, parse,
 };
 use hedgerow_engine::retrieval::remote::RemoteCollection;
 use hedgerow_engine::retrieval::{
-    Collection, Embedding, Found, Fusion, FuzzyChunks, Mode, Request, Reranker, Setup, search,
-    search_many, why_not,
+    Collection, Found, Fusion, FuzzyChunks, Request, Setup, search, search_many, why_not,
 };
-use hedgerow_engine::text::tokenizer::TokenizerKind;
 use hedgerow_engine::{ErrorCode, Result};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};

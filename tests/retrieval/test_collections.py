@@ -1,0 +1,155 @@
+"""Searching a collection elsewhere: the answers are those of an index (spec/collections.md)."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+import collection_contract as contract
+import hedgerow as hr
+from counted_collection import CountedCollection
+from retrieval_doubles import FnvEmbedder, corpus, keywords
+from spec_fixtures import jsonl
+
+CASES = jsonl("search")
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case["id"])
+def test_the_cases(case):
+    index = corpus(case["corpus"])
+    options = {"embedder": FnvEmbedder()} if case["options"]["embedder"] else {}
+    query = case["request"]["query"]
+    expected = hr.Retriever(index, **options).search(query, **keywords(case))
+    found = hr.Retriever(CountedCollection(index.chunks()), **options).search(
+        query, **keywords(case)
+    )
+    contract.compare(expected, found)
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("tokenizer", ["porter unicode61", "unicode61", "trigram"])
+def test_every_search_has_the_answer_of_an_index(seed, tokenizer):
+    chunks = contract.chunks(60, seed)
+    collection = CountedCollection(chunks, tokenizer=tokenizer)
+    with hr.Index.in_memory(tokenizer=tokenizer) as index:
+        index.upsert(chunks)
+        for asked in contract.searches(40, seed):
+            contract.check(index, collection, asked)
+
+
+def test_a_batch_has_the_answers_of_an_index():
+    chunks = contract.chunks(60, 1)
+    collection = CountedCollection(chunks)
+    with hr.Index.in_memory() as index:
+        index.upsert(chunks)
+        for seed in range(5):
+            contract.check_batch(index, collection, list(contract.searches(12, seed)))
+
+
+def test_under_asyncio():
+    async def run() -> hr.Response:
+        retriever = hr.Retriever(CountedCollection(contract.chunks(9, 1)), embedder=FnvEmbedder())
+        await retriever.aupsert([{"id": "new", "path": "p", "content": "an oak in winter"}])
+        return await retriever.asearch("oak winter")
+
+    assert "new" in [hit.id for hit in asyncio.run(run())]
+
+
+def test_a_collection_without_chunks():
+    found = hr.Retriever(CountedCollection(), embedder=FnvEmbedder()).search("winter")
+    assert (list(found), found.error) == ([], None)
+
+
+class TestFailures:
+    def test_a_leg_that_fails_is_left_out(self):
+        collection = CountedCollection(contract.chunks(20, 1))
+        collection.broken["keyword_hits"] = hr.BackendError("too late", code="backend_timeout")
+        found = hr.Retriever(collection, embedder=FnvEmbedder()).search("winter")
+        assert found.trace.error_stage == "bm25"
+        assert found.error.code == "backend_timeout"
+        assert len(found) > 0
+
+    def test_both_legs(self):
+        collection = CountedCollection(contract.chunks(20, 1))
+        collection.broken["open"] = hr.BackendError("nobody answers", code="backend_unavailable")
+        with pytest.raises(hr.RetrievalError, match="nobody answers") as raised:
+            hr.Retriever(collection, embedder=FnvEmbedder()).search("winter")
+        assert raised.value.__cause__.code == "backend_unavailable"
+
+    def test_an_exception_of_its_own_ends_the_search(self):
+        collection = CountedCollection(contract.chunks(20, 1))
+        for error in (KeyboardInterrupt(), ZeroDivisionError("a fault")):
+            collection.broken["counts"] = error
+            with pytest.raises(type(error)):
+                hr.Retriever(collection).search("winter")
+            with pytest.raises(type(error)):
+                hr.Retriever(collection).search_many(["winter", "oak"])
+
+    def test_vectors_of_another_embedder(self):
+        collection = CountedCollection(contract.chunks(20, 1))
+        collection.embedder = ("another", None)
+        with pytest.raises(hr.InvalidInputError, match='embedder "another", not of "fnv64"'):
+            hr.Retriever(collection, embedder=FnvEmbedder()).search("winter")
+
+    def test_a_vector_of_another_dimension(self):
+        collection = CountedCollection([hr.Chunk("a", "p", "x", embedding=[1.0, 0.0])])
+        with pytest.raises(hr.InvalidInputError, match="has 64 dimensions and the index has 2"):
+            hr.Retriever(collection, embedder=FnvEmbedder()).search("winter")
+
+    def test_reembed(self):
+        with pytest.raises(hr.InvalidInputError, match="reembed is for an index"):
+            hr.Retriever(CountedCollection(), embedder=FnvEmbedder()).reembed()
+
+    def test_score_fusion_of_more_vectors_than_it_is_exact_for(self):
+        many = [
+            hr.Chunk(f"c{n}", "p", "winter", embedding=[1.0, n / 1000.0, *[0.0] * 62])
+            for n in range(1_025)
+        ]
+        retriever = hr.Retriever(CountedCollection(many), embedder=FnvEmbedder(), fusion="score")
+        with pytest.raises(hr.InvalidInputError, match='use fusion="rrf"') as raised:
+            retriever.search("winter")
+        assert raised.value.code == "unsupported_by_backend"
+        assert len(retriever.search("winter", mode="bm25")) == 10
+
+    def test_texts_that_are_gone(self):
+        collection = CountedCollection(contract.chunks(20, 1))
+        collection.broken["chunks"] = hr.BackendError("gone", code="collection_damaged")
+        with pytest.raises(hr.RetrievalError):
+            hr.Retriever(collection).search("winter")
+
+
+def test_why_not():
+    chunks = contract.chunks(60, 2)
+    collection = CountedCollection(chunks)
+    with hr.Index.in_memory() as index:
+        index.upsert(chunks)
+        for asked in contract.searches(15, 3):
+            for id in ("c0003", "c0031", "missing"):  # noqa: A001
+                whys = [
+                    hr.Retriever(searched, embedder=FnvEmbedder(), **asked.retriever).why_not(
+                        asked.query, id, **asked.options
+                    )
+                    for searched in (index, collection)
+                ]
+                assert whys[0].to_dict() == whys[1].to_dict()
+
+
+def test_the_trace_names_where_it_was_searched():
+    found = hr.Retriever(CountedCollection(contract.chunks(9, 1))).search("winter")
+    assert found.trace.backend == "counted"
+    assert found.trace.to_dict()["shards"] == {"total": 1, "successful": 1}
+    assert hr.Trace._from_dict(found.trace.to_dict()) == found.trace
+
+
+def test_what_a_retriever_does_to_it():
+    collection = CountedCollection()
+    with hr.Retriever(collection, embedder=FnvEmbedder()) as retriever:
+        assert retriever.upsert([{"id": "a", "path": "p", "content": "oak"}]) == 1
+        assert collection.embedder[0] == "fnv64"
+        assert retriever.delete(["a", "b"]) == 1
+        retriever.upsert([{"id": "a", "path": "p", "content": "oak"}])
+        assert retriever.delete_path("p") == 1
+    assert "close" not in collection.calls
+    with pytest.raises(TypeError, match="must be an Index, the path of one, or a Collection, not 3"):
+        hr.Retriever(3)

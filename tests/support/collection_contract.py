@@ -1,0 +1,127 @@
+"""What every collection answers: just what an index of the same chunks does."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import hedgerow as hr
+from retrieval_doubles import FnvEmbedder, fnv64
+
+WORDS = ["winter", "winters", "wind", "hedgehog", "hedge", "feeding", "garden", "oak", "egel", "50%"]
+PATHS = ["notes/winter-garden.md", "notes/oak.md", "a.md", "log/😀.md", "log/\uff5e.md"]
+OPERATORS = ["", "", "AND ", "OR ", "NOT "]
+
+
+def chunks(count: int, seed: int) -> list[hr.Chunk]:
+    """Chunks in the order of their paths and ids, so that rows of an index have it too."""
+    drawn = random.Random(seed)
+
+    def text(most: int) -> str:
+        return " ".join(drawn.choices(WORDS, k=drawn.randint(0, most)))
+
+    made = []
+    for number in range(count):
+        content = text(9)
+        made.append(
+            hr.Chunk(
+                f"c{number:04}",
+                drawn.choice(PATHS),
+                content,
+                title=text(2),
+                summary=text(3),
+                tags=[word for word in ["a", "b"] if drawn.random() < 0.4],
+                metadata={"year": drawn.randint(2020, 2026)},
+                ordinal=drawn.randint(0, 4),
+                embedding=fnv64(content) if drawn.random() < 0.8 else None,
+            )
+        )
+    return sorted(made, key=lambda chunk: (_utf16(chunk.path), _utf16(chunk.id)))
+
+
+@dataclass(frozen=True)
+class Asked:
+    """One search, and how the retriever is made that is asked."""
+
+    query: str
+    retriever: dict[str, Any]
+    options: dict[str, Any]
+
+
+def searches(count: int, seed: int) -> Iterator[Asked]:
+    """Searches of every kind."""
+    drawn = random.Random(seed)
+    for _ in range(count):
+        matching = drawn.choice(["spec", "extended"])
+        retriever = {
+            "matching": matching,
+            "fusion": drawn.choice(["rrf", "score"]),
+            "neighbors": drawn.random() < 0.4,
+            "reweight": drawn.random() < 0.3,
+            "aliases": {"oak": ["oaks", "hedge winter"]} if drawn.random() < 0.3 else None,
+            "operator": "AND" if matching == "spec" and drawn.random() < 0.2 else None,
+        }
+        filters = drawn.choice(
+            [
+                None,
+                None,
+                {"tags": ["a"]},
+                {"year": {"$gte": 2023}},
+                {"path": {"$glob": "log/*"}},
+                {"$or": [{"year": 2021}, {"tags": {"$in": ["b"]}}]},
+            ]
+        )
+        options = {
+            "mode": drawn.choice(["auto", "hybrid", "bm25", "semantic"]),
+            "limit": drawn.choice([1, 5, 10, 100]),
+            "candidates": drawn.choice([1, 3, 10, 60]),
+            "offset": drawn.choice([0, 0, 2]),
+            "group_by": drawn.choice([None, None, "path"]),
+            "filters": filters,
+        }
+        yield Asked(_query(drawn), retriever, options)
+
+
+def check(index: hr.Index, collection: Any, asked: Asked) -> None:
+    """The collection has the answer of the index to the bit: hits, explanations and trace."""
+    expected = _retriever(index, asked).search(asked.query, **asked.options)
+    found = _retriever(collection, asked).search(asked.query, **asked.options)
+    compare(expected, found)
+
+
+def check_batch(index: hr.Index, collection: Any, batch: Sequence[Asked]) -> None:
+    """The same for many queries in one call, with the options of the first."""
+    queries = [asked.query for asked in batch]
+    first = batch[0]
+    expected = _retriever(index, first).search_many(queries, threads=2, **first.options)
+    found = _retriever(collection, first).search_many(queries, threads=2, **first.options)
+    for one, other in zip(expected, found, strict=True):
+        compare(one, other)
+
+
+def compare(expected: hr.Response, found: hr.Response) -> None:
+    assert [hit.to_dict() for hit in found] == [hit.to_dict() for hit in expected]
+    assert [hit.explanation for hit in found] == [hit.explanation for hit in expected]
+    elsewhere = {"backend", "shards", "rescored", "timings"}
+    ours = {key: value for key, value in found.trace.to_dict().items() if key not in elsewhere}
+    theirs = {key: value for key, value in expected.trace.to_dict().items() if key != "timings"}
+    assert ours == theirs
+
+
+def _retriever(searched: Any, asked: Asked) -> hr.Retriever:
+    return hr.Retriever(searched, embedder=FnvEmbedder(), **asked.retriever)
+
+
+def _query(drawn: random.Random) -> str:
+    parts = []
+    for _ in range(drawn.choice([1, 1, 2, 3, 4])):
+        word = drawn.choice([*WORDS, "nothing", "wintre"])
+        form = drawn.choice([word, word, word + "*", word[:3] + "*", f'"{word} {drawn.choice(WORDS)}"'])
+        parts.append(drawn.choice(OPERATORS) + form)
+    return " ".join(parts)
+
+
+def _utf16(text: str) -> bytes:
+    return text.encode("utf-16-be")

@@ -1,0 +1,172 @@
+"""A collection in memory that answers as one elsewhere would: it counts, and preselects by scores
+that are only nearly right."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import hedgerow as hr
+from hedgerow import _engine
+from phrase_oracle import Counted, Phrase, counted, score
+
+
+class CountedCollection:
+    """Chunks in a dict, behind the protocol of collections."""
+
+    def __init__(
+        self,
+        chunks: Iterable[hr.Chunk] = (),
+        *,
+        tokenizer: str = "porter unicode61",
+        stopwords: Any = "en+nl",
+    ) -> None:
+        self.tokenizer = tokenizer
+        self.stopwords = stopwords
+        self.embedder: tuple[str | None, str | None] = (None, None)
+        self._chunks: dict[str, hr.Chunk] = {}
+        self._counted: dict[str, Counted] = {}
+        self.calls: list[str] = []
+        self.broken: dict[str, BaseException] = {}
+        self.upsert(list(chunks))
+
+    def upsert(self, chunks: Iterable[hr.Chunk]) -> int:
+        given = {chunk.id: chunk for chunk in chunks}
+        self._chunks.update(given)
+        self._counted.update(counted(list(given.values()), self.tokenizer))
+        return len(given)
+
+    def delete(self, ids: Iterable[str]) -> int:
+        there = [id for id in ids if id in self._chunks]  # noqa: A001
+        for id in there:  # noqa: A001
+            del self._chunks[id], self._counted[id]
+        return len(there)
+
+    def delete_path(self, path: str) -> int:
+        return self.delete([one.id for one in self._chunks.values() if one.path == path])
+
+    def close(self) -> None:
+        self.calls.append("close")
+
+    def _upsert_from(
+        self, chunks: Sequence[hr.Chunk], embedder: str | None, details: str | None
+    ) -> int:
+        self.embedder = (embedder, details)
+        return self.upsert(chunks)
+
+    def _unembedded(self, chunks: Sequence[hr.Chunk]) -> list[int]:
+        return [i for i, chunk in enumerate(chunks) if chunk.embedding is None]
+
+    def _embedder_of(self) -> tuple[str | None, str | None, int | None]:
+        return (*self.embedder, _dimensions(self._chunks.values()))
+
+    @contextmanager
+    def _point_in_time(self, filters: hr.Filters | None) -> Iterator[CountedState]:
+        if "open" in self.broken:
+            raise self.broken["open"]
+        yield CountedState(self, filters)
+
+
+class CountedState:
+    """One state of a `CountedCollection`."""
+
+    approximate = False
+
+    def __init__(self, collection: CountedCollection, filters: hr.Filters | None) -> None:
+        self._collection = collection
+        self._all = dict(collection._counted)
+        self._passing = _passing([one.chunk for one in self._all.values()], filters)
+
+    def check_embedder(self, name: str) -> None:
+        self._called("check_embedder")
+        from hedgerow._retrieval.collection import refuse_other_embedder  # noqa: PLC0415
+
+        refuse_other_embedder(self._collection.embedder[0], name)
+
+    def dimensions(self) -> int | None:
+        self._called("dimensions")
+        return _dimensions(one.chunk for one in self._all.values())
+
+    def counts(self, phrases: Sequence[Phrase]) -> tuple[int, int, list[int]]:
+        self._called("counts")
+        there = list(self._all.values())
+        held = [sum(one.frequency(phrase) > 0 for one in there) for phrase in phrases]
+        return len(there), sum(one.length for one in there), held
+
+    def keyword_hits(
+        self, search: Mapping[str, Any], limit: int
+    ) -> tuple[list[tuple[str, str, int, list[int]]], float | None]:
+        self._called("keyword_hits")
+        scored = [
+            (_rounded(found), one)
+            for one in self._all.values()
+            if one.chunk.id in self._passing and (found := score(one, search)) is not None
+        ]
+        scored.sort(key=lambda pair: -pair[0])
+        hits = [
+            (
+                one.chunk.id,
+                one.chunk.path,
+                one.length,
+                [one.frequency(phrase) for phrase in search["phrases"]],
+            )
+            for _, one in scored[:limit]
+        ]
+        return hits, scored[limit - 1][0] if len(scored) > limit else None
+
+    def vector_hits(
+        self, vector: Sequence[float], limit: int
+    ) -> tuple[list[tuple[str, str, bytes]], float | None]:
+        self._called("vector_hits")
+        found = []
+        for one in self._all.values():
+            unit = one.chunk.embedding and _engine._unit_vector(one.chunk.embedding)
+            if unit and one.chunk.id in self._passing:
+                values = struct.unpack(f"<{len(unit) // 4}f", unit)
+                cosine = sum(a * b for a, b in zip(values, vector, strict=True))
+                found.append((_rounded(cosine), one.chunk, unit))
+        found.sort(key=lambda each: -each[0])
+        hits = [(chunk.id, chunk.path, unit) for _, chunk, unit in found[:limit]]
+        return hits, found[limit - 1][0] if len(found) > limit else None
+
+    def chunks(self, ids: Sequence[str]) -> list[hr.Chunk | None]:
+        self._called("chunks")
+        return [self._all[id].chunk if id in self._all else None for id in ids]  # noqa: A001
+
+    def in_paths(self, paths: Sequence[str]) -> list[tuple[str, str, int]]:
+        self._called("in_paths")
+        there = [one.chunk for one in self._all.values() if one.chunk.id in self._passing]
+        return [(one.id, one.path, one.ordinal) for one in there if one.path in set(paths)]
+
+    def paths(self) -> list[str]:
+        self._called("paths")
+        there = [one.chunk for one in self._all.values() if one.chunk.id in self._passing]
+        return sorted({one.path for one in there})
+
+    def report(self) -> dict[str, Any]:
+        return {"backend": "counted", "shards": {"total": 1, "successful": 1}}
+
+    def _called(self, name: str) -> None:
+        self._collection.calls.append(name)
+        if name in self._collection.broken:
+            raise self._collection.broken[name]
+
+
+def _passing(chunks: list[hr.Chunk], filters: hr.Filters | None) -> frozenset[str]:
+    """The ids of the chunks that pass, as an index has it."""
+    with hr.Index.in_memory() as index:
+        index.upsert([{**chunk.to_dict(), "content": "x", "embedding": [1.0]} for chunk in chunks])
+        hits = index.search_vector([1.0], max(1, len(chunks)), filters=filters)
+        return frozenset(hit.id for hit in hits)
+
+
+def _rounded(number: float) -> float:
+    """As float32."""
+    rounded: float = struct.unpack("f", struct.pack("f", number))[0]
+    return rounded
+
+
+def _dimensions(chunks: Iterable[hr.Chunk]) -> int | None:
+    return next((len(one.embedding) for one in chunks if one.embedding), None)
