@@ -151,5 +151,7 @@ def test_what_a_retriever_does_to_it():
         retriever.upsert([{"id": "a", "path": "p", "content": "oak"}])
         assert retriever.delete_path("p") == 1
     assert "close" not in collection.calls
-    with pytest.raises(TypeError, match="must be an Index, the path of one, or a Collection, not 3"):
+    with pytest.raises(
+        TypeError, match="must be an Index, the path of one, or a Collection, not 3"
+    ):
         hr.Retriever(3)

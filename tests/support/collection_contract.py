@@ -10,7 +10,18 @@ from typing import Any
 import hedgerow as hr
 from retrieval_doubles import FnvEmbedder, fnv64
 
-WORDS = ["winter", "winters", "wind", "hedgehog", "hedge", "feeding", "garden", "oak", "egel", "50%"]
+WORDS = [
+    "winter",
+    "winters",
+    "wind",
+    "hedgehog",
+    "hedge",
+    "feeding",
+    "garden",
+    "oak",
+    "egel",
+    "50%",
+]
 PATHS = ["notes/winter-garden.md", "notes/oak.md", "a.md", "log/😀.md", "log/\uff5e.md"]
 OPERATORS = ["", "", "AND ", "OR ", "NOT "]
 
@@ -118,7 +129,9 @@ def _query(drawn: random.Random) -> str:
     parts = []
     for _ in range(drawn.choice([1, 1, 2, 3, 4])):
         word = drawn.choice([*WORDS, "nothing", "wintre"])
-        form = drawn.choice([word, word, word + "*", word[:3] + "*", f'"{word} {drawn.choice(WORDS)}"'])
+        form = drawn.choice(
+            [word, word, word + "*", word[:3] + "*", f'"{word} {drawn.choice(WORDS)}"']
+        )
         parts.append(drawn.choice(OPERATORS) + form)
     return " ".join(parts)
 

@@ -107,7 +107,9 @@ def held_index(index: Searched | str | os.PathLike[str]) -> Iterator[Searched]:
         yield index
         return
     if not isinstance(index, (str, os.PathLike)):
-        raise TypeError(f"index must be an Index, the path of one, or a Collection, not {shown(index)}")
+        raise TypeError(
+            f"index must be an Index, the path of one, or a Collection, not {shown(index)}"
+        )
     opened = Index.open(index)
     try:
         yield opened

@@ -47,7 +47,9 @@ class Observer:
         del reranker, documents
         return _NO_CALL
 
-    def writing(self, operation: str, index: Searched, chunks: int) -> AbstractContextManager[object]:
+    def writing(
+        self, operation: str, index: Searched, chunks: int
+    ) -> AbstractContextManager[object]:
         """So many chunks are written."""
         del operation, index, chunks
         return _NO_CALL

@@ -163,7 +163,9 @@ class Stages:
 
     def reembedding(self, progress: Progress | None) -> Steps[int]:
         """Replace the vectors of all chunks; how many there are."""
-        count = yield from reembedding(index_of(self.index, "reembed"), needed(self.embedder), progress)
+        count = yield from reembedding(
+            index_of(self.index, "reembed"), needed(self.embedder), progress
+        )
         self._admitted = None
         return count
 

@@ -250,7 +250,7 @@ def partial_results(name: str, shards: str) -> BackendError:
     """The error that so many shards did not answer."""
     return BackendError(
         f"{shards} shards of the collection {name!r} did not answer; wait until the cluster is whole, "
-        "or pass allow_partial=True",
+        "or open it with allow_partial=True",
         code="partial_results",
     )
 

@@ -90,11 +90,6 @@ class PointInTime:
             state = {"pit_id": [self._id]}
             self._client.call("DELETE", "/_search/point_in_time", state, deadline=self._deadline)
 
-    @property
-    def approximate(self) -> bool:
-        """Whether the nearest vectors are those that a graph leads to."""
-        return self._approximate
-
     def dimensions(self) -> int | None:
         """How many numbers a vector has; None before there was one."""
         return self._collection.dimensions
