@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import logging
 import pickle
-import traceback
 from dataclasses import replace
 
 import pytest
@@ -265,26 +263,3 @@ def test_nothing_is_made_up_where_the_collection_is_gone(collection):
         collection.upsert([{"id": "a", "content": ""}])
     assert caught.value.code == "bulk_refused"
     assert not client.call("HEAD", client.path(), ignore=(404,))
-
-
-def test_no_credential_is_shown(node, name, caplog):
-    """The server has no users, so whoever asks is answered; the password goes with each request."""
-    caplog.set_level(logging.DEBUG)
-    secret = "s3cret-p4ss"  # noqa: S105
-    with Collection.create(node.url, name, replicas=0, auth=("me", secret)) as collection:
-        collection.upsert([{"id": "a", "content": "oak"}])
-        shown = [repr(collection), repr(collection._client.address), repr(vars(collection))]
-        for wrong in [
-            lambda: Collection.create(node.url, name, auth=("me", secret)),
-            lambda: collection._client.call("GET", "/_no/such/thing"),
-            lambda: pickle.dumps(collection),
-        ]:
-            with pytest.raises(hr.HedgerowError) as caught:
-                wrong()
-            shown += [str(caught.value), "".join(traceback.format_exception(caught.value))]
-            assert caught.value.__context__ is None
-        with collection._point_in_time() as moment:
-            shown.append(repr(moment.report()))
-    shown.append(caplog.text)
-    header = "bWU6czNjcmV0LXA0c3M"  # what Basic sends of it
-    assert not [text for text in shown if secret in text or header in text]

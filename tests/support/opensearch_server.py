@@ -9,6 +9,7 @@ import re
 import shutil
 import signal
 import socket
+import ssl
 import subprocess
 import tempfile
 import time
@@ -17,17 +18,19 @@ import zipfile
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from typing import Protocol
 from urllib.error import URLError
-from urllib.request import urlopen
+from urllib.request import Request, urlopen
 
 from places import ROOT
 
 POM = ROOT / "tests" / "cluster" / "pom.xml"
+SECURE_POM = ROOT / "tests" / "cluster" / "secure" / "pom.xml"
 CACHE = ROOT / "target" / "cluster"
 LONGEST_START = 300.0
 """Seconds for a node to answer: far more than it takes, however busy the machine."""
 
-_PLUGINS = "org.opensearch.knn.plugin.KNNPlugin"
+_KNN = "org.opensearch.knn.plugin.KNNPlugin"
 _MODULES = ",".join(
     (
         "org.opensearch.painless.PainlessPlugin",
@@ -46,9 +49,9 @@ def missing_tools() -> list[str]:
     return [tool for tool in ("java", "mvn") if shutil.which(tool) is None]
 
 
-def jars() -> Path:
+def jars(pom: Path = POM) -> Path:
     """The folder with the server's jars, fetched by the first call for this pom.xml."""
-    folder = CACHE / f"jars-{hashlib.sha256(POM.read_bytes()).hexdigest()[:16]}"
+    folder = CACHE / f"jars-{hashlib.sha256(pom.read_bytes()).hexdigest()[:16]}"
     if folder.is_dir():
         return folder
     CACHE.mkdir(parents=True, exist_ok=True)
@@ -56,7 +59,7 @@ def jars() -> Path:
         fetched = Path(scratch) / "jars"
         subprocess.run(
             [
-                *("mvn", "--batch-mode", "--quiet", "--file", str(POM)),
+                *("mvn", "--batch-mode", "--quiet", "--file", str(pom)),
                 *("dependency:copy-dependencies", f"-DoutputDirectory={fetched}"),
             ],
             check=True,
@@ -70,26 +73,46 @@ def jars() -> Path:
     return folder
 
 
+class Security(Protocol):
+    """Who may ask a server, and how it shows that it is the one."""
+
+    plugin: str
+    header: str
+    context: ssl.SSLContext
+
+    def settings(self) -> list[str]:
+        """Lines of opensearch.yml."""
+
+    def write(self, config: Path, found: Path) -> None:
+        """The files beside opensearch.yml; `found` has the jars."""
+
+
 class Node:
     """One process of a server; `url` is where it answers."""
 
-    def __init__(self, folder: Path, cluster: str, settings: Sequence[str]) -> None:
+    def __init__(
+        self, folder: Path, cluster: str, settings: Sequence[str], security: Security | None = None
+    ) -> None:
         config = folder / "node_1" / "config"
         config.mkdir(parents=True, exist_ok=True)
         (config / "opensearch.yml").write_text("\n".join(settings) + "\n")
         self.log = folder / "log"
         self._cluster = cluster
-        found = jars()
+        self._security = security
+        found = jars(POM if security is None else SECURE_POM)
+        if security is not None:
+            security.write(config, found)
         with self.log.open("wb") as log:
             self.process = subprocess.Popen(
                 [
                     *_DIES_WITH_US,
                     *("java", "-Xms512m", "-Xmx512m", "-XX:+UseSerialGC"),
-                    *("-cp", os.pathsep.join([f"{found}/*", *_folders(found)])),
+                    *("-cp", class_path(found)),
                     *("org.codelibs.opensearch.runner.OpenSearchRunner", "-numOfNode", "1"),
                     *("-basePath", str(folder), "-clusterName", cluster),
                     *("-baseHttpPort", str(_free_http_port() - 1)),
-                    *("-pluginTypes", _PLUGINS, "-moduleTypes", _MODULES),
+                    *("-moduleTypes", _MODULES, "-pluginTypes"),
+                    ",".join([_KNN] if security is None else [_KNN, security.plugin]),
                 ],
                 stdin=subprocess.DEVNULL,
                 stdout=log,
@@ -129,9 +152,14 @@ class Node:
             found = _PUBLISHED.search(self.log.read_text(errors="replace"))
             if found is None:
                 return False
-            self.url = f"http://127.0.0.1:{found[1]}"
+            self.url = f"{'https' if self._security else 'http'}://127.0.0.1:{found[1]}"
+        request = Request(f"{self.url}/_cluster/health?timeout=1s")  # noqa: S310 - our own server
+        context = None
+        if self._security is not None:
+            context = self._security.context
+            request.add_header("Authorization", self._security.header)
         try:
-            with urlopen(f"{self.url}/_cluster/health?timeout=1s", timeout=5) as answer:  # noqa: S310
+            with urlopen(request, timeout=5, context=context) as answer:  # noqa: S310
                 health = json.load(answer)
         except (URLError, TimeoutError, ConnectionError, ValueError):
             return False
@@ -143,7 +171,7 @@ class Node:
 
 
 @contextmanager
-def cluster(nodes: int = 1) -> Iterator[list[Node]]:
+def cluster(nodes: int = 1, security: Security | None = None) -> Iterator[list[Node]]:
     """A server of so many processes, with nothing in it; they are gone when the block ends."""
     name = f"hedgerow-{uuid.uuid4().hex[:12]}"
     ports = [_free_port() for _ in range(nodes)]
@@ -160,16 +188,19 @@ def cluster(nodes: int = 1) -> Iterator[list[Node]]:
                 "cluster.routing.allocation.disk.threshold_enabled: false",
                 # Every test compiles the scripts of its own searches.
                 "script.disable_max_compilations_rate: true",
+                *(security.settings() if security else []),
             ]
-            node = Node(Path(folder), name, settings)
+            node = Node(Path(folder), name, settings, security)
             stack.callback(node.kill)
             started.append(node)
             node.wait(len(started))
         yield started
 
 
-def _folders(found: Path) -> list[str]:
-    return [f"{folder}/*" for folder in sorted(found.iterdir()) if folder.is_dir()]
+def class_path(found: Path) -> str:
+    """All jars of a folder, and those of the plugins in folders of their own."""
+    folders = [folder for folder in sorted(found.iterdir()) if folder.is_dir()]
+    return os.pathsep.join(f"{folder}/*" for folder in [found, *folders])
 
 
 def _free_http_port() -> int:

@@ -185,16 +185,17 @@ class Client:
 
 
 def reason_of(info: Any) -> str:
-    """The deepest reason in the error of a server, on one line."""
-    found = info
-    while isinstance(found, dict):
-        roots = found.get("root_cause")
-        deeper = found.get("caused_by") or found.get("error") or (roots[0] if roots else None)
-        if deeper is None:
-            found = found.get("reason") or found.get("type")
-            break
-        found = deeper
-    line = " ".join(str(found or "no reason given").split())
+    """What the error of a server says and, where that differs, the deepest cause, on one line."""
+    reasons: list[str] = []
+    while isinstance(info, dict):
+        roots = info.get("root_cause")
+        reason = info.get("reason") or info.get("type")
+        if isinstance(reason, str):
+            reasons.append(" ".join(reason.split()))
+        info = info.get("caused_by") or info.get("error") or (roots[0] if roots else None)
+    if isinstance(info, str):
+        reasons.append(" ".join(info.split()))
+    line = ": ".join(dict.fromkeys([*reasons[:1], *reasons[-1:]])) or "no reason given"
     return line if len(line) <= _LONGEST_DETAIL else line[:_LONGEST_DETAIL] + "…"
 
 
@@ -249,7 +250,7 @@ def partial_results(name: str, shards: str) -> BackendError:
     """The error that so many shards did not answer."""
     return BackendError(
         f"{shards} shards of the collection {name!r} did not answer; wait until the cluster is whole, "
-        "or pass allow_partial=True",
+        "or open it with allow_partial=True",
         code="partial_results",
     )
 

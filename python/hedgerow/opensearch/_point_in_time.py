@@ -90,11 +90,6 @@ class PointInTime:
             state = {"pit_id": [self._id]}
             self._client.call("DELETE", "/_search/point_in_time", state, deadline=self._deadline)
 
-    @property
-    def approximate(self) -> bool:
-        """Whether the nearest vectors are those that a graph leads to."""
-        return self._approximate
-
     def dimensions(self) -> int | None:
         """How many numbers a vector has; None before there was one."""
         return self._collection.dimensions
@@ -210,12 +205,15 @@ class PointInTime:
     def report(self) -> dict[str, Any]:
         """How the answers came to be, for the trace."""
         with self._lock:
+            # The server names one shard of those that fail for the same reason.
+            unnamed = self._seen["total"] - self._seen["successful"] - len(self._missing)
+            others = [f"{unnamed} more"] if unnamed > 0 else []
             return {
                 "backend": "opensearch",
                 "shards": dict(self._seen),
                 "approximate": self._went_approximate,
                 "rescored": 0,
-                "missing": list(self._missing),
+                "missing": [*self._missing, *others],
             }
 
     def _nearest(self, vector: list[float], limit: int) -> Query:

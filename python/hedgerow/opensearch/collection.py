@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -40,11 +39,14 @@ class Collection:
     go on with it. It pickles, unless it was given a password.
     """
 
-    def __init__(self, client: Client, found: Described, *, approximate: bool) -> None:
+    def __init__(
+        self, client: Client, found: Described, *, approximate: bool, allow_partial: bool = False
+    ) -> None:
         """Private: call `Collection.create` or `Collection.open`."""
         self._client = client
         self._found = found
         self._approximate = approximate
+        self._allow_partial = allow_partial
 
     @staticmethod
     def create(  # noqa: PLR0913 - each has its default
@@ -55,6 +57,7 @@ class Collection:
         ca: str | None = None,
         timeout: float = 30.0,
         insecure_http: bool = False,
+        allow_partial: bool = False,
         dimensions: int | None = None,
         tokenizer: Tokenizer = "porter unicode61",
         stopwords: StopWords = "en+nl",
@@ -65,9 +68,10 @@ class Collection:
         """Make a collection of this name at the server, and open it.
 
         `auth` is a user and a password, or a function that returns them, `ca` a file with the
-        certificates of authorities to trust, `timeout` the seconds for a call. Certificates are
-        always checked, and a password is sent without TLS only to this machine, or with
-        `insecure_http`. `tokenizer` and `stopwords` are those of `Index.open`, and stay.
+        certificates of authorities to trust, `timeout` the seconds for a call: a whole search, or each
+        request of a write. Certificates are always checked, and a password is sent without TLS only
+        to this machine, or with `insecure_http`. With `allow_partial` searches answer without the
+        shards that do not, and their traces name those. `tokenizer` and `stopwords` are those of `Index.open`, and stay.
         `vectors="fast"` has the server keep a graph, so that it may find most of the nearest sooner.
         With `replicas=0` a server that is gone takes its part of the collection with it.
 
@@ -89,7 +93,7 @@ class Collection:
         if client.call("HEAD", client.path(), ignore=(404,)):
             raise client.exists_already()
         client.call("PUT", client.path(of=index_name(name)), wanted)
-        return Collection._found_at(client, None)
+        return Collection._found_at(client, None, allow_partial=allow_partial)
 
     @staticmethod
     def open(  # noqa: PLR0913 - each has its default
@@ -100,6 +104,7 @@ class Collection:
         ca: str | None = None,
         timeout: float = 30.0,
         insecure_http: bool = False,
+        allow_partial: bool = False,
         vectors: VectorSearch | None = None,
     ) -> Collection:
         """Open the collection of this name; the arguments are those of `create`.
@@ -114,10 +119,12 @@ class Collection:
         if vectors is not None:
             _checked_of(vectors, "vectors", _VECTORS)
         client = _client(Address(url, auth, ca, insecure_http), name, timeout)
-        return Collection._found_at(client, vectors)
+        return Collection._found_at(client, vectors, allow_partial=allow_partial)
 
     @staticmethod
-    def _found_at(client: Client, vectors: VectorSearch | None) -> Collection:
+    def _found_at(
+        client: Client, vectors: VectorSearch | None, *, allow_partial: bool
+    ) -> Collection:
         found = described(client.name, client.call("GET", client.path("/_mapping")))
         if found.settings.schema < SCHEMA:
             from ._migration import migrated  # noqa: PLC0415 - needs the extra
@@ -128,7 +135,8 @@ class Collection:
                 'vectors="fast" is for a collection that was made with it; make one, and copy this',
                 code="incompatible_options",
             )
-        return Collection(client, found, approximate=(vectors or found.settings.vectors) == "fast")
+        approximate = (vectors or found.settings.vectors) == "fast"
+        return Collection(client, found, approximate=approximate, allow_partial=allow_partial)
 
     @property
     def name(self) -> str:
@@ -244,7 +252,7 @@ class Collection:
         filters: Filters | None = None,
         timeout: float | None = None,
         *,
-        allow_partial: bool = False,
+        allow_partial: bool | None = None,
     ) -> PointInTime:
         """What one search reads, of this moment."""
         from ._point_in_time import PointInTime  # noqa: PLC0415 - needs the extra
@@ -256,7 +264,7 @@ class Collection:
             self._found,
             filters,
             timeout,
-            allow_partial=allow_partial,
+            allow_partial=self._allow_partial if allow_partial is None else allow_partial,
             approximate=self._approximate,
         )
 
@@ -310,7 +318,7 @@ class Collection:
         self._client.refresh()
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return (_reopened, (self._client, self._found, self._approximate))
+        return (_reopened, (self._client, self._found, self._approximate, self._allow_partial))
 
 
 _VECTORS = ("exact", "fast")
@@ -342,5 +350,5 @@ def _client(address: Address, name: str, timeout: float) -> Client:
     return Client(address, name, seconds)
 
 
-def _reopened(client: Client, found: Described, approximate: bool) -> Collection:
-    return Collection(client, replace(found), approximate=approximate)
+def _reopened(client: Client, found: Described, approximate: bool, partial: bool) -> Collection:
+    return Collection(client, found, approximate=approximate, allow_partial=partial)

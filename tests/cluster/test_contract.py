@@ -1,0 +1,86 @@
+"""A retriever on a collection answers to the bit as one on an index of the same chunks."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+
+import pytest
+
+import collection_contract as contract
+import hedgerow as hr
+from hedgerow.opensearch import Collection
+from opensearch_server import Node
+from retrieval_doubles import FnvEmbedder, corpus, keywords
+from spec_fixtures import jsonl
+
+CASES = jsonl("search")
+
+
+@pytest.fixture(scope="module")
+def collections(node: Node):
+    """A collection for each corpus of the cases."""
+    made: dict[str, Collection] = {}
+
+    def of(name: str) -> Collection:
+        if name not in made:
+            made[name] = Collection.create(node.url, f"corpus-{len(made)}", replicas=0, shards=2)
+            made[name].upsert(corpus(name).chunks())
+        return made[name]
+
+    yield of
+    for collection in made.values():
+        collection.close()
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case["id"])
+def test_the_cases(collections, case):
+    options = {"embedder": FnvEmbedder()} if case["options"]["embedder"] else {}
+    query = case["request"]["query"]
+    index, collection = corpus(case["corpus"]), collections(case["corpus"])
+    expected = hr.Retriever(index, **options).search(query, **keywords(case))
+    found = hr.Retriever(collection, **options).search(query, **keywords(case))
+    contract.compare(expected, found)
+
+
+@pytest.mark.parametrize("shards", [1, 2, 5])
+@pytest.mark.parametrize("tokenizer", ["porter unicode61", "unicode61", "trigram"])
+def test_every_search_after_deletions(node, name, shards, tokenizer):
+    chunks = contract.chunks(120, shards)
+    gone = {chunk.id for chunk in random.Random(shards).sample(chunks, 40)}
+    with (
+        Collection.create(
+            node.url, name, replicas=0, shards=shards, tokenizer=tokenizer
+        ) as collection,
+        hr.Index.in_memory(tokenizer=tokenizer) as index,
+    ):
+        collection.upsert(chunks)
+        collection.delete(gone)
+        index.upsert(chunk for chunk in chunks if chunk.id not in gone)
+        for asked in contract.searches(60, shards):
+            contract.check(index, collection, asked)
+        for seed in range(3):
+            contract.check_batch(index, collection, list(contract.searches(8, seed)))
+
+
+def test_what_a_retriever_writes(node, name):
+    with (
+        Collection.create(node.url, name, replicas=0) as collection,
+        hr.Retriever(collection, embedder=FnvEmbedder()) as retriever,
+    ):
+        chunks = contract.chunks(20, 1)
+        assert retriever.upsert(chunks) == 20
+        assert collection._embedder_of() == ("fnv64", None, 64)
+        assert (
+            collection._unembedded(
+                [hr.Chunk.from_dict({**c.to_dict(), "embedding": None}) for c in chunks]
+            )
+            == []
+        )
+        found = retriever.search("winter")
+        assert found.trace.to_dict()["backend"] == "opensearch"
+        assert found.trace.to_dict()["shards"] == {"total": 1, "successful": 1}
+        assert retriever.delete([chunks[0].id]) == 1
+        assert chunks[0].id not in [hit.id for hit in retriever.search("winter", limit=50)]
+        again = asyncio.run(retriever.asearch("winter"))
+        assert [hit.score for hit in again] == [hit.score for hit in retriever.search("winter")]
