@@ -1,4 +1,4 @@
-"""Searching a collection elsewhere: the answers are those of an index (spec/collections.md)."""
+"""Searching a collection elsewhere: the answers are those of an index (spec/opensearch.md)."""
 
 from __future__ import annotations
 

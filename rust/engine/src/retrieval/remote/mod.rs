@@ -1,5 +1,5 @@
 //! A collection that another process holds: it counts, preselects and stores, and everything that
-//! makes a score is computed here (spec/collections.md).
+//! makes a score is computed here (spec/opensearch.md).
 
 mod keywords;
 mod names;
