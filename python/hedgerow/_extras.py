@@ -20,6 +20,7 @@ PACKAGES = {
     "openai": ("httpx", "tenacity"),
     # Imported as opentelemetry.trace and the like; the package is opentelemetry-api.
     "otel": ("opentelemetry.api",),
+    "ray": ("ray",),
     "sentence-transformers": ("sentence_transformers",),
     "tei": ("httpx", "tenacity"),
 }
