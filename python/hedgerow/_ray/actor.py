@@ -112,4 +112,14 @@ def _texts(batch: pa.Table, name: str) -> list[str | None]:
 def _vectors(batch: pa.Table, name: str) -> list[Any]:
     """The vectors of a column: lists, or Ray's tensors; () where there is none."""
     rows: Sequence[Any] = batch.column(name).combine_chunks().to_numpy(zero_copy_only=False)
+    if any(row is not None and not _is_vector(row) for row in rows):
+        raise InvalidInputError(
+            f"the column {name!r} is of {batch.column(name).type} and must be of vectors, lists of "
+            "numbers; convert it, or name another with vector_column=",
+            code="invalid_vector",
+        )
     return [() if row is None else row for row in rows]
+
+
+def _is_vector(row: Any) -> bool:
+    return getattr(row, "ndim", 0) == 1 and row.dtype.kind in "fiu"
