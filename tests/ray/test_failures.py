@@ -38,7 +38,10 @@ def ids(rows: list[dict[str, Any]]) -> list[list[tuple[str, float]]]:
 
 def expected(path: Path, queries: list[str], **parts: Any) -> list[list[tuple[str, float]]]:
     with hr.Retriever(path, **parts) as retriever:
-        return [[(hit.id, hit.score) for hit in one] for one in retriever.search_many(queries)]
+        return [
+            [(hit.id, hit.score) for hit in one]
+            for one in retriever.search_many(queries, threads=1)
+        ]
 
 
 def test_the_error_of_a_query_stands_in_its_row(path: Path, queries: list[str]) -> None:

@@ -23,7 +23,12 @@ class ToldEmbedder:
     name = "fnv64"
 
     def __init__(
-        self, folder: Path, *, seconds: float = 0, kills_at: str = "", fails_at: str = ""
+        self,
+        folder: Path,
+        *,
+        seconds: float = 0,
+        kills_at: str | None = None,
+        fails_at: str | None = None,
     ) -> None:
         self.folder = folder
         self.seconds = seconds
