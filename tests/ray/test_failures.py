@@ -145,13 +145,14 @@ def test_a_run_that_failed_goes_on(
         failed = [row for row in failing.take_all() if row["error"] is not None]
         assert {row["error"]["code"] for row in failed} == {"leg_failed"}
         assert queries[75] in [row["query"] for row in failed]
-    done = told(first)
-    assert 0 < len(done) < len(queries) / 10
+    # An actor may go on for a moment after the run has failed.
+    known = len([*kept.rglob("*.parquet")])
+    assert known > 0
     found = taken(search_many(path, dataset, embedder=ToldEmbedder(second), **options))
     assert ids(found) == expected(path, queries, embedder=FnvEmbedder())
-    again = [texts for texts in told(second) if texts in done]
-    assert again == []
-    assert sorted(chain.from_iterable(told(second) + done)) == sorted(queries)
+    batches = 3 * 13
+    assert len(told(second)) <= batches - known
+    assert {*chain.from_iterable(told(first) + told(second))} == {*queries}
 
 
 def test_an_answer_without_a_leg_says_so_and_is_not_kept(
@@ -203,6 +204,7 @@ def test_a_killed_run_goes_on(cluster: str, path: Path, queries: list[str], tmp_
         from hedgerow.ray import search_many
         from ray_doubles import ToldEmbedder
         ray.init(address={cluster!r}, log_to_driver=False)
+        ray.data.DataContext.get_current().execution_options.preserve_order = True
         embedder = ToldEmbedder(Path({str(first)!r}), seconds=0.2)
         dataset = ray.data.read_parquet({str(tmp_path / "in")!r})
         search_many({str(path)!r}, dataset, embedder=embedder, batch_size=10,
@@ -218,12 +220,17 @@ def test_a_killed_run_goes_on(cluster: str, path: Path, queries: list[str], tmp_
         printed, _ = running.communicate(timeout=LONGEST)
     assert printed == "", "it was to be killed in the middle"
     done = len([*kept.rglob("*.parquet")])
-    dataset = ray.data.read_parquet(str(tmp_path / "in"))
-    found = taken(
-        search_many(
-            path, dataset, embedder=ToldEmbedder(second), batch_size=10, checkpoint_path=kept
+    context = ray.data.DataContext.get_current()
+    context.execution_options.preserve_order = True
+    try:
+        dataset = ray.data.read_parquet(str(tmp_path / "in"))
+        embedder = ToldEmbedder(second)
+        found = taken(
+            search_many(path, dataset, embedder=embedder, batch_size=10, checkpoint_path=kept)
         )
-    )
+    finally:
+        context.execution_options.preserve_order = False
     assert ids(found) == expected(path, queries, embedder=FnvEmbedder())
     assert done >= 5
-    assert len(told(second)) <= len(queries) / 10 + 4 - 5
+    # Each of the four blocks may end with a short batch.
+    assert len(told(second)) <= len(queries) / 10 + 4 - done
