@@ -362,9 +362,12 @@ def checkpoint(tmp_path: Path) -> Checkpoint:
 def test_a_file_is_there_whole_or_not_at_all(
     checkpoint: Checkpoint, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
     assert checkpoint.read("a") is None
     with monkeypatch.context() as patch:
-        patch.setattr(os, "fsync", lambda _: (_ for _ in ()).throw(KeyboardInterrupt))
+        patch.setattr(Path, "replace", interrupted)
         with pytest.raises(KeyboardInterrupt):
             checkpoint.write("a", b"half")
     assert [file.name for file in checkpoint.folder.iterdir()] == ["settings.json"]

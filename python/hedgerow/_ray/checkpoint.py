@@ -52,14 +52,15 @@ class Checkpoint:
                 return None
 
     def write(self, name: str, content: bytes) -> None:
-        """Write a file so that it is there whole or not at all, whatever ends the process."""
+        """Write a file so that it is there whole or not at all, whatever ends the process.
+
+        After a loss of power it may be damaged, which whoever reads it notices; waiting for the disk would
+        take longer than searching.
+        """
         partial = self.folder / f".{name}.{token_hex(8)}.partial"
         with _told(self.folder):
             try:
-                with partial.open("xb") as file:
-                    file.write(content)
-                    file.flush()
-                    os.fsync(file.fileno())
+                partial.write_bytes(content)
                 partial.replace(self.folder / name)
             except BaseException:
                 with suppress(FileNotFoundError):
