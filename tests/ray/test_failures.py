@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 import ray
+from pyarrow import parquet
 
 import hedgerow as hr
 from hedgerow.ray import search_many
@@ -182,15 +183,21 @@ def test_a_damaged_file_is_made_anew(path: Path, queries: list[str], tmp_path: P
         "batch_size": 50,
     }
     sound = taken(search_many(path, dataset, **options))
-    files = sorted(tmp_path.rglob("*.parquet"))
+    *files, shorter = sorted(tmp_path.rglob("*.parquet"), key=lambda file: -rows_in(file))
+    assert rows_in(files[-1]) > rows_in(shorter)
     contents = [file.read_bytes() for file in files]
-    files[0].write_bytes(contents[0][:100])
     flipped = bytearray(contents[1])
     flipped[len(flipped) // 3] ^= 1
-    files[1].write_bytes(flipped)
-    files[2].write_bytes(contents[3])
+    damaged = [contents[0][:100], bytes(flipped), shorter.read_bytes(), b""]
+    for file, content in zip(files, damaged, strict=False):
+        file.write_bytes(content)
     assert taken(search_many(path, dataset, **options)) == sound
-    assert [file.read_bytes() for file in files[:2]] == contents[:2]
+    assert [file.read_bytes() for file in files] == contents
+
+
+def rows_in(file: Path) -> int:
+    rows: int = parquet.read_metadata(file).num_rows
+    return rows
 
 
 def test_a_killed_run_goes_on(cluster: str, path: Path, queries: list[str], tmp_path: Path) -> None:
