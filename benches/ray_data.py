@@ -14,7 +14,7 @@ import os
 import resource
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -24,7 +24,6 @@ import ray
 
 import hedgerow as hr
 from hedgerow.ray import search_many
-from quality import chunks
 
 _CPUS = 2
 _BLOCKS = 8
@@ -40,6 +39,16 @@ def rows_of(folder: Path, count: int) -> list[dict[str, Any]]:
         {"n": n, "query": f"{texts[n % len(texts)]} {n}", "vector": vectors[n % len(texts)]}
         for n in range(count)
     ]
+
+
+def chunks_of(folder: Path) -> Iterator[dict[str, Any]]:
+    """The documents of the collection with their vectors, a chunk each."""
+    vectors = np.load(folder / "emb_docs.npy").astype(np.float32)
+    with gzip.open(folder / "corpus.jsonl.gz", "rt", encoding="utf-8") as lines:
+        for line, vector in zip(lines, vectors, strict=True):
+            document = json.loads(line)
+            names = ("id", "title", "content")
+            yield {**{name: document.get(name, "") for name in names}, "embedding": vector}
 
 
 class Column:
@@ -71,7 +80,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as scratch:
         path = Path(scratch) / "notes.db"
         with hr.Index.open(path) as index:
-            index.upsert(chunks(folder))
+            index.upsert(chunks_of(folder))
             print(f"{folder.name}: {len(index)} chunks, {len(rows)} hybrid queries, {_CPUS} CPUs")
         with hr.Index.open(path, read_only=True) as index:
             retriever = hr.Retriever(index, embedder=Column(rows))
