@@ -17,11 +17,11 @@ import sys
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Literal
 
-from ._retrieval.batches import checked_on_error
 from ._checks import checked_count, checked_text, shown
 from ._engine import Index
 from ._extras import imports_of
 from ._ray.plan import Columns, Makers, Plan, checked_column, checked_fields, plan_of
+from ._retrieval.batches import checked_on_error
 from .embedders.base import AnyEmbedder
 from .errors import InvalidInputError
 from .rerankers.base import Reranker

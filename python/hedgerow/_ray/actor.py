@@ -9,7 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from hedgerow._batches import answers as first_error_raised
+from hedgerow._retrieval.batches import answers as first_error_raised
 from hedgerow.errors import HedgerowError, InvalidInputError
 from hedgerow.results import Response
 

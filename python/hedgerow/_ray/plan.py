@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from hedgerow._admission import embedder_name, own_admission
 from hedgerow._checks import checked_count, checked_text, listed, shown
 from hedgerow._engine import Index, __version__
+from hedgerow._retrieval.admission import embedder_name, own_admission
 from hedgerow._tables import FIELDS
 from hedgerow.embedders.base import AnyEmbedder
 from hedgerow.errors import InvalidInputError
