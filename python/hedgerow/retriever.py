@@ -115,7 +115,7 @@ class Retriever(Holding):
         operator = checked_operator(operator, default_operator)
         checked_on_leg_failure(on_leg_failure)
         slow_ms = checked_slow_ms(slow_ms)
-        self._owned = not isinstance(index, Index)
+        self._owned = isinstance(index, (str, os.PathLike))
         with held_index(index) as held:
             searcher = Searcher(
                 held,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -49,7 +49,12 @@ def chunks(count: int, seed: int) -> list[hr.Chunk]:
                 embedding=fnv64(content) if drawn.random() < 0.8 else None,
             )
         )
-    return sorted(made, key=lambda chunk: (_utf16(chunk.path), _utf16(chunk.id)))
+    return in_order(made)
+
+
+def in_order(chunks: Iterable[hr.Chunk]) -> list[hr.Chunk]:
+    """By path, then by id."""
+    return sorted(chunks, key=lambda chunk: (_utf16(chunk.path), _utf16(chunk.id)))
 
 
 @dataclass(frozen=True)

@@ -47,6 +47,9 @@ class CountedCollection:
     def delete_path(self, path: str) -> int:
         return self.delete([one.id for one in self._chunks.values() if one.path == path])
 
+    def get(self, id: str) -> hr.Chunk | None:  # noqa: A002 - as of an Index
+        return self._chunks.get(id)
+
     def close(self) -> None:
         self.calls.append("close")
 

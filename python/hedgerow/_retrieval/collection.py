@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, ExitStack
 from typing import Any, Literal, NoReturn, Protocol, TypeAlias, runtime_checkable
 
 from hedgerow._engine import (
@@ -40,6 +40,9 @@ class Collection(Protocol):
 
     def delete_path(self, path: str) -> int:
         """Remove the chunks of a path; how many there were."""
+
+    def get(self, id: str) -> Chunk | None:  # noqa: A002 - as `Index.get` has it
+        """The chunk of an id."""
 
     def close(self) -> None:
         """Close the connections."""
@@ -119,12 +122,14 @@ def in_one_state(
     """
     if isinstance(searched, Index):
         return call(*arguments, None), None
-    try:
-        opened = searched._point_in_time(options.filters)  # noqa: SLF001
-    except BackendError as error:
-        return call(*arguments, _Unreachable(error)), None
-    with opened as moment:
-        return call(*arguments, moment), moment.report()
+    with ExitStack() as stack:
+        moment: Any
+        try:
+            moment = stack.enter_context(searched._point_in_time(options.filters))  # noqa: SLF001
+        except BackendError as error:
+            moment = _Unreachable(error)
+        found = call(*arguments, moment)
+        return found, moment.report()
 
 
 class _Unreachable:
@@ -138,3 +143,6 @@ class _Unreachable:
 
     check_embedder = dimensions = counts = keyword_hits = vector_hits = _fail
     chunks = in_paths = paths = _fail
+
+    def report(self) -> None:
+        """There is nothing to say of it but the error."""

@@ -1,6 +1,7 @@
 //! Searching by meaning: the chunks whose vectors are nearest.
 
 use std::cmp::Ordering;
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use rusqlite::Connection;
@@ -30,24 +31,8 @@ pub struct NearestRows {
     /// What the cosines of other rows are asked by; None where there is no direction, to which
     /// nothing is near.
     asked: Option<Asked>,
-}
-
-impl NearestRows {
-    /// What was found elsewhere.
-    pub(crate) fn elsewhere(rows: Vec<RankedRow>, spread: Spread, direction: Vec<f32>) -> Self {
-        let passing = None;
-        let asked = Some(Asked { direction, passing });
-        Self {
-            rows,
-            spread,
-            asked,
-        }
-    }
-
-    /// The direction that was searched for; None where there is none.
-    pub(crate) fn direction(&self) -> Option<&[f32]> {
-        Some(&self.asked.as_ref()?.direction)
-    }
+    /// The cosines by key, where all are known already.
+    pub(crate) known: HashMap<i64, f64>,
 }
 
 /// A direction, and which vectors may be found.
@@ -191,6 +176,7 @@ impl VectorSearch<'_> {
                     direction: direction.to_vec(),
                     passing: passing.clone(),
                 }),
+                known: HashMap::new(),
             })
         };
         let found = nearest.into_iter().zip(spreads).zip(directions);

@@ -1,6 +1,5 @@
 //! One state of a collection elsewhere, as a search reads it.
 
-use std::cell::RefCell;
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
@@ -26,8 +25,6 @@ pub(super) struct RemoteReader<'a> {
     /// Whether groups are made after neighbors counted.
     late_groups: bool,
     names: Names,
-    /// The cosines of all that passes the filters, by key, where score fusion asked for them.
-    pub cosines: RefCell<HashMap<i64, f64>>,
 }
 
 /// A chunk with its score.
@@ -54,7 +51,6 @@ impl<'a> RemoteReader<'a> {
             groups: needs.group_by.is_some() && !needs.neighbors,
             late_groups: needs.group_by.is_some() && needs.neighbors,
             names: Names::default(),
-            cosines: RefCell::default(),
         }
     }
 
@@ -166,12 +162,7 @@ impl Reader for RemoteReader<'_> {
     }
 
     fn cosines(&self, nearest: &NearestRows, keys: &[Option<i64>]) -> Result<Vec<Option<f64>>> {
-        let Some(direction) = nearest.direction() else {
-            return Ok(vec![None; keys.len()]);
-        };
-        debug_assert!(!direction.is_empty());
-        let cosines = self.cosines.borrow();
-        let cosine = |key: &Option<i64>| cosines.get(&(*key)?).copied();
+        let cosine = |key: &Option<i64>| nearest.known.get(&(*key)?).copied();
         Ok(keys.iter().map(cosine).collect())
     }
 

@@ -37,9 +37,13 @@ impl RemoteReader<'_> {
             let ranked = self.ranked(compared.clone());
             let certain = |floor: f64| is_certain(&ranked, limit, floor + rounding);
             if floor.is_none_or(certain) || wanted == usize::MAX {
-                let spread = self.learn(selection, compared);
-                let rows = self.rows(first(ranked, limit));
-                return Ok(NearestRows::elsewhere(rows, spread, direction));
+                let mut nearest = if selection.statistics {
+                    self.all(compared)
+                } else {
+                    NearestRows::default()
+                };
+                nearest.rows = self.rows(first(ranked, limit));
+                return Ok(nearest);
             }
             wanted = wanted.saturating_mul(4);
         }
@@ -61,20 +65,16 @@ impl RemoteReader<'_> {
         ))
     }
 
-    /// Keep the cosines of all, where score fusion asks for them, and see how they are spread.
-    fn learn(&self, selection: &Selection<'_>, compared: Vec<Found>) -> Spread {
-        if !selection.statistics {
-            return Spread::default();
-        }
+    /// What score fusion asks of all that passes the filters: how the cosines are spread, and each.
+    fn all(&self, compared: Vec<Found>) -> NearestRows {
         let of_groups = self.ranked(compared);
         #[allow(clippy::cast_possible_truncation, reason = "it was a float32")]
         let spread = Spread::of(of_groups.iter().map(|one| one.score as f32));
-        let mut cosines = self.cosines.borrow_mut();
-        cosines.clear();
-        for found in self.rows(of_groups) {
-            cosines.insert(found.key, found.score);
-        }
-        spread
+        let known = self.rows(of_groups).into_iter();
+        let mut all = NearestRows::default();
+        all.spread = spread;
+        all.known = known.map(|found| (found.key, found.score)).collect();
+        all
     }
 }
 
