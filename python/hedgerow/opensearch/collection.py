@@ -214,6 +214,13 @@ class Collection:
         self._refresh()
         return int(self._client.call("GET", self._client.path("/_count"))["count"])
 
+    def differing(self, chunks: Sequence[Chunk]) -> list[Chunk]:
+        """Those of some chunks that are not here as they are, vectors too, by what searches find."""
+        ids = [chunk.id for chunk in chunks]
+        with self._point_in_time() as moment:
+            there = {chunk.id: chunk for chunk in moment.whole_chunks({"terms": {"id": ids}})}
+        return [chunk for chunk in chunks if there.get(chunk.id) != chunk]
+
     def stats(self) -> CollectionStats:
         """What is in the collection, and how its server is."""
         from .stats import read  # noqa: PLC0415 - by its name here
