@@ -104,7 +104,9 @@ def copy(  # noqa: PLR0913 - one argument for each option
 @server_options
 @json_option
 @click.pass_context
-def status(context: click.Context, *, place: tuple[str, str], as_json: bool, **server: Any) -> None:
+def status(
+    context: click.Context, /, *, place: tuple[str, str], as_json: bool, **server: Any
+) -> None:
     """Show what the collection NAME has, how its shards are, and how long its server takes.
 
     \b

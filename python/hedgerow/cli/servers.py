@@ -26,6 +26,7 @@ class Place(click.ParamType):  # type: ignore[type-arg]  # not generic before cl
     def convert(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
     ) -> tuple[str, str]:
+        """Split it; wrong usage where it is not one."""
         url, _, name = str(value).rpartition("/")
         if not name or url.endswith(("/", ":")) or "://" not in url:
             self.fail(
