@@ -54,6 +54,25 @@ def test_status(node, name, db):
     assert (found["chunks"], found["status"], found["unassigned"]) == (61, "green", 0)
 
 
+def test_a_search_is_that_of_the_index(node, name, db):
+    place = f"{node.url}/{name}"
+    ok("cluster", "copy", str(db), place, "--replicas", "0", "--shards", "2")
+    for options in (
+        ["winter feeding", "--explain"],
+        ["oak", "--filter", "year >= 2023", "--group-by", "path"],
+        ["hedgehog AND winter", "--why-not", "a.md#1"],
+    ):
+        here = as_json("search", *options, "--db", str(db))
+        there = as_json("search", *options, "--url", place)
+        assert (there.pop("url"), here.pop("db")) == (place, str(db))
+        trace = there.pop("trace")
+        assert (trace["backend"], trace["shards"]) == ("opensearch", {"total": 2, "successful": 2})
+        here.pop("trace")
+        assert sorted(map(str, there.pop("results"))) == sorted(map(str, here.pop("results")))
+        assert there == here
+    assert f"No results in {place} (61 chunks)." in ok("search", "nothingatall", "--url", place)
+
+
 def test_a_replica_without_a_place_is_a_failure(node, name):
     with Collection.create(node.url, name):
         pass

@@ -162,7 +162,8 @@ def _check_options(context: click.Context, kind: Literal["db", "url", "root"]) -
             continue
         if name in _KINDS and name != kind:
             raise click.UsageError(
-                "--db, --url and --root exclude each other: an index file, a collection, or a root."
+                f"--{min(kind, name)} and --{max(kind, name)} exclude each other: an index file, a "
+                "collection, or a root."
             )
         wanted = _kinds_of(name)
         if kind not in wanted:
@@ -187,8 +188,7 @@ def _as_json(search: Search, *, explain: bool) -> dict[str, Any]:
     asked, filters = search.asked, search.asked.filters
     value: dict[str, Any] = {
         "query": asked.text,
-        "db": None if asked.url else asked.db,
-        "url": asked.db if asked.url else None,
+        "url" if asked.url else "db": asked.db,
         "chunks": search.chunks,
         "limit": asked.limit,
         "offset": asked.offset,
