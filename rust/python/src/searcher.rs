@@ -15,7 +15,7 @@ use hedgerow_engine::retrieval::{
     Embedding, Found, Fusion, FuzzyChunks, Mode, Request, Reranker, Setup, search, search_many,
     why_not,
 };
-use hedgerow_engine::{ErrorCode, Result};
+use hedgerow_engine::{ErrorCode, Result, memory};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 
@@ -298,7 +298,14 @@ fn run(
         let work = || notices::call_detached(py, setup.index, search);
         return interrupt::stoppable(stop, work);
     }
-    let many = || Ok(search_many(setup, requests, threads, stop));
+    let many = || {
+        let before = memory::shortages();
+        let found = search_many(setup, requests, threads, stop);
+        if memory::shortages() != before && found.iter().any(Option::is_none) {
+            return Err(memory::error());
+        }
+        Ok(found)
+    };
     let found = errors::call_interruptible(py, stop, many);
     notices::log(py, setup.index);
     found
