@@ -12,7 +12,9 @@ import ray
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+import collection_contract as contract
 import hedgerow as hr
+from counted_collection import CountedCollection
 from hedgerow.ray import search_many
 from ray_doubles import LockedEmbedder, reversing
 from retrieval_doubles import FakeReranker, FnvEmbedder, fnv64
@@ -224,3 +226,18 @@ def test_blocks_keep_their_order_where_ray_is_asked_to(path: Path, queries: list
 def test_of_no_rows_there_are_no_answers(path: Path, queries: list[str]) -> None:
     dataset = ray.data.from_items(rows_of(queries[:4])).filter(lambda row: row["n"] > 9)
     assert search_many(path, dataset).take_all() == []
+
+
+def test_a_collection_elsewhere_is_searched_as_by_one_process(queries: list[str]) -> None:
+    collection = CountedCollection(contract.chunks(40, 1))
+    some = queries[:12] + [asked.query for asked in contract.searches(12, 1)]
+    expected = hr.Retriever(collection, embedder=FnvEmbedder()).search_many(some, threads=1)
+    found = search_many(
+        collection,
+        ray.data.from_items(rows_of(some), override_num_blocks=3),
+        embedder=FnvEmbedder(),
+        fields="all",
+        trace=True,
+        actors=2,
+    )
+    check(taken(found), expected)
