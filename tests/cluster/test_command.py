@@ -69,6 +69,8 @@ def test_a_search_is_that_of_the_index(node, name, db):
         assert (trace["backend"], trace["shards"]) == ("opensearch", {"total": 2, "successful": 2})
         here.pop("trace")
         assert sorted(map(str, there.pop("results"))) == sorted(map(str, here.pop("results")))
+        assert place in there.pop("notices")[0]
+        assert str(db) in here.pop("notices")[0]
         assert there == here
     assert f"No results in {place} (61 chunks)." in ok("search", "nothingatall", "--url", place)
 
