@@ -18,10 +18,10 @@ from typing import Any
 from ._checks import shown
 from ._engine import Index, __version__
 from ._extras import imports_of
-from ._retrieval.collection import Searched
 from ._retrieval.observing import Observer, Watched, WatchedCall, observe
 from .errors import HedgerowError
 from .results import Response, Trace
+from .typing import Searchable
 
 with imports_of("otel", needed_by="hedgerow.otel"):
     from opentelemetry import metrics, trace
@@ -110,7 +110,7 @@ class _Telemetry(Observer):
         self.capture_query_text = capture_query_text
 
     @contextmanager
-    def search(self, index: Searched, queries: Sequence[str]) -> Iterator[Watched]:
+    def search(self, index: Searchable, queries: Sequence[str]) -> Iterator[Watched]:
         # The conventions' name for several at once.
         operation = "search" if len(queries) == 1 else "BATCH search"
         attributes = _of_database(operation, index)
@@ -125,7 +125,7 @@ class _Telemetry(Observer):
             yield watched
 
     @contextmanager
-    def writing(self, operation: str, index: Searched, chunks: int) -> Iterator[None]:
+    def writing(self, operation: str, index: Searchable, chunks: int) -> Iterator[None]:
         attributes = _of_database(operation, index)
         given = {"hedgerow.chunks": chunks}
         with self._operation(SpanKind.CLIENT, attributes, given, self.operations):
@@ -248,7 +248,7 @@ def _name(attributes: Mapping[str, Any]) -> str:
     return f"{operation} {model}" if model else operation
 
 
-def _of_database(operation: str, index: Searched) -> dict[str, Any]:
+def _of_database(operation: str, index: Searchable) -> dict[str, Any]:
     return {
         "db.system.name": "hedgerow",
         "db.namespace": _namespace(index),
@@ -256,7 +256,7 @@ def _of_database(operation: str, index: Searched) -> dict[str, Any]:
     }
 
 
-def _namespace(index: Searched) -> str:
+def _namespace(index: Searchable) -> str:
     """The name of a file or of a collection, without where it is."""
     path = index.path if isinstance(index, Index) else None
     name = path.name if path is not None else getattr(index, "name", None)

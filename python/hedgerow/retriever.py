@@ -17,7 +17,6 @@ from ._retrieval.batches import (
     checked_threads,
     only,
 )
-from ._retrieval.collection import Searched
 from ._retrieval.embedding import upserting
 from ._retrieval.holding import Holding, held_index
 from ._retrieval.parts import asynchronous_parts, check_plain
@@ -43,6 +42,7 @@ from .typing import (
     Profile,
     Progress,
     QuestionDate,
+    Searchable,
     SearchKeywords,
 )
 from .why_not import WhyNot, looking
@@ -89,7 +89,7 @@ class Retriever(Holding):
 
     def __init__(  # noqa: PLR0913 - each has its default
         self,
-        index: Searched | str | os.PathLike[str],
+        index: Searchable | str | os.PathLike[str],
         *,
         embedder: AnyEmbedder | None = None,
         reranker: Reranker | AsyncReranker | None = None,
@@ -375,5 +375,5 @@ class Retriever(Holding):
         return (_retriever, (index, self._arguments))
 
 
-def _retriever(index: Searched | os.PathLike[str], arguments: dict[str, Any]) -> Retriever:
+def _retriever(index: Searchable | os.PathLike[str], arguments: dict[str, Any]) -> Retriever:
     return Retriever(index, **arguments)

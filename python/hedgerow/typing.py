@@ -12,10 +12,21 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from datetime import date
-from typing import TYPE_CHECKING, Any, Literal, SupportsFloat, SupportsIndex, TypeAlias, TypedDict
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    Literal,
+    Protocol,
+    SupportsFloat,
+    SupportsIndex,
+    TypeAlias,
+    TypedDict,
+    runtime_checkable,
+)
 
-from ._engine import Candidate, Chunk, Filters, Hit
+from ._engine import Candidate, Chunk, Filters, Hit, Index
 
 if sys.version_info >= (3, 12):
     from collections.abc import Buffer
@@ -29,6 +40,7 @@ __all__ = [
     "CandidateLike",
     "Category",
     "ChunkLike",
+    "Collection",
     "Cut",
     "DateLike",
     "EdgeLike",
@@ -51,6 +63,7 @@ __all__ = [
     "Resident",
     "RetrieverKeywords",
     "SearchKeywords",
+    "Searchable",
     "StopWords",
     "Time",
     "TokenKind",
@@ -165,3 +178,45 @@ VisitLike: TypeAlias = (
     tuple[str, str, Time] | tuple[str, str, Time, VisitOutcome] | Mapping[str, Any]
 )
 """(agent, key, at), (agent, key, at, outcome), or a mapping with these names."""
+
+
+@runtime_checkable
+class Collection(Protocol):
+    """A collection of chunks that is elsewhere, as `hedgerow.opensearch.Collection` is one."""
+
+    @property
+    def tokenizer(self) -> Tokenizer:
+        """What its texts are split by."""
+
+    @property
+    def stopwords(self) -> Literal["en+nl", "en", "nl", "none"] | frozenset[str]:
+        """What bare queries lose."""
+
+    def upsert(self, chunks: Iterable[ChunkLike]) -> int:
+        """Store chunks; how many distinct ids."""
+
+    def delete(self, ids: Iterable[str]) -> int:
+        """Remove chunks; how many there were."""
+
+    def delete_path(self, path: str) -> int:
+        """Remove the chunks of a path; how many there were."""
+
+    def get(self, id: str) -> Chunk | None:  # noqa: A002 - as `Index.get` has it
+        """The chunk of an id."""
+
+    def close(self) -> None:
+        """Close the connections."""
+
+    def _point_in_time(self, filters: Filters | None) -> AbstractContextManager[Any]: ...
+
+    def _upsert_from(
+        self, chunks: Sequence[Chunk], embedder: str | None, details: str | None
+    ) -> int: ...
+
+    def _unembedded(self, chunks: Sequence[Chunk]) -> Sequence[int]: ...
+
+    def _embedder_of(self) -> tuple[str | None, str | None, int | None]: ...
+
+
+Searchable: TypeAlias = Index | Collection
+"""What a retriever searches."""

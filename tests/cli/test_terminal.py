@@ -165,6 +165,8 @@ COMMANDS: list[list[str]] = [
     ["recall", *ROOT, "--topic", f"slugs {EVIL}"],
     ["run", "memory:recall", *ROOT, "--topic", "slugs"],
     ["run", EVIL],
+    ["cluster", "status", f"http://127.0.0.1:9/{EVIL_NAME}"],
+    ["search", EVIL, "--url", f"http://127.0.0.1:9/{EVIL_NAME}"],
     ["wrapup", *ROOT, "--title", EVIL, "--topic", "slugs", "--tag", EVIL],
     ["process", *ROOT, "--mode", "lint"],
     ["process", *ROOT, "--mode", "synthesize", "--topic", f"slugs {EVIL}"],

@@ -72,7 +72,9 @@ def test_what_cannot_be_opened(tmp_path: Path, oak_file: Path) -> None:
         hr.Retriever(tmp_path / "text")
     assert info.value.code == "not_an_index"
     for wrong in (3, None, b"oak.db", [oak_file]):
-        with pytest.raises(TypeError, match="index must be an Index or the path of one, not "):
+        with pytest.raises(
+            TypeError, match="index must be an Index, the path of one, or a Collection, not "
+        ):
             hr.Retriever(wrong)
 
 

@@ -159,7 +159,7 @@ def test_an_index_that_no_actor_can_open_is_told_at_once(tmp_path: Path) -> None
         f"there is no index at {tmp_path / 'no.db'};"
     )
     assert "an index in memory cannot be pickled" in raised_by(hr.Index.in_memory())[1]
-    assert "must be an Index or the path of one" in raised_by(5)[1]
+    assert "must be an Index, the path of one, or a Collection" in raised_by(5)[1]
     assert list(tmp_path.iterdir()) == []
 
 

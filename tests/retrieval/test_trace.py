@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import hedgerow as hr
+from counted_collection import CountedCollection
 from places import ROOT
 from retrieval_doubles import BrokenEmbedder, FakeReranker, corpus, keywords, retriever
 from spec_fixtures import jsonl
@@ -22,7 +24,13 @@ def traces() -> list[hr.Trace]:
     dated = retriever(jsonl("search")[0]).search("2 weeks ago", question_date="2026-04-18").trace
     grouped = hr.Retriever(corpus("b"), fusion="score").search("kaas", group_by="path").trace
     best = hr.Retriever(corpus("b"), profile="best").search("de kaas").trace
-    return [*cases, broken, dated, grouped, best]
+    elsewhere = replace(
+        hr.Retriever(CountedCollection()).search("kaas").trace,
+        approximate=True,
+        rescored=3,
+        missing=["notes[1]"],
+    )
+    return [*cases, broken, dated, grouped, best, elsewhere]
 
 
 TRACES = traces()

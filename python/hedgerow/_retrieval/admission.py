@@ -17,8 +17,9 @@ from hedgerow.embedders._prompted import Prompted
 from hedgerow.embedders._prompts import Prompts
 from hedgerow.embedders.base import AnyEmbedder
 from hedgerow.errors import InvalidInputError
+from hedgerow.typing import Searchable
 
-from .collection import Searched, check_embedder, embedder_of
+from .collection import check_embedder, embedder_of
 
 _log = logging.getLogger("hedgerow")
 
@@ -54,7 +55,7 @@ class Recorded:
     document_prompt: str | None = None
 
     @classmethod
-    def of(cls, index: Searched) -> Recorded:
+    def of(cls, index: Searchable) -> Recorded:
         """What the file of this index remembers."""
         name, details, _ = embedder_of(index)
         return cls.read(name, details)
@@ -106,7 +107,7 @@ def own_admission(embedder: AnyEmbedder) -> Admitted:
     return Admitted(stored_name(name, prompts.document), stored, forms)
 
 
-def admission(index: Searched, embedder: AnyEmbedder, *, reports: bool = True) -> Steps[Admitted]:
+def admission(index: Searchable, embedder: AnyEmbedder, *, reports: bool = True) -> Steps[Admitted]:
     """How to use the embedder with this index; an older one is reported, unless it is not to be.
 
     Raises InvalidInputError (`embedder_mismatch`) when the vectors of the index are of another, or
@@ -138,7 +139,7 @@ def _prompts(embedder: Prompted) -> Prompts:
     return embedder._prompts  # noqa: SLF001 - ours
 
 
-def _check_query_prompt(index: Searched, recorded: Recorded, prompts: Prompts) -> None:
+def _check_query_prompt(index: Searchable, recorded: Recorded, prompts: Prompts) -> None:
     """Refuse another prompt of queries than the file's, unless the caller chose it.
 
     Vectors of the index do not depend on it, so whoever names one may have any.
@@ -148,7 +149,7 @@ def _check_query_prompt(index: Searched, recorded: Recorded, prompts: Prompts) -
         raise _mismatch(index, str(recorded.name), "query", known, prompts.query)
 
 
-def _mismatch(index: Searched, name: str, form: str, known: str, own: str) -> InvalidInputError:
+def _mismatch(index: Searchable, name: str, form: str, known: str, own: str) -> InvalidInputError:
     texts = "queries are" if form == "query" else "documents were"
     use = f"{form}_prompt={known!r} to the embedder, on the command line --{form}-prompt"
     other = (
@@ -167,11 +168,11 @@ def _shown(prompt: str) -> str:
     return f"the prompt {prompt!r}" if prompt else "no prompt"
 
 
-def _place(index: Searched) -> str:
+def _place(index: Searchable) -> str:
     return str(getattr(index, "path", index) or "the index in memory")
 
 
-def _report(index: Searched, name: str) -> None:
+def _report(index: Searchable, name: str) -> None:
     if (_place(index), name) not in _reported:
         _reported.add((_place(index), name))
         _log.warning(

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from contextlib import AbstractContextManager, ExitStack
-from typing import Any, Literal, NoReturn, Protocol, TypeAlias, runtime_checkable
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from typing import Any, NoReturn
 
 from hedgerow._engine import (
     Chunk,
-    Filters,
     Index,
     SearchOptions,
     _check_embedder,
@@ -17,56 +16,15 @@ from hedgerow._engine import (
     _upsert_from,
 )
 from hedgerow.errors import BackendError, InvalidInputError
-from hedgerow.typing import ChunkLike, Tokenizer
+from hedgerow.typing import Searchable
 
 
-@runtime_checkable
-class Collection(Protocol):
-    """A collection of chunks that is elsewhere, as `hedgerow.opensearch.Collection` is one."""
-
-    @property
-    def tokenizer(self) -> Tokenizer:
-        """What its texts are split by."""
-
-    @property
-    def stopwords(self) -> Literal["en+nl", "en", "nl", "none"] | frozenset[str]:
-        """What bare queries lose."""
-
-    def upsert(self, chunks: Iterable[ChunkLike]) -> int:
-        """Store chunks; how many distinct ids."""
-
-    def delete(self, ids: Iterable[str]) -> int:
-        """Remove chunks; how many there were."""
-
-    def delete_path(self, path: str) -> int:
-        """Remove the chunks of a path; how many there were."""
-
-    def get(self, id: str) -> Chunk | None:  # noqa: A002 - as `Index.get` has it
-        """The chunk of an id."""
-
-    def close(self) -> None:
-        """Close the connections."""
-
-    def _point_in_time(self, filters: Filters | None) -> AbstractContextManager[Any]: ...
-
-    def _upsert_from(
-        self, chunks: Sequence[Chunk], embedder: str | None, details: str | None
-    ) -> int: ...
-
-    def _unembedded(self, chunks: Sequence[Chunk]) -> Sequence[int]: ...
-
-    def _embedder_of(self) -> tuple[str | None, str | None, int | None]: ...
-
-
-Searched: TypeAlias = Index | Collection
-
-
-def embedder_of(searched: Searched) -> tuple[str | None, str | None, int | None]:
+def embedder_of(searched: Searchable) -> tuple[str | None, str | None, int | None]:
     """The name of what made the vectors, its details, and their dimension, as far as known."""
     return _embedder_of(searched) if isinstance(searched, Index) else searched._embedder_of()  # noqa: SLF001
 
 
-def check_embedder(searched: Searched, name: str) -> None:
+def check_embedder(searched: Searchable, name: str) -> None:
     """Raise InvalidInputError (`embedder_mismatch`) for another embedder than that of the vectors."""
     if isinstance(searched, Index):
         _check_embedder(searched, name)
@@ -84,7 +42,7 @@ def refuse_other_embedder(known: str | None, name: str) -> None:
         )
 
 
-def unembedded(searched: Searched, chunks: Sequence[Chunk]) -> Sequence[int]:
+def unembedded(searched: Searchable, chunks: Sequence[Chunk]) -> Sequence[int]:
     """The positions of the chunks that have to be embedded."""
     if isinstance(searched, Index):
         return _unembedded(searched, chunks)
@@ -92,7 +50,7 @@ def unembedded(searched: Searched, chunks: Sequence[Chunk]) -> Sequence[int]:
 
 
 def upsert_from(
-    searched: Searched, chunks: Sequence[Chunk], embedder: str | None, details: str | None
+    searched: Searchable, chunks: Sequence[Chunk], embedder: str | None, details: str | None
 ) -> int:
     """Store chunks with vectors that an embedder of this name made."""
     if isinstance(searched, Index):
@@ -100,7 +58,7 @@ def upsert_from(
     return searched._upsert_from(chunks, embedder, details)  # noqa: SLF001
 
 
-def index_of(searched: Searched, what: str) -> Index:
+def index_of(searched: Searchable, what: str) -> Index:
     """The index, for what collections elsewhere cannot do."""
     if isinstance(searched, Index):
         return searched
@@ -111,7 +69,7 @@ def index_of(searched: Searched, what: str) -> Index:
 
 
 def in_one_state(
-    searched: Searched,
+    searched: Searchable,
     options: SearchOptions,
     call: Callable[..., Any],
     arguments: tuple[Any, ...],

@@ -20,10 +20,10 @@ from hedgerow._engine import (
 )
 from hedgerow._steps import Call, Steps
 from hedgerow.embedders.base import AnyEmbedder, Embeddings
-from hedgerow.typing import ChunkLike, Progress
+from hedgerow.typing import ChunkLike, Progress, Searchable
 
 from .admission import Admitted, admission, own_admission
-from .collection import Searched, unembedded, upsert_from
+from .collection import unembedded, upsert_from
 from .observing import observer
 
 _log = logging.getLogger("hedgerow.embedding")
@@ -42,7 +42,7 @@ def embedded(admitted: Admitted, texts: Sequence[str]) -> Steps[Embeddings]:
 
 
 def upserting(
-    index: Searched,
+    index: Searchable,
     embedder: AnyEmbedder | None,
     chunks: Iterable[ChunkLike],
     progress: Progress | None,
@@ -54,7 +54,7 @@ def upserting(
 
 
 def _upserting(
-    index: Searched,
+    index: Searchable,
     embedder: AnyEmbedder | None,
     items: list[ChunkLike],
     progress: Progress | None,

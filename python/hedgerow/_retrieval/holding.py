@@ -14,8 +14,8 @@ from hedgerow._engine import Index
 from hedgerow._steps import Call, Steps, arun
 from hedgerow.embedders.base import AnyEmbedder
 from hedgerow.rerankers.base import AsyncReranker, Reranker
+from hedgerow.typing import Collection, Searchable
 
-from .collection import Collection, Searched
 from .searching import Stages
 
 if sys.version_info >= (3, 11):
@@ -101,7 +101,7 @@ class Holding:
 
 
 @contextmanager
-def held_index(index: Searched | str | os.PathLike[str]) -> Iterator[Searched]:
+def held_index(index: Searchable | str | os.PathLike[str]) -> Iterator[Searchable]:
     """The index or the collection that was given, or that of a path: closed again if what follows fails."""
     if isinstance(index, (Index, Collection)):
         yield index

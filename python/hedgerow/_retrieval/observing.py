@@ -8,8 +8,7 @@ from typing import Any
 
 from hedgerow.errors import HedgerowError
 from hedgerow.results import Response
-
-from .collection import Searched
+from hedgerow.typing import Searchable
 
 
 class Watched:
@@ -32,7 +31,7 @@ class WatchedCall:
 class Observer:
     """Is told what begins, and what ends as its context manager does. This one does nothing."""
 
-    def search(self, index: Searched, queries: Sequence[str]) -> AbstractContextManager[Watched]:
+    def search(self, index: Searchable, queries: Sequence[str]) -> AbstractContextManager[Watched]:
         """A search for these queries begins."""
         del index, queries
         return _NO_SEARCH
@@ -48,7 +47,7 @@ class Observer:
         return _NO_CALL
 
     def writing(
-        self, operation: str, index: Searched, chunks: int
+        self, operation: str, index: Searchable, chunks: int
     ) -> AbstractContextManager[object]:
         """So many chunks are written."""
         del operation, index, chunks

@@ -18,10 +18,10 @@ from hedgerow.embedders.base import AnyEmbedder
 from hedgerow.errors import HedgerowError, InvalidInputError, RetrievalError
 from hedgerow.rerankers.base import AsyncReranker, RerankDocument, Reranker, RerankScore
 from hedgerow.results import Response, Trace
-from hedgerow.typing import OnLegFailure, Progress, QuestionDate
+from hedgerow.typing import OnLegFailure, Progress, QuestionDate, Searchable
 
 from .admission import Admitted, admission
-from .collection import Searched, in_one_state, index_of
+from .collection import in_one_state, index_of
 from .embedding import reembedding
 from .observing import Watched, observer
 from .parts import needed
@@ -67,7 +67,7 @@ class Embedded:
 class Stages:
     """The parts of a retriever that searches use."""
 
-    index: Searched
+    index: Searchable
     searcher: Searcher
     embedder: AnyEmbedder | None
     reranker: Reranker | AsyncReranker | None
