@@ -81,6 +81,7 @@ impl PyPointInTime {
     }
 }
 
+#[allow(clippy::unnecessary_wraps, reason = "as arguments that are converted")]
 fn none(py: Python<'_>) -> PyResult<Bound<'_, PyTuple>> {
     Ok(PyTuple::empty(py))
 }

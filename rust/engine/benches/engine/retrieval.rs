@@ -69,7 +69,7 @@ fn whole(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group(format!("search, {} chunks", size()));
     for fusion in [Fusion::Rrf, Fusion::Score] {
         let setup = Setup {
-            collection: &INDEX,
+            collection: &*INDEX,
             aliases: None,
             default_operator: Connective::Or,
             matching: Matching::Spec,
