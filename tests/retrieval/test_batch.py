@@ -14,6 +14,7 @@ import pytest
 
 import hedgerow as hr
 from retrieval_doubles import AsyncFnvEmbedder, FnvEmbedder, corpus
+from spec_fixtures import jsonl
 from waiting import LONGEST, CpuTime
 
 
@@ -199,3 +200,17 @@ def test_a_batch_runs_where_the_system_refuses_threads() -> None:
         check=False,
     )
     assert (done.stdout, done.stderr) == ("True\n", "")
+
+
+def test_the_first_batch_of_a_handle_misses_no_slug(tmp_path):
+    """Threads read the slugs while blocks that began without them are searched."""
+    path = tmp_path / "notes.db"
+    corpus("b").backup(path)
+    queries = [case["request"]["query"] for case in jsonl("search") if case["corpus"] == "b"]
+    with hr.Index.open(path, read_only=True) as index:
+        alone = hr.Retriever(index, operator="AND")
+        expected = alone.search_many(queries, threads=1, mode="bm25")
+    for _ in range(6):
+        with hr.Index.open(path, read_only=True) as index:
+            retriever = hr.Retriever(index, operator="AND")
+            assert retriever.search_many(queries, threads=2, mode="bm25") == expected
