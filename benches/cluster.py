@@ -13,6 +13,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from time import monotonic
 from typing import TYPE_CHECKING
 
 for library in ("MKL", "OMP", "OPENBLAS"):
@@ -26,12 +27,14 @@ from hedgerow.evaluation import ReadyVectors  # noqa: E402
 from hedgerow.typing import Mode  # noqa: E402
 from scaling import measures, tables  # noqa: E402
 from scaling.corpora import Corpus, grown, without_texts  # noqa: E402
+from scaling.figures import counted  # noqa: E402
 from suite.machine import machine  # noqa: E402
 
 if TYPE_CHECKING:
     from hedgerow.opensearch import Collection
 
 EMBEDDED = "embedded index"
+_STARTED = monotonic()
 _FEWEST = 200
 _WRITERS = (1, 2)
 _THREADS = (1, 2, 4)
@@ -56,15 +59,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 2
     bench = Bench(asked.shards, _tell)
     _tell("starting the server")
-    with opensearch_server.cluster() as (node,):
-        for size in asked.sizes:
-            _tell(f"making {size:,} chunks")
-            if asked.data:
-                corpus = grown(asked.data, size, asked.queries)
-            else:
-                corpus = without_texts(size, asked.queries)
-            bench.measure(corpus, node)
-    bench.show()
+    try:
+        with opensearch_server.cluster() as (node,):
+            for size in asked.sizes:
+                _tell(f"making {size:,} chunks")
+                if asked.data:
+                    corpus = grown(asked.data, size, asked.queries)
+                else:
+                    corpus = without_texts(size, asked.queries)
+                bench.measure(corpus, node)
+    finally:
+        bench.show()  # also after Ctrl-C: what was measured by then
     return 0
 
 
@@ -105,6 +110,7 @@ class Bench:
                             for mode in _MODES
                         }
                     self._rows.append(row)
+                    self._tell(f"{count:,} chunks, {name}: {tables.summary(row)}")
                 self._load.append(os.getloadavg()[0])
                 for name, retriever in places.items():
                     if name != EMBEDDED:
@@ -151,7 +157,9 @@ class Bench:
         self._quality[len(corpus.chunks), _name(shards)] = found
 
     def show(self) -> None:
-        """Print what was measured."""
+        """Print what was measured, if anything was."""
+        if not self._rows:
+            return
         where = machine()
         del where["peers"]
         for key, value in where.items():
@@ -186,11 +194,11 @@ def _collection(url: str, corpus: Corpus, shards: int, vectors: str) -> Collecti
 
 
 def _name(shards: int) -> str:
-    return f"{shards} shard" if shards == 1 else f"{shards} shards"
+    return counted(shards, "shard")
 
 
 def _tell(what: str) -> None:
-    print(f"... {what}", file=sys.stderr, flush=True)
+    print(f"{monotonic() - _STARTED:6.0f} s  {what}", file=sys.stderr, flush=True)
 
 
 def _parser() -> argparse.ArgumentParser:

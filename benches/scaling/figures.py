@@ -76,3 +76,8 @@ def overlap(one: Sequence[str], other: Sequence[str]) -> float:
 
 def _discounted(gains: Sequence[int]) -> float:
     return sum(gain / log2(place + 2) for place, gain in enumerate(gains))
+
+
+def counted(count: int, what: str) -> str:
+    """A number of things in words."""
+    return f"{count:,} {what}" if count == 1 else f"{count:,} {what}s"

@@ -15,13 +15,13 @@ from hedgerow.opensearch import Collection
 from hedgerow.typing import Mode
 
 from .corpora import Corpus
-from .figures import DEPTH, Times, ndcg, overlap
+from .figures import DEPTH, Times, counted, ndcg, overlap
 
 OUTSIDE = "outside"
 """The part of a search that no stage of its trace has."""
 
 _TURN = 10
-_BLOCK = 2_000
+_BLOCK = 500
 _LEAST_CPU = 0.5  # seconds: the system counts hundredths
 _MOST_ROUNDS = 20
 _GROUPS = 4
@@ -132,7 +132,7 @@ def filled(
     for number, threads in enumerate(writers):
         part = corpus.chunks[number::parts]
         blocks = [part[first : first + _BLOCK] for first in range(0, len(part), _BLOCK)]
-        tell(f"writing {len(part):,} chunks on {threads} threads")
+        tell(f"writing {len(part):,} chunks on {counted(threads, 'thread')}")
         began = perf_counter()
         with ThreadPoolExecutor(threads) as pool:
             # Every block is asked for, so that an error of any is raised here.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from .figures import fitted
+from .figures import counted, fitted
 from .measures import OUTSIDE, Cost, Latency, Quality, Written
 
 _STAGES = ("bm25", "vector", "fuse", OUTSIDE)
@@ -22,6 +22,14 @@ class Row:
     written: Written | None = None
     bytes_a_chunk: float | None = None
     costs: dict[str, list[Cost]] = field(default_factory=dict)
+
+
+def summary(row: Row) -> str:
+    """The main figures on a line, to be seen while the bench goes on."""
+    found = [f"p50 {row.latency.whole.p50:.1f} ms", f"{max(row.pace.values()):,.0f} searches/s"]
+    if row.written:
+        found.append(f"{max(row.written.pace.values()):,.0f} chunks written/s")
+    return ", ".join(found)
 
 
 def latency_table(rows: Sequence[Row]) -> str:
@@ -116,9 +124,7 @@ def _fit_cells(found: Sequence[Cost], *, vectors: bool) -> list[str]:
 def _by_threads(pace: Mapping[int, float]) -> str:
     several = len(pace) > 1
     return ", ".join(
-        f"{value:,.0f} ({threads} {'thread' if threads == 1 else 'threads'})"
-        if several
-        else f"{value:,.0f}"
+        f"{value:,.0f} ({counted(threads, 'thread')})" if several else f"{value:,.0f}"
         for threads, value in pace.items()
     )
 
