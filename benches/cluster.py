@@ -39,6 +39,7 @@ _FEWEST = 200
 _WRITERS = (1, 2)
 _THREADS = (1, 2, 4)
 _MODES: tuple[Mode, ...] = ("bm25", "hybrid")
+_NOTHING = measures.Latency(measures.Times(0, 0, 0), {})
 _FILES = ("corpus.jsonl.gz", "queries.jsonl.gz", "qrels.tsv.gz", "emb_docs.npy", "emb_queries.npy")
 
 
@@ -91,31 +92,39 @@ class Bench:
             path = Path(folder) / "index.db"
             with hr.Index.open(path) as index:
                 self._tell(f"{count:,} chunks: filling the embedded index")
-                index.upsert(corpus.chunks)
+                written = measures.stored(index, corpus)
+                size = index.stats().size_bytes / count
                 matches = measures.matches(index, corpus.questions)
                 places = {EMBEDDED: hr.Retriever(index, embedder=embedder)}
-                rows = self._collections(corpus, node, places, embedder)
+                rows = {EMBEDDED: tables.Row(count, EMBEDDED, _NOTHING, {}, written, size)}
+                rows.update(self._collections(corpus, node, places, embedder))
                 found = measures.latencies(places, corpus.questions, self._tell)
                 for name, retriever in places.items():
-                    self._tell(f"{count:,} chunks, {name}: throughput and processor time")
-                    row = rows.setdefault(name, tables.Row(count, name, found[name], {}))
+                    row = rows[name]
                     row.latency = found[name]
-                    row.pace = {
-                        threads: measures.pace(retriever, corpus.questions, threads)
-                        for threads in _THREADS
-                    }
-                    if name != EMBEDDED:
-                        row.costs = {
-                            mode: measures.costs(retriever, node, matches, count, mode)
-                            for mode in _MODES
-                        }
-                    self._rows.append(row)
-                    self._tell(f"{count:,} chunks, {name}: {tables.summary(row)}")
+                    self._complete(row, retriever, node, matches)
                 self._load.append(os.getloadavg()[0])
                 for name, retriever in places.items():
                     if name != EMBEDDED:
                         retriever.index.close()
             self._compare(corpus, node, embedder)
+
+    def _complete(
+        self,
+        row: tables.Row,
+        retriever: hr.Retriever,
+        node: opensearch_server.Node,
+        matches: dict[str, int],
+    ) -> None:
+        """Throughput, and the server's processor time, where there is a server."""
+        self._tell(f"{row.chunks:,} chunks, {row.place}: throughput and processor time")
+        for threads in _THREADS:
+            row.pace[threads] = measures.pace(retriever, list(matches), threads)
+        if row.place != EMBEDDED:
+            for mode in _MODES:
+                row.costs[mode] = measures.costs(retriever, node, matches, row.chunks, mode)
+        self._rows.append(row)
+        self._tell(f"{row.chunks:,} chunks, {row.place}: {tables.summary(row)}")
 
     def _collections(
         self,
@@ -132,9 +141,8 @@ class Bench:
             self._tell(f"{count:,} chunks: filling a collection of {name}")
             collection = _collection(node.url, corpus, shards, "exact")
             written = measures.filled(collection, corpus, node, _WRITERS, self._tell)
-            nothing = measures.Latency(measures.Times(0, 0, 0), {})
             size = collection.stats().size_bytes / count
-            rows[name] = tables.Row(count, name, nothing, {}, written, size)
+            rows[name] = tables.Row(count, name, _NOTHING, {}, written, size)
             places[name] = hr.Retriever(collection, embedder=embedder, on_leg_failure="raise")
         return rows
 

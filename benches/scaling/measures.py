@@ -79,12 +79,12 @@ class Quality:
 def latencies(
     places: Mapping[str, hr.Retriever], questions: Sequence[str], tell: Tell
 ) -> dict[str, Latency]:
-    """Hybrid searches, ten at each place in turn, in both directions, after a round that warms up."""
+    """Hybrid searches, ten at each place in turn, in both directions, after two rounds to warm up."""
     taken: dict[str, list[tuple[float, dict[str, float]]]] = {name: [] for name in places}
     requests: dict[str, dict[str, list[float]]] = {}
     for name, retriever in places.items():
         tell(f"warming up: {name}")
-        for question in questions:
+        for question in [*questions, *questions]:
             retriever.search(question)
     turns = list(places.items())
     for first in range(0, len(questions), _TURN):
