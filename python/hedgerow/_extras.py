@@ -21,6 +21,7 @@ PACKAGES = {
     "opensearch": ("opensearchpy",),
     # Imported as opentelemetry.trace and the like; the package is opentelemetry-api.
     "otel": ("opentelemetry.api",),
+    "ray": ("ray",),
     "sentence-transformers": ("sentence_transformers",),
     "tei": ("httpx", "tenacity"),
 }

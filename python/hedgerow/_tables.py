@@ -25,6 +25,8 @@ _DTYPES = {
     "explanation": "object",
 }
 """The fields of a hit, and their types in pandas; "Int64" may be missing."""
+FIELDS = tuple(_DTYPES)
+"""All of them, in the order of columns."""
 _JSON = ("metadata", "explanation")
 """What has no columns of its own in Arrow, for each hit may have other keys."""
 
@@ -41,22 +43,25 @@ def pandas_frame(hits: Sequence[Hit]) -> Any:
 def arrow_table(hits: Sequence[Hit]) -> Any:
     """A pyarrow.Table with a row for each hit."""
     pyarrow = import_of("pyarrow", needed_by="to_arrow")
-    columns = _columns(hits)
-    for name in _JSON:
-        columns[name] = [
-            None if value is None else json.dumps(value, ensure_ascii=False)
-            for value in columns[name]
-        ]
+    schema = pyarrow.schema([(name, arrow_type(name)) for name in FIELDS])
+    return pyarrow.table({name: arrow_values(hits, name) for name in FIELDS}, schema=schema)
+
+
+def arrow_type(field: str) -> Any:
+    """The type in Arrow of a field of a hit."""
+    pyarrow = import_of("pyarrow", needed_by="to_arrow")
+    if field == "tags":
+        return pyarrow.list_(pyarrow.string())
     types = {"int64": pyarrow.int64(), "Int64": pyarrow.int64(), "float64": pyarrow.float64()}
-    schema = pyarrow.schema(
-        [
-            (name, pyarrow.list_(pyarrow.string()))
-            if name == "tags"
-            else (name, types.get(dtype, pyarrow.string()))
-            for name, dtype in _DTYPES.items()
-        ]
-    )
-    return pyarrow.table(columns, schema=schema)
+    return types.get(_DTYPES[field], pyarrow.string())
+
+
+def arrow_values(hits: Sequence[Hit], field: str) -> list[Any]:
+    """What Arrow has of a field, of each hit; None for what a hit has not."""
+    values = [getattr(hit, field) for hit in hits]
+    if field not in _JSON:
+        return values
+    return [None if value is None else json.dumps(value, ensure_ascii=False) for value in values]
 
 
 def _columns(hits: Sequence[Hit]) -> dict[str, list[Any]]:

@@ -18,6 +18,7 @@ from typing import Any
 from ._checks import shown
 from ._engine import Index, __version__
 from ._extras import imports_of
+from ._retrieval.collection import Searched
 from ._retrieval.observing import Observer, Watched, WatchedCall, observe
 from .errors import HedgerowError
 from .results import Response, Trace
@@ -109,7 +110,7 @@ class _Telemetry(Observer):
         self.capture_query_text = capture_query_text
 
     @contextmanager
-    def search(self, index: Index, queries: Sequence[str]) -> Iterator[Watched]:
+    def search(self, index: Searched, queries: Sequence[str]) -> Iterator[Watched]:
         # The conventions' name for several at once.
         operation = "search" if len(queries) == 1 else "BATCH search"
         attributes = _of_database(operation, index)
@@ -124,7 +125,7 @@ class _Telemetry(Observer):
             yield watched
 
     @contextmanager
-    def writing(self, operation: str, index: Index, chunks: int) -> Iterator[None]:
+    def writing(self, operation: str, index: Searched, chunks: int) -> Iterator[None]:
         attributes = _of_database(operation, index)
         given = {"hedgerow.chunks": chunks}
         with self._operation(SpanKind.CLIENT, attributes, given, self.operations):
@@ -247,12 +248,19 @@ def _name(attributes: Mapping[str, Any]) -> str:
     return f"{operation} {model}" if model else operation
 
 
-def _of_database(operation: str, index: Index) -> dict[str, Any]:
+def _of_database(operation: str, index: Searched) -> dict[str, Any]:
     return {
         "db.system.name": "hedgerow",
-        "db.namespace": _exportable(index.path.name) if index.path else ":memory:",
+        "db.namespace": _namespace(index),
         "db.operation.name": operation,
     }
+
+
+def _namespace(index: Searched) -> str:
+    """The name of a file or of a collection, without where it is."""
+    path = index.path if isinstance(index, Index) else None
+    name = path.name if path is not None else getattr(index, "name", None)
+    return _exportable(name) if isinstance(name, str) else ":memory:"
 
 
 def _of_model(operation: str, provider: str, model: object) -> dict[str, Any]:

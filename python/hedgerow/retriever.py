@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, Literal, overload
 
 from ._checks import checked_operator, listed, shown
-from ._engine import Chunk, Index, Searcher
+from ._engine import Chunk, Searcher
 from ._retrieval.batches import (
     answers,
     checked_dates,
@@ -17,6 +17,7 @@ from ._retrieval.batches import (
     checked_threads,
     only,
 )
+from ._retrieval.collection import Searched
 from ._retrieval.embedding import upserting
 from ._retrieval.holding import Holding, held_index
 from ._retrieval.parts import asynchronous_parts, check_plain
@@ -57,8 +58,8 @@ __all__ = ["Retriever"]
 class Retriever(Holding):
     """Searches an index by keywords and by meaning, and explains the results (spec/retrieval.md).
 
-    `index` is an open index, or the path of an index file, which is opened as by `Index.open` and
-    which `close` closes; so does the end of `with Retriever(path) as retriever`, or of `async with`.
+    `index` is an open index, a collection elsewhere (`hedgerow.opensearch.Collection`), or the path of
+    an index file, which is opened as by `Index.open` and which `close` closes; so does the end of `with Retriever(path) as retriever`, or of `async with`.
     An index that was given stays open, for its other users: whoever opened it closes it.
     `embedder` turns texts into vectors: an object with `embed`, or with `embed_query` and
     `embed_documents`, or a function of texts. `reranker` reorders the best hits. Either may be
@@ -88,7 +89,7 @@ class Retriever(Holding):
 
     def __init__(  # noqa: PLR0913 - each has its default
         self,
-        index: Index | str | os.PathLike[str],
+        index: Searched | str | os.PathLike[str],
         *,
         embedder: AnyEmbedder | None = None,
         reranker: Reranker | AsyncReranker | None = None,
@@ -374,5 +375,5 @@ class Retriever(Holding):
         return (_retriever, (index, self._arguments))
 
 
-def _retriever(index: Index | os.PathLike[str], arguments: dict[str, Any]) -> Retriever:
+def _retriever(index: Searched | os.PathLike[str], arguments: dict[str, Any]) -> Retriever:
     return Retriever(index, **arguments)

@@ -49,6 +49,7 @@ __all__ = [
     "Ranking",
     "Real",
     "Resident",
+    "RetrieverKeywords",
     "SearchKeywords",
     "StopWords",
     "Time",
@@ -121,6 +122,22 @@ class SearchKeywords(TypedDict, total=False):
     group_by: Literal["path"] | None
     top_k: int | None
     candidate_k: int | None
+
+
+class RetrieverKeywords(TypedDict, total=False):
+    """The options of `Retriever` besides its embedder and its reranker, for functions that hand them on."""
+
+    aliases: Aliases | None
+    trigram_chunks: Iterable[Chunk | CandidateLike] | None
+    profile: Profile
+    matching: Matching | None
+    fusion: Fusion | None
+    neighbors: bool | None
+    reweight: bool | None
+    operator: Operator | None
+    on_leg_failure: OnLegFailure
+    slow_ms: float | None
+    default_operator: Operator | None
 
 
 # Evaluations.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import pytest
@@ -201,3 +202,27 @@ def test_nothing_searched_is_not_nothing_found(text: str) -> None:
 def test_searching_makes_no_file(tmp_path: Path) -> None:
     failed(1, "search", "x", "--db", str(tmp_path / "x.db"))
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--url", "notes"], "'notes' is not a URL with a name after it"),
+        (["--url", "https://h/n", "--db", "notes.db"], "--db and --url exclude each other"),
+        (["--url", "https://h/n", "--root", "."], "--root and --url exclude each other"),
+        (["--url", "https://h/n", "--depth", "deep"], "--depth goes with --root DIR."),
+        (["--db", "notes.db", "--user", "me"], "--user goes with --url URL/NAME."),
+        (["--db", "notes.db", "--depth", "deep"], "--depth goes with --root DIR."),
+        (["--root", ".", "--mode", "bm25"], "--mode goes with --db FILE or --url URL/NAME."),
+    ],
+)
+def test_what_is_searched_decides_which_options_there_are(options, message) -> None:
+    assert message in failed(2, "search", "oak", *options)
+
+
+def test_a_collection_wins_over_the_default_of_db(monkeypatch) -> None:
+    """And what it needs is said where it is not installed."""
+    monkeypatch.setenv("HEDGEROW_DB", "notes.db")
+    monkeypatch.setitem(sys.modules, "opensearchpy", None)
+    error = failed(1, "search", "oak", "--url", "http://127.0.0.1:9/notes")
+    assert 'pip install "hedgerow[opensearch]"' in error

@@ -156,6 +156,15 @@ def test_what_is_missing_comes_with_the_lines_that_install_it(
     assert [re.sub(r"^    [\w, ]+: +", "", line) for line in printed] == lines
 
 
+def test_java_and_maven_are_for_a_server_alone(machine: Machine) -> None:
+    assert machine.missing() == []
+    java, maven = machine.missing(JAVA="1")
+    assert (java, maven) == ("Java 17 or later, as `java`", "Maven, as `mvn`")
+    machine.program("java", "")
+    machine.program("mvn", "")
+    assert machine.missing(JAVA="1") == []
+
+
 def test_another_interpreter_is_used_where_one_is_named(machine: Machine) -> None:
     machine.without("python3")
     machine.program("python3.13", python("3.13"))

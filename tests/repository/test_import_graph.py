@@ -15,7 +15,7 @@ PYTHON = ROOT / "python"
 
 LAYERS = [
     {"cli"},
-    {"mcp", "integrations"},
+    {"mcp", "integrations", "ray", "_ray"},
     {"memory"},
     {"agents"},
     {"evaluation", "_evaluate", "otel", "_graph"},

@@ -128,8 +128,9 @@ def test_the_formula(
             given_parts = [one["contribution"] for one in parts["neighbors"]]
             assert parts["fused"] + sum(given_parts) == pytest.approx(hit.score)
         grouped = raising.search("oak elm", **search, group_by="path")
+        # There are fewer paths than candidates, so that the legs hold all that they find.
         best: dict[str, float] = {}
-        for hit in response:
+        for hit in raising.search("oak elm", **{**search, "candidate_k": 1000}):
             best.setdefault(hit.path, hit.score)
         assert {hit.path: hit.score for hit in grouped} == best
 
@@ -212,3 +213,18 @@ def test_the_shares_add_up_where_totals_are_negative() -> None:
         assert any(total < 0 for total in every.values())
         assert found <= set(every)
         assert totals.keys() == found
+
+
+def test_a_long_path_leaves_room_for_others():
+    chunks = [hr.Chunk(f"long {n}", "long.md", "oak oak oak", ordinal=n) for n in range(90)]
+    chunks += [hr.Chunk(f"short {n}", f"short {n}.md", "an oak among elms") for n in range(8)]
+    with hr.Index.in_memory() as index:
+        index.upsert(chunks)
+        retriever = hr.Retriever(index, profile="best")
+        found = retriever.search("oak", limit=20, candidates=20, group_by="path")
+        assert len(found) == 9
+        assert found.trace.bm25_count == 98
+        assert len(retriever.search("oak", limit=20, candidates=3, group_by="path")) == 1
+        assert (
+            retriever.search("oak", limit=20, candidates=3, group_by="path").trace.bm25_count == 48
+        )

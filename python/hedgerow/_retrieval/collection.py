@@ -17,7 +17,7 @@ from hedgerow._engine import (
     _upsert_from,
 )
 from hedgerow.errors import BackendError, InvalidInputError
-from hedgerow.typing import ChunkLike
+from hedgerow.typing import ChunkLike, Tokenizer
 
 
 @runtime_checkable
@@ -25,7 +25,7 @@ class Collection(Protocol):
     """A collection of chunks that is elsewhere, as `hedgerow.opensearch.Collection` is one."""
 
     @property
-    def tokenizer(self) -> str:
+    def tokenizer(self) -> Tokenizer:
         """What its texts are split by."""
 
     @property

@@ -45,6 +45,7 @@ _COMMANDS = {
     "backup": ("files", "backup"),
     "show": ("chunks", "show"),
     "delete": ("chunks", "delete"),
+    "cluster": ("cluster", "cluster"),
     "agents": ("agents", "agents"),
     "eval": ("eval", "command"),
     "parse": ("language", "parse"),

@@ -5,15 +5,18 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from hedgerow import Filters, Index
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from hedgerow import Chunk, Index
+    from hedgerow import Chunk
+    from hedgerow.opensearch import Collection
 
 _PLACE = re.compile(r"(?P<path>.+)(?P<mark>[#:])(?P<number>\d{1,18})", re.DOTALL)
 
 
-def chunks_at(index: Index, what: str) -> Sequence[Chunk]:
+def chunks_at(index: Index | Collection, what: str) -> Sequence[Chunk]:
     """The chunk of an id, or without one those of a place, in their order; none where there is none."""
     chunk = index.get(what)
     if chunk is not None:
@@ -36,6 +39,15 @@ def _lines(chunk: Chunk) -> range:
     return range(first, (last if isinstance(last, int) else first) + 1)
 
 
-def _matching(index: Index, path: str, holds: Callable[[Chunk], bool]) -> Sequence[Chunk]:
-    chunks = [chunk for chunk in index.chunks() if chunk.path == path and holds(chunk)]
+def _matching(
+    index: Index | Collection, path: str, holds: Callable[[Chunk], bool]
+) -> Sequence[Chunk]:
+    chunks = [chunk for chunk in _of_path(index, path) if holds(chunk)]
     return sorted(chunks, key=lambda chunk: chunk.ordinal)
+
+
+def _of_path(index: Index | Collection, path: str) -> Sequence[Chunk]:
+    if isinstance(index, Index):
+        return [chunk for chunk in index.chunks() if chunk.path == path]
+    with index._point_in_time(Filters(paths=[path])) as moment:  # noqa: SLF001 - of this package
+        return list(moment.whole_chunks())

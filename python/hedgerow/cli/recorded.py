@@ -8,15 +8,19 @@ from __future__ import annotations
 
 import shlex
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import click
 
 from hedgerow import Embedder, HedgerowError, Index
-from hedgerow._engine import _embedder_of
 from hedgerow._retrieval.admission import Recorded
+from hedgerow._retrieval.collection import embedder_of
 
 from .models import Wanted
 from .output import visible
+
+if TYPE_CHECKING:
+    from hedgerow.opensearch import Collection
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,9 +31,9 @@ class Found:
     notice: str | None = None
 
 
-def recorded_embedder(index: Index, wanted: Wanted) -> Found:
+def recorded_embedder(index: Index | Collection, wanted: Wanted) -> Found:
     """The embedder of an index, if it has vectors; `wanted` may have other prompts."""
-    name, details, dimensions = _embedder_of(index)
+    name, details, dimensions = embedder_of(index)
     # Without a name the dimensions may be all there is of vectors; counting takes a while.
     if dimensions is None or (name is None and index.stats().vectors == 0):
         return Found()
@@ -68,9 +72,10 @@ def _loaded(recorded: Recorded, wanted: Wanted) -> Embedder | None:
     )
 
 
-def _notice(index: Index, recorded: Recorded, why: str) -> str:
+def _notice(index: Index | Collection, recorded: Recorded, why: str) -> str:
     of = "without a name" if recorded.name is None else f'"{recorded.name}"'
-    return visible(f"{index.path} has vectors of the embedder {of}, which is not used: {why}")
+    place = index.path if isinstance(index, Index) else f"{index.url}/{index.name}"
+    return visible(f"{place} has vectors of the embedder {of}, which is not used: {why}")
 
 
 def _how(recorded: Recorded) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
@@ -18,6 +18,7 @@ from .params import (
     ranking_options,
 )
 from .roots import depth_option, limit_option, root_option
+from .servers import Place, server_options
 
 if TYPE_CHECKING:
     from hedgerow import QueryExplanation
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from .search_run import Search
 
 _OF_A_ROOT = frozenset({"root", "target_url", "remote_url", "depth", "no_sync"})
+_OF_A_SERVER = frozenset({"url", "user", "ca", "insecure_http"})
 _OF_BOTH = frozenset({"text", "query", "limit", "explain", "as_json"})
 
 
@@ -32,6 +34,13 @@ _OF_BOTH = frozenset({"text", "query", "limit", "explain", "as_json"})
 @click.argument("text", type=TEXT, required=False)
 @click.option("--query", metavar="TEXT", type=TEXT, help="The same as TEXT.")
 @db_option("The index to search.")
+@click.option(
+    "--url",
+    type=Place(),
+    metavar="URL/NAME",
+    help="The collection on a server of OpenSearch to search.",
+)
+@server_options
 @root_option
 @limit_option(10)
 @click.option(
@@ -65,6 +74,10 @@ def command(  # noqa: PLR0913 - one argument for each option
     text: str | None,
     query: str | None,
     db: str | None,
+    url: tuple[str, str] | None,
+    user: str | None,
+    ca: str | None,
+    insecure_http: bool,
     root: tuple[str, ...],
     target_url: str | None,
     remote_url: str | None,
@@ -80,7 +93,7 @@ def command(  # noqa: PLR0913 - one argument for each option
     as_json: bool,
     **options: Any,
 ) -> None:
-    """Search the index --db, or the memory root --root, for TEXT, the best first.
+    """Search the index --db, the collection --url or the memory root --root for TEXT, the best first.
 
     \b
       hedgerow search "slug control" --root memory --depth deep
@@ -88,6 +101,7 @@ def command(  # noqa: PLR0913 - one argument for each option
       hedgerow search '"hard pruning" NOT roses' --db notes.db --explain
       hedgerow search k8s --alias k8s=kubernetes,kube --db notes.db
       hedgerow search frost --filter tag=garden --filter 'year >= 2025' --db n.db
+      hedgerow search frost --url https://search.example:9200/notes --user me
       hedgerow search "cold nights" --embedder ollama:nomic-embed-text --db n.db
 
     Plain words are alternatives; short and stop words are dropped unless the text holds a
@@ -101,8 +115,8 @@ def command(  # noqa: PLR0913 - one argument for each option
     if (text is None) == (query is None):
         raise click.UsageError("Pass what to search for once, as TEXT or as --query TEXT.")
     wanted = text if text is not None else query or ""
-    _check_options(context, has_db=db is not None)
-    if db is None:
+    _check_options(context, "url" if url else "root" if db is None else "db")
+    if db is None and url is None:
         from .memory_recall import search_root  # noqa: PLC0415 - slow to import
 
         search_root(
@@ -122,7 +136,9 @@ def command(  # noqa: PLR0913 - one argument for each option
 
     asked = Asked(
         text=wanted,
-        db=db,
+        db="/".join(url) if url else db or "",
+        url=url,
+        server={"user": user, "ca": ca, "insecure_http": insecure_http},
         limit=limit,
         aliases=alias_table(alias),
         filters=filters_of(given_filters, after=after, before=before, date_key=date_key),
@@ -137,25 +153,42 @@ def command(  # noqa: PLR0913 - one argument for each option
     show(search, explain=explain)
 
 
-def _check_options(context: click.Context, *, has_db: bool) -> None:
-    """Refuse options that the kind of index does not have."""
+def _check_options(context: click.Context, kind: Literal["db", "url", "root"]) -> None:
+    """Refuse options that the kind of what is searched does not have."""
     for param in context.command.params:
         name = param.name or ""
         source = context.get_parameter_source(name)
         if name in _OF_BOTH or source is None or source.name != "COMMANDLINE":
             continue
-        if has_db and name == "root":
-            raise click.UsageError("--db and --root exclude each other: an index file, or a root.")
-        if (name in _OF_A_ROOT) == has_db and name != "db":
-            kind = "--root DIR" if has_db else "--db FILE"
-            raise click.UsageError(f"{param.opts[0]} goes with {kind}.")
+        if name in _KINDS and name != kind:
+            raise click.UsageError(
+                f"--{min(kind, name)} and --{max(kind, name)} exclude each other: an index file, a "
+                "collection, or a root."
+            )
+        wanted = _kinds_of(name)
+        if kind not in wanted:
+            raise click.UsageError(
+                f"{param.opts[0]} goes with {' or '.join(_KINDS[each] for each in wanted)}."
+            )
+
+
+_KINDS = {"db": "--db FILE", "url": "--url URL/NAME", "root": "--root DIR"}
+
+
+def _kinds_of(name: str) -> tuple[str, ...]:
+    """What can be searched with an option."""
+    if name in _KINDS:
+        return (name,)
+    if name in _OF_A_ROOT:
+        return ("root",)
+    return ("url",) if name in _OF_A_SERVER else ("db", "url")
 
 
 def _as_json(search: Search, *, explain: bool) -> dict[str, Any]:
     asked, filters = search.asked, search.asked.filters
     value: dict[str, Any] = {
         "query": asked.text,
-        "db": asked.db,
+        "url" if asked.url else "db": asked.db,
         "chunks": search.chunks,
         "limit": asked.limit,
         "offset": asked.offset,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -24,7 +24,11 @@ from .highlight import Highlighter
 from .models import Wanted, embedder_of, reranker_of
 from .places import chunks_at
 from .recorded import check_prompts, recorded_embedder
+from .servers import opened_collection
 from .stores import check_there_is
+
+if TYPE_CHECKING:
+    from hedgerow.opensearch import Collection
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +37,8 @@ class Asked:
 
     text: str
     db: str
+    url: tuple[str, str] | None
+    server: dict[str, Any]
     limit: int
     offset: int
     filters: Filters
@@ -72,12 +78,11 @@ class Search:
 
 
 def run(asked: Asked) -> Search:
-    """Search the index, which must be there."""
-    check_there_is(asked.db)
+    """Search the index or the collection, which must be there."""
     with (
         embedder_of(asked.embedder) as named,
         reranker_of(asked.rerank) as reranker,
-        Index.open(asked.db, read_only=True) as index,
+        _opened(asked) as index,
     ):
         embedder, notices = _embedder(asked, index, named)
         retriever = Retriever(
@@ -109,7 +114,14 @@ def run(asked: Asked) -> Search:
         return replace(found, why_not=why_not)
 
 
-def _id_of(index: Index, what: str) -> str:
+def _opened(asked: Asked) -> Index | Collection:
+    if asked.url is not None:
+        return opened_collection(asked.url, asked.server)
+    check_there_is(asked.db)
+    return Index.open(asked.db, read_only=True)
+
+
+def _id_of(index: Index | Collection, what: str) -> str:
     """The id that is meant: it, or that of the first chunk at such a place."""
     found = chunks_at(index, what)
     return found[0].id if found else what
@@ -123,7 +135,7 @@ def _matching(asked: Asked) -> Any:
 
 
 def _embedder(
-    asked: Asked, index: Index, named: Embedder | None
+    asked: Asked, index: Index | Collection, named: Embedder | None
 ) -> tuple[Embedder | None, tuple[str, ...]]:
     """Give the embedder that was named, or that of the index where the mode asks for one."""
     if named is not None or asked.mode == "bm25":
@@ -140,7 +152,7 @@ def _embedder(
 
 
 def _with_what_shows_it(
-    asked: Asked, index: Index, response: Response, notices: tuple[str, ...]
+    asked: Asked, index: Index | Collection, response: Response, notices: tuple[str, ...]
 ) -> Search:
     chunks = [index.get(hit.id) for hit in response]
     return Search(

@@ -24,8 +24,6 @@ from .words import cut_snippet, recall_terms
 _DEEPER = 10
 _AT_LEAST = 200
 _RANKED = 1000
-_PASSAGES_A_FILE = 5
-"""Passages that a leg holds for each file that is wanted: it finds passages, several in a file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,7 +170,7 @@ def search(
     response = retriever.search(
         query,
         limit=limit,
-        candidates=_PASSAGES_A_FILE * limit,
+        candidates=limit,
         group_by="path",
         skip_retry_ladder=True,
     )
@@ -197,7 +195,7 @@ def ranked(
         query,
         mode="bm25" if embedder is None else "semantic",
         limit=_RANKED,
-        candidates=_PASSAGES_A_FILE * _RANKED,
+        candidates=_RANKED,
         group_by="path",
         skip_retry_ladder=True,
     )

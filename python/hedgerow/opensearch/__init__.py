@@ -10,6 +10,7 @@
 from __future__ import annotations
 
 from .collection import Collection
+from .copying import Copied, copy_index
 from .stats import CollectionStats
 
-__all__ = ["Collection", "CollectionStats"]
+__all__ = ["Collection", "CollectionStats", "Copied", "copy_index"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 from hedgerow._checks import checked_count, checked_seconds, checked_text, checked_texts, listed
 from hedgerow._engine import Chunk, Filters, _chunks
@@ -149,9 +149,9 @@ class Collection:
         return self._client.address.url
 
     @property
-    def tokenizer(self) -> str:
+    def tokenizer(self) -> Tokenizer:
         """What its texts are split by."""
-        return self._found.settings.tokenizer
+        return cast("Tokenizer", self._found.settings.tokenizer)
 
     @property
     def stopwords(self) -> Literal["en+nl", "en", "nl", "none"] | frozenset[str]:
@@ -213,6 +213,13 @@ class Collection:
     def __len__(self) -> int:
         self._refresh()
         return int(self._client.call("GET", self._client.path("/_count"))["count"])
+
+    def differing(self, chunks: Sequence[Chunk]) -> list[Chunk]:
+        """Those of some chunks that are not here as they are, vectors too, by what searches find."""
+        ids = [chunk.id for chunk in chunks]
+        with self._point_in_time() as moment:
+            there = {chunk.id: chunk for chunk in moment.whole_chunks({"terms": {"id": ids}})}
+        return [chunk for chunk in chunks if there.get(chunk.id) != chunk]
 
     def stats(self) -> CollectionStats:
         """What is in the collection, and how its server is."""

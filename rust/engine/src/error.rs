@@ -116,6 +116,8 @@ error_codes! {
         IndexForked = "index_forked",
         /// The caller did not wait for the end.
         Interrupted = "interrupted",
+        /// Memory ran out.
+        OutOfMemory = "out_of_memory",
         /// A backup would overwrite a file.
         BackupExists = "backup_exists",
         /// The operating system refused to read or write.

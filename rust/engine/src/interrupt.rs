@@ -1,7 +1,8 @@
 //! Stopping a call that takes long.
 //!
 //! Whoever calls may be asked every now and then whether to go on. What stops then fails with
-//! [`crate::ErrorCode::Interrupted`], and a write leaves nothing behind.
+//! [`crate::ErrorCode::Interrupted`], and a write leaves nothing behind. Memory that runs out stops
+//! every call.
 
 use std::cell::RefCell;
 use std::cmp::Ordering;
@@ -10,6 +11,7 @@ use std::rc::Rc;
 use rusqlite::ffi;
 
 use crate::error::{Error, ErrorCode, Result};
+use crate::memory;
 
 type Check = Rc<dyn Fn() -> bool>;
 
@@ -33,14 +35,20 @@ impl Drop for Before {
     }
 }
 
-/// Whether nobody waits for the call that this thread is in.
+/// Whether nobody waits for the call that this thread is in, or no memory is left for it.
 pub fn is_due() -> bool {
+    if memory::is_short() {
+        return true;
+    }
     let check = CHECK.with_borrow(Clone::clone);
     check.is_some_and(|is_unwanted| is_unwanted())
 }
 
 /// Fail when nobody waits for the call that this thread is in.
 pub fn check() -> Result<()> {
+    if memory::is_short() {
+        return Err(memory::error());
+    }
     if is_due() {
         let sentence = "a call was interrupted and changed nothing; call again";
         return Err(Error::new(ErrorCode::Interrupted, sentence));

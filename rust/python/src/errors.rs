@@ -3,11 +3,11 @@
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use hedgerow_engine::{Error, ErrorCode, ErrorKind, Result};
+use hedgerow_engine::{Error, ErrorCode, ErrorKind, Result, memory as engine_memory};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use crate::{calling, interrupt};
+use crate::{calling, interrupt, memory};
 
 /// Call the engine; an error or a panic becomes an exception.
 ///
@@ -75,7 +75,28 @@ pub fn call_interruptible<T: Send>(
     }
 }
 
+/// [`call_detached`] for what must be done with little memory too: closing.
+pub fn call_closing<T: Send>(
+    py: Python<'_>,
+    engine: impl FnOnce() -> Result<T> + Send,
+) -> PyResult<T> {
+    py.detach(|| caught(engine)).map_err(to_py)
+}
+
 fn guarded<T>(engine: impl FnOnce() -> Result<T>) -> Result<T> {
+    memory::restore()?;
+    let before = engine_memory::shortages();
+    caught(engine).map_err(|error| {
+        let is_short = engine_memory::shortages() != before;
+        if is_short && error.code() == ErrorCode::Interrupted {
+            // SQLite was stopped, and other threads have enough again.
+            return engine_memory::error();
+        }
+        error
+    })
+}
+
+fn caught<T>(engine: impl FnOnce() -> Result<T>) -> Result<T> {
     catch_unwind(AssertUnwindSafe(engine)).unwrap_or_else(|panic| Err(panic_error(panic.as_ref())))
 }
 

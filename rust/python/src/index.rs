@@ -21,6 +21,7 @@ use crate::filters::FiltersLike;
 use crate::held::Held;
 use crate::hit::PyHit;
 use crate::index_options::{self, OpenArguments};
+use crate::notices;
 use crate::query::QueryOrText;
 use crate::stats;
 use crate::stopwords::{self, StopWordsLike};
@@ -376,7 +377,7 @@ impl PyIndex {
 
     /// Close the files once running calls are through; closing again does nothing.
     fn close(&self, py: Python<'_>) -> PyResult<()> {
-        self.call(py, || self.index.close())
+        notices::call_closing(py, &self.index, || self.index.close())
     }
 
     /// Set how long writes wait for another process, so that tests need not wait as long.

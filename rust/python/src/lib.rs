@@ -31,6 +31,7 @@ mod index;
 mod index_calls;
 mod index_options;
 mod interrupt;
+mod memory;
 mod node;
 mod node_iterator;
 mod notices;

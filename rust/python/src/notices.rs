@@ -19,6 +19,17 @@ pub fn call_detached<T: Send>(
     result
 }
 
+/// [`errors::call_closing`] for an index, after which what waits is logged.
+pub fn call_closing<T: Send>(
+    py: Python<'_>,
+    index: &Index,
+    engine: impl FnOnce() -> Result<T> + Send,
+) -> PyResult<T> {
+    let result = errors::call_closing(py, engine);
+    log(py, index);
+    result
+}
+
 /// [`errors::call_writing`] for work on an index, after which what waits is logged.
 pub fn call_writing<T: Send>(
     py: Python<'_>,

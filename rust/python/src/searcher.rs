@@ -13,7 +13,7 @@ use hedgerow_engine::retrieval::remote::RemoteCollection;
 use hedgerow_engine::retrieval::{
     Collection, Found, Fusion, FuzzyChunks, Request, Setup, search, search_many, why_not,
 };
-use hedgerow_engine::{ErrorCode, Result};
+use hedgerow_engine::{ErrorCode, Result, memory};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 
@@ -242,7 +242,14 @@ impl PySearcher {
             let search = || Ok(vec![Some(search(setup, request))]);
             return interrupt::stoppable(stop, || self.call_detached(py, search));
         }
-        let many = || Ok(search_many(setup, requests, threads, stop));
+        let many = || {
+            let before = memory::shortages();
+            let found = search_many(setup, requests, threads, stop);
+            if memory::shortages() != before && found.iter().any(Option::is_none) {
+                return Err(memory::error());
+            }
+            Ok(found)
+        };
         let found = errors::call_interruptible(py, stop, many);
         self.log(py);
         found

@@ -288,7 +288,8 @@ impl PyStore {
 
     /// Close the files once running calls are through; closing again does nothing.
     fn close(&self, py: Python<'_>) -> PyResult<()> {
-        self.call(py, || self.store.index().close())
+        let index = self.store.index();
+        notices::call_closing(py, index, || index.close())
     }
 
     /// Register more types.

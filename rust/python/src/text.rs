@@ -3,8 +3,8 @@
 use std::fmt::Display;
 use std::ops::Deref;
 
-use hedgerow_engine::ErrorCode;
 use hedgerow_engine::text::tokenizer::TokenizerKind;
+use hedgerow_engine::{ErrorCode, memory};
 use pyo3::exceptions::{PyTypeError, PyUnicodeEncodeError};
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedStr;
@@ -37,6 +37,15 @@ impl Text {
         PyBackedStr::try_from(string.to_owned())
             .map(Self)
             .map_err(|error| lone_surrogate(string.py(), error, name))
+    }
+
+    /// A copy that Python has no part in; an error where there is no memory for it.
+    pub fn copied(&self) -> PyResult<String> {
+        let mut copy = String::new();
+        copy.try_reserve_exact(self.len())
+            .map_err(|_| errors::to_py(memory::error()))?;
+        copy.push_str(self);
+        Ok(copy)
     }
 }
 

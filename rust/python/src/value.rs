@@ -178,7 +178,7 @@ impl<'py> FromPyObject<'_, 'py> for Limit {
 
 fn text(object: &Bound<'_, PyAny>, name: &str, code: ErrorCode) -> PyResult<String> {
     match object.cast::<PyString>() {
-        Ok(string) => Ok(Text::named(string, name)?.to_owned()),
+        Ok(string) => Text::named(string, name)?.copied(),
         Err(_) => Err(Argument { name, code }.wrong("must be str", object)),
     }
 }

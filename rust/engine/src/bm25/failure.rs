@@ -9,6 +9,8 @@ pub(super) enum Unfit {
     Damaged,
     /// It is more than a segment can count.
     TooLarge,
+    /// It is more than there is memory for.
+    OutOfMemory,
 }
 
 impl Unfit {
@@ -20,6 +22,7 @@ impl Unfit {
                  check()"
             }
             Self::TooLarge => "the index has more than memory can count",
+            Self::OutOfMemory => "there is not enough memory",
         }
     }
 }

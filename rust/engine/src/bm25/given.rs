@@ -1,22 +1,13 @@
 //! Scores from counts that are given: what ranks chunks whose postings are elsewhere.
 
 use super::counts::{Counts, gain};
-use super::phrase::Tokens;
+use super::phrase::{GivenPhrase, Tokens};
 use super::phrase_counts::PhraseCounts;
 use super::plan::Plan;
 use crate::chunks::Chunk;
 use crate::error::Result;
 use crate::query::{MatchExpression, Phrase};
 use crate::text::tokenizer::TokenizerKind;
-
-/// A phrase as its tokens. Without any it matches nothing.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct GivenPhrase {
-    /// The tokens, as the tokenizer of the collection makes them.
-    pub tokens: Vec<String>,
-    /// Whether the last one only begins a word.
-    pub prefix: bool,
-}
 
 /// What is counted over all chunks, whatever the filters.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -154,24 +145,6 @@ pub(crate) fn holds(chunk: &Chunk, phrase: &Phrase, tokenizer: TokenizerKind) ->
         }
     }
     Ok(false)
-}
-
-impl GivenPhrase {
-    /// Whether it stands at as many tokens as it has.
-    fn is_in(&self, window: &[String]) -> bool {
-        let Some((last, others)) = self.tokens.split_last() else {
-            return false;
-        };
-        let Some((end, before)) = window.split_last() else {
-            return false;
-        };
-        let ends = if self.prefix {
-            end.starts_with(last)
-        } else {
-            end == last
-        };
-        ends && before == others
-    }
 }
 
 #[cfg(test)]

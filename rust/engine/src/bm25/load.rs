@@ -39,7 +39,7 @@ fn load(connection: &Connection, threads: usize, batch_bytes: usize) -> Result<S
         return Err(Unfit::Damaged.into());
     }
     let mut builder = Builder::new(rows.len());
-    builder.reserve(tokens);
+    builder.reserve(tokens)?;
     let mut batches = Batches::new(connection, batch_bytes)?;
     let (tasks, waiting) = channel();
     let waiting = Mutex::new(waiting);

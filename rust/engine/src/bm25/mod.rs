@@ -52,7 +52,8 @@ pub use ranking::Ranking;
 pub use schema::BM25;
 
 pub(crate) use given::holds;
-pub use given::{Given, GivenPhrase, Totals};
+pub use given::{Given, Totals};
+pub use phrase::GivenPhrase;
 pub(crate) use phrase_search::phrase_candidates;
 pub(crate) use ranker::{Acquired, Ranker};
 pub use search::MatchedRows;

@@ -3,7 +3,6 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use super::given::GivenPhrase;
 use super::postings::{read_positions, weight_at};
 use super::segment::{Bytes, Segment};
 use crate::error::Result;
@@ -16,6 +15,15 @@ pub(super) struct Tokens {
     texts: Vec<Vec<u8>>,
     /// Whether the last one only begins a word.
     prefix: bool,
+}
+
+/// The same for whoever has the postings elsewhere. Without tokens it matches nothing.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct GivenPhrase {
+    /// The tokens, as the tokenizer of the collection makes them.
+    pub tokens: Vec<String>,
+    /// Whether the last one only begins a word.
+    pub prefix: bool,
 }
 
 /// The chunks of a segment that have a phrase, ascending, deleted ones among them.
@@ -183,6 +191,24 @@ impl Tokens {
             found.push(start..end);
         }
         found
+    }
+}
+
+impl GivenPhrase {
+    /// Whether it stands at as many tokens as it has.
+    pub(super) fn is_in(&self, window: &[String]) -> bool {
+        let Some((last, others)) = self.tokens.split_last() else {
+            return false;
+        };
+        let Some((end, before)) = window.split_last() else {
+            return false;
+        };
+        let ends = if self.prefix {
+            end.starts_with(last)
+        } else {
+            end == last
+        };
+        ends && before == others
     }
 }
 

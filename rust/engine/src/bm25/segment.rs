@@ -196,14 +196,16 @@ impl Builder {
     }
 
     /// Make room for about so many tokens.
-    pub fn reserve(&mut self, tokens: u64) {
+    pub fn reserve(&mut self, tokens: u64) -> Result<(), Unfit> {
         // Growing step by step would copy everything several times; too much room is given back.
         let tokens = usize::try_from(tokens).unwrap_or_default();
         let segment = &mut self.segment;
-        segment.chunks.reserve(tokens);
-        segment.weights.small.reserve(tokens);
-        segment.sizes.small.reserve(tokens);
-        segment.positions.reserve(tokens.saturating_mul(3));
+        let no_room = |_| Unfit::OutOfMemory;
+        segment.chunks.try_reserve(tokens).map_err(no_room)?;
+        segment.weights.small.try_reserve(tokens).map_err(no_room)?;
+        segment.sizes.small.try_reserve(tokens).map_err(no_room)?;
+        let positions = tokens.saturating_mul(3);
+        segment.positions.try_reserve(positions).map_err(no_room)
     }
 
     /// Begin a term; one that is given no postings is forgotten.

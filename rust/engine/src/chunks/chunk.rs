@@ -1,7 +1,7 @@
 //! Chunks, and the rows they are kept in.
 
-use rusqlite::Row;
 use rusqlite::types::Type;
+use rusqlite::{Row, ffi};
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
@@ -73,7 +73,7 @@ impl Chunk {
             title: row.get(4)?,
             summary: row.get(5)?,
             tags: json(row, 6)?,
-            content: row.get(7)?,
+            content: long_text(row, 7)?,
             metadata: json(row, 8)?,
             embedding: None,
         };
@@ -118,4 +118,16 @@ pub(crate) fn json<T: DeserializeOwned>(row: &Row<'_>, column: usize) -> rusqlit
     serde_json::from_str(row.get_ref(column)?.as_str()?).map_err(|error| {
         rusqlite::Error::FromSqlConversionFailure(column, Type::Text, Box::new(error))
     })
+}
+
+/// A text that may be so long that there is no memory for it.
+pub(super) fn long_text(row: &Row<'_>, column: usize) -> rusqlite::Result<String> {
+    let text = row.get_ref(column)?.as_str()?;
+    let mut copy = String::new();
+    if copy.try_reserve_exact(text.len()).is_err() {
+        let refused = ffi::Error::new(ffi::SQLITE_NOMEM);
+        return Err(rusqlite::Error::SqliteFailure(refused, None));
+    }
+    copy.push_str(text);
+    Ok(copy)
 }

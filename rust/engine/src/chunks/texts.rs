@@ -7,7 +7,7 @@ use rusqlite::types::Value as SqlValue;
 use rusqlite::{Connection, Row};
 use serde_json::{Map, Value};
 
-use super::chunk::{Chunk, json};
+use super::chunk::{Chunk, json, long_text};
 use super::read::without_chunk;
 
 /// About what a chunk takes in memory in addition to its texts.
@@ -88,7 +88,7 @@ impl Texts {
                 NO_TAGS => Vec::new(),
                 _ => json(row, 6)?,
             },
-            content: row.get(7)?,
+            content: long_text(row, 7)?,
             metadata: match row.get_ref(8)?.as_bytes()? {
                 NO_METADATA => Map::new(),
                 _ => json(row, 8)?,

@@ -293,7 +293,9 @@ impl Session<'_> {
                 }
             }
         };
-        self.lacks_slugs.set(slugs.is_none());
+        // Others of the same block may find what another thread has read meanwhile: this one did not.
+        self.lacks_slugs
+            .set(self.lacks_slugs.get() || slugs.is_none());
         fuzzy::merge_when_due(&self.index.slugs, self.index.database.background());
         Ok(slugs)
     }

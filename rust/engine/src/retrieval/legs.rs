@@ -234,8 +234,8 @@ pub(super) fn vector<'a>(request: &Request<'a>) -> Option<&'a [f32]> {
     }
 }
 
-/// An error that only this leg has; one of the caller, who may be gone, or of a handle that is,
-/// is passed on.
+/// An error that only this leg has; one of the caller, who may be gone, or of a handle that is, is
+/// passed on, and so is memory that ran out.
 pub(super) fn of_the_leg(error: Error) -> Result<Error> {
     let code = error.code();
     let caller = matches!(
@@ -244,7 +244,10 @@ pub(super) fn of_the_leg(error: Error) -> Result<Error> {
     );
     let gone = matches!(
         code,
-        ErrorCode::IndexClosed | ErrorCode::IndexForked | ErrorCode::Interrupted
+        ErrorCode::IndexClosed
+            | ErrorCode::IndexForked
+            | ErrorCode::Interrupted
+            | ErrorCode::OutOfMemory
     );
     if caller || gone {
         return Err(error);

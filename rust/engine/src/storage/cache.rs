@@ -199,7 +199,7 @@ impl<V: Version> Cache<V> {
         Err(Error::new(
             ErrorCode::EngineFault,
             format!(
-                "no thread could be started to read the {}; raise the limit on threads",
+                "no thread could be started to read the {}; raise the limit on threads or memory",
                 V::NAME
             ),
         ))

@@ -2,12 +2,32 @@
 
 use std::path::Path;
 
-use rusqlite::{ErrorCode as SqliteCode, OpenFlags};
+use rusqlite::{ErrorCode as SqliteCode, OpenFlags, ffi};
 
 use super::damage;
 use super::location::{Location, Medium};
 use super::read_only;
 use crate::error::{Error, ErrorCode};
+use crate::memory;
+
+/// Whether SQLite was refused memory, also to read a file or to map one, or was stopped for that.
+fn is_memory(error: &rusqlite::Error) -> bool {
+    let Some(ffi::Error {
+        code,
+        extended_code,
+    }) = error.sqlite_error()
+    else {
+        return false;
+    };
+    match code {
+        SqliteCode::OutOfMemory => true,
+        SqliteCode::OperationInterrupted => memory::is_short(),
+        _ => matches!(
+            *extended_code,
+            ffi::SQLITE_IOERR_NOMEM | ffi::SQLITE_IOERR_SHMMAP
+        ),
+    }
+}
 
 impl Location {
     /// What SQLite reported, in our words.
@@ -19,6 +39,7 @@ impl Location {
                     format!("{self} cannot be opened: its path holds a NUL character; remove it"),
                 );
             }
+            _ if is_memory(error) => return memory::error(),
             _ if damage::is_told_by(error) => return self.damaged(&error.to_string()),
             _ => {}
         }
@@ -39,10 +60,7 @@ impl Location {
             ),
             Some(SqliteCode::DiskFull) => (ErrorCode::IndexIo, self.full(error)),
             Some(
-                SqliteCode::SystemIoFailure
-                | SqliteCode::CannotOpen
-                | SqliteCode::PermissionDenied
-                | SqliteCode::OutOfMemory,
+                SqliteCode::SystemIoFailure | SqliteCode::CannotOpen | SqliteCode::PermissionDenied,
             ) => (ErrorCode::IndexIo, self.refused(error)),
             _ if self.is_unsound() => return self.damaged(&error.to_string()),
             _ => (

@@ -92,7 +92,7 @@ impl<T: Send + Sync + 'static> Build<T> {
                 if !state.running && last.is_none() {
                     let message = format!(
                         "no thread could be started to work out the {what}; raise the limit on \
-                         threads"
+                         threads or memory"
                     );
                     return Err(Error::new(ErrorCode::EngineFault, message));
                 }

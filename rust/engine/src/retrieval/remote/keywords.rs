@@ -23,7 +23,7 @@ impl RemoteReader<'_> {
         if expression.is_empty() {
             return Ok(MatchedRows::default());
         }
-        let mut given = Given::of(expression, self.collection.tokenizer)?;
+        let mut given = Given::of(expression, self.tokenizer)?;
         given.learn(self.asked().totals(&given.phrases())?);
         if given.is_hopeless() {
             return Ok(MatchedRows::default());

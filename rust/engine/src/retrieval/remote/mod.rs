@@ -3,95 +3,20 @@
 
 mod keywords;
 mod names;
+mod point_in_time;
 mod reader;
 mod vectors;
 
 use std::fmt;
 
-use crate::bm25::{Given, GivenPhrase, Totals};
-use crate::chunks::Chunk;
 use crate::error::Result;
 use crate::index::session::Needs;
 use crate::query::StopWords;
 use crate::text::tokenizer::TokenizerKind;
 
 use super::collection::{Collection, Reader};
+pub use point_in_time::{KeywordHit, PathEntry, PointInTime, Preselected, VectorHit};
 use reader::RemoteReader;
-
-/// One state of a collection elsewhere, and what it can be asked. The filters of a search are chosen
-/// when the state is opened: everything but `totals` and `chunks` is of chunks that pass them.
-pub trait PointInTime: Sync {
-    /// Refuse another embedder than the one the vectors are of.
-    fn check_embedder(&self, embedder: &str) -> Result<()>;
-
-    /// How many numbers a vector has; None before there was one.
-    fn dimensions(&self) -> Result<Option<usize>>;
-
-    /// What is counted over all chunks, whatever the filters.
-    fn totals(&self, phrases: &[GivenPhrase]) -> Result<Totals>;
-
-    /// About the best `limit` chunks that match.
-    fn keyword_hits(&self, search: &Given, limit: usize) -> Result<Preselected<KeywordHit>>;
-
-    /// About the nearest `limit` chunks to a vector of length 1.
-    fn vector_hits(&self, vector: &[f32], limit: usize) -> Result<Preselected<VectorHit>>;
-
-    /// The chunks of these ids, in their order.
-    fn chunks(&self, ids: &[String]) -> Result<Vec<Option<Chunk>>>;
-
-    /// All chunks of these paths.
-    fn in_paths(&self, paths: &[String]) -> Result<Vec<PathEntry>>;
-
-    /// The different paths.
-    fn paths(&self) -> Result<Vec<String>>;
-}
-
-/// What a collection preselected by scores that are nearly right.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Preselected<T> {
-    /// The best, in whatever order.
-    pub hits: Vec<T>,
-    /// The least score of these where there may be more; None where these are all.
-    pub floor: Option<f64>,
-    /// Whether others may have better scores, since not all were looked at: then these are taken as
-    /// they are.
-    pub approximate: bool,
-}
-
-/// A chunk that matches an expression.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct KeywordHit {
-    /// Its id.
-    pub id: String,
-    /// Its path.
-    pub path: String,
-    /// How many tokens it has.
-    pub length: u32,
-    /// How often it holds each phrase, weighted by columns.
-    pub frequencies: Vec<u32>,
-}
-
-/// A chunk with a vector.
-#[derive(Debug, Clone, PartialEq)]
-pub struct VectorHit {
-    /// Its id.
-    pub id: String,
-    /// Its path.
-    pub path: String,
-    /// Its vector, of length 1.
-    pub vector: Vec<f32>,
-}
-
-/// A chunk of a path.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct PathEntry {
-    /// Its id.
-    pub id: String,
-    /// Its path.
-    pub path: String,
-    /// Its number within the path.
-    pub ordinal: i64,
-}
 
 /// A collection elsewhere, as it is at one point in time.
 #[derive(Clone, Copy)]
@@ -120,7 +45,11 @@ impl Collection for RemoteCollection<'_> {
     }
 
     fn read(&self, needs: Needs, work: &mut dyn FnMut(&dyn Reader)) -> Result<()> {
-        work(&RemoteReader::new(self, needs));
+        work(&RemoteReader::new(
+            self.tokenizer,
+            self.point_in_time,
+            needs,
+        ));
         Ok(())
     }
 }

@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 use super::names::{Name, Names};
-use super::{PathEntry, PointInTime, RemoteCollection};
+use super::point_in_time::{PathEntry, PointInTime};
 use crate::bm25::{self, MatchedRows};
 use crate::chunks::{Chunk, Filters, RankedRow, Selection, Side, Texts};
 use crate::error::{Error, ErrorCode, Result};
@@ -12,6 +12,7 @@ use crate::fuzzy::{Entry, Segment};
 use crate::index::session::Needs;
 use crate::query::{MatchExpression, Phrase};
 use crate::retrieval::collection::{Reader, SimilarSlug, Step};
+use crate::text::tokenizer::TokenizerKind;
 use crate::vectors::NearestRows;
 
 /// How many more than wanted are preselected, so that rounding rarely has them asked for again.
@@ -19,7 +20,8 @@ const MARGIN: usize = 20;
 
 /// What a search reads, and what it has met.
 pub(super) struct RemoteReader<'a> {
-    pub collection: &'a RemoteCollection<'a>,
+    pub tokenizer: TokenizerKind,
+    asked: &'a dyn PointInTime,
     /// Whether the legs find the best of each path alone.
     pub groups: bool,
     /// Whether groups are made after neighbors counted.
@@ -45,9 +47,10 @@ pub(super) fn is_certain(ranked: &[Found], limit: usize, most: f64) -> bool {
 }
 
 impl<'a> RemoteReader<'a> {
-    pub fn new(collection: &'a RemoteCollection<'a>, needs: Needs) -> Self {
+    pub fn new(tokenizer: TokenizerKind, asked: &'a dyn PointInTime, needs: Needs) -> Self {
         Self {
-            collection,
+            tokenizer,
+            asked,
             groups: needs.group_by.is_some() && !needs.neighbors,
             late_groups: needs.group_by.is_some() && needs.neighbors,
             names: Names::default(),
@@ -55,7 +58,7 @@ impl<'a> RemoteReader<'a> {
     }
 
     pub fn asked(&self) -> &'a dyn PointInTime {
-        self.collection.point_in_time
+        self.asked
     }
 
     /// What was found, with rows and keys.
@@ -250,7 +253,7 @@ impl Reader for RemoteReader<'_> {
     }
 
     fn holds(&self, row: i64, phrase: &Phrase) -> Result<bool> {
-        bm25::holds(&self.met(row)?, phrase, self.collection.tokenizer)
+        bm25::holds(&self.met(row)?, phrase, self.tokenizer)
     }
 
     fn texts(&self, rows: &[(i64, &str)]) -> Result<Vec<Arc<Texts>>> {

@@ -2,8 +2,8 @@
 
 use super::keywords::first;
 use super::names::Name;
+use super::point_in_time::{Preselected, VectorHit};
 use super::reader::{Found, RemoteReader, is_certain, more};
-use super::{Preselected, VectorHit};
 use crate::chunks::{Selection, check_limit};
 use crate::error::{Error, ErrorCode, Result};
 use crate::unit_vector;

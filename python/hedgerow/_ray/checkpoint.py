@@ -1,0 +1,120 @@
+"""Answers that are kept in a folder, so that a run that was ended goes on (docs/ray.md)."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+from secrets import token_hex
+from struct import pack
+from typing import Any
+
+from hedgerow._engine import Candidate, Chunk, Hit
+from hedgerow.errors import HedgerowError
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """The answers of one kind: of the same content, searched in the same way.
+
+    The caller's folder has one for each kind, named by the digest of its settings. A file in that
+    `folder` holds the answers to a batch of queries, of which its name is the digest.
+    """
+
+    folder: Path
+
+    @classmethod
+    def of(cls, folder: str | os.PathLike[str], settings: dict[str, Any]) -> Checkpoint:
+        """The folder for these settings, which is made, with a file that says what they are.
+
+        Raises HedgerowError when it cannot be.
+        """
+        text = json.dumps(
+            {name: shape(value) for name, value in settings.items()}, indent=1, sort_keys=True
+        )
+        found = cls(Path(folder) / sha256(text.encode()).hexdigest()[:32])
+        with _told(found.folder):
+            found.folder.mkdir(parents=True, exist_ok=True)
+        if found.read("settings.json") is None:
+            found.write("settings.json", text.encode())
+        return found
+
+    def read(self, name: str) -> bytes | None:
+        """A file, whole; None where there is none."""
+        with _told(self.folder):
+            try:
+                return (self.folder / name).read_bytes()
+            except FileNotFoundError:
+                return None
+
+    def write(self, name: str, content: bytes) -> None:
+        """Write a file so that it is there whole or not at all, whatever ends the process.
+
+        After a loss of power it may be damaged, which whoever reads it notices; waiting for the disk would
+        take longer than searching.
+        """
+        partial = self.folder / f".{name}.{token_hex(8)}.partial"
+        with _told(self.folder):
+            try:
+                partial.write_bytes(content)
+                partial.replace(self.folder / name)
+            except BaseException:
+                with suppress(FileNotFoundError):
+                    partial.unlink()
+                raise
+
+
+@dataclass(frozen=True)
+class Asked:
+    """The queries of a batch, None where a row has none, and what is given with each."""
+
+    queries: Sequence[str | None]
+    vectors: Sequence[Sequence[float]] | None = None
+    dates: Sequence[Any] | None = None
+
+    def digest(self) -> str:
+        """Another one for any difference, and the same in each process."""
+        found = sha256()
+
+        def add(part: bytes | None) -> None:
+            found.update(pack("<q", -1 if part is None else len(part)))
+            found.update(part or b"")
+
+        for query in self.queries:
+            add(None if query is None else query.encode())
+        found.update(b"." if self.vectors is None else b"v")
+        for vector in self.vectors or ():
+            add(pack(f"<{len(vector)}d", *vector))
+        found.update(b"." if self.dates is None else b"d")
+        for date in self.dates or ():
+            add(repr(date).encode())
+        return found.hexdigest()
+
+
+def shape(value: Any) -> Any:
+    """A value as JSON that is the same in each process, and another for another value."""
+    if value is None or isinstance(value, (str, bool, int, float)):
+        return value
+    if isinstance(value, (list, tuple)):
+        return [shape(one) for one in value]
+    if isinstance(value, (Chunk, Candidate, Hit)):
+        # Their reprs are short.
+        return [type(value).__name__, repr(value.__reduce__()[1])]
+    return repr(value)
+
+
+@contextmanager
+def _told(folder: Path) -> Iterator[None]:
+    """Raise what the operating system refuses as an error of ours."""
+    try:
+        yield
+    except OSError as error:
+        raise HedgerowError(
+            f"the checkpoint {folder} cannot be used: {error}; give checkpoint_path= a folder that "
+            "every node sees and may write to",
+            code="checkpoint_io",
+        ) from error

@@ -1,0 +1,269 @@
+"""What a run is asked for, checked before any actor starts, and what an actor makes of it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from hedgerow._checks import checked_count, checked_text, listed, shown
+from hedgerow._engine import Index, __version__
+from hedgerow._retrieval.admission import embedder_name, own_admission
+from hedgerow._tables import FIELDS
+from hedgerow.embedders.base import AnyEmbedder
+from hedgerow.errors import InvalidInputError
+from hedgerow.rerankers.base import Reranker
+from hedgerow.retriever import Retriever
+from hedgerow.typing import QuestionDate, RetrieverKeywords, SearchKeywords
+
+from .checkpoint import Checkpoint
+from .given import GivenVectors
+from .place import Place, content_digest, place_of
+
+_PARTS = ("embedder", "reranker")
+
+
+@dataclass(frozen=True)
+class Columns:
+    """Where a row has its query, and what is added to it."""
+
+    query: str
+    vector: str | None
+    date: str | None
+    fields: tuple[str, ...]
+    trace: bool
+    prefix: str
+
+    @property
+    def read(self) -> list[str]:
+        """The columns that rows must have."""
+        return [name for name in (self.query, self.vector, self.date) if name is not None]
+
+    @property
+    def added(self) -> list[str]:
+        """The columns that rows must not have."""
+        names = ["results", "error", *(["trace"] if self.trace else [])]
+        return [self.prefix + name for name in names]
+
+    def check(self, names: Sequence[str]) -> None:
+        """Raise InvalidInputError for rows without a column that is read, or with one that is added."""
+        for name in self.read:
+            if name not in names:
+                raise InvalidInputError(
+                    f"the dataset has no column {name!r}, but {shown([*names])}; name the right one "
+                    "with query_column=, vector_column= or date_column=",
+                    code="invalid_option",
+                )
+        for name in self.added:
+            if name in names:
+                raise InvalidInputError(
+                    f"the dataset has a column {name!r} already; give prefix= a text to put before "
+                    "the names of the columns that are added",
+                    code="invalid_option",
+                )
+
+
+@dataclass(frozen=True)
+class Makers:
+    """Functions that make, in each actor, what does not pickle or should not."""
+
+    embedder: Callable[[], AnyEmbedder] | None = None
+    reranker: Callable[[], Reranker] | None = None
+
+
+@dataclass(frozen=True)
+class Plan:
+    """All that an actor needs; it pickles when the parts of the retriever do."""
+
+    place: Place
+    retriever: Mapping[str, Any]
+    makers: Makers
+    search: Mapping[str, Any]
+    columns: Columns
+    on_error: str
+    batch_size: int
+    checkpoint_path: str | None = None
+    content: str = ""
+
+    def open(self) -> Retriever:
+        """The retriever of an actor, which never writes."""
+        given = dict(self.retriever)
+        if self.makers.embedder is not None:
+            given["embedder"] = self.makers.embedder()
+        if self.makers.reranker is not None:
+            given["reranker"] = self.makers.reranker()
+        if self.columns.vector is not None:
+            given["embedder"] = GivenVectors()
+        return Retriever(self.place.open(), **given)
+
+    def checkpoint(self, retriever: Retriever) -> Checkpoint | None:
+        """Where the answers of this retriever are kept, if they are to be.
+
+        Raises InvalidInputError for an embedder without a name, HedgerowError for a folder that cannot
+        be used.
+        """
+        if self.checkpoint_path is None:
+            return None
+        options = {name: self.retriever.get(name) for name in self.retriever if name not in _PARTS}
+        # How many threads search, and how slow a search may be, changes no answer.
+        options.pop("slow_ms", None)
+        searches = {name: value for name, value in self.search.items() if name != "threads"}
+        settings = {
+            "hedgerow": __version__,
+            "content": self.content,
+            "embedder": _identity(retriever.embedder),
+            "reranker": None if retriever.reranker is None else retriever.reranker.name,
+            "fields": self.columns.fields,
+            "trace": self.columns.trace,
+            **{f"retriever.{name}": value for name, value in options.items() if value is not None},
+            **{f"search.{name}": value for name, value in searches.items() if value is not None},
+        }
+        return Checkpoint.of(self.checkpoint_path, settings)
+
+
+def plan_of(  # noqa: PLR0913 - the options of `hedgerow.ray.search_many`
+    index: Any,
+    *,
+    columns: Columns,
+    embedder: AnyEmbedder | None,
+    reranker: Reranker | None,
+    makers: Makers,
+    question_date: QuestionDate | None,
+    threads: int,
+    on_error: str,
+    batch_size: int,
+    checkpoint_path: str | os.PathLike[str] | None,
+    options: Mapping[str, Any],
+) -> Plan:
+    """Check everything, by making the retriever that the actors will make, here."""
+    retrieving, searching = _split(options)
+    chunks = retrieving.get("trigram_chunks")
+    if isinstance(chunks, Iterable):  # maybe once
+        retrieving["trigram_chunks"] = listed(chunks)
+    parts: dict[str, Any] = {"embedder": embedder, "reranker": reranker}
+    given = {name: value for name, value in {**retrieving, **parts}.items() if value is not None}
+    if isinstance(index, Retriever):
+        if given:
+            raise InvalidInputError(
+                f"the Retriever has options of its own, and {shown(sorted(given))} beside them; give "
+                "them to it, or pass its index instead of it",
+                code="incompatible_options",
+            )
+        index, given = index.index, dict(index._arguments)  # noqa: SLF001 - of this package
+    _check_sources(columns, given, makers, question_date)
+    plan = Plan(
+        place_of(index),
+        given,
+        makers,
+        {**searching, "question_date": question_date, "threads": checked_count(threads, "threads")},
+        columns,
+        on_error,
+        checked_count(batch_size, "batch_size"),
+    )
+    handle = index if isinstance(index, Index) else plan.place.open()
+    try:
+        return _checked(plan, handle, checkpoint_path)
+    finally:
+        if isinstance(handle, Index) and handle is not index:
+            handle.close()
+
+
+def checked_fields(fields: Iterable[str]) -> tuple[str, ...]:
+    """The fields of hits that results have; raises InvalidInputError for what is none."""
+    if fields == "all":
+        return FIELDS
+    if isinstance(fields, str) or not isinstance(fields, Iterable):
+        raise TypeError(f'fields must be "all" or a list of str, not {shown(fields)}')
+    found = tuple(listed(fields))
+    unknown = [name for name in found if name not in FIELDS]
+    if unknown or not found or len(set(found)) < len(found):
+        raise InvalidInputError(
+            f'fields must be "all" or some of {", ".join(FIELDS)}, each once, not {shown(list(found))}',
+            code="invalid_option",
+        )
+    return found
+
+
+def checked_column(name: str | None, what: str) -> str | None:
+    """The name of a column; raises TypeError for what is none."""
+    return None if name is None else checked_text(name, what)
+
+
+def _split(options: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The options of the retriever and those of its searches; TypeError for what is neither."""
+    known = {**RetrieverKeywords.__annotations__, **SearchKeywords.__annotations__}
+    for name in options:
+        if name not in known:
+            raise TypeError(f"search_many() got an unexpected keyword argument {name!r}")
+    searching = {name: options[name] for name in options if name in SearchKeywords.__annotations__}
+    return {name: options[name] for name in options if name not in searching}, searching
+
+
+def _check_sources(
+    columns: Columns, given: Mapping[str, Any], makers: Makers, question_date: QuestionDate | None
+) -> None:
+    """Raise InvalidInputError for two sources of the same thing."""
+    vectors = {
+        "embedder": given.get("embedder"),
+        "make_embedder": makers.embedder,
+        "vector_column": columns.vector,
+    }
+    rerankers = {"reranker": given.get("reranker"), "make_reranker": makers.reranker}
+    dates = {"question_date": question_date, "date_column": columns.date}
+    for sources in (vectors, rerankers, dates):
+        found = [name for name, source in sources.items() if source is not None]
+        if len(found) > 1:
+            raise InvalidInputError(
+                f"{' and '.join(found)} are for the same thing; give one of them",
+                code="incompatible_options",
+            )
+    for name, maker in (("make_embedder", makers.embedder), ("make_reranker", makers.reranker)):
+        if maker is not None and not callable(maker):
+            raise TypeError(f"{name} must be a function without arguments, not {shown(maker)}")
+
+
+def _checked(plan: Plan, handle: Any, checkpoint_path: str | os.PathLike[str] | None) -> Plan:
+    """The plan, when a retriever of it can be made and searched with the options."""
+    given = dict(plan.retriever)
+    if plan.makers.embedder is not None or plan.columns.vector is not None:
+        given["embedder"] = GivenVectors()
+    retriever = Retriever(handle, **given)
+    _check_awaits_nothing(retriever)
+    retriever.search_many([], **{**plan.search, "on_error": plan.on_error})
+    if checkpoint_path is None:
+        return plan
+    if not isinstance(checkpoint_path, (str, os.PathLike)):
+        raise TypeError(f"checkpoint_path must be a path, not {shown(checkpoint_path)}")
+    if plan.makers.embedder is None:
+        _identity(retriever.embedder)
+    return Plan(
+        **{
+            **vars(plan),
+            "checkpoint_path": os.path.abspath(checkpoint_path),  # noqa: PTH100 - of this machine
+            "content": content_digest(handle),
+        }
+    )
+
+
+def _check_awaits_nothing(retriever: Retriever) -> None:
+    parts = retriever._asynchronous  # noqa: SLF001 - of this package
+    if parts:
+        raise InvalidInputError(
+            f"the {parts[0]} is asynchronous, and actors await nothing; give one with plain methods",
+            code="incompatible_options",
+        )
+
+
+def _identity(embedder: AnyEmbedder | None) -> list[str | None] | None:
+    """What tells the vectors of an embedder from those of others; None for none."""
+    if embedder is None or isinstance(embedder, GivenVectors):
+        return None
+    name = embedder_name(embedder)
+    if name is None:
+        raise InvalidInputError(
+            "a checkpoint tells embedders apart by their names, and this one has none; give it an "
+            "attribute name that stands for the model",
+            code="invalid_option",
+        )
+    return [name, own_admission(embedder).details]

@@ -1,0 +1,151 @@
+"""`hedgerow cluster`: collections on a server of OpenSearch."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from hedgerow import BackendError, Index
+
+from .failures import FAILED, InterruptedRunError
+from .output import echo, plural, progress_bar, visible, write_json
+from .params import TEXT, Command
+from .roots import json_option
+from .servers import Place, connection, opened_collection, server_options
+from .stores import check_there_is
+
+if TYPE_CHECKING:
+    from hedgerow.opensearch import CollectionStats
+
+
+@click.group("cluster", short_help="Collections on a server of OpenSearch.")
+def cluster() -> None:
+    """Fill a collection on a server of OpenSearch, and see how it is.
+
+    \b
+      hedgerow cluster copy notes.db https://search.example:9200/notes --user me
+      hedgerow cluster status https://search.example:9200/notes --user me
+
+    A password is read from HEDGEROW_OPENSEARCH_PASSWORD. This needs the extra `opensearch`.
+    """
+
+
+@cluster.command("copy", cls=Command, short_help="Fill a collection from an index.")
+@click.argument("db", metavar="FILE", type=TEXT)
+@click.argument("place", metavar="URL/NAME", type=Place())
+@server_options
+@click.option("--shards", type=click.IntRange(1), default=1, help="Of a new collection; 1.")
+@click.option("--replicas", type=click.IntRange(0), default=1, help="Of a new collection; 1.")
+@click.option("--fast", is_flag=True, help="Have a new collection keep a graph of its vectors.")
+@json_option
+def copy(  # noqa: PLR0913 - one argument for each option
+    *,
+    db: str,
+    place: tuple[str, str],
+    shards: int,
+    replicas: int,
+    fast: bool,
+    as_json: bool,
+    **server: Any,
+) -> None:
+    """Write all chunks of the index FILE, with their vectors, into the collection NAME.
+
+    \b
+      hedgerow cluster copy notes.db http://localhost:9200/notes --replicas 0
+      hedgerow cluster copy notes.db https://search.example:9200/notes --user me
+
+    The collection is made where there is none. Chunks that it has already, just as they are in
+    the index, are not written again, so the same command goes on with a copy that ended early.
+    What else the collection has stays.
+    """
+    from hedgerow.opensearch import Collection, copy_index  # noqa: PLC0415 - slow to import
+
+    check_there_is(db)
+    started = time.monotonic()
+    with Index.open(db, read_only=True) as index:
+        try:
+            collection = opened_collection(place, server)
+        except BackendError as error:
+            if error.code != "collection_missing":
+                raise
+            collection = Collection.create(
+                *place,
+                **connection(server),
+                tokenizer=index.tokenizer,
+                stopwords=index.stopwords,
+                dimensions=index.stats().dimensions,
+                vectors="fast" if fast else "exact",
+                shards=shards,
+                replicas=replicas,
+            )
+        with collection, progress_bar("Copying") as progress:
+            try:
+                copied = copy_index(index, collection, progress=progress)
+            except KeyboardInterrupt as stop:
+                raise InterruptedRunError(
+                    f"interrupted: {place[1]} has what was copied so far; run the command again to go on"
+                ) from stop
+    seconds = round(time.monotonic() - started, 3)
+    if as_json:
+        counts = {"written": copied.written, "unchanged": copied.unchanged, "seconds": seconds}
+        write_json({"db": db, "url": place[0], "name": place[1]} | counts)
+        return
+    echo(
+        f"Copied {plural(copied.written, 'chunk')} of {visible(db)} to {visible('/'.join(place))} in "
+        f"{seconds:.1f} s; {copied.unchanged:,} were there."
+    )
+
+
+@cluster.command("status", cls=Command, short_help="Say how a collection is.")
+@click.argument("place", metavar="URL/NAME", type=Place())
+@server_options
+@json_option
+@click.pass_context
+def status(
+    context: click.Context, /, *, place: tuple[str, str], as_json: bool, **server: Any
+) -> None:
+    """Show what the collection NAME has, how its shards are, and how long its server takes.
+
+    \b
+      hedgerow cluster status http://localhost:9200/notes
+      hedgerow cluster status https://search.example:9200/notes --user me --json
+
+    Exits with 1 where a copy of a shard has no place. Nothing is changed.
+    """
+    with opened_collection(place, server) as collection:
+        found = collection.stats()
+        started = time.perf_counter()
+        with collection._point_in_time() as moment:  # noqa: SLF001 - of this package
+            moment.counts([])
+        milliseconds = round((time.perf_counter() - started) * 1000, 1)
+    if as_json:
+        write_json(
+            {"url": place[0], "name": place[1]} | asdict(found) | {"answer_ms": milliseconds}
+        )
+    else:
+        for name, value in _described(place, found, milliseconds):
+            echo(f"{name:<10}  {visible(value)}")
+    if found.unassigned:
+        context.exit(FAILED)
+
+
+def _described(
+    place: tuple[str, str], found: CollectionStats, milliseconds: float
+) -> list[tuple[str, str]]:
+    by = f", by {found.embedder}" if found.embedder else ""
+    vectors = f"{found.vectors:,}, {plural(found.dimensions or 0, 'dimension')}{by}"
+    copies = f"{plural(found.shards, 'shard')}, {plural(found.replicas, 'replica')} of each"
+    missing = f"; {found.unassigned:,} have no place" if found.unassigned else ""
+    return [
+        ("collection", "/".join(place)),
+        ("chunks", f"{found.chunks:,}"),
+        ("vectors", f"{vectors}, {found.vector_search}" if found.vectors else "none"),
+        ("size", f"{found.size_bytes:,} bytes"),
+        ("tokenizer", found.tokenizer),
+        ("shards", f"{copies}, {found.status}{missing}"),
+        ("schema", f"version {found.schema_version}, on OpenSearch {found.server_version}"),
+        ("answers", f"in {milliseconds} ms"),
+    ]

@@ -1,0 +1,74 @@
+"""Filling a collection from an index."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from typing import NamedTuple
+
+from hedgerow._engine import Chunk, Index, _embedder_of, _unembedded
+from hedgerow.errors import InvalidInputError
+from hedgerow.typing import Progress
+
+from .collection import Collection
+
+_BLOCK = 500
+
+
+class Copied(NamedTuple):
+    """What a copy did: how many chunks it wrote, and how many were there as they are."""
+
+    written: int
+    unchanged: int
+
+
+def copy_index(index: Index, collection: Collection, *, progress: Progress | None = None) -> Copied:
+    """Write every chunk of an index into a collection, with its vector.
+
+    Chunks that are there as they are in the index are not written, so that a copy that was
+    interrupted goes on where it ended when it is called again. What else the collection has stays.
+    `progress(done, total)` is called after each block.
+
+    Raises InvalidInputError where the collection has another tokenizer or other stop words, and
+    what `Collection.upsert` raises.
+    """
+    _check_alike(index, collection)
+    name, details, _ = _embedder_of(index)
+    total, written, unchanged = len(index), 0, 0
+    for block in _blocks(index.chunks()):
+        changed = _with_what_is_known(index, collection.differing(block))
+        collection._upsert_from(changed, name, details, refresh=False)  # noqa: SLF001 - of its package
+        written += len(changed)
+        unchanged += len(block) - len(changed)
+        if progress is not None:
+            progress(written + unchanged, max(total, written + unchanged))
+    collection._refresh()  # noqa: SLF001 - of its package
+    return Copied(written, unchanged)
+
+
+def _check_alike(index: Index, collection: Collection) -> None:
+    for what, code in (("tokenizer", "tokenizer_mismatch"), ("stopwords", "incompatible_options")):
+        ours, theirs = getattr(index, what), getattr(collection, what)
+        if ours != theirs:
+            raise InvalidInputError(
+                f"the index has the {what} {ours!r} and the collection has {theirs!r}; copy into a new "
+                "collection",
+                code=code,
+            )
+
+
+def _with_what_is_known(index: Index, chunks: list[Chunk]) -> list[Chunk]:
+    """The chunks; those that have no vector because there is none to be had say so."""
+    unknown = set(_unembedded(index, chunks))
+    return [
+        chunk._with_embedding([])  # noqa: SLF001 - of this package
+        if chunk.embedding is None and place not in unknown
+        else chunk
+        for place, chunk in enumerate(chunks)
+    ]
+
+
+def _blocks(chunks: Iterable[Chunk]) -> Iterator[list[Chunk]]:
+    waiting = iter(chunks)
+    while block := list(islice(waiting, _BLOCK)):
+        yield block

@@ -1,0 +1,53 @@
+"""`make test-ray`: `hedgerow.ray` on a cluster of this machine, with two CPUs, which is ended at the end."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import ray
+from hypothesis import settings
+
+import hedgerow as hr
+from retrieval_doubles import FnvEmbedder
+from spec_fixtures import jsonl
+
+settings.register_profile("ray", deadline=None)
+settings.load_profile("ray")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of the cluster."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("RAY_USAGE_STATS_ENABLED", "0")
+        # Ray writes a token into the home of its user.
+        patch.setenv("HOME", str(tmp_path_factory.mktemp("home")))
+        # Actors import what tests do.
+        patch.setenv("PYTHONPATH", os.pathsep.join(path for path in sys.path if path))
+        context = ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False)
+        ray.data.DataContext.get_current().enable_progress_bars = False
+        yield context.address_info["gcs_address"]
+        ray.shutdown()
+
+
+@pytest.fixture(scope="session")
+def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An index with a collection of the specification."""
+    found = tmp_path_factory.mktemp("index") / "notes.db"
+    chunks = [
+        {key: line[key] for key in ("id", "path", "content", "title", "summary", "tags")}
+        for line in jsonl("corpora/b")
+    ]
+    with hr.Retriever(found, embedder=FnvEmbedder()) as retriever:
+        retriever.upsert(chunks)
+    return found
+
+
+@pytest.fixture(scope="session")
+def queries() -> list[str]:
+    """Those of the specification's cases, each once."""
+    return [*dict.fromkeys(case["request"]["query"] for case in jsonl("search"))]
