@@ -98,7 +98,7 @@ class Bench:
                 places = {EMBEDDED: hr.Retriever(index, embedder=embedder)}
                 rows = {EMBEDDED: tables.Row(count, EMBEDDED, _NOTHING, {}, written, size)}
                 rows.update(self._collections(corpus, node, places, embedder))
-                found = measures.latencies(places, corpus.questions, self._tell)
+                found = measures.latencies(places, node, corpus.questions, self._tell)
                 for name, retriever in places.items():
                     row = rows[name]
                     row.latency = found[name]

@@ -23,7 +23,9 @@ OUTSIDE = "outside"
 _TURN = 10
 _BLOCK = 500
 _LEAST_CPU = 0.5  # seconds: the system counts hundredths
+_LEAST_ROUNDS = 3
 _MOST_ROUNDS = 20
+_SETTLED = 0.95
 _GROUPS = 4
 
 Tell = Callable[[str], None]
@@ -77,15 +79,14 @@ class Quality:
 
 
 def latencies(
-    places: Mapping[str, hr.Retriever], questions: Sequence[str], tell: Tell
+    places: Mapping[str, hr.Retriever], server: Server, questions: Sequence[str], tell: Tell
 ) -> dict[str, Latency]:
-    """Hybrid searches, ten at each place in turn, in both directions, after two rounds to warm up."""
+    """Hybrid searches, ten at each place in turn, in both directions, after rounds to warm up."""
     taken: dict[str, list[tuple[float, dict[str, float]]]] = {name: [] for name in places}
     requests: dict[str, dict[str, list[float]]] = {}
     for name, retriever in places.items():
         tell(f"warming up: {name}")
-        for question in [*questions, *questions]:
-            retriever.search(question)
+        settle(retriever, server, questions, tell)
     turns = list(places.items())
     for first in range(0, len(questions), _TURN):
         for name, retriever in turns if first // _TURN % 2 == 0 else reversed(turns):
@@ -95,24 +96,46 @@ def latencies(
     return {name: _latency(taken[name], requests[name], len(questions)) for name in places}
 
 
+def settle(retriever: hr.Retriever, server: Server, questions: Sequence[str], tell: Tell) -> None:
+    """Ask until the server takes no less processor time than before: it compiles what it runs often."""
+    last = float("inf")
+    for number in range(_MOST_ROUNDS):
+        began = server.cpu_seconds()
+        for question in questions:
+            retriever.search(question)
+        spent = server.cpu_seconds() - began
+        tell(f"warming up, round {number + 1}: {spent * 1e3 / len(questions):.1f} ms a search")
+        if spent > last * _SETTLED:
+            return
+        last = spent
+
+
 def costs(
     retriever: hr.Retriever, server: Server, matches: Mapping[str, int], chunks: int, mode: Mode
 ) -> list[Cost]:
-    """The server's processor time for four groups of queries, those that match least first."""
+    """The server's processor time for four groups of queries, those that match least first.
+
+    The groups take turns, so that what the server still compiles is in all of them.
+    """
     ordered = sorted(matches, key=matches.__getitem__)
     size = -(-len(ordered) // _GROUPS)
-    found = []
-    for first in range(0, len(ordered), size):
-        group = ordered[first : first + size]
-        began, rounds = server.cpu_seconds(), 0
-        while rounds < _MOST_ROUNDS and server.cpu_seconds() - began < _LEAST_CPU:
+    groups = [ordered[first : first + size] for first in range(0, len(ordered), size)]
+    spent, rounds = [0.0] * len(groups), 0
+    while rounds < _MOST_ROUNDS and (rounds < _LEAST_ROUNDS or min(spent) < _LEAST_CPU):
+        for place, group in enumerate(groups):
+            began = server.cpu_seconds()
             for question in group:
                 retriever.search(question, mode=mode)
-            rounds += 1
-        spent = (server.cpu_seconds() - began) * 1e3 / (rounds * len(group))
-        mean = sum(matches[question] for question in group) / len(group)
-        found.append(Cost(mean, chunks, spent))
-    return found
+            spent[place] += server.cpu_seconds() - began
+        rounds += 1
+    return [
+        Cost(
+            sum(matches[question] for question in group) / len(group),
+            chunks,
+            seconds * 1e3 / (rounds * len(group)),
+        )
+        for group, seconds in zip(groups, spent, strict=True)
+    ]
 
 
 def pace(retriever: hr.Retriever, questions: Sequence[str], threads: int) -> float:
