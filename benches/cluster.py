@@ -103,7 +103,8 @@ class Bench:
                     row = rows[name]
                     row.latency = found[name]
                     self._complete(row, retriever, node, matches)
-                self._load.append(os.getloadavg()[0])
+                if hasattr(os, "getloadavg"):  # not on Windows
+                    self._load.append(os.getloadavg()[0])
                 for name, retriever in places.items():
                     if name != EMBEDDED:
                         retriever.index.close()

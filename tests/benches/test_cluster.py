@@ -1,10 +1,15 @@
 """benches/cluster.py as far as it goes without a server."""
 
+from itertools import count
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
 import cluster
 import opensearch_server
+from counted_collection import CountedCollection
+from hedgerow.opensearch import Collection
 from scaling import corpora, figures, tables
 from scaling.figures import Fit, Times
 
@@ -114,3 +119,42 @@ def test_the_tables():
     found = {(1000, "1 shard"): tables.Quality(0.99, 0.7, None)}
     assert "| 1,000 | 1 shard | 99.0% | 0.7000 |  |" in tables.quality_table(found)
     assert tables.summary(rows[0]) == "p50 8.0 ms, 90 searches/s, 500 chunks written/s"
+
+
+class Kept(CountedCollection):
+    """A collection that needs no server."""
+
+    name = "kept"
+
+    def upsert(self, chunks, *, refresh=True):  # noqa: ARG002 - everything is found at once
+        return super().upsert(chunks)
+
+    def stats(self):
+        return SimpleNamespace(size_bytes=1000)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+
+def test_all_of_it_but_the_server(collection, monkeypatch, capsys):
+    corpus = corpora.grown(collection, 12, 2)
+    monkeypatch.setattr(cluster, "_collection", lambda *_: Kept())
+    monkeypatch.setattr(Collection, "open", lambda *_, **__: Kept(corpus.chunks))
+    told = []
+    bench = cluster.Bench([1, 3], told.append)
+    bench.measure(corpus, SimpleNamespace(url="", cpu_seconds=count().__next__))
+    bench.show()
+    printed = capsys.readouterr().out
+    for place in ("embedded index", "1 shard", "3 shards"):
+        assert f"| 12 | {place} |" in printed
+        assert any(line.startswith(f"12 chunks, {place}: p50 ") for line in told)
+    assert "| 12 | 1 shard | 100.0% |" in printed
+    assert "- load of the machine" in printed
+
+
+def test_nothing_is_shown_of_nothing(capsys):
+    cluster.Bench([1], print).show()
+    assert capsys.readouterr().out == ""
