@@ -42,8 +42,9 @@ test: .venv/engine-built ## every test, of Rust and of Python
 test-busy: .venv/engine-built ## pytest beside a load on every core, twice: no test may ask for a quiet machine
 	$(BIN)/python scripts/beside_a_load.py --times 2 -- $(PYTEST)
 
+# A test that goes on for its share of the time is not taken for one that hangs.
 faults: .venv/engine-built ## kills, full disks and more for ten minutes: tests/faults/README.md
-	FAULTS_SECONDS=$(FAULTS_SECONDS) $(PYTEST) tests/faults
+	FAULTS_SECONDS=$(FAULTS_SECONDS) $(PYTEST) -o faulthandler_timeout=$$((900 + $(FAULTS_SECONDS))) tests/faults
 
 # Without the tests of thousands of cases, which valgrind makes last for hours.
 valgrind: prerequisites ## the tests around unsafe code, with every access to memory checked; needs: valgrind

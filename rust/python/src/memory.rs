@@ -81,6 +81,10 @@ fn give_up() {
 /// Have a reserve before a call begins.
 pub fn restore() -> Result<()> {
     if !RESERVE.load(Ordering::Acquire).is_null() {
+        // Another thread may have had a reserve before this was noted of the last one.
+        if memory::is_short() {
+            memory::note_enough();
+        }
         return Ok(());
     }
     // SAFETY: the layout has a size.

@@ -352,3 +352,16 @@ pub(super) fn chunk_of(rows: &[i64], row: i64, near: u32) -> Result<u32, Unfit> 
     let slot = found.binary_search(&row).map_err(|_| Unfit::Damaged)?;
     u32::try_from(near + slot).map_err(|_| Unfit::TooLarge)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn room_that_is_refused_is_an_error() {
+        let refused = Builder::new(0).reserve(u64::MAX).unwrap_err();
+        assert_eq!(refused, Unfit::OutOfMemory);
+        assert_eq!(refused.reason(), "there is not enough memory");
+        Builder::new(0).reserve(1000).unwrap();
+    }
+}
