@@ -23,6 +23,7 @@ const ROOMS: [(&str, &[&[&str]]); 2] = [
         "engine",
         &[
             &["error", "named"],
+            &["memory"],
             &["interrupt", "top_k"],
             &["text", "unit_vector"],
             &["query"],
