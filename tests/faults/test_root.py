@@ -86,7 +86,9 @@ def test_killed_at_any_moment_the_root_stays_whole(tmp_path: Path, rounds: Round
     for chance in rounds.at_least(25):
         turn = rounds.done
         worker = start(tmp_path, f"turn{turn}", 10_000)
-        ready, *written = killed(worker, chance, longest=0.25)
+        # On a busy machine all others may be killed before they remember anything.
+        lines = 2 if turn == 0 else 1
+        ready, *written = killed(worker, chance, longest=0.25, lines=lines)
         assert ready == "ready"
         told |= set(written)
         if turn % 5 == 4:

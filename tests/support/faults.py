@@ -63,13 +63,15 @@ def python(*arguments: object, before: Sequence[object] = ()) -> subprocess.Pope
     )
 
 
-def killed(process: subprocess.Popen[str], chance: random.Random, longest: float) -> list[str]:
-    """Kill a process at a moment from its first line on; returns the whole lines that it wrote."""
+def killed(
+    process: subprocess.Popen[str], chance: random.Random, longest: float, lines: int = 1
+) -> list[str]:
+    """Kill a process at a moment from its first lines on; returns the whole lines that it wrote."""
     assert process.stdout is not None
     assert process.stderr is not None
     # Not with `communicate`, which forgets what was read ahead of the first line.
     with process:
-        first = process.stdout.readline()
+        first = "".join(process.stdout.readline() for _ in range(lines))
         time.sleep(chance.uniform(0, longest))
         process.send_signal(signal.SIGKILL)
         written = first + process.stdout.read()
