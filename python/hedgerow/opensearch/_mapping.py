@@ -13,6 +13,9 @@ SCHEMA = 1
 
 VECTOR = "vector"
 
+MOST_HITS = 1_000_000
+"""The most hits of one request."""
+
 
 @dataclass(frozen=True)
 class Settings:
@@ -42,7 +45,7 @@ def body(settings: Settings, dimensions: int | None, shards: int, replicas: int)
                 # that nobody searched for a while is refreshed all the same.
                 "translog": {"durability": "request"},
                 "refresh_interval": "1s",
-                "max_result_window": 1_000_000,
+                "max_result_window": MOST_HITS,
                 "max_regex_length": 2_000,
                 "similarity": {
                     "frequency": {

@@ -18,7 +18,7 @@ from ._documents import chunk_of, unit_of
 from ._facts import LONGEST_TEXT
 from ._filters import ALL, Query, every, has_any, of_paths, translated
 from ._keyword_search import Expression, KeywordSearch, counting
-from ._mapping import Described, check_embedder
+from ._mapping import MOST_HITS, Described, check_embedder
 from ._tokens import Given
 
 if sys.version_info >= (3, 11):
@@ -122,7 +122,8 @@ class PointInTime:
         The second value is the server's score of the last, None if there are no more.
         """
         expression = KeywordSearch(search)
-        body = {"size": limit, "query": expression.query(self._filter), **_NO_SOURCE}
+        size = min(limit, MOST_HITS)
+        body = {"size": size, "query": expression.query(self._filter), **_NO_SOURCE}
         body["docvalue_fields"] = ["id", "path", "length"]
         hits = self._hits(body, include_named_queries_score="true")
         found = [
@@ -134,7 +135,7 @@ class PointInTime:
             )
             for hit in hits
         ]
-        return found, hits[-1]["_score"] if len(hits) == limit else None
+        return found, _floor(hits, limit)
 
     def vector_hits(
         self, vector: Sequence[float], limit: int
@@ -145,15 +146,17 @@ class PointInTime:
         """
         if self._collection.dimensions is None:
             return [], None
-        query = self._nearest(list(vector), limit)
-        body = {"size": limit, "query": query, **_NO_SOURCE}
+        size = min(limit, MOST_HITS)
+        query = self._nearest(list(vector), size)
+        body = {"size": size, "query": query, **_NO_SOURCE}
         body["docvalue_fields"] = ["id", "path", "unit"]
         hits = self._hits(body)
         found = [
             (hit["fields"]["id"][0], hit["fields"]["path"][0], unit_of(hit["fields"]) or b"")
             for hit in hits
         ]
-        return found, _cosine(hits[-1]["_score"]) if len(hits) == limit else None
+        floor = _floor(hits, limit)
+        return found, None if floor is None else _cosine(floor)
 
     def vectors(self, ids: Sequence[str]) -> list[bytes | None]:
         """The stored vectors of chunks, in the order of their ids."""
@@ -346,6 +349,20 @@ class PointInTime:
             # What nobody waits for any more, the server stops computing.
             limits["cancel_after_time_interval"] = f"{max(1, round(left * 1000))}ms"
         return limits
+
+
+def _floor(hits: Sequence[dict[str, Any]], limit: int) -> float | None:
+    """The score of the last hit where there may be more than the limit."""
+    if len(hits) < min(limit, MOST_HITS):
+        return None
+    if limit > MOST_HITS:
+        raise InvalidInputError(
+            f"more than {MOST_HITS:,} chunks would have to be looked at; ask for fewer hits, or use "
+            "narrower filters",
+            code="unsupported_by_backend",
+        )
+    floor: float = hits[-1]["_score"]
+    return floor
 
 
 def _cosine(score: float) -> float:

@@ -98,6 +98,13 @@ fn look_at(
         bm25: Bm25Leg::run(&keywords, &compiled, &mut timings)?,
         vector: vector.unwrap_or(Ok(VectorLeg::Absent))?,
     };
+    // Half an answer would give wrong reasons.
+    if let Some(error) = legs.bm25.failure {
+        return Err(error);
+    }
+    if let VectorLeg::Failed(Some(error)) = legs.vector {
+        return Err(error);
+    }
     let matched = legs.bm25.matches.found.iter();
     found.keywords = (matched.enumerate())
         .find(|(_, one)| one.key == Some(row))
