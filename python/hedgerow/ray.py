@@ -18,7 +18,6 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Literal
 
 from ._checks import checked_count, checked_text, shown
-from ._engine import Index
 from ._extras import imports_of
 from ._ray.plan import Columns, Makers, Plan, checked_column, checked_fields, plan_of
 from ._retrieval.batches import checked_on_error
@@ -26,7 +25,7 @@ from .embedders.base import AnyEmbedder
 from .errors import InvalidInputError
 from .rerankers.base import Reranker
 from .retriever import Retriever
-from .typing import QuestionDate, RetrieverKeywords, SearchKeywords
+from .typing import QuestionDate, RetrieverKeywords, Searchable, SearchKeywords
 
 if sys.version_info >= (3, 11):
     from typing import Unpack
@@ -51,7 +50,7 @@ class BatchKeywords(RetrieverKeywords, SearchKeywords, total=False):
 
 
 def search_many(  # noqa: PLR0913 - each has its default
-    index: Index | Retriever | str | os.PathLike[str] | Any,
+    index: Searchable | Retriever | str | os.PathLike[str],
     dataset: Dataset,
     *,
     query_column: str = "query",

@@ -72,6 +72,8 @@ def test_a_search_is_that_of_the_index(node, name, db):
         assert place in there.pop("notices")[0]
         assert str(db) in here.pop("notices")[0]
         assert there == here
+    explained = ok("search", "oak", "--url", place, "--explain")
+    assert "not reweighted, on opensearch, 2 of 2 shards\n" in explained
     assert f"No results in {place} (61 chunks)." in ok("search", "nothingatall", "--url", place)
 
 

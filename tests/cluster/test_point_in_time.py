@@ -11,7 +11,7 @@ import pytest
 
 import hedgerow as hr
 from hedgerow import _engine
-from hedgerow.opensearch import Collection
+from hedgerow.opensearch import Collection, _point_in_time
 from opensearch_server import Node
 from phrase_oracle import Counted, Phrase, counted, score
 
@@ -255,3 +255,26 @@ def test_a_prefix_of_too_many_words_is_refused(node, name):
             with pytest.raises(hr.InvalidInputError, match="write fewer") as caught:
                 moment.counts([(["w" * 81], True)])
             assert caught.value.code == "unsupported_by_backend"
+
+
+def test_more_hits_than_the_server_gives_at_once(filled, monkeypatch):
+    collection, _ = filled
+    monkeypatch.setattr(_point_in_time, "MOST_HITS", 5)
+    with collection._point_in_time() as moment:
+        search = {
+            "phrases": [(["oak"], False)],
+            "idf": [1.0],
+            "mean_length": 10.0,
+            "any": [[[0]]],
+            "none": [],
+            "addends": [(0, 0, 1)],
+        }
+        hits, floor = moment.keyword_hits(search, 5)
+        assert (len(hits), floor is None) == (5, False)
+        for ask in (
+            lambda: moment.keyword_hits(search, 6),
+            lambda: moment.vector_hits([1.0] * 8, 6),
+        ):
+            with pytest.raises(hr.InvalidInputError, match="more than 5 chunks") as raised:
+                ask()
+            assert raised.value.code == "unsupported_by_backend"

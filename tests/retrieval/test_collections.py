@@ -148,6 +148,15 @@ def test_why_not():
                 assert whys[0].to_dict() == whys[1].to_dict()
 
 
+@pytest.mark.parametrize("method", ["keyword_hits", "vector_hits"])
+def test_why_not_has_no_reasons_where_a_leg_fails(method):
+    collection = CountedCollection(contract.chunks(20, 1))
+    collection.broken[method] = hr.BackendError("too late", code="backend_timeout")
+    retriever = hr.Retriever(collection, embedder=FnvEmbedder())
+    with pytest.raises(hr.BackendError, match="too late"):
+        retriever.why_not("winter", "c0003")
+
+
 def test_the_trace_names_where_it_was_searched():
     found = hr.Retriever(CountedCollection(contract.chunks(9, 1))).search("winter")
     assert found.trace.backend == "counted"

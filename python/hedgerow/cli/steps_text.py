@@ -20,6 +20,12 @@ def ways(trace: Trace) -> str:
     ways += [f"matching {trace.matching}", f"fusion {trace.fusion}"]
     ways.append("with neighbors" if trace.neighbors else "without neighbors")
     ways.append("reweighted" if trace.reweight else "not reweighted")
+    if trace.backend is not None:
+        ways.append(f"on {trace.backend}")
+    if trace.shards is not None:
+        ways.append(f"{trace.shards['successful']} of {trace.shards['total']} shards")
+    if trace.approximate:
+        ways.append("nearest vectors approximate")
     return ", ".join(ways)
 
 

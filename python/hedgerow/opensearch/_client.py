@@ -215,7 +215,7 @@ def _exists(url: str, name: str, _: str) -> BackendError:
 
 def _missing(url: str, name: str, _: str) -> HedgerowError:
     return BackendError(
-        f"{url} has no collection {name!r}; make it with Collection.create",
+        f"{url} has no collection {name!r}; make it with Collection.create, or with hedgerow cluster copy",
         code="collection_missing",
     )
 

@@ -63,6 +63,7 @@ class PointInTime:
         self._seen: dict[str, Any] = {"total": 0, "successful": 0}
         self._missing: list[str] = []
         self._went_approximate = False
+        self._rescored = 0
         wanted = translated(filters)
         self._filter = wanted.query
         self._id = self._opened()
@@ -135,6 +136,7 @@ class PointInTime:
             )
             for hit in hits
         ]
+        self._rescores(found)
         return found, _floor(hits, limit)
 
     def vector_hits(
@@ -155,6 +157,7 @@ class PointInTime:
             (hit["fields"]["id"][0], hit["fields"]["path"][0], unit_of(hit["fields"]) or b"")
             for hit in hits
         ]
+        self._rescores(found)
         floor = _floor(hits, limit)
         return found, None if floor is None else _cosine(floor)
 
@@ -215,9 +218,14 @@ class PointInTime:
                 "backend": "opensearch",
                 "shards": dict(self._seen),
                 "approximate": self._went_approximate,
-                "rescored": 0,
+                "rescored": self._rescored,
                 "missing": [*self._missing, *others],
             }
+
+    def _rescores(self, found: Sequence[object]) -> None:
+        """Count what the engine scores again."""
+        with self._lock:
+            self._rescored += len(found)
 
     def _nearest(self, vector: list[float], limit: int) -> Query:
         if self.approximate:

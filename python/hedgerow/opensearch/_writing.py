@@ -65,15 +65,15 @@ class Writer:
                 raise _kept_changing(waiting)
 
     def unembedded(self, chunks: Sequence[Chunk]) -> list[int]:
-        """The places of the chunks that have no vector, and for which none is kept."""
+        """The positions of the chunks that have no vector, and for which none is kept."""
         found = []
-        places = iter(range(len(chunks)))
+        positions = iter(range(len(chunks)))
         for block in _blocks(chunks, _BLOCK):
             stored = self._stored(block)
-            for chunk, place in zip(block, islice(places, len(block)), strict=True):
+            for chunk, position in zip(block, islice(positions, len(block)), strict=True):
                 there = stored.get(chunk.id)
                 if chunk.embedding is None and not (there and there.keeps_vector_of(chunk)):
-                    found.append(place)
+                    found.append(position)
         return found
 
     def _documents(self, chunks: Sequence[Chunk], stored: Mapping[str, Stored]) -> list[Document]:

@@ -298,7 +298,7 @@ class Collection:
         return len(last)
 
     def _unembedded(self, chunks: Sequence[Chunk]) -> list[int]:
-        """The places of the chunks that have no vector, and whose stored one is not of their texts."""
+        """The positions of the chunks that have no vector, and whose stored one is not of their texts."""
         from ._writing import Writer  # noqa: PLC0415 - needs the extra
 
         self._current()
