@@ -121,13 +121,13 @@ impl Location {
     fn identity_now(&self, path: &Path) -> Result<Option<String>> {
         const ATTEMPTS: u32 = 20;
         const PAUSE: Duration = Duration::from_millis(10);
-        for _ in 1..ATTEMPTS {
-            if let Ok(Some(found)) = self.identity_in(path) {
+        for _ in 0..ATTEMPTS {
+            if let Some(found) = identity_in(path) {
                 return Ok(Some(found));
             }
             thread::sleep(PAUSE);
         }
-        match self.identity_in(path) {
+        match self.identity_with_log() {
             Err(error)
                 if matches!(
                     error.code(),
@@ -140,17 +140,12 @@ impl Location {
         }
     }
 
-    /// The identity in the file itself: the write-ahead log may be that of the file it replaced.
-    fn identity_in(&self, path: &Path) -> Result<Option<String>> {
-        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY
-            | OpenFlags::SQLITE_OPEN_URI
-            | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-        let opened = Connection::open_with_flags(read_only::immutable_uri(path), flags);
-        if let Ok((Some(found), _)) = opened.and_then(|connection| recorded(&connection)) {
-            return Ok(Some(found));
-        }
-        // The transaction that made it may be in the log alone; and without its log a file cannot be
-        // read whose checkpoint a full disk ended.
+    /// The identity as the write-ahead log has it, or else the file.
+    ///
+    /// The transaction that made it may be in the log alone; and without its log a file cannot be
+    /// read whose checkpoint a full disk ended. But the log may be that of a file that is just being
+    /// replaced: this is asked only when the file itself has told nothing for a while.
+    fn identity_with_log(&self) -> Result<Option<String>> {
         let connection = self.connection(true)?;
         let found = recorded(&connection).map_err(|error| self.error(&error))?;
         Ok(found.0)
@@ -171,4 +166,15 @@ impl Location {
             ),
         )
     }
+}
+
+/// The identity in the file itself, whatever its write-ahead log holds; none where its parts do not
+/// agree, as while a checkpoint writes old pages among those that are copied over them.
+fn identity_in(path: &Path) -> Option<String> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY
+        | OpenFlags::SQLITE_OPEN_URI
+        | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let opened = Connection::open_with_flags(read_only::immutable_uri(path), flags);
+    let (in_file, in_settings) = opened.and_then(|connection| recorded(&connection)).ok()?;
+    (in_file == in_settings).then_some(in_file).flatten()
 }
