@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import signal
 import subprocess
 import sys
 
@@ -16,6 +17,8 @@ def main() -> int:
     parser.add_argument("--times", type=int, default=1)
     parser.add_argument("command", nargs="+")
     arguments = parser.parse_args()
+    # The loads must not outlive what they are beside.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     cores = os.cpu_count() or 1
     loads = [subprocess.Popen([sys.executable, "-c", BUSY]) for _ in range(cores)]
     try:

@@ -84,13 +84,14 @@ impl Database {
     ) -> Result<T> {
         self.with_pool(|pool| {
             let _shared = pool.share();
-            let reader = match pool.take_reader() {
-                Some(reader) => reader,
-                None => self.location.connection(true)?,
-            };
-            let result = work(&reader).map_err(|error| self.map_error(error));
-            pool.return_reader(reader);
-            self.answer(result)
+            let taken = pool
+                .take_reader()
+                .map_or_else(|| self.location.connection(true), Ok);
+            self.answer(taken.and_then(|reader| {
+                let result = work(&reader).map_err(|error| self.map_error(error));
+                pool.return_reader(reader);
+                result
+            }))
         })
     }
 
@@ -110,8 +111,10 @@ impl Database {
     ) -> Result<T> {
         self.with_pool(|pool| {
             let _shared = pool.share();
-            let reader = self.location.connection(true)?;
-            self.answer(work(&reader).map_err(|error| self.map_error(error)))
+            let made = self.location.connection(true);
+            self.answer(
+                made.and_then(|reader| work(&reader).map_err(|error| self.map_error(error))),
+            )
         })
     }
 
@@ -160,22 +163,27 @@ impl Database {
             let _exclusive = pool.exclude();
             // What was written into a file that was replaced would be lost.
             self.location.check_file()?;
-            let connection = match writer.as_mut() {
-                Some(connection) => connection,
-                None => writer.insert(self.writing_connection()?),
+            let made = match writer.take() {
+                Some(connection) => Ok(connection),
+                None => self.writing_connection(),
             };
-            let result = work(connection).map_err(|error| {
-                let failure = error.into();
-                if may_be_full(&failure)
-                    && let Some(path) = self.location.path()
-                {
-                    full_disk::release(connection, path);
-                }
-                self.map_error(failure)
+            let result = made.and_then(|connection| {
+                let result = work(writer.insert(connection));
+                result.map_err(|error| self.unwritten(writer.as_ref(), error.into()))
             });
             self.checkpoints.make_if_due(&self.background);
             self.answer(result)
         })
+    }
+
+    /// The error of a write, after which a full disk has its room back.
+    fn unwritten(&self, writer: Option<&Connection>, failure: Failure) -> Error {
+        if may_be_full(&failure)
+            && let (Some(connection), Some(path)) = (writer, self.location.path())
+        {
+            full_disk::release(connection, path);
+        }
+        self.map_error(failure)
     }
 
     /// A connection to write on.
