@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -22,6 +23,9 @@ settings.load_profile("ci" if os.environ.get("CI") else "local")
 def pytest_configure() -> None:
     """Draw one seed for all processes of a run; see tests/faults/README.md."""
     faults.set_seed()
+    # A shell runs what is in its background deaf to Ctrl-C, and so would be what the tests start.
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_report_header() -> str:
