@@ -38,6 +38,7 @@ _STARTED = monotonic()
 _FEWEST = 200
 _WRITERS = (1, 2)
 _THREADS = (1, 2, 4)
+_VECTORS = ("exact", "fast")
 _MODES: tuple[Mode, ...] = ("bm25", "hybrid")
 _NOTHING = measures.Latency(measures.Times(0, 0, 0), {})
 _FILES = ("corpus.jsonl.gz", "queries.jsonl.gz", "qrels.tsv.gz", "emb_docs.npy", "emb_queries.npy")
@@ -105,10 +106,13 @@ class Bench:
                     self._complete(row, retriever, node, matches)
                 if hasattr(os, "getloadavg"):  # not on Windows
                     self._load.append(os.getloadavg()[0])
+                exact, fast = (places[_name(self._shards[0], each)] for each in _VECTORS)
+                self._quality[count, _name(self._shards[0])] = measures.quality(
+                    exact, fast, corpus, self._tell
+                )
                 for name, retriever in places.items():
                     if name != EMBEDDED:
                         retriever.index.close()
-            self._compare(corpus, node, embedder)
 
     def _complete(
         self,
@@ -134,36 +138,19 @@ class Bench:
         places: dict[str, hr.Retriever],
         embedder: ReadyVectors,
     ) -> dict[str, tables.Row]:
-        """Fill a collection for each number of shards."""
+        """Fill a collection for each number of shards, and one with approximate vectors."""
         rows = {}
         count = len(corpus.chunks)
-        for shards in self._shards:
-            name = _name(shards)
+        kinds = [(shards, "exact") for shards in self._shards] + [(self._shards[0], "fast")]
+        for shards, vectors in kinds:
+            name = _name(shards, vectors)
             self._tell(f"{count:,} chunks: filling a collection of {name}")
-            collection = _collection(node.url, corpus, shards, "exact")
+            collection = _collection(node.url, corpus, shards, vectors)
             written = measures.filled(collection, corpus, node, _WRITERS, self._tell)
             size = collection.stats().size_bytes / count
             rows[name] = tables.Row(count, name, _NOTHING, {}, written, size)
             places[name] = hr.Retriever(collection, embedder=embedder, on_leg_failure="raise")
         return rows
-
-    def _compare(
-        self, corpus: Corpus, node: opensearch_server.Node, embedder: ReadyVectors
-    ) -> None:
-        """`vectors="fast"` with the first number of shards, beside an exact search of the same."""
-        from hedgerow.opensearch import Collection  # noqa: PLC0415 - needs the extra
-
-        shards = self._shards[0]
-        self._tell(f'{len(corpus.chunks):,} chunks: filling a collection with vectors="fast"')
-        with _collection(node.url, corpus, shards, "fast") as fast:
-            measures.filled(fast, corpus, node, (2,), self._tell)
-            with Collection.open(node.url, fast.name, vectors="exact") as exact:
-                retrievers = [
-                    hr.Retriever(each, embedder=embedder, on_leg_failure="raise")
-                    for each in (exact, fast)
-                ]
-                found = measures.quality(*retrievers, corpus, self._tell)
-        self._quality[len(corpus.chunks), _name(shards)] = found
 
     def show(self) -> None:
         """Print what was measured, if anything was."""
@@ -202,8 +189,9 @@ def _collection(url: str, corpus: Corpus, shards: int, vectors: str) -> Collecti
     )
 
 
-def _name(shards: int) -> str:
-    return counted(shards, "shard")
+def _name(shards: int, vectors: str = "exact") -> str:
+    name = counted(shards, "shard")
+    return name if vectors == "exact" else f"{name}, {vectors} vectors"
 
 
 def _tell(what: str) -> None:

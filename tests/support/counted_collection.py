@@ -120,7 +120,7 @@ class CountedState:
         return hits, scored[limit - 1][0] if len(scored) > limit else None
 
     def vector_hits(
-        self, vector: Sequence[float], limit: int
+        self, vector: Sequence[float], limit: int, _: Sequence[Phrase] = ()
     ) -> tuple[list[tuple[str, str, bytes]], float | None]:
         self._called("vector_hits")
         found = []

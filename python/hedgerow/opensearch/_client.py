@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from http import HTTPStatus
 from time import monotonic
 from typing import Any
@@ -33,6 +34,8 @@ from ._address import Address
 _SHORTEST_TIMEOUT = 0.001
 _LONGEST_DETAIL = 300
 _POOL = 32
+_FORGOTTEN_TOGETHER = 4
+_LONGEST_CLOSING = 2.0  # seconds
 
 BUSY = (HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.BAD_GATEWAY, HTTPStatus.SERVICE_UNAVAILABLE)
 """What a server answers that may do later what it does not do now."""
@@ -64,6 +67,7 @@ class Client:
         self.timeout = timeout
         self._parts = address.parts()
         self._closed = False
+        self._unwanted: list[str] = []
         self._connect()
 
     def path(self, suffix: str = "", *, of: str | None = None) -> str:
@@ -109,9 +113,24 @@ class Client:
         """The error that the name of the collection is taken."""
         return _exists(self.address.url, self.name, "")
 
+    def forget(self, point_in_time: str, deadline: Deadline) -> None:
+        """Let the server forget a state, some at a time: few searches wait for such a request."""
+        self._unwanted.append(point_in_time)
+        if len(self._unwanted) >= _FORGOTTEN_TOGETHER:
+            self._forget_all(deadline)
+
+    def _forget_all(self, deadline: Deadline) -> None:
+        unwanted, self._unwanted = self._unwanted, []
+        # The server forgets by itself soon enough where it does not hear of this.
+        with suppress(HedgerowError):
+            if unwanted:
+                state = {"pit_id": unwanted}
+                self.call("DELETE", "/_search/point_in_time", state, deadline=deadline)
+
     def close(self) -> None:
         """Close the connections; further requests fail."""
         if not self._closed:
+            self._forget_all(Deadline(min(self.timeout, _LONGEST_CLOSING)))
             self._closed = True
             self._client.close()
 

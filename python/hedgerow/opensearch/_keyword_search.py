@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any, TypedDict
 
 from ._filters import Query, every, some
@@ -109,7 +109,15 @@ class KeywordSearch:
         return str(phrase)
 
 
-def counting(phrases: Iterable[Given]) -> dict[str, Any]:
-    """The aggregation that counts the chunks that hold each phrase."""
-    matching = [Phrase.of(given).matching() for given in phrases]
-    return {"holding": {"filters": {"filters": matching}}} if matching else {}
+def counting(phrases: Sequence[Given]) -> list[dict[str, Any]]:
+    """Searches that count the chunks, their tokens, and the chunks that hold each phrase.
+
+    There are two: the server remembers the first for as long as nothing changes.
+    """
+    totals = {"track_total_hits": True, "aggs": {"tokens": {"sum": {"field": "length"}}}}
+    searches: list[dict[str, Any]] = [{"size": 0, **totals}]
+    if phrases:
+        matching = [Phrase.of(given).matching() for given in phrases]
+        held = {"holding": {"filters": {"filters": matching}}}
+        searches.append({"size": 0, "track_total_hits": False, "aggs": held})
+    return searches

@@ -5,13 +5,12 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
 from threading import Lock
 from types import TracebackType
 from typing import Any
 
 from hedgerow._engine import Chunk, Filters
-from hedgerow.errors import BackendError, InvalidInputError
+from hedgerow.errors import InvalidInputError
 
 from ._client import Client, Deadline, partial_results
 from ._documents import chunk_of, unit_of
@@ -28,6 +27,7 @@ else:
 
 KeywordHit = tuple[str, str, int, list[int]]
 VectorHit = tuple[str, str, bytes]
+_Key = tuple[tuple[tuple[str, ...], bool], ...]
 
 _KEEP_ALIVE = "2m"
 _PAGE = 10_000
@@ -64,6 +64,7 @@ class PointInTime:
         self._missing: list[str] = []
         self._went_approximate = False
         self._rescored = 0
+        self._counted: dict[_Key, list[dict[str, Any]]] = {}
         wanted = translated(filters)
         self._filter = wanted.query
         self._id = self._opened()
@@ -85,11 +86,8 @@ class PointInTime:
         self.close()
 
     def close(self) -> None:
-        """Let the server forget the state."""
-        # A search is not over for long because of this: the server forgets by itself soon enough.
-        with suppress(BackendError):
-            state = {"pit_id": [self._id]}
-            self._client.call("DELETE", "/_search/point_in_time", state, deadline=self._deadline)
+        """Let the server forget the state, at once or along with others."""
+        self._client.forget(self._id, self._deadline)
 
     def dimensions(self) -> int | None:
         """How many numbers a vector has; None before there was one."""
@@ -104,12 +102,11 @@ class PointInTime:
 
         No filter applies, and deleted chunks do not count.
         """
-        # Two searches in one request: the server remembers the first for as long as nothing changes.
-        totals = {"track_total_hits": True, "aggs": {"tokens": {"sum": {"field": "length"}}}}
-        bodies = [{"size": 0, **totals}]
-        if phrases:
-            bodies.append({"size": 0, "track_total_hits": False, "aggs": counting(phrases)})
-        answers = self._search_all(bodies)
+        counted = self._counted.pop(_key(phrases), None)
+        if counted is None:
+            answers = self._search_all(counting(phrases))
+        else:
+            answers = [self._checked(answer) for answer in counted]
         held = answers[1]["aggregations"]["holding"]["buckets"] if phrases else []
         return (
             answers[0]["hits"]["total"]["value"],
@@ -140,11 +137,12 @@ class PointInTime:
         return found, _floor(hits, limit)
 
     def vector_hits(
-        self, vector: Sequence[float], limit: int
+        self, vector: Sequence[float], limit: int, expected: Sequence[Given] = ()
     ) -> tuple[list[VectorHit], float | None]:
         """The nearest chunks by the inner product with a unit vector: id, path, stored vector.
 
-        The second value is the server's cosine of the last, None if there are no more.
+        The second value is the server's cosine of the last, None if there are no more. The phrases
+        that are expected to be counted next are counted in the same request.
         """
         if self._collection.dimensions is None:
             return [], None
@@ -152,7 +150,7 @@ class PointInTime:
         query = self._nearest(list(vector), size)
         body = {"size": size, "query": query, **_NO_SOURCE}
         body["docvalue_fields"] = ["id", "path", "unit"]
-        hits = self._hits(body)
+        hits = self._hits_and_counts(body, expected) if expected else self._hits(body)
         found = [
             (hit["fields"]["id"][0], hit["fields"]["path"][0], unit_of(hit["fields"]) or b"")
             for hit in hits
@@ -295,6 +293,20 @@ class PointInTime:
         hits: list[dict[str, Any]] = answer["hits"]["hits"]
         return hits
 
+    def _hits_and_counts(
+        self, body: dict[str, Any], expected: Sequence[Given]
+    ) -> list[dict[str, Any]]:
+        """The hits of a search; what becomes of the counts is told to whoever asks for them."""
+        try:
+            counts = counting(expected)
+        except InvalidInputError:
+            return self._hits(body)  # who asks for the counts is told
+        bodies = [{"track_total_hits": False, **body}, *counts]
+        answer, *counted = self._answers(bodies)
+        hits: list[dict[str, Any]] = self._checked(answer)["hits"]["hits"]
+        self._counted[_key(expected)] = counted
+        return hits
+
     def _search(self, body: dict[str, Any], **params: str) -> dict[str, Any]:
         answer = self._client.call(
             "POST",
@@ -309,11 +321,16 @@ class PointInTime:
         """Several searches in one request."""
         if len(bodies) == 1:
             return [self._search(bodies[0])]
+        return [self._checked(answer) for answer in self._answers(bodies)]
+
+    def _answers(self, bodies: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+        """What the server answers to several searches in one request, each of which may be an error."""
         header = {"allow_partial_search_results": self._allow_partial}
         parts = [part for body in bodies for part in (header, {**body, "pit": self._pit()})]
         lines = "".join([json.dumps(part, ensure_ascii=False) + "\n" for part in parts])
         answer = self._client.call("POST", "/_msearch", lines, deadline=self._deadline)
-        return [self._checked(each) for each in answer["responses"]]
+        answers: list[dict[str, Any]] = answer["responses"]
+        return answers
 
     def _checked(self, answer: dict[str, Any]) -> dict[str, Any]:
         """The answer, unless a part of it is missing."""
@@ -357,6 +374,10 @@ class PointInTime:
             # What nobody waits for any more, the server stops computing.
             limits["cancel_after_time_interval"] = f"{max(1, round(left * 1000))}ms"
         return limits
+
+
+def _key(phrases: Sequence[Given]) -> _Key:
+    return tuple((tuple(tokens), prefix) for tokens, prefix in phrases)
 
 
 def _floor(hits: Sequence[dict[str, Any]], limit: int) -> float | None:

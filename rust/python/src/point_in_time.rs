@@ -164,11 +164,16 @@ impl PointInTime for PyPointInTime {
         )
     }
 
-    fn vector_hits(&self, vector: &[f32], limit: usize) -> Result<Preselected<VectorHit>> {
+    fn vector_hits(
+        &self,
+        vector: &[f32],
+        limit: usize,
+        expected: &[GivenPhrase],
+    ) -> Result<Preselected<VectorHit>> {
         let approximate = self.ask_attribute("approximate")?;
         self.ask(
             "vector_hits",
-            |py| (vector.to_vec(), limit).into_pyobject(py),
+            |py| (vector.to_vec(), limit, phrases(expected)).into_pyobject(py),
             |answer| {
                 let (hits, floor): (Vec<(String, String, Vec<u8>)>, _) = answer.extract()?;
                 let hit = |(id, path, bytes): (_, _, Vec<u8>)| VectorHit {

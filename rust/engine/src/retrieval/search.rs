@@ -111,11 +111,18 @@ fn run_all(
     setup: &Setup<'_>,
     requests: &[Request<'_>],
 ) -> Vec<Option<Result<Found>>> {
+    let compiled: Vec<Result<Compiled>> = requests
+        .iter()
+        .map(|request| Compiled::new(setup, request))
+        .collect();
+    if let [Ok(only)] = compiled.as_slice() {
+        reader.expect(&only.expression);
+    }
     let start = Instant::now();
     let legs = VectorLeg::run(reader, setup, requests);
     // Each has an equal part in the pass that they share.
     let time = start.elapsed() / u32::try_from(requests.len()).unwrap_or(u32::MAX).max(1);
-    let one = |(request, leg)| {
+    let one = |((request, compiled), leg)| {
         let search = Search {
             reader,
             setup,
@@ -125,9 +132,9 @@ fn run_all(
             vector: time,
             ..Timings::default()
         };
-        (requests.len() == 1 || !interrupt::is_due()).then(|| search.run(leg, timings))
+        (requests.len() == 1 || !interrupt::is_due()).then(|| search.run(compiled, leg, timings))
     };
-    requests.iter().zip(legs).map(one).collect()
+    requests.iter().zip(compiled).zip(legs).map(one).collect()
 }
 
 /// What a search comes to for which the index could not be read.
@@ -155,7 +162,12 @@ pub(super) struct Search<'a> {
 }
 
 impl Search<'_> {
-    fn run(&self, vector: Result<VectorLeg>, mut timings: Timings) -> Result<Found> {
+    fn run(
+        &self,
+        compiled: Result<Compiled>,
+        vector: Result<VectorLeg>,
+        mut timings: Timings,
+    ) -> Result<Found> {
         let Self {
             reader,
             setup,
@@ -166,7 +178,7 @@ impl Search<'_> {
             setup,
             request,
         };
-        let compiled = Compiled::new(setup, request)?;
+        let compiled = compiled?;
         // What is wrong with the vector is the caller's, and nothing is searched for.
         let vector = vector?;
         let mut legs = Legs {

@@ -19,8 +19,14 @@ pub trait PointInTime: Sync {
     /// About the best `limit` chunks that match.
     fn keyword_hits(&self, search: &Given, limit: usize) -> Result<Preselected<KeywordHit>>;
 
-    /// About the nearest `limit` chunks to a vector of length 1.
-    fn vector_hits(&self, vector: &[f32], limit: usize) -> Result<Preselected<VectorHit>>;
+    /// About the nearest `limit` chunks to a vector of length 1. The totals of `expected` are asked for
+    /// next: whoever answers may look them up along with the vectors.
+    fn vector_hits(
+        &self,
+        vector: &[f32],
+        limit: usize,
+        expected: &[GivenPhrase],
+    ) -> Result<Preselected<VectorHit>>;
 
     /// The chunks of these ids, in their order.
     fn chunks(&self, ids: &[String]) -> Result<Vec<Option<Chunk>>>;

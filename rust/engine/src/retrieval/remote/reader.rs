@@ -1,11 +1,12 @@
 //! One state of a collection elsewhere, as a search reads it.
 
+use std::cell::RefCell;
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 use super::names::{Name, Names};
 use super::point_in_time::{PathEntry, PointInTime};
-use crate::bm25::{self, MatchedRows};
+use crate::bm25::{self, Given, GivenPhrase, MatchedRows};
 use crate::chunks::{Chunk, Filters, RankedRow, Selection, Side, Texts};
 use crate::error::{Error, ErrorCode, Result};
 use crate::fuzzy::{Entry, Segment};
@@ -26,6 +27,8 @@ pub(super) struct RemoteReader<'a> {
     pub groups: bool,
     /// Whether groups are made after neighbors counted.
     late_groups: bool,
+    /// The phrases that keywords are going to be searched by, until somebody was told of them.
+    pub expected: RefCell<Vec<GivenPhrase>>,
     names: Names,
 }
 
@@ -53,6 +56,7 @@ impl<'a> RemoteReader<'a> {
             asked,
             groups: needs.group_by.is_some() && !needs.neighbors,
             late_groups: needs.group_by.is_some() && needs.neighbors,
+            expected: RefCell::default(),
             names: Names::default(),
         }
     }
@@ -145,6 +149,13 @@ fn gone(id: &str) -> Error {
 impl Reader for RemoteReader<'_> {
     fn check_embedder(&self, embedder: &str) -> Result<()> {
         self.asked().check_embedder(embedder)
+    }
+
+    fn expect(&self, expression: &MatchExpression) {
+        // What cannot be asked for fails when it is asked for.
+        if let Ok(given) = Given::of(expression, self.tokenizer) {
+            self.expected.replace(given.phrases());
+        }
     }
 
     fn match_rows(

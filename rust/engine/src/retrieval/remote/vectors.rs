@@ -26,7 +26,9 @@ impl RemoteReader<'_> {
         let least = if selection.statistics { SAMPLE } else { 0 };
         let mut wanted = more(limit.max(least));
         loop {
-            let preselected = self.asked().vector_hits(&direction, wanted)?;
+            let preselected =
+                self.asked()
+                    .vector_hits(&direction, wanted, &self.expected.take())?;
             let (all, approximate) = (preselected.floor.is_none(), preselected.approximate);
             let rounding = rounding(direction.len());
             let floor = preselected.floor.filter(|_| !approximate);
