@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 EMBEDDED = "embedded index"
 _STARTED = monotonic()
 _FEWEST = 200
+_HEAP = "2g"
 _WRITERS = (1, 2)
 _THREADS = (1, 2, 4)
 _VECTORS = ("exact", "fast")
@@ -62,7 +63,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     bench = Bench(asked.shards, _tell)
     _tell("starting the server")
     try:
-        with opensearch_server.cluster() as (node,):
+        with opensearch_server.cluster(heap=_HEAP) as (node,):
             for size in asked.sizes:
                 _tell(f"making {size:,} chunks")
                 if asked.data:

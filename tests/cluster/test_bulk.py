@@ -103,6 +103,14 @@ def test_a_server_that_stays_away_is_told_of_by_every_chunk(collection, monkeypa
     assert caught.value.refused == dict.fromkeys(["0", "1", "2"], "nobody there")
 
 
+def test_a_server_short_of_memory_may_have_some_later(collection):
+    """Its words are like those about patterns that are too large."""
+    breaks = {"type": "circuit_breaking_exception", "reason": "[parent] Data too large, [1] bytes"}
+    problem = collection._client.problem_of({"status": 429, "error": breaks})
+    assert problem.code == "backend_unavailable"
+    assert "Data too large, [1] bytes); try again later" in str(problem)
+
+
 def test_other_errors_end_a_write_at_once(collection, monkeypatch, waits):
     def refused(_: int, __: list[Any]) -> list[Any]:
         raise hr.BackendError("no", code="backend_refused")

@@ -30,6 +30,7 @@ CACHE = ROOT / "target" / "cluster"
 LONGEST_START = 300.0
 """Seconds for a node to answer: far more than it takes, however busy the machine."""
 
+_HEAP = "512m"
 _KNN = "org.opensearch.knn.plugin.KNNPlugin"
 _MODULES = ",".join(
     (
@@ -91,7 +92,12 @@ class Node:
     """One process of a server; `url` is where it answers."""
 
     def __init__(
-        self, folder: Path, cluster: str, settings: Sequence[str], security: Security | None = None
+        self,
+        folder: Path,
+        cluster: str,
+        settings: Sequence[str],
+        security: Security | None = None,
+        heap: str = _HEAP,
     ) -> None:
         config = folder / "node_1" / "config"
         config.mkdir(parents=True, exist_ok=True)
@@ -106,7 +112,7 @@ class Node:
             self.process = subprocess.Popen(
                 [
                     *_DIES_WITH_US,
-                    *("java", "-Xms512m", "-Xmx512m", "-XX:+UseSerialGC"),
+                    *("java", f"-Xms{heap}", f"-Xmx{heap}", "-XX:+UseSerialGC"),
                     *("-cp", class_path(found)),
                     *("org.codelibs.opensearch.runner.OpenSearchRunner", "-numOfNode", "1"),
                     *("-basePath", str(folder), "-clusterName", cluster),
@@ -171,7 +177,9 @@ class Node:
 
 
 @contextmanager
-def cluster(nodes: int = 1, security: Security | None = None) -> Iterator[list[Node]]:
+def cluster(
+    nodes: int = 1, security: Security | None = None, heap: str = _HEAP
+) -> Iterator[list[Node]]:
     """A server of so many processes, with nothing in it; they are gone when the block ends."""
     name = f"hedgerow-{uuid.uuid4().hex[:12]}"
     ports = [_free_port() for _ in range(nodes)]
@@ -190,7 +198,7 @@ def cluster(nodes: int = 1, security: Security | None = None) -> Iterator[list[N
                 "script.disable_max_compilations_rate: true",
                 *(security.settings() if security else []),
             ]
-            node = Node(Path(folder), name, settings, security)
+            node = Node(Path(folder), name, settings, security, heap)
             stack.callback(node.kill)
             started.append(node)
             node.wait(len(started))

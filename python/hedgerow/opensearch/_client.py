@@ -280,7 +280,9 @@ _KNOWN: list[tuple[re.Pattern[str], Callable[[str, str, str], HedgerowError]]] =
     (re.compile("invalid_(index|alias)_name"), _bad_name),
     (re.compile("maxClauseCount|expanded to too many terms|too_many_(nested_)?clauses"), _too_wide),
     (
-        re.compile("max_determinized_states|[Tt]oo[ _](complex|large)|max_regex_length"),
+        re.compile(
+            "max_determinized_states|[Tt]oo[ _]?[Cc]omplex|automaton is too large|max_regex_length"
+        ),
         _too_complex,
     ),
     (re.compile("missing shards|Partial shards|no_shard_available"), _without_shards),
