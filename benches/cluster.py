@@ -148,6 +148,8 @@ class Bench:
             self._tell(f"{count:,} chunks: filling a collection of {name}")
             collection = _collection(node.url, corpus, shards, vectors)
             written = measures.filled(collection, corpus, node, _WRITERS, self._tell)
+            self._tell("merging its segments")
+            collection.optimize()
             size = collection.stats().size_bytes / count
             rows[name] = tables.Row(count, name, _NOTHING, {}, written, size)
             places[name] = hr.Retriever(collection, embedder=embedder, on_leg_failure="raise")

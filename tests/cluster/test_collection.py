@@ -245,6 +245,23 @@ def test_names(node, name):
     assert caught.value.code == "invalid_option"
 
 
+def test_optimizing_leaves_one_segment_a_shard_and_changes_nothing(collection):
+    for number in range(6):
+        collection.upsert([{"id": str(number), "content": "oak", "embedding": [3, 4]}])
+    before = list(collection.chunks())
+
+    def segments() -> int:
+        client = collection._client
+        found = client.call("GET", client.path("/_stats/segments"))
+        return found["_all"]["primaries"]["segments"]["count"]
+
+    assert segments() > 2
+    collection.optimize()
+    collection.optimize()
+    assert segments() == 2  # one of each shard
+    assert list(collection.chunks()) == before
+
+
 def test_what_is_closed_is_not_used(collection):
     collection.close()
     collection.close()

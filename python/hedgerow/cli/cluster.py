@@ -40,6 +40,7 @@ def cluster() -> None:
 @click.option("--shards", type=click.IntRange(1), default=1, help="Of a new collection; 1.")
 @click.option("--replicas", type=click.IntRange(0), default=1, help="Of a new collection; 1.")
 @click.option("--fast", is_flag=True, help="Have a new collection keep a graph of its vectors.")
+@click.option("--optimize", is_flag=True, help="Merge its segments at the end: faster searches.")
 @json_option
 def copy(  # noqa: PLR0913 - one argument for each option
     *,
@@ -48,6 +49,7 @@ def copy(  # noqa: PLR0913 - one argument for each option
     shards: int,
     replicas: int,
     fast: bool,
+    optimize: bool,
     as_json: bool,
     **server: Any,
 ) -> None:
@@ -84,6 +86,8 @@ def copy(  # noqa: PLR0913 - one argument for each option
         with collection, progress_bar("Copying") as progress:
             try:
                 copied = copy_index(index, collection, progress=progress)
+                if optimize:
+                    collection.optimize()
             except KeyboardInterrupt as stop:
                 raise InterruptedRunError(
                     f"interrupted: {place[1]} has what was copied so far; run the command again to go on"

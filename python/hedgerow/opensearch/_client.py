@@ -36,6 +36,7 @@ _LONGEST_DETAIL = 300
 _POOL = 32
 _FORGOTTEN_TOGETHER = 4
 _LONGEST_CLOSING = 2.0  # seconds
+_LONGEST_MERGE = 24 * 3600.0
 
 BUSY = (HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.BAD_GATEWAY, HTTPStatus.SERVICE_UNAVAILABLE)
 """What a server answers that may do later what it does not do now."""
@@ -108,6 +109,14 @@ class Client:
     def refresh(self) -> None:
         """Let searches find what was written."""
         self.call("POST", self.path("/_refresh"))
+
+    def merge(self) -> None:
+        """Let the server make one segment of each shard."""
+        path, wanted = self.path("/_forcemerge"), {"max_num_segments": 1}
+        merged = self.call("POST", path, params=wanted, deadline=Deadline(_LONGEST_MERGE))
+        shards = merged["_shards"]
+        if shards["failed"]:
+            raise partial_results(self.name, f"{shards['failed']} of {shards['total']}")
 
     def exists_already(self) -> BackendError:
         """The error that the name of the collection is taken."""

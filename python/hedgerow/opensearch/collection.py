@@ -236,6 +236,14 @@ class Collection:
         with self._point_in_time() as moment:
             return problems(self._found, self._mappings(), stats, moment)
 
+    def optimize(self) -> None:
+        """Merge each shard into one segment, which searches read in less time.
+
+        For a collection that was filled and is now rarely written to. The server takes minutes for
+        a large one, and goes on with it when this is interrupted.
+        """
+        self._client.merge()
+
     def close(self) -> None:
         """Close the connections; `with` does it too. Closing again does nothing."""
         self._client.close()
