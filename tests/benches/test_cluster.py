@@ -9,7 +9,6 @@ import pytest
 import cluster
 import opensearch_server
 from counted_collection import CountedCollection
-from hedgerow.opensearch import Collection
 from scaling import corpora, figures, tables
 from scaling.figures import Fit, Times
 
@@ -129,26 +128,23 @@ class Kept(CountedCollection):
     def upsert(self, chunks, *, refresh=True):  # noqa: ARG002 - everything is found at once
         return super().upsert(chunks)
 
+    def optimize(self):
+        self.calls.append("optimize")
+
     def stats(self):
+        assert self.calls[-1] == "optimize"
         return SimpleNamespace(size_bytes=1000)
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self.close()
 
 
 def test_all_of_it_but_the_server(collection, monkeypatch, capsys):
     corpus = corpora.grown(collection, 12, 2)
     monkeypatch.setattr(cluster, "_collection", lambda *_: Kept())
-    monkeypatch.setattr(Collection, "open", lambda *_, **__: Kept(corpus.chunks))
     told = []
     bench = cluster.Bench([1, 3], told.append)
     bench.measure(corpus, SimpleNamespace(url="", cpu_seconds=count().__next__))
     bench.show()
     printed = capsys.readouterr().out
-    for place in ("embedded index", "1 shard", "3 shards"):
+    for place in ("embedded index", "1 shard", "3 shards", "1 shard, fast vectors"):
         assert f"| 12 | {place} |" in printed
         assert any(line.startswith(f"12 chunks, {place}: p50 ") for line in told)
     assert "| 12 | 1 shard | 100.0% |" in printed

@@ -117,6 +117,7 @@ class Client:
         shards = merged["_shards"]
         if shards["failed"]:
             raise partial_results(self.name, f"{shards['failed']} of {shards['total']}")
+        self.refresh()
 
     def exists_already(self) -> BackendError:
         """The error that the name of the collection is taken."""
