@@ -10,6 +10,7 @@ import pytest
 import collection_contract as contract
 import hedgerow as hr
 from hedgerow.opensearch import Collection
+from hedgerow.opensearch._client import Client
 from opensearch_server import Node
 from retrieval_doubles import FnvEmbedder, corpus, keywords
 from spec_fixtures import jsonl
@@ -64,6 +65,27 @@ def test_every_search_after_deletions(node, name, shards, tokenizer):
             contract.check(index, collection, asked)
         for seed in range(3):
             contract.check_batch(index, collection, list(contract.searches(8, seed)))
+
+
+def test_counts_and_vectors_are_one_request(node, name, monkeypatch):
+    asked = []
+    call = Client.call
+
+    def noted(self, method, path, *rest, **options):
+        asked.append(f"{method} {path.rsplit('/', 1)[-1]}")
+        return call(self, method, path, *rest, **options)
+
+    with Collection.create(node.url, name, replicas=0) as collection:
+        retriever = hr.Retriever(collection, embedder=FnvEmbedder())
+        retriever.upsert(contract.chunks(20, 1))
+        retriever.search("winter")  # looks up what the collection was made with
+        monkeypatch.setattr(Client, "call", noted)
+        for _ in range(4):
+            assert retriever.search("winter").error is None
+        # One of four searches tells the server of the states that are done with.
+        assert asked.count("DELETE point_in_time") == 1
+        asked.remove("DELETE point_in_time")
+        assert asked == ["POST point_in_time", "POST _msearch", "POST _search", "POST _search"] * 4
 
 
 def test_what_a_retriever_writes(node, name):

@@ -157,6 +157,13 @@ def test_why_not_has_no_reasons_where_a_leg_fails(method):
         retriever.why_not("winter", "c0003")
 
 
+@pytest.mark.parametrize("query", ["winter", '"snow deep" OR oak*', "none-of-these NOT oak"])
+def test_what_will_be_counted_is_known_when_vectors_are_asked_for(query):
+    collection = CountedCollection(contract.chunks(20, 1))
+    hr.Retriever(collection, embedder=FnvEmbedder()).search(query, skip_retry_ladder=True)
+    assert collection.expected == collection.counted != [[]]
+
+
 def test_the_trace_names_where_it_was_searched():
     found = hr.Retriever(CountedCollection(contract.chunks(9, 1))).search("winter")
     assert found.trace.backend == "counted"

@@ -29,6 +29,8 @@ class CountedCollection:
         self._chunks: dict[str, hr.Chunk] = {}
         self._counted: dict[str, Counted] = {}
         self.calls: list[str] = []
+        self.expected: list[list[Phrase]] = []
+        self.counted: list[list[Phrase]] = []
         self.broken: dict[str, BaseException] = {}
         self.upsert(list(chunks))
 
@@ -94,6 +96,7 @@ class CountedState:
 
     def counts(self, phrases: Sequence[Phrase]) -> tuple[int, int, list[int]]:
         self._called("counts")
+        self._collection.counted.append(list(phrases))
         there = list(self._all.values())
         held = [sum(one.frequency(phrase) > 0 for one in there) for phrase in phrases]
         return len(there), sum(one.length for one in there), held
@@ -120,9 +123,10 @@ class CountedState:
         return hits, scored[limit - 1][0] if len(scored) > limit else None
 
     def vector_hits(
-        self, vector: Sequence[float], limit: int, _: Sequence[Phrase] = ()
+        self, vector: Sequence[float], limit: int, expected: Sequence[Phrase] = ()
     ) -> tuple[list[tuple[str, str, bytes]], float | None]:
         self._called("vector_hits")
+        self._collection.expected.append(list(expected))
         found = []
         for one in self._all.values():
             unit = one.chunk.embedding and _engine._unit_vector(one.chunk.embedding)

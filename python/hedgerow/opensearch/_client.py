@@ -36,7 +36,7 @@ _LONGEST_DETAIL = 300
 _POOL = 32
 _FORGOTTEN_TOGETHER = 4
 _LONGEST_CLOSING = 2.0  # seconds
-_LONGEST_MERGE = 24 * 3600.0
+_LONGEST_MERGE = 24 * 3600.0  # seconds
 
 BUSY = (HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.BAD_GATEWAY, HTTPStatus.SERVICE_UNAVAILABLE)
 """What a server answers that may do later what it does not do now."""

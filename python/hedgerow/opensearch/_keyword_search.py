@@ -118,6 +118,6 @@ def counting(phrases: Sequence[Given]) -> list[dict[str, Any]]:
     searches: list[dict[str, Any]] = [{"size": 0, **totals}]
     if phrases:
         matching = [Phrase.of(given).matching() for given in phrases]
-        held = {"holding": {"filters": {"filters": matching}}}
+        held = {"document_frequencies": {"filters": {"filters": matching}}}
         searches.append({"size": 0, "track_total_hits": False, "aggs": held})
     return searches

@@ -107,7 +107,7 @@ class PointInTime:
             answers = self._search_all(counting(phrases))
         else:
             answers = [self._checked(answer) for answer in counted]
-        held = answers[1]["aggregations"]["holding"]["buckets"] if phrases else []
+        held = answers[1]["aggregations"]["document_frequencies"]["buckets"] if phrases else []
         return (
             answers[0]["hits"]["total"]["value"],
             round(answers[0]["aggregations"]["tokens"]["value"]),

@@ -45,8 +45,8 @@ pub trait Reader {
     /// Refuse another embedder than the one the vectors are of.
     fn check_embedder(&self, embedder: &str) -> Result<()>;
 
-    /// Take note of what will be searched for by keywords once the vectors were compared. A place
-    /// that is asked over a network can be asked for both at once.
+    /// Take note of what will be searched for by keywords once the vectors were compared. What
+    /// is elsewhere can then be asked for both at once.
     fn expect(&self, _: &MatchExpression) {}
 
     /// The best rows of a selection by BM25, best first.
