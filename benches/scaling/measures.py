@@ -71,11 +71,11 @@ class Written:
 
 @dataclass(frozen=True, slots=True)
 class Quality:
-    """The approximate ranking beside the exact one; nDCG is None where nobody judged."""
+    """A fast ranking beside the exact one; nDCG is None where nobody judged."""
 
     overlap: float
     exact: float | None
-    approximate: float | None
+    fast: float | None
 
 
 def latencies(
@@ -179,10 +179,10 @@ def stored(index: hr.Index, corpus: Corpus) -> Written:
     return Written({1: pace}, (process_time() - spent) * 1e3 / count, 0.0)
 
 
-def quality(exact: hr.Retriever, approximate: hr.Retriever, corpus: Corpus, tell: Tell) -> Quality:
-    """What becomes of the first ten when the nearest vectors are those that a graph leads to."""
+def quality(exact: hr.Retriever, fast: hr.Retriever, corpus: Corpus, tell: Tell) -> Quality:
+    """What becomes of the first ten when they are searched for in a fast way."""
     tell(f"comparing the rankings of {len(corpus.questions)} questions")
-    rankings = [_rankings(retriever, corpus.questions) for retriever in (exact, approximate)]
+    rankings = [_rankings(retriever, corpus.questions) for retriever in (exact, fast)]
     shares = [overlap(one, other) for one, other in zip(*rankings, strict=True)]
     present = {chunk.id for chunk in corpus.chunks}
     judged = [
