@@ -125,14 +125,12 @@ class Bench:
         embedder: ReadyVectors,
     ) -> None:
         """What each fast way finds of what the exact search does."""
-        from hedgerow.opensearch import Collection  # noqa: PLC0415 - needs the extra
-
-        name, count = _collection_name(corpus, self._shards[0], fast=True), len(corpus.chunks)
+        name = _collection_name(corpus, self._shards[0], fast=True)
         for way, options in _FAST.items():
-            with Collection.open(node.url, name, timeout=_TIMEOUT, **options) as collection:
+            with _opened(node.url, name, options) as collection:
                 retriever = hr.Retriever(collection, embedder=embedder, on_leg_failure="raise")
                 found = measures.quality(exact, retriever, corpus, self._tell)
-            self._quality[count, way] = found
+            self._quality[len(corpus.chunks), way] = found
 
     def _complete(
         self,
@@ -210,6 +208,12 @@ def _collection(url: str, corpus: Corpus, shards: int, *, fast: bool) -> Collect
         replicas=0,
         timeout=_TIMEOUT,
     )
+
+
+def _opened(url: str, name: str, options: dict[str, VectorSearch]) -> Collection:
+    from hedgerow.opensearch import Collection  # noqa: PLC0415 - needs the extra
+
+    return Collection.open(url, name, timeout=_TIMEOUT, **options)
 
 
 def _collection_name(corpus: Corpus, shards: int, *, fast: bool) -> str:

@@ -165,9 +165,8 @@ def candidates(size: int) -> int:
 def counting(phrases: Sequence[Given]) -> list[dict[str, Any]]:
     """Searches that count the chunks with their tokens, and then those that hold each phrase.
 
-    One for each: the server remembers them for as long as nothing changes, and reads off how many
-    chunks hold a word where none was deleted. A single search with a filter for each phrase looks
-    at every chunk.
+    One for each: where nothing was deleted, the server reads off how many chunks hold a word. A
+    single search with a filter for each phrase looks at every chunk.
     """
     matching = [Phrase.of(given).matching() for given in phrases]
     count = {"size": 0, "track_total_hits": True}
