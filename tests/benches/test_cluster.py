@@ -144,9 +144,14 @@ class Kept(CountedCollection):
 
 def test_all_of_it_but_the_server(collection, monkeypatch, capsys):
     corpus = corpora.grown(collection, 12, 2)
-    monkeypatch.setattr(cluster, "_collection", lambda *_, **__: Kept())
-    monkeypatch.setattr(cluster, "_opened", lambda *_, **__: Kept())
-    told = []
+    made, told = [], []
+
+    def create(*_, **__):
+        made.append(Kept())
+        return made[-1]
+
+    monkeypatch.setattr(cluster, "_collection", create)
+    monkeypatch.setattr(cluster, "_opened", lambda *_: made[-1])
     bench = cluster.Bench([1, 3], told.append)
     bench.measure(corpus, SimpleNamespace(url="", cpu_seconds=count().__next__))
     bench.show()
