@@ -80,9 +80,12 @@ impl Location {
         let found = self
             .try_connect(OpenFlags::SQLITE_OPEN_READ_WRITE, true)
             .and_then(|connection| {
+                if !schema::changed_definitions(&connection, self)?.is_empty() {
+                    return Ok(false);
+                }
                 let sql = "PRAGMA integrity_check(1)";
                 let found = connection.query_row(sql, [], |row| row.get::<_, String>(0))?;
-                Ok(found == "ok" && schema::is_as_made(&connection, self)?)
+                Ok(found == "ok")
             });
         match found {
             Ok(sound) => !sound,

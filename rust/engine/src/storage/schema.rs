@@ -3,7 +3,7 @@
 //! `PRAGMA user_version` is the format of the file as a whole, with the tables of storage itself.
 //! The tables of each [`Subject`] have a version of their own in the table `subjects`.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::time::{Duration, Instant};
 
 use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior, ffi};
@@ -174,11 +174,15 @@ fn make(
     Ok(done.join(", "))
 }
 
-/// Whether the file has every table, index and trigger just as this code makes them.
+/// The names of the tables, indexes and triggers that the file lacks, or has otherwise than this code
+/// makes them.
 ///
 /// A bad disk may turn a definition into another that SQLite can read. Statements then fail in ways
 /// that it has no code for.
-pub(super) fn is_as_made(connection: &Connection, location: &Location) -> rusqlite::Result<bool> {
+pub(super) fn changed_definitions(
+    connection: &Connection,
+    location: &Location,
+) -> rusqlite::Result<BTreeSet<String>> {
     let initial = settings::all(connection)?;
     let initial: Vec<(&str, &str)> = initial
         .iter()
@@ -188,7 +192,10 @@ pub(super) fn is_as_made(connection: &Connection, location: &Location) -> rusqli
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE;
     let made = fresh.try_connect(flags, false)?;
     make(&made, &fresh, 0, &initial)?;
-    Ok(definitions(&made)?.is_subset(&definitions(connection)?))
+    let found = definitions(connection)?;
+    let changed = definitions(&made)?.into_iter();
+    let changed = changed.filter(|definition| !found.contains(definition));
+    Ok(changed.map(|(_, name, _)| name).collect())
 }
 
 /// The kind, the name and the definition of all there is.
