@@ -183,10 +183,11 @@ pub(super) fn changed_definitions(
     connection: &Connection,
     location: &Location,
 ) -> rusqlite::Result<BTreeSet<String>> {
-    let initial = settings::all(connection)?;
-    let initial: Vec<(&str, &str)> = initial
+    let kept = settings::all(connection)?;
+    let initial: Vec<(&str, &str)> = kept
         .iter()
         .map(|(name, value)| (name.as_str(), value.as_str()))
+        .filter(|(name, _)| *name != FORMER_FORMAT)
         .collect();
     let fresh = Location::memory(location.subjects());
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE;
