@@ -26,6 +26,7 @@ _LEAST_CPU = 0.5  # seconds: the system counts hundredths
 _LEAST_ROUNDS = 3
 _MOST_ROUNDS = 20
 _SETTLED = 0.95
+_PATIENT = 4
 _GROUPS = 4
 
 Tell = Callable[[str], None]
@@ -97,17 +98,18 @@ def latencies(
 
 
 def settle(retriever: hr.Retriever, server: Server, questions: Sequence[str], tell: Tell) -> None:
-    """Ask until the server takes no less processor time than before: it compiles what it runs often."""
-    last = float("inf")
+    """Ask until the server took no less processor time for some rounds: it compiles what it runs often."""
+    least, since = float("inf"), 0
     for number in range(_MOST_ROUNDS):
         began = server.cpu_seconds()
         for question in questions:
             retriever.search(question)
         spent = server.cpu_seconds() - began
         tell(f"warming up, round {number + 1}: {spent * 1e3 / len(questions):.1f} ms a search")
-        if spent > last * _SETTLED:
+        since = 0 if spent < least * _SETTLED else since + 1
+        if since == _PATIENT:
             return
-        last = spent
+        least = min(least, spent)
 
 
 def costs(
