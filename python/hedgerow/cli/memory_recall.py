@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
+
+from hedgerow._answers.root import recall_answer
 
 from .output import (
     echo,
@@ -78,7 +80,7 @@ def recall(  # noqa: PLR0913 - one argument for each option
     memory = open_root(root, target_url, remote_url)
     found = memory.recall(wanted, limit=limit, depth=depth, sync=not no_sync)
     if as_json:
-        write_json(_as_json(found, mode_of(context, "recall"), explain=explain))
+        write_json(recall_answer(found, mode_of(context, "recall"), explain=explain))
         return
     echo(f"Prior memory scan for: {visible(found.query)}")
     echo(f"Memory root: {visible(found.root)}\n")
@@ -102,7 +104,7 @@ def search_root(  # noqa: PLR0913 - one argument for each option
     memory = open_root(root, target_url, remote_url, NO_ROOT)
     found = memory.recall(text, limit=limit, depth=depth, sync=sync)
     if as_json:
-        write_json(_as_json(found, mode_of(context, "search"), explain=explain))
+        write_json(recall_answer(found, mode_of(context, "search"), explain=explain))
     else:
         show_results(found, explain=explain)
 
@@ -145,11 +147,6 @@ def mode_of(context: click.Context, name: str) -> str:
     """Name the command in its result, as a recipe where it was run as one."""
     is_recipe = (context.info_name or "").startswith(_RECIPE)
     return f"{_RECIPE}{name}" if is_recipe else name
-
-
-def _as_json(found: Recall, mode: str, *, explain: bool) -> dict[str, Any]:
-    trace = found.trace if explain else None
-    return found.to_dict(mode) | ({} if trace is None else {"trace": trace.to_dict()})
 
 
 def show_results(found: Recall, *, explain: bool = False) -> None:
