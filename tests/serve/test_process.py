@@ -177,6 +177,7 @@ def test_the_tools_of_mcp(root, tmp_path):
     ("options", "said"),
     [
         (["--host", "192.0.2.1"], "others could read along: give --tls-cert and --tls-key"),
+        (["--host", "no address"], "'no address' is no address; give one like 127.0.0.1"),
         (["--tls-cert", "c.pem"], "a certificate and its key go together"),
         (["--tls-cert", "c.pem", "--tls-key", "k.pem"], "cannot be used"),
         (["--host", "203.0.113.1", "--insecure-http"], "cannot be listened on"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import socket
 import ssl
 from collections.abc import Callable
@@ -13,6 +14,7 @@ from starlette.types import ASGIApp
 
 from hedgerow.errors import HedgerowError, InvalidInputError
 
+_HOST = re.compile(r"[A-Za-z0-9.:_-]{1,253}\Z")
 _LOOPBACK = ("127.0.0.1", "::1", "localhost")
 _GRACE = 20
 """Seconds for answers that were begun when the server is told to end."""
@@ -35,6 +37,11 @@ class Address:
 
     def check(self) -> None:
         """Refuse to send tokens and memories over a network that anybody may read along."""
+        if not _HOST.match(self.host):
+            raise InvalidInputError(
+                f"{self.host!r} is no address; give one like 127.0.0.1, ::1 or a name of this machine",
+                code="invalid_option",
+            )
         if (self.certificate is None) != (self.key is None):
             raise InvalidInputError(
                 "a certificate and its key go together: give --tls-cert and --tls-key",
