@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import re
 import signal
+import socket
+import ssl
 import subprocess
 import sys
 import threading
@@ -14,11 +16,12 @@ from pathlib import Path
 
 import httpx
 import pytest
+import trustme
 
 import hedgerow as hr
 from waiting import LONGEST
 
-SERVING = re.compile(r"Serving the (\w+) .* at (http://\S+)")
+SERVING = re.compile(r"Serving the (\w+) .* at (https?://\S+)")
 
 
 class Server:
@@ -171,6 +174,33 @@ def test_the_tools_of_mcp(root, tmp_path):
                 answer = client.post("/mcp", json=request, headers=accepted)
                 found = json.loads(answer.json()["result"]["content"][0]["text"])
                 assert found["results"][0]["provenance"]["file"] == "notes/slugs.md"
+
+
+def test_it_is_asked_over_ipv6(db, tmp_path):
+    if not socket.has_dualstack_ipv6():
+        pytest.skip("this machine has no IPv6")
+    with serving(tmp_path, "--db", str(db), "--host", "::1") as server, server.client() as client:
+        assert server.url.startswith("http://[::1]:")
+        assert client.get("/v1/stats").json()["chunks"] == 3
+
+
+def test_it_is_asked_over_tls(db, tmp_path):
+    authority, certificate, key = (tmp_path / f"{name}.pem" for name in ("ca", "cert", "key"))
+    made = trustme.CA()
+    made.cert_pem.write_to_path(authority)
+    issued = made.issue_cert("127.0.0.1", "notes.example")
+    certificate.write_bytes(b"".join(part.bytes() for part in issued.cert_chain_pems))
+    issued.private_key_pem.write_to_path(key)
+    given = ["--tls-cert", str(certificate), "--tls-key", str(key), "--allow-host", "notes.example"]
+    with serving(tmp_path, "--db", str(db), *given) as server:
+        assert server.url.startswith("https://127.0.0.1:")
+        token = (tmp_path / "tokens" / "read").read_text().strip()
+        headers = {"Authorization": f"Bearer {token}", "Host": "notes.example"}
+        trusted = ssl.create_default_context(cafile=authority)
+        answer = httpx.get(f"{server.url}/v1/stats", headers=headers, verify=trusted)
+        assert answer.json()["chunks"] == 3
+        with pytest.raises(httpx.ConnectError):
+            httpx.get(f"{server.url}/v1/stats", headers=headers)
 
 
 @pytest.mark.parametrize(

@@ -35,6 +35,12 @@ class Address:
         """Whether only this machine reaches it."""
         return self.host in _LOOPBACK
 
+    @property
+    def names(self) -> list[str]:
+        """What a Host header may call it."""
+        own = f"[{self.host}]" if ":" in self.host else self.host
+        return [own, "localhost", "127.0.0.1", "[::1]"] if self.is_local else [own]
+
     def check(self) -> None:
         """Refuse to send tokens and memories over a network that anybody may read along."""
         if not _HOST.match(self.host):
@@ -71,8 +77,7 @@ class Address:
     def url(self, listening: socket.socket) -> str:
         """The address to ask, with the port that was taken."""
         scheme = "http" if self.certificate is None else "https"
-        host = f"[{self.host}]" if ":" in self.host else self.host
-        return f"{scheme}://{host}:{listening.getsockname()[1]}"
+        return f"{scheme}://{self.names[0]}:{listening.getsockname()[1]}"
 
 
 def run(

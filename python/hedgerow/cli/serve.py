@@ -110,8 +110,7 @@ def command(*, db: str | None, tokens: Path | None, read_only: bool, **options: 
         listening = stack.enter_context(address.bound())
         url = address.url(listening)
         stack.enter_context(only_one(lock, url))
-        names = [address.host, *(["localhost", "127.0.0.1", "[::1]"] if address.is_local else [])]
-        access = Access(known, [*names, *options["hosts"]], options["origins"], read_only)
+        access = Access(known, [*address.names, *options["hosts"]], options["origins"], read_only)
         limits = Limits(running=2 * (os.cpu_count() or 1), seconds=options["timeout"])
 
         def ready() -> None:
