@@ -161,7 +161,10 @@ def test_limits_are_told(db):
         ):
             said = problem(client.post("/v1/search", json=wrong), 400, "invalid_request")
             assert "/openapi.json" in said
-        problem(client.post("/v1/search", content=b"{"), 400, "invalid_request")
+        plain = {"Content-Type": "application/json"}
+        problem(client.post("/v1/search", content=b"{", headers=plain), 400, "invalid_request")
+        form = client.post("/v1/search", data={"query": "a"})
+        assert "Content-Type: application/json" in problem(form, 415, "not_json")
         problem(client.get("/v1/nowhere"), 404, "not_found")
         problem(client.get("/v1/search"), 405, "invalid_request")
         problem(client.get("/v1/chunks/none"), 404, "unknown_chunk")
@@ -195,45 +198,44 @@ def test_what_is_too_much_or_too_slow_is_told(db, monkeypatch):
         assert client.get("/healthz").status_code == 200
 
 
-@given(
-    st.sampled_from(POSTS),
-    st.recursive(
-        st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
-        lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
-        max_leaves=8,
+@pytest.fixture(scope="module")
+def fuzzed(tmp_path_factory):
+    db = tmp_path_factory.mktemp("fuzzed") / "notes.db"
+    with ExitStack() as stack:
+        yield served(db, stack)
+
+
+ANYTHING = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
+    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+    max_leaves=8,
+)
+FIELDS = ["id", "path", "title", "content", "tags", "metadata", "ordinal", "embedding"]
+SHAPED = st.one_of(
+    st.fixed_dictionaries(
+        {"query": st.text()},
+        optional={
+            "id": st.text(),
+            "limit": st.integers(1, 1000),
+            "offset": st.integers(0, 1000),
+            "filters": st.dictionaries(st.sampled_from(["tags", "where", "after"]), ANYTHING),
+            "question_date": st.text(),
+        },
     ),
-    st.dictionaries(
-        st.sampled_from(["query", "queries", "id", "limit", "offset", "filters", "chunks", "ids"]),
-        st.none()
-        | st.integers()
-        | st.text()
-        | st.lists(st.text())
-        | st.dictionaries(st.text(), st.text()),
+    st.fixed_dictionaries({"queries": st.lists(st.text())}),
+    st.fixed_dictionaries({"ids": st.lists(st.text()), "paths": st.lists(st.text())}),
+    st.fixed_dictionaries(
+        {"chunks": st.lists(st.dictionaries(st.sampled_from(FIELDS), ANYTHING), max_size=3)}
     ),
 )
-def test_no_body_is_a_fault(path, anything, shaped):
-    with ExitStack() as stack:
-        client = stack.enter_context(_memory_client())
-        for body in (anything, shaped):
-            content = json.dumps(body, ensure_ascii=True).encode()
-            answer = client.post(path, content=content)
-            assert answer.status_code < 500, (path, body, answer.text)
 
 
-_CLIENTS: list[TestClient] = []
-
-
-def _memory_client():
-    if not _CLIENTS:
-        import tempfile  # noqa: PLC0415
-
-        folder = tempfile.mkdtemp()
-        retriever = hr.Retriever(f"{folder}/x.db")
-        app = build(IndexService(retriever), Access(TOKENS, ["127.0.0.1"]), Limits(running=2))
-        _CLIENTS.append(
-            TestClient(app, "http://127.0.0.1", headers=WRITE, raise_server_exceptions=False)
-        )
-    return _CLIENTS[0]
+@given(st.sampled_from(POSTS), ANYTHING, SHAPED)
+def test_no_body_is_a_fault(fuzzed, path, anything, shaped):
+    for body in (anything, shaped):
+        content = json.dumps(body, ensure_ascii=True).encode()
+        answer = fuzzed.post(path, content=content, headers={"Content-Type": "application/json"})
+        assert answer.status_code < 500, (path, body, answer.text)
 
 
 def test_tokens_are_made_once_and_kept_private(tmp_path):

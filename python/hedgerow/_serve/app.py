@@ -146,8 +146,12 @@ def _add_own_routes(
         return JSONResponse({"status": "ok"})
 
 
-async def _on_invalid(_: Request, error: Exception) -> JSONResponse:
+async def _on_invalid(request: Request, error: Exception) -> JSONResponse:
     """Answer to a body or a parameter of the wrong form."""
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if request.method != "GET" and kind != "application/json":
+        detail = "send the body as JSON, with the header Content-Type: application/json"
+        return answer(Problem(415, "not_json", detail))
     problems = error.errors() if isinstance(error, RequestValidationError) else []
     told = [
         {"at": ".".join(map(str, one["loc"])), "problem": str(one["msg"])}

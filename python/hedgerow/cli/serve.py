@@ -80,7 +80,7 @@ def command(*, db: str | None, tokens: Path | None, read_only: bool, **options: 
       hedgerow serve --root memory
       hedgerow serve --db notes.db --port 8080 --read-only
       curl -H "Authorization: Bearer $(cat ~/.config/hedgerow/tokens/read)" \\
-        -d '{"query": "slugs"}' http://127.0.0.1:7411/v1/search
+        --json '{"query": "slugs"}' http://127.0.0.1:7411/v1/search
 
     Only this machine is answered, unless --host says otherwise, and only with a token: of the two in
     the folder --tokens, `write` may do everything and `read` only read. Ctrl-C ends it when the
