@@ -166,7 +166,7 @@ def test_whatever_is_damaged_is_said_to_be(
         ("DROP TABLE embeddings", "the file is damaged: no such table: embeddings"),
         (
             "PRAGMA writable_schema = ON;"
-            "UPDATE sqlite_schema SET sql = replace(sql, 'sources (', 'sources ( ') "
+            "UPDATE sqlite_schema SET sql = replace(sql, 'digest TEXT NOT NULL', 'digest TEXT') "
             "WHERE name = 'sources'",
             'the file is damaged: "sources" is not defined as hedgerow does it',
         ),

@@ -199,13 +199,16 @@ pub(super) fn changed_definitions(
     Ok(changed.map(|(_, name, _)| name).collect())
 }
 
-/// The kind, the name and the definition of all there is.
-fn definitions(
-    connection: &Connection,
-) -> rusqlite::Result<HashSet<(String, String, Option<String>)>> {
+/// The kind, the name and the definition of all there is. White space has differed between versions.
+fn definitions(connection: &Connection) -> rusqlite::Result<HashSet<(String, String, String)>> {
+    let read = |row: &rusqlite::Row<'_>| {
+        let sql: Option<String> = row.get(2)?;
+        let bare = sql.unwrap_or_default().split_whitespace().collect();
+        Ok((row.get(0)?, row.get(1)?, bare))
+    };
     connection
         .prepare("SELECT type, name, sql FROM sqlite_schema")?
-        .query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?
+        .query_map([], read)?
         .collect()
 }
 
