@@ -20,7 +20,6 @@ from .figures import DEPTH, Times, counted, ndcg, overlap
 OUTSIDE = "outside"
 """The part of a search that no stage of its trace has."""
 
-_TURN = 10
 _BLOCK = 500
 _LEAST_CPU = 0.5  # seconds: the system counts hundredths
 _LEAST_ROUNDS = 3
@@ -82,19 +81,20 @@ class Quality:
 def latencies(
     places: Mapping[str, hr.Retriever], server: Server, questions: Sequence[str], tell: Tell
 ) -> dict[str, Latency]:
-    """Hybrid searches, ten at each place in turn, in both directions, after rounds to warm up."""
+    """Hybrid searches: all questions at one place, then at the next, and once more in reverse.
+
+    A place is warmed up first, and while it is measured the server does nothing for another.
+    """
     taken: dict[str, list[tuple[float, dict[str, float]]]] = {name: [] for name in places}
-    requests: dict[str, dict[str, list[float]]] = {}
+    requests: dict[str, dict[str, list[float]]] = {name: defaultdict(list) for name in places}
     for name, retriever in places.items():
         tell(f"warming up: {name}")
         settle(retriever, server, questions, tell)
     turns = list(places.items())
-    for first in range(0, len(questions), _TURN):
-        for name, retriever in turns if first // _TURN % 2 == 0 else reversed(turns):
-            with _watched(retriever, requests.setdefault(name, defaultdict(list))):
-                for question in questions[first : first + _TURN]:
-                    taken[name].append(_timed(retriever, question))
-    return {name: _latency(taken[name], requests[name], len(questions)) for name in places}
+    for name, retriever in [*turns, *reversed(turns)]:
+        with _watched(retriever, requests[name]):
+            taken[name] += [_timed(retriever, question) for question in questions]
+    return {name: _latency(taken[name], requests[name]) for name in places}
 
 
 def settle(retriever: hr.Retriever, server: Server, questions: Sequence[str], tell: Tell) -> None:
@@ -225,11 +225,10 @@ def _timed(retriever: hr.Retriever, question: str) -> tuple[float, dict[str, flo
 def _latency(
     taken: Sequence[tuple[float, dict[str, float]]],
     requests: Mapping[str, Sequence[float]],
-    searches: int,
 ) -> Latency:
     names = dict.fromkeys(stage for _, stages in taken for stage in stages)
     stages = {name: Times.of([stages.get(name, 0.0) for _, stages in taken]) for name in names}
-    count = sum(map(len, requests.values())) / searches
+    count = sum(map(len, requests.values())) / len(taken)
     waiting = {kind: Times.of(times) for kind, times in requests.items()}
     return Latency(Times.of([whole for whole, _ in taken]), stages, count, waiting)
 

@@ -111,6 +111,17 @@ def test_a_server_short_of_memory_may_have_some_later(collection):
     assert "Data too large, [1] bytes); try again later" in str(problem)
 
 
+@pytest.mark.parametrize("kind", ["disconnected", "not_connected", "closed"])
+def test_a_node_that_leaves_while_it_answers(collection, kind):
+    """The server calls that an error of its own, with the status 500."""
+    gone = {"type": f"node_{kind}_exception", "reason": "[Node 1][127.0.0.1:9300] disconnected"}
+    problem = collection._client.problem_of({"status": 500, "error": gone})
+    assert problem.code == "backend_unavailable"
+    assert str(problem).endswith(
+        "lost a node while it answered ([Node 1][127.0.0.1:9300] disconnected); try again later"
+    )
+
+
 def test_other_errors_end_a_write_at_once(collection, monkeypatch, waits):
     def refused(_: int, __: list[Any]) -> list[Any]:
         raise hr.BackendError("no", code="backend_refused")

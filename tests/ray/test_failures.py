@@ -165,7 +165,10 @@ def test_an_answer_without_a_leg_says_so_and_is_not_kept(
     dataset = dataset_of(queries[:20])
     found = taken(search_many(path, dataset, embedder=Gone(), checkpoint_path=tmp_path))
     assert {(row["error"]["code"], row["error"]["message"]) for row in found} == {
-        ("leg_failed", "the stage vector failed, the rest answered")
+        (
+            "leg_failed",
+            "the stage vector failed, the rest answered: search by meaning failed: no model for 10 texts",
+        )
     }
     assert ids(found) == expected(path, queries[:20])
     assert [*tmp_path.rglob("*.parquet")] == []

@@ -275,6 +275,13 @@ def _without_shards(_: str, name: str, __: str) -> HedgerowError:
     return partial_results(name, "some")
 
 
+def _node_lost(url: str, _: str, reason: str) -> HedgerowError:
+    return BackendError(
+        f"{url} lost a node while it answered ({reason}); try again later",
+        code="backend_unavailable",
+    )
+
+
 def partial_results(name: str, shards: str) -> BackendError:
     """The error that so many shards did not answer."""
     return BackendError(
@@ -296,5 +303,9 @@ _KNOWN: list[tuple[re.Pattern[str], Callable[[str, str, str], HedgerowError]]] =
         _too_complex,
     ),
     (re.compile("missing shards|Partial shards|no_shard_available"), _without_shards),
+    (
+        re.compile("node_(disconnected|not_connected|closed)_exception|connect_transport_exception"),
+        _node_lost,
+    ),
 ]
 """What a server says, and what that means here."""
