@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
-from .output import write_json
+from .output import echo, visible, write_json
 from .params import (
     TEXT,
     Command,
@@ -17,6 +18,7 @@ from .params import (
     filters_of,
     ranking_options,
 )
+from .report import report_option, write_report
 from .roots import depth_option, limit_option, root_option
 from .servers import Place, server_options
 
@@ -27,7 +29,7 @@ if TYPE_CHECKING:
 
 _OF_A_ROOT = frozenset({"root", "target_url", "remote_url", "depth", "no_sync"})
 _OF_A_SERVER = frozenset({"url", "user", "ca", "insecure_http"})
-_OF_BOTH = frozenset({"text", "query", "limit", "explain", "as_json"})
+_OF_BOTH = frozenset({"text", "query", "limit", "explain", "report", "as_json"})
 
 
 @click.command("search", cls=Command, short_help="Search an index, or a memory root.")
@@ -65,6 +67,7 @@ _OF_BOTH = frozenset({"text", "query", "limit", "explain", "as_json"})
     type=TEXT,
     help="Say why a chunk is not among the results: its id, or as PATH:LINE where it stands.",
 )
+@report_option
 @click.option("--json", "as_json", is_flag=True, help="Write query, results and trace as JSON.")
 @click.pass_context
 def command(  # noqa: PLR0913 - one argument for each option
@@ -90,6 +93,7 @@ def command(  # noqa: PLR0913 - one argument for each option
     date_key: str,
     alias: Any,
     explain: bool,
+    report: str | None,
     as_json: bool,
     **options: Any,
 ) -> None:
@@ -103,6 +107,7 @@ def command(  # noqa: PLR0913 - one argument for each option
       hedgerow search frost --filter tag=garden --filter 'year >= 2025' --db n.db
       hedgerow search frost --url https://search.example:9200/notes --user me
       hedgerow search "cold nights" --embedder ollama:nomic-embed-text --db n.db
+      hedgerow search "winter feeding" --db notes.db --report found.html
 
     Plain words are alternatives; short and stop words are dropped unless the text holds a
     quote or AND, OR, NOT in capitals. Quote the whole text for the shell. A text that starts
@@ -129,6 +134,7 @@ def command(  # noqa: PLR0913 - one argument for each option
             depth=depth,
             sync=not no_sync,
             explain=explain,
+            report=report,
             as_json=as_json,
         )
         return
@@ -145,12 +151,18 @@ def command(  # noqa: PLR0913 - one argument for each option
         **options,
     )
     search = run(asked)
+    if report is not None:
+        name = asked.db if asked.url else Path(asked.db).name
+        write_report(report, kind="index", name=name, answer=_as_json(search, explain=True))
     if as_json:
-        write_json(_as_json(search, explain=explain))
+        written = {} if report is None else {"report": report}
+        write_json(_as_json(search, explain=explain) | written)
         return
     from .search_text import show  # noqa: PLC0415 - brings rich, which --json does without
 
     show(search, explain=explain)
+    if report is not None:
+        echo(f"Report: {visible(report)}")
 
 
 def _check_options(context: click.Context, kind: Literal["db", "url", "root"]) -> None:
@@ -225,11 +237,11 @@ def _as_json(search: Search, *, explain: bool) -> dict[str, Any]:
 
 
 def _hit_as_json(search: Search, i: int, *, explain: bool) -> dict[str, Any]:
-    from .highlight import snippet  # noqa: PLC0415 - a root does without
+    from .highlight import LOOKED_AT, snippet  # noqa: PLC0415 - a root does without
 
     hit = search.hits[i]
     metadata = hit.metadata
-    cut, _ = snippet(hit.content, hit.title, search.highlighter)
+    cut, in_snippet = snippet(hit.content, hit.title, search.highlighter)
     value = {
         "rank": search.asked.offset + i + 1,
         "score": hit.score,
@@ -250,6 +262,11 @@ def _hit_as_json(search: Search, i: int, *, explain: bool) -> dict[str, Any]:
     if explain:
         value["explanation"] = hit.explain()
         value["score_parts"] = hit.explanation
+        value["highlights"] = {
+            "title": search.highlighter.spans(hit.title),
+            "snippet": in_snippet,
+            "content": search.highlighter.spans(hit.content[:LOOKED_AT]),
+        }
     return value
 
 
