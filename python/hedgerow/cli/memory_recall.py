@@ -168,9 +168,7 @@ def _as_json(
     return value
 
 
-def _write_report(
-    report: str, memory: MemoryRoot, found: Recall, mode: str, *, sync: bool
-) -> None:
+def _write_report(report: str, memory: MemoryRoot, found: Recall, mode: str, *, sync: bool) -> None:
     write_report(
         report,
         kind="root",
