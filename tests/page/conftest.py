@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ from typing import Any
 import pytest
 
 import hedgerow as hr
+from browsers import NOT_RUN, Pages, chromium
 from command_line import ok
 from page_server import PageServer, serving
 from places import ROOT
@@ -81,3 +83,38 @@ def serve_index(hedges: Path) -> Iterator[PageServer]:
 def serve_root(garden: Path) -> Iterator[PageServer]:
     with serving(PageServer(root=garden, edit=True)) as server:
         yield server
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Any]:
+    playwright = pytest.importorskip(
+        "playwright.sync_api", reason=NOT_RUN.format("the package playwright")
+    )
+    program = chromium()
+    if program is None:
+        pytest.skip(NOT_RUN.format("chromium"))
+    # Chromium's own sandbox does not run as root.
+    options = ["--no-sandbox"] if hasattr(os, "geteuid") and os.geteuid() == 0 else []
+    with playwright.sync_playwright() as driver:
+        running = driver.chromium.launch(executable_path=program, args=options)
+        yield running
+        running.close()
+
+
+@pytest.fixture
+def opened(browser: Any) -> Iterator[Pages]:
+    pages = Pages(browser)
+    yield pages
+    pages.check()
+
+
+@pytest.fixture
+def reported(hedges: Path, tmp_path: Path, opened: Pages) -> Callable[..., Any]:
+    """Searches the index with --report, and opens that."""
+
+    def report(query: str, *args: str, **options: Any) -> Any:
+        file = tmp_path / "found.html"
+        ok("search", query, "--db", str(hedges), *args, "--report", str(file))
+        return opened(file.as_uri(), **options)
+
+    return report

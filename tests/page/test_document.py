@@ -45,7 +45,7 @@ class Elements(HTMLParser):
         self.texts.append("")
         self.inside = True
 
-    def handle_endtag(self, tag: str) -> None:
+    def handle_endtag(self, _: str) -> None:
         self.inside = False
 
     def handle_data(self, data: str) -> None:

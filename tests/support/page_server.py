@@ -18,7 +18,7 @@ from command_line import as_json, run
 from hedgerow._page import page
 from retrieval_doubles import FnvEmbedder
 
-TOKEN = "token-of-the-test"
+TOKEN = "token-of-the-test"  # noqa: S105 - it opens nothing
 
 
 @dataclass
@@ -139,7 +139,7 @@ def serving(server: PageServer) -> Iterator[PageServer]:
                 {"Content-Type": kind, **answer.headers},
             )
 
-        do_POST = do_PUT = do_GET
+        do_POST = do_PUT = do_GET  # noqa: N815 - names of the library
 
         def reply(self, status: int, content: bytes, headers: dict[str, str]) -> None:
             self.send_response(status)

@@ -14,7 +14,7 @@ function linksOf(graph, visit = null) {
     return draw("line", attributes, draw("title", {}, `${source} – ${target}: ${rel}`));
   });
   const nodes = keys.map((key) => node(key, graph.nodes[key], places.get(key), keys.length, visit));
-  const picture = draw("svg", { class: "links", viewBox: "-260 -200 520 400", role: "img" }, lines, nodes);
+  const picture = draw("svg", { class: "links", viewBox: frameOf([...places.values()]), role: "img" }, lines, nodes);
   picture.setAttribute("aria-label", `${shortName(graph.key)} and ${plural(keys.length - 1, "memory", "memories")} around it`);
   const more = graph.leftOut ? make("p", { class: "quiet" }, `${graph.leftOut} more are as near.`) : null;
   return make("div", { class: "graph" }, picture, more, linkList(graph, visit));
@@ -38,6 +38,13 @@ function layout(graph) {
     });
   }
   return places;
+}
+
+/** As high as the nodes need; always as wide, so that names have one size in every picture. */
+function frameOf(places) {
+  const ys = places.map(({ y }) => y);
+  const [top, bottom] = [Math.min(...ys) - 36, Math.max(...ys) + 24];
+  return `-260 ${top} 520 ${bottom - top}`;
 }
 
 function angleOfParent(graph, key, places) {
