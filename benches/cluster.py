@@ -24,7 +24,7 @@ import hedgerow as hr  # noqa: E402
 import opensearch_server  # noqa: E402
 from hedgerow._extras import imports_of  # noqa: E402
 from hedgerow.evaluation import ReadyVectors  # noqa: E402
-from hedgerow.typing import Mode  # noqa: E402
+from hedgerow.typing import Mode, VectorSearch  # noqa: E402
 from scaling import measures, tables  # noqa: E402
 from scaling.corpora import Corpus, grown, without_texts  # noqa: E402
 from scaling.figures import counted  # noqa: E402
@@ -37,9 +37,14 @@ EMBEDDED = "embedded index"
 _STARTED = monotonic()
 _FEWEST = 200
 _HEAP = "2g"
+_TIMEOUT = 300.0
 _WRITERS = (1, 2)
 _THREADS = (1, 2, 4)
-_VECTORS = ("exact", "fast")
+_FAST: dict[str, dict[str, VectorSearch]] = {
+    "fast vectors": {"keywords": "exact"},
+    "fast keywords": {"vectors": "exact"},
+    "both fast": {},
+}
 _MODES: tuple[Mode, ...] = ("bm25", "hybrid")
 _NOTHING = measures.Latency(measures.Times(0, 0, 0), {})
 _FILES = ("corpus.jsonl.gz", "queries.jsonl.gz", "qrels.tsv.gz", "emb_docs.npy", "emb_queries.npy")
@@ -107,13 +112,25 @@ class Bench:
                     self._complete(row, retriever, node, matches)
                 if hasattr(os, "getloadavg"):  # not on Windows
                     self._load.append(os.getloadavg()[0])
-                exact, fast = (places[_name(self._shards[0], each)] for each in _VECTORS)
-                self._quality[count, _name(self._shards[0])] = measures.quality(
-                    exact, fast, corpus, self._tell
-                )
+                self._compare(corpus, places[_name(self._shards[0])], node, embedder)
                 for name, retriever in places.items():
                     if name != EMBEDDED:
                         retriever.index.close()
+
+    def _compare(
+        self,
+        corpus: Corpus,
+        exact: hr.Retriever,
+        node: opensearch_server.Node,
+        embedder: ReadyVectors,
+    ) -> None:
+        """What each fast way finds of what the exact search does."""
+        name = _collection_name(corpus, self._shards[0], fast=True)
+        for way, options in _FAST.items():
+            with _opened(node.url, name, options) as collection:
+                retriever = hr.Retriever(collection, embedder=embedder, on_leg_failure="raise")
+                found = measures.quality(exact, retriever, corpus, self._tell)
+            self._quality[len(corpus.chunks), way] = found
 
     def _complete(
         self,
@@ -139,14 +156,14 @@ class Bench:
         places: dict[str, hr.Retriever],
         embedder: ReadyVectors,
     ) -> dict[str, tables.Row]:
-        """Fill a collection for each number of shards, and one with approximate vectors."""
+        """Fill a collection for each number of shards, and a fast one."""
         rows = {}
         count = len(corpus.chunks)
-        kinds = [(shards, "exact") for shards in self._shards] + [(self._shards[0], "fast")]
-        for shards, vectors in kinds:
-            name = _name(shards, vectors)
+        kinds = [(shards, False) for shards in self._shards] + [(self._shards[0], True)]
+        for shards, fast in kinds:
+            name = _name(shards, fast=fast)
             self._tell(f"{count:,} chunks: filling a collection of {name}")
-            collection = _collection(node.url, corpus, shards, vectors)
+            collection = _collection(node.url, corpus, shards, fast=fast)
             written = measures.filled(collection, corpus, node, _WRITERS, self._tell)
             self._tell("merging its segments")
             collection.optimize()
@@ -173,28 +190,38 @@ class Bench:
         print(tables.throughput_table(self._rows))
         print("\nProcessor time of the server, a search:\n")
         print(tables.cost_table(self._rows))
-        print('\nvectors="fast", hybrid:\n')
+        print("\nFast searches, hybrid:\n")
         print(tables.quality_table(self._quality))
 
 
-def _collection(url: str, corpus: Corpus, shards: int, vectors: str) -> Collection:
+def _collection(url: str, corpus: Corpus, shards: int, *, fast: bool) -> Collection:
     from hedgerow.opensearch import Collection  # noqa: PLC0415 - needs the extra
 
-    name = f"bench-{len(corpus.chunks)}-{shards}-{vectors}"
+    way: VectorSearch = "fast" if fast else "exact"
     return Collection.create(
         url,
-        name,
+        _collection_name(corpus, shards, fast=fast),
         dimensions=corpus.dimensions,
-        vectors="fast" if vectors == "fast" else "exact",
+        vectors=way,
+        keywords=way,
         shards=shards,
         replicas=0,
-        timeout=300,
+        timeout=_TIMEOUT,
     )
 
 
-def _name(shards: int, vectors: str = "exact") -> str:
-    name = counted(shards, "shard")
-    return name if vectors == "exact" else f"{name}, {vectors} vectors"
+def _opened(url: str, name: str, options: dict[str, VectorSearch]) -> Collection:
+    from hedgerow.opensearch import Collection  # noqa: PLC0415 - needs the extra
+
+    return Collection.open(url, name, timeout=_TIMEOUT, **options)
+
+
+def _collection_name(corpus: Corpus, shards: int, *, fast: bool) -> str:
+    return f"bench-{len(corpus.chunks)}-{shards}-{'fast' if fast else 'exact'}"
+
+
+def _name(shards: int, *, fast: bool = False) -> str:
+    return counted(shards, "shard") + (", fast" if fast else "")
 
 
 def _tell(what: str) -> None:

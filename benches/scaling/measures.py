@@ -26,6 +26,7 @@ _LEAST_CPU = 0.5  # seconds: the system counts hundredths
 _LEAST_ROUNDS = 3
 _MOST_ROUNDS = 20
 _SETTLED = 0.95
+_PATIENT = 4
 _GROUPS = 4
 
 Tell = Callable[[str], None]
@@ -71,11 +72,11 @@ class Written:
 
 @dataclass(frozen=True, slots=True)
 class Quality:
-    """The approximate ranking beside the exact one; nDCG is None where nobody judged."""
+    """A fast ranking beside the exact one; nDCG is None where nobody judged."""
 
     overlap: float
     exact: float | None
-    approximate: float | None
+    fast: float | None
 
 
 def latencies(
@@ -97,17 +98,18 @@ def latencies(
 
 
 def settle(retriever: hr.Retriever, server: Server, questions: Sequence[str], tell: Tell) -> None:
-    """Ask until the server takes no less processor time than before: it compiles what it runs often."""
-    last = float("inf")
+    """Ask until the server took no less processor time for some rounds: it compiles what it runs often."""
+    least, since = float("inf"), 0
     for number in range(_MOST_ROUNDS):
         began = server.cpu_seconds()
         for question in questions:
             retriever.search(question)
         spent = server.cpu_seconds() - began
         tell(f"warming up, round {number + 1}: {spent * 1e3 / len(questions):.1f} ms a search")
-        if spent > last * _SETTLED:
+        since = 0 if spent < least * _SETTLED else since + 1
+        if since == _PATIENT:
             return
-        last = spent
+        least = min(least, spent)
 
 
 def costs(
@@ -179,10 +181,10 @@ def stored(index: hr.Index, corpus: Corpus) -> Written:
     return Written({1: pace}, (process_time() - spent) * 1e3 / count, 0.0)
 
 
-def quality(exact: hr.Retriever, approximate: hr.Retriever, corpus: Corpus, tell: Tell) -> Quality:
-    """What becomes of the first ten when the nearest vectors are those that a graph leads to."""
+def quality(exact: hr.Retriever, fast: hr.Retriever, corpus: Corpus, tell: Tell) -> Quality:
+    """What becomes of the first ten when they are searched for in a fast way."""
     tell(f"comparing the rankings of {len(corpus.questions)} questions")
-    rankings = [_rankings(retriever, corpus.questions) for retriever in (exact, approximate)]
+    rankings = [_rankings(retriever, corpus.questions) for retriever in (exact, fast)]
     shares = [overlap(one, other) for one, other in zip(*rankings, strict=True)]
     present = {chunk.id for chunk in corpus.chunks}
     judged = [

@@ -87,19 +87,16 @@ def cost_table(rows: Sequence[Row]) -> str:
 
 
 def quality_table(found: Mapping[tuple[int, str], Quality]) -> str:
-    """`vectors="fast"` beside exact vectors."""
-    head = ["chunks", "place", "of the first ten the same", "nDCG@10 exact", "nDCG@10 fast"]
+    """Fast searches beside the exact one."""
+    head = ["chunks", "way", "of the first ten the same", "nDCG@10 exact", "nDCG@10 fast"]
     lines = [
         [
             f"{chunks:,}",
-            place,
+            way,
             f"{quality.overlap:.1%}",
-            *(
-                "" if value is None else f"{value:.4f}"
-                for value in (quality.exact, quality.approximate)
-            ),
+            *("" if value is None else f"{value:.4f}" for value in (quality.exact, quality.fast)),
         ]
-        for (chunks, place), quality in found.items()
+        for (chunks, way), quality in found.items()
     ]
     return _table(head, lines)
 

@@ -119,8 +119,11 @@ class Status(TypedDict):
     notAllowed: NotRequired[list[NotAllowed]]
 
 
-def build_server(root: MemoryRoot) -> MCPServer[Any]:
-    """Make the server for one root; `run()` serves it on standard input and output."""
+def build_server(root: MemoryRoot, *, read_only: bool = False) -> MCPServer[Any]:
+    """Make the server for one root; `run()` serves it on standard input and output.
+
+    With `read_only` there is no tool that writes.
+    """
     server: MCPServer[Any] = MCPServer(
         _NAME, version=__version__, instructions=_INSTRUCTIONS, log_level="WARNING"
     )
@@ -131,7 +134,10 @@ def build_server(root: MemoryRoot) -> MCPServer[Any]:
     )
     server.add_tool(tools.search, "memory_search", annotations=reads, structured_output=True)
     server.add_tool(tools.recall, "memory_recall", annotations=reads, structured_output=True)
-    server.add_tool(tools.remember, "memory_remember", annotations=writes, structured_output=True)
+    if not read_only:
+        server.add_tool(
+            tools.remember, "memory_remember", annotations=writes, structured_output=True
+        )
     server.add_tool(tools.status, "memory_status", annotations=reads, structured_output=True)
     return server
 

@@ -49,6 +49,7 @@ __all__ = [
     "JudgedBy",
     "JudgedMode",
     "Judgements",
+    "KeywordSearch",
     "Leg",
     "Legs",
     "Matching",
@@ -92,6 +93,8 @@ StopWords: TypeAlias = Literal["en+nl", "en", "nl", "none"] | Iterable[str]
 Tokenizer: TypeAlias = Literal["porter unicode61", "unicode61", "trigram"]
 Ranking: TypeAlias = Literal["auto", "memory", "fts5"]
 VectorSearch: TypeAlias = Literal["exact", "fast"]
+KeywordSearch: TypeAlias = Literal["exact", "fast"]
+"""Whether a collection scores every chunk that matches, or those that are likely to be the best."""
 Resident: TypeAlias = Literal["all", "codes"]
 Vector: TypeAlias = Buffer | Sequence[float]
 """A buffer of floats, such as a numpy array, or a sequence of numbers."""

@@ -128,6 +128,12 @@ class Kept(CountedCollection):
     def upsert(self, chunks, *, refresh=True):  # noqa: ARG002 - everything is found at once
         return super().upsert(chunks)
 
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        pass
+
     def optimize(self):
         self.calls.append("optimize")
 
@@ -138,16 +144,23 @@ class Kept(CountedCollection):
 
 def test_all_of_it_but_the_server(collection, monkeypatch, capsys):
     corpus = corpora.grown(collection, 12, 2)
-    monkeypatch.setattr(cluster, "_collection", lambda *_: Kept())
-    told = []
+    made, told = [], []
+
+    def create(*_, **__):
+        made.append(Kept())
+        return made[-1]
+
+    monkeypatch.setattr(cluster, "_collection", create)
+    monkeypatch.setattr(cluster, "_opened", lambda *_: made[-1])
     bench = cluster.Bench([1, 3], told.append)
     bench.measure(corpus, SimpleNamespace(url="", cpu_seconds=count().__next__))
     bench.show()
     printed = capsys.readouterr().out
-    for place in ("embedded index", "1 shard", "3 shards", "1 shard, fast vectors"):
+    for place in ("embedded index", "1 shard", "3 shards", "1 shard, fast"):
         assert f"| 12 | {place} |" in printed
         assert any(line.startswith(f"12 chunks, {place}: p50 ") for line in told)
-    assert "| 12 | 1 shard | 100.0% |" in printed
+    for way in ("fast vectors", "fast keywords", "both fast"):
+        assert f"| 12 | {way} | 100.0% |" in printed
     assert "- load of the machine" in printed
 
 

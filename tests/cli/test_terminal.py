@@ -205,6 +205,8 @@ COMMANDS: list[list[str]] = [
     ["show", EVIL_LINES, *INDEX],
     ["show", EVIL, *INDEX],
     ["show", f"{EVIL}:1", *INDEX],
+    ["serve", "--db", EVIL, "--tokens", EVIL_NAME],
+    ["serve", *INDEX, "--host", EVIL, "--insecure-http"],
     ["delete", EVIL_LINES, "--path", EVIL, "x", *INDEX],
     ["delete", EVIL, "--path", EVIL, "--yes", *STORE],
     ["agents", "list", *STORE],

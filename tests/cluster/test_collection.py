@@ -158,6 +158,52 @@ def test_fast_vectors(node, name):
             assert not moment.report()["approximate"]
 
 
+def test_fast_keywords(node, name):
+    """Common words in all chunks, a rare one in few: hits are scored exactly, and cut ones are told of."""
+    texts = [
+        " ".join(["oak"] * (1 + n % 7) + ["elm"] * (n % 50 == 3) + ["x"] * n) for n in range(700)
+    ]
+    chunks = [{"id": str(n), "content": text} for n, text in enumerate(texts)]
+    with Collection.create(node.url, name, replicas=0, keywords="fast", shards=2) as collection:
+        collection.upsert(chunks)
+        assert collection.check() == []
+        assert collection.stats().keyword_search == "fast"
+        exact = hr.Retriever(Collection.open(node.url, name, keywords="exact"))
+        fast = hr.Retriever(collection)
+        for query, cut in [
+            ("oak elm", True),
+            ("elm", False),
+            ("oak AND elm", False),
+            ('"oak elm" OR oak', True),
+            ("elm NOT oa*", False),
+            ("fir OR el*", False),
+        ]:
+            expected, found = (
+                retriever.search(query, limit=10, skip_retry_ladder=True)
+                for retriever in (exact, fast)
+            )
+            assert [(hit.id, hit.score) for hit in found] == [
+                (hit.id, hit.score) for hit in expected
+            ], query
+            assert found.trace.approximate is cut, query
+            assert not expected.trace.approximate
+        exact.index.close()
+
+
+@pytest.mark.parametrize("option", ["vectors", "keywords"])
+def test_a_way_that_a_collection_was_not_made_for(node, name, option):
+    with (
+        Collection.create(node.url, name, replicas=0),
+        pytest.raises(
+            hr.InvalidInputError, match=f'^{option}="fast" is for a collection'
+        ) as caught,
+    ):
+        Collection.open(node.url, name, **{option: "fast"})
+    assert caught.value.code == "incompatible_options"
+    with pytest.raises(hr.InvalidInputError, match=f'{option} must be "exact" or "fast", not 1'):
+        Collection.open(node.url, name, **{option: 1})
+
+
 def test_check_finds_what_is_wrong(collection):
     collection.upsert(
         [{"id": "a", "content": "oak", "embedding": [3, 4]}, {"id": "b", "content": "elm"}]
@@ -213,7 +259,7 @@ def test_an_older_schema_is_migrated(collection, node):
     described_old = replace(
         collection._found, index=index_name(older, 0), settings=settings, dimensions=2
     )
-    old = Collection(type(client)(client.address, older, 30.0), described_old, approximate=False)
+    old = Collection(type(client)(client.address, older, 30.0), described_old)
     old._current = lambda: described_old  # type: ignore[method-assign] # the schema is too old
     old.upsert(chunks)
     before = list(old.chunks())

@@ -48,7 +48,8 @@ def test_status(node, name, db):
     lines = dict(line.split(maxsplit=1) for line in ok("cluster", "status", place).splitlines())
     assert lines["collection"] == place
     assert lines["chunks"] == "61"
-    assert lines["vectors"].endswith("64 dimensions, exact")
+    assert lines["vectors"].endswith("64 dimensions")
+    assert lines["searches"] == "exact vectors, exact keywords"
     assert lines["shards"] == "1 shard, 0 replicas of each, green"
     found = as_json("cluster", "status", place)
     assert (found["chunks"], found["status"], found["unassigned"]) == (61, "green", 0)

@@ -67,6 +67,18 @@ def test_every_search_after_deletions(node, name, shards, tokenizer):
             contract.check_batch(index, collection, list(contract.searches(8, seed)))
 
 
+def test_fast_keywords_that_preselect_everything(node, name):
+    chunks = contract.chunks(120, 7)
+    with (
+        Collection.create(node.url, name, replicas=0, shards=2, keywords="fast") as collection,
+        hr.Index.in_memory() as index,
+    ):
+        collection.upsert(chunks)
+        index.upsert(chunks)
+        for asked in contract.searches(60, 7):
+            contract.check(index, collection, asked)
+
+
 def test_counts_and_vectors_are_one_request(node, name, monkeypatch):
     asked = []
     call = Client.call

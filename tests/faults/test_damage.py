@@ -164,6 +164,12 @@ def test_whatever_is_damaged_is_said_to_be(
             '1 files have notes that are not JSON: "NOTE"',
         ),
         ("DROP TABLE embeddings", "the file is damaged: no such table: embeddings"),
+        (
+            "PRAGMA writable_schema = ON;"
+            "UPDATE sqlite_schema SET sql = replace(sql, 'digest TEXT NOT NULL', 'digest TEXT') "
+            "WHERE name = 'sources'",
+            'the file is damaged: "sources" is not defined as hedgerow does it',
+        ),
     ],
 )
 def test_check_lists_it(tmp_path: Path, damage: str, problem: str) -> None:
@@ -179,6 +185,20 @@ def test_check_lists_it(tmp_path: Path, damage: str, problem: str) -> None:
     for read_only in (True, False):
         with hr.Index.open(path, read_only=read_only) as index:
             assert index.check() == [problem.replace("NOTE", str(note))]
+
+
+def test_a_definition_that_sqlite_reads_and_nobody_wrote(tmp_path: Path) -> None:
+    path = tmp_path / "index.db"
+    with hr.Index.open(path) as index:
+        index.upsert([hr.Chunk("a", "p", "oak")])
+    other = "UPDATE sqlite_schema SET sql = replace(sql, 'unicode61', 'unicode62')"
+    run_sql(path, f"PRAGMA writable_schema = ON; {other} WHERE name = 'knowledge_fts'")
+    for read_only in (True, False):
+        with hr.Index.open(path, read_only=read_only) as index:
+            assert "the file is damaged: " in index.check()[0]
+            with pytest.raises(hr.IndexFileError, match="error in tokenizer constructor") as caught:
+                index.search_bm25("oak")
+            assert caught.value.code == "index_damaged"
 
 
 def test_an_empty_vector_is_no_answer(tmp_path: Path) -> None:

@@ -35,8 +35,8 @@ def _fnv(_: Any) -> Iterator[FnvEmbedder]:
 
 
 @pytest.fixture(scope="session")
-def hedges(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """An index with vectors; `hedgerow search` finds by both legs while the tests run."""
+def hedges_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An index with vectors."""
     file = tmp_path_factory.mktemp("page") / "hedges.db"
     with hr.Index.in_memory() as notes:
         notes.sync_files([str(ROOT / "examples" / "notes")])
@@ -57,9 +57,14 @@ def hedges(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     ]
     with hr.Retriever(file, embedder=FnvEmbedder()) as retriever:
         retriever.upsert(chunks)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("hedgerow.cli.search_run.embedder_of", _fnv)
-        yield file
+    return file
+
+
+@pytest.fixture
+def hedges(hedges_file: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """That index, which `hedgerow search` searches by both legs."""
+    monkeypatch.setattr("hedgerow.cli.search_run.embedder_of", _fnv)
+    return hedges_file
 
 
 @pytest.fixture

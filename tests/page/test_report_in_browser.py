@@ -97,7 +97,7 @@ HAWTHORN = "hawthorn-hedge.md#"
 
 
 @pytest.mark.parametrize(
-    ("query", "id_", "options", "said"),
+    "case",
     [
         ("hedge NOT birds", HAWTHORN + "1", (), 'It holds what the query excludes: "birds".'),
         ("hedge", HAWTHORN + "1", ("--filter", "path=other.md"), "It does not pass the filters."),
@@ -107,13 +107,9 @@ HAWTHORN = "hawthorn-hedge.md#"
     ],
 )
 def test_a_report_has_the_answer_to_why_not(
-    hedges: Path,
-    reported: Any,
-    query: str,
-    id_: str,
-    options: tuple[str, ...],
-    said: str,
+    hedges: Path, reported: Any, case: tuple[str, str, tuple[str, ...], str]
 ) -> None:
+    query, id_, options, said = case
     with hr.Index.open(hedges, read_only=True) as index:
         wanted = next(chunk.id for chunk in index.chunks() if chunk.id.endswith(id_))
     page = reported(query, "--mode", "bm25", "--why-not", wanted, *options)

@@ -161,7 +161,7 @@ def test_tabs_list_memories_by_date_by_type_and_lint(serve_root: PageServer, ope
     page = opened(f"{serve_root.url}#token={TOKEN}")
     page.get_by_role("tab", name="Recall").focus()
     page.keyboard.press("ArrowRight")
-    page.get_by_role("button", name="More").click()
+    page.get_by_role("button", name="28 more").click()
     page.locator(".listed").nth(9).wait_for()
     page.get_by_role("tab", name="By type").click()
     page.get_by_role("combobox").select_option("decision")

@@ -15,7 +15,8 @@ PYTHON = ROOT / "python"
 
 LAYERS = [
     {"cli"},
-    {"mcp", "integrations", "ray", "_ray"},
+    {"_serve"},
+    {"mcp", "integrations", "ray", "_ray", "_answers"},
     {"memory"},
     {"agents"},
     {"evaluation", "_evaluate", "otel", "_graph"},

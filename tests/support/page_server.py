@@ -90,20 +90,20 @@ class PageServer:
         return self.memory(file)
 
     def memories(self, asked: dict[str, str]) -> Answer:
-        every = as_json("query", "all | select:key,type", "--root", str(self.root))["results"]
-        found = [
+        chosen = f"all | type:{asked['type']}" if "type" in asked else "all"
+        pipeline = f"{chosen} | sort:timestamp | select:key,type,timestamp"
+        found = as_json("query", pipeline, "--root", str(self.root))["results"]
+        offset = int(asked["offset"])
+        return Answer(
             {
-                "file": key,
-                "title": Path(key).stem,
-                "type": kind,
-                "tags": ["garden"],
-                "date": "2025-01-02",
+                "root": str(self.root),
+                "count": len(found),
+                "memories": [
+                    {"file": one["key"], "type": one["type"], "timestamp": one["timestamp"]}
+                    for one in found[offset : offset + 5]
+                ],
             }
-            for key, kind in sorted((one["key"], one["type"]) for one in every)
-            if asked.get("type", kind) == kind and key > asked.get("after", "")
-        ]
-        more = {"next": found[4]["file"]} if len(found) > 5 else {}
-        return Answer({"memories": found[:5], **more})
+        )
 
     def graph(self, asked: dict[str, str]) -> Answer:
         return Answer(

@@ -28,11 +28,10 @@ function layout(graph) {
     const ring = Object.keys(graph.nodes).filter((key) => graph.nodes[key] === hop);
     const angles = new Map(ring.map((key) => [key, angleOfParent(graph, key, places)]));
     ring.sort((one, other) => angles.get(one) - angles.get(other) || (one < other ? -1 : 1));
-    // A little off the axes: a label to the right of a node does not lie on another's line.
-    const turn = hop === 1 ? -Math.PI / 2 + 0.35 : angles.get(ring[0]);
-    const radius = (RADII[hop] ?? RADII[2] + 40 * (hop - 2));
+    const turned = spread(ring.map((key) => angles.get(key)), hop);
+    const radius = RADII[hop] ?? RADII[2] + 40 * (hop - 2);
     ring.forEach((key, at) => {
-      const angle = turn + (2 * Math.PI * at) / ring.length;
+      const angle = turned[at];
       const place = { x: 1.15 * radius * Math.cos(angle), y: radius * Math.sin(angle), angle, hop };
       places.set(key, place);
     });
@@ -40,10 +39,24 @@ function layout(graph) {
   return places;
 }
 
+/** Angles near those wanted, in their order, with room between them. */
+function spread(wanted, hop) {
+  const whole = 2 * Math.PI;
+  // A little off the axes: a name beside a node does not lie on the line of another.
+  const even = wanted.map((_, at) => -Math.PI / 2 + 0.35 + (whole * at) / wanted.length);
+  if (hop === 1) return even;
+  const room = Math.min(0.45, whole / wanted.length);
+  let last = -Infinity;
+  const pushed = wanted.map((angle) => (last = Math.max(angle, last + room)));
+  if (last - pushed[0] > whole - room) return even;
+  const back = pushed.reduce((sum, angle, at) => sum + angle - wanted[at], 0) / wanted.length;
+  return pushed.map((angle) => angle - back);
+}
+
 /** As high as the nodes need; always as wide, so that names have one size in every picture. */
 function frameOf(places) {
   const ys = places.map(({ y }) => y);
-  const [top, bottom] = [Math.min(...ys) - 36, Math.max(...ys) + 24];
+  const [top, bottom] = [Math.min(...ys) - 36, Math.max(...ys) + 36];
   return `-260 ${top} 520 ${bottom - top}`;
 }
 
@@ -59,9 +72,11 @@ function node(key, hop, { x, y }, count, visit) {
   const group = draw("g", { class: `node hop-${hop}`, transform: `translate(${x} ${y})` },
     draw("title", {}, key), draw("circle", { r: hop === 0 ? 7 : hop === 1 ? 5 : 4 }));
   if (hop < 2 || count <= MOST_LABELS) {
-    const outward = hop === 0 ? "middle" : x < -1 ? "end" : "start";
-    const dx = { middle: 0, end: -9, start: 9 }[outward];
-    const label = draw("text", { x: dx, y: hop === 0 ? -13 : 4, "text-anchor": outward });
+    // Beside the nodes of the first hop; above or below the others, where there is more room.
+    const outward = hop !== 1 ? "middle" : x < 0 ? "end" : "start";
+    const across = { middle: 0, end: -9, start: 9 }[outward];
+    const down = hop === 1 ? 4 : hop === 0 || y < 0 ? -12 : 19;
+    const label = draw("text", { x: across, y: down, "text-anchor": outward });
     label.textContent = clipped(shortName(key), hop === 0 ? 34 : 20);
     group.append(label);
   }

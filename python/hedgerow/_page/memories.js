@@ -5,7 +5,7 @@ async function fillMemory(body, passage, file, lines, app) {
   try {
     const memory = await ask("GET", memoryPath(file));
     passage.replaceWith(memoryText(memory, lines, app));
-    const graph = await ask("GET", `/v1/graph?${new URLSearchParams({ key: file, hops: 2 })}`);
+    const graph = await ask("GET", `/v1/graph?${new URLSearchParams({ key: memory.file, hops: 2 })}`);
     addLinks(body, graph, (key) => openMemory(key, app));
   } catch (problem) {
     body.append(written("p", problem.message, { class: "problem", role: "alert" }));
@@ -66,35 +66,35 @@ function conflict(theirs, field, save) {
       make("button", { type: "button", on: { click: () => { field.value = theirs.text; } } }, "Take what the file holds")));
 }
 
-/** A list of memories that goes on with a button, as the server has pages of it. */
+/** A list of memories, the last changed first, that goes on with a button. */
 function memoryList(type, app) {
   const list = make("ol", { class: "results memories", "aria-label": "Memories" });
   roving(list, "button");
-  const told = make("p", { class: "quiet", role: "status" }, "Reading …");
-  const box = make("div", {}, list, told);
-  const more = async (after) => {
+  const told = make("p", { class: "quiet", role: "status" });
+  const more = async () => {
+    told.textContent = "Reading …";
     try {
-      const asked = { limit: 50, ...(after ? { after } : {}), ...(type ? { type } : {}) };
-      const page = await ask("GET", `/v1/memories?${new URLSearchParams(asked)}`);
-      list.append(...page.memories.map((one) => memoryRow(one, app)));
-      if (page.next) {
-        const on = { click: () => { told.textContent = "Reading …"; more(page.next); } };
-        told.replaceChildren(make("button", { type: "button", on }, "More"));
+      const asked = { limit: 50, offset: list.childElementCount, ...(type ? { type } : {}) };
+      const { memories, count } = await ask("GET", `/v1/memories?${new URLSearchParams(asked)}`);
+      list.append(...memories.map((one) => memoryRow(one, app)));
+      const left = memories.length ? count - list.childElementCount : 0;
+      if (left > 0) {
+        told.replaceChildren(make("button", { type: "button", on: { click: more } }, `${left} more`));
       } else told.textContent = list.childElementCount ? "" : "There are none.";
     } catch (problem) {
       told.replaceChildren(written("span", problem.message, { class: "problem" }));
     }
   };
-  more(null);
-  return box;
+  more();
+  return make("div", {}, list, told);
 }
 
 function memoryRow(one, app) {
-  const tags = (one.tags ?? []).map((tag) => written("span", tag, { class: "chip" }));
+  const changed = new Date(1000 * one.timestamp).toISOString().slice(0, 10);
   return make("li", {}, make("button", { type: "button", class: "row listed", on: { click: () => openMemory(one.file, app) } },
-    written("span", one.title || shortName(one.file), { class: "name" }),
-    make("span", { class: "score" }, one.date ?? ""),
-    make("span", { class: "where" }, make("bdi", {}, one.file), one.type ? written("span", one.type, { class: "chip" }) : null, tags)));
+    written("span", shortName(one.file), { class: "name" }),
+    make("span", { class: "score" }, changed),
+    make("span", { class: "where" }, make("bdi", {}, one.file), written("span", one.type, { class: "chip" }))));
 }
 
 const TYPES = ["page", "decision", "preference", "finding", "session", "note"];

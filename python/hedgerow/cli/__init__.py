@@ -33,6 +33,7 @@ _COMMANDS = {
     "process": ("memory_write", "process"),
     "run": ("", "run"),  # below
     "mcp": ("mcp", "command"),
+    "serve": ("serve", "command"),
     "query": ("query", "command"),
     "link": ("link", "link"),
     "visit": ("link", "visit"),

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from hedgerow import Index, IndexFileError, InvalidInputError, Store
+from hedgerow._answers.index import chunk_answer
 
 from .failures import UnfinishedError
 from .output import echo, plural, visible, write_json
@@ -48,27 +49,12 @@ def show(*, what: str, db: str, as_json: bool) -> None:
             code="unknown_chunk",
         )
     if as_json:
-        write_json({"db": db, "chunks": [_as_json(chunk) for chunk in found]})
+        write_json({"db": db, "chunks": [chunk_answer(chunk) for chunk in found]})
         return
     for position, chunk in enumerate(found):
         if position:
             echo()
         _show(chunk)
-
-
-def _as_json(chunk: Chunk) -> dict[str, Any]:
-    return {
-        "id": chunk.id,
-        "path": chunk.path,
-        "ordinal": chunk.ordinal,
-        "line": chunk.metadata.get("line_start"),
-        "title": chunk.title,
-        "summary": chunk.summary,
-        "tags": list(chunk.tags),
-        "metadata": chunk.metadata,
-        "dimensions": None if chunk.embedding is None else len(chunk.embedding),
-        "content": chunk.content,
-    }
 
 
 def _show(chunk: Chunk) -> None:

@@ -39,7 +39,9 @@ def cluster() -> None:
 @server_options
 @click.option("--shards", type=click.IntRange(1), default=1, help="Of a new collection; 1.")
 @click.option("--replicas", type=click.IntRange(0), default=1, help="Of a new collection; 1.")
-@click.option("--fast", is_flag=True, help="Have a new collection keep a graph of its vectors.")
+@click.option(
+    "--fast", is_flag=True, help="Make a new collection for fast searches, which miss a few hits."
+)
 @click.option("--optimize", is_flag=True, help="Merge its segments at the end: faster searches.")
 @json_option
 def copy(  # noqa: PLR0913 - one argument for each option
@@ -80,6 +82,7 @@ def copy(  # noqa: PLR0913 - one argument for each option
                 stopwords=index.stopwords,
                 dimensions=index.stats().dimensions,
                 vectors="fast" if fast else "exact",
+                keywords="fast" if fast else "exact",
                 shards=shards,
                 replicas=replicas,
             )
@@ -141,12 +144,14 @@ def _described(
 ) -> list[tuple[str, str]]:
     by = f", by {found.embedder}" if found.embedder else ""
     vectors = f"{found.vectors:,}, {plural(found.dimensions or 0, 'dimension')}{by}"
+    searches = f"{found.vector_search} vectors, {found.keyword_search} keywords"
     copies = f"{plural(found.shards, 'shard')}, {plural(found.replicas, 'replica')} of each"
     missing = f"; {found.unassigned:,} have no place" if found.unassigned else ""
     return [
         ("collection", "/".join(place)),
         ("chunks", f"{found.chunks:,}"),
-        ("vectors", f"{vectors}, {found.vector_search}" if found.vectors else "none"),
+        ("vectors", vectors if found.vectors else "none"),
+        ("searches", searches),
         ("size", f"{found.size_bytes:,} bytes"),
         ("tokenizer", found.tokenizer),
         ("shards", f"{copies}, {found.status}{missing}"),

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import sys
 import time
-from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from hedgerow import Index, IndexFileError, IndexStats
+from hedgerow._answers.index import stats_answer
 
 from .failures import FAILED, InterruptedRunError
 from .output import echo, plural, visible, write_json
@@ -21,18 +21,6 @@ from .stores import check_there_is
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-# What is of a handle rather than of its file, and nothing yet for one that was just opened.
-_OF_A_HANDLE = frozenset(
-    {
-        "vector_bytes",
-        "vector_recall",
-        "ranking_bytes",
-        "ranking_reason",
-        "text_bytes",
-        "fuzzy_bytes",
-        "filter_bytes",
-    }
-)
 _UNITS = ("bytes", "KB", "MB", "GB", "TB")
 _THOUSAND = 1000
 _WORDS_SHOWN = 8
@@ -55,16 +43,10 @@ def stats(*, db: str, as_json: bool) -> None:
     with Index.open(db, read_only=True) as index:
         found, stopwords = index.stats(), index.stopwords
     if as_json:
-        write_json(_stats_as_json(db, found, stopwords))
+        write_json(stats_answer(db, found, stopwords))
         return
     for name, value in _described(db, found, stopwords):
         echo(f"{name:<10}  {visible(value)}")
-
-
-def _stats_as_json(db: str, found: IndexStats, stopwords: str | frozenset[str]) -> dict[str, Any]:
-    values = {name: value for name, value in asdict(found).items() if name not in _OF_A_HANDLE}
-    kept = stopwords if isinstance(stopwords, str) else sorted(stopwords)
-    return {"db": db} | values | {"stopwords": kept}
 
 
 def _described(

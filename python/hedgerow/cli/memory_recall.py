@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
+
+from hedgerow._answers.root import recall_answer
 
 from .output import (
     echo,
@@ -84,7 +86,8 @@ def recall(  # noqa: PLR0913 - one argument for each option
     if report is not None:
         _write_report(report, memory, found, mode, sync=not no_sync)
     if as_json:
-        write_json(_as_json(found, mode, explain=explain, report=report))
+        told = {} if report is None else {"report": report}
+        write_json(recall_answer(found, mode, explain=explain) | told)
         return
     echo(f"Prior memory scan for: {visible(found.query)}")
     echo(f"Memory root: {visible(found.root)}\n")
@@ -112,7 +115,8 @@ def search_root(  # noqa: PLR0913 - one argument for each option
     if report is not None:
         _write_report(report, memory, found, mode, sync=sync)
     if as_json:
-        write_json(_as_json(found, mode, explain=explain, report=report))
+        told = {} if report is None else {"report": report}
+        write_json(recall_answer(found, mode, explain=explain) | told)
     else:
         show_results(found, explain=explain, report=report)
 
@@ -157,23 +161,12 @@ def mode_of(context: click.Context, name: str) -> str:
     return f"{_RECIPE}{name}" if is_recipe else name
 
 
-def _as_json(
-    found: Recall, mode: str, *, explain: bool, report: str | None = None
-) -> dict[str, Any]:
-    value = found.to_dict(mode)
-    if explain and found.trace is not None:
-        value["trace"] = found.trace.to_dict()
-    if report is not None:
-        value["report"] = report
-    return value
-
-
 def _write_report(report: str, memory: MemoryRoot, found: Recall, mode: str, *, sync: bool) -> None:
     write_report(
         report,
         kind="root",
         name=memory.path.name,
-        answer=_as_json(found, mode, explain=True),
+        answer=recall_answer(found, mode, explain=True),
         links=links_of(memory, found, sync=sync),
     )
 

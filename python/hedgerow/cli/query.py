@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from hedgerow import PipelineError, parse_pipeline
+from hedgerow._answers.root import query_answer
 
 from .output import write_json
 from .params import TEXT, Command
@@ -16,7 +17,7 @@ from .stores import open_store, store_options, time_option
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from hedgerow import Pipeline, QueryResult
+    from hedgerow import Pipeline
 
 SHOWN = ("type", "weight", "timestamp")
 """The columns of a pipeline that selects none."""
@@ -75,7 +76,7 @@ def command(  # noqa: PLR0913 - one argument for each option
         result = opened.query(pipeline if only_keys else wanted, now=now, explain=explain)
         if as_json:
             value = {"pipeline": str(pipeline), **opened.source, "now": now}
-            write_json(value | _as_json(result, shown=shown, explain=explain))
+            write_json(value | query_answer(result, shown=shown, explain=explain))
             return
         from .query_text import show, show_keys, show_notices  # noqa: PLC0415 - brings rich
 
@@ -103,31 +104,3 @@ def _with_columns(pipeline: Pipeline, types: Sequence[str]) -> tuple[Pipeline, b
     except PipelineError:
         # It ends in `count` or `select`, or one stage more is one too many.
         return pipeline, False
-
-
-def _as_json(result: QueryResult, *, shown: bool, explain: bool) -> dict[str, Any]:
-    if result.count is not None:
-        value: dict[str, Any] = {"count": result.count}
-    else:
-        columns, rows = result.columns or [], result.rows or [[] for _ in result.keys]
-        value = {
-            "count": len(result),
-            "results": [
-                {"key": key, "score": score, **dict(zip(columns, row, strict=True))}
-                for key, score, row in zip(result.keys, result.scores, rows, strict=True)
-            ],
-        }
-    value |= {"pairs": result.pairs, "warnings": result.warnings, "stale": result.stale}
-    if explain:
-        stages = result.stages[:-1] if shown else result.stages
-        value["stages"] = [
-            {
-                "name": stage.name,
-                "rows_in": stage.rows_in,
-                "rows_out": stage.rows_out,
-                "candidates": stage.candidates,
-                "ms": round(stage.ms, 3),
-            }
-            for stage in stages
-        ]
-    return value

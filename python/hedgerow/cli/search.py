@@ -23,8 +23,6 @@ from .roots import depth_option, limit_option, root_option
 from .servers import Place, server_options
 
 if TYPE_CHECKING:
-    from hedgerow import QueryExplanation
-
     from .search_run import Search
 
 _OF_A_ROOT = frozenset({"root", "target_url", "remote_url", "depth", "no_sync"})
@@ -197,94 +195,22 @@ def _kinds_of(name: str) -> tuple[str, ...]:
 
 
 def _as_json(search: Search, *, explain: bool) -> dict[str, Any]:
-    asked, filters = search.asked, search.asked.filters
-    value: dict[str, Any] = {
-        "query": asked.text,
-        "url" if asked.url else "db": asked.db,
-        "chunks": search.chunks,
-        "limit": asked.limit,
-        "offset": asked.offset,
-        "candidates": search.response.trace.candidates,
-        "operator": asked.operator,
-        "profile": search.response.trace.profile,
-        "matching": search.response.trace.matching,
-        "mode": asked.mode,
-        "fusion": search.response.trace.fusion,
-        "neighbors": search.response.trace.neighbors,
-        "reweight": search.response.trace.reweight,
-        "filters": {
-            "paths": list(filters.paths),
-            "path_prefix": filters.path_prefix,
-            "tags": list(filters.tags),
-            "metadata": dict(filters.metadata),
-            "where": filters.where,
-            "after": filters.after,
-            "before": filters.before,
-            "date_key": filters.date_key,
-        },
-        "match": search.response.trace.match_query,
-        "trace": search.response.trace.to_dict(),
-        "count": len(search.hits),
-        "results": [_hit_as_json(search, i, explain=explain) for i in range(len(search.hits))],
-    }
-    if search.notices:
-        value["notices"] = list(search.notices)
-    if explain:
-        value["explanation"] = _explanation_as_json(search.explanation)
-    if search.why_not is not None:
-        value["why_not"] = search.why_not.to_dict()
-    return value
+    from hedgerow._answers.search import search_answer  # noqa: PLC0415 - a root does without
 
-
-def _hit_as_json(search: Search, i: int, *, explain: bool) -> dict[str, Any]:
-    from .highlight import LOOKED_AT, snippet  # noqa: PLC0415 - a root does without
-
-    hit = search.hits[i]
-    metadata = hit.metadata
-    cut, in_snippet = snippet(hit.content, hit.title, search.highlighter)
-    value = {
-        "rank": search.asked.offset + i + 1,
-        "score": hit.score,
-        "bm25_rank": hit.bm25_rank,
-        "vector_similarity": hit.vector_similarity,
-        "rerank_score": hit.rerank_score,
-        "id": hit.id,
-        "path": hit.path,
-        "ordinal": hit.ordinal,
-        "line": metadata.get("line_start"),
-        "title": hit.title,
-        "summary": hit.summary,
-        "tags": list(search.tags[i]),
-        "snippet": cut,
-        "content": hit.content,
-        "metadata": metadata,
-    }
-    if explain:
-        value["explanation"] = hit.explain()
-        value["score_parts"] = hit.explanation
-        value["highlights"] = {
-            "title": search.highlighter.spans(hit.title),
-            "snippet": in_snippet,
-            "content": search.highlighter.spans(hit.content[:LOOKED_AT]),
-        }
-    return value
-
-
-def _explanation_as_json(explanation: QueryExplanation) -> dict[str, Any]:
-    return {
-        "text": explanation.text,
-        "normalised": explanation.normalized,
-        "filtered": explanation.filtered,
-        "words": [
-            {
-                "source": word.source,
-                "outcome": word.outcome,
-                "tokens": [token.to_dict() for token in word.tokens],
-                "reason": word.reason,
-                "detail": word.detail,
-            }
-            for word in explanation.words
-        ],
-        "fts": explanation.fts,
-        "match": explanation.match,
-    }
+    asked = search.asked
+    return search_answer(
+        {"url" if asked.url else "db": asked.db},
+        asked.text,
+        search.response,
+        filters=asked.filters,
+        limit=asked.limit,
+        offset=asked.offset,
+        mode=asked.mode,
+        operator=asked.operator,
+        chunks=search.chunks,
+        tags=search.tags,
+        highlighter=search.highlighter,
+        notices=search.notices,
+        explanation=search.explanation if explain else None,
+        why_not=search.why_not,
+    )

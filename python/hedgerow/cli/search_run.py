@@ -19,8 +19,8 @@ from hedgerow import (
     WhyNot,
     explain_query,
 )
+from hedgerow._answers.highlight import Highlighter
 
-from .highlight import Highlighter
 from .models import Wanted, embedder_of, reranker_of
 from .places import chunks_at
 from .recorded import check_prompts, recorded_embedder

@@ -11,8 +11,8 @@ from rich.table import Table
 from rich.text import Text
 
 from hedgerow import Filters
+from hedgerow._answers.highlight import Highlighter, snippet
 
-from .highlight import Highlighter, snippet
 from .output import make_console, plural, printable, visible
 from .steps_text import steps, ways
 
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from hedgerow import ExplainedWord, Hit, QueryExplanation, Response, Token, Trace
+    from hedgerow._answers.highlight import Span
 
-    from .highlight import Span
     from .search_run import Search
 
 _MATCH_STYLE = "bold yellow"

@@ -25,7 +25,7 @@ def ways(trace: Trace) -> str:
     if trace.shards is not None:
         ways.append(f"{trace.shards['successful']} of {trace.shards['total']} shards")
     if trace.approximate:
-        ways.append("nearest vectors approximate")
+        ways.append("approximate")
     return ", ".join(ways)
 
 

@@ -21,7 +21,8 @@ if sys.platform == "win32":
     # A locked byte cannot be read by others: lock one behind the name of the holder.
     _LOCKED_BYTE = 1 << 30
 
-    def _try(descriptor: int) -> bool:
+    def try_lock(descriptor: int) -> bool:
+        """Lock an open file, unless another has; the system frees it when the process ends."""
         os.lseek(descriptor, _LOCKED_BYTE, os.SEEK_SET)
         try:
             msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
@@ -29,20 +30,23 @@ if sys.platform == "win32":
             return False
         return True
 
-    def _unlock(descriptor: int) -> None:
+    def unlock(descriptor: int) -> None:
+        """Free an open file."""
         os.lseek(descriptor, _LOCKED_BYTE, os.SEEK_SET)
         msvcrt.locking(descriptor, msvcrt.LK_UNLCK, 1)
 else:
     import fcntl
 
-    def _try(descriptor: int) -> bool:
+    def try_lock(descriptor: int) -> bool:
+        """Lock an open file, unless another has; the system frees it when the process ends."""
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             return False
         return True
 
-    def _unlock(descriptor: int) -> None:
+    def unlock(descriptor: int) -> None:
+        """Free an open file."""
         fcntl.flock(descriptor, fcntl.LOCK_UN)
 
 
@@ -64,7 +68,7 @@ def locked(file: Path) -> Iterator[None]:
     while True:
         descriptor = _open(file)
         try:
-            while not _try(descriptor):
+            while not try_lock(descriptor):
                 if time.monotonic() > deadline:
                     raise IndexFileError(
                         f"{_holder(descriptor)} has been writing to {file.parent} for over "
@@ -85,7 +89,7 @@ def locked_at_once(file: Path) -> Iterator[bool]:
     """Hold a lock if it is free; yields whether it was, and waits for nobody."""
     descriptor = _open(file)
     try:
-        if _try(descriptor):
+        if try_lock(descriptor):
             with _held(descriptor):
                 yield True
         else:
@@ -108,7 +112,7 @@ def _held(descriptor: int) -> Iterator[None]:
         # A child that was forked meanwhile has the descriptor too: closing ours would not unlock,
         # and the child must not unlock for us.
         if os.getpid() == holder:
-            _unlock(descriptor)
+            unlock(descriptor)
 
 
 def _holder(descriptor: int) -> str:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import exp, log1p
 from typing import Any, TypedDict
 
-from ._filters import Query, every, some
+from ._filters import ALL, Query, every, some
 from ._tokens import Given, Phrase
 
 
@@ -25,20 +26,29 @@ class Expression(TypedDict):
     """A conjunction, a phrase, and how often what the phrase adds counts in chunks that meet it."""
 
 
-class KeywordSearch:
-    """One expression: its query, and the frequencies that a hit of it tells."""
+_FEWEST_CANDIDATES = 300
+_MOST_CANDIDATES = 10_000
+"""What the server scores again at most, unless it is told otherwise."""
 
-    def __init__(self, expression: Expression) -> None:
+
+class KeywordSearch:
+    """One expression: what finds its chunks, and the frequencies that a hit of it tells."""
+
+    def __init__(self, expression: Expression, *, named: bool = True) -> None:
         self._expression = expression
         self._phrases = [Phrase.of(given) for given in expression["phrases"]]
         mean = expression["mean_length"]
         self._by_length = 0.9 / mean if mean > 0 else 0.0  # k1 * b
         # A phrase without tokens is nowhere. The server would leave out what needs it, names and all.
         self._there = {number for number, phrase in enumerate(self._phrases) if phrase.tokens}
-        self._unnamed = set(self._there)
+        self._unnamed = set(self._there) if named else set()
+
+    def body(self, filters: Query | None, size: int) -> dict[str, Any]:
+        """Finds what matches and passes the filters, best first but for the rounding of float32."""
+        return {"size": size, "track_total_hits": False, "query": self.query(filters)}
 
     def query(self, filters: Query | None) -> Query:
-        """Finds what matches and passes the filters, best first but for the rounding of float32."""
+        """Finds what matches and passes the filters, scored."""
         conjunctions = []
         for number, groups in enumerate(self._expression["any"]):
             possible = [self._there.intersection(group) for group in groups]
@@ -109,15 +119,56 @@ class KeywordSearch:
         return str(phrase)
 
 
-def counting(phrases: Sequence[Given]) -> list[dict[str, Any]]:
-    """Searches that count the chunks, their tokens, and the chunks that hold each phrase.
+class NativeSearch(KeywordSearch):
+    """One expression, of whose chunks the best by the server's own BM25 are scored.
 
-    There are two: the server remembers the first for as long as nothing changes.
+    That weighs lengths otherwise, so the best are only likely to be among them. But it knows by how
+    much a word can add to a score, and leaves out most chunks that hold common words alone.
     """
-    totals = {"track_total_hits": True, "aggs": {"tokens": {"sum": {"field": "length"}}}}
-    searches: list[dict[str, Any]] = [{"size": 0, **totals}]
-    if phrases:
-        matching = [Phrase.of(given).matching() for given in phrases]
-        held = {"document_frequencies": {"filters": {"filters": matching}}}
-        searches.append({"size": 0, "track_total_hits": False, "aggs": held})
-    return searches
+
+    def __init__(self, expression: Expression) -> None:
+        # A query with a name would have to look at every chunk.
+        super().__init__(expression, named=False)
+
+    def body(self, filters: Query | None, size: int) -> dict[str, Any]:
+        """Finds what matches and passes the filters, and is likely to be among the best."""
+        scored = KeywordSearch(self._expression, named=False).query(None)
+        named = [self._phrases[number].scored(str(number)) for number in sorted(self._there)]
+        window = candidates(size)
+        return {
+            "size": size,
+            "track_total_hits": window + 1,
+            "query": self.query(filters),
+            "rescore": {
+                "window_size": window,
+                "query": {"rescore_query": scored, "query_weight": 0.0},
+            },
+            # Leaves nothing out, and tells the frequencies of the hits alone.
+            "post_filter": some([ALL, *named]),
+        }
+
+    def _gain(self, phrase: int, times: int) -> Query:
+        word = self._phrases[phrase].word
+        if word is None:
+            return super()._gain(phrase, times)
+        # Instead of the server's idf, which counts the chunks of a shard and deleted ones too.
+        idf = self._expression["idf"][phrase]
+        boost = times * idf / log1p(exp(idf))
+        return {"term": {"tokens.native": {"value": word, "boost": boost}}}
+
+
+def candidates(size: int) -> int:
+    """How many chunks of each shard a `NativeSearch` scores exactly, for so many that are wanted."""
+    return max(size, min(_MOST_CANDIDATES, max(_FEWEST_CANDIDATES, 4 * size)))
+
+
+def counting(phrases: Sequence[Given]) -> list[dict[str, Any]]:
+    """Searches that count the chunks with their tokens, and then those that hold each phrase.
+
+    One for each: where nothing was deleted, the server reads off how many chunks hold a word. A
+    single search with a filter for each phrase looks at every chunk.
+    """
+    matching = [Phrase.of(given).matching() for given in phrases]
+    count = {"size": 0, "track_total_hits": True}
+    totals = {**count, "aggs": {"tokens": {"sum": {"field": "length"}}}}
+    return [totals, *({**count, "query": query} for query in matching)]

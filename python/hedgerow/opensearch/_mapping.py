@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from hedgerow.errors import BackendError, InvalidInputError
 
@@ -17,6 +17,16 @@ MOST_HITS = 1_000_000
 """The most hits of one request."""
 
 
+class Fast(NamedTuple):
+    """Which hits may miss some of the best, since not everything is compared."""
+
+    vectors: bool = False
+    keywords: bool = False
+
+
+EXACT = Fast()
+
+
 @dataclass(frozen=True)
 class Settings:
     """What a collection was made with; it stands in the mapping, under `_meta`."""
@@ -27,6 +37,12 @@ class Settings:
     schema: int = SCHEMA
     embedder: str | None = None
     embedder_details: str | None = None
+    keywords: Literal["exact", "fast"] = "exact"
+
+    @property
+    def fast(self) -> Fast:
+        """What the collection keeps to be searched faster by."""
+        return Fast(vectors=self.vectors == "fast", keywords=self.keywords == "fast")
 
     def meta(self) -> dict[str, Any]:
         """What `_meta` has of it."""
@@ -40,7 +56,7 @@ def body(settings: Settings, dimensions: int | None, shards: int, replicas: int)
             "index": {
                 "number_of_shards": shards,
                 "number_of_replicas": replicas,
-                "knn": settings.vectors == "fast",
+                "knn": settings.fast.vectors,
                 # Said outright, so that writes are on disk when they are acknowledged, and an index
                 # that nobody searched for a while is refreshed all the same.
                 "translog": {"durability": "request"},
@@ -60,7 +76,11 @@ def body(settings: Settings, dimensions: int | None, shards: int, replicas: int)
             "_meta": settings.meta(),
             # What can be made from the rest again takes no room twice.
             "_source": {"excludes": ["tokens", "facts", "length", "unit", VECTOR]},
-            "properties": {**_PROPERTIES, **vector_property(settings, dimensions)},
+            "properties": {
+                **_PROPERTIES,
+                "tokens": _tokens_property(settings),
+                **vector_property(settings, dimensions),
+            },
         },
     }
 
@@ -70,17 +90,20 @@ _PROPERTIES: dict[str, Any] = {
     "path": {"type": "keyword"},
     "ordinal": {"type": "long"},
     "length": {"type": "integer"},
-    "tokens": {
-        "type": "text",
-        "analyzer": "whitespace",
-        "similarity": "frequency",
-        "norms": False,
-    },
     "facts": {"type": "keyword", "doc_values": False},
     "unit": {"type": "binary", "doc_values": True},
     "vectorless": {"type": "boolean"},
     "chunk": {"type": "object", "enabled": False},
 }
+
+
+def _tokens_property(settings: Settings) -> dict[str, Any]:
+    """The field of tokens, and beside it the same for the server's own BM25."""
+    words = {"type": "text", "analyzer": "whitespace"}
+    kept = {**words, "similarity": "frequency", "norms": False}
+    if not settings.fast.keywords:
+        return kept
+    return {**kept, "fields": {"native": {**words, "index_options": "freqs"}}}
 
 
 def index_name(name: str, schema: int = SCHEMA) -> str:
@@ -94,7 +117,7 @@ def vector_property(settings: Settings, dimensions: int | None) -> dict[str, Any
         return {}
     method = {"name": "hnsw", "engine": "lucene", "space_type": "innerproduct"}
     kept = {"type": "knn_vector", "dimension": dimensions}
-    return {VECTOR: {**kept, "method": method} if settings.vectors == "fast" else kept}
+    return {VECTOR: {**kept, "method": method} if settings.fast.vectors else kept}
 
 
 @dataclass(frozen=True)

@@ -35,7 +35,7 @@ def migrated(client: Client, old: Described) -> Described:
     client.refresh()
     _make(client, old, new)
     copied = 0
-    with PointInTime(client, old, None, _DAY, allow_partial=False, approximate=False) as moment:
+    with PointInTime(client, old, None, _DAY, allow_partial=False) as moment:
         bulk = Bulk(client, target, require_alias=False)
         for hits in _blocks(moment.everything(["id", "unit"])):
             bulk.write(_items(hits, new.settings.tokenizer))

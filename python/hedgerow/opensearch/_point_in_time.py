@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from threading import Lock
 from types import TracebackType
 from typing import Any
 
@@ -16,8 +15,9 @@ from ._client import Client, Deadline, partial_results
 from ._documents import chunk_of, unit_of
 from ._facts import LONGEST_TEXT
 from ._filters import ALL, Query, every, has_any, of_paths, translated
-from ._keyword_search import Expression, KeywordSearch, counting
-from ._mapping import MOST_HITS, Described, check_embedder
+from ._keyword_search import Expression, KeywordSearch, NativeSearch, candidates, counting
+from ._mapping import EXACT, MOST_HITS, Described, Fast, check_embedder
+from ._report import Report
 from ._tokens import Given
 
 if sys.version_info >= (3, 11):
@@ -51,19 +51,14 @@ class PointInTime:
         timeout: float | None,
         *,
         allow_partial: bool,
-        approximate: bool,
+        fast: Fast = EXACT,
     ) -> None:
         self._client = client
         self._collection = collection
         self._deadline = Deadline(client.timeout if timeout is None else timeout)
         self._allow_partial = allow_partial
-        self.approximate = approximate
-        """Whether vector hits may miss some of the nearest."""
-        self._lock = Lock()
-        self._seen: dict[str, Any] = {"total": 0, "successful": 0}
-        self._missing: list[str] = []
-        self._went_approximate = False
-        self._rescored = 0
+        self._fast = fast
+        self._report = Report()
         self._counted: dict[_Key, list[dict[str, Any]]] = {}
         wanted = translated(filters)
         self._filter = wanted.query
@@ -89,6 +84,11 @@ class PointInTime:
         """Let the server forget the state, at once or along with others."""
         self._client.forget(self._id, self._deadline)
 
+    @property
+    def approximate(self) -> bool:
+        """Whether vector hits may miss some of the nearest."""
+        return self._fast.vectors
+
     def dimensions(self) -> int | None:
         """How many numbers a vector has; None before there was one."""
         return self._collection.dimensions
@@ -107,23 +107,23 @@ class PointInTime:
             answers = self._search_all(counting(phrases))
         else:
             answers = [self._checked(answer) for answer in counted]
-        held = answers[1]["aggregations"]["document_frequencies"]["buckets"] if phrases else []
-        return (
-            answers[0]["hits"]["total"]["value"],
-            round(answers[0]["aggregations"]["tokens"]["value"]),
-            [bucket["doc_count"] for bucket in held],
-        )
+        all_chunks, *held = (answer["hits"]["total"]["value"] for answer in answers)
+        return all_chunks, round(answers[0]["aggregations"]["tokens"]["value"]), held
 
     def keyword_hits(self, search: Expression, limit: int) -> tuple[list[KeywordHit], float | None]:
         """The best chunks: id, path, tokens, and how often they hold each phrase, weighted.
 
-        The second value is the server's score of the last, None if there are no more.
+        The second value is the server's score of the last, None if there are no more. With fast
+        keywords these are some of the best, with no such score.
         """
-        expression = KeywordSearch(search)
         size = min(limit, MOST_HITS)
-        body = {"size": size, "query": expression.query(self._filter), **_NO_SOURCE}
+        # The server has all of many scored, rather than a larger part of them twice.
+        is_native = self._fast.keywords and candidates(size) > size
+        expression = NativeSearch(search) if is_native else KeywordSearch(search)
+        body = {**expression.body(self._filter, size), **_NO_SOURCE}
         body["docvalue_fields"] = ["id", "path", "length"]
-        hits = self._hits(body, include_named_queries_score="true")
+        answer = self._search(body, include_named_queries_score="true")["hits"]
+        hits = answer["hits"]
         found = [
             (
                 hit["fields"]["id"][0],
@@ -133,8 +133,12 @@ class PointInTime:
             )
             for hit in hits
         ]
-        self._rescores(found)
-        return found, _floor(hits, limit)
+        self._report.rescored(len(found))
+        if not is_native:
+            return found, _floor(hits, limit)
+        if answer["total"]["value"] > candidates(size):
+            self._report.approximate()
+        return found, None
 
     def vector_hits(
         self, vector: Sequence[float], limit: int, expected: Sequence[Given] = ()
@@ -155,7 +159,7 @@ class PointInTime:
             (hit["fields"]["id"][0], hit["fields"]["path"][0], unit_of(hit["fields"]) or b"")
             for hit in hits
         ]
-        self._rescores(found)
+        self._report.rescored(len(found))
         floor = _floor(hits, limit)
         return found, None if floor is None else _cosine(floor)
 
@@ -208,26 +212,11 @@ class PointInTime:
 
     def report(self) -> dict[str, Any]:
         """How the answers came to be, for the trace."""
-        with self._lock:
-            # The server names one shard of those that fail for the same reason.
-            unnamed = self._seen["total"] - self._seen["successful"] - len(self._missing)
-            others = [f"{unnamed} more"] if unnamed > 0 else []
-            return {
-                "backend": "opensearch",
-                "shards": dict(self._seen),
-                "approximate": self._went_approximate,
-                "rescored": self._rescored,
-                "missing": [*self._missing, *others],
-            }
-
-    def _rescores(self, found: Sequence[object]) -> None:
-        """Count what the engine scores again."""
-        with self._lock:
-            self._rescored += len(found)
+        return self._report.trace()
 
     def _nearest(self, vector: list[float], limit: int) -> Query:
-        if self.approximate:
-            self._went_approximate = True
+        if self._fast.vectors:
+            self._report.approximate()
             wanted: dict[str, Any] = {"vector": vector, "k": limit}
             if self._filter is not None:
                 wanted["filter"] = self._filter
@@ -340,14 +329,7 @@ class PointInTime:
         missing = shards["total"] - shards["successful"]
         if (missing or answer.get("timed_out")) and not self._allow_partial:
             raise partial_results(self._client.name, f"{missing} of {shards['total']}")
-        with self._lock:
-            self._seen["total"] = max(self._seen["total"], shards["total"])
-            least = self._seen["successful"] or shards["successful"]
-            self._seen["successful"] = min(least, shards["successful"])
-            for failure in shards.get("failures", ()):
-                name = f"{failure.get('index')}[{failure.get('shard')}]"
-                if name not in self._missing:
-                    self._missing.append(name)
+        self._report.answered(shards)
         return answer
 
     def _opened(self) -> str:

@@ -57,6 +57,11 @@ class Phrase:
         return Phrase((*map(_token, tokens[:-1]), last), prefix=True)
 
     @property
+    def word(self) -> str | None:
+        """The one whole word that it is."""
+        return self.tokens[0] if len(self.tokens) == 1 and not self.prefix else None
+
+    @property
     def _is_sequence_of_words(self) -> bool:
         """Whether it is looked up as an interval, whose score is f / (1 + f) for a frequency f."""
         return self.prefix and len(self.tokens) > 1

@@ -11,11 +11,11 @@ from hedgerow._checks import checked_count, checked_seconds, checked_text, check
 from hedgerow._engine import Chunk, Filters, _chunks
 from hedgerow._extras import imports_of
 from hedgerow.errors import InvalidInputError
-from hedgerow.typing import ChunkLike, StopWords, Tokenizer
+from hedgerow.typing import ChunkLike, KeywordSearch, StopWords, Tokenizer, VectorSearch
 
 from ._address import Address, Auth
 from ._documents import document_name
-from ._mapping import SCHEMA, Described, Settings, body, described, index_name
+from ._mapping import EXACT, SCHEMA, Described, Fast, Settings, body, described, index_name
 from .stats import CollectionStats
 
 if TYPE_CHECKING:
@@ -26,8 +26,6 @@ if sys.version_info >= (3, 11):
     from typing import Self
 else:
     from typing_extensions import Self
-
-VectorSearch = Literal["exact", "fast"]
 
 _TOKENIZERS = ("porter unicode61", "unicode61", "trigram")
 
@@ -40,12 +38,17 @@ class Collection:
     """
 
     def __init__(
-        self, client: Client, found: Described, *, approximate: bool, allow_partial: bool = False
+        self,
+        client: Client,
+        found: Described,
+        *,
+        fast: Fast = EXACT,
+        allow_partial: bool = False,
     ) -> None:
         """Private: call `Collection.create` or `Collection.open`."""
         self._client = client
         self._found = found
-        self._approximate = approximate
+        self._fast = fast
         self._allow_partial = allow_partial
 
     @staticmethod
@@ -62,6 +65,7 @@ class Collection:
         tokenizer: Tokenizer = "porter unicode61",
         stopwords: StopWords = "en+nl",
         vectors: VectorSearch = "exact",
+        keywords: KeywordSearch = "exact",
         shards: int = 1,
         replicas: int = 1,
     ) -> Collection:
@@ -72,7 +76,9 @@ class Collection:
         request of a write. Certificates are always checked, and a password is sent without TLS only
         to this machine, or with `insecure_http`. With `allow_partial` searches answer without the
         shards that do not, and their traces name those. `tokenizer` and `stopwords` are those of `Index.open`, and stay.
-        `vectors="fast"` has the server keep a graph, so that it may find most of the nearest sooner.
+        `vectors="fast"` has the server keep a graph, so that it may find most of the nearest sooner,
+        and `keywords="fast"` lets it leave out most chunks that hold common words alone, by its own
+        BM25; what either finds is scored exactly.
         With `replicas=0` a server that is gone takes its part of the collection with it.
 
         Raises BackendError with the code `collection_exists` where there is one, and
@@ -81,7 +87,8 @@ class Collection:
         chosen = Settings(
             tokenizer=_checked_of(tokenizer, "tokenizer", _TOKENIZERS),
             stopwords=_stopwords(stopwords),
-            vectors="fast" if _checked_of(vectors, "vectors", _VECTORS) == "fast" else "exact",
+            vectors=_way(vectors, "vectors"),
+            keywords=_way(keywords, "keywords"),
         )
         if dimensions is not None:
             checked_count(dimensions, "dimensions")
@@ -93,7 +100,7 @@ class Collection:
         if client.call("HEAD", client.path(), ignore=(404,)):
             raise client.exists_already()
         client.call("PUT", client.path(of=index_name(name)), wanted)
-        return Collection._found_at(client, None, allow_partial=allow_partial)
+        return Collection._found_at(client, None, None, allow_partial=allow_partial)
 
     @staticmethod
     def open(  # noqa: PLR0913 - each has its default
@@ -106,37 +113,49 @@ class Collection:
         insecure_http: bool = False,
         allow_partial: bool = False,
         vectors: VectorSearch | None = None,
+        keywords: KeywordSearch | None = None,
     ) -> Collection:
         """Open the collection of this name; the arguments are those of `create`.
 
-        `vectors="exact"` compares a query with every vector, though the collection be made for
-        "fast". A collection of an earlier version of hedgerow is copied into a new index first, and
+        `vectors="exact"` compares a query with every vector, and `keywords="exact"` with every chunk
+        that matches, though the collection be made for "fast". A collection of an earlier version of hedgerow is copied into a new index first, and
         not written to meanwhile.
 
         Raises BackendError with the code `collection_missing` where there is none, `schema_newer`
         where a newer hedgerow made it.
         """
-        if vectors is not None:
-            _checked_of(vectors, "vectors", _VECTORS)
+        ways = [
+            None if way is None else _way(way, option)
+            for way, option in ((vectors, "vectors"), (keywords, "keywords"))
+        ]
         client = _client(Address(url, auth, ca, insecure_http), name, timeout)
-        return Collection._found_at(client, vectors, allow_partial=allow_partial)
+        return Collection._found_at(client, *ways, allow_partial=allow_partial)
 
     @staticmethod
     def _found_at(
-        client: Client, vectors: VectorSearch | None, *, allow_partial: bool
+        client: Client,
+        vectors: VectorSearch | None,
+        keywords: KeywordSearch | None,
+        *,
+        allow_partial: bool,
     ) -> Collection:
         found = described(client.name, client.call("GET", client.path("/_mapping")))
         if found.settings.schema < SCHEMA:
             from ._migration import migrated  # noqa: PLC0415 - needs the extra
 
             found = migrated(client, found)
-        if vectors == "fast" and found.settings.vectors != "fast":
-            raise InvalidInputError(
-                'vectors="fast" is for a collection that was made with it; make one, and copy this',
-                code="incompatible_options",
-            )
-        approximate = (vectors or found.settings.vectors) == "fast"
-        return Collection(client, found, approximate=approximate, allow_partial=allow_partial)
+        fast = found.settings.fast
+        for option, way, possible in (
+            ("vectors", vectors, fast.vectors),
+            ("keywords", keywords, fast.keywords),
+        ):
+            if way == "fast" and not possible:
+                raise InvalidInputError(
+                    f'{option}="fast" is for a collection that was made with it; make one, and copy this',
+                    code="incompatible_options",
+                )
+        fast = Fast(fast.vectors and vectors != "exact", fast.keywords and keywords != "exact")
+        return Collection(client, found, fast=fast, allow_partial=allow_partial)
 
     @property
     def name(self) -> str:
@@ -280,7 +299,7 @@ class Collection:
             filters,
             timeout,
             allow_partial=self._allow_partial if allow_partial is None else allow_partial,
-            approximate=self._approximate,
+            fast=self._fast,
         )
 
     def _upsert_from(
@@ -333,10 +352,9 @@ class Collection:
         self._client.refresh()
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return (_reopened, (self._client, self._found, self._approximate, self._allow_partial))
+        return (_reopened, (self._client, self._found, self._fast, self._allow_partial))
 
 
-_VECTORS = ("exact", "fast")
 _STOPWORDS = ("en+nl", "en", "nl", "none")
 
 
@@ -345,6 +363,10 @@ def _stopwords(given: StopWords) -> str:
     if isinstance(given, str):
         return _checked_of(given, "stopwords", _STOPWORDS)
     return "\n".join(["", *sorted(set(checked_texts(listed(given), "stopwords")))])
+
+
+def _way(given: Any, option: str) -> Literal["exact", "fast"]:
+    return "fast" if _checked_of(given, option, ("exact", "fast")) == "fast" else "exact"
 
 
 def _checked_of(value: Any, option: str, values: Sequence[str]) -> str:
@@ -365,5 +387,5 @@ def _client(address: Address, name: str, timeout: float) -> Client:
     return Client(address, name, seconds)
 
 
-def _reopened(client: Client, found: Described, approximate: bool, partial: bool) -> Collection:
-    return Collection(client, found, approximate=approximate, allow_partial=partial)
+def _reopened(client: Client, found: Described, fast: Fast, partial: bool) -> Collection:
+    return Collection(client, found, fast=fast, allow_partial=partial)

@@ -29,6 +29,7 @@ class CollectionStats:
     dimensions: int | None
     embedder: str | None
     vector_search: str
+    keyword_search: str
     index: str
     shards: int
     replicas: int
@@ -54,6 +55,7 @@ def read(client: Client, collection: Described) -> CollectionStats:
         dimensions=collection.dimensions,
         embedder=kept.embedder,
         vector_search=kept.vectors,
+        keyword_search=kept.keywords,
         index=collection.index,
         shards=int(index["number_of_shards"]),
         replicas=int(index["number_of_replicas"]),

@@ -6,6 +6,7 @@ use rusqlite::Connection;
 
 use super::database::Database;
 use super::location::Location;
+use super::schema;
 use super::subject::Check;
 use crate::error::{Error, ErrorCode, Result};
 
@@ -23,11 +24,11 @@ impl Database {
         // which may be out of date; a new one remembers nothing.
         let mut problems = listed(self.on_new_reader(|connection| {
             let reading = subjects.iter().flat_map(|subject| subject.checks);
-            run(
-                location,
-                connection,
-                [&(file_problems as Check)].into_iter().chain(reading),
-            )
+            let checks = [&(file_problems as Check)].into_iter().chain(reading);
+            match run(location, connection, checks) {
+                Ok(problems) if problems.is_empty() => definition_problems(location, connection),
+                found => found,
+            }
         }))?;
         if !self.read_only {
             let writing = subjects.iter().flat_map(|subject| subject.writing_checks);
@@ -62,6 +63,14 @@ fn run<'c>(
         }
     }
     Ok(problems)
+}
+
+/// Definitions that are not ours, of which the other checks saw nothing.
+fn definition_problems(location: &Location, connection: &Connection) -> Result<Vec<String>> {
+    let changed = schema::changed_definitions(connection, location);
+    let changed = changed.map_err(|error| location.error(&error))?;
+    let named = |name| format!("the file is damaged: {name:?} is not defined as hedgerow does it");
+    Ok(changed.into_iter().map(named).collect())
 }
 
 /// What was found, or the damage for which nothing could be looked at.

@@ -6,7 +6,7 @@ use rusqlite::{ErrorCode as SqliteCode, OpenFlags, ffi};
 
 use super::damage;
 use super::location::{Location, Medium};
-use super::read_only;
+use super::{read_only, schema};
 use crate::error::{Error, ErrorCode};
 use crate::memory;
 
@@ -71,7 +71,8 @@ impl Location {
         Error::new(code, sentence)
     }
 
-    /// Whether SQLite finds damage in the file. This reads all of it, so it is asked last.
+    /// Whether SQLite finds damage in the file, or a definition in it is not ours. This reads all of
+    /// it, so it is asked last.
     fn is_unsound(&self) -> bool {
         if let Medium::Memory(_) = self.medium {
             return false;
@@ -79,11 +80,15 @@ impl Location {
         let found = self
             .try_connect(OpenFlags::SQLITE_OPEN_READ_WRITE, true)
             .and_then(|connection| {
+                if !schema::changed_definitions(&connection, self)?.is_empty() {
+                    return Ok(false);
+                }
                 let sql = "PRAGMA integrity_check(1)";
-                connection.query_row(sql, [], |row| row.get::<_, String>(0))
+                let found = connection.query_row(sql, [], |row| row.get::<_, String>(0))?;
+                Ok(found == "ok")
             });
         match found {
-            Ok(found) => found != "ok",
+            Ok(sound) => !sound,
             Err(error) => damage::is_told_by(&error),
         }
     }

@@ -3,10 +3,10 @@
 //! `PRAGMA user_version` is the format of the file as a whole, with the tables of storage itself.
 //! The tables of each [`Subject`] have a version of their own in the table `subjects`.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::time::{Duration, Instant};
 
-use rusqlite::{Connection, Transaction, TransactionBehavior, ffi};
+use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior, ffi};
 
 use super::location::Location;
 use super::settings;
@@ -136,26 +136,7 @@ fn migrate(
         Transaction::new_unchecked(connection, TransactionBehavior::Immediate).map_err(at)?;
     // Another process may have been first while this one waited.
     let found = format(&transaction, location)?;
-    let steps = || -> rusqlite::Result<String> {
-        let mut done = Vec::new();
-        if found < FORMAT {
-            done.push(format!("format {found} to {FORMAT}"));
-            begin(&transaction, found, initial).map_err(|error| or_damage(&transaction, error))?;
-        }
-        let former = settings::get(&transaction, FORMER_FORMAT)?.unwrap_or(0);
-        let versions = versions(&transaction)?;
-        for subject in location.subjects() {
-            let (from, to) = upgrade(&transaction, subject, versions.get(subject.name), former)?;
-            if from != to {
-                done.push(format!("{} {from} to {to}", subject.name));
-            }
-        }
-        transaction.execute_batch(&format!(
-            "PRAGMA application_id = {APPLICATION_ID}; PRAGMA user_version = {FORMAT};"
-        ))?;
-        Ok(done.join(", "))
-    };
-    let steps = steps().map_err(at)?;
+    let steps = make(&transaction, location, found, initial).map_err(at)?;
     transaction.commit().map_err(at)?;
     Ok(if found == 0 {
         Opened::Made
@@ -165,6 +146,70 @@ fn migrate(
         let time = start.elapsed();
         Opened::Migrated { steps, time }
     })
+}
+
+/// Run the steps that are missing since a format; what was done.
+fn make(
+    connection: &Connection,
+    location: &Location,
+    found: u32,
+    initial: &[(&str, &str)],
+) -> rusqlite::Result<String> {
+    let mut done = Vec::new();
+    if found < FORMAT {
+        done.push(format!("format {found} to {FORMAT}"));
+        begin(connection, found, initial).map_err(|error| or_damage(connection, error))?;
+    }
+    let former = settings::get(connection, FORMER_FORMAT)?.unwrap_or(0);
+    let versions = versions(connection)?;
+    for subject in location.subjects() {
+        let (from, to) = upgrade(connection, subject, versions.get(subject.name), former)?;
+        if from != to {
+            done.push(format!("{} {from} to {to}", subject.name));
+        }
+    }
+    connection.execute_batch(&format!(
+        "PRAGMA application_id = {APPLICATION_ID}; PRAGMA user_version = {FORMAT};"
+    ))?;
+    Ok(done.join(", "))
+}
+
+/// The names of the tables, indexes and triggers that the file lacks, or has otherwise than this code
+/// makes them.
+///
+/// A bad disk may turn a definition into another that SQLite can read. Statements then fail in ways
+/// that it has no code for.
+pub(super) fn changed_definitions(
+    connection: &Connection,
+    location: &Location,
+) -> rusqlite::Result<BTreeSet<String>> {
+    let kept = settings::all(connection)?;
+    let initial: Vec<(&str, &str)> = kept
+        .iter()
+        .map(|(name, value)| (name.as_str(), value.as_str()))
+        .filter(|(name, _)| *name != FORMER_FORMAT)
+        .collect();
+    let fresh = Location::memory(location.subjects());
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE;
+    let made = fresh.try_connect(flags, false)?;
+    make(&made, &fresh, 0, &initial)?;
+    let found = definitions(connection)?;
+    let changed = definitions(&made)?.into_iter();
+    let changed = changed.filter(|definition| !found.contains(definition));
+    Ok(changed.map(|(_, name, _)| name).collect())
+}
+
+/// The kind, the name and the definition of all there is. White space has differed between versions.
+fn definitions(connection: &Connection) -> rusqlite::Result<HashSet<(String, String, String)>> {
+    let read = |row: &rusqlite::Row<'_>| {
+        let sql: Option<String> = row.get(2)?;
+        let bare = sql.unwrap_or_default().split_whitespace().collect();
+        Ok((row.get(0)?, row.get(1)?, bare))
+    };
+    connection
+        .prepare("SELECT type, name, sql FROM sqlite_schema")?
+        .query_map([], read)?
+        .collect()
 }
 
 /// Make the tables of storage, of which files of earlier formats have some.

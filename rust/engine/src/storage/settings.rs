@@ -45,6 +45,14 @@ where
     .transpose()
 }
 
+/// All settings, by name.
+pub(super) fn all(connection: &Connection) -> rusqlite::Result<Vec<(String, String)>> {
+    connection
+        .prepare("SELECT name, value FROM settings ORDER BY name")?
+        .query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?
+        .collect()
+}
+
 /// Write a setting, or remove it.
 pub fn set(connection: &Connection, name: &str, value: Option<&str>) -> rusqlite::Result<()> {
     match value {

@@ -7,7 +7,6 @@
 use std::any::Any;
 use std::cell::RefCell;
 use std::ffi::{CStr, c_char, c_int, c_void};
-use std::mem;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::ptr;
 use std::sync::OnceLock;
@@ -96,10 +95,14 @@ pub fn prepare() {
     let _ = fts5();
 }
 
-/// The FTS5 interface of a connection that is never closed.
-struct Fts5(*mut ffi::fts5_api);
+/// The FTS5 interface of a connection that is never closed, as a static is never dropped.
+struct Fts5 {
+    api: *mut ffi::fts5_api,
+    _connection: Connection,
+}
 
-// SAFETY: no tokenizer is added once it is made: the list of them is only read.
+// SAFETY: no tokenizer is added once it is made: the list of them is only read. Nothing is asked of the
+// connection any more.
 unsafe impl Send for Fts5 {}
 // SAFETY: as above.
 unsafe impl Sync for Fts5 {}
@@ -113,8 +116,10 @@ fn fts5() -> Result<&'static Fts5> {
         let connection = Connection::open_in_memory().map_err(|error| fault(&error.to_string()))?;
         // SAFETY: the connection stays open.
         let api = unsafe { fts5_api(&connection)? };
-        mem::forget(connection);
-        Ok(Fts5(api))
+        Ok(Fts5 {
+            api,
+            _connection: connection,
+        })
     })
     .as_ref()
     .map_err(Clone::clone)
@@ -137,7 +142,7 @@ struct Visit<'a> {
 
 impl Tokenizer {
     fn create(kind: TokenizerKind) -> Result<Self> {
-        let api = fts5()?.0;
+        let api = fts5()?.api;
         let (name, arguments): (&CStr, &[&CStr]) = match kind {
             TokenizerKind::Porter => (c"porter", &[c"unicode61"]),
             TokenizerKind::Unicode61 => (c"unicode61", &[]),

@@ -13,7 +13,7 @@ from hedgerow.ingest import TITLE_SEPARATOR
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from .params import Tokenizer
+    from hedgerow.typing import Tokenizer
 
 SNIPPET_LIMIT = 240
 """Characters of a snippet, without the ellipses at its ends."""

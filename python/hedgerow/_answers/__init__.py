@@ -1,0 +1,1 @@
+"""What commands answer with `--json`, and the server with it: one form for both."""

@@ -1,0 +1,44 @@
+"""The answers to a recall and to a pipeline."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from hedgerow import QueryResult
+    from hedgerow.memory.recall import Recall
+
+
+def recall_answer(found: Recall, mode: str, *, explain: bool) -> dict[str, Any]:
+    """Tell of a recall; `mode` is the name of what was asked for."""
+    trace = found.trace if explain else None
+    return found.to_dict(mode) | ({} if trace is None else {"trace": trace.to_dict()})
+
+
+def query_answer(result: QueryResult, *, shown: bool, explain: bool) -> dict[str, Any]:
+    """Tell what a pipeline selected; `shown` where its last stage was added, for the columns."""
+    if result.count is not None:
+        value: dict[str, Any] = {"count": result.count}
+    else:
+        columns, rows = result.columns or [], result.rows or [[] for _ in result.keys]
+        value = {
+            "count": len(result),
+            "results": [
+                {"key": key, "score": score, **dict(zip(columns, row, strict=True))}
+                for key, score, row in zip(result.keys, result.scores, rows, strict=True)
+            ],
+        }
+    value |= {"pairs": result.pairs, "warnings": result.warnings, "stale": result.stale}
+    if explain:
+        stages = result.stages[:-1] if shown else result.stages
+        value["stages"] = [
+            {
+                "name": stage.name,
+                "rows_in": stage.rows_in,
+                "rows_out": stage.rows_out,
+                "candidates": stage.candidates,
+                "ms": round(stage.ms, 3),
+            }
+            for stage in stages
+        ]
+    return value

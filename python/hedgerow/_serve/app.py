@@ -1,0 +1,162 @@
+"""The application: routes, and around them what every request has to pass."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterable
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from fastapi import FastAPI
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse, Response
+from starlette.exceptions import HTTPException
+from starlette.middleware.cors import CORSMiddleware
+from starlette.requests import Request
+from starlette.routing import Route
+from starlette.types import ASGIApp
+
+from hedgerow import __version__
+from hedgerow.errors import HedgerowError
+
+from .guard import Guard
+from .idempotency import Idempotency
+from .index_routes import IndexService, index_routes
+from .mcp_routes import PATH, Tools
+from .metrics import CONTENT_TYPE, Metrics
+from .problems import Problem, answer, on_error
+from .root_routes import RootService, root_routes
+from .tokens import Tokens
+from .work import Work
+
+_MOST_TOLD = 10
+"""Mistakes of one request that are told."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What a server does at most."""
+
+    running: int
+    """Requests that are worked on at once."""
+    waiting: int = 64
+    """Requests that wait for their turn."""
+    seconds: float = 30.0
+    """For an answer."""
+    body_bytes: int = 16 * 1024 * 1024
+    body_seconds: float = 15.0
+    """For the next piece of a body."""
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """Who may ask, and as what."""
+
+    tokens: Tokens
+    hosts: Iterable[str]
+    origins: Iterable[str] = field(default=())
+    read_only: bool = False
+
+
+def build(service: RootService | IndexService, access: Access, limits: Limits) -> ASGIApp:
+    """Make the application for one root or one index."""
+    work, metrics = Work(limits.running, limits.waiting, limits.seconds), Metrics()
+    tools = None
+    if isinstance(service, RootService):
+        tools = Tools(service.root, read_only=access.read_only)
+
+    @asynccontextmanager
+    async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+        async with AsyncExitStack() as stack:
+            if tools is not None:
+                await stack.enter_async_context(tools.running())
+            yield
+        work.close()
+
+    app = FastAPI(
+        title="hedgerow",
+        version=__version__,
+        docs_url=None,
+        redoc_url=None,
+        lifespan=lifespan,
+        exception_handlers={
+            HedgerowError: on_error,
+            HTTPException: on_error,
+            RequestValidationError: _on_invalid,
+            Exception: on_error,
+        },
+    )
+    app.state.read_only = access.read_only
+    if isinstance(service, RootService):
+        app.include_router(root_routes(service, work))
+    else:
+        app.include_router(index_routes(service, work))
+    _add_own_routes(app, service, metrics, work)
+    if tools is not None:
+        app.router.routes.append(Route(PATH, tools))
+    guarded: ASGIApp = Guard(
+        Idempotency(app),
+        access.tokens,
+        hosts=access.hosts,
+        origins=access.origins,
+        most_bytes=limits.body_bytes,
+        patience=limits.body_seconds,
+    )
+    if access.origins:
+        guarded = CORSMiddleware(
+            guarded,
+            allow_origins=list(access.origins),
+            allow_methods=["GET", "POST", "PUT"],
+            allow_headers=["Authorization", "Content-Type", "Idempotency-Key", "If-Match"],
+            expose_headers=["ETag"],
+        )
+    return metrics.around(guarded)
+
+
+def _add_own_routes(
+    app: FastAPI, service: RootService | IndexService, metrics: Metrics, work: Work
+) -> None:
+    """What there is whatever is served."""
+
+    @app.get("/v1/about", tags=["server"], summary="Say what is served, and what the token allows")
+    async def about(request: Request) -> dict[str, Any]:
+        return {
+            "hedgerow": __version__,
+            "kind": service.kind,
+            "name": service.name,
+            "readOnly": app.state.read_only,
+            "tokenScope": request.scope["token_scope"],
+        }
+
+    @app.get("/metrics", tags=["server"], summary="Counts for Prometheus")
+    async def counts() -> Response:
+        return Response(metrics.text(), media_type=CONTENT_TYPE)
+
+    @app.get("/healthz", tags=["server"], summary="Answer, if the process does")
+    async def healthz() -> dict[str, str]:
+        return {"status": "ok"}
+
+    @app.get("/readyz", tags=["server"], summary="Say whether what is served can be read")
+    async def readyz() -> JSONResponse:
+        try:
+            await work.run(service.check)
+        except (HedgerowError, Problem):
+            # Why not is for those with a token: the requests tell them.
+            return answer(Problem(503, "not_ready", "what is served cannot be read at the moment"))
+        return JSONResponse({"status": "ok"})
+
+
+async def _on_invalid(request: Request, error: Exception) -> JSONResponse:
+    """Answer to a body or a parameter of the wrong form."""
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if request.method != "GET" and kind != "application/json":
+        detail = "send the body as JSON, with the header Content-Type: application/json"
+        return answer(Problem(415, "not_json", detail))
+    problems = error.errors() if isinstance(error, RequestValidationError) else []
+    told = [
+        {"at": ".".join(map(str, one["loc"])), "problem": str(one["msg"])}
+        for one in problems[:_MOST_TOLD]
+    ]
+    first = f"{told[0]['at']}: {told[0]['problem']}" if told else "it cannot be read"
+    detail = f"the request is not of the form that /openapi.json describes ({first})"
+    return answer(Problem(400, "invalid_request", detail, fields={"errors": told}))

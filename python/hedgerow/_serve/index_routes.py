@@ -1,0 +1,192 @@
+"""The verbs of an index."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from fastapi import APIRouter, Depends
+from fastapi.responses import FileResponse
+from starlette.background import BackgroundTask
+
+from hedgerow import Filters, Index, Response, Retriever, explain_query
+from hedgerow._answers.highlight import Highlighter
+from hedgerow._answers.index import chunk_answer, stats_answer
+from hedgerow._answers.search import search_answer
+from hedgerow.errors import HedgerowError, InvalidInputError
+
+from .access import may_write
+from .problems import problem_of
+from .requests import ChunksBody, DeleteBody, SearchBody, SearchManyBody, SearchOptions, WhyNotBody
+from .work import Work
+
+Answer = dict[str, Any]
+
+
+class IndexService:
+    """Answers for one index file; everything here blocks."""
+
+    kind = "index"
+
+    def __init__(self, retriever: Retriever) -> None:
+        self.retriever = retriever
+        index = retriever.index
+        if not isinstance(index, Index) or index.path is None:
+            raise TypeError("a server answers for the index in a file")
+        self.index = index
+        self.name = Path(index.path).name
+
+    def check(self) -> None:
+        """Raise HedgerowError where the file cannot be read."""
+        len(self.index)
+
+    def search(self, body: SearchBody) -> Answer:
+        """Tell of one search, as `hedgerow search --json` does."""
+        response = self.retriever.search(body.query, **_keywords(body))
+        return self._answer(body.query, response, body, explain=body.explain)
+
+    def search_many(self, body: SearchManyBody) -> Answer:
+        """Tell of several searches; one that failed is a problem in its place."""
+        found = self.retriever.search_many(body.queries, **_keywords(body), on_error="return")
+        answers: list[Answer] = []
+        for query, one in zip(body.queries, found, strict=True):
+            if isinstance(one, HedgerowError):
+                answers.append({"error": problem_of(one).document()})
+            else:
+                answers.append(self._answer(query, one, body, explain=False))
+        return {"responses": answers}
+
+    def why_not(self, body: WhyNotBody) -> Answer:
+        """Tell why a chunk is not among the hits."""
+        return self.retriever.why_not(body.query, body.id, **_keywords(body)).to_dict()
+
+    def stats(self) -> Answer:
+        """Tell what is in the file."""
+        return stats_answer(self.name, self.index.stats(), self.index.stopwords)
+
+    def chunk(self, id: str) -> Answer:  # noqa: A002 - it is what it is called
+        """Tell all of a chunk."""
+        found = self.index.get(id)
+        if found is None:
+            raise InvalidInputError(f"there is no chunk with the id {id!r}", code="unknown_chunk")
+        return chunk_answer(found)
+
+    def upsert(self, body: ChunksBody) -> Answer:
+        """Write chunks."""
+        return {"upserted": self.retriever.upsert(body.chunks)}
+
+    def delete(self, body: DeleteBody) -> Answer:
+        """Remove chunks, as `hedgerow delete --json` tells it."""
+        ids = dict.fromkeys(body.ids)
+        found = [name for name in ids if self.index.get(name) is not None]
+        missing = [name for name in ids if name not in set(found)]
+        removed = self.index.delete(found)
+        for path in dict.fromkeys(body.paths):
+            gone = self.index.delete_path(path)
+            removed += gone
+            missing += [] if gone else [path]
+        return {"db": self.name, "removed": removed, "ids": found, "missing": missing}
+
+    def backup(self) -> Path:
+        """Copy the file into a folder of its own, which whoever gets it removes."""
+        folder = Path(tempfile.mkdtemp(prefix="hedgerow-backup-"))
+        try:
+            self.index.backup(folder / self.name)
+        except BaseException:
+            folder.rmdir()
+            raise
+        return folder / self.name
+
+    def _answer(
+        self, query: str, response: Response, options: SearchOptions, *, explain: bool
+    ) -> Answer:
+        index = self.index
+        chunks = [index.get(hit.id) for hit in response]
+        explanation = explain_query(
+            query,
+            tokenizer=index.tokenizer,
+            matching=response.trace.matching,
+            stopwords=index.stopwords,
+        )
+        texts = (text for hit in response for text in (hit.title, hit.content))
+        return search_answer(
+            {"db": self.name},
+            query,
+            response,
+            filters=_filters(options),
+            limit=options.limit,
+            offset=options.offset,
+            mode=options.mode,
+            operator="OR",
+            chunks=len(index),
+            tags=[chunk.tags if chunk else () for chunk in chunks],
+            highlighter=Highlighter(response.trace.match_query, index.tokenizer, texts),
+            explanation=explanation if explain else None,
+        )
+
+
+def index_routes(service: IndexService, work: Work) -> APIRouter:
+    """The routes of an index."""
+    routes = APIRouter(prefix="/v1", tags=["index"])
+
+    @routes.post("/search", summary="Search the index, the best first")
+    async def search(body: SearchBody) -> Answer:
+        return await work.run(lambda: service.search(body))
+
+    @routes.post("/search_many", summary="Search for several queries at once")
+    async def search_many(body: SearchManyBody) -> Answer:
+        return await work.run(lambda: service.search_many(body))
+
+    @routes.post("/why_not", summary="Say why a chunk is not among the hits")
+    async def why_not(body: WhyNotBody) -> Answer:
+        return await work.run(lambda: service.why_not(body))
+
+    @routes.get("/stats", summary="Count what is in the index")
+    async def stats() -> Answer:
+        return await work.run(service.stats)
+
+    @routes.get("/chunks/{id:path}", summary="Read a chunk")
+    async def chunk(id: str) -> Answer:  # noqa: A002 - it is what it is called
+        return await work.run(lambda: service.chunk(id))
+
+    @routes.post("/chunks", summary="Write chunks", dependencies=[Depends(may_write)])
+    async def upsert(body: ChunksBody) -> Answer:
+        return await work.run(lambda: service.upsert(body))
+
+    @routes.post("/delete", summary="Remove chunks", dependencies=[Depends(may_write)])
+    async def delete(body: DeleteBody) -> Answer:
+        return await work.run(lambda: service.delete(body))
+
+    @routes.post(
+        "/backup", summary="Download a copy of the index", dependencies=[Depends(may_write)]
+    )
+    async def backup() -> FileResponse:
+        copy = await work.run(service.backup)
+        return FileResponse(
+            copy,
+            media_type="application/vnd.sqlite3",
+            filename=service.name,
+            background=BackgroundTask(_remove, copy),
+        )
+
+    return routes
+
+
+def _keywords(options: SearchOptions) -> dict[str, Any]:
+    return options.keywords() | {"filters": _filters(options)}
+
+
+def _filters(options: SearchOptions) -> Filters:
+    try:
+        return Filters(**(options.filters or {}))
+    except TypeError as error:
+        raise InvalidInputError(
+            f"the filters have another form: {error}", code="invalid_filter"
+        ) from error
+
+
+def _remove(copy: Path) -> None:
+    os.unlink(copy)  # noqa: PTH108 - what was made here
+    copy.parent.rmdir()

@@ -1,0 +1,47 @@
+"""The tools of `hedgerow mcp` over HTTP."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+
+from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+from mcp.server.transport_security import TransportSecuritySettings
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from hedgerow.mcp import build_server
+from hedgerow.memory import MemoryRoot
+
+PATH = "/mcp"
+
+
+class Tools:
+    """Two servers of tools: with a token that only reads, there is none that writes."""
+
+    def __init__(self, root: MemoryRoot, *, read_only: bool) -> None:
+        servers = {"read": build_server(root, read_only=True)}
+        servers["write"] = servers["read"] if read_only else build_server(root)
+        self._managers: list[StreamableHTTPSessionManager] = []
+        self._apps: dict[str, ASGIApp] = {}
+        for scope, server in servers.items():
+            # Host and Origin were checked before.
+            self._apps[scope] = server.streamable_http_app(
+                streamable_http_path=PATH,
+                json_response=True,
+                stateless_http=True,
+                transport_security=TransportSecuritySettings(enable_dns_rebinding_protection=False),
+            )
+            if server.session_manager not in self._managers:
+                self._managers.append(server.session_manager)
+
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[None]:
+        """Answer while the block runs."""
+        async with AsyncExitStack() as stack:
+            for manager in self._managers:
+                await stack.enter_async_context(manager.run())
+            yield
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer with the tools that the token allows."""
+        await self._apps[scope["token_scope"]](scope, receive, send)

@@ -1,0 +1,63 @@
+"""What a server counts, for Prometheus."""
+
+from __future__ import annotations
+
+from time import perf_counter
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
+
+
+class Metrics:
+    """Counts requests by their route, never by what they ask for."""
+
+    def __init__(self) -> None:
+        self._registry = CollectorRegistry()
+        names = ("route", "method")
+        self._requests = Counter(
+            "hedgerow_requests",
+            "Requests that were answered.",
+            (*names, "status"),
+            registry=self._registry,
+        )
+        self._seconds = Histogram(
+            "hedgerow_request_seconds",
+            "How long answers took.",
+            names,
+            buckets=(0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30),
+            registry=self._registry,
+        )
+        self._running = Gauge(
+            "hedgerow_requests_running", "Requests without an answer yet.", registry=self._registry
+        )
+
+    def text(self) -> bytes:
+        """All counts, as Prometheus reads them."""
+        return generate_latest(self._registry)
+
+    def around(self, app: ASGIApp) -> ASGIApp:
+        """Count what an application answers."""
+
+        async def counted(scope: Scope, receive: Receive, send: Send) -> None:
+            if scope["type"] != "http":
+                await app(scope, receive, send)
+                return
+            status = "500"
+
+            async def noted(message: Message) -> None:
+                nonlocal status
+                if message["type"] == "http.response.start":
+                    status = str(message["status"])
+                await send(message)
+
+            began = perf_counter()
+            with self._running.track_inprogress():
+                await app(scope, receive, noted)
+            # Without a route the path is anything that anybody may have asked for.
+            route = getattr(scope.get("route"), "path", "other")
+            self._requests.labels(route, scope["method"], status).inc()
+            self._seconds.labels(route, scope["method"]).observe(perf_counter() - began)
+
+        return counted

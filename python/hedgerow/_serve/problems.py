@@ -1,0 +1,111 @@
+"""Errors as problem documents (RFC 9457)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from http import HTTPStatus
+from typing import Any
+
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import JSONResponse
+
+from hedgerow.errors import (
+    BackendError,
+    HedgerowError,
+    InvalidInputError,
+    PipelineError,
+    QueryTooLargeError,
+    RetrievalError,
+)
+
+_MEDIA_TYPE = "application/problem+json"
+
+_BY_CODE = {
+    "unknown_node": HTTPStatus.NOT_FOUND,
+    "unknown_chunk": HTTPStatus.NOT_FOUND,
+    "file_changed": HTTPStatus.CONFLICT,
+    "index_busy": HTTPStatus.SERVICE_UNAVAILABLE,
+    "index_read_only": HTTPStatus.FORBIDDEN,
+    "endpoint_unreachable": HTTPStatus.SERVICE_UNAVAILABLE,
+    "endpoint_refused": HTTPStatus.SERVICE_UNAVAILABLE,
+}
+_BY_CLASS: tuple[tuple[type[HedgerowError], HTTPStatus], ...] = (
+    (QueryTooLargeError, HTTPStatus.REQUEST_ENTITY_TOO_LARGE),
+    (InvalidInputError, HTTPStatus.BAD_REQUEST),
+    (PipelineError, HTTPStatus.BAD_REQUEST),
+    (RetrievalError, HTTPStatus.SERVICE_UNAVAILABLE),
+    (BackendError, HTTPStatus.SERVICE_UNAVAILABLE),
+)
+_WORD = re.compile(r"(?<=[a-z])(?=[A-Z])")
+
+
+class Problem(HTTPException):
+    """What a request is answered with instead of what it asked for."""
+
+    def __init__(  # noqa: PLR0913 - the parts of a problem document
+        self,
+        status: int,
+        code: str,
+        detail: str,
+        *,
+        title: str | None = None,
+        headers: Mapping[str, str] | None = None,
+        fields: Mapping[str, Any] | None = None,
+    ) -> None:
+        super().__init__(status, detail, dict(headers or {}))
+        self.code = code
+        self.title = title or HTTPStatus(status).phrase
+        self.fields = dict(fields or {})
+
+    def document(self) -> dict[str, Any]:
+        """The problem document."""
+        return {
+            "type": f"urn:hedgerow:error:{self.code}",
+            "title": self.title,
+            "status": self.status_code,
+            "detail": self.detail,
+            "code": self.code,
+            **self.fields,
+        }
+
+
+def problem_of(error: HedgerowError) -> Problem:
+    """What an error of hedgerow's means over HTTP."""
+    status = _BY_CODE.get(error.code)
+    if status is None:
+        status = next(
+            (status for kind, status in _BY_CLASS if isinstance(error, kind)),
+            HTTPStatus.INTERNAL_SERVER_ERROR,
+        )
+    fields: dict[str, Any] = {}
+    if isinstance(error, PipelineError):
+        names = ("kind", "stage", "start", "end", "suggestion")
+        fields = {name: getattr(error, name) for name in names}
+    title = _WORD.sub(" ", type(error).__name__).capitalize()
+    return Problem(status, error.code, error.message, title=title, fields=fields)
+
+
+def answer(problem: Problem) -> JSONResponse:
+    """A problem as an answer."""
+    return JSONResponse(
+        problem.document(),
+        problem.status_code,
+        headers=problem.headers,
+        media_type=_MEDIA_TYPE,
+    )
+
+
+async def on_error(_: Request, error: Exception) -> JSONResponse:
+    """Answer with what was raised."""
+    if isinstance(error, HedgerowError):
+        return answer(problem_of(error))
+    if isinstance(error, Problem):
+        return answer(error)
+    if isinstance(error, HTTPException):
+        code = "not_found" if error.status_code == HTTPStatus.NOT_FOUND else "invalid_request"
+        return answer(Problem(error.status_code, code, str(error.detail), headers=error.headers))
+    # Its text may hold what a log or a client must not see.
+    detail = f"{type(error).__name__}: a fault of hedgerow; please report it"
+    return answer(Problem(HTTPStatus.INTERNAL_SERVER_ERROR, "engine_fault", detail))

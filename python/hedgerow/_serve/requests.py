@@ -1,0 +1,109 @@
+"""What requests say, as their bodies have it."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from hedgerow.typing import Mode
+
+MOST_RESULTS = 1_000
+_MOST_QUERIES = 1_000
+_MOST_CHUNKS = 10_000
+
+Limit = Annotated[int, Field(ge=1, le=MOST_RESULTS, description="The most results")]
+
+
+class Body(BaseModel):
+    """A JSON object with known fields alone."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+
+class SearchOptions(Body):
+    """How an index is searched, as `Retriever.search` has it."""
+
+    limit: Limit = 10
+    offset: Annotated[int, Field(ge=0, le=MOST_RESULTS)] = 0
+    mode: Mode = "auto"
+    candidates: Annotated[int, Field(ge=1, le=10 * MOST_RESULTS)] | None = None
+    filters: dict[str, Any] | None = None
+    group_by: Literal["path"] | None = None
+    question_date: str | None = None
+    rerank: bool = True
+    skip_retry_ladder: bool = False
+
+    def keywords(self) -> dict[str, Any]:
+        """The arguments of `Retriever.search`."""
+        given = {name: getattr(self, name) for name in SearchOptions.model_fields}
+        wanted = given["candidates"]
+        # As the command line has it: a page is never cut by the candidates.
+        given["candidates"] = max(wanted or 60, self.limit)
+        return given
+
+
+class SearchBody(SearchOptions):
+    """A search of an index."""
+
+    query: str
+    explain: bool = False
+
+
+class SearchManyBody(SearchOptions):
+    """Searches of an index with the same options."""
+
+    queries: Annotated[list[str], Field(max_length=_MOST_QUERIES)]
+
+
+class WhyNotBody(SearchOptions):
+    """Why a chunk is not among the hits of a search."""
+
+    query: str
+    id: str
+
+
+class ChunksBody(Body):
+    """Chunks to be written, as `Chunk.from_dict` takes them."""
+
+    chunks: Annotated[list[dict[str, Any]], Field(max_length=_MOST_CHUNKS)]
+
+
+class DeleteBody(Body):
+    """Chunks to be removed, by id or by path."""
+
+    ids: Annotated[list[str], Field(max_length=_MOST_CHUNKS)] = []
+    paths: Annotated[list[str], Field(max_length=MOST_RESULTS)] = []
+
+
+class RecallBody(Body):
+    """A recall of a memory root."""
+
+    query: str
+    limit: Limit = 5
+    depth: Literal["shallow", "normal", "deep"] = "normal"
+    explain: bool = False
+
+
+class RememberBody(Body):
+    """A memory to be written."""
+
+    text: str
+    title: str
+    type: Literal["note", "session", "finding", "decision", "preference", "page"] = "note"
+    tags: list[str] = []
+
+
+class EditBody(Body):
+    """The new text of a memory."""
+
+    text: str
+
+
+class QueryBody(Body):
+    """A pipeline."""
+
+    pipeline: str
+    terms: list[str] = []
+    now: int | None = None
+    explain: bool = False

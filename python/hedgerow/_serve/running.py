@@ -1,0 +1,123 @@
+"""Running the application until somebody ends it."""
+
+from __future__ import annotations
+
+import re
+import socket
+import ssl
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import uvicorn
+from starlette.types import ASGIApp
+
+from hedgerow.errors import HedgerowError, InvalidInputError
+
+_HOST = re.compile(r"[A-Za-z0-9.:_-]{1,253}\Z")
+_LOOPBACK = ("127.0.0.1", "::1", "localhost")
+_GRACE = 20
+"""Seconds for answers that were begun when the server is told to end."""
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """Where a server listens, and by which certificate it is known."""
+
+    host: str
+    port: int
+    certificate: Path | None = None
+    key: Path | None = None
+    insecure_http: bool = False
+
+    @property
+    def is_local(self) -> bool:
+        """Whether only this machine reaches it."""
+        return self.host in _LOOPBACK
+
+    @property
+    def names(self) -> list[str]:
+        """What a Host header may call it."""
+        own = f"[{self.host}]" if ":" in self.host else self.host
+        return [own, "localhost", "127.0.0.1", "[::1]"] if self.is_local else [own]
+
+    def check(self) -> None:
+        """Refuse to send tokens and memories over a network that anybody may read along."""
+        if not _HOST.match(self.host):
+            raise InvalidInputError(
+                f"{self.host!r} is no address; give one like 127.0.0.1, ::1 or a name of this machine",
+                code="invalid_option",
+            )
+        if (self.certificate is None) != (self.key is None):
+            raise InvalidInputError(
+                "a certificate and its key go together: give --tls-cert and --tls-key",
+                code="incompatible_options",
+            )
+        if not self.is_local and self.certificate is None and not self.insecure_http:
+            raise InvalidInputError(
+                f"on {self.host} others could read along: give --tls-cert and --tls-key, or "
+                "--insecure-http where something else encrypts",
+                code="incompatible_options",
+            )
+
+    def bound(self) -> socket.socket:
+        """A socket that listens there; raises HedgerowError where that is not possible."""
+        try:
+            family = socket.AF_INET6 if ":" in self.host else socket.AF_INET
+            found = socket.create_server((self.host, self.port), family=family, backlog=2048)
+        except OSError as error:
+            raise HedgerowError(
+                f"{self.host} port {self.port} cannot be listened on ({error.strerror or error}); give "
+                "another --port, or 0 for any that is free",
+                code="address_unusable",
+            ) from error
+        found.set_inheritable(False)
+        return found
+
+    def url(self, listening: socket.socket) -> str:
+        """The address to ask, with the port that was taken."""
+        scheme = "http" if self.certificate is None else "https"
+        return f"{scheme}://{self.names[0]}:{listening.getsockname()[1]}"
+
+
+def run(
+    app: ASGIApp, address: Address, listening: socket.socket, ready: Callable[[], None]
+) -> None:
+    """Answer until SIGINT or SIGTERM, then finish what was begun."""
+    config = uvicorn.Config(
+        app,
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        proxy_headers=False,
+        ws="none",
+        lifespan="on",
+        timeout_keep_alive=30,
+        timeout_graceful_shutdown=_GRACE,
+        h11_max_incomplete_event_size=64 * 1024,
+        ssl_certfile=None if address.certificate is None else str(address.certificate),
+        ssl_keyfile=None if address.key is None else str(address.key),
+    )
+    try:
+        config.load()
+    except (OSError, ssl.SSLError) as error:
+        raise InvalidInputError(
+            f"the certificate or its key cannot be used ({error}); --tls-cert and --tls-key take files in PEM",
+            code="incompatible_options",
+        ) from error
+    server = _Server(config, ready)
+    server.run(sockets=[listening])
+
+
+class _Server(uvicorn.Server):
+    """Says when it answers."""
+
+    def __init__(self, config: uvicorn.Config, ready: Callable[[], None]) -> None:
+        super().__init__(config)
+        self._ready = ready
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Begin to answer."""
+        await super().startup(sockets)
+        if self.started:
+            self._ready()

@@ -1,0 +1,58 @@
+"""Threads that do what requests ask for, so many at a time, and no longer than is allowed."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from http import HTTPStatus
+from typing import TypeVar
+
+from .problems import Problem
+
+T = TypeVar("T")
+
+
+class Work:
+    """Runs functions in threads; what is too much is refused at once."""
+
+    def __init__(self, running: int, waiting: int, seconds: float) -> None:
+        self._pool = ThreadPoolExecutor(running, thread_name_prefix="hedgerow-serve")
+        self._most = running + waiting
+        self._seconds = seconds
+        self.pending = 0
+        """How many functions run or wait."""
+
+    async def run(self, function: Callable[[], T]) -> T:
+        """The value of the function, called in a thread.
+
+        When its time is over a problem is answered; the thread counts until it is done with it.
+        """
+        if self.pending >= self._most:
+            raise Problem(
+                HTTPStatus.TOO_MANY_REQUESTS,
+                "too_many_requests",
+                f"{self._most} requests run or wait already; try again later",
+                headers={"Retry-After": "1"},
+            )
+        self.pending += 1
+        future = asyncio.get_running_loop().run_in_executor(self._pool, function)
+        future.add_done_callback(self._done)
+        try:
+            return await asyncio.wait_for(asyncio.shield(future), self._seconds)
+        except asyncio.TimeoutError:
+            raise Problem(
+                HTTPStatus.GATEWAY_TIMEOUT,
+                "too_slow",
+                f"this took longer than {self._seconds:g} s; ask for less, or start the server with a "
+                "longer --timeout",
+            ) from None
+
+    def close(self) -> None:
+        """Wait for what runs."""
+        self._pool.shutdown(wait=True, cancel_futures=True)
+
+    def _done(self, future: asyncio.Future[T]) -> None:
+        self.pending -= 1
+        if not future.cancelled():
+            future.exception()  # Nobody may be left to hear of it.

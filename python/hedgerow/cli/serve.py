@@ -1,0 +1,154 @@
+"""`hedgerow serve`: one process that answers for a root or an index over HTTP."""
+
+from __future__ import annotations
+
+import logging
+import os
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from hedgerow import Index, Retriever
+from hedgerow._extras import imports_of
+
+from .models import Wanted
+from .output import PrintableFormatter, echo, visible
+from .params import TEXT, Command, db_option
+from .recorded import recorded_embedder
+from .roots import NO_ROOT, open_root, root_option
+from .stores import check_there_is
+
+if TYPE_CHECKING:
+    from hedgerow._serve.index_routes import IndexService
+    from hedgerow._serve.root_routes import RootService
+
+_PORT = 7411
+
+
+@click.command("serve", cls=Command, short_help="Answer for a root or an index over HTTP.")
+@root_option
+@db_option("The index to serve.")
+@click.option("--host", metavar="ADDRESS", type=TEXT, default="127.0.0.1", show_default=True)
+@click.option(
+    "--port",
+    type=click.IntRange(0, 65_535),
+    default=_PORT,
+    show_default=True,
+    help="0 is any that is free.",
+)
+@click.option(
+    "--tokens",
+    metavar="DIR",
+    type=click.Path(path_type=Path),
+    help="The folder with the tokens, made at the first start.  [default: of the user]",
+)
+@click.option("--read-only", is_flag=True, help="Refuse everything that would change something.")
+@click.option("--tls-cert", metavar="FILE", type=click.Path(path_type=Path), help="In PEM.")
+@click.option("--tls-key", metavar="FILE", type=click.Path(path_type=Path), help="In PEM.")
+@click.option(
+    "--insecure-http", is_flag=True, help="Another address than this machine, without TLS."
+)
+@click.option(
+    "--allow-host",
+    "hosts",
+    metavar="NAME",
+    type=TEXT,
+    multiple=True,
+    help="Another name that this server is asked by; may be repeated.",
+)
+@click.option(
+    "--allow-origin",
+    "origins",
+    metavar="URL",
+    type=TEXT,
+    multiple=True,
+    help="A web page's origin that may ask; may be repeated.",
+)
+@click.option(
+    "--timeout",
+    type=click.FloatRange(min=0.1, max=3600),
+    default=30.0,
+    show_default=True,
+    help="Seconds for an answer.",
+)
+def command(*, db: str | None, tokens: Path | None, read_only: bool, **options: Any) -> None:
+    """Answer for a memory root or an index, to programs in any language and to agents over MCP.
+
+    \b
+      hedgerow serve --root memory
+      hedgerow serve --db notes.db --port 8080 --read-only
+      curl -H "Authorization: Bearer $(cat ~/.config/hedgerow/tokens/read)" \\
+        --json '{"query": "slugs"}' http://127.0.0.1:7411/v1/search
+
+    Only this machine is answered, unless --host says otherwise, and only with a token: of the two in
+    the folder --tokens, `write` may do everything and `read` only read. Ctrl-C ends it when the
+    answers that were begun are given. docs/service.md says more. Needs: pip install
+    "hedgerow[serve]"
+    """
+    with imports_of("serve", needed_by="hedgerow serve"):
+        from hedgerow._serve.app import Access, Limits, build  # noqa: PLC0415 - needs an extra
+        from hedgerow._serve.only_one import only_one  # noqa: PLC0415
+        from hedgerow._serve.running import Address, run  # noqa: PLC0415
+        from hedgerow._serve.tokens import Tokens  # noqa: PLC0415
+    from hedgerow.memory.user_folder import user_folder  # noqa: PLC0415 - slow to import
+
+    address = Address(
+        options["host"],
+        options["port"],
+        options["tls_cert"],
+        options["tls_key"],
+        options["insecure_http"],
+    )
+    address.check()
+    folder = tokens or user_folder() / "tokens"
+    known = Tokens.load(folder)
+    _log_to_stderr()
+    with ExitStack() as stack:
+        service, lock = _service(stack, db, options, read_only=read_only)
+        listening = stack.enter_context(address.bound())
+        url = address.url(listening)
+        stack.enter_context(only_one(lock, url))
+        access = Access(known, [*address.names, *options["hosts"]], options["origins"], read_only)
+        limits = Limits(running=2 * (os.cpu_count() or 1), seconds=options["timeout"])
+
+        def ready() -> None:
+            echo(f"Serving the {service.kind} {visible(service.name)} at {url}", err=True)
+            echo(f"Tokens: {visible(str(folder))}; Ctrl-C ends it", err=True)
+
+        run(build(service, access, limits), address, listening, ready)
+
+
+def _service(
+    stack: ExitStack, db: str | None, options: dict[str, Any], *, read_only: bool
+) -> tuple[RootService | IndexService, Path]:
+    """What is served, and the file that only one server holds."""
+    if db is None:
+        from hedgerow._serve.root_routes import RootService  # noqa: PLC0415 - needs an extra
+
+        memory = open_root(options["root"], options["target_url"], options["remote_url"], NO_ROOT)
+        memory.recall(
+            "hedgerow", limit=1
+        )  # So that it is set up, and in memory, before it is asked.
+        return RootService(memory), memory.path / ".hedgerow" / "serve.lock"
+    if options["root"]:
+        raise click.UsageError("--db and --root exclude each other: an index file, or a root.")
+    from hedgerow._serve.index_routes import IndexService  # noqa: PLC0415 - needs an extra
+
+    check_there_is(db)
+    index = stack.enter_context(Index.open(db, read_only=read_only))
+    found = recorded_embedder(index, Wanted())
+    if found.notice is not None:
+        echo(visible(found.notice), err=True)
+    retriever = stack.enter_context(
+        Retriever(index, embedder=found.embedder, profile="best")  # As the command line searches.
+    )
+    return IndexService(retriever), Path(f"{index.path}-serve")
+
+
+def _log_to_stderr() -> None:
+    """Have warnings on stderr, as printable text."""
+    handler = logging.StreamHandler()
+    handler.setFormatter(PrintableFormatter("%(levelname)s: %(message)s"))
+    logging.basicConfig(level=logging.WARNING, handlers=[handler])

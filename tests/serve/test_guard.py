@@ -1,0 +1,266 @@
+"""What must not reach anything: other pages, other hosts, other files, too much."""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+import threading
+from contextlib import ExitStack
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from starlette.testclient import TestClient
+
+import hedgerow as hr
+from hedgerow._serve.app import Access, Limits, build
+from hedgerow._serve.index_routes import IndexService
+from hedgerow._serve.tokens import Tokens
+from serving import READ, TOKENS, WRITE
+
+POSTS = ["/v1/search", "/v1/search_many", "/v1/why_not", "/v1/chunks", "/v1/delete"]
+
+
+def problem(answer, status, code):
+    assert answer.headers["content-type"] == "application/problem+json", answer.text
+    found = answer.json()
+    assert (answer.status_code, found["status"], found["code"]) == (status, status, code), found
+    assert found["type"] == f"urn:hedgerow:error:{code}"
+    assert found["title"]
+    return found["detail"]
+
+
+@pytest.mark.parametrize(
+    "header",
+    ["", "Bearer", "Bearer x", f"Basic {TOKENS.write}", f"Bearer {TOKENS.write}x", "Bearer é"],
+)
+def test_without_a_token_nothing_is_told(of_index, header):
+    for path in ("/v1/stats", "/v1/about", "/metrics", "/openapi.json", "/mcp", "/nowhere"):
+        answer = of_index.get(path, headers={"Authorization": header.encode()})
+        assert "Authorization: Bearer TOKEN" in problem(answer, 401, "unauthorized")
+        assert answer.headers["www-authenticate"] == 'Bearer realm="hedgerow"'
+
+
+def test_a_token_that_reads_writes_nothing(of_index, of_root, root):
+    for path, body in [
+        ("/v1/chunks", {"chunks": [{"id": "x"}]}),
+        ("/v1/delete", {"ids": ["a"]}),
+        ("/v1/backup", {}),
+    ]:
+        said = problem(of_index.post(path, json=body, headers=READ), 403, "read_only_token")
+        assert "use the other token" in said
+    new = {"text": "t", "title": "t"}
+    problem(of_root.post("/v1/remember", json=new, headers=READ), 403, "read_only_token")
+    edit = of_root.put("/v1/memories/notes/slugs.md", json={"text": "t"}, headers=READ)
+    problem(edit, 403, "read_only_token")
+    assert of_index.get("/v1/stats", headers=READ).json()["chunks"] == 3
+    assert "No pellets" in (root / "notes" / "slugs.md").read_text()
+
+
+@pytest.mark.parametrize(
+    "host", ["evil.example", "evil.example:7411", "127.0.0.1.evil.example", ""]
+)
+def test_another_host_is_refused(of_index, host):
+    for path in ("/v1/stats", "/healthz"):
+        answer = of_index.get(path, headers={"Host": host})
+        assert "--allow-host" in problem(answer, 403, "foreign_host")
+
+
+@pytest.mark.parametrize(
+    "origin", ["http://evil.example", "null", "http://127.0.0.1:80", "file://"]
+)
+def test_another_origin_is_refused(of_index, origin):
+    answer = of_index.post("/v1/search", json={"query": "a"}, headers={"Origin": origin})
+    assert "--allow-origin" in problem(answer, 403, "foreign_origin")
+    assert "access-control-allow-origin" not in answer.headers
+    own = of_index.get("/v1/stats", headers={"Origin": "http://127.0.0.1:7411"})
+    assert own.status_code == 200
+
+
+def served(db, stack, **options):
+    retriever = stack.enter_context(hr.Retriever(db))
+    access = {key: options.pop(key) for key in ("origins", "read_only") if key in options}
+    limits = Limits(**{"running": 2, **options})
+    app = build(IndexService(retriever), Access(TOKENS, ["127.0.0.1"], **access), limits)
+    client = TestClient(app, "http://127.0.0.1:7411", headers=WRITE, raise_server_exceptions=False)
+    return stack.enter_context(client)
+
+
+def test_an_origin_that_is_allowed(db):
+    with ExitStack() as stack:
+        client = served(db, stack, origins=["https://page.example"])
+        origin = {"Origin": "https://page.example"}
+        answer = client.get("/v1/stats", headers=origin)
+        assert answer.headers["access-control-allow-origin"] == "https://page.example"
+        asked = {**origin, "Access-Control-Request-Method": "POST"}
+        assert client.options("/v1/search", headers=asked).status_code == 200
+        other = client.get("/v1/stats", headers={"Origin": "https://evil.example"})
+        problem(other, 403, "foreign_origin")
+
+
+def test_a_server_that_only_reads(db):
+    with ExitStack() as stack:
+        client = served(db, stack, read_only=True)
+        answer = client.post("/v1/delete", json={"ids": ["a"]})
+        assert "--read-only" in problem(answer, 403, "read_only")
+        assert client.get("/v1/about").json()["readOnly"]
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "../secret.md",
+        "%2e%2e/secret.md",
+        "notes/../../secret.md",
+        "/etc/passwd",
+        "..%2f..%2fsecret.md",
+        "hedgerow.json",
+        ".hedgerow/index.db",
+        "linked.md",
+        "away/secret.md",
+        "notes/slugs.md%00.md",
+    ],
+)
+def test_no_name_leads_out_of_the_root(of_root, root, name):
+    (root.parent / "secret.md").write_text("# Secret\n\nThe key is 17.\n")
+    (root / "linked.md").symlink_to(root.parent / "secret.md")
+    (root / "away").symlink_to(root.parent)
+    for answer in (
+        of_root.get(f"/v1/memories/{name}"),
+        of_root.put(f"/v1/memories/{name}", json={"text": "x"}, headers={"If-Match": "x"}),
+    ):
+        assert answer.status_code in {400, 404}, answer.text
+        assert "17" not in answer.text
+    assert "17" in (root.parent / "secret.md").read_text()
+
+
+def test_a_memory_that_became_a_link_is_not_read(of_root, root):
+    assert of_root.get("/v1/memories/notes/slugs.md").status_code == 200
+    (root.parent / "secret.md").write_text("# Secret\n")
+    (root / "notes" / "slugs.md").unlink()
+    (root / "notes" / "slugs.md").symlink_to(root.parent / "secret.md")
+    answer = of_root.get("/v1/memories/notes/slugs.md")
+    assert answer.status_code in {404, 500}
+    assert "Secret" not in answer.text
+
+
+def test_limits_are_told(db):
+    with ExitStack() as stack:
+        client = served(db, stack, body_bytes=1000)
+        long = {"query": "x" * 2000}
+        assert "1,000 bytes" in problem(client.post("/v1/search", json=long), 413, "body_too_large")
+        pieces = (b"x" * 100 for _ in range(20))
+        problem(client.post("/v1/search", content=pieces), 413, "body_too_large")
+        for wrong in (
+            {"query": "a", "limit": 1001},
+            {"query": "a", "limt": 1},
+            {},
+            {"query": 1},
+            [],
+        ):
+            said = problem(client.post("/v1/search", json=wrong), 400, "invalid_request")
+            assert "/openapi.json" in said
+        plain = {"Content-Type": "application/json"}
+        problem(client.post("/v1/search", content=b"{", headers=plain), 400, "invalid_request")
+        form = client.post("/v1/search", data={"query": "a"})
+        assert "Content-Type: application/json" in problem(form, 415, "not_json")
+        problem(client.get("/v1/nowhere"), 404, "not_found")
+        problem(client.get("/v1/search"), 405, "invalid_request")
+        problem(client.get("/v1/chunks/none"), 404, "unknown_chunk")
+        bad = {"query": "a", "filters": {"where": {"x": {"$no": 1}}}}
+        problem(client.post("/v1/search", json=bad), 400, "invalid_filter")
+        bad = {"query": "a", "filters": {"unknown": 1}}
+        problem(client.post("/v1/search", json=bad), 400, "invalid_filter")
+
+
+def test_what_is_too_much_or_too_slow_is_told(db, monkeypatch):
+    may_end = threading.Event()
+    with ExitStack() as stack:
+        client = served(db, stack, running=1, waiting=1, seconds=0.3)
+        stack.callback(may_end.set)
+        monkeypatch.setattr(IndexService, "stats", lambda _: {"ended": may_end.wait(60)})
+        answers = []
+        threads = [
+            threading.Thread(target=lambda: answers.append(client.get("/v1/stats")))
+            for _ in range(2)
+        ]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert {answer.status_code for answer in answers} == {504}
+        assert "--timeout" in problem(answers[0], 504, "too_slow")
+        # Their work has not ended, and counts.
+        full = client.get("/v1/stats")
+        assert "2 requests run or wait" in problem(full, 429, "too_many_requests")
+        assert full.headers["retry-after"] == "1"
+        assert client.get("/healthz").status_code == 200
+
+
+@pytest.fixture(scope="module")
+def fuzzed(tmp_path_factory):
+    db = tmp_path_factory.mktemp("fuzzed") / "notes.db"
+    with ExitStack() as stack:
+        yield served(db, stack)
+
+
+ANYTHING = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
+    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+    max_leaves=8,
+)
+FIELDS = ["id", "path", "title", "content", "tags", "metadata", "ordinal", "embedding"]
+SHAPED = st.one_of(
+    st.fixed_dictionaries(
+        {"query": st.text()},
+        optional={
+            "id": st.text(),
+            "limit": st.integers(1, 1000),
+            "offset": st.integers(0, 1000),
+            "filters": st.dictionaries(st.sampled_from(["tags", "where", "after"]), ANYTHING),
+            "question_date": st.text(),
+        },
+    ),
+    st.fixed_dictionaries({"queries": st.lists(st.text())}),
+    st.fixed_dictionaries({"ids": st.lists(st.text()), "paths": st.lists(st.text())}),
+    st.fixed_dictionaries(
+        {"chunks": st.lists(st.dictionaries(st.sampled_from(FIELDS), ANYTHING), max_size=3)}
+    ),
+)
+
+
+@given(st.sampled_from(POSTS), ANYTHING, SHAPED)
+def test_no_body_is_a_fault(fuzzed, path, anything, shaped):
+    for body in (anything, shaped):
+        content = json.dumps(body, ensure_ascii=True).encode()
+        answer = fuzzed.post(path, content=content, headers={"Content-Type": "application/json"})
+        assert answer.status_code < 500, (path, body, answer.text)
+
+
+def test_tokens_are_made_once_and_kept_private(tmp_path):
+    folder = tmp_path / "tokens"
+    first = Tokens.load(folder)
+    assert Tokens.load(folder) == first
+    assert first.write != first.read
+    for name in ("write", "read"):
+        assert stat.S_IMODE((folder / name).stat().st_mode) == 0o600
+    assert (first.scope_of(first.write), first.scope_of(first.read)) == ("write", "read")
+    assert first.scope_of("") is None
+    (folder / "read").chmod(0o644)
+    with pytest.raises(hr.HedgerowError, match="others than its owner may read it") as caught:
+        Tokens.load(folder)
+    assert caught.value.code == "token_unusable"
+    (folder / "read").unlink()
+    (folder / "read").symlink_to(folder / "write")
+    with pytest.raises(hr.HedgerowError, match="cannot be used"):
+        Tokens.load(folder)
+    (folder / "read").unlink()
+    (folder / "read").write_text("short\n")
+    (folder / "read").chmod(0o600)
+    with pytest.raises(hr.HedgerowError, match="has no token of at least 32"):
+        Tokens.load(folder)
+    (folder / "read").unlink()
+    assert Tokens.load(folder).read != first.read
+    os.chmod(folder / "write", 0o600)  # noqa: PTH101 - unchanged
+    assert Tokens.load(folder).write == first.write

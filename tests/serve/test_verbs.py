@@ -1,0 +1,190 @@
+"""What a server answers is what the command line writes."""
+
+from __future__ import annotations
+
+import hedgerow as hr
+from command_line import as_json
+from serving import READ
+
+UNTIMED = {"trace"}
+
+
+def without_times(answer):
+    if isinstance(answer, dict):
+        return {key: without_times(value) for key, value in answer.items() if key != "timings"}
+    return [without_times(one) for one in answer] if isinstance(answer, list) else answer
+
+
+def test_a_search_is_that_of_the_command_line(of_index, db):
+    for query, options, given in [
+        ("hedgehogs winter", {}, []),
+        ("slugs", {"limit": 1, "explain": True}, ["--limit", "1", "--explain"]),
+        ("no such thing", {"mode": "bm25"}, ["--mode", "bm25"]),
+        ("winter", {"filters": {"tags": ["animal"]}}, ["--filter", "tag=animal"]),
+    ]:
+        answer = of_index.post("/v1/search", json={"query": query, **options})
+        assert answer.status_code == 200, answer.text
+        expected = as_json("search", query, "--db", str(db), *given)
+        assert without_times(answer.json()) == without_times(expected | {"db": "notes.db"})
+
+
+def test_searches_at_once(of_index):
+    found = of_index.post("/v1/search_many", json={"queries": ["winter", '"', "slugs"], "limit": 1})
+    responses = found.json()["responses"]
+    assert [one["results"][0]["id"] for one in (responses[0], responses[2])] == ["a", "b/1"]
+    assert responses[1]["count"] == 0
+    single = of_index.post("/v1/search", json={"query": "winter", "limit": 1}).json()
+    assert without_times(responses[0]) == without_times(single)
+
+
+def test_why_not(of_index):
+    asked = {"query": "winter", "id": "c"}
+    answer = of_index.post("/v1/why_not", json=asked).json()
+    assert answer["id"] == "c"
+    assert answer == as_why_not(of_index, asked)
+
+
+def as_why_not(client, asked):
+    return client.post("/v1/why_not", json=asked).json()
+
+
+def test_chunks_are_written_read_and_removed(of_index, db):
+    new = {"id": "d", "path": "d.md", "content": "Moles dig."}
+    assert of_index.post("/v1/chunks", json={"chunks": [new]}).json() == {"upserted": 1}
+    assert of_index.get("/v1/chunks/d").json()["content"] == "Moles dig."
+    assert of_index.get("/v1/chunks/b/1").json()["title"] == "Slugs"
+    assert of_index.get("/v1/chunks/b%2F1").json()["title"] == "Slugs"
+    gone = {"ids": ["d", "none"], "paths": ["notes/c.md", "nowhere"]}
+    assert of_index.post("/v1/delete", json=gone).json() == {
+        "db": "notes.db",
+        "removed": 2,
+        "ids": ["d"],
+        "missing": ["none", "nowhere"],
+    }
+    assert of_index.get("/v1/stats").json() == as_json("stats", "--db", str(db)) | {
+        "db": "notes.db"
+    }
+    assert of_index.get("/v1/stats").json()["chunks"] == 2
+
+
+def test_a_backup_is_downloaded_and_leaves_nothing(of_index, tmp_path, monkeypatch):
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "scratch"))
+    (tmp_path / "scratch").mkdir()
+    answer = of_index.post("/v1/backup")
+    assert answer.headers["content-type"] == "application/vnd.sqlite3"
+    copy = tmp_path / "copy.db"
+    copy.write_bytes(answer.content)
+    with hr.Index.open(copy, read_only=True) as index:
+        assert len(index) == 3
+        assert index.check() == []
+    assert list((tmp_path / "scratch").iterdir()) == []
+
+
+def test_a_recall_is_that_of_the_command_line(of_root, root):
+    answer = of_root.post("/v1/recall", json={"query": "slugs", "explain": True}).json()
+    expected = as_json("recall", "--topic", "slugs", "--root", str(root), "--explain")
+    assert without_times(answer) == without_times(expected)
+    searched = of_root.post("/v1/search", json={"query": "slugs", "limit": 10}).json()
+    assert searched == as_json("search", "slugs", "--root", str(root))
+
+
+def test_a_pipeline_is_that_of_the_command_line(of_root, root):
+    for pipeline in ["all | type:note", "all | count", "all | select:key"]:
+        asked = {"pipeline": pipeline, "now": 1_800_000_000}
+        answer = of_root.post("/v1/query", json=asked).json()
+        given = ("query", pipeline, "--now", "1800000000", "--root", str(root))
+        assert answer == as_json(*given), pipeline
+
+
+def test_a_memory_is_written_read_listed_and_edited(of_root, root):
+    new = {"text": "Beer traps work.", "title": "Beer", "type": "finding", "tags": ["slugs"]}
+    written = of_root.post("/v1/remember", json=new).json()
+    file = written["file"]
+    assert written["indexed"]
+    assert "Beer traps work." in (root / file).read_text()
+    listed = of_root.get("/v1/memories", params={"type": "finding"}).json()
+    assert [one["file"] for one in listed["memories"]] == [file]
+    assert of_root.get("/v1/memories", params={"limit": 1}).json()["count"] == 2
+    read = of_root.get(f"/v1/memories/{file}")
+    assert read.json()["text"] == (root / file).read_text()
+    assert read.headers["etag"] == f'"{read.json()["digest"]}"'
+    text = read.json()["text"].replace("work", "work well")
+    edited = of_root.put(
+        f"/v1/memories/{file}", json={"text": text}, headers={"If-Match": read.headers["etag"]}
+    )
+    assert edited.status_code == 200
+    assert (root / file).read_text() == text
+    found = of_root.post("/v1/recall", json={"query": "beer"}).json()["results"]
+    assert "work well" in found[0]["snippet"]
+    # Its title or its name will do.
+    assert of_root.get("/v1/memories/Beer").json()["digest"] == edited.json()["digest"]
+
+
+def test_an_edit_of_another_text_is_refused_with_the_present_one(of_root, root):
+    read = of_root.get("/v1/memories/notes/slugs.md")
+    (root / "notes" / "slugs.md").write_text("# Slugs\n\nChanged by hand.\n")
+    refused = of_root.put(
+        "/v1/memories/notes/slugs.md",
+        json={"text": "# Slugs\n\nMine.\n"},
+        headers={"If-Match": read.headers["etag"]},
+    )
+    assert refused.status_code == 409
+    assert refused.headers["content-type"] == "application/problem+json"
+    problem = refused.json()
+    assert problem["code"] == "file_changed"
+    assert problem["text"] == "# Slugs\n\nChanged by hand.\n"
+    assert "Changed by hand." in (root / "notes" / "slugs.md").read_text()
+    again = of_root.put(
+        "/v1/memories/notes/slugs.md",
+        json={"text": "# Slugs\n\nMine.\n"},
+        headers={"If-Match": f'"{problem["digest"]}"'},
+    )
+    assert again.status_code == 200
+    without = of_root.put("/v1/memories/notes/slugs.md", json={"text": "# Slugs\n"})
+    assert (without.status_code, without.json()["code"]) == (428, "version_required")
+
+
+def test_a_request_that_is_sent_again_is_done_once(of_root, root):
+    new = {"text": "Moles dig.", "title": "Moles"}
+    key = {"Idempotency-Key": "one"}
+    first = of_root.post("/v1/remember", json=new, headers=key)
+    again = of_root.post("/v1/remember", json=new, headers=key)
+    assert first.status_code == again.status_code == 200
+    assert first.content == again.content
+    assert len(list((root / "notes").glob("*moles*"))) == 1
+    other = of_root.post("/v1/remember", json={**new, "text": "x"}, headers=key)
+    assert (other.status_code, other.json()["code"]) == (422, "idempotency_mismatch")
+    failed = of_root.post("/v1/remember", json={"text": ""}, headers={"Idempotency-Key": "two"})
+    assert failed.status_code == 400
+    long = of_root.post("/v1/remember", json=new, headers={"Idempotency-Key": "k" * 201})
+    assert long.json()["detail"] == "an Idempotency-Key has 1 to 200 characters"
+    assert of_root.post("/v1/remember", json=new).json()["file"] != first.json()["file"]
+
+
+def test_what_is_edited_by_hand_is_seen(of_root, root):
+    (root / "notes" / "ivy.md").write_text("# Ivy\n\nIvy feeds bees.\n")
+    found = of_root.post("/v1/recall", json={"query": "ivy"}).json()
+    assert found["results"][0]["provenance"]["file"] == "notes/ivy.md"
+
+
+def test_about_health_and_counts(of_root, of_index):
+    assert of_root.get("/v1/about").json() == {
+        "hedgerow": hr.__version__,
+        "kind": "root",
+        "name": "memory",
+        "readOnly": False,
+        "tokenScope": "write",
+    }
+    about = of_index.get("/v1/about", headers=READ).json()
+    assert (about["kind"], about["name"], about["tokenScope"]) == ("index", "notes.db", "read")
+    for client in (of_root, of_index):
+        for path in ("/healthz", "/readyz"):
+            assert client.get(path, headers={"Authorization": ""}).json() == {"status": "ok"}
+    of_index.post("/v1/search", json={"query": "winter"})
+    of_index.get("/v1/chunks/secret-id")
+    counts = of_index.get("/metrics").text
+    assert 'hedgerow_requests_total{method="POST",route="/v1/search",status="200"} 1.0' in counts
+    assert "secret-id" not in counts
+    described = of_index.get("/openapi.json").json()
+    assert "/v1/search" in described["paths"]
+    assert described["info"]["version"] == hr.__version__
