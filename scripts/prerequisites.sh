@@ -1,7 +1,8 @@
 #!/bin/sh
 # Checks what a build needs; for each thing that is missing, says so and prints the lines that
 # install it. Prints nothing when all is there. PYTHON names another interpreter than python3; with
-# JAVA=1 it checks also what `make test-cluster` needs beyond a build.
+# JAVA=1 it checks also what `make test-cluster` needs beyond a build, and CHROMIUM names the browser
+# of `make test-page`.
 set -eu
 cd "${0%/*}/.."
 PYTHON=${PYTHON:-python3}
@@ -74,6 +75,11 @@ if [ -n "${JAVA:-}" ]; then
         "sudo apt install default-jre-headless" "sudo dnf install java-latest-openjdk-headless" "brew install openjdk"
     command -v mvn >/dev/null || missing "Maven, as \`mvn\`" \
         "sudo apt install maven" "sudo dnf install maven" "brew install maven"
+fi
+
+if [ -n "${CHROMIUM:-}" ]; then
+    command -v "$CHROMIUM" >/dev/null || missing "a browser, as \`$CHROMIUM\` (CHROMIUM=... names another)" \
+        "sudo apt install chromium" "sudo dnf install chromium" "brew install --cask chromium"
 fi
 
 $complete

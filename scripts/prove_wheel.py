@@ -28,6 +28,10 @@ with hr.Index.in_memory() as index:
     index.upsert([hr.Chunk("1", "garden.md", "Hedgehogs sleep through the winter.")])
     hits = index.search_bm25("hedgehogs AND winter")
 assert [hit.id for hit in hits] == ["1"], hits
+
+from hedgerow._page import page
+
+assert page(None).startswith("<!doctype html>")  # its files are in the wheel
 print("compiled and searched with", hr.__version__, "from", hr.__file__)
 """
 

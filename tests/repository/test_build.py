@@ -165,6 +165,14 @@ def test_java_and_maven_are_for_a_server_alone(machine: Machine) -> None:
     assert machine.missing(JAVA="1") == []
 
 
+def test_a_browser_is_for_the_page_alone(machine: Machine) -> None:
+    assert machine.missing(CHROMIUM="chromium") == [
+        "a browser, as `chromium` (CHROMIUM=... names another)"
+    ]
+    machine.program("chromium", "")
+    assert machine.missing(CHROMIUM="chromium") == []
+
+
 def test_another_interpreter_is_used_where_one_is_named(machine: Machine) -> None:
     machine.without("python3")
     machine.program("python3.13", python("3.13"))

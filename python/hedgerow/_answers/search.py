@@ -7,7 +7,7 @@ from typing import Any
 
 from hedgerow import Filters, Hit, QueryExplanation, Response, WhyNot
 
-from .highlight import Highlighter, snippet
+from .highlight import LOOKED_AT, Highlighter, snippet
 
 
 def search_answer(  # noqa: PLR0913 - what an answer tells
@@ -82,7 +82,7 @@ def _hit(
     hit: Hit, rank: int, tags: Sequence[str], highlighter: Highlighter, *, explain: bool
 ) -> dict[str, Any]:
     metadata = hit.metadata
-    cut, _ = snippet(hit.content, hit.title, highlighter)
+    cut, in_snippet = snippet(hit.content, hit.title, highlighter)
     value = {
         "rank": rank,
         "score": hit.score,
@@ -103,6 +103,11 @@ def _hit(
     if explain:
         value["explanation"] = hit.explain()
         value["score_parts"] = hit.explanation
+        value["highlights"] = {
+            "title": highlighter.spans(hit.title),
+            "snippet": in_snippet,
+            "content": highlighter.spans(hit.content[:LOOKED_AT]),
+        }
     return value
 
 

@@ -118,6 +118,19 @@ class Neighbourhood:
     edges: Sequence[Edge]
     left_out: int
 
+    def to_dict(self) -> dict[str, Any]:
+        """Return the JSON of `hedgerow graph KEY`, without what a root alone knows."""
+        edges = [
+            {"source": source, "target": target, "rel": relation, "strength": strength}
+            for source, target, relation, strength in self.edges
+        ]
+        return {
+            "key": self.centre,
+            "nodes": dict(self.hops),
+            "edges": edges,
+            "leftOut": self.left_out,
+        }
+
 
 def neighbourhood_of(store: Store, key: str, *, hops: int, most: int) -> Neighbourhood:
     """Give what is at most so many hops from a node, at most so many nodes.

@@ -91,12 +91,7 @@ def _show_part(opened: OpenStore, part: Neighbourhood, *, as_json: bool) -> None
     missing = [] if opened.root is None else opened.root.graph().unresolved
     unresolved = [to for file, to in missing if file == part.centre]
     if as_json:
-        edges = [
-            {"source": source, "target": target, "rel": relation, "strength": strength}
-            for source, target, relation, strength in part.edges
-        ]
-        fields = {"key": part.centre, "nodes": dict(part.hops), "edges": edges}
-        write_json({**opened.source, **fields, "unresolved": unresolved, "leftOut": part.left_out})
+        write_json({**opened.source, **part.to_dict(), "unresolved": unresolved})
         return
     from .graph_text import show_part  # noqa: PLC0415 - brings rich
 

@@ -19,6 +19,7 @@ from .output import (
     write_json,
 )
 from .params import TEXT, Command
+from .report import links_of, report_option, write_report
 from .roots import (
     NO_ROOT,
     depth_option,
@@ -32,7 +33,7 @@ from .steps_text import steps, ways
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from hedgerow import Trace
+    from hedgerow import MemoryRoot, Trace
     from hedgerow.ingest.source import Skip
     from hedgerow.memory.recall import Recall, Recalled
     from hedgerow.memory.score import ScoreParts
@@ -50,6 +51,7 @@ _RECIPE = "memory:"
 @click.option(
     "--explain", is_flag=True, help="Show the parts of each score, and the steps of the search."
 )
+@report_option
 @json_option
 @click.pass_context
 def recall(  # noqa: PLR0913 - one argument for each option
@@ -64,6 +66,7 @@ def recall(  # noqa: PLR0913 - one argument for each option
     depth: str,
     no_sync: bool,
     explain: bool,
+    report: str | None,
     as_json: bool,
 ) -> None:
     """Find what the memory root knows about a topic, the best first.
@@ -79,12 +82,16 @@ def recall(  # noqa: PLR0913 - one argument for each option
         raise click.UsageError("Pass what to recall as --topic TEXT or --query TEXT.")
     memory = open_root(root, target_url, remote_url)
     found = memory.recall(wanted, limit=limit, depth=depth, sync=not no_sync)
+    mode = mode_of(context, "recall")
+    if report is not None:
+        _write_report(report, memory, found, mode, sync=not no_sync)
     if as_json:
-        write_json(recall_answer(found, mode_of(context, "recall"), explain=explain))
+        told = {} if report is None else {"report": report}
+        write_json(recall_answer(found, mode, explain=explain) | told)
         return
     echo(f"Prior memory scan for: {visible(found.query)}")
     echo(f"Memory root: {visible(found.root)}\n")
-    show_results(found, explain=explain)
+    show_results(found, explain=explain, report=report)
 
 
 def search_root(  # noqa: PLR0913 - one argument for each option
@@ -98,15 +105,20 @@ def search_root(  # noqa: PLR0913 - one argument for each option
     depth: str,
     sync: bool,
     explain: bool,
+    report: str | None,
     as_json: bool,
 ) -> None:
     """Search a memory root as `search` without an index file does."""
     memory = open_root(root, target_url, remote_url, NO_ROOT)
     found = memory.recall(text, limit=limit, depth=depth, sync=sync)
+    mode = mode_of(context, "search")
+    if report is not None:
+        _write_report(report, memory, found, mode, sync=sync)
     if as_json:
-        write_json(recall_answer(found, mode_of(context, "search"), explain=explain))
+        told = {} if report is None else {"report": report}
+        write_json(recall_answer(found, mode, explain=explain) | told)
     else:
-        show_results(found, explain=explain)
+        show_results(found, explain=explain, report=report)
 
 
 def index_root(  # noqa: PLR0913 - one argument for each option
@@ -149,13 +161,25 @@ def mode_of(context: click.Context, name: str) -> str:
     return f"{_RECIPE}{name}" if is_recipe else name
 
 
-def show_results(found: Recall, *, explain: bool = False) -> None:
+def _write_report(report: str, memory: MemoryRoot, found: Recall, mode: str, *, sync: bool) -> None:
+    write_report(
+        report,
+        kind="root",
+        name=memory.path.name,
+        answer=recall_answer(found, mode, explain=True),
+        links=links_of(memory, found, sync=sync),
+    )
+
+
+def show_results(found: Recall, *, explain: bool = False, report: str | None = None) -> None:
     """Print results, or that there are none; on stderr the first files that were left out."""
     show_left_out(found.unreadable)
     blocks = (_block(rank, one, explain=explain) for rank, one in enumerate(found.results, start=1))
     echo("\n\n".join(blocks) or "No memory matches found.")
     if explain and found.trace is not None:
         _show_trace(found.trace)
+    if report is not None:
+        echo(f"\nReport: {visible(report)}")
 
 
 def _show_trace(trace: Trace) -> None:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
-from .output import write_json
+from .output import echo, visible, write_json
 from .params import (
     TEXT,
     Command,
@@ -17,6 +18,7 @@ from .params import (
     filters_of,
     ranking_options,
 )
+from .report import report_option, write_report
 from .roots import depth_option, limit_option, root_option
 from .servers import Place, server_options
 
@@ -25,7 +27,7 @@ if TYPE_CHECKING:
 
 _OF_A_ROOT = frozenset({"root", "target_url", "remote_url", "depth", "no_sync"})
 _OF_A_SERVER = frozenset({"url", "user", "ca", "insecure_http"})
-_OF_BOTH = frozenset({"text", "query", "limit", "explain", "as_json"})
+_OF_BOTH = frozenset({"text", "query", "limit", "explain", "report", "as_json"})
 
 
 @click.command("search", cls=Command, short_help="Search an index, or a memory root.")
@@ -63,6 +65,7 @@ _OF_BOTH = frozenset({"text", "query", "limit", "explain", "as_json"})
     type=TEXT,
     help="Say why a chunk is not among the results: its id, or as PATH:LINE where it stands.",
 )
+@report_option
 @click.option("--json", "as_json", is_flag=True, help="Write query, results and trace as JSON.")
 @click.pass_context
 def command(  # noqa: PLR0913 - one argument for each option
@@ -88,6 +91,7 @@ def command(  # noqa: PLR0913 - one argument for each option
     date_key: str,
     alias: Any,
     explain: bool,
+    report: str | None,
     as_json: bool,
     **options: Any,
 ) -> None:
@@ -101,6 +105,7 @@ def command(  # noqa: PLR0913 - one argument for each option
       hedgerow search frost --filter tag=garden --filter 'year >= 2025' --db n.db
       hedgerow search frost --url https://search.example:9200/notes --user me
       hedgerow search "cold nights" --embedder ollama:nomic-embed-text --db n.db
+      hedgerow search "winter feeding" --db notes.db --report found.html
 
     Plain words are alternatives; short and stop words are dropped unless the text holds a
     quote or AND, OR, NOT in capitals. Quote the whole text for the shell. A text that starts
@@ -127,6 +132,7 @@ def command(  # noqa: PLR0913 - one argument for each option
             depth=depth,
             sync=not no_sync,
             explain=explain,
+            report=report,
             as_json=as_json,
         )
         return
@@ -143,12 +149,18 @@ def command(  # noqa: PLR0913 - one argument for each option
         **options,
     )
     search = run(asked)
+    if report is not None:
+        name = asked.db if asked.url else Path(asked.db).name
+        write_report(report, kind="index", name=name, answer=_as_json(search, explain=True))
     if as_json:
-        write_json(_as_json(search, explain=explain))
+        written = {} if report is None else {"report": report}
+        write_json(_as_json(search, explain=explain) | written)
         return
     from .search_text import show  # noqa: PLC0415 - brings rich, which --json does without
 
     show(search, explain=explain)
+    if report is not None:
+        echo(f"Report: {visible(report)}")
 
 
 def _check_options(context: click.Context, kind: Literal["db", "url", "root"]) -> None:

@@ -1,0 +1,92 @@
+"""`--report FILE`: what one search found, as a page that any browser opens."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from .output import visible
+from .params import TEXT
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from hedgerow.memory import MemoryRoot
+    from hedgerow.memory.recall import Recall
+
+    F = TypeVar("F", bound=Callable[..., Any])
+
+_HEAD = 1024
+"""In so many bytes at its beginning a report says what made it."""
+
+_HOPS = 2
+_MOST_LINKED = 60
+
+
+def report_option(command: F) -> F:
+    """Add `--report`, whose file is checked before anything is searched."""
+    return click.option(
+        "--report",
+        metavar="FILE",
+        type=TEXT,
+        callback=_checked,
+        help="Also write what was found, and why, as a page: one HTML file.",
+    )(command)
+
+
+def _checked(_: click.Context, __: click.Parameter, file: str | None) -> str | None:
+    """Refuse a place where no report can be, or where something else than a report is."""
+    if file is None:
+        return None
+    path = Path(file)
+    if path.suffix.lower() not in {".html", ".htm"}:
+        raise click.BadParameter(f"give a file that ends in .html, not {visible(file)}")
+    if not path.parent.is_dir():
+        raise click.BadParameter(f"there is no folder {visible(str(path.parent))}; make it first")
+    if path.is_symlink() or (path.exists() and not _is_report(path)):
+        raise click.BadParameter(
+            f"{visible(file)} is there and is no report of hedgerow's; give another file, or "
+            "remove that one"
+        )
+    return file
+
+
+def _is_report(path: Path) -> bool:
+    from hedgerow._page import GENERATOR  # noqa: PLC0415 - of reports alone
+
+    if not path.is_file():
+        return False
+    with path.open("rb") as stream:
+        return GENERATOR.encode() in stream.read(_HEAD)
+
+
+def write_report(
+    file: str,
+    *,
+    kind: str,
+    name: str,
+    answer: Mapping[str, Any],
+    links: Mapping[str, Any] | None = None,
+) -> None:
+    """Write the report of an answer, whole or not at all."""
+    from hedgerow import __version__  # noqa: PLC0415 - of reports alone
+    from hedgerow._page import page  # noqa: PLC0415
+    from hedgerow.memory import files  # noqa: PLC0415
+
+    data = {"about": {"hedgerow": __version__, "kind": kind, "name": name}, "answer": answer}
+    files.replace(Path(file), page(data if links is None else {**data, "links": links}))
+
+
+def links_of(memory: MemoryRoot, found: Recall, *, sync: bool) -> dict[str, Any]:
+    """Return the links around each memory that was found, by file."""
+    from hedgerow._graph.figures import neighbourhood_of  # noqa: PLC0415 - of reports alone
+
+    store = memory.store(sync=sync)
+    links = {}
+    for file in dict.fromkeys(one.file for one in found):
+        if file in store:
+            part = neighbourhood_of(store, file, hops=_HOPS, most=_MOST_LINKED)
+            links[file] = part.to_dict()
+    return links

@@ -1,0 +1,231 @@
+"""The page of a server in a real browser: its token, its keys, what it asks and what it edits."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from browsers import FOUND, overflow
+from command_line import as_json, ok
+from page_server import TOKEN, Answer, PageServer, problem
+
+QUERY = "when do I cut the hawthorn hedge"
+
+
+def searched(
+    server: PageServer, opened: Callable[..., Any], query: str = QUERY, **options: Any
+) -> Any:
+    page = opened(f"{server.url}#token={TOKEN}", **options)
+    page.get_by_role("searchbox").fill(query)
+    page.keyboard.press("Enter")
+    page.wait_for_selector(".answer :is(.flow, .nothing .big, .memories, .problem)")
+    return page
+
+
+def test_the_token_leaves_the_address_at_once_and_stays_in_the_tab(
+    serve_index: PageServer, opened: Any
+) -> None:
+    page = searched(serve_index, opened)
+    assert TOKEN not in page.url
+    assert page.evaluate("Object.values(sessionStorage)") == [TOKEN]
+    assert page.evaluate("Object.values(localStorage)") == []
+    assert TOKEN not in page.content()
+    assert {asked[3]["authorization"] for asked in serve_index.asked} == {f"Bearer {TOKEN}"}
+
+
+def test_a_token_is_asked_for_until_it_is_right(serve_index: PageServer, opened: Any) -> None:
+    page = opened(serve_index.url, refused=True)
+    page.get_by_label("Token").fill("wrong")
+    page.get_by_role("button", name="Go on").click()
+    page.get_by_text("The server does not know this token.").wait_for()
+    page.get_by_label("Token").fill(TOKEN)
+    page.keyboard.press("Enter")
+    page.get_by_role("searchbox").wait_for()
+    assert page.locator(".brand").inner_text().split() == ["hedgerow", "hedges.db"]
+
+
+def test_everything_is_done_by_keyboard(serve_index: PageServer, opened: Any) -> None:
+    page = searched(serve_index, opened)
+    focused = "document.activeElement"
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("ArrowDown")
+    assert page.evaluate(f"{focused}.closest('li').dataset.hit") == "1"
+    assert page.evaluate(f"getComputedStyle({focused}).outlineStyle") == "solid"
+    assert page.locator(".followed .result").count() == 1
+    name = page.evaluate(f"{focused}.querySelector('.name').textContent")
+    page.keyboard.press("Enter")
+    assert re.sub(
+        r"\W", "", page.get_by_role("dialog").get_by_role("heading", level=2).inner_text()
+    ) == re.sub(r"\W", "", name)
+    page.keyboard.press("Escape")
+    page.locator("dialog").wait_for(state="detached")
+    assert page.evaluate(f"{focused}.closest('li').dataset.hit") == "1"
+    page.keyboard.press("End")
+    assert page.evaluate(f"{focused}.closest('li').dataset.hit") == "9"
+    page.keyboard.press("/")
+    assert page.evaluate(f"{focused}.type") == "search"
+    page.keyboard.type("compost/")
+    assert page.get_by_role("searchbox").input_value() == "compost/"
+
+
+def test_options_are_asked_for_and_the_address_keeps_the_query(
+    serve_index: PageServer, opened: Any
+) -> None:
+    page = searched(serve_index, opened)
+    page.get_by_label("Mode").select_option("keywords")
+    page.locator(".flow.legs-1").wait_for()
+    assert serve_index.asked[-1][2] == {"mode": "bm25", "limit": 10}
+    page.get_by_role("searchbox").fill("compost")
+    page.keyboard.press("Enter")
+    page.locator(FOUND, has_text="Compost").first.wait_for()
+    page.go_back()
+    page.locator(FOUND, has_text="When to cut").first.wait_for()
+    assert page.get_by_role("searchbox").input_value() == QUERY
+
+
+def test_it_says_why_another_one_is_not_there(serve_index: PageServer, opened: Any) -> None:
+    page = searched(serve_index, opened)
+    field = page.get_by_label("Id of a chunk")
+    for id_, said in [
+        ("many3", "It is number 69, with a score of 0.0208; the last result has 0.7219."),
+        ("zh", "It was no candidate: each leg keeps the best 60."),
+        ("nowhere", "The index has no chunk of this id."),
+        (
+            as_json("search", QUERY, "--db", str(serve_index.db))["results"][0]["id"],
+            "It is among the results: number 1.",
+        ),
+    ]:
+        field.fill(id_)
+        field.press("Enter")
+        page.get_by_text(said).wait_for()
+    assert serve_index.asked[-1][1] == "/v1/why_not"
+
+
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        (
+            problem(400, "invalid_filter", "the filter has an <b>unknown</b> operator"),
+            "the filter has an <b>unknown</b> operator",
+        ),
+        (
+            Answer({"detail": "busy"}, 429, {"Retry-After": "3"}),
+            "The server is busy; try again in 3 seconds.",
+        ),
+        (Answer("no object", 500), "The server answered 500."),
+    ],
+)
+def test_what_the_server_refuses_is_said(
+    serve_index: PageServer, opened: Any, answer: Answer, said: str
+) -> None:
+    serve_index.next_answer = answer
+    page = searched(serve_index, opened, refused=True)
+    assert page.get_by_role("alert").inner_text() == said
+
+
+def test_a_server_that_is_gone_is_told(serve_index: PageServer, opened: Any) -> None:
+    page = opened(f"{serve_index.url}#token={TOKEN}", refused=True)
+    page.route("**/v1/search", lambda route: route.abort())
+    page.get_by_role("searchbox").fill(QUERY)
+    page.keyboard.press("Enter")
+    page.get_by_text("The server does not answer. Is `hedgerow serve` still running?").wait_for()
+
+
+# A root
+
+
+def test_a_recall_shows_parts_and_opens_the_memory_with_its_links(
+    serve_root: PageServer, opened: Any
+) -> None:
+    page = searched(serve_root, opened, "slugs and hedgehogs")
+    row = page.locator(".memory", has_text="garden/slugs.md").first
+    row.click()
+    page.locator(".passage.whole .inside").first.wait_for()
+    page.locator(".links .hop-1").first.wait_for()
+    names = page.locator(".links .node.hop-1 text").all_inner_texts()
+    assert {"hedgehogs", "compost"} <= set(
+        page.locator(".links text").evaluate_all("(all) => all.map((e) => e.textContent)")
+    ), names
+    page.locator(".link-list button", has_text="compost").click()
+    page.locator(".drawer h2", has_text="compost").wait_for()
+    page.locator(".links .hop-2").first.wait_for(state="attached")
+    page.keyboard.press("Escape")
+    page.locator("dialog").wait_for(state="detached")
+
+
+def test_tabs_list_memories_by_date_by_type_and_lint(serve_root: PageServer, opened: Any) -> None:
+    page = opened(f"{serve_root.url}#token={TOKEN}")
+    page.get_by_role("tab", name="Recall").focus()
+    page.keyboard.press("ArrowRight")
+    page.get_by_role("button", name="28 more").click()
+    page.locator(".listed").nth(9).wait_for()
+    page.get_by_role("tab", name="By type").click()
+    page.get_by_role("combobox").select_option("decision")
+    page.locator(".listed", has_text="2025-02-no-pellets").wait_for()
+    page.get_by_role("combobox").select_option("preference")
+    page.get_by_text("There are none.").wait_for()
+    page.get_by_role("tab", name="Lint").click()
+    page.locator(".lint li").first.wait_for()
+    assert serve_root.asked[-1][1:3] == ("/v1/process", {"mode": "lint"})
+    page.get_by_role("tab", name="Recall").click()
+    assert page.get_by_role("searchbox").is_visible()
+    assert overflow(page) <= 0
+
+
+def edited(page: Any, text: str) -> None:
+    page.locator(".memory", has_text="garden/compost.md").first.click()
+    page.get_by_role("button", name="Edit").click()
+    page.get_by_label("Text of the memory").fill(text)
+
+
+def test_a_memory_is_edited_where_the_server_lets_one(serve_root: PageServer, opened: Any) -> None:
+    page = searched(serve_root, opened, "compost")
+    edited(page, "# Compost\n\nTurned in March.\n")
+    page.get_by_role("button", name="Save", exact=True).click()
+    page.locator(".passage.whole", has_text="Turned in March.").wait_for()
+    assert (serve_root.root / "garden/compost.md").read_text() == "# Compost\n\nTurned in March.\n"
+
+
+def test_a_memory_that_somebody_changed_meanwhile_is_not_overwritten(
+    serve_root: PageServer, opened: Any
+) -> None:
+    page = searched(serve_root, opened, "compost", refused=True)
+    edited(page, "mine")
+    file = serve_root.root / "garden/compost.md"
+    file.write_text("theirs")
+    page.get_by_role("button", name="Save", exact=True).click()
+    page.get_by_text("Somebody changed this memory meanwhile; nothing was saved.").wait_for()
+    assert file.read_text() == "theirs"
+    assert page.locator(".conflict .passage").inner_text() == "theirs"
+    page.get_by_role("button", name="Take what the file holds").click()
+    assert page.get_by_label("Text of the memory").input_value() == "theirs"
+    page.get_by_label("Text of the memory").fill("both")
+    page.get_by_role("button", name="Save mine over it").click()
+    page.locator(".passage.whole", has_text="both").wait_for()
+    assert file.read_text() == "both"
+
+
+def test_nothing_can_be_edited_where_the_server_does_not_say_so(
+    serve_root: PageServer, opened: Any
+) -> None:
+    serve_root.edit = False
+    page = searched(serve_root, opened, "compost", viewport={"width": 360, "height": 740})
+    page.locator(".memory", has_text="garden/compost.md").first.click()
+    page.locator(".passage.whole").wait_for()
+    assert page.get_by_role("button", name="Edit").count() == 0
+    assert overflow(page) <= 0
+
+
+def test_a_report_of_a_root_has_its_links_inside(garden: Path, tmp_path: Path, opened: Any) -> None:
+    file = tmp_path / "recalled.html"
+    ok("recall", "--topic", "slugs and hedgehogs", "--root", str(garden), "--report", str(file))
+    page = opened(file.as_uri())
+    page.locator(".memory", has_text="garden/slugs.md").first.click()
+    assert page.locator(".links .hop-1").count() >= 2
+    assert page.locator(".ledger .sum .number").inner_text() == page.evaluate(
+        "JSON.parse(document.getElementById('data').textContent).answer.results.find((one) => one.provenance.file.endsWith('slugs.md')).score.toFixed(4)"
+    )

@@ -1,0 +1,65 @@
+"""Which browser there is, and what tests ask of every page in it."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+from typing import Any
+
+from waiting import LONGEST
+
+FOUND = 'ol[aria-label="Results"] button'
+"""The results of an index."""
+
+NOT_RUN = "NOT RUN: the page was not tried in a browser, for want of {}; to try it: make test-page"
+
+
+def chromium() -> str | None:
+    """The program; `CHROMIUM` names another than those on the PATH."""
+    names = ("chromium", "chromium-browser", "google-chrome")
+    return os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, names)), None)
+
+
+def overflow(page: Any) -> int:
+    """By how many pixels the page is wider than the window."""
+    return page.evaluate(
+        "document.documentElement.scrollWidth - document.documentElement.clientWidth"
+    )
+
+
+class Pages:
+    """Opens addresses; in the end nothing was complained of, asked elsewhere or run from a note."""
+
+    def __init__(self, browser: Any) -> None:
+        self.browser = browser
+        self.opened: list[tuple[Any, str, list[str]]] = []
+        self.wrong: list[str] = []
+
+    def __call__(self, url: str, *, refused: bool = False, **options: Any) -> Any:
+        options.setdefault("viewport", {"width": 1280, "height": 900})
+        page = self.browser.new_page(**options)
+        page.set_default_timeout(1000 * LONGEST)
+        asked: list[str] = []
+        page.on("request", lambda request: asked.append(request.url))
+        page.on("pageerror", lambda error: self.wrong.append(str(error)))
+        page.on("dialog", lambda dialog: self.wrong.append(dialog.message))
+        page.on("console", lambda line: self.note(line.text, refused=refused))
+        self.opened.append((page, url, asked))
+        page.goto(url)
+        return page
+
+    def note(self, line: str, *, refused: bool) -> None:
+        """Keep what the browser said; it says of itself that a request was refused."""
+        if not (refused and "Failed to load" in line):
+            self.wrong.append(line)
+
+    def check(self) -> None:
+        """Close all, and fail where something went wrong."""
+        for page, url, asked in self.opened:
+            home = re.match(r"https?://[^/]+/|file:.*", url)
+            assert home is not None
+            assert [one for one in asked if not one.startswith((home[0], "data:"))] == []
+            assert page.evaluate("window.hacked") is None
+            page.close()
+        assert self.wrong == []
