@@ -5,6 +5,7 @@ pydantic is no dependency. It calls `schema_of` where a result is the type of a 
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -66,9 +67,10 @@ def snake_case(keys: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def hit_of(fields: Mapping[str, Any]) -> Hit:
-    """The hit of its `to_dict`, but for the explanation, which is only written."""
+    """The hit of its `to_dict`."""
     if fields["ordinal"] < 0:
         raise ValueError("ordinal must be an int from 0")
+    explanation = fields.get("explanation")
     return Hit._restore(  # noqa: SLF001 - of this package
         [fields[name] for name in ("id", "path", "title", "summary", "content")],
         fields["ordinal"],
@@ -78,5 +80,5 @@ def hit_of(fields: Mapping[str, Any]) -> Hit:
         fields["bm25_rank"],
         fields["vector_similarity"],
         fields["rerank_score"],
-        None,
+        None if explanation is None else json.dumps(explanation),
     )

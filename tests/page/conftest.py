@@ -14,7 +14,7 @@ import pytest
 import hedgerow as hr
 from browsers import NOT_RUN, Pages, chromium
 from command_line import ok
-from page_server import PageServer, serving
+from page_server import PageServer, serving_index, serving_root
 from places import ROOT
 from retrieval_doubles import FnvEmbedder
 
@@ -80,13 +80,13 @@ def garden(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def serve_index(hedges: Path) -> Iterator[PageServer]:
-    with serving(PageServer(db=hedges)) as server:
+    with serving_index(hedges) as server:
         yield server
 
 
 @pytest.fixture
 def serve_root(garden: Path) -> Iterator[PageServer]:
-    with serving(PageServer(root=garden, edit=True)) as server:
+    with serving_root(garden, edit=True) as server:
         yield server
 
 

@@ -48,6 +48,12 @@ def as_why_not(client, asked):
     return client.post("/v1/why_not", json=asked).json()
 
 
+def test_what_a_query_means(of_index, db):
+    told = of_index.post("/v1/explain", json={"query": "the hedgehogs OR winter"}).json()
+    searched = as_json("search", "the hedgehogs OR winter", "--db", str(db), "--explain")
+    assert told == searched["explanation"]
+
+
 def test_chunks_are_written_read_and_removed(of_index, db):
     new = {"id": "d", "path": "d.md", "content": "Moles dig."}
     assert of_index.post("/v1/chunks", json={"chunks": [new]}).json() == {"upserted": 1}
@@ -120,6 +126,70 @@ def test_a_memory_is_written_read_listed_and_edited(of_root, root):
     assert of_root.get("/v1/memories/Beer").json()["digest"] == edited.json()["digest"]
 
 
+def test_links_are_made_shown_and_removed(of_root, root):
+    (root / "notes" / "ivy.md").write_text("# Ivy\n\nSee [[moss]].\n")
+    linked = of_root.post("/v1/link", json={"a": "slugs", "b": "Ivy", "strength": 0.5}).json()
+    assert linked == {
+        "root": str(root),
+        "a": "notes/slugs.md",
+        "b": "notes/ivy.md",
+        "rel": "related",
+        "strength": 0.5,
+    }
+    assert "related" in (root / "notes" / "slugs.md").read_text()
+    for key in ("slugs", "Ivy"):
+        asked = {"key": key, "hops": 2}
+        shown = as_json("graph", key, "--hops", "2", "--root", str(root))
+        assert of_root.get("/v1/graph", params=asked).json() == shown
+        assert len(shown["edges"]) == 1
+    removed = of_root.post("/v1/unlink", json={"a": "slugs", "b": "Ivy"}).json()
+    assert removed["removed"]
+    assert of_root.post("/v1/unlink", json={"a": "slugs", "b": "Ivy"}).json()["removed"] is False
+    assert of_root.get("/v1/graph", params={"key": "nowhere"}).status_code == 404
+    refused = of_root.post("/v1/link", json={"a": "slugs", "b": "ivy", "strength": 2})
+    assert refused.json()["code"] == "invalid_request"
+
+
+def test_visits_are_recorded_all_or_none(of_root, root):
+    asked = {"agent": "linker", "keys": ["slugs"], "at": 1_800_000_000}
+    assert of_root.post("/v1/visit", json=asked).json() == {
+        "root": str(root),
+        "agent": "linker",
+        "at": 1_800_000_000,
+        "outcome": "processed",
+        "keys": ["notes/slugs.md"],
+    }
+    pipeline = {"pipeline": "all | visited:linker,7d | count", "now": 1_800_000_100}
+    assert of_root.post("/v1/query", json=pipeline).json()["count"] == 1
+    refused = of_root.post("/v1/visit", json={"agent": "other", "keys": ["slugs", "nowhere"]})
+    assert refused.status_code == 404
+    pipeline = {"pipeline": "all | visited:other,7d | count", "now": 1_800_000_100}
+    assert of_root.post("/v1/query", json=pipeline).json()["count"] == 0
+
+
+def test_a_wrapup_is_written(of_root, root):
+    parts = ["Findings", "Decisions", "Conflicts / Corrections", "Open Questions"]
+    text = "\n\n".join(f"## {part}\n\nSlugs." for part in parts)
+    asked = {"text": text, "title": "Beds", "topic": "slugs"}
+    written = of_root.post("/v1/wrapup", json=asked).json()
+    assert "Open Questions" in (root / written["file"]).read_text()
+    assert written["relatedMemory"]["results"]
+    refused = of_root.post("/v1/wrapup", json={"text": "## Findings", "title": "Beds"})
+    assert refused.status_code == 400
+    assert "Open Questions" in refused.json()["detail"]
+
+
+def test_lint_is_planned_with_either_token_and_written_with_one(of_root, root):
+    asked = {"mode": "lint"}
+    planned = of_root.post("/v1/process", json=asked, headers=READ)
+    assert planned.json()["applied"] is False
+    refused = of_root.post("/v1/process", json={**asked, "apply": True}, headers=READ)
+    assert (refused.status_code, refused.json()["code"]) == (403, "read_only_token")
+    assert not (root / ".hedgerow" / "reports").exists()
+    done = of_root.post("/v1/process", json={**asked, "apply": True}).json()
+    assert (root / done["files"][0]).is_file()
+
+
 def test_an_edit_of_another_text_is_refused_with_the_present_one(of_root, root):
     read = of_root.get("/v1/memories/notes/slugs.md")
     (root / "notes" / "slugs.md").write_text("# Slugs\n\nChanged by hand.\n")
@@ -174,6 +244,7 @@ def test_about_health_and_counts(of_root, of_index):
         "name": "memory",
         "readOnly": False,
         "tokenScope": "write",
+        "edit": False,
     }
     about = of_index.get("/v1/about", headers=READ).json()
     assert (about["kind"], about["name"], about["tokenScope"]) == ("index", "notes.db", "read")

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from hedgerow import Chunk, Index
+from hedgerow._engine import _tokenize
 from hedgerow.ingest import TITLE_SEPARATOR
 
 if TYPE_CHECKING:
@@ -47,8 +47,7 @@ class _Wanted:
 class Highlighter:
     """Finds what an executed expression matches in a text, as the index's tokenizer does.
 
-    Which words are equal is a matter of stems and accents, so the words are put into a small
-    index in memory and searched for.
+    Which words are equal is a matter of stems and accents, so the tokens of words are compared.
     """
 
     def __init__(self, match: str, tokenizer: Tokenizer, texts: Iterable[str]) -> None:
@@ -65,19 +64,26 @@ class Highlighter:
         find = self._find_substrings if self._substrings else self._find_words
         return _joined(sorted(find(text)))
 
-    def _look_up(self, words: set[str], tokenizer: Tokenizer) -> None:
+    def _look_up(self, words: Iterable[str], tokenizer: Tokenizer) -> None:
         ordered = sorted(words)
-        if not ordered:
-            return
-        with Index.in_memory(tokenizer=tokenizer) as index:
-            index.upsert([Chunk(str(n), "", word) for n, word in enumerate(ordered)])
-            for wanted in self._wanted:
-                for i, word in enumerate(wanted.words):
-                    begun = wanted.prefix and i == len(wanted.words) - 1
-                    # Any operator keeps short words and stop words.
-                    query = f"{word}* OR {word}*" if begun else f'"{word}"'
-                    hits = index.search_bm25(query, limit=len(ordered))
-                    self._same[word, begun] = frozenset(ordered[int(hit.id)] for hit in hits)
+        tokens_of = dict(zip(ordered, _tokenize(ordered, tokenizer), strict=True))
+        by_token: defaultdict[str, list[str]] = defaultdict(list)
+        for word, tokens in tokens_of.items():
+            if len(tokens) == 1:
+                by_token[tokens[0]].append(word)
+        # Nearly every word is one token.
+        others = [word for word, tokens in tokens_of.items() if len(tokens) > 1]
+        for wanted in self._wanted:
+            for i, sought in enumerate(_tokenize(wanted.words, tokenizer)):
+                begun = wanted.prefix and i == len(wanted.words) - 1
+                found = [
+                    word
+                    for word in (ordered if begun else others)
+                    if _holds(tokens_of[word], sought, begun=begun)
+                ]
+                if len(sought) == 1 and not begun:
+                    found += by_token[sought[0]]
+                self._same[wanted.words[i], begun] = frozenset(found)
 
     def _find_words(self, text: str) -> Iterable[Span]:
         found = [(match.group(), match.span()) for match in _WORD.finditer(text)]
@@ -163,6 +169,19 @@ def _wanted(match: str) -> Iterable[_Wanted]:
             return
         words = tuple(_WORD.findall(part[1].replace('""', '"')))
         yield _Wanted(words, prefix=part[2] is not None)
+
+
+def _holds(tokens: Sequence[str], sought: Sequence[str], *, begun: bool) -> bool:
+    """Whether the tokens sought stand there in a row, the last perhaps only begun."""
+    if not sought:
+        return False
+    *whole, last = sought
+    for start in range(len(tokens) - len(whole)):
+        end = start + len(whole)
+        ends_so = tokens[end].startswith(last) if begun else tokens[end] == last
+        if ends_so and list(tokens[start:end]) == whole:
+            return True
+    return False
 
 
 def _joined(spans: Sequence[Span]) -> list[Span]:

@@ -59,7 +59,7 @@ def search_answer(  # noqa: PLR0913 - what an answer tells
     if notices:
         value["notices"] = list(notices)
     if explanation is not None:
-        value["explanation"] = _explanation(explanation)
+        value["explanation"] = query_told(explanation)
     if why_not is not None:
         value["why_not"] = why_not.to_dict()
     return value
@@ -111,7 +111,8 @@ def _hit(
     return value
 
 
-def _explanation(explanation: QueryExplanation) -> dict[str, Any]:
+def query_told(explanation: QueryExplanation) -> dict[str, Any]:
+    """Tell what a query means."""
     return {
         "text": explanation.text,
         "normalised": explanation.normalized,

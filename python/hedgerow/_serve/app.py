@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Iterable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
-from typing import Any
 
 from fastapi import FastAPI
 from fastapi.exceptions import RequestValidationError
-from fastapi.responses import JSONResponse, Response
+from fastapi.responses import HTMLResponse, JSONResponse, PlainTextResponse, Response
 from starlette.exceptions import HTTPException
 from starlette.middleware.cors import CORSMiddleware
 from starlette.requests import Request
@@ -17,8 +16,11 @@ from starlette.routing import Route
 from starlette.types import ASGIApp
 
 from hedgerow import __version__
+from hedgerow._page import page
 from hedgerow.errors import HedgerowError
 
+from .answering import answers
+from .description import describe, name_of
 from .guard import Guard
 from .idempotency import Idempotency
 from .index_routes import IndexService, index_routes
@@ -26,8 +28,16 @@ from .mcp_routes import PATH, Tools
 from .metrics import CONTENT_TYPE, Metrics
 from .problems import Problem, answer, on_error
 from .root_routes import RootService, root_routes
+from .shapes import About, State
 from .tokens import Tokens
 from .work import Work
+
+_OF_PAGE = {
+    "Content-Security-Policy": "frame-ancestors 'none'",
+    "X-Content-Type-Options": "nosniff",
+    "Cache-Control": "no-cache",
+}
+"""The page says itself what it may load; who may show it in a frame only a header can."""
 
 _MOST_TOLD = 10
 """Mistakes of one request that are told."""
@@ -56,6 +66,8 @@ class Access:
     hosts: Iterable[str]
     origins: Iterable[str] = field(default=())
     read_only: bool = False
+    edit: bool = False
+    """Whether the page for people lets them edit memories."""
 
 
 def build(service: RootService | IndexService, access: Access, limits: Limits) -> ASGIApp:
@@ -79,6 +91,7 @@ def build(service: RootService | IndexService, access: Access, limits: Limits) -
         docs_url=None,
         redoc_url=None,
         lifespan=lifespan,
+        generate_unique_id_function=name_of,
         exception_handlers={
             HedgerowError: on_error,
             HTTPException: on_error,
@@ -87,6 +100,8 @@ def build(service: RootService | IndexService, access: Access, limits: Limits) -
         },
     )
     app.state.read_only = access.read_only
+    app.state.edit = access.edit
+    describe(app)
     if isinstance(service, RootService):
         app.include_router(root_routes(service, work))
     else:
@@ -118,25 +133,43 @@ def _add_own_routes(
 ) -> None:
     """What there is whatever is served."""
 
-    @app.get("/v1/about", tags=["server"], summary="Say what is served, and what the token allows")
-    async def about(request: Request) -> dict[str, Any]:
-        return {
-            "hedgerow": __version__,
-            "kind": service.kind,
-            "name": service.name,
-            "readOnly": app.state.read_only,
-            "tokenScope": request.scope["token_scope"],
-        }
+    @app.get("/", include_in_schema=False)
+    async def people() -> HTMLResponse:
+        return HTMLResponse(page(None), headers=_OF_PAGE)
 
-    @app.get("/metrics", tags=["server"], summary="Counts for Prometheus")
-    async def counts() -> Response:
+    @app.get("/v1/about", tags=["server"], summary="Say what is served", **answers(About))
+    async def about(request: Request) -> JSONResponse:
+        scope, state = request.scope["token_scope"], app.state
+        return JSONResponse(
+            {
+                "hedgerow": __version__,
+                "kind": service.kind,
+                "name": service.name,
+                "readOnly": state.read_only,
+                "tokenScope": scope,
+                "edit": state.edit and not state.read_only and scope == "write",
+            }
+        )
+
+    @app.get(
+        "/metrics",
+        tags=["server"],
+        summary="Counts for Prometheus",
+        response_class=PlainTextResponse,
+    )
+    async def metrics_text() -> Response:
         return Response(metrics.text(), media_type=CONTENT_TYPE)
 
-    @app.get("/healthz", tags=["server"], summary="Answer, if the process does")
-    async def healthz() -> dict[str, str]:
-        return {"status": "ok"}
+    @app.get("/healthz", tags=["server"], summary="Answer, if the process does", **answers(State))
+    async def healthz() -> JSONResponse:
+        return JSONResponse({"status": "ok"})
 
-    @app.get("/readyz", tags=["server"], summary="Say whether what is served can be read")
+    @app.get(
+        "/readyz",
+        tags=["server"],
+        summary="Say whether what is served can be read",
+        **answers(State),
+    )
     async def readyz() -> JSONResponse:
         try:
             await work.run(service.check)

@@ -12,8 +12,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from .problems import Problem, answer
 from .tokens import Tokens
 
-OPEN = frozenset({"/healthz", "/readyz"})
-"""What is answered without a token; it tells nothing of what is served."""
+OPEN = frozenset({"/", "/healthz", "/readyz"})
+"""What is answered without a token; it tells nothing of what is served. The page asks for one."""
 
 _BEARER = "bearer "
 

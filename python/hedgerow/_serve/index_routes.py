@@ -7,22 +7,33 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from fastapi import APIRouter, Depends
+from fastapi import APIRouter, Depends, Response
 from fastapi.responses import FileResponse
 from starlette.background import BackgroundTask
 
-from hedgerow import Filters, Index, Response, Retriever, explain_query
+from hedgerow import Filters, Index, QueryExplanation, Retriever, explain_query
+from hedgerow import Response as Found
 from hedgerow._answers.highlight import Highlighter
 from hedgerow._answers.index import chunk_answer, stats_answer
-from hedgerow._answers.search import search_answer
+from hedgerow._answers.search import query_told, search_answer
+from hedgerow._profiles import PROFILES
 from hedgerow.errors import HedgerowError, InvalidInputError
+from hedgerow.typing import Matching
 
 from .access import may_write
+from .answering import Answer, answered, answers
 from .problems import problem_of
-from .requests import ChunksBody, DeleteBody, SearchBody, SearchManyBody, SearchOptions, WhyNotBody
+from .requests import (
+    ChunksBody,
+    DeleteBody,
+    ExplainBody,
+    SearchBody,
+    SearchManyBody,
+    SearchOptions,
+    WhyNotBody,
+)
+from .shapes import Chunk, Deleted, QueryTold, SearchAnswer, SearchAnswers, Stats, Upserted, WhyNot
 from .work import Work
-
-Answer = dict[str, Any]
 
 
 class IndexService:
@@ -57,6 +68,10 @@ class IndexService:
             else:
                 answers.append(self._answer(query, one, body, explain=False))
         return {"responses": answers}
+
+    def explain(self, body: ExplainBody) -> Answer:
+        """Tell what a query means here, as `explanation` of a search does."""
+        return query_told(self._explained(body.query, PROFILES["best"]["matching"]))
 
     def why_not(self, body: WhyNotBody) -> Answer:
         """Tell why a chunk is not among the hits."""
@@ -100,16 +115,11 @@ class IndexService:
         return folder / self.name
 
     def _answer(
-        self, query: str, response: Response, options: SearchOptions, *, explain: bool
+        self, query: str, response: Found, options: SearchOptions, *, explain: bool
     ) -> Answer:
         index = self.index
         chunks = [index.get(hit.id) for hit in response]
-        explanation = explain_query(
-            query,
-            tokenizer=index.tokenizer,
-            matching=response.trace.matching,
-            stopwords=index.stopwords,
-        )
+        explanation = self._explained(query, response.trace.matching) if explain else None
         texts = (text for hit in response for text in (hit.title, hit.content))
         return search_answer(
             {"db": self.name},
@@ -123,44 +133,60 @@ class IndexService:
             chunks=len(index),
             tags=[chunk.tags if chunk else () for chunk in chunks],
             highlighter=Highlighter(response.trace.match_query, index.tokenizer, texts),
-            explanation=explanation if explain else None,
+            explanation=explanation,
+        )
+
+    def _explained(self, query: str, matching: Matching) -> QueryExplanation:
+        index = self.index
+        return explain_query(
+            query, tokenizer=index.tokenizer, matching=matching, stopwords=index.stopwords
         )
 
 
 def index_routes(service: IndexService, work: Work) -> APIRouter:
     """The routes of an index."""
     routes = APIRouter(prefix="/v1", tags=["index"])
+    writes = [Depends(may_write)]
 
-    @routes.post("/search", summary="Search the index, the best first")
-    async def search(body: SearchBody) -> Answer:
-        return await work.run(lambda: service.search(body))
-
-    @routes.post("/search_many", summary="Search for several queries at once")
-    async def search_many(body: SearchManyBody) -> Answer:
-        return await work.run(lambda: service.search_many(body))
-
-    @routes.post("/why_not", summary="Say why a chunk is not among the hits")
-    async def why_not(body: WhyNotBody) -> Answer:
-        return await work.run(lambda: service.why_not(body))
-
-    @routes.get("/stats", summary="Count what is in the index")
-    async def stats() -> Answer:
-        return await work.run(service.stats)
-
-    @routes.get("/chunks/{id:path}", summary="Read a chunk")
-    async def chunk(id: str) -> Answer:  # noqa: A002 - it is what it is called
-        return await work.run(lambda: service.chunk(id))
-
-    @routes.post("/chunks", summary="Write chunks", dependencies=[Depends(may_write)])
-    async def upsert(body: ChunksBody) -> Answer:
-        return await work.run(lambda: service.upsert(body))
-
-    @routes.post("/delete", summary="Remove chunks", dependencies=[Depends(may_write)])
-    async def delete(body: DeleteBody) -> Answer:
-        return await work.run(lambda: service.delete(body))
+    @routes.post("/search", summary="Search the index, the best first", **answers(SearchAnswer))
+    async def search(body: SearchBody) -> Response:
+        return await answered(work, lambda: service.search(body))
 
     @routes.post(
-        "/backup", summary="Download a copy of the index", dependencies=[Depends(may_write)]
+        "/search_many", summary="Search for several queries at once", **answers(SearchAnswers)
+    )
+    async def search_many(body: SearchManyBody) -> Response:
+        return await answered(work, lambda: service.search_many(body))
+
+    @routes.post("/explain", summary="Say what a query means", **answers(QueryTold))
+    async def explain(body: ExplainBody) -> Response:
+        return await answered(work, lambda: service.explain(body))
+
+    @routes.post("/why_not", summary="Say why a chunk is not among the hits", **answers(WhyNot))
+    async def why_not(body: WhyNotBody) -> Response:
+        return await answered(work, lambda: service.why_not(body))
+
+    @routes.get("/stats", summary="Count what is in the index", **answers(Stats))
+    async def stats() -> Response:
+        return await answered(work, service.stats)
+
+    @routes.get("/chunks/{id:path}", summary="Read a chunk", **answers(Chunk))
+    async def chunk(id: str) -> Response:  # noqa: A002 - it is what it is called
+        return await answered(work, lambda: service.chunk(id))
+
+    @routes.post("/chunks", summary="Write chunks", dependencies=writes, **answers(Upserted))
+    async def upsert(body: ChunksBody) -> Response:
+        return await answered(work, lambda: service.upsert(body))
+
+    @routes.post("/delete", summary="Remove chunks", dependencies=writes, **answers(Deleted))
+    async def delete(body: DeleteBody) -> Response:
+        return await answered(work, lambda: service.delete(body))
+
+    @routes.post(
+        "/backup",
+        summary="Download a copy of the index",
+        dependencies=writes,
+        response_class=FileResponse,
     )
     async def backup() -> FileResponse:
         copy = await work.run(service.backup)

@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from hedgerow.typing import Mode
 
 MOST_RESULTS = 1_000
+MOST_HOPS = 10
 _MOST_QUERIES = 1_000
 _MOST_CHUNKS = 10_000
 
@@ -63,6 +64,12 @@ class WhyNotBody(SearchOptions):
     id: str
 
 
+class ExplainBody(Body):
+    """A query whose meaning is asked for."""
+
+    query: str
+
+
 class ChunksBody(Body):
     """Chunks to be written, as `Chunk.from_dict` takes them."""
 
@@ -92,6 +99,52 @@ class RememberBody(Body):
     title: str
     type: Literal["note", "session", "finding", "decision", "preference", "page"] = "note"
     tags: list[str] = []
+
+
+class WrapupBody(Body):
+    """The wrapup of a session: a text with the four sections that `hedgerow wrapup` asks for."""
+
+    text: str
+    title: str
+    topic: str | None = None
+    limit: Limit = 5
+    tags: list[str] = []
+
+
+class ProcessBody(Body):
+    """Looking through memories; without `apply` nothing is written."""
+
+    mode: Literal["lint", "synthesize"]
+    apply: bool = False
+    topic: str | None = None
+    since: str | None = None
+    limit: Limit | None = None
+
+
+class LinkBody(Body):
+    """A link between two memories, each a path, a name or a title."""
+
+    a: str
+    b: str
+    strength: Annotated[float, Field(gt=0, le=1)] = 1.0
+    rel: str = "related"
+
+
+class UnlinkBody(Body):
+    """A link that is to be removed."""
+
+    a: str
+    b: str
+    rel: str = "related"
+
+
+class VisitBody(Body):
+    """Visits of an agent, at a time in Unix seconds; without one, now."""
+
+    agent: Annotated[str, Field(min_length=1)]
+    keys: Annotated[list[str], Field(min_length=1, max_length=MOST_RESULTS)]
+    at: int | None = None
+    outcome: Literal["processed", "modified", "skipped", "failed"] = "processed"
 
 
 class EditBody(Body):

@@ -4,22 +4,46 @@ from __future__ import annotations
 
 import time
 from http import HTTPStatus
-from typing import Annotated, Any
+from typing import Annotated
 
-from fastapi import APIRouter, Depends, Query, Request, Response
-from fastapi.responses import JSONResponse
+from fastapi import APIRouter, Depends, Header, Query, Request, Response
 
 from hedgerow import PipelineError, parse_pipeline
 from hedgerow._answers.root import query_answer, recall_answer
+from hedgerow._graph.figures import neighbourhood_of
 from hedgerow.memory import MemoryRoot
 
 from .access import may_write
+from .answering import Answer, answered, answers
 from .memories import Memories
 from .problems import Problem
-from .requests import MOST_RESULTS, EditBody, QueryBody, RecallBody, RememberBody
+from .requests import (
+    MOST_HOPS,
+    MOST_RESULTS,
+    EditBody,
+    LinkBody,
+    ProcessBody,
+    QueryBody,
+    RecallBody,
+    RememberBody,
+    UnlinkBody,
+    VisitBody,
+    WrapupBody,
+)
+from .shapes import (
+    Linked,
+    Links,
+    Memory,
+    Processed,
+    QueryAnswer,
+    RecallAnswer,
+    Remembered,
+    RootStatus,
+    Visited,
+    WrappedUp,
+)
+from .shapes import Memories as MemoryPage
 from .work import Work
-
-Answer = dict[str, Any]
 
 _SHOWN = ("type", "weight", "timestamp")
 
@@ -48,6 +72,46 @@ class RootService:
         done = self.root.remember(body.text, title=body.title, type=body.type, tags=body.tags)
         return done.to_dict()
 
+    def wrapup(self, body: WrapupBody) -> Answer:
+        """Write the wrapup of a session."""
+        return self.root.wrapup(
+            body.text, title=body.title, topic=body.topic, limit=body.limit, tags=body.tags
+        ).to_dict()
+
+    def process(self, body: ProcessBody) -> Answer:
+        """Look through memories, as `hedgerow process --json` does."""
+        return self.root.process(
+            body.mode, apply=body.apply, topic=body.topic, since=body.since, limit=body.limit
+        ).to_dict()
+
+    def graph(self, name: str, hops: int, limit: int) -> Answer:
+        """Tell what a memory is linked to, as `hedgerow graph KEY --json` does."""
+        key = self.root.resolve(name)
+        part = neighbourhood_of(self.root.store(), key, hops=hops, most=limit)
+        unresolved = [to for file, to in self.root.graph(sync=False).unresolved if file == key]
+        return {"root": str(self.root.path), **part.to_dict(), "unresolved": unresolved}
+
+    def link(self, body: LinkBody) -> Answer:
+        """Link two memories, as `hedgerow link --json` does."""
+        a, b = self.root.resolve(body.a), self.root.resolve(body.b)
+        self.root.link(a, b, body.strength, body.rel)
+        ends = {"root": str(self.root.path), "a": a, "b": b, "rel": body.rel}
+        return {**ends, "strength": body.strength}
+
+    def unlink(self, body: UnlinkBody) -> Answer:
+        """Remove a link, as `hedgerow link --remove --json` does."""
+        a, b = self.root.resolve(body.a), self.root.resolve(body.b)
+        removed = self.root.unlink(a, b, body.rel)
+        return {"root": str(self.root.path), "a": a, "b": b, "rel": body.rel, "removed": removed}
+
+    def visit(self, body: VisitBody) -> Answer:
+        """Record visits, as `hedgerow visit --json` does: all of them, or none."""
+        at = int(time.time()) if body.at is None else body.at
+        keys = [self.root.resolve(key) for key in body.keys]
+        self.root.store().visit_many((body.agent, key, at, body.outcome) for key in keys)
+        told = {"agent": body.agent, "at": at, "outcome": body.outcome, "keys": keys}
+        return {"root": str(self.root.path), **told}
+
     def query(self, body: QueryBody) -> Answer:
         """Tell what a pipeline selects, as `hedgerow query --json` does."""
         now = int(time.time()) if body.now is None else body.now
@@ -71,56 +135,101 @@ class RootService:
 def root_routes(service: RootService, work: Work) -> APIRouter:
     """The routes of a root."""
     routes = APIRouter(prefix="/v1", tags=["root"])
-
-    @routes.post("/recall", summary="Find what the root knows, the best first")
-    async def recall(body: RecallBody) -> Answer:
-        return await work.run(lambda: service.recall(body, "recall"))
-
-    @routes.post("/search", summary="The same as a recall, under the name of a search")
-    async def search(body: RecallBody) -> Answer:
-        return await work.run(lambda: service.recall(body, "search"))
-
-    @routes.post("/query", summary="Select memories by a pipeline")
-    async def query(body: QueryBody) -> Answer:
-        return await work.run(lambda: service.query(body))
-
-    @routes.get("/status", summary="Say whether the root is set up")
-    async def status() -> Answer:
-        return await work.run(service.status)
-
-    @routes.post("/remember", summary="Write a memory", dependencies=[Depends(may_write)])
-    async def remember(body: RememberBody) -> Answer:
-        return await work.run(lambda: service.remember(body))
-
-    @routes.get("/memories", summary="List memories, the last changed first")
-    async def memories(
-        limit: Annotated[int, Query(ge=1, le=MOST_RESULTS)] = 100,
-        offset: Annotated[int, Query(ge=0)] = 0,
-        type: str | None = None,  # noqa: A002 - as in the file
-    ) -> Answer:
-        return await work.run(lambda: service.memories.listed(limit, offset, type))
-
-    @routes.get("/memories/{file:path}", summary="Read a memory")
-    async def read(file: str) -> Response:
-        found = await work.run(lambda: service.memories.read(file))
-        return JSONResponse(found, headers={"ETag": f'"{found["digest"]}"'})
-
-    @routes.put("/memories/{file:path}", summary="Edit a memory", dependencies=[Depends(may_write)])
-    async def edit(file: str, body: EditBody, request: Request) -> Response:
-        expected = _expected(request)
-        found = await work.run(lambda: service.memories.edit(file, body.text, expected))
-        return JSONResponse(found, headers={"ETag": f'"{found["digest"]}"'})
-
+    _add_reading(routes, service, work)
+    _add_writing(routes, service, work)
+    _add_files(routes, service.memories, work)
     return routes
 
 
-def _expected(request: Request) -> str:
-    """The digest of the text that an edit is of."""
-    given = request.headers.get("if-match")
-    if given is None:
-        raise Problem(
-            HTTPStatus.PRECONDITION_REQUIRED,
-            "version_required",
-            "send the ETag of the memory that you read in the header If-Match",
-        )
-    return given.strip().strip('"')
+def _add_reading(routes: APIRouter, service: RootService, work: Work) -> None:
+    @routes.post("/recall", summary="Find what the root knows", **answers(RecallAnswer))
+    async def recall(body: RecallBody) -> Response:
+        return await answered(work, lambda: service.recall(body, "recall"))
+
+    @routes.post("/search", summary="Recall, under the name of a search", **answers(RecallAnswer))
+    async def search(body: RecallBody) -> Response:
+        return await answered(work, lambda: service.recall(body, "search"))
+
+    @routes.post("/query", summary="Select memories by a pipeline", **answers(QueryAnswer))
+    async def query(body: QueryBody) -> Response:
+        return await answered(work, lambda: service.query(body))
+
+    @routes.get("/graph", summary="Show what a memory is linked to", **answers(Links))
+    async def graph(
+        key: str,
+        hops: Annotated[int, Query(ge=1, le=MOST_HOPS)] = 1,
+        limit: Annotated[int, Query(ge=1, le=MOST_RESULTS)] = 100,
+    ) -> Response:
+        return await answered(work, lambda: service.graph(key, hops, limit))
+
+    @routes.get("/status", summary="Say whether the root is set up", **answers(RootStatus))
+    async def status() -> Response:
+        return await answered(work, service.status)
+
+    @routes.post("/process", summary="Look through memories, or make a page", **answers(Processed))
+    async def process(body: ProcessBody, request: Request) -> Response:
+        if body.apply:
+            may_write(request)
+        return await answered(work, lambda: service.process(body))
+
+
+def _add_writing(routes: APIRouter, service: RootService, work: Work) -> None:
+    writes = [Depends(may_write)]
+
+    @routes.post("/remember", summary="Write a memory", dependencies=writes, **answers(Remembered))
+    async def remember(body: RememberBody) -> Response:
+        return await answered(work, lambda: service.remember(body))
+
+    @routes.post(
+        "/wrapup", summary="Write what a session came to", dependencies=writes, **answers(WrappedUp)
+    )
+    async def wrapup(body: WrapupBody) -> Response:
+        return await answered(work, lambda: service.wrapup(body))
+
+    @routes.post("/link", summary="Link two memories", dependencies=writes, **answers(Linked))
+    async def link(body: LinkBody) -> Response:
+        return await answered(work, lambda: service.link(body))
+
+    @routes.post("/unlink", summary="Remove a link", dependencies=writes, **answers(Linked))
+    async def unlink(body: UnlinkBody) -> Response:
+        return await answered(work, lambda: service.unlink(body))
+
+    @routes.post(
+        "/visit", summary="Record visits of an agent", dependencies=writes, **answers(Visited)
+    )
+    async def visit(body: VisitBody) -> Response:
+        return await answered(work, lambda: service.visit(body))
+
+
+def _add_files(routes: APIRouter, memories: Memories, work: Work) -> None:
+    @routes.get("/memories", summary="List memories, the last changed first", **answers(MemoryPage))
+    async def list_memories(
+        limit: Annotated[int, Query(ge=1, le=MOST_RESULTS)] = 100,
+        offset: Annotated[int, Query(ge=0)] = 0,
+        type: str | None = None,  # noqa: A002 - as in the file
+    ) -> Response:
+        return await answered(work, lambda: memories.listed(limit, offset, type))
+
+    @routes.get("/memories/{file:path}", summary="Read a memory", **answers(Memory))
+    async def read(file: str) -> Response:
+        return await answered(work, lambda: memories.read(file), tagged=True)
+
+    @routes.put(
+        "/memories/{file:path}",
+        summary="Edit a memory",
+        dependencies=[Depends(may_write)],
+        **answers(Memory),
+    )
+    async def edit(
+        file: str,
+        body: EditBody,
+        if_match: Annotated[str | None, Header(description="The ETag that was read")] = None,
+    ) -> Response:
+        if if_match is None:
+            raise Problem(
+                HTTPStatus.PRECONDITION_REQUIRED,
+                "version_required",
+                "send the ETag of the memory that you read in the header If-Match",
+            )
+        expected = if_match.strip().strip('"')
+        return await answered(work, lambda: memories.edit(file, body.text, expected), tagged=True)

@@ -45,6 +45,7 @@ _PORT = 7411
     help="The folder with the tokens, made at the first start.  [default: of the user]",
 )
 @click.option("--read-only", is_flag=True, help="Refuse everything that would change something.")
+@click.option("--edit", is_flag=True, help="Let the page for people edit memories.")
 @click.option("--tls-cert", metavar="FILE", type=click.Path(path_type=Path), help="In PEM.")
 @click.option("--tls-key", metavar="FILE", type=click.Path(path_type=Path), help="In PEM.")
 @click.option(
@@ -110,7 +111,13 @@ def command(*, db: str | None, tokens: Path | None, read_only: bool, **options: 
         listening = stack.enter_context(address.bound())
         url = address.url(listening)
         stack.enter_context(only_one(lock, url))
-        access = Access(known, [*address.names, *options["hosts"]], options["origins"], read_only)
+        access = Access(
+            known,
+            [*address.names, *options["hosts"]],
+            options["origins"],
+            read_only,
+            options["edit"],
+        )
         limits = Limits(running=2 * (os.cpu_count() or 1), seconds=options["timeout"])
 
         def ready() -> None:

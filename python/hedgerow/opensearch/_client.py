@@ -304,7 +304,9 @@ _KNOWN: list[tuple[re.Pattern[str], Callable[[str, str, str], HedgerowError]]] =
     ),
     (re.compile("missing shards|Partial shards|no_shard_available"), _without_shards),
     (
-        re.compile("node_(disconnected|not_connected|closed)_exception|connect_transport_exception"),
+        re.compile(
+            "node_(disconnected|not_connected|closed)_exception|connect_transport_exception"
+        ),
         _node_lost,
     ),
 ]

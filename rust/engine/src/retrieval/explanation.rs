@@ -1,9 +1,9 @@
 //! Where the score of a hit comes from (spec/retrieval.md, "Explanations").
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 use serde_json::{Map, Value, json};
 
-use super::multiplier::Multiplier;
+use super::multiplier::{Condition, Multiplier};
 use super::request::Fusion;
 use crate::index::Hit;
 
@@ -17,7 +17,10 @@ pub struct ExplainedHit {
 }
 
 /// Where a score comes from: numbers, and in words when it is displayed.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+///
+/// serde writes it as [`Explanation::to_json`] does, and reads that.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(try_from = "Keys")]
 pub struct Explanation {
     /// How the legs became one ranking.
     pub fusion: Fusion,
@@ -113,5 +116,61 @@ impl Explanation {
         put("score", json!(self.score));
         put("rerank_score", json!(self.rerank_score));
         keys
+    }
+}
+
+impl Serialize for Explanation {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.to_json().serialize(serializer)
+    }
+}
+
+/// The keys of an explanation in JSON, but for those that follow from others.
+#[derive(Deserialize)]
+struct Keys {
+    fusion: String,
+    keywords: Option<ByKeywords>,
+    meaning: Option<ByMeaning>,
+    coverage: Option<f64>,
+    weight: Option<f64>,
+    fused: f64,
+    neighbors: Vec<ByNeighbor>,
+    best_possible: Option<f64>,
+    multipliers: Vec<Factor>,
+    score: f64,
+    rerank_score: Option<f64>,
+}
+
+#[derive(Deserialize)]
+struct Factor {
+    condition: String,
+}
+
+impl TryFrom<Keys> for Explanation {
+    type Error = String;
+
+    fn try_from(keys: Keys) -> Result<Self, String> {
+        let unknown = |what: &str, name: &str| format!("there is no {what} {name:?}");
+        let conditions: Result<Vec<_>, _> = keys
+            .multipliers
+            .iter()
+            .map(|Factor { condition }| {
+                Condition::from_name(condition).ok_or_else(|| unknown("condition", condition))
+            })
+            .collect();
+        Ok(Self {
+            fusion: Fusion::from_name(&keys.fusion)
+                .ok_or_else(|| unknown("fusion", &keys.fusion))?,
+            keywords: keys.keywords,
+            meaning: keys.meaning,
+            fused: keys.fused,
+            neighbors: keys.neighbors,
+            best_possible: keys.best_possible,
+            coverage: keys.coverage,
+            weight: keys.weight,
+            multiplier: Multiplier::of_conditions(conditions?),
+            score: keys.score,
+            rerank_score: keys.rerank_score,
+        })
     }
 }

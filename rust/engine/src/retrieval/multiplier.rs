@@ -1,30 +1,31 @@
 //! What a score is multiplied by for what the query asks (spec/retrieval.md, "Multipliers").
 
-use serde::{Deserialize, Serialize};
-
 use super::intent::Intent;
 use super::patterns::{Patterns, patterns};
 use crate::error::Result;
 use crate::index::Hit;
+use crate::named_enum;
 use crate::text::lower::lower_ascii;
 
-/// One row of the tables of multipliers: why a score was multiplied.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub enum Condition {
-    /// A preference is asked for, and this is a user preference of the global memory.
-    UserPreference,
-    /// A preference is asked for, and this note of the global memory speaks of one.
-    PreferenceNote,
-    /// A preference is asked for, and this is general advice from outside the global memory.
-    GeneralAdvice,
-    /// A preference is asked for, and this sums others up.
-    RollUp,
-    /// A fact is asked for, and this is one: by its path, its date or what it tells.
-    ConcreteFact,
-    /// A fact is asked for, and this sums others up.
-    RollUpOfFacts,
-    /// A fact is asked for, and this is general advice from outside the global memory.
-    AdviceForFact,
+named_enum! {
+    /// One row of the tables of multipliers: why a score was multiplied.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+    pub enum Condition {
+        /// A preference is asked for, and this is a user preference of the global memory.
+        UserPreference = "a preference is asked for and this is a user preference",
+        /// A preference is asked for, and this note of the global memory speaks of one.
+        PreferenceNote = "a preference is asked for and this note speaks of one",
+        /// A preference is asked for, and this is general advice from outside the global memory.
+        GeneralAdvice = "a preference is asked for and this is general advice",
+        /// A preference is asked for, and this sums others up.
+        RollUp = "a preference is asked for and this is a summary",
+        /// A fact is asked for, and this is one: by its path, its date or what it tells.
+        ConcreteFact = "a fact is asked for and this is one",
+        /// A fact is asked for, and this sums others up.
+        RollUpOfFacts = "a fact is asked for and this is a summary",
+        /// A fact is asked for, and this is general advice from outside the global memory.
+        AdviceForFact = "a fact is asked for and this is general advice",
+    }
 }
 
 impl Condition {
@@ -40,23 +41,10 @@ impl Condition {
             Self::AdviceForFact => 0.75,
         }
     }
-
-    /// The condition in words.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::UserPreference => "a preference is asked for and this is a user preference",
-            Self::PreferenceNote => "a preference is asked for and this note speaks of one",
-            Self::GeneralAdvice => "a preference is asked for and this is general advice",
-            Self::RollUp => "a preference is asked for and this is a summary",
-            Self::ConcreteFact => "a fact is asked for and this is one",
-            Self::RollUpOfFacts => "a fact is asked for and this is a summary",
-            Self::AdviceForFact => "a fact is asked for and this is general advice",
-        }
-    }
 }
 
 /// What a score is multiplied by, and why: at most two conditions of each intent.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Multiplier {
     preference: [Option<Condition>; 2],
     concrete_fact: [Option<Condition>; 2],
@@ -76,6 +64,25 @@ impl Multiplier {
             }
         }
         Ok(multiplier)
+    }
+
+    /// The multiplier of which these conditions are told.
+    pub(super) fn of_conditions(conditions: impl IntoIterator<Item = Condition>) -> Self {
+        let mut multiplier = Self::default();
+        for condition in conditions {
+            let place = match condition {
+                Condition::UserPreference
+                | Condition::PreferenceNote
+                | Condition::GeneralAdvice => &mut multiplier.preference[0],
+                Condition::RollUp => &mut multiplier.preference[1],
+                Condition::ConcreteFact | Condition::AdviceForFact => {
+                    &mut multiplier.concrete_fact[0]
+                }
+                Condition::RollUpOfFacts => &mut multiplier.concrete_fact[1],
+            };
+            *place = Some(condition);
+        }
+        multiplier
     }
 
     /// The product; 1 when no condition holds. Each intent's own factors are multiplied first.

@@ -218,3 +218,21 @@ fn nearer_and_further() {
         assert_eq!(explanation.to_string(), expected);
     }
 }
+
+#[test]
+fn json_is_read_again() {
+    let multiplied = Explanation {
+        multiplier: multiplier("memory/global/user-preference-milestone-tea.md"),
+        ..rrf()
+    };
+    for explanation in [rrf(), score(), multiplied] {
+        let text = serde_json::to_string(&explanation).unwrap();
+        assert_eq!(
+            serde_json::from_str::<Explanation>(&text).unwrap(),
+            explanation
+        );
+        let other = text.replace(explanation.fusion.as_str(), "none");
+        let error = serde_json::from_str::<Explanation>(&other).unwrap_err();
+        assert_eq!(error.to_string(), "there is no fusion \"none\"");
+    }
+}

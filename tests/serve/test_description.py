@@ -1,0 +1,114 @@
+"""The OpenAPI document says what requests and answers look like, and they do."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from pydantic import TypeAdapter
+from starlette.testclient import TestClient
+
+from hedgerow._serve import shapes
+
+OF_INDEX = [
+    ("POST", "/v1/search", {"query": "winter", "explain": True}, shapes.SearchAnswer),
+    ("POST", "/v1/search", {"query": "winter OR bees", "limit": 1}, shapes.SearchAnswer),
+    ("POST", "/v1/search_many", {"queries": ["winter", "("]}, shapes.SearchAnswers),
+    ("POST", "/v1/explain", {"query": "the winter"}, shapes.QueryTold),
+    ("POST", "/v1/why_not", {"query": "winter", "id": "c"}, shapes.WhyNot),
+    ("POST", "/v1/why_not", {"query": "winter", "id": "a"}, shapes.WhyNot),
+    ("GET", "/v1/stats", None, shapes.Stats),
+    ("GET", "/v1/chunks/a", None, shapes.Chunk),
+    ("POST", "/v1/chunks", {"chunks": [{"id": "d", "content": "d"}]}, shapes.Upserted),
+    ("POST", "/v1/delete", {"ids": ["d", "e"]}, shapes.Deleted),
+]
+SECTIONS = ["Findings", "Decisions", "Conflicts / Corrections", "Open Questions"]
+WRAPUP = "\n\n".join(f"## {section}\n\nSlugs." for section in SECTIONS)
+OF_ROOT = [
+    ("POST", "/v1/recall", {"query": "slugs", "explain": True}, shapes.RecallAnswer),
+    ("POST", "/v1/search", {"query": "slugs"}, shapes.RecallAnswer),
+    ("POST", "/v1/query", {"pipeline": "all", "explain": True}, shapes.QueryAnswer),
+    ("POST", "/v1/query", {"pipeline": "all | count"}, shapes.QueryAnswer),
+    ("POST", "/v1/remember", {"text": "Moles.", "title": "Moles"}, shapes.Remembered),
+    ("POST", "/v1/wrapup", {"text": WRAPUP, "title": "W"}, shapes.WrappedUp),
+    ("POST", "/v1/wrapup", {"text": WRAPUP, "title": "W", "topic": "slugs"}, shapes.WrappedUp),
+    ("POST", "/v1/process", {"mode": "lint"}, shapes.Processed),
+    ("POST", "/v1/process", {"mode": "synthesize", "topic": "slugs"}, shapes.Processed),
+    ("POST", "/v1/link", {"a": "slugs", "b": "slugs-2"}, shapes.Linked),
+    ("GET", "/v1/graph?key=slugs", None, shapes.Links),
+    ("POST", "/v1/unlink", {"a": "slugs", "b": "slugs-2"}, shapes.Linked),
+    ("POST", "/v1/visit", {"agent": "a", "keys": ["slugs"]}, shapes.Visited),
+    ("GET", "/v1/status", None, shapes.RootStatus),
+    ("GET", "/v1/memories", None, shapes.Memories),
+    ("GET", "/v1/memories/slugs", None, shapes.Memory),
+]
+OF_BOTH = [
+    ("GET", "/v1/about", None, shapes.About),
+    ("GET", "/healthz", None, shapes.State),
+    ("GET", "/readyz", None, shapes.State),
+    ("GET", "/v1/nothing", None, shapes.ProblemDocument),
+]
+
+
+def check(client: TestClient, method: str, path: str, body: Any, shape: Any) -> None:
+    answer = client.request(method, path, json=body)
+    assert answer.is_success or shape is shapes.ProblemDocument, answer.text
+    adapter = TypeAdapter(shape)
+    found = answer.json()
+    # What the shape does not have is dropped; lists stand for tuples.
+    read = adapter.dump_python(adapter.validate_json(answer.content), mode="json")
+    assert json.loads(json.dumps(read)) == found
+
+
+@pytest.mark.parametrize(("method", "path", "body", "shape"), OF_INDEX + OF_BOTH)
+def test_answers_of_an_index(of_index, method, path, body, shape):
+    check(of_index, method, path, body, shape)
+
+
+def test_answers_of_a_root(of_root, root):
+    (root / "notes" / "slugs-2.md").write_text("# More\n\nTraps against slugs.\n")
+    for method, path, body, shape in OF_ROOT + OF_BOTH:
+        check(of_root, method, path, body, shape)
+
+
+def test_every_route_is_tried_here(of_index, of_root):
+    for client, tried in ((of_index, OF_INDEX + OF_BOTH), (of_root, OF_ROOT + OF_BOTH)):
+        document = client.get("/openapi.json").json()
+        routes = {
+            (method.upper(), path.split("{")[0])
+            for path, methods in document["paths"].items()
+            for method in methods
+        }
+        known = {
+            (method, path.split("?")[0].removesuffix("a").removesuffix("slugs"))
+            for method, path, _, _ in tried
+        }
+        known |= {(method, path.split("?")[0]) for method, path, _, _ in tried}
+        # These have answers of another kind, and tests of their own.
+        others = {("GET", "/metrics"), ("POST", "/v1/backup"), ("PUT", "/v1/memories/")}
+        assert routes - known <= others
+
+
+def test_the_document_tells_what_is_asked_and_answered(of_root, of_index):
+    for client in (of_root, of_index):
+        document = client.get("/openapi.json").json()
+        assert document["security"] == [{"token": []}]
+        schemas = document["components"]["schemas"]
+        assert "HTTPValidationError" not in schemas
+        names = [
+            operation["operationId"]
+            for methods in document["paths"].values()
+            for operation in methods.values()
+        ]
+        assert len(names) == len(set(names))
+        for path, methods in document["paths"].items():
+            for method, operation in methods.items():
+                assert "422" not in operation["responses"]
+                if path not in {"/metrics", "/v1/backup"}:
+                    problem = operation["responses"]["default"]["content"]
+                    assert [*problem] == ["application/problem+json"]
+                    content = operation["responses"]["200"]["content"]
+                    assert "$ref" in content["application/json"]["schema"], path
+                keyed = [one["name"] for one in operation.get("parameters", [])]
+                assert ("Idempotency-Key" in keyed) == (method != "get")
