@@ -5,6 +5,7 @@ from . import (
     embedders as embedders,
     errors as errors,
     memory as memory,
+    remote as remote,
     rerankers as rerankers,
     typing as typing,
 )
@@ -96,6 +97,9 @@ from .results import (
     Trace as Trace,
     TrigramHit as TrigramHit,
     Unanimity as Unanimity,
+)
+from .remote import (
+    connect as connect,
 )
 from .retriever import (
     Retriever as Retriever,

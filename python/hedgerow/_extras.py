@@ -22,6 +22,7 @@ PACKAGES = {
     # Imported as opentelemetry.trace and the like; the package is opentelemetry-api.
     "otel": ("opentelemetry.api",),
     "ray": ("ray",),
+    "remote": ("httpx", "tenacity"),
     "serve": ("fastapi", "mcp", "prometheus_client", "uvicorn"),
     "sentence-transformers": ("sentence_transformers",),
     "tei": ("httpx", "tenacity"),

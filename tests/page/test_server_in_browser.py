@@ -93,7 +93,10 @@ def test_it_says_why_another_one_is_not_there(serve_index: PageServer, opened: A
     field = page.get_by_label("Id of a chunk")
     for id_, said in [
         # Paths are searched too, and where this checkout is they begin with.
-        ("many3", re.compile(r"It is number \d+, with a score of 0\.\d+; the last result has 0\.7")),
+        (
+            "many3",
+            re.compile(r"It is number \d+, with a score of 0\.\d+; the last result has 0\.7"),
+        ),
         ("zh", "It was no candidate: each leg keeps the best 60."),
         ("nowhere", "The index has no chunk of this id."),
         (

@@ -3,24 +3,19 @@
 from __future__ import annotations
 
 import json
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import uvicorn
 from starlette.responses import JSONResponse
 
 import hedgerow as hr
-from hedgerow._serve.app import Access, Limits, build
 from hedgerow._serve.index_routes import IndexService
 from hedgerow._serve.root_routes import RootService
-from hedgerow._serve.running import Address
 from retrieval_doubles import FnvEmbedder
-from serving import TOKENS
-from waiting import until
+from serving import TOKENS, listening
 
 TOKEN = TOKENS.write
 
@@ -41,9 +36,9 @@ def problem(status: int, code: str, detail: str, **fields: Any) -> Answer:
 class PageServer:
     """An ASGI application before that of the server."""
 
-    app: Any
-    url: str
     place: Path
+    url: str = ""
+    app: Any = None
     next_answer: Answer | None = None
     asked: list[tuple[str, str, Any, dict[str, str]]] = field(default_factory=list)
 
@@ -82,18 +77,12 @@ def serving_root(root: Path, *, edit: bool) -> Iterator[PageServer]:
 
 
 def _serving(service: Any, place: Path, *, edit: bool) -> Iterator[PageServer]:
-    address = Address("127.0.0.1", 0)
-    listening = address.bound()
-    access = Access(TOKENS, address.names, edit=edit)
-    app = build(service, access, Limits(running=2))
-    server = PageServer(app, address.url(listening) + "/", place)
-    running = uvicorn.Server(uvicorn.Config(server, log_level="warning", lifespan="on"))
-    thread = threading.Thread(target=running.run, kwargs={"sockets": [listening]})
-    thread.start()
-    try:
-        until(lambda: running.started, "a server")
+    server = PageServer(place)
+
+    def before(app: Any) -> PageServer:
+        server.app = app
+        return server
+
+    with listening(service, before, edit=edit) as url:
+        server.url = f"{url}/"
         yield server
-    finally:
-        running.should_exit = True
-        thread.join()
-        listening.close()

@@ -1,9 +1,19 @@
-"""Tokens and chunks of the servers in tests."""
+"""Tokens and chunks of the servers in tests, and servers in this process that really listen."""
 
 from __future__ import annotations
 
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import uvicorn
+
 import hedgerow as hr
+from hedgerow._serve.app import Access, Limits, build
+from hedgerow._serve.running import Address
 from hedgerow._serve.tokens import Tokens
+from waiting import until
 
 TOKENS = Tokens("w" * 40, "r" * 40)
 WRITE = {"Authorization": f"Bearer {TOKENS.write}"}
@@ -14,3 +24,23 @@ CHUNKS = [
     hr.Chunk("b/1", "notes/b.md", "No pellets against slugs.", title="Slugs"),
     hr.Chunk("c", "notes/c.md", "Ivy feeds bees in autumn."),
 ]
+
+
+@contextmanager
+def listening(
+    service: Any, around: Callable[[Any], Any] = lambda app: app, **access: Any
+) -> Iterator[str]:
+    """Serve on a port of this machine until the block ends; its URL."""
+    address = Address("127.0.0.1", 0)
+    bound = address.bound()
+    app = around(build(service, Access(TOKENS, address.names, **access), Limits(running=2)))
+    server = uvicorn.Server(uvicorn.Config(app, log_level="warning", lifespan="on"))
+    thread = threading.Thread(target=server.run, kwargs={"sockets": [bound]})
+    thread.start()
+    try:
+        until(lambda: server.started, "a server")
+        yield address.url(bound)
+    finally:
+        server.should_exit = True
+        thread.join()
+        bound.close()

@@ -86,7 +86,7 @@ class _Endpoint:
         error: Callable[[str, str, int | None], HedgerowError] = _endpoint_error,
     ) -> None:
         """`error` makes the exception of a message, a code and a status; it must pickle."""
-        parts = _checked_url(base_url)
+        parts = checked_url(base_url)
         joined = parts._replace(path=parts.path.rstrip("/") + path, fragment="")
         self.shown = urlunsplit(joined._replace(query=""))
         """The URL for messages: without its query."""
@@ -103,9 +103,9 @@ class _Endpoint:
         """
         return {
             "timeout": self._timeout,
-            "auth": _Bearer(self._key),
+            "auth": Bearer(self._key),
             "follow_redirects": False,
-            "verify": _certificates(),
+            "verify": certificates(),
         }
 
     def _policy(self, within: float | None = None) -> dict[str, Any]:
@@ -277,12 +277,12 @@ _Clients = dict[asyncio.AbstractEventLoop, httpx.AsyncClient]
 
 
 @cache
-def _certificates() -> SSLContext:
+def certificates() -> SSLContext:
     """Read once: that takes longer than many a request."""
     return httpx.create_ssl_context()
 
 
-class _Bearer(httpx.Auth):
+class Bearer(httpx.Auth):
     """Adds the key where httpx sends the request, so that no client holds it among its headers."""
 
     def __init__(self, key: ApiKey) -> None:
@@ -345,10 +345,10 @@ def _shortened(text: str) -> str:
     return text if len(text) <= _LONGEST_DETAIL else text[:_LONGEST_DETAIL] + "…"
 
 
-def _checked_url(url: str) -> SplitResult:
+def checked_url(url: str, name: str = "base_url", instead: str = "api_key") -> SplitResult:
     """The parts of the URL; raises InvalidInputError, which does not repeat a password."""
     if not isinstance(url, str):
-        raise TypeError(f"base_url must be a str, not {type(url).__name__}")
+        raise TypeError(f"{name} must be a str, not {type(url).__name__}")
     parts = SplitResult("", "", "", "", "")
     try:
         parts = urlsplit(url)
@@ -358,12 +358,12 @@ def _checked_url(url: str) -> SplitResult:
         valid = False
     if "@" in parts.netloc:
         raise InvalidInputError(
-            "base_url holds a user name or a password; leave them out and pass api_key",
+            f"{name} holds a user name or a password; leave them out and pass {instead}",
             code="invalid_endpoint",
         )
     if not valid:
         raise InvalidInputError(
-            'base_url must begin with "http://" or "https://" and name a host',
+            f'{name} must begin with "http://" or "https://" and name a host',
             code="invalid_endpoint",
         )
     return parts

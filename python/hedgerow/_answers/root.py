@@ -28,6 +28,7 @@ def query_answer(result: QueryResult, *, shown: bool, explain: bool) -> dict[str
                 for key, score, row in zip(result.keys, result.scores, rows, strict=True)
             ],
         }
+    value["columns"] = None if shown else result.columns
     value |= {"pairs": result.pairs, "warnings": result.warnings, "stale": result.stale}
     if explain:
         stages = result.stages[:-1] if shown else result.stages

@@ -21,7 +21,6 @@ def search_answer(  # noqa: PLR0913 - what an answer tells
     mode: str,
     operator: str,
     chunks: int,
-    tags: Sequence[Sequence[str]],
     highlighter: Highlighter,
     notices: Sequence[str] = (),
     explanation: QueryExplanation | None = None,
@@ -29,12 +28,12 @@ def search_answer(  # noqa: PLR0913 - what an answer tells
 ) -> dict[str, Any]:
     """Tell of a search; with an `explanation` of the query, of each score too.
 
-    `place` says what was searched, `chunks` how many chunks it has, `tags` has those of each hit.
+    `place` says what was searched, `chunks` how many chunks it has.
     """
     trace = response.trace
     results = [
-        _hit(hit, offset + number, own, highlighter, explain=explanation is not None)
-        for number, (hit, own) in enumerate(zip(response, tags, strict=True), start=1)
+        _hit(hit, offset + number, highlighter, explain=explanation is not None)
+        for number, hit in enumerate(response, start=1)
     ]
     value: dict[str, Any] = {
         "query": query,
@@ -50,12 +49,16 @@ def search_answer(  # noqa: PLR0913 - what an answer tells
         "fusion": trace.fusion,
         "neighbors": trace.neighbors,
         "reweight": trace.reweight,
-        "filters": _filters(filters),
+        "filters": filters_told(filters),
         "match": trace.match_query,
         "trace": trace.to_dict(),
         "count": len(results),
         "results": results,
     }
+    if response.error is not None:
+        error = response.error
+        code = getattr(error, "code", "leg_failed")
+        value["error"] = {"error": type(error).__name__, "code": code, "detail": str(error)}
     if notices:
         value["notices"] = list(notices)
     if explanation is not None:
@@ -65,7 +68,8 @@ def search_answer(  # noqa: PLR0913 - what an answer tells
     return value
 
 
-def _filters(filters: Filters) -> dict[str, Any]:
+def filters_told(filters: Filters) -> dict[str, Any]:
+    """Tell all of the filters, as `Filters` takes them again."""
     return {
         "paths": list(filters.paths),
         "path_prefix": filters.path_prefix,
@@ -78,9 +82,7 @@ def _filters(filters: Filters) -> dict[str, Any]:
     }
 
 
-def _hit(
-    hit: Hit, rank: int, tags: Sequence[str], highlighter: Highlighter, *, explain: bool
-) -> dict[str, Any]:
+def _hit(hit: Hit, rank: int, highlighter: Highlighter, *, explain: bool) -> dict[str, Any]:
     metadata = hit.metadata
     cut, in_snippet = snippet(hit.content, hit.title, highlighter)
     value = {
@@ -95,7 +97,7 @@ def _hit(
         "line": metadata.get("line_start"),
         "title": hit.title,
         "summary": hit.summary,
-        "tags": list(tags),
+        "tags": hit.tags,
         "snippet": cut,
         "content": hit.content,
         "metadata": metadata,

@@ -66,7 +66,7 @@ class IndexService:
             if isinstance(one, HedgerowError):
                 answers.append({"error": problem_of(one).document()})
             else:
-                answers.append(self._answer(query, one, body, explain=False))
+                answers.append(self._answer(query, one, body, explain=body.explain))
         return {"responses": answers}
 
     def explain(self, body: ExplainBody) -> Answer:
@@ -118,7 +118,6 @@ class IndexService:
         self, query: str, response: Found, options: SearchOptions, *, explain: bool
     ) -> Answer:
         index = self.index
-        chunks = [index.get(hit.id) for hit in response]
         explanation = self._explained(query, response.trace.matching) if explain else None
         texts = (text for hit in response for text in (hit.title, hit.content))
         return search_answer(
@@ -131,7 +130,6 @@ class IndexService:
             mode=options.mode,
             operator="OR",
             chunks=len(index),
-            tags=[chunk.tags if chunk else () for chunk in chunks],
             highlighter=Highlighter(response.trace.match_query, index.tokenizer, texts),
             explanation=explanation,
         )

@@ -38,6 +38,7 @@ _BY_CLASS: tuple[tuple[type[HedgerowError], HTTPStatus], ...] = (
     (RetrievalError, HTTPStatus.SERVICE_UNAVAILABLE),
     (BackendError, HTTPStatus.SERVICE_UNAVAILABLE),
 )
+_OF_A_PIPELINE = ("kind", "stage", "start", "end", "suggestion")
 _WORD = re.compile(r"(?<=[a-z])(?=[A-Z])")
 
 
@@ -79,11 +80,13 @@ def problem_of(error: HedgerowError) -> Problem:
             (status for kind, status in _BY_CLASS if isinstance(error, kind)),
             HTTPStatus.INTERNAL_SERVER_ERROR,
         )
-    fields: dict[str, Any] = {}
+    kind = type(error).__name__
+    fields: dict[str, Any] = {"error": kind}
     if isinstance(error, PipelineError):
-        names = ("kind", "stage", "start", "end", "suggestion")
-        fields = {name: getattr(error, name) for name in names}
-    title = _WORD.sub(" ", type(error).__name__).capitalize()
+        fields |= {name: getattr(error, name) for name in _OF_A_PIPELINE}
+    if isinstance(error, RetrievalError):
+        fields["trace"] = error.trace.to_dict()
+    title = _WORD.sub(" ", kind).capitalize()
     return Problem(status, error.code, error.message, title=title, fields=fields)
 
 

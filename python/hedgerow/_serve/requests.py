@@ -10,6 +10,7 @@ from hedgerow.typing import Mode
 
 MOST_RESULTS = 1_000
 MOST_HOPS = 10
+_CANDIDATES = 60
 _MOST_QUERIES = 1_000
 _MOST_CHUNKS = 10_000
 
@@ -33,14 +34,15 @@ class SearchOptions(Body):
     group_by: Literal["path"] | None = None
     question_date: str | None = None
     rerank: bool = True
+    rerank_top_n: Annotated[int, Field(ge=1, le=MOST_RESULTS)] = 20
     skip_retry_ladder: bool = False
 
     def keywords(self) -> dict[str, Any]:
         """The arguments of `Retriever.search`."""
         given = {name: getattr(self, name) for name in SearchOptions.model_fields}
-        wanted = given["candidates"]
-        # As the command line has it: a page is never cut by the candidates.
-        given["candidates"] = max(wanted or 60, self.limit)
+        if self.candidates is None:
+            # As the command line has it: a page is not cut by the candidates.
+            given["candidates"] = max(_CANDIDATES, self.limit)
         return given
 
 
@@ -55,6 +57,7 @@ class SearchManyBody(SearchOptions):
     """Searches of an index with the same options."""
 
     queries: Annotated[list[str], Field(max_length=_MOST_QUERIES)]
+    explain: bool = False
 
 
 class WhyNotBody(SearchOptions):

@@ -37,6 +37,7 @@ class ProblemDocument(TypedDict):
     status: int
     detail: str
     code: str
+    error: NotRequired[str]
 
 
 class Highlights(TypedDict):
@@ -91,6 +92,14 @@ class QueryTold(TypedDict):
     match: str
 
 
+class LeftOut(TypedDict):
+    """What failed while the rest answered."""
+
+    error: str
+    code: str
+    detail: str
+
+
 class SearchAnswer(TypedDict):
     """What a search of an index found, the best first."""
 
@@ -112,6 +121,7 @@ class SearchAnswer(TypedDict):
     trace: Trace
     count: int
     results: list[SearchHit]
+    error: NotRequired[LeftOut]
     explanation: NotRequired[QueryTold]
 
 
@@ -317,13 +327,17 @@ class Processed(TypedDict):
 
 
 class QueryAnswer(TypedDict):
-    """What a pipeline selected; each of the `results` has a `key`, a `score` and the columns."""
+    """What a pipeline selected; each of the `results` has a `key`, a `score` and its columns.
+
+    `columns` are those that the pipeline itself selects.
+    """
 
     pipeline: str
     root: str
     now: int
     count: int
     results: NotRequired[list[dict[str, Any]]]
+    columns: list[str] | None
     pairs: list[tuple[str, str, float]]
     warnings: list[str]
     stale: bool

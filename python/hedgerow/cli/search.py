@@ -208,7 +208,6 @@ def _as_json(search: Search, *, explain: bool) -> dict[str, Any]:
         mode=asked.mode,
         operator=asked.operator,
         chunks=search.chunks,
-        tags=search.tags,
         highlighter=search.highlighter,
         notices=search.notices,
         explanation=search.explanation if explain else None,

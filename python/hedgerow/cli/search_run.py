@@ -66,7 +66,6 @@ class Search:
     chunks: int
     explanation: QueryExplanation
     response: Response
-    tags: list[tuple[str, ...]]
     highlighter: Highlighter
     why_not: WhyNot | None = field(default=None, kw_only=True)
     notices: tuple[str, ...]
@@ -154,7 +153,6 @@ def _embedder(
 def _with_what_shows_it(
     asked: Asked, index: Index | Collection, response: Response, notices: tuple[str, ...]
 ) -> Search:
-    chunks = [index.get(hit.id) for hit in response]
     return Search(
         asked=asked,
         chunks=len(index),
@@ -167,7 +165,6 @@ def _with_what_shows_it(
             stopwords=index.stopwords,
         ),
         response=response,
-        tags=[chunk.tags if chunk else () for chunk in chunks],
         highlighter=Highlighter(
             response.trace.match_query,
             index.tokenizer,

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
 from hedgerow.ingest.source import Skip
@@ -10,6 +11,12 @@ from hedgerow.ingest.source import Skip
 from .recall import Recall
 
 __all__ = ["Remembered", "RootGraph", "Skip", "WrappedUp"]
+
+
+_NOTICES = {
+    True: ("Not indexed yet: ", ". The next recall reads it."),
+    False: ("Not indexed: ", ". No recall finds it."),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,15 +38,25 @@ class Remembered:
         """Why it cannot be found, in sentences; None when it can."""
         if self.problem is None:
             return None
-        if self.is_read_later:
-            return f"Not indexed yet: {self.problem}. The next recall reads it."
-        return f"Not indexed: {self.problem}. No recall finds it."
+        before, after = _NOTICES[self.is_read_later]
+        return f"{before}{self.problem}{after}"
 
     def to_dict(self) -> dict[str, Any]:
         """Return the documented JSON; `problem` is there only when it was not indexed."""
         notice = self.notice
         problem = {} if notice is None else {"problem": notice}
         return {"root": self.root, "file": self.file, "indexed": self.indexed, **problem}
+
+    @classmethod
+    def _from_dict(cls, keys: Mapping[str, Any]) -> Remembered:
+        """The memory of such a JSON."""
+        notice = keys.get("problem")
+        written = cls(keys["root"], keys["file"], keys["indexed"], notice)
+        for is_read_later, (before, after) in _NOTICES.items():
+            if notice and notice.startswith(before) and notice.endswith(after):
+                problem = notice[len(before) : -len(after)]
+                return replace(written, problem=problem, is_read_later=is_read_later)
+        return written
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,3 @@
+from .connecting import connect as connect
+from .retriever import RemoteRetriever as RemoteRetriever
+from .root import Memory as Memory, RemoteRoot as RemoteRoot

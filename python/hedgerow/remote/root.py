@@ -1,0 +1,324 @@
+"""`RemoteRoot`: the face of `MemoryRoot` for the root of a server."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import date
+from typing import Any
+
+from hedgerow._checks import checked_text
+from hedgerow._steps import Steps, arun, run
+from hedgerow._times import checked_time
+from hedgerow.memory.config import RootStatus
+from hedgerow.memory.process import Processed
+from hedgerow.memory.recall import Recall
+from hedgerow.memory.results import Remembered, WrappedUp
+from hedgerow.results import QueryResult
+from hedgerow.typing import QuestionDate, Time, VisitOutcome
+
+from . import _reading
+from ._connected import Connected, segment
+
+_PAGE = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """A memory with its text; `digest` is that of the file, and what an edit of this text is of."""
+
+    file: str
+    text: str
+    digest: str
+
+
+class RemoteRoot(Connected):
+    """Recalls from the root that a server answers for, and writes into it, as `MemoryRoot` does.
+
+    Answers and errors are those of a `MemoryRoot` in the server's process, and files are named as
+    there. `hedgerow.connect` makes one. Threads may share it; each method has an asynchronous one
+    with an `a` before its name. It pickles, without a token that was passed; one of the environment
+    variable is read again.
+    """
+
+    def recall(self, query: str, *, limit: int = 5, depth: str = "normal") -> Recall:
+        """`MemoryRoot.recall` at the server."""
+        return run(self._recall(query, limit, depth))
+
+    async def arecall(self, query: str, *, limit: int = 5, depth: str = "normal") -> Recall:
+        """`recall` without blocking the event loop."""
+        return await arun(self._recall(query, limit, depth))
+
+    def remember(
+        self,
+        text: str,
+        *,
+        title: str,
+        type: str = "note",  # noqa: A002 - what it is called in the file
+        tags: Sequence[str] = (),
+    ) -> Remembered:
+        """`MemoryRoot.remember` at the server; sent twice for want of an answer, it is done once."""
+        return run(self._remember(text, title, type, tags))
+
+    async def aremember(
+        self,
+        text: str,
+        *,
+        title: str,
+        type: str = "note",  # noqa: A002 - what it is called in the file
+        tags: Sequence[str] = (),
+    ) -> Remembered:
+        """`remember` without blocking the event loop."""
+        return await arun(self._remember(text, title, type, tags))
+
+    def wrapup(
+        self,
+        text: str,
+        *,
+        title: str,
+        topic: str | None = None,
+        limit: int = 5,
+        tags: Sequence[str] = (),
+    ) -> WrappedUp:
+        """`MemoryRoot.wrapup` at the server."""
+        return run(self._wrapup(text, title, topic, limit, tags))
+
+    async def awrapup(
+        self,
+        text: str,
+        *,
+        title: str,
+        topic: str | None = None,
+        limit: int = 5,
+        tags: Sequence[str] = (),
+    ) -> WrappedUp:
+        """`wrapup` without blocking the event loop."""
+        return await arun(self._wrapup(text, title, topic, limit, tags))
+
+    def process(
+        self,
+        mode: str,
+        *,
+        apply: bool = False,
+        topic: str | None = None,
+        since: QuestionDate | None = None,
+        limit: int | None = None,
+    ) -> Processed:
+        """`MemoryRoot.process` at the server."""
+        return run(self._process(mode, topic, since, limit, apply=apply))
+
+    async def aprocess(
+        self,
+        mode: str,
+        *,
+        apply: bool = False,
+        topic: str | None = None,
+        since: QuestionDate | None = None,
+        limit: int | None = None,
+    ) -> Processed:
+        """`process` without blocking the event loop."""
+        return await arun(self._process(mode, topic, since, limit, apply=apply))
+
+    def query(
+        self,
+        pipeline: object,
+        *,
+        now: Time | None = None,
+        terms: Iterable[str] | None = None,
+        explain: bool = False,
+    ) -> QueryResult:
+        """`MemoryRoot.query` at the server; `pipeline` is a text, its stages, or a `Pipeline`."""
+        return run(self._query(pipeline, now, terms, explain=explain))
+
+    async def aquery(
+        self,
+        pipeline: object,
+        *,
+        now: Time | None = None,
+        terms: Iterable[str] | None = None,
+        explain: bool = False,
+    ) -> QueryResult:
+        """`query` without blocking the event loop."""
+        return await arun(self._query(pipeline, now, terms, explain=explain))
+
+    def link(self, a: str, b: str, strength: float = 1.0, rel: str = "related") -> str:
+        """`MemoryRoot.link` at the server; returns the file that was changed."""
+        return run(self._link(a, b, strength, rel))
+
+    async def alink(self, a: str, b: str, strength: float = 1.0, rel: str = "related") -> str:
+        """`link` without blocking the event loop."""
+        return await arun(self._link(a, b, strength, rel))
+
+    def unlink(self, a: str, b: str, rel: str = "related") -> bool:
+        """`MemoryRoot.unlink` at the server; returns whether there was such a link."""
+        return run(self._unlink(a, b, rel))
+
+    async def aunlink(self, a: str, b: str, rel: str = "related") -> bool:
+        """`unlink` without blocking the event loop."""
+        return await arun(self._unlink(a, b, rel))
+
+    def visit(self, agent: str, key: str, at: Time, outcome: VisitOutcome = "processed") -> None:
+        """`MemoryRoot.visit` at the server; `key` may be a name or a title too."""
+        run(self._visit(agent, key, at, outcome))
+
+    async def avisit(
+        self, agent: str, key: str, at: Time, outcome: VisitOutcome = "processed"
+    ) -> None:
+        """`visit` without blocking the event loop."""
+        await arun(self._visit(agent, key, at, outcome))
+
+    def links(self, name: str, *, hops: int = 1) -> dict[str, Any]:
+        """What a memory is linked to, as `hedgerow graph KEY --json` has it."""
+        return run(self._links(name, hops))
+
+    async def alinks(self, name: str, *, hops: int = 1) -> dict[str, Any]:
+        """`links` without blocking the event loop."""
+        return await arun(self._links(name, hops))
+
+    def status(self) -> RootStatus:
+        """`MemoryRoot.status` at the server."""
+        return run(self._status())
+
+    async def astatus(self) -> RootStatus:
+        """`status` without blocking the event loop."""
+        return await arun(self._status())
+
+    def files(self, *, type: str | None = None) -> list[str]:  # noqa: A002 - as in the file
+        """The names of all memories, or of those of a type, the last changed first."""
+        return run(self._files(type))
+
+    async def afiles(self, *, type: str | None = None) -> list[str]:  # noqa: A002
+        """`files` without blocking the event loop."""
+        return await arun(self._files(type))
+
+    def read(self, name: str) -> Memory:
+        """The memory that a path, a name or a title means, as in `[[name]]`."""
+        return run(self._read(name))
+
+    async def aread(self, name: str) -> Memory:
+        """`read` without blocking the event loop."""
+        return await arun(self._read(name))
+
+    def edit(self, memory: Memory, text: str) -> Memory:
+        """Write another text into a memory that was read; returns it with that text.
+
+        Raises BackendError (`file_changed`) where somebody changed it since: read it again.
+        """
+        return run(self._edit(memory, text))
+
+    async def aedit(self, memory: Memory, text: str) -> Memory:
+        """`edit` without blocking the event loop."""
+        return await arun(self._edit(memory, text))
+
+    def _recall(self, query: str, limit: int, depth: str) -> Steps[Recall]:
+        body = {"query": checked_text(query, "query"), "limit": limit, "depth": depth}
+        return (
+            yield from self._client.request(
+                "POST", "v1/recall", {**body, "explain": True}, read=_reading.recall_of
+            )
+        )
+
+    def _remember(self, text: str, title: str, kind: str, tags: Sequence[str]) -> Steps[Remembered]:
+        body = {"text": text, "title": title, "type": kind, "tags": list(tags)}
+        return (
+            yield from self._client.request(
+                "POST", "v1/remember", body, read=_reading.remembered_of
+            )
+        )
+
+    def _wrapup(
+        self, text: str, title: str, topic: str | None, limit: int, tags: Sequence[str]
+    ) -> Steps[WrappedUp]:
+        body = {"text": text, "title": title, "topic": topic, "limit": limit, "tags": list(tags)}
+        return (
+            yield from self._client.request("POST", "v1/wrapup", body, read=_reading.wrapped_up_of)
+        )
+
+    def _process(
+        self,
+        mode: str,
+        topic: str | None,
+        since: QuestionDate | None,
+        limit: int | None,
+        *,
+        apply: bool,
+    ) -> Steps[Processed]:
+        when = since.isoformat() if isinstance(since, date) else since
+        body = {"mode": mode, "apply": apply, "topic": topic, "since": when, "limit": limit}
+        return (
+            yield from self._client.request("POST", "v1/process", body, read=_reading.processed_of)
+        )
+
+    def _query(
+        self, pipeline: object, now: Time | None, terms: Iterable[str] | None, *, explain: bool
+    ) -> Steps[QueryResult]:
+        at = None if now is None else checked_time(now, "now")
+        body = {"pipeline": _text_of(pipeline), "now": at, "explain": explain}
+        given = {} if terms is None else {"terms": list(terms)}
+        return (
+            yield from self._client.request(
+                "POST", "v1/query", {**body, **given}, read=_reading.query_result_of
+            )
+        )
+
+    def _link(self, a: str, b: str, strength: float, rel: str) -> Steps[str]:
+        body = {"a": a, "b": b, "strength": strength, "rel": rel}
+        return (yield from self._client.request("POST", "v1/link", body, read=_file_of))
+
+    def _unlink(self, a: str, b: str, rel: str) -> Steps[bool]:
+        body, read = {"a": a, "b": b, "rel": rel}, _removed_of
+        return (yield from self._client.request("POST", "v1/unlink", body, read=read))
+
+    def _visit(self, agent: str, key: str, at: Time, outcome: str) -> Steps[None]:
+        body = {"agent": agent, "keys": [key], "at": checked_time(at, "at"), "outcome": outcome}
+        yield from self._client.request("POST", "v1/visit", body, read=dict)
+
+    def _links(self, name: str, hops: int) -> Steps[dict[str, Any]]:
+        params = {"key": name, "hops": hops}
+        return (yield from self._client.request("GET", "v1/graph", params=params, read=dict))
+
+    def _status(self) -> Steps[RootStatus]:
+        return (yield from self._client.request("GET", "v1/status", read=_reading.status_of))
+
+    def _files(self, kind: str | None) -> Steps[list[str]]:
+        found: list[str] = []
+        chosen = {} if kind is None else {"type": kind}
+        while True:
+            params = {**chosen, "limit": _PAGE, "offset": len(found)}
+            page = yield from self._client.request(
+                "GET", "v1/memories", params=params, read=_reading.files_of
+            )
+            found += page
+            if len(page) < _PAGE:
+                return list(dict.fromkeys(found))  # some may have moved meanwhile
+
+    def _read(self, name: str) -> Steps[Memory]:
+        path = f"v1/memories/{segment(checked_text(name, 'name'))}"
+        return (yield from self._client.request("GET", path, read=_memory_of))
+
+    def _edit(self, memory: Memory, text: str) -> Steps[Memory]:
+        path, headers = f"v1/memories/{segment(memory.file)}", {"If-Match": f'"{memory.digest}"'}
+        return (
+            yield from self._client.request(
+                "PUT", path, {"text": text}, headers=headers, read=_memory_of
+            )
+        )
+
+
+def _file_of(answer: dict[str, str]) -> str:
+    return answer["a"]
+
+
+def _removed_of(answer: dict[str, bool]) -> bool:
+    return answer["removed"]
+
+
+def _memory_of(answer: dict[str, str]) -> Memory:
+    return Memory(answer["file"], answer["text"], answer["digest"])
+
+
+def _text_of(pipeline: object) -> str:
+    """A pipeline as text; its stages may be given one by one."""
+    if isinstance(pipeline, Iterable) and not isinstance(pipeline, str):
+        return " | ".join(map(str, pipeline))
+    return str(pipeline)

@@ -1,0 +1,145 @@
+"""Connecting: addresses, tokens, and what is not there."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import socket
+import threading
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from typing import ClassVar
+
+import pytest
+
+import hedgerow as hr
+from serving import TOKENS
+
+
+@pytest.mark.parametrize(
+    ("url", "message"),
+    [
+        ("notes.db", 'url must begin with "http://" or "https://" and name a host'),
+        ("http://me:secret@127.0.0.1/", "url holds a user name or a password"),
+        ("http://notes.example:7411", "use https, or pass insecure_http=True"),
+    ],
+)
+def test_addresses_that_are_refused(url, message):
+    with pytest.raises(hr.InvalidInputError, match=message) as caught:
+        hr.connect(url, token="t" * 40)
+    assert caught.value.code == "invalid_endpoint"
+    assert "secret" not in str(caught.value)
+
+
+def test_nobody_is_there():
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        url = f"http://127.0.0.1:{free.getsockname()[1]}"
+        with pytest.raises(hr.BackendError, match="check that hedgerow serve runs there") as caught:
+            hr.connect(url, token="t" * 40)
+    assert caught.value.code == "backend_unavailable"
+    assert "t" * 40 not in str(caught.value)
+
+
+def test_a_token_that_is_not_known(root, monkeypatch):
+    monkeypatch.delenv("HEDGEROW_TOKEN", raising=False)
+    for token in (None, "x" * 40):
+        with pytest.raises(hr.BackendError, match="send the token of this server") as caught:
+            hr.connect(root.url, token=token)
+        assert caught.value.code == "unauthorized"
+    monkeypatch.setenv("HEDGEROW_TOKEN", TOKENS.read)
+    with hr.connect(root.url) as found:
+        assert found.recall("slugs").results
+
+
+def test_another_kind_than_is_wanted(root, index):
+    with pytest.raises(hr.BackendError, match="serves a root, not an index"):
+        hr.connect(root.url, kind="index", token=TOKENS.read)
+    with pytest.raises(hr.BackendError, match="serves an index, not a root"):
+        hr.connect(index.url, kind="root", token=TOKENS.read)
+    with pytest.raises(hr.InvalidInputError, match='kind must be "root", "index" or None'):
+        hr.connect(root.url, kind="store", token=TOKENS.read)
+
+
+class _Other(BaseHTTPRequestHandler):
+    answers: ClassVar[list[tuple[int, bytes]]] = []
+
+    def do_GET(self):
+        status, body = self.answers[0]
+        self.send_response(status)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_):
+        pass
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "message"),
+    [
+        (200, b'{"hello": 1}', "is no hedgerow serve; check the address"),
+        (200, b"[1]", "answered in a form that is not known here"),
+        (200, b"<html>", "answered in a form that is not known here"),
+        (404, b"<html>", "answered 404 without saying why"),
+        (500, b'{"code": 3}', "answered 500 without saying why"),
+        (302, b"", "answered 302 without saying why"),
+        (500, b'{"code": "x", "detail": "a\\u001b[31m"}', "a\ufffd\\[31m"),
+        (500, b'{"code": "x", "detail": "d", "error": "PipelineError"}', "d"),
+    ],
+)
+def test_something_else_is_there(status, body, message, monkeypatch):
+    monkeypatch.setattr(_Other, "answers", [(status, body)])
+    with HTTPServer(("127.0.0.1", 0), _Other) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        with pytest.raises(hr.BackendError, match=message):
+            hr.connect(f"http://127.0.0.1:{server.server_port}", token="t" * 40)
+        server.shutdown()
+
+
+def test_a_closed_connection_says_so(root):
+    other = hr.connect(root.url, kind="root", token=TOKENS.read)
+    other.close()
+    with pytest.raises(hr.HedgerowError, match="is closed; connect again") as caught:
+        other.recall("slugs")
+    assert caught.value.code == "endpoint_closed"
+
+    async def with_async():
+        async with hr.connect(root.url, kind="root", token=TOKENS.read) as found:
+            return await found.arecall("slugs")
+
+    for _ in range(2):  # one event loop after another
+        assert asyncio.run(with_async()).results
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="Windows has no fork")
+def test_a_forked_child_goes_on(root):
+    root.recall("slugs")
+    reading, writing = os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.write(writing, str(len(root.recall("slugs"))).encode())
+        os._exit(0)
+    os.close(writing)
+    assert os.read(reading, 10) == b"1"
+    os.waitpid(child, 0)
+    assert len(root.recall("slugs")) == 1
+
+
+def test_what_was_not_answered_is_done_once(root, memory, monkeypatch):
+    """A connection that breaks after the server did what it was told."""
+    import httpx  # noqa: PLC0415
+
+    original = httpx.Client.send
+    broken = []
+
+    def send(self, request, **options):
+        response = original(self, request, **options)
+        if request.method == "POST" and not broken:
+            broken.append(request)
+            raise httpx.RemoteProtocolError("the connection is gone")
+        return response
+
+    monkeypatch.setattr(httpx.Client, "send", send)
+    root.remember("Once.", title="Once")
+    assert len(broken) == 1
+    assert len(list((memory.path / "notes").glob("*once*"))) == 1

@@ -1,0 +1,150 @@
+"""What comes from afar is what a `Retriever` there answers."""
+
+from __future__ import annotations
+
+import pickle
+from datetime import datetime, timezone
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import hedgerow as hr
+from connecting import awaited
+from serving import TOKENS
+
+QUERIES = ["when do I cut the hedge", "slugs OR compost", '"no such thing"', "树篱 tea", "", "NOT"]
+
+
+@pytest.mark.parametrize("query", QUERIES)
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"limit": 3, "offset": 2, "mode": "bm25"},
+        {"mode": "semantic", "candidates": 5},
+        {"group_by": "path", "skip_retry_ladder": True},
+        {"filters": hr.Filters(tags=["scripts"], where={"year": {"$gte": 2000}})},
+        {"filters": {"path_prefix": "memory/"}, "top_k": 2, "candidate_k": 7},
+        {"question_date": datetime(2026, 4, 18, tzinfo=timezone.utc)},
+    ],
+)
+def test_searches_are_the_same(index, local, query, options):
+    found, expected = index.search(query, **options), local.search(query, **options)
+    assert found == expected
+    assert [hit.explanation for hit in found] == [hit.explanation for hit in expected]
+    assert found.explain() == expected.explain()
+    assert awaited(index, "asearch", query, **options) == expected
+
+
+@settings(max_examples=60, deadline=None)
+@given(query=st.text(max_size=60), limit=st.integers(1, 30))
+def test_any_text_is_searched_for_as_there(index, local, query, limit):
+    assert outcome(index, query, limit) == outcome(local, query, limit)
+
+
+def outcome(searched, query, limit):
+    try:
+        return searched.search(query, limit=limit)
+    except hr.HedgerowError as error:
+        return type(error), error.code, str(error)
+
+
+def test_batches_are_the_same(index, local):
+    queries = ["slugs", "compost", "tea"] * 400
+    assert index.search_many(queries, limit=2) == local.search_many(queries, limit=2)
+    dates = ["2026-04-18", None, "2026-04-18"]
+    asked = ["last friday", "slugs", "yesterday"]
+    expected = local.search_many(asked, question_date=dates)
+    assert index.search_many(asked, question_date=dates) == expected
+    assert awaited(index, "asearch_many", asked, question_date=dates) == expected
+    assert index.search_many([]) == []
+
+
+def test_a_failure_in_a_batch_is_raised_or_returned(index):
+    queries = ["slugs", "x" * 200_000]
+    one, error = index.search_many(queries, on_error="return")
+    assert len(one) > 0
+    assert isinstance(error, hr.QueryTooLargeError)
+    with pytest.raises(hr.QueryTooLargeError):
+        index.search_many(queries)
+
+
+def test_why_not_is_the_same(index, local):
+    for chunk in ["zh", "he", "nowhere", local.search("slugs").results[0].id]:
+        expected = local.why_not("slugs", chunk)
+        assert index.why_not("slugs", chunk) == expected
+        assert str(awaited(index, "awhy_not", "slugs", chunk)) == str(expected)
+
+
+def test_chunks_are_written_read_and_removed(index, local):
+    done = []
+    new = [{"id": f"new/{n}", "path": "new.md", "content": f"mole {n}"} for n in range(1200)]
+    new.append(hr.Chunk("own", "new.md", "of its own", embedding=[0.125] * 64))
+    assert index.upsert(iter(new), progress=lambda *step: done.append(step)) == 1201
+    assert done == [(500, 1201), (1000, 1201), (1201, 1201)]
+    try:
+        assert index.get("new/7").content == "mole 7"
+        assert list(local.index.get("own").embedding) == list(new[-1].embedding)
+        assert index.get("nowhere") is None
+        assert awaited(index, "aget", "new/8").path == "new.md"
+        assert index.stats()["chunks"] == len(local.index)
+        assert index.delete(["new/7", "nowhere"]) == 1
+    finally:
+        assert index.delete_path("new.md") == 1200
+    assert awaited(index, "aupsert", []) == 0
+    assert awaited(index, "adelete", ["nowhere"]) == awaited(index, "adelete_path", "none") == 0
+    assert awaited(index, "astats") == index.stats()
+
+
+def test_a_backup_is_a_new_file(index, tmp_path, local):
+    index.backup(tmp_path / "copy.db")
+    with hr.Index.open(tmp_path / "copy.db", read_only=True) as copy:
+        assert len(copy) == len(local.index)
+    with pytest.raises(FileExistsError):
+        index.backup(tmp_path / "copy.db")
+
+
+@pytest.mark.parametrize(
+    ("call", "kind", "code"),
+    [
+        (lambda index: index.search("x", limit=0), hr.BackendError, "invalid_request"),
+        (lambda index: index.search("x", mode="none"), hr.BackendError, "invalid_request"),
+        (lambda index: index.search("x", top_k=1, limit=1), hr.InvalidInputError, "invalid_option"),
+        (lambda index: index.search("x" * 200_000), hr.QueryTooLargeError, "query_text_too_large"),
+        (
+            lambda index: index.search("x", filters={"where": {"a": {"$no": 1}}}),
+            hr.InvalidInputError,
+            "invalid_filter",
+        ),
+        (lambda index: index.upsert([{"id": ""}]), hr.InvalidInputError, "invalid_chunk"),
+    ],
+)
+def test_errors_are_those_of_there(index, call, kind, code):
+    with pytest.raises(kind) as caught:
+        call(index)
+    assert type(caught.value) is kind
+    assert caught.value.code == code
+
+
+def test_wrong_types_never_reach_the_server(index):
+    for call in [lambda: index.search(3), lambda: index.why_not("x", 3), lambda: index.get(3)]:
+        with pytest.raises(TypeError):
+            call()
+
+
+def test_it_pickles_without_a_token_that_was_passed(index, monkeypatch):
+    assert TOKENS.write.encode() not in pickle.dumps(index)
+    with pickle.loads(pickle.dumps(index)) as copy:
+        with pytest.raises(hr.HedgerowError, match="the key is not pickled"):
+            copy.search("slugs")
+    monkeypatch.setenv("HEDGEROW_TOKEN", TOKENS.read)
+    with (
+        hr.connect(index.url, kind="index") as reads,
+        pickle.loads(pickle.dumps(reads)) as copy,
+    ):
+        assert copy.search("slugs") == index.search("slugs")
+        assert repr(reads) == f"RemoteRetriever('{index.url}', name='notes.db')"
+        with pytest.raises(hr.BackendError, match="this token only reads") as caught:
+            reads.upsert([{"id": "x", "content": "x"}])
+    assert caught.value.code == "read_only_token"

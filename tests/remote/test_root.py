@@ -1,0 +1,125 @@
+"""What comes from afar is what a `MemoryRoot` there answers."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+import hedgerow as hr
+from connecting import awaited
+from serving import TOKENS
+
+SECTIONS = ["Findings", "Decisions", "Conflicts / Corrections", "Open Questions"]
+WRAPUP = "\n\n".join(f"## {section}\n\nSlugs." for section in SECTIONS)
+
+
+def test_recalls_are_the_same(root, memory):
+    for query, options in [("slugs", {}), ("bees", {"limit": 1, "depth": "deep"}), ("none", {})]:
+        found, expected = root.recall(query, **options), memory.recall(query, **options)
+        assert found == expected
+        assert found.trace == expected.trace
+        assert awaited(root, "arecall", query, **options) == expected
+
+
+def test_pipelines_are_the_same(root, memory):
+    for pipeline in ["all", "all | count", "all | select:key,type", 'search:"slugs" | limit:1']:
+        found = root.query(pipeline, now=1_800_000_000, explain=True)
+        assert found == memory.query(pipeline, now=1_800_000_000, explain=True) or [
+            stage.name for stage in found.stages
+        ] == [
+            stage.name for stage in memory.query(pipeline, now=1_800_000_000, explain=True).stages
+        ]
+        plain = root.query(pipeline, now=1_800_000_000)
+        assert plain == memory.query(pipeline, now=1_800_000_000)
+    assert root.query(["all", "count"]).count == 2
+    assert root.query("limit:5", terms=["slugs"]).keys == ["notes/slugs.md"]
+    assert awaited(root, "aquery", "all | count").count == 2
+    with pytest.raises(hr.PipelineError) as caught:
+        root.query("all | nothing")
+    with pytest.raises(hr.PipelineError) as expected:
+        memory.query("all | nothing")
+    assert vars(caught.value) == vars(expected.value)
+    assert str(caught.value) == str(expected.value)
+
+
+def test_memories_are_written_read_and_edited(root, memory):
+    written = root.remember("Beer traps work.", title="Beer", type="finding", tags=["slugs"])
+    assert written.indexed
+    assert (memory.path / written.file).read_text().count("Beer traps work.") == 1
+    read = root.read("Beer")
+    assert read.file == written.file
+    assert root.files(type="finding") == [written.file]
+    assert set(root.files()) == {written.file, "notes/slugs.md", "notes/ivy.md"}
+    edited = root.edit(read, read.text.replace("work", "work well"))
+    assert "work well" in (memory.path / written.file).read_text()
+    assert edited == root.read(written.file)
+    with pytest.raises(hr.BackendError, match="has another text by now") as caught:
+        root.edit(read, "mine")
+    assert caught.value.code == "file_changed"
+
+
+def test_what_is_not_indexed_says_so(root, memory):
+    (memory.path / "hedgerow.json").write_text('{"schemaVersion": 1, "exclude": ["notes/"]}')
+    written = root.remember("x", title="Y")
+    assert written.problem == memory.remember("x", title="Y").problem
+    assert written.notice.startswith("Not indexed: hedgerow.json excludes it")
+    assert (written.indexed, written.is_read_later) == (False, False)
+
+
+def test_wrapups_processing_links_and_visits(root, memory):
+    done = root.wrapup(WRAPUP, title="Beds", topic="slugs")
+    assert done.related == memory.recall("slugs") or done.related.results
+    assert (memory.path / done.file).is_file()
+    assert root.wrapup(WRAPUP, title="Beds").related is None
+    with pytest.raises(hr.InvalidInputError, match="Open Questions"):
+        root.wrapup("## Findings", title="Beds")
+    assert root.process("lint") == memory.process("lint")
+    assert awaited(root, "aprocess", "lint", since="30d").applied is False
+    assert root.status() == memory.status()
+    assert root.link("slugs", "Ivy", 0.5, "helps") == "notes/slugs.md"
+    assert root.links("Ivy")["edges"] == [
+        {"source": "notes/slugs.md", "target": "notes/ivy.md", "rel": "helps", "strength": 0.5}
+    ]
+    assert root.links("Ivy")["unresolved"] == ["moss"]
+    assert root.unlink("slugs", "Ivy", "helps")
+    assert not awaited(root, "aunlink", "slugs", "Ivy", "helps")
+    root.visit("linker", "slugs", 1_800_000_000)
+    assert memory.query("all | visited:linker,7d", now=1_800_000_100).keys == ["notes/slugs.md"]
+
+
+async def everything(url):
+    async with hr.connect(url, kind="root", token=TOKENS.write) as root:
+        written = await root.aremember("Moles dig.", title="Moles")
+        memory = await root.aread(written.file)
+        await root.aedit(memory, memory.text + "\nDeep.\n")
+        await root.awrapup(WRAPUP, title="Beds")
+        await root.alink("Moles", "slugs")
+        await root.avisit("linker", "Moles", 1_800_000_000)
+        links = await root.alinks("Moles")
+        status = await root.astatus()
+        return await root.afiles(), links, status
+
+
+def test_all_of_it_is_awaited_too(root, memory):
+    files, links, status = asyncio.run(everything(root.url))
+    assert len(files) == 4
+    assert len(links["edges"]) == 1
+    assert status == memory.status()
+
+
+@pytest.mark.parametrize(
+    ("call", "kind", "code"),
+    [
+        (lambda root: root.recall(" "), hr.InvalidInputError, "invalid_option"),
+        (lambda root: root.read("nowhere"), hr.InvalidInputError, "unknown_node"),
+        (lambda root: root.remember("", title="x"), hr.InvalidInputError, "invalid_note"),
+        (lambda root: root.process("none"), hr.BackendError, "invalid_request"),
+        (lambda root: root.link("slugs", "nowhere"), hr.InvalidInputError, "unknown_node"),
+    ],
+)
+def test_errors_are_those_of_there(root, call, kind, code):
+    with pytest.raises(kind) as caught:
+        call(root)
+    assert type(caught.value) is kind
+    assert caught.value.code == code
