@@ -147,8 +147,12 @@ def test_a_response_is_read_again():
     assert json.loads(text) == response.to_dict()
     for found in (adapter.validate_json(text), adapter.validate_python(response.to_dict())):
         assert found.trace == response.trace
-        without = [{**hit.to_dict(), "explanation": None} for hit in response]
-        assert [hit.to_dict() for hit in found] == without
+        assert [hit.to_dict() for hit in found] == [hit.to_dict() for hit in response]
+        assert found.explain() == response.explain()
+    unknown = response.to_dict()
+    unknown["results"][0]["explanation"]["fusion"] = "none"
+    with pytest.raises(ValidationError, match='there is no fusion "none"'):
+        adapter.validate_python(unknown)
     assert adapter.validate_python(response) is response
     answered = client.post("/echo", json=response.to_dict())
     assert answered.status_code == 200

@@ -135,9 +135,11 @@ def test_wrong_types_never_reach_the_server(index):
 
 def test_it_pickles_without_a_token_that_was_passed(index, monkeypatch):
     assert TOKENS.write.encode() not in pickle.dumps(index)
-    with pickle.loads(pickle.dumps(index)) as copy:
-        with pytest.raises(hr.HedgerowError, match="the key is not pickled"):
-            copy.search("slugs")
+    with (
+        pickle.loads(pickle.dumps(index)) as copy,
+        pytest.raises(hr.HedgerowError, match="the key is not pickled"),
+    ):
+        copy.search("slugs")
     monkeypatch.setenv("HEDGEROW_TOKEN", TOKENS.read)
     with (
         hr.connect(index.url, kind="index") as reads,

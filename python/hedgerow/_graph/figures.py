@@ -118,6 +118,14 @@ class Neighbourhood:
     edges: Sequence[Edge]
     left_out: int
 
+    @classmethod
+    def from_dict(cls, keys: Mapping[str, Any]) -> Neighbourhood:
+        """Return that of such a JSON."""
+        edges = [
+            (one["source"], one["target"], one["rel"], one["strength"]) for one in keys["edges"]
+        ]
+        return cls(keys["key"], keys["nodes"], edges, keys["leftOut"])
+
     def to_dict(self) -> dict[str, Any]:
         """Return the JSON of `hedgerow graph KEY`, without what a root alone knows."""
         edges = [

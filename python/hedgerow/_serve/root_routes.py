@@ -55,7 +55,7 @@ class RootService:
 
     def __init__(self, root: MemoryRoot) -> None:
         self.root = root
-        self.name = root.path.name
+        self.name = root.name
         self.memories = Memories(root)
 
     def check(self) -> None:

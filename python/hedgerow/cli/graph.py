@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from hedgerow._graph.figures import figures_of, neighbourhood_of
+from hedgerow._graph.figures import Neighbourhood, figures_of, neighbourhood_of
 
 from .output import write_json
 from .params import TEXT, Command
 from .roots import json_option
-from .stores import OpenStore, open_store, store_options
+from .stores import OpenStore, open_store, server_of, store_options
 
 if TYPE_CHECKING:
-    from hedgerow._graph.figures import Neighbourhood
+    from collections.abc import Mapping
 
 _LISTED = 1000
 
@@ -48,6 +48,11 @@ def command(
         raise click.UsageError("Pass a KEY: --svg and --hops show its neighborhood.")
     if svg and Path(svg).suffix.lower() != ".svg":
         raise click.UsageError(f"--svg writes SVG; give a file that ends in .svg, not {svg}.")
+    if server := server_of(**where):
+        if key is None or svg is not None:
+            raise click.UsageError("A server shows the links of one KEY, without --svg.")
+        _tell_part(server.links(key, hops=hops or 1, limit=_LISTED), as_json=as_json)
+        return
     with open_store(**where, reads=True) as opened:
         if key is None:
             _show_figures(opened, as_json=as_json)
@@ -90,12 +95,16 @@ def _show_figures(opened: OpenStore, *, as_json: bool) -> None:
 def _show_part(opened: OpenStore, part: Neighbourhood, *, as_json: bool) -> None:
     missing = [] if opened.root is None else opened.root.graph().unresolved
     unresolved = [to for file, to in missing if file == part.centre]
+    _tell_part({**opened.source, **part.to_dict(), "unresolved": unresolved}, as_json=as_json)
+
+
+def _tell_part(answer: Mapping[str, Any], *, as_json: bool) -> None:
     if as_json:
-        write_json({**opened.source, **part.to_dict(), "unresolved": unresolved})
+        write_json(answer)
         return
     from .graph_text import show_part  # noqa: PLC0415 - brings rich
 
-    show_part(part, unresolved)
+    show_part(Neighbourhood.from_dict(answer), answer["unresolved"])
 
 
 def _draw(opened: OpenStore, key: str, file: str, hops: int, *, as_json: bool) -> None:

@@ -9,10 +9,12 @@ import click
 from .output import echo, plural, visible, write_json
 from .params import TEXT, Command
 from .roots import json_option
-from .stores import OpenStore, open_store, store_options, time_option
+from .stores import OpenStore, open_store, server_of, store_options, time_option
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
+
+    from hedgerow.remote import RemoteRoot
 
 
 @click.command("link", cls=Command, short_help="Link two memories, or unlink them.")
@@ -52,6 +54,9 @@ def link(  # noqa: PLR0913 - one argument for each option
     In a root, A and B are paths, names of files, or titles, as in [[name]], and nothing else
     in the file of A changes. A link of the same relation is replaced.
     """
+    if server := server_of(**where, writes=True):
+        _at_server(server, a, b, strength, rel or "related", remove=remove, as_json=as_json)
+        return
     with open_store(**where) as opened:
         relation = rel or ("link" if opened.root is None else "related")
         ends = opened.key(a), opened.key(b)
@@ -61,15 +66,34 @@ def link(  # noqa: PLR0913 - one argument for each option
             else _put(opened, *ends, strength, rel=relation)
         )
         fields = {"a": ends[0], "b": ends[1], "rel": relation}
-        if as_json:
-            act = {"removed": changed} if remove else {"strength": strength}
-            write_json({**opened.source, **fields, **act})
-            return
-        names = f"{visible(ends[0])} to {visible(ends[1])} ({visible(relation)})"
-        if remove:
-            echo(f"Unlinked {names}." if changed else f"There was no link {names}.")
-            return
-        echo(f"Linked {names}, strength {strength:g}.")
+        act = {"removed": changed} if remove else {"strength": strength}
+        _tell({**opened.source, **fields, **act}, as_json=as_json)
+
+
+def _at_server(  # noqa: PLR0913 - what a link has
+    server: RemoteRoot, a: str, b: str, strength: float, rel: str, *, remove: bool, as_json: bool
+) -> None:
+    body = {"a": a, "b": b, "rel": rel}
+    answer = (
+        server.told_of("unlink", body)
+        if remove
+        else server.told_of("link", {**body, "strength": strength})
+    )
+    _tell(answer, as_json=as_json)
+
+
+def _tell(answer: Mapping[str, Any], *, as_json: bool) -> None:
+    """Tell what was done, as JSON has it."""
+    if as_json:
+        write_json(answer)
+        return
+    names = f"{visible(answer['a'])} to {visible(answer['b'])} ({visible(answer['rel'])})"
+    if "strength" in answer:
+        echo(f"Linked {names}, strength {answer['strength']:g}.")
+    elif answer["removed"]:
+        echo(f"Unlinked {names}.")
+    else:
+        echo(f"There was no link {names}.")
 
 
 def _put(opened: OpenStore, a: str, b: str, strength: float, *, rel: str) -> bool:
@@ -109,11 +133,19 @@ def visit(
     """
     if not agent.strip():
         raise click.UsageError("AGENT must not be empty; name an agent.")
+    if server := server_of(**where, writes=True):
+        body = {"agent": agent, "keys": list(keys), "at": at, "outcome": outcome}
+        _tell_visits(server.told_of("visit", body), as_json=as_json)
+        return
     with open_store(**where) as opened:
         visited = [opened.key(key) for key in keys]
         opened.store.visit_many((agent, key, at, outcome) for key in visited)
-        if as_json:
-            fields = {"agent": agent, "at": at, "outcome": outcome, "keys": visited}
-            write_json({**opened.source, **fields})
-            return
-        echo(f"Noted {plural(len(visited), 'visit')} of {visible(agent)}.")
+        fields = {"agent": agent, "at": at, "outcome": outcome, "keys": visited}
+        _tell_visits({**opened.source, **fields}, as_json=as_json)
+
+
+def _tell_visits(answer: Mapping[str, Any], *, as_json: bool) -> None:
+    if as_json:
+        write_json(answer)
+    else:
+        echo(f"Noted {plural(len(answer['keys']), 'visit')} of {visible(answer['agent'])}.")

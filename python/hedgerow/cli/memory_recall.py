@@ -29,6 +29,7 @@ from .roots import (
     root_option,
 )
 from .steps_text import steps, ways
+from .targets import open_memory, refuse_without_files, target_option
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -38,12 +39,14 @@ if TYPE_CHECKING:
     from hedgerow.memory.recall import Recall, Recalled
     from hedgerow.memory.score import ScoreParts
     from hedgerow.memory.sync import SyncReport
+    from hedgerow.remote import RemoteRoot
 
 _RECIPE = "memory:"
 
 
 @click.command("recall", cls=Command, short_help="Find what a memory root knows.")
 @root_option
+@target_option
 @click.option("--topic", metavar="TEXT", type=TEXT, help="What to recall.")
 @click.option("--query", metavar="TEXT", type=TEXT, help="The same, where there is no --topic.")
 @limit_option(5)
@@ -80,8 +83,8 @@ def recall(  # noqa: PLR0913 - one argument for each option
     wanted = topic or query
     if not wanted:
         raise click.UsageError("Pass what to recall as --topic TEXT or --query TEXT.")
-    memory = open_root(root, target_url, remote_url)
-    found = memory.recall(wanted, limit=limit, depth=depth, sync=not no_sync)
+    memory = open_memory(root, target_url, remote_url)
+    found = _recalled(memory, wanted, limit=limit, depth=depth, sync=not no_sync)
     mode = mode_of(context, "recall")
     if report is not None:
         _write_report(report, memory, found, mode, sync=not no_sync)
@@ -109,8 +112,8 @@ def search_root(  # noqa: PLR0913 - one argument for each option
     as_json: bool,
 ) -> None:
     """Search a memory root as `search` without an index file does."""
-    memory = open_root(root, target_url, remote_url, NO_ROOT)
-    found = memory.recall(text, limit=limit, depth=depth, sync=sync)
+    memory = open_memory(root, target_url, remote_url, NO_ROOT)
+    found = _recalled(memory, text, limit=limit, depth=depth, sync=sync)
     mode = mode_of(context, "search")
     if report is not None:
         _write_report(report, memory, found, mode, sync=sync)
@@ -155,17 +158,30 @@ def index_root(  # noqa: PLR0913 - one argument for each option
     return report
 
 
+def _recalled(
+    memory: MemoryRoot | RemoteRoot, text: str, *, limit: int, depth: str, sync: bool
+) -> Recall:
+    from hedgerow.memory import MemoryRoot  # noqa: PLC0415 - slow to import
+
+    if isinstance(memory, MemoryRoot):
+        return memory.recall(text, limit=limit, depth=depth, sync=sync)
+    refuse_without_files("--no-sync", given=not sync)
+    return memory.recall(text, limit=limit, depth=depth)
+
+
 def mode_of(context: click.Context, name: str) -> str:
     """Name the command in its result, as a recipe where it was run as one."""
     is_recipe = (context.info_name or "").startswith(_RECIPE)
     return f"{_RECIPE}{name}" if is_recipe else name
 
 
-def _write_report(report: str, memory: MemoryRoot, found: Recall, mode: str, *, sync: bool) -> None:
+def _write_report(
+    report: str, memory: MemoryRoot | RemoteRoot, found: Recall, mode: str, *, sync: bool
+) -> None:
     write_report(
         report,
         kind="root",
-        name=memory.path.name,
+        name=memory.name,
         answer=recall_answer(found, mode, explain=True),
         links=links_of(memory, found, sync=sync),
     )

@@ -14,11 +14,11 @@ from .roots import (
     json_option,
     locate_root,
     named_root,
-    open_root,
     place_options,
     refuse_remote,
     root_option,
 )
+from .targets import open_memory, target_option
 
 if TYPE_CHECKING:
     from hedgerow.memory.doctor import Diagnosis
@@ -67,6 +67,7 @@ def init(
 
 @click.command("status", cls=Command, short_help="Show the state of a memory root.")
 @root_option
+@target_option
 @json_option
 def status(
     *, root: tuple[str, ...], target_url: str | None, remote_url: str | None, as_json: bool
@@ -77,7 +78,7 @@ def status(
       hedgerow status
       hedgerow status --root memory --json
     """
-    found = open_root(root, target_url, remote_url).status()
+    found = open_memory(root, target_url, remote_url).status()
     if as_json:
         write_json(found.to_dict())
         return

@@ -15,12 +15,12 @@ from .params import TEXT, Command
 from .roots import (
     json_option,
     limit_option,
-    open_root,
     read_stdin,
     required_title,
     root_option,
     tag_option,
 )
+from .targets import open_memory, target_option
 
 if TYPE_CHECKING:
     from hedgerow.memory.process import Processed
@@ -30,6 +30,7 @@ _TYPES = ("note", "session", "finding", "decision", "preference", "page")
 
 @click.command("remember", cls=Command, short_help="Keep a text as a memory.")
 @root_option
+@target_option
 @click.option("--title", metavar="TEXT", type=TEXT, help="Its title.  [required]")
 @click.option(
     "--type", "kind", type=click.Choice(_TYPES), default="note", show_default=True, help="Its kind."
@@ -53,7 +54,7 @@ def remember(  # noqa: PLR0913 - one argument for each option
       hedgerow remember --title "Hedge plan" --tag hedge < plan.md
     """
     line = required_title(title)
-    memory = open_root(root, target_url, remote_url)
+    memory = open_memory(root, target_url, remote_url, writes=True)
     done = memory.remember(read_stdin(), title=line, type=kind, tags=tags)
     if done.notice:
         echo(visible(done.notice), err=True)
@@ -66,6 +67,7 @@ def remember(  # noqa: PLR0913 - one argument for each option
 
 @click.command("wrapup", cls=Command, short_help="Keep what a session came to.")
 @root_option
+@target_option
 @click.option("--title", metavar="TEXT", type=TEXT, help="Its title.  [required]")
 @click.option("--topic", metavar="TEXT", type=TEXT, help="Recall this first, and note it.")
 @limit_option(5)
@@ -92,7 +94,7 @@ def wrapup(  # noqa: PLR0913 - one argument for each option
     Conflicts / Corrections, Open Questions.
     """
     line = required_title(title)
-    memory = open_root(root, target_url, remote_url)
+    memory = open_memory(root, target_url, remote_url, writes=True)
     done = memory.wrapup(read_stdin(), title=line, topic=topic or None, limit=limit, tags=tags)
     if as_json:
         write_json(done.to_dict())
@@ -110,6 +112,7 @@ def wrapup(  # noqa: PLR0913 - one argument for each option
 
 @click.command("process", cls=Command, short_help="Look through memories, or make a page.")
 @root_option
+@target_option
 @click.option(
     "--mode", required=True, type=click.Choice(["lint", "synthesize"]), help="What to do."
 )
@@ -146,7 +149,7 @@ def process(  # noqa: PLR0913 - one argument for each option
     duplicate titles, declared conflicts, open questions that seem answered. synthesize writes or
     updates a page about --topic that quotes a line of each memory.
     """
-    memory = open_root(root, target_url, remote_url)
+    memory = open_memory(root, target_url, remote_url, writes=apply)
     try:
         done = memory.process(mode, apply=apply, topic=topic, since=since, limit=limit)
     except InvalidInputError as error:

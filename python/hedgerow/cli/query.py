@@ -12,12 +12,13 @@ from hedgerow._answers.root import query_answer
 from .output import write_json
 from .params import TEXT, Command
 from .roots import no_sync_option
-from .stores import open_store, store_options, time_option
+from .stores import open_store, server_of, store_options, time_option
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from hedgerow import Pipeline
+    from hedgerow.remote import RemoteRoot
 
 SHOWN = ("type", "weight", "timestamp")
 """The columns of a pipeline that selects none."""
@@ -70,6 +71,11 @@ def command(  # noqa: PLR0913 - one argument for each option
         raise click.UsageError("--keys writes keys alone; leave --json and --explain out.")
     if no_sync and where["db"] is not None:
         raise click.UsageError("--no-sync goes with --root DIR.")
+    if server := server_of(**where):
+        if no_sync:
+            raise click.UsageError("--no-sync goes with --root DIR.")
+        _at_server(server, text, terms, now, explain=explain, only_keys=only_keys, as_json=as_json)
+        return
     with open_store(**where, sync=not no_sync, reads=True) as opened:
         pipeline = parse_pipeline(text, terms=terms, types=opened.store.types)
         wanted, shown = _with_columns(pipeline, opened.store.types)
@@ -88,6 +94,38 @@ def command(  # noqa: PLR0913 - one argument for each option
         show(result, now, whole=whole, shown=shown, explain=explain)
 
 
+def _at_server(  # noqa: PLR0913 - one argument for each option
+    server: RemoteRoot,
+    text: str,
+    terms: Sequence[str],
+    now: int,
+    *,
+    explain: bool,
+    only_keys: bool,
+    as_json: bool,
+) -> None:
+    if as_json:
+        body = {"pipeline": text, "terms": list(terms), "now": now, "explain": explain}
+        write_json(server.told_of("query", body))
+        return
+    from .query_text import show, show_keys, show_notices  # noqa: PLC0415 - brings rich
+
+    result = server.query(text, now=now, terms=terms, explain=explain)
+    show_notices(result)
+    if only_keys:
+        show_keys(result)
+        return
+    whole = server.query("all | count").count or 0
+    shown = result.count is None and result.columns is None
+    if shown:
+        result = server.query(_with_shown(text), now=now, terms=terms, explain=explain)
+    show(result, now, whole=whole, shown=shown, explain=explain)
+
+
+def _with_shown(text: str) -> str:
+    return f"{text} | select:{','.join(SHOWN)}"
+
+
 def _asked(words: Sequence[str], stages: Sequence[str]) -> tuple[str, Sequence[str]]:
     """Return the pipeline and the terms."""
     if stages:
@@ -100,7 +138,7 @@ def _asked(words: Sequence[str], stages: Sequence[str]) -> tuple[str, Sequence[s
 def _with_columns(pipeline: Pipeline, types: Sequence[str]) -> tuple[Pipeline, bool]:
     """Add the columns to show, unless the pipeline selects its own; return whether they were added."""
     try:
-        return parse_pipeline(f"{pipeline} | select:{','.join(SHOWN)}", types=types), True
+        return parse_pipeline(_with_shown(str(pipeline)), types=types), True
     except PipelineError:
         # It ends in `count` or `select`, or one stage more is one too many.
         return pipeline, False

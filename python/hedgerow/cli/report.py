@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from hedgerow.memory import MemoryRoot
     from hedgerow.memory.recall import Recall
+    from hedgerow.remote import RemoteRoot
 
     F = TypeVar("F", bound=Callable[..., Any])
 
@@ -79,13 +80,17 @@ def write_report(
     files.replace(Path(file), page(data if links is None else {**data, "links": links}))
 
 
-def links_of(memory: MemoryRoot, found: Recall, *, sync: bool) -> dict[str, Any]:
+def links_of(memory: MemoryRoot | RemoteRoot, found: Recall, *, sync: bool) -> dict[str, Any]:
     """Return the links around each memory that was found, by file."""
     from hedgerow._graph.figures import neighbourhood_of  # noqa: PLC0415 - of reports alone
+    from hedgerow.memory import MemoryRoot  # noqa: PLC0415
 
+    files = dict.fromkeys(one.file for one in found)
+    if not isinstance(memory, MemoryRoot):
+        return {file: memory.links(file, hops=_HOPS, limit=_MOST_LINKED) for file in files}
     store = memory.store(sync=sync)
     links = {}
-    for file in dict.fromkeys(one.file for one in found):
+    for file in files:
         if file in store:
             part = neighbourhood_of(store, file, hops=_HOPS, most=_MOST_LINKED)
             links[file] = part.to_dict()

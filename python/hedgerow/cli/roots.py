@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     F = TypeVar("F", bound=Callable[..., Any])
 
+_TOLD = "hedgerow.told"
 _TRUST = "hedgerow.trust"
 
 NO_ROOT = (
@@ -105,12 +106,12 @@ def tag_option(command: F) -> F:
 
 
 def refuse_remote(target_url: str | None, remote_url: str | None) -> None:
-    """Raise the error for remote memory, which is not supported yet."""
+    """Raise the error of the flags that another tool has, and that mean nothing here yet."""
     for flag, url in (("--target-url", target_url), ("--remote-url", remote_url)):
         if url is not None:
             raise HedgerowError(
-                f"{flag} {url}: remote memory is recognized but not implemented yet; use a "
-                "folder on this machine with --root DIR",
+                f"{flag} {url}: this flag is recognized but not implemented yet; name a server "
+                "with --target URL, or a folder on this machine with --root DIR",
                 code="not_implemented",
             )
 
@@ -132,8 +133,11 @@ def find_root(given: Sequence[str], missing: str = NO_ROOT_FOR_MEMORY) -> Path:
     found, passed = locate_root(given)
     if found is None:
         raise click.UsageError(" ".join([missing, *passed]))
+    told = click.get_current_context().meta.setdefault(_TOLD, set())
     for sentence in passed:
-        echo(sentence, err=True)
+        if sentence not in told:
+            told.add(sentence)
+            echo(sentence, err=True)
     return found
 
 

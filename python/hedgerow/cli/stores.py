@@ -17,11 +17,13 @@ from hedgerow import IndexFileError, Store, parse_question_date
 from .output import progress_bar
 from .params import TEXT, db_option
 from .roots import NO_ROOT, open_root, root_option
+from .targets import is_target, open_server, target_option
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from hedgerow import MemoryRoot, QueryResult
+    from hedgerow.remote import RemoteRoot
 
     F = TypeVar("F", bound=Callable[..., Any])
 
@@ -65,7 +67,23 @@ class OpenStore:
 
 def store_options(command: F) -> F:
     """Add `--db` and `--root`, which a command hands on to `open_store`."""
-    return db_option("The file of a store.")(root_option(command))
+    return db_option("The file of a store.")(root_option(target_option(command)))
+
+
+def server_of(
+    db: str | None,
+    root: Sequence[str] = (),
+    target_url: str | None = None,
+    remote_url: str | None = None,
+    *,
+    writes: bool = False,
+) -> RemoteRoot | None:
+    """Connect to the server that is meant in place of a store; None where a file or folder is."""
+    if db is None:
+        return open_server(root, target_url, remote_url, NO_ROOT, writes=writes)
+    if is_target():
+        raise click.UsageError("--db and --target exclude each other: a file, or a server.")
+    return None
 
 
 def time_option(name: str, what: str) -> Callable[[F], F]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -26,6 +27,7 @@ LIMIT = 1024 * 1024
 """The most bytes of a configuration."""
 
 _LONGEST_SHOWN = 60
+_ADDRESS = re.compile(r"https?://[!-~]{1,500}\Z")
 _IGNORE_COMMENT = "# hedgerow derived state"
 
 
@@ -36,7 +38,7 @@ class Config:
     `problem` is why this hedgerow must not use the root, or None, and `code` its error code.
     `source_root` is the folder that is indexed, usually the root itself; `exclude` and `include`
     are the patterns of what in it is passed by, and of what is read all the same; `embedder`
-    names the embedder as ADAPTER:MODEL. Both are what is allowed: `requests` are what the file
+    names the embedder as ADAPTER:MODEL, `remote` the server that commands go to. All are what is allowed: `requests` are what the file
     asks for that needs its user's consent, and `not_allowed` those of them without it.
     """
 
@@ -49,6 +51,7 @@ class Config:
     code: str = ""
     exclude: tuple[str, ...] = ()
     include: tuple[str, ...] = ()
+    remote: str | None = None
     requests: tuple[Request, ...] = ()
     not_allowed: tuple[Request, ...] = ()
 
@@ -158,6 +161,7 @@ def read_config(root: Path, choices: Choices = Choices()) -> Config:  # noqa: B0
         _embedder(root / file, given.get("embedder")),
         exclude=_patterns(root / file, given, "exclude"),
         include=_patterns(root / file, given, "include"),
+        remote=_remote(root / file, given.get("remote")),
     )
     return _as_allowed(config, choices)
 
@@ -172,6 +176,7 @@ def _as_allowed(config: Config, choices: Choices) -> Config:
         config,
         source_root=config.root if "indexRoot" in settings else config.source_root,
         embedder=None if "embedder" in settings else embedder,
+        remote=None if "remote" in settings else config.remote,
         requests=asked,
         not_allowed=refused,
     )
@@ -184,6 +189,10 @@ def _requests(config: Config, *, with_embedder: bool) -> Iterator[Request]:
 
         if request := embedder(config.root, config.embedder):
             yield request
+    if config.remote is not None:
+        from .requests import remote  # noqa: PLC0415 - slow to import
+
+        yield remote(config.root, config.remote)
     if not config.source_root.is_relative_to(config.root):
         from .requests import index_root  # noqa: PLC0415 - slow to import
 
@@ -222,6 +231,14 @@ def _embedder(file: Path, given: Any) -> str | None:
     elif given is None or (isinstance(given, str) and given):
         return given
     raise _invalid(file, 'embedder must be {"adapter": ..., "model": ...} or "ADAPTER:MODEL"')
+
+
+def _remote(file: Path, given: Any) -> str | None:
+    if given is None:
+        return None
+    if isinstance(given, str) and _ADDRESS.match(given):
+        return given
+    raise _invalid(file, 'remote must be the URL of a server, as in "https://notes.example:7411"')
 
 
 def _patterns(file: Path, given: dict[str, Any], key: str) -> tuple[str, ...]:

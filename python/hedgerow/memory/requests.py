@@ -80,6 +80,12 @@ def embedder(root: Path, name: str) -> Request | None:
     return Request(str(root), "embedder", value, effect, "It is searched by keywords alone.")
 
 
+def remote(root: Path, url: str) -> Request:
+    """Ask to have the commands of the root answered by a server."""
+    effect = f"send what you ask for and remember, and the token for it, to {_printable(url)}"
+    return Request(str(root), "remote", url, effect, "Its commands use the folder itself.")
+
+
 def agent_model(root: Path, model: str) -> Request:
     """Ask to have the prompts of agents answered by a model of OpenAI's, where none is named."""
     effect = f"send the text of your memories to {what_is_sent(OPENAI_URL)}"

@@ -104,6 +104,11 @@ class MemoryRoot:
         """The folder, absolute and without links."""
         return self._root
 
+    @property
+    def name(self) -> str:
+        """The name of the folder."""
+        return self._root.name
+
     def status(self) -> RootStatus:
         """Report whether the root is set up, and whether this hedgerow can use it.
 

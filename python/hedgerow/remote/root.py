@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from typing import Any
@@ -167,13 +167,13 @@ class RemoteRoot(Connected):
         """`visit` without blocking the event loop."""
         await arun(self._visit(agent, key, at, outcome))
 
-    def links(self, name: str, *, hops: int = 1) -> dict[str, Any]:
+    def links(self, name: str, *, hops: int = 1, limit: int = 100) -> dict[str, Any]:
         """What a memory is linked to, as `hedgerow graph KEY --json` has it."""
-        return run(self._links(name, hops))
+        return run(self._links(name, hops, limit))
 
-    async def alinks(self, name: str, *, hops: int = 1) -> dict[str, Any]:
+    async def alinks(self, name: str, *, hops: int = 1, limit: int = 100) -> dict[str, Any]:
         """`links` without blocking the event loop."""
-        return await arun(self._links(name, hops))
+        return await arun(self._links(name, hops, limit))
 
     def status(self) -> RootStatus:
         """`MemoryRoot.status` at the server."""
@@ -209,6 +209,10 @@ class RemoteRoot(Connected):
     async def aedit(self, memory: Memory, text: str) -> Memory:
         """`edit` without blocking the event loop."""
         return await arun(self._edit(memory, text))
+
+    def told_of(self, verb: str, body: Mapping[str, Any]) -> dict[str, Any]:
+        """The JSON that `POST /v1/VERB` answers with (spec/service.md), as the command line writes it."""
+        return run(self._client.request("POST", f"v1/{segment(verb)}", body, read=dict))
 
     def _recall(self, query: str, limit: int, depth: str) -> Steps[Recall]:
         body = {"query": checked_text(query, "query"), "limit": limit, "depth": depth}
@@ -273,8 +277,8 @@ class RemoteRoot(Connected):
         body = {"agent": agent, "keys": [key], "at": checked_time(at, "at"), "outcome": outcome}
         yield from self._client.request("POST", "v1/visit", body, read=dict)
 
-    def _links(self, name: str, hops: int) -> Steps[dict[str, Any]]:
-        params = {"key": name, "hops": hops}
+    def _links(self, name: str, hops: int, limit: int) -> Steps[dict[str, Any]]:
+        params = {"key": name, "hops": hops, "limit": limit}
         return (yield from self._client.request("GET", "v1/graph", params=params, read=dict))
 
     def _status(self) -> Steps[RootStatus]:
