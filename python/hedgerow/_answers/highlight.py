@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections import Counter, defaultdict
-from dataclasses import dataclass
+from collections import Counter
 from typing import TYPE_CHECKING
 
-from hedgerow._engine import _tokenize
+from hedgerow._engine import _marks
 from hedgerow.ingest import TITLE_SEPARATOR
 
 if TYPE_CHECKING:
@@ -36,86 +35,52 @@ _HEADING_MARK = re.compile(r"\A\s{0,3}#{1,6}\s+")
 Span = tuple[int, int]
 
 
-@dataclass(frozen=True, slots=True)
-class _Wanted:
-    """One thing that is searched for: a run of words, the last perhaps only begun."""
-
-    words: tuple[str, ...]
-    prefix: bool
+_Wanted = tuple[tuple[str, ...], bool]
+"""One thing that is searched for: a run of words, and whether the last is only begun."""
 
 
 class Highlighter:
-    """Finds what an executed expression matches in a text, as the index's tokenizer does.
+    """Finds what an executed expression matches in texts, as the index's tokenizer does."""
 
-    Which words are equal is a matter of stems and accents, so the tokens of words are compared.
-    """
-
-    def __init__(self, match: str, tokenizer: Tokenizer, texts: Iterable[str]) -> None:
-        wanted = dict.fromkeys(wanted for wanted in _wanted(match) if wanted.words)
+    def __init__(self, match: str, tokenizer: Tokenizer) -> None:
+        wanted = dict.fromkeys(wanted for wanted in _wanted(match) if wanted[0])
         self._wanted = list(wanted)[:_MOST_WANTED]
-        self._substrings = tokenizer == "trigram"
-        self._same: dict[tuple[str, bool], frozenset[str]] = {}
-        if self._wanted and not self._substrings:
-            words = {word for text in texts for word in _WORD.findall(text[:LOOKED_AT])}
-            self._look_up(words, tokenizer)
+        self._tokenizer = tokenizer
 
-    def spans(self, text: str) -> list[Span]:
-        """Return the spans of `text` that matched, in order and without overlaps."""
-        find = self._find_substrings if self._substrings else self._find_words
-        return _joined(sorted(find(text)))
-
-    def _look_up(self, words: Iterable[str], tokenizer: Tokenizer) -> None:
-        ordered = sorted(words)
-        tokens_of = dict(zip(ordered, _tokenize(ordered, tokenizer), strict=True))
-        by_token: defaultdict[str, list[str]] = defaultdict(list)
-        for word, tokens in tokens_of.items():
-            if len(tokens) == 1:
-                by_token[tokens[0]].append(word)
-        # Nearly every word is one token.
-        others = [word for word, tokens in tokens_of.items() if len(tokens) > 1]
-        for wanted in self._wanted:
-            for i, sought in enumerate(_tokenize(wanted.words, tokenizer)):
-                begun = wanted.prefix and i == len(wanted.words) - 1
-                found = [
-                    word
-                    for word in (ordered if begun else others)
-                    if _holds(tokens_of[word], sought, begun=begun)
-                ]
-                if len(sought) == 1 and not begun:
-                    found += by_token[sought[0]]
-                self._same[wanted.words[i], begun] = frozenset(found)
-
-    def _find_words(self, text: str) -> Iterable[Span]:
-        found = [(match.group(), match.span()) for match in _WORD.finditer(text)]
-        for wanted in self._wanted:
-            sets = [
-                self._same.get((word, wanted.prefix and i == len(wanted.words) - 1), frozenset())
-                for i, word in enumerate(wanted.words)
-            ]
-            for start in range(len(found) - len(sets) + 1):
-                if all(found[start + i][0] in same for i, same in enumerate(sets)):
-                    yield found[start][1][0], found[start + len(sets) - 1][1][1]
+    def spans(self, *texts: str) -> list[list[Span]]:
+        """Return for each text the spans that matched, in order and without overlaps."""
+        if self._tokenizer != "trigram":
+            return _marks([text[:LOOKED_AT] for text in texts], self._wanted, self._tokenizer)
+        return [_joined(sorted(self._find_substrings(text[:LOOKED_AT]))) for text in texts]
 
     def _find_substrings(self, text: str) -> Iterable[Span]:
         lowered = text.lower()
         if len(lowered) != len(text):
             return
-        for wanted in self._wanted:
-            sought = " ".join(wanted.words).lower()
+        for words, _ in self._wanted:
+            sought = " ".join(words).lower()
             yield from (match.span() for match in re.finditer(re.escape(sought), lowered))
 
 
-def snippet(content: str, title: str, highlighter: Highlighter) -> tuple[str, list[Span]]:
-    """Cut the part of a chunk with the most different matches; return it with their spans."""
-    text = readable(content[:LOOKED_AT], title)
-    spans = highlighter.spans(text)
+def snippets(
+    texts: Sequence[tuple[str, str]], highlighter: Highlighter
+) -> list[tuple[str, list[Span]]]:
+    """Cut of each content with its title the part with the most different matches, with their spans."""
+    plain = [readable(content[:LOOKED_AT], title) for content, title in texts]
+    spans = highlighter.spans(*plain)
+    return [
+        _cut(text, found, is_longer=len(content) > LOOKED_AT)
+        for text, found, (content, _) in zip(plain, spans, texts, strict=True)
+    ]
+
+
+def _cut(text: str, spans: Sequence[Span], *, is_longer: bool) -> tuple[str, list[Span]]:
     start = _best_start(text, spans)
     end = min(len(text), start + SNIPPET_LIMIT)
     if end < len(text):
         space = text.rfind(" ", start + SNIPPET_LIMIT // 2, end)
         end = space if space > 0 else end
-    is_cut = end < len(text) or len(content) > LOOKED_AT
-    lead, tail = ("… " if start else ""), (" …" if is_cut else "")
+    lead, tail = ("… " if start else ""), (" …" if is_longer or end < len(text) else "")
     shift = len(lead) - start
     inside = [(a + shift, b + shift) for a, b in spans if a >= start and b <= end]
     return f"{lead}{text[start:end]}{tail}", inside
@@ -154,7 +119,9 @@ def _best_start(text: str, spans: Sequence[Span]) -> int:
         if len(within) > best_count:
             best, best_count = start, len(within)
         if index < beyond:
-            within -= Counter([words[index]])
+            within[words[index]] -= 1
+            if not within[words[index]]:
+                del within[words[index]]
     if best <= SNIPPET_LIMIT // 3:
         return 0
     begin = max(0, best - 40)
@@ -168,20 +135,7 @@ def _wanted(match: str) -> Iterable[_Wanted]:
         if part[1] is None:
             return
         words = tuple(_WORD.findall(part[1].replace('""', '"')))
-        yield _Wanted(words, prefix=part[2] is not None)
-
-
-def _holds(tokens: Sequence[str], sought: Sequence[str], *, begun: bool) -> bool:
-    """Whether the tokens sought stand there in a row, the last perhaps only begun."""
-    if not sought:
-        return False
-    *whole, last = sought
-    for start in range(len(tokens) - len(whole)):
-        end = start + len(whole)
-        ends_so = tokens[end].startswith(last) if begun else tokens[end] == last
-        if ends_so and list(tokens[start:end]) == whole:
-            return True
-    return False
+        yield words, part[2] is not None
 
 
 def _joined(spans: Sequence[Span]) -> list[Span]:

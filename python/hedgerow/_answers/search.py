@@ -7,7 +7,7 @@ from typing import Any
 
 from hedgerow import Filters, Hit, QueryExplanation, Response, WhyNot
 
-from .highlight import LOOKED_AT, Highlighter, snippet
+from .highlight import Highlighter, Span, snippets
 
 
 def search_answer(  # noqa: PLR0913 - what an answer tells
@@ -31,10 +31,14 @@ def search_answer(  # noqa: PLR0913 - what an answer tells
     `place` says what was searched, `chunks` how many chunks it has.
     """
     trace = response.trace
+    cuts = snippets([(hit.content, hit.title) for hit in response], highlighter)
     results = [
-        _hit(hit, offset + number, highlighter, explain=explanation is not None)
-        for number, hit in enumerate(response, start=1)
+        _hit(hit, offset + number, cut)
+        for number, (hit, (cut, _)) in enumerate(zip(response, cuts, strict=True), start=1)
     ]
+    if explanation is not None:
+        for told, hit, (_, spans) in zip(results, response, cuts, strict=True):
+            told.update(_explained(hit, spans, highlighter))
     value: dict[str, Any] = {
         "query": query,
         **place,
@@ -82,10 +86,9 @@ def filters_told(filters: Filters) -> dict[str, Any]:
     }
 
 
-def _hit(hit: Hit, rank: int, highlighter: Highlighter, *, explain: bool) -> dict[str, Any]:
+def _hit(hit: Hit, rank: int, cut: str) -> dict[str, Any]:
     metadata = hit.metadata
-    cut, in_snippet = snippet(hit.content, hit.title, highlighter)
-    value = {
+    return {
         "rank": rank,
         "score": hit.score,
         "bm25_rank": hit.bm25_rank,
@@ -102,15 +105,15 @@ def _hit(hit: Hit, rank: int, highlighter: Highlighter, *, explain: bool) -> dic
         "content": hit.content,
         "metadata": metadata,
     }
-    if explain:
-        value["explanation"] = hit.explain()
-        value["score_parts"] = hit.explanation
-        value["highlights"] = {
-            "title": highlighter.spans(hit.title),
-            "snippet": in_snippet,
-            "content": highlighter.spans(hit.content[:LOOKED_AT]),
-        }
-    return value
+
+
+def _explained(hit: Hit, in_snippet: Sequence[Span], highlighter: Highlighter) -> dict[str, Any]:
+    in_title, in_content = highlighter.spans(hit.title, hit.content)
+    return {
+        "explanation": hit.explain(),
+        "score_parts": hit.explanation,
+        "highlights": {"title": in_title, "snippet": in_snippet, "content": in_content},
+    }
 
 
 def query_told(explanation: QueryExplanation) -> dict[str, Any]:

@@ -119,7 +119,6 @@ class IndexService:
     ) -> Answer:
         index = self.index
         explanation = self._explained(query, response.trace.matching) if explain else None
-        texts = (text for hit in response for text in (hit.title, hit.content))
         return search_answer(
             {"db": self.name},
             query,
@@ -130,7 +129,7 @@ class IndexService:
             mode=options.mode,
             operator="OR",
             chunks=len(index),
-            highlighter=Highlighter(response.trace.match_query, index.tokenizer, texts),
+            highlighter=Highlighter(response.trace.match_query, index.tokenizer),
             explanation=explanation,
         )
 

@@ -165,10 +165,6 @@ def _with_what_shows_it(
             stopwords=index.stopwords,
         ),
         response=response,
-        highlighter=Highlighter(
-            response.trace.match_query,
-            index.tokenizer,
-            (text for hit in response for text in (hit.title, hit.content)),
-        ),
+        highlighter=Highlighter(response.trace.match_query, index.tokenizer),
         notices=notices,
     )

@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from hedgerow import Filters
-from hedgerow._answers.highlight import Highlighter, snippet
+from hedgerow._answers.highlight import Highlighter, snippets
 
 from .output import make_console, plural, printable, visible
 from .steps_text import steps, ways
@@ -74,8 +74,9 @@ def _show_hit(
     console.print(Text.assemble((f"{rank}. ", "dim"), (where, "cyan"), score))
     if hit.title:
         title = visible(hit.title)
-        _print_indented(console, _marked(title, highlighter.spans(title), "bold"))
-    cut, spans = snippet(printable(hit.content), hit.title, highlighter)
+        [in_title] = highlighter.spans(title)
+        _print_indented(console, _marked(title, in_title, "bold"))
+    [(cut, spans)] = snippets([(printable(hit.content), hit.title)], highlighter)
     _print_indented(console, _marked(cut, spans))
     if explain:
         _print_indented(console, Text(f"why: {visible(hit.explain())}", style="dim"))

@@ -1,8 +1,9 @@
 //! Python strings as the engine takes them.
 
 use std::fmt::Display;
-use std::ops::Deref;
+use std::ops::{Deref, Range};
 
+use hedgerow_engine::text::marks::{Wanted, marks};
 use hedgerow_engine::text::tokenizer::TokenizerKind;
 use hedgerow_engine::{ErrorCode, memory};
 use pyo3::exceptions::{PyTypeError, PyUnicodeEncodeError};
@@ -14,6 +15,12 @@ use crate::errors;
 
 /// A Python `str` that is valid Unicode, borrowed from Python without a copy.
 pub struct Text(PyBackedStr);
+
+impl AsRef<str> for Text {
+    fn as_ref(&self) -> &str {
+        &self.0
+    }
+}
 
 impl Deref for Text {
     type Target = str;
@@ -102,4 +109,26 @@ pub fn _tokenize(texts: Texts, tokenizer: &str) -> PyResult<Vec<Vec<String>>> {
         let tokenizer = TokenizerKind::parse(tokenizer)?;
         texts.0.iter().map(|text| tokenizer.tokens(text)).collect()
     })
+}
+
+/// Where in each text stands what is wanted, as `(start, end)` in code points: the words of each thing,
+/// and whether the last is only begun.
+#[pyfunction]
+#[allow(clippy::needless_pass_by_value, reason = "as Python gives them")]
+pub fn _marks(
+    py: Python<'_>,
+    texts: Texts,
+    wanted: Vec<(Vec<String>, bool)>,
+    tokenizer: &str,
+) -> PyResult<Vec<Vec<(usize, usize)>>> {
+    let wanted: Vec<_> = wanted
+        .into_iter()
+        .map(|(words, prefix)| Wanted { words, prefix })
+        .collect();
+    let found = errors::call_detached(py, || {
+        marks(&texts.0, &wanted, TokenizerKind::parse(tokenizer)?)
+    })?;
+    let pairs =
+        |places: Vec<Range<usize>>| places.into_iter().map(|at| (at.start, at.end)).collect();
+    Ok(found.into_iter().map(pairs).collect())
 }

@@ -3,6 +3,7 @@
 pub mod category;
 pub mod glob;
 pub mod lower;
+pub mod marks;
 pub mod normalise;
 pub mod pattern;
 pub mod slug;

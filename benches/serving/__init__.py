@@ -1,0 +1,1 @@
+"""A server beside one process a session: what benches/serve.py starts, and how it measures."""
