@@ -24,7 +24,7 @@ FUZZ_SECONDS ?= 60
 # How long `make faults` goes on, in seconds.
 FAULTS_SECONDS ?= 600
 
-.PHONY: help try test test-busy faults valgrind test-extras test-cluster test-page test-ray bench bench-engine lint wheels fuzz clean prerequisites
+.PHONY: help try test test-busy faults valgrind test-extras test-cluster test-page test-ray test-typescript bench bench-engine lint wheels fuzz clean prerequisites
 
 help: ## list what make can do
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1	/p' Makefile
@@ -75,6 +75,10 @@ test-page: .venv/engine-built ## the page in a real browser: 50 MB of packages, 
 	.venv-page/bin/python -m pip install --quiet --group page-test
 	PYTHONPATH=python .venv-page/bin/python -m pytest -W default tests/page
 
+test-typescript: .venv/engine-built ## the TypeScript client in Node, against real servers: 50 MB of packages, and npm
+	@NPM="$${NPM:-npm}" PYTHON="$(PYTHON)" sh scripts/prerequisites.sh
+	$(PYTEST) --confcutdir=tests/typescript tests/typescript
+
 # Ray's processes take 1.5 GB, on two of the machine's CPUs.
 test-ray: .venv/engine-built ## hedgerow.ray on a cluster of this machine: some minutes, 300 MB of packages
 	$(PYTHON) -m venv .venv-ray
@@ -121,7 +125,7 @@ fuzz: .venv/engine-built ## a minute of fuzzing for each reader of foreign bytes
 	FUZZ_EXAMPLES=$$((10 * $(FUZZ_SECONDS))) $(PYTEST) tests/faults/test_api.py
 
 clean: ## remove all that make made
-	rm -rf .venv .venv-extras .venv-cluster .venv-page .venv-ray .venv-bench .try target wheelhouse rust/fuzz/target rust/fuzz/corpus
+	rm -rf .venv .venv-extras .venv-cluster .venv-page .venv-ray .venv-bench .try target wheelhouse clients/typescript/node_modules clients/typescript/generated clients/typescript/built rust/fuzz/target rust/fuzz/corpus
 
 prerequisites:
 	@PYTHON="$(PYTHON)" sh scripts/prerequisites.sh

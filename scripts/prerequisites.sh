@@ -2,7 +2,7 @@
 # Checks what a build needs; for each thing that is missing, says so and prints the lines that
 # install it. Prints nothing when all is there. PYTHON names another interpreter than python3; with
 # JAVA=1 it checks also what `make test-cluster` needs beyond a build, and CHROMIUM names the browser
-# of `make test-page`.
+# of `make test-page`, NPM that of `make test-typescript`.
 set -eu
 cd "${0%/*}/.."
 PYTHON=${PYTHON:-python3}
@@ -80,6 +80,11 @@ fi
 if [ -n "${CHROMIUM:-}" ]; then
     command -v "$CHROMIUM" >/dev/null || missing "a browser, as \`$CHROMIUM\` (CHROMIUM=... names another)" \
         "sudo apt install chromium" "sudo dnf install chromium" "brew install --cask chromium"
+fi
+
+if [ -n "${NPM:-}" ]; then
+    command -v "$NPM" >/dev/null || missing "Node with npm, as \`$NPM\` (NPM=... names another)" \
+        "sudo apt install npm" "sudo dnf install npm" "brew install node"
 fi
 
 $complete

@@ -71,7 +71,9 @@ def test_what_is_written_is_there(root, memory):
     told = ok("remember", "--title", "Moles", "--target", root.url, stdin=b"Moles dig.")
     file = told.split("Remembered: ")[1].splitlines()[0]
     assert "Moles dig." in (memory.path / file).read_text()
-    told = ok("wrapup", "--title", "Beds", "--topic", "slugs", "--target", root.url, stdin=WRAPUP.encode())
+    told = ok(
+        "wrapup", "--title", "Beds", "--topic", "slugs", "--target", root.url, stdin=WRAPUP.encode()
+    )
     assert "Wrote session wrapup:" in told
     told = ok("link", "slugs", "Ivy", "--strength", "0.5", "--target", root.url)
     assert told == "Linked notes/slugs.md to notes/ivy.md (related), strength 0.5.\n"

@@ -173,6 +173,12 @@ def test_a_browser_is_for_the_page_alone(machine: Machine) -> None:
     assert machine.missing(CHROMIUM="chromium") == []
 
 
+def test_node_is_for_the_typescript_client_alone(machine: Machine) -> None:
+    assert machine.missing(NPM="npm") == ["Node with npm, as `npm` (NPM=... names another)"]
+    machine.program("npm", "")
+    assert machine.missing(NPM="npm") == []
+
+
 def test_another_interpreter_is_used_where_one_is_named(machine: Machine) -> None:
     machine.without("python3")
     machine.program("python3.13", python("3.13"))

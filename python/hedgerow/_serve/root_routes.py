@@ -223,7 +223,9 @@ def _add_files(routes: APIRouter, memories: Memories, work: Work) -> None:
     async def edit(
         file: str,
         body: EditBody,
-        if_match: Annotated[str | None, Header(description="The ETag that was read")] = None,
+        if_match: Annotated[
+            str | None, Header(alias="If-Match", description="The ETag that was read")
+        ] = None,
     ) -> Response:
         if if_match is None:
             raise Problem(
