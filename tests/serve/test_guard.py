@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import socket
 import stat
 import threading
+import time
 from contextlib import ExitStack
 
 import pytest
@@ -16,8 +18,10 @@ from starlette.testclient import TestClient
 import hedgerow as hr
 from hedgerow._serve.app import Access, Limits, build
 from hedgerow._serve.index_routes import IndexService
+from hedgerow._serve.root_routes import RootService
 from hedgerow._serve.tokens import Tokens
-from serving import READ, TOKENS, WRITE
+from serving import READ, TOKENS, WRITE, listening
+from waiting import LONGEST
 
 POSTS = ["/v1/search", "/v1/search_many", "/v1/why_not", "/v1/chunks", "/v1/delete"]
 
@@ -264,3 +268,26 @@ def test_tokens_are_made_once_and_kept_private(tmp_path):
     assert Tokens.load(folder).read != first.read
     os.chmod(folder / "write", 0o600)  # noqa: PTH101 - unchanged
     assert Tokens.load(folder).write == first.write
+
+
+def test_a_head_that_does_not_come_ends_the_connection(root, monkeypatch):
+    monkeypatch.setattr("hedgerow._serve.running.HEAD_SECONDS", 0.2)
+    whole = b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"
+    with hr.MemoryRoot.open(root) as memory, listening(RootService(memory)) as url:
+        place = ("127.0.0.1", int(url.rpartition(":")[2]))
+        for sent in [b"", b"GET /healthz HTT", b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nX: "]:
+            with socket.create_connection(place, LONGEST) as slow:
+                slow.sendall(sent)
+                assert slow.recv(1000) == b""
+        with socket.create_connection(place, LONGEST) as slow:
+            slow.sendall(whole)
+            assert slow.recv(10_000).startswith(b"HTTP/1.1 200")
+            slow.sendall(whole[:30])
+            rest = b"".join(iter(lambda: slow.recv(1000), b""))
+            assert b"HTTP/1.1" not in rest
+        # One that takes its time between whole requests is kept.
+        with socket.create_connection(place, LONGEST) as patient:
+            for _ in range(2):
+                patient.sendall(whole)
+                assert patient.recv(10_000).startswith(b"HTTP/1.1 200")
+                time.sleep(0.3)

@@ -11,7 +11,7 @@ import uvicorn
 
 import hedgerow as hr
 from hedgerow._serve.app import Access, Limits, build
-from hedgerow._serve.running import Address
+from hedgerow._serve.running import Address, Protocol
 from hedgerow._serve.tokens import Tokens
 from waiting import until
 
@@ -34,7 +34,7 @@ def listening(
     address = Address("127.0.0.1", 0)
     bound = address.bound()
     app = around(build(service, Access(TOKENS, address.names, **access), Limits(running=2)))
-    server = uvicorn.Server(uvicorn.Config(app, log_level="warning", lifespan="on"))
+    server = uvicorn.Server(uvicorn.Config(app, http=Protocol, log_level="warning", lifespan="on"))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [bound]})
     thread.start()
     try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 import socket
 import ssl
@@ -11,11 +12,15 @@ from pathlib import Path
 
 import uvicorn
 from starlette.types import ASGIApp
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from hedgerow.errors import HedgerowError, InvalidInputError
 
 _HOST = re.compile(r"[A-Za-z0-9.:_-]{1,253}\Z")
 _LOOPBACK = ("127.0.0.1", "::1", "localhost")
+HEAD_SECONDS = 15.0
+"""For the head of a request to come."""
+
 _GRACE = 20
 """Seconds for answers that were begun when the server is told to end."""
 
@@ -86,6 +91,7 @@ def run(
     """Answer until SIGINT or SIGTERM, then finish what was begun."""
     config = uvicorn.Config(
         app,
+        http=Protocol,
         log_config=None,
         access_log=False,
         server_header=False,
@@ -107,6 +113,44 @@ def run(
         ) from error
     server = _Server(config, ready)
     server.run(sockets=[listening])
+
+
+class Protocol(H11Protocol):
+    """Ends connections on which the head of a request does not come."""
+
+    _giving_up: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Wait for the first request."""
+        super().connection_made(transport)
+        self._wait_for_head()
+
+    def data_received(self, data: bytes) -> None:
+        """Take what came, and wait on where that was not all of a head."""
+        super().data_received(data)
+        if self.cycle is None or self.cycle.response_complete:
+            self._wait_for_head()
+        else:
+            self._stop_waiting()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Wait no longer."""
+        self._stop_waiting()
+        super().connection_lost(exc)
+
+    def _wait_for_head(self) -> None:
+        if self._giving_up is None:
+            self._giving_up = self.loop.call_later(HEAD_SECONDS, self._give_up)
+
+    def _stop_waiting(self) -> None:
+        if self._giving_up is not None:
+            self._giving_up.cancel()
+            self._giving_up = None
+
+    def _give_up(self) -> None:
+        self._giving_up = None
+        if self.cycle is None or self.cycle.response_complete:
+            self.transport.close()
 
 
 class _Server(uvicorn.Server):
