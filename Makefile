@@ -24,7 +24,7 @@ FUZZ_SECONDS ?= 60
 # How long `make faults` goes on, in seconds.
 FAULTS_SECONDS ?= 600
 
-.PHONY: help try test test-busy faults valgrind test-extras test-cluster test-page test-ray test-typescript bench bench-engine lint wheels fuzz clean prerequisites
+.PHONY: help try test test-busy faults valgrind test-extras test-cluster test-page test-typescript test-ray bench bench-engine lint wheels fuzz clean prerequisites
 
 help: ## list what make can do
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1	/p' Makefile

@@ -30,7 +30,7 @@ import numpy as np  # noqa: E402
 import hedgerow as hr  # noqa: E402
 from memory import write_notes  # noqa: E402
 from scaling.corpora import grown, without_texts  # noqa: E402
-from serving.worker import TOKEN  # noqa: E402
+from sessions.worker import TOKEN  # noqa: E402
 from suite.machine import machine  # noqa: E402
 
 _STARTED = monotonic()
@@ -104,11 +104,11 @@ def _measured(place: Place, tool: str, sessions: int, seconds: float) -> Iterato
 
 
 class _Worker:
-    """A process of `serving.worker`."""
+    """A process of `sessions.worker`."""
 
     def __init__(self, role: str, place: Place) -> None:
         files = [str(file) for file in place.files]
-        command = [sys.executable, "-m", "serving.worker", role, str(place.path), *files]
+        command = [sys.executable, "-m", "sessions.worker", role, str(place.path), *files]
         self._process = subprocess.Popen(  # noqa: S603 - itself
             command,
             stdin=subprocess.PIPE,

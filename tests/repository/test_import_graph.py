@@ -16,6 +16,7 @@ PYTHON = ROOT / "python"
 LAYERS = [
     {"cli"},
     {"_serve"},
+    {"remote"},
     {"mcp", "integrations", "ray", "_ray", "_answers"},
     {"memory"},
     {"agents"},

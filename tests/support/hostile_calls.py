@@ -298,8 +298,8 @@ class Scene:
         or hasattr(getattr(hr, name), "_fields")
         or getattr(getattr(hr, name), "_is_protocol", False)
         or (isinstance(getattr(hr, name), type) and issubclass(getattr(hr, name), Exception))
-        # Made by functions alone.
-        or name in {"Hit", "Pipeline", "Query"}
+        # Made by functions alone, or where there is a server alone.
+        or name in {"Hit", "Pipeline", "Query", "connect"}
     )
     """Public names that take no arguments of a caller: values, results, errors and protocols."""
 

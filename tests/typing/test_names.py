@@ -22,6 +22,7 @@ MODULES = (
     "hedgerow.evaluation",
     "hedgerow.memory",
     "hedgerow.otel",
+    "hedgerow.remote",
     "hedgerow.rerankers",
     "hedgerow.typing",
 )

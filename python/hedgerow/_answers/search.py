@@ -7,7 +7,7 @@ from typing import Any
 
 from hedgerow import Filters, Hit, QueryExplanation, Response, WhyNot
 
-from .highlight import Highlighter, Span, snippets
+from .highlight import Highlighter, Span
 
 
 def search_answer(  # noqa: PLR0913 - what an answer tells
@@ -31,7 +31,7 @@ def search_answer(  # noqa: PLR0913 - what an answer tells
     `place` says what was searched, `chunks` how many chunks it has.
     """
     trace = response.trace
-    cuts = snippets([(hit.content, hit.title) for hit in response], highlighter)
+    cuts = highlighter.snippets([hit.content for hit in response], [hit.title for hit in response])
     results = [
         _hit(hit, offset + number, cut)
         for number, (hit, (cut, _)) in enumerate(zip(response, cuts, strict=True), start=1)

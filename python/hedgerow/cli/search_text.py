@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from hedgerow import Filters
-from hedgerow._answers.highlight import Highlighter, snippets
+from hedgerow._answers.highlight import Highlighter
 
 from .output import make_console, plural, printable, visible
 from .steps_text import steps, ways
@@ -76,7 +76,7 @@ def _show_hit(
         title = visible(hit.title)
         [in_title] = highlighter.spans(title)
         _print_indented(console, _marked(title, in_title, "bold"))
-    [(cut, spans)] = snippets([(printable(hit.content), hit.title)], highlighter)
+    [(cut, spans)] = highlighter.snippets([printable(hit.content)], [hit.title])
     _print_indented(console, _marked(cut, spans))
     if explain:
         _print_indented(console, Text(f"why: {visible(hit.explain())}", style="dim"))

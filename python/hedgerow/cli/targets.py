@@ -95,7 +95,6 @@ def _of_root(path: Path) -> str | None:
     from hedgerow.memory.config import read_config  # noqa: PLC0415
 
     config = read_config(path, Choices(is_trusted()))
-    config.check()
     return config.remote
 
 

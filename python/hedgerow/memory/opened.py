@@ -29,6 +29,7 @@ from .derived import (
 from .freshness import skips_if_fresh
 from .recall import Recall
 from .score import DepthPolicy
+from .shared import Shared
 
 if TYPE_CHECKING:
     from hedgerow.embedders import AnyEmbedder
@@ -50,6 +51,7 @@ class OpenedIndex:
         self._given = None if isinstance(embedder, str) else embedder
         self._policy = policy
         self._opening = threading.RLock()
+        self._looking: Shared[list[Skip] | None] = Shared()
         self._reader: Index | None = None
         self._reader_file: tuple[int, int] | None = None
         self._ledger: tuple[object, Ledger] | None = None
@@ -132,7 +134,11 @@ class OpenedIndex:
             ledger = None
         if ledger is None or not ledger.is_current:
             return None if sync else []
-        return skips_if_fresh(derived, ledger) if sync else ledger.skips
+        if not sync:
+            return ledger.skips
+        # Looking through many files takes most of a recall: those at the same time share it.
+        known = (derived.source_root, derived.scope, id(ledger))
+        return self._looking.result(known, lambda: skips_if_fresh(derived, ledger))
 
     def _known(self, derived: Derived) -> Ledger:
         """Return what the index knows of the files, read again when that has changed."""

@@ -111,6 +111,7 @@ fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
         wrap_pyfunction!(ranking::slug_text, module)?,
         wrap_pyfunction!(text::_tokenize, module)?,
         wrap_pyfunction!(text::_marks, module)?,
+        wrap_pyfunction!(text::_snippets, module)?,
         wrap_pyfunction!(vector::_unit_vector, module)?,
         wrap_pyfunction!(chunk::_chunks, module)?,
         wrap_pyfunction!(embed::_upsert_from, module)?,

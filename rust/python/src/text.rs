@@ -3,7 +3,8 @@
 use std::fmt::Display;
 use std::ops::{Deref, Range};
 
-use hedgerow_engine::text::marks::{Wanted, marks};
+use hedgerow_engine::text::marks::{Marker, Wanted};
+use hedgerow_engine::text::snippet;
 use hedgerow_engine::text::tokenizer::TokenizerKind;
 use hedgerow_engine::{ErrorCode, memory};
 use pyo3::exceptions::{PyTypeError, PyUnicodeEncodeError};
@@ -111,6 +112,9 @@ pub fn _tokenize(texts: Texts, tokenizer: &str) -> PyResult<Vec<Vec<String>>> {
     })
 }
 
+type Places = Vec<(usize, usize)>;
+type WantedWords = Vec<(Vec<String>, bool)>;
+
 /// Where in each text stands what is wanted, as `(start, end)` in code points: the words of each thing,
 /// and whether the last is only begun.
 #[pyfunction]
@@ -118,17 +122,46 @@ pub fn _tokenize(texts: Texts, tokenizer: &str) -> PyResult<Vec<Vec<String>>> {
 pub fn _marks(
     py: Python<'_>,
     texts: Texts,
-    wanted: Vec<(Vec<String>, bool)>,
+    wanted: WantedWords,
     tokenizer: &str,
-) -> PyResult<Vec<Vec<(usize, usize)>>> {
+) -> PyResult<Vec<Places>> {
+    errors::call_detached(py, || {
+        let mut marker = marker(wanted, tokenizer)?;
+        let marks = |text: &Text| marker.marks(snippet::beginning(text)).map(pairs);
+        texts.0.iter().map(marks).collect()
+    })
+}
+
+/// For each content with its title the part with the most different matches, and their places in it.
+#[pyfunction]
+#[allow(clippy::needless_pass_by_value, reason = "as Python gives them")]
+pub fn _snippets(
+    py: Python<'_>,
+    contents: Texts,
+    titles: Texts,
+    wanted: WantedWords,
+    tokenizer: &str,
+) -> PyResult<Vec<(String, Places)>> {
+    errors::call_detached(py, || {
+        let mut marker = marker(wanted, tokenizer)?;
+        let chunks = contents.0.iter().zip(&titles.0);
+        chunks
+            .map(|(content, title)| {
+                let found = snippet::snippet(content, title, &mut marker)?;
+                Ok((found.text, pairs(found.marks)))
+            })
+            .collect()
+    })
+}
+
+fn marker(wanted: WantedWords, tokenizer: &str) -> hedgerow_engine::Result<Marker> {
     let wanted: Vec<_> = wanted
         .into_iter()
         .map(|(words, prefix)| Wanted { words, prefix })
         .collect();
-    let found = errors::call_detached(py, || {
-        marks(&texts.0, &wanted, TokenizerKind::parse(tokenizer)?)
-    })?;
-    let pairs =
-        |places: Vec<Range<usize>>| places.into_iter().map(|at| (at.start, at.end)).collect();
-    Ok(found.into_iter().map(pairs).collect())
+    Marker::new(&wanted, TokenizerKind::parse(tokenizer)?)
+}
+
+fn pairs(places: Vec<Range<usize>>) -> Places {
+    places.into_iter().map(|at| (at.start, at.end)).collect()
 }

@@ -19,51 +19,122 @@ pub struct Wanted {
     pub prefix: bool,
 }
 
-/// The places in each text, in characters, in order and without overlaps.
+/// Finds what is wanted in texts.
 ///
-/// Words are equal if their tokens are, so stems and accents count as they do in the index.
-pub fn marks(
-    texts: &[impl AsRef<str>],
-    wanted: &[Wanted],
-    tokenizer: TokenizerKind,
-) -> Result<Vec<Vec<Range<usize>>>> {
-    let mut known = Known::new(tokenizer);
-    let sought = wanted
-        .iter()
-        .map(|one| Sought::of(one, &mut known))
-        .collect::<Result<Vec<_>>>()?;
-    texts
-        .iter()
-        .map(|text| marks_in(text.as_ref(), &sought, &mut known))
-        .collect()
+/// Words are equal if their tokens are, so stems and accents count as they do in the index. With
+/// the tokenizer `trigram` they are found within words too.
+pub struct Marker {
+    known: Known,
+    sought: Vec<Sought>,
+    beginnings: Beginnings,
+    substrings: Vec<Vec<char>>,
 }
 
-fn marks_in(text: &str, sought: &[Sought], known: &mut Known) -> Result<Vec<Range<usize>>> {
-    let words = words_of(text, known)?;
-    let mut found = Vec::new();
-    for one in sought {
-        let length = one.words.len();
-        if length == 0 || length > words.len() {
-            continue;
-        }
-        for start in 0..=words.len() - length {
-            let here = &words[start..start + length];
-            if one.is_at(here, known) {
-                found.push(here[0].place.start..here[length - 1].place.end);
+impl Marker {
+    /// A marker of what is wanted.
+    pub fn new(wanted: &[Wanted], tokenizer: TokenizerKind) -> Result<Self> {
+        let mut known = Known::new(tokenizer);
+        let mut sought = Vec::new();
+        let mut substrings = Vec::new();
+        for one in wanted.iter().filter(|one| !one.words.is_empty()) {
+            if tokenizer == TokenizerKind::Trigram {
+                substrings.push(one.words.join(" ").chars().map(lower).collect());
+            } else {
+                sought.push(Sought::of(one, &mut known)?);
             }
         }
+        let tokens = sought.iter().flat_map(|one| one.words.iter().flatten());
+        Ok(Self {
+            beginnings: Beginnings::of(tokens),
+            known,
+            sought,
+            substrings,
+        })
     }
-    found.sort_by_key(|place| (place.start, place.end));
-    Ok(joined(found))
+
+    /// The places in a text, in characters, in order and without overlaps.
+    pub fn marks(&mut self, text: &str) -> Result<Vec<Range<usize>>> {
+        let mut found = self.phrases(text)?;
+        if !self.substrings.is_empty() {
+            let chars: Vec<char> = text.chars().map(lower).collect();
+            let places = self.substrings.iter();
+            found.extend(places.flat_map(|sought| occurrences(&chars, sought)));
+        }
+        found.sort_by_key(|place| (place.start, place.end));
+        Ok(joined(found))
+    }
+
+    fn phrases(&mut self, text: &str) -> Result<Vec<Range<usize>>> {
+        let mut found = Vec::new();
+        if self.sought.is_empty() {
+            return Ok(found);
+        }
+        let words = words_of(text, &mut self.known, &self.beginnings)?;
+        for one in &self.sought {
+            for here in words.windows(one.words.len()) {
+                if one.is_at(here, &self.known) {
+                    found.push(here[0].place.start..here[here.len() - 1].place.end);
+                }
+            }
+        }
+        Ok(found)
+    }
 }
 
-/// A word of a text: which one it is, and where it stands.
+/// The lower case of a character where that is one character, else itself.
+fn lower(c: char) -> char {
+    let mut lower = c.to_lowercase();
+    match (lower.next(), lower.next()) {
+        (Some(one), None) => one,
+        _ => c,
+    }
+}
+
+/// Where the characters stand, one place behind the other.
+fn occurrences(chars: &[char], sought: &[char]) -> Vec<Range<usize>> {
+    let mut found = Vec::new();
+    let mut start = 0;
+    while start + sought.len() <= chars.len() {
+        if chars[start..].starts_with(sought) {
+            found.push(start..start + sought.len());
+            start += sought.len();
+        } else {
+            start += 1;
+        }
+    }
+    found
+}
+
+/// The ASCII characters that tokens begin with.
+///
+/// Stems and cases differ only behind the first letter and in its case, so that a word in ASCII with another
+/// one need not be taken apart: that is most of the work.
+struct Beginnings(u128);
+
+impl Beginnings {
+    fn of<'a>(tokens: impl Iterator<Item = &'a String>) -> Self {
+        let firsts = tokens.filter_map(|token| token.bytes().next());
+        let bits = firsts.filter(u8::is_ascii).map(|first| 1 << first);
+        Self(bits.fold(0, |all, bit: u128| all | bit))
+    }
+
+    fn may_match(&self, word: &str) -> bool {
+        let first = word.as_bytes()[0].to_ascii_lowercase();
+        !word.is_ascii() || self.0 & (1 << first) != 0
+    }
+}
+
+/// A word of a text: which one it is, unless it cannot be one that is sought, and where it stands.
 struct Word {
-    id: usize,
+    id: Option<usize>,
     place: Range<usize>,
 }
 
-fn words_of(text: &str, known: &mut Known) -> Result<Vec<Word>> {
+fn words_of(text: &str, known: &mut Known, sought: &Beginnings) -> Result<Vec<Word>> {
+    let mut id_of = |word: &str| match sought.may_match(word) {
+        true => known.id_of(word).map(Some),
+        false => Ok(None),
+    };
     let mut words = Vec::new();
     let mut start = None;
     let mut count = 0;
@@ -72,7 +143,7 @@ fn words_of(text: &str, known: &mut Known) -> Result<Vec<Word>> {
         match (is_letter_or_digit(c), start) {
             (true, None) => start = Some((at, number)),
             (false, Some((from, first))) => {
-                let id = known.id_of(&text[from..at])?;
+                let id = id_of(&text[from..at])?;
                 words.push(Word {
                     id,
                     place: first..number,
@@ -83,7 +154,7 @@ fn words_of(text: &str, known: &mut Known) -> Result<Vec<Word>> {
         }
     }
     if let Some((from, first)) = start {
-        let id = known.id_of(&text[from..])?;
+        let id = id_of(&text[from..])?;
         words.push(Word {
             id,
             place: first..count,
@@ -140,7 +211,9 @@ impl Sought {
         let last = self.words.len() - 1;
         let pairs = self.words.iter().zip(words).enumerate();
         pairs.into_iter().all(|(i, (sought, word))| {
-            holds(&known.tokens[word.id], sought, self.prefix && i == last)
+            let begun = self.prefix && i == last;
+            word.id
+                .is_some_and(|id| holds(&known.tokens[id], sought, begun))
         })
     }
 }
@@ -184,10 +257,32 @@ mod tests {
     }
 
     fn marked(text: &str, sought: &[Wanted]) -> Vec<String> {
-        let found = marks(&[text], sought, TokenizerKind::Porter).unwrap();
+        marked_by(TokenizerKind::Porter, text, sought)
+    }
+
+    fn marked_by(tokenizer: TokenizerKind, text: &str, sought: &[Wanted]) -> Vec<String> {
+        let places = Marker::new(sought, tokenizer).unwrap().marks(text).unwrap();
         let chars: Vec<char> = text.chars().collect();
-        let places = found.into_iter().flatten();
-        places.map(|place| chars[place].iter().collect()).collect()
+        let texts = places
+            .into_iter()
+            .map(|place| chars[place].iter().collect());
+        texts.collect()
+    }
+
+    #[test]
+    fn substrings_are_found_with_trigrams() {
+        let found = marked_by(
+            TokenizerKind::Trigram,
+            "Ärger äRGE rg",
+            &[wanted("ärg", false)],
+        );
+        assert_eq!(found, ["Ärg", "äRG"]);
+        let found = marked_by(
+            TokenizerKind::Trigram,
+            "樹籬在冬天修剪",
+            &[wanted("在冬天", true)],
+        );
+        assert_eq!(found, ["在冬天"]);
     }
 
     #[test]
@@ -214,9 +309,11 @@ mod tests {
         fn places_are_in_order_within_the_text(
             text in "[a-c éΣ树,_]{0,60}", words in "[a-cé树]{1,3}( [a-cé树]{1,2}){0,2}", prefix: bool
         ) {
-            let found = marks(&[&text], &[wanted(&words, prefix)], TokenizerKind::Porter).unwrap();
+            let mut marker =
+                Marker::new(&[wanted(&words, prefix)], TokenizerKind::Porter).unwrap();
+            let found = marker.marks(&text).unwrap();
             let mut end = 0;
-            for place in &found[0] {
+            for place in &found {
                 prop_assert!(end <= place.start && place.start < place.end);
                 end = place.end;
             }

@@ -7,6 +7,7 @@ pub mod marks;
 pub mod normalise;
 pub mod pattern;
 pub mod slug;
+pub mod snippet;
 pub mod suggest;
 pub mod tokenizer;
 pub mod trigram;

@@ -1,4 +1,4 @@
-"""A process that searches, or that serves: python -m serving.worker ROLE PLACE QUESTIONS [VECTORS].
+"""A process that searches, or that serves: python -m sessions.worker ROLE PLACE QUESTIONS [VECTORS].
 
 ROLE is `session` (one search after the other), `batch` (search_many) or `server`. PLACE is an index file, or a root.
 It prints a line when it is ready, and for each number of seconds that it reads, what it did in them.
