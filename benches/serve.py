@@ -35,6 +35,7 @@ from suite.machine import machine  # noqa: E402
 
 _STARTED = monotonic()
 _WARM = 3.0
+_BATCH = 100
 _MB = 1024 * 1024
 
 
@@ -76,14 +77,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _measured(place: Place, tool: str, sessions: int, seconds: float) -> Iterator[Figures]:
-    if place.verb == "search":
-        _tell(f"{place.name}: search_many in one process")
-        with _workers("batch", place, 1) as [worker]:
+    sizes = (_BATCH, sessions) if place.verb == "search" else ()
+    for size in sizes:
+        way = f"search_many of {size}, one process"
+        _tell(f"{place.name}: {way}")
+        with _workers(f"batch-{size}", place, 1) as [worker]:
             worker.done_in(_WARM)
-            [done] = [worker.done_in(seconds)]
-            yield Figures(
-                "search_many, one process", done["count"] / seconds, None, None, worker.memory()
-            )
+            done = worker.done_in(seconds)
+            yield Figures(way, done["count"] / seconds, None, None, worker.memory())
     _tell(f"{place.name}: one process a session")
     with _workers("session", place, sessions) as workers:
         _together(workers, _WARM)

@@ -1,6 +1,6 @@
 """A process that searches, or that serves: python -m sessions.worker ROLE PLACE QUESTIONS [VECTORS].
 
-ROLE is `session` (one search after the other), `batch` (search_many) or `server`. PLACE is an index file, or a root.
+ROLE is `session` (one search after the other), `batch-N` (search_many of N at a time) or `server`. PLACE is an index file, or a root.
 It prints a line when it is ready, and for each number of seconds that it reads, what it did in them.
 """
 
@@ -25,7 +25,6 @@ from hedgerow._serve.tokens import Tokens
 from hedgerow.evaluation import ReadyVectors
 
 TOKEN = "bench" * 8
-_BATCH = 100
 
 
 def main() -> None:
@@ -49,13 +48,14 @@ def _play(role: str, place: Any, texts: list[str], ask: Callable[[str], object])
         return
     print("ready", flush=True)
     questions = cycle(texts)
+    size = int(role.removeprefix("batch-")) if role.startswith("batch-") else 0
     for line in sys.stdin:
         end = perf_counter() + float(line)
         taken: list[float] = []
         count = 0
         while (began := perf_counter()) < end:
-            if role == "batch":
-                count += len(place.search_many(list(islice(questions, _BATCH))))
+            if size:
+                count += len(place.search_many(list(islice(questions, size))))
             else:
                 ask(next(questions))
                 count += 1
@@ -67,7 +67,7 @@ def _serve(place: Any) -> None:
     service = (RootService if isinstance(place, hr.MemoryRoot) else IndexService)(place)
     address = Address("127.0.0.1", 0)
     listening = address.bound()
-    app = build(service, Access(Tokens(TOKEN, TOKEN[::-1]), address.names), Limits(running=4))
+    app = build(service, Access(Tokens(TOKEN, TOKEN[::-1]), address.names), Limits(running=16))
     run(app, address, listening, lambda: print(address.url(listening), flush=True))
 
 

@@ -22,6 +22,7 @@ from hedgerow.typing import Matching
 
 from .access import may_write
 from .answering import Answer, answered, answers
+from .batching import Batching
 from .problems import problem_of
 from .requests import (
     ChunksBody,
@@ -48,6 +49,7 @@ class IndexService:
             raise TypeError("a server answers for the index in a file")
         self.index = index
         self.name = Path(index.path).name
+        self._searches = Batching(self._batch)
 
     def check(self) -> None:
         """Raise HedgerowError where the file cannot be read."""
@@ -55,8 +57,12 @@ class IndexService:
 
     def search(self, body: SearchBody) -> Answer:
         """Tell of one search, as `hedgerow search --json` does."""
-        response = self.retriever.search(body.query, **_keywords(body))
+        response = self._searches.result(body.options(), body.query)
         return self._answer(body.query, response, body, explain=body.explain)
+
+    def _batch(self, options: str, queries: list[str]) -> list[Found | HedgerowError]:
+        asked = _keywords(SearchOptions.model_validate_json(options))
+        return self.retriever.search_many(queries, **asked, on_error="return")
 
     def search_many(self, body: SearchManyBody) -> Answer:
         """Tell of several searches; one that failed is a problem in its place."""

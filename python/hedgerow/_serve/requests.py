@@ -37,6 +37,10 @@ class SearchOptions(Body):
     rerank_top_n: Annotated[int, Field(ge=1, le=MOST_RESULTS)] = 20
     skip_retry_ladder: bool = False
 
+    def options(self) -> str:
+        """The options as JSON, without what is searched for."""
+        return self.model_dump_json(include=set(SearchOptions.model_fields))
+
     def keywords(self) -> dict[str, Any]:
         """The arguments of `Retriever.search`."""
         given = {name: getattr(self, name) for name in SearchOptions.model_fields}

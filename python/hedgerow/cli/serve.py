@@ -118,7 +118,7 @@ def command(*, db: str | None, tokens: Path | None, read_only: bool, **options: 
             read_only,
             options["edit"],
         )
-        limits = Limits(running=2 * (os.cpu_count() or 1), seconds=options["timeout"])
+        limits = Limits(running=8 * (os.cpu_count() or 1), seconds=options["timeout"])
 
         def ready() -> None:
             echo(f"Serving the {service.kind} {visible(service.name)} at {url}", err=True)

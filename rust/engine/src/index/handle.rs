@@ -1,7 +1,7 @@
 //! A handle on an index: opening, what it is made of, closing.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use crate::bm25::{BM25, Ranker, Ranking};
 use crate::chunks::{self, CHUNKS, KeptTexts, Neighbors, Passing, Paths, TOKENIZER};
@@ -41,6 +41,8 @@ pub struct Index {
     pub(crate) texts: Cache<KeptTexts>,
     /// What words are compared with that are nearly right, from the first search on that needs it.
     pub(crate) slugs: Arc<Cache<Slugs>>,
+    /// A generation, and how many chunks it has.
+    pub(crate) counted: Mutex<Option<(i64, u64)>>,
 }
 
 /// How a handle searches, where there is a choice.
@@ -145,6 +147,7 @@ impl Index {
             passing: Passing::default(),
             texts: Cache::new(background.clone(), ()),
             slugs: Arc::new(Cache::new(background.clone(), ())),
+            counted: Mutex::default(),
             database,
         })
     }

@@ -1,10 +1,13 @@
 //! Reading chunks, and what is in an index.
 
+use std::sync::PoisonError;
+
 use super::handle::Index;
 use super::session::Needs;
 use crate::chunks::{Chunk, Page, chunk_of, count_chunks, declared};
 use crate::error::Result;
 use crate::storage::FORMAT;
+use crate::storage::generations::generation;
 use crate::text::tokenizer::TokenizerKind;
 use crate::vectors::{Space, Vectors};
 
@@ -65,7 +68,18 @@ impl Index {
 
     /// How many chunks there are.
     pub fn len(&self) -> Result<u64> {
-        self.database.read(count_chunks)
+        self.database.read(|connection| {
+            // Counting reads an index from end to end.
+            let now = generation(connection)?;
+            let counted = || self.counted.lock().unwrap_or_else(PoisonError::into_inner);
+            let known = counted().filter(|(generation, _)| *generation == now);
+            if let Some((_, chunks)) = known {
+                return Ok(chunks);
+            }
+            let chunks = count_chunks(connection)?;
+            *counted() = Some((now, chunks));
+            Ok(chunks)
+        })
     }
 
     /// Whether there is no chunk.

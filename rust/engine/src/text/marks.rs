@@ -131,9 +131,9 @@ struct Word {
 }
 
 fn words_of(text: &str, known: &mut Known, sought: &Beginnings) -> Result<Vec<Word>> {
-    let mut id_of = |word: &str| match sought.may_match(word) {
-        true => known.id_of(word).map(Some),
-        false => Ok(None),
+    let mut id_of = |word: &str| {
+        let may_match = sought.may_match(word);
+        may_match.then(|| known.id_of(word)).transpose()
     };
     let mut words = Vec::new();
     let mut start = None;

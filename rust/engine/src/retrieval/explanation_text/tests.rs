@@ -231,7 +231,8 @@ fn json_is_read_again() {
             serde_json::from_str::<Explanation>(&text).unwrap(),
             explanation
         );
-        let other = text.replace(explanation.fusion.as_str(), "none");
+        let fusion = format!("\"{}\"", explanation.fusion.as_str());
+        let other = text.replacen(&fusion, "\"none\"", 1);
         let error = serde_json::from_str::<Explanation>(&other).unwrap_err();
         assert_eq!(error.to_string(), "there is no fusion \"none\"");
     }
