@@ -165,6 +165,7 @@ def test_a_recall_shows_parts_and_opens_the_memory_with_its_links(
 def test_tabs_list_memories_by_date_by_type_and_lint(serve_root: PageServer, opened: Any) -> None:
     for number in range(30):
         (serve_root.place / "garden" / f"row-{number}.md").write_text(f"# Row {number}\n\nPeas.\n")
+    ok("link", "row-1", "row-0", "--rel", "supersedes", "--root", str(serve_root.place))
     page = opened(f"{serve_root.url}#token={TOKEN}")
     page.get_by_role("tab", name="Recall").focus()
     page.keyboard.press("ArrowRight")
@@ -175,6 +176,9 @@ def test_tabs_list_memories_by_date_by_type_and_lint(serve_root: PageServer, ope
     page.locator(".listed", has_text="2025-02-no-pellets").wait_for()
     page.get_by_role("combobox").select_option("preference")
     page.get_by_text("There are none.").wait_for()
+    page.get_by_role("tab", name="Superseded").click()
+    page.locator(".listed", has_text="row-0").wait_for()
+    assert page.locator(".listed").count() == 1
     page.get_by_role("tab", name="Lint").click()
     page.locator(".lint li").first.wait_for()
     assert serve_root.asked[-1][1:3] == ("/v1/process", {"mode": "lint"})

@@ -150,6 +150,15 @@ def test_links_are_made_shown_and_removed(of_root, root):
     assert refused.json()["code"] == "invalid_request"
 
 
+def test_what_is_superseded_is_listed(of_root, root):
+    (root / "notes" / "new.md").write_text('---\nsupersedes: "[[slugs]]"\n---\n# New\n\nTraps.\n')
+    (root / "notes" / "old.md").write_text('---\nsuperseded_by: "[[new]]"\n---\n# Old\n\nSalt.\n')
+    listed = of_root.get("/v1/memories", params={"superseded": True}).json()
+    assert listed["count"] == 2
+    assert {one["file"] for one in listed["memories"]} == {"notes/slugs.md", "notes/old.md"}
+    assert of_root.get("/v1/memories").json()["count"] == 3
+
+
 def test_visits_are_recorded_all_or_none(of_root, root):
     asked = {"agent": "linker", "keys": ["slugs"], "at": 1_800_000_000}
     assert of_root.post("/v1/visit", json=asked).json() == {

@@ -67,14 +67,14 @@ function conflict(theirs, field, save) {
 }
 
 /** A list of memories, the last changed first, that goes on with a button. */
-function memoryList(type, app) {
+function memoryList(chosen, app) {
   const list = make("ol", { class: "results memories", "aria-label": "Memories" });
   roving(list, "button");
   const told = make("p", { class: "quiet", role: "status" });
   const more = async () => {
     told.textContent = "Reading …";
     try {
-      const asked = { limit: 50, offset: list.childElementCount, ...(type ? { type } : {}) };
+      const asked = { limit: 50, offset: list.childElementCount, ...chosen };
       const { memories, count } = await ask("GET", `/v1/memories?${new URLSearchParams(asked)}`);
       list.append(...memories.map((one) => memoryRow(one, app)));
       const left = memories.length ? count - list.childElementCount : 0;
@@ -102,7 +102,7 @@ const TYPES = ["page", "decision", "preference", "finding", "session", "note"];
 /** Memories of one type, chosen above them. */
 function byType(app) {
   const box = make("div", {});
-  const show = () => box.replaceChildren(memoryList(select.value, app));
+  const show = () => box.replaceChildren(memoryList({ type: select.value }, app));
   const select = make("select", { on: { change: show } }, TYPES.map((type) => make("option", { value: type }, type)));
   show();
   return make("div", {}, make("label", { class: "option" }, "Type", select), box);

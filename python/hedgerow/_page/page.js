@@ -69,7 +69,7 @@ async function showServer(page) {
   document.title = `${about.name} – hedgerow`;
   const search = searchView(app);
   const views = about.kind === "root"
-    ? [["Recall", () => search], ["Recent", () => memoryList(null, app)], ["By type", () => byType(app)], ["Lint", lintOf]]
+    ? [["Recall", () => search], ["Recent", () => memoryList({}, app)], ["By type", () => byType(app)], ["Superseded", () => memoryList({ superseded: true }, app)], ["Lint", lintOf]]
     : null;
   page.replaceChildren(masthead(about),
     make("main", {}, views ? tabs(views) : search),

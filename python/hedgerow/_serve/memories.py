@@ -29,8 +29,10 @@ class Memories:
     def __init__(self, root: MemoryRoot) -> None:
         self._root = root
 
-    def listed(self, limit: int, offset: int, kind: str | None) -> dict[str, Any]:
-        """The files, the last changed first."""
+    def listed(
+        self, limit: int, offset: int, kind: str | None, *, superseded: bool = False
+    ) -> dict[str, Any]:
+        """The files, the last changed first; or those alone that another one supersedes."""
         store = self._root.store()
         if kind is not None and kind not in store.types:
             raise InvalidInputError(
@@ -40,12 +42,21 @@ class Memories:
         chosen = "all" if kind is None else f"all | type:{kind}"
         stages = f"{chosen} | sort:timestamp | select:key,type,timestamp"
         rows = store.query(stages, now=0).rows or []
+        if superseded:
+            old = self._superseded()
+            rows = [row for row in rows if row[0] in old]
         page = rows[offset : offset + limit]
         return {
             "root": str(self._root.path),
             "count": len(rows),
             "memories": [{"file": key, "type": of, "timestamp": at} for key, of, at in page],
         }
+
+    def _superseded(self) -> set[str]:
+        """The files that a link of front matter says are superseded, on either side of it."""
+        edges = self._root.graph(sync=False).edges
+        by_new = {target for _, target, relation, _ in edges if relation == "supersedes"}
+        return by_new | {source for source, _, relation, _ in edges if relation == "superseded_by"}
 
     def read(self, name: str) -> dict[str, Any]:
         """The text of a memory, and its digest."""

@@ -207,8 +207,11 @@ def _add_files(routes: APIRouter, memories: Memories, work: Work) -> None:
         limit: Annotated[int, Query(ge=1, le=MOST_RESULTS)] = 100,
         offset: Annotated[int, Query(ge=0)] = 0,
         type: str | None = None,  # noqa: A002 - as in the file
+        superseded: bool = False,
     ) -> Response:
-        return await answered(work, lambda: memories.listed(limit, offset, type))
+        return await answered(
+            work, lambda: memories.listed(limit, offset, type, superseded=superseded)
+        )
 
     @routes.get("/memories/{file:path}", summary="Read a memory", **answers(Memory))
     async def read(file: str) -> Response:
