@@ -33,8 +33,10 @@ def test_those_that_come_meanwhile_are_the_next_batch() -> None:
         first = pool.submit(batching.result, "a", "first")
         until(lambda: len(search.batches) == 1, "the first")
         others = [pool.submit(batching.result, "a", query) for query in ("x", "y", "bad")]
+        until(lambda: len(batching._changed._waiters) == 3, "the others")
+        # Other options wait for none of these.
         other = pool.submit(batching.result, "b", "z")
-        until(lambda: len(batching._changed._waiters) == 4, "the others")
+        until(lambda: len(search.batches) == 2, "the one with other options")
         search.go_on.release(3)
         assert first.result(LONGEST) == "FIRST"
         assert [one.result(LONGEST) for one in others[:2]] == ["X", "Y"]
@@ -44,7 +46,7 @@ def test_those_that_come_meanwhile_are_the_next_batch() -> None:
     assert search.batches[0] == ("a", ["first"])
     assert sorted(search.batches[1:]) == [("a", ["bad", "x", "y"]), ("b", ["z"])]
     assert not batching._waiting
-    assert not batching._is_working
+    assert not batching._working
 
 
 def test_what_fails_as_a_whole_fails_for_each_and_leaves_nothing() -> None:

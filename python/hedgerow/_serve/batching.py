@@ -25,15 +25,15 @@ class Batching(Generic[T]):
     """Hands queries with the same options on together.
 
     A batch reads each vector once for all of its queries, so that many sessions are answered faster
-    together than each by itself. Nobody waits for others to come: a query that finds nothing at
-    work is a batch of its own, and those that come meanwhile are the next.
+    together than each by itself. Nobody waits for others to come: a query that finds none of its
+    options at work is a batch of its own, and those that come meanwhile are the next.
     """
 
     def __init__(self, search: Callable[[str, list[str]], Sequence[T | Exception]]) -> None:
         """`search` is called with options and queries, and gives for each its result or an error."""
         self._search = search
         self._changed = threading.Condition()
-        self._is_working = False
+        self._working: set[str] = set()
         self._waiting: defaultdict[str, list[_Asked[T]]] = defaultdict(list)
 
     def result(self, options: str, query: str) -> T:
@@ -46,7 +46,7 @@ class Batching(Generic[T]):
                 self._do(options, batch)
             finally:
                 with self._changed:
-                    self._is_working = False
+                    self._working.discard(options)
                     self._changed.notify_all()
         [found] = asked.found
         if isinstance(found, BaseException):
@@ -57,8 +57,8 @@ class Batching(Generic[T]):
         """Wait until what was asked is found, or it is this thread's turn to do the next batch."""
         with self._changed:
             while not asked.found:
-                if not self._is_working:
-                    self._is_working = True
+                if options not in self._working:
+                    self._working.add(options)
                     waiting = self._waiting.pop(options)
                     if rest := waiting[_MOST:]:
                         self._waiting[options] = rest
