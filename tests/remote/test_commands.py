@@ -122,6 +122,13 @@ def test_without_a_token_it_says_how_to_give_one(root, monkeypatch, tmp_path):
     assert "https://notes.example asks for a token" in told
 
 
+@pytest.mark.parametrize("url", ["ftp://x", "notes", "http://[", "http://"])
+def test_what_is_no_address_is_refused_as_that(url, monkeypatch):
+    monkeypatch.delenv("HEDGEROW_TOKEN")
+    told = fails("recall", "--topic", "x", "--target", url)
+    assert 'url must begin with "http://" or "https://" and name a host' in told
+
+
 def test_a_root_that_names_a_server_needs_consent(root, tmp_path, monkeypatch):
     monkeypatch.setenv("HEDGEROW_CONFIG_DIR", str(tmp_path / "config"))
     folder = tmp_path / "cloned"

@@ -111,7 +111,13 @@ def _token(url: str, *, writes: bool) -> str | None:
     given = os.environ.get(_VARIABLE, "").strip()
     if given:
         return given
-    if urlsplit(url).hostname in _THIS_MACHINE:
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return None  # What is no address is refused as that.
+    if parts.scheme not in {"http", "https"} or not parts.hostname:
+        return None
+    if parts.hostname in _THIS_MACHINE:
         from hedgerow.memory.user_folder import user_folder  # noqa: PLC0415 - slow to import
 
         file = user_folder() / "tokens" / ("write" if writes else "read")
