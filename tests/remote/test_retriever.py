@@ -103,6 +103,12 @@ def test_a_backup_is_a_new_file(index, tmp_path, local):
         assert len(copy) == len(local.index)
     with pytest.raises(FileExistsError):
         index.backup(tmp_path / "copy.db")
+    with (
+        hr.connect(index.url, kind="index", token=TOKENS.read) as reads,
+        pytest.raises(hr.BackendError, match="this token only reads"),
+    ):
+        reads.backup(tmp_path / "none.db")
+    assert not (tmp_path / "none.db").exists()
 
 
 @pytest.mark.parametrize(

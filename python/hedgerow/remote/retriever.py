@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -156,8 +157,13 @@ class RemoteRetriever(Connected):
 
     def backup(self, file: str | os.PathLike[str]) -> None:
         """Download the index, as it is at one moment, into a new file."""
-        with Path(file).open("xb") as stream:
-            stream.write(run(self._client.download("POST", "v1/backup")))
+        place = Path(file)
+        if place.exists():
+            raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(place))
+        # A failed request leaves no file that looks like an index.
+        content = run(self._client.download("POST", "v1/backup"))
+        with place.open("xb") as stream:
+            stream.write(content)
 
     def _search(
         self, query: str, question_date: QuestionDate | None, options: SearchKeywords
