@@ -9,6 +9,7 @@ import stat
 import threading
 import time
 from contextlib import ExitStack
+from http.client import HTTPResponse
 
 import pytest
 from hypothesis import given
@@ -270,6 +271,14 @@ def test_tokens_are_made_once_and_kept_private(tmp_path):
     assert Tokens.load(folder).write == first.write
 
 
+def answered(connection: socket.socket) -> HTTPResponse:
+    """The answer to a GET, read to its end, which may come in several pieces."""
+    response = HTTPResponse(connection)
+    response.begin()
+    response.read()
+    return response
+
+
 def test_a_head_that_does_not_come_ends_the_connection(root, monkeypatch):
     monkeypatch.setattr("hedgerow._serve.running.HEAD_SECONDS", 0.2)
     whole = b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"
@@ -281,13 +290,12 @@ def test_a_head_that_does_not_come_ends_the_connection(root, monkeypatch):
                 assert slow.recv(1000) == b""
         with socket.create_connection(place, LONGEST) as slow:
             slow.sendall(whole)
-            assert slow.recv(10_000).startswith(b"HTTP/1.1 200")
+            assert answered(slow).status == 200
             slow.sendall(whole[:30])
-            rest = b"".join(iter(lambda: slow.recv(1000), b""))
-            assert b"HTTP/1.1" not in rest
+            assert slow.recv(1000) == b""
         # One that takes its time between whole requests is kept.
         with socket.create_connection(place, LONGEST) as patient:
             for _ in range(2):
                 patient.sendall(whole)
-                assert patient.recv(10_000).startswith(b"HTTP/1.1 200")
+                assert answered(patient).status == 200
                 time.sleep(0.3)
