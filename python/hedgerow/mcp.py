@@ -5,6 +5,7 @@ Needs the extra "mcp"; imported by `hedgerow mcp` alone.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Annotated, Any, Literal
 
 from mcp.server import MCPServer
@@ -31,6 +32,9 @@ been made already.
 - memory_search: with a question or words. Read the few results and cite their files.
 - memory_remember: keep what will matter again: decisions with their reason, findings,
   preferences. Never secrets, tokens, or the noise of a conversation.
+- memory_supersede: when something kept is no longer so, keep what is so now in its place. Both
+  files stay, and recall shows the new one.
+- memory_retract: when something kept was wrong and nothing takes its place.
 - memory_status: which folder the memory is in, and whether it is set up.
 
 Nothing enters your context unless you call one of these tools.
@@ -39,6 +43,10 @@ Nothing enters your context unless you call one of these tools.
 Depth = Annotated[
     Literal["shallow", "normal", "deep"],
     Field(description="shallow: pages and decisions first; deep: raw sessions too"),
+]
+Key = Annotated[str, Field(description="The file of the memory, its name or its title")]
+AsOf = Annotated[
+    str | None, Field(description="What held then: a date as in 2026-04-18, or with a time")
 ]
 Limit = Annotated[int, Field(ge=1, le=100, description="The most results")]
 
@@ -54,6 +62,18 @@ class Provenance(TypedDict):
     metadata: dict[str, Any]
 
 
+class Standing(TypedDict):
+    """Whether a memory holds and why not; `doubtful` is what it is derived from and has ended."""
+
+    holds: bool
+    why: NotRequired[str]
+    since: NotRequired[str]
+    by: NotRequired[list[str]]
+    reason: NotRequired[str]
+    doubtful: NotRequired[list[str]]
+    staleSince: NotRequired[str]
+
+
 class Result(TypedDict):
     """One memory that was found, at its best passage."""
 
@@ -64,6 +84,7 @@ class Result(TypedDict):
     session_id: NotRequired[str]
     provenance: Provenance
     scoreBreakdown: dict[str, Any]
+    standing: NotRequired[Standing]
 
 
 class Unreadable(TypedDict):
@@ -85,6 +106,18 @@ class Found(TypedDict):
     mode: str
     unreadable: list[Unreadable]
     notices: NotRequired[list[str]]
+    leftOut: NotRequired[dict[str, int]]
+    asOf: NotRequired[str]
+
+
+class Marked(TypedDict):
+    """A memory that was marked: the files that were changed, and whether it holds now."""
+
+    root: str
+    file: str
+    changed: list[str]
+    written: NotRequired[str]
+    standing: Standing
 
 
 class Written(TypedDict):
@@ -138,6 +171,10 @@ def build_server(root: MemoryRoot, *, read_only: bool = False) -> MCPServer[Any]
         server.add_tool(
             tools.remember, "memory_remember", annotations=writes, structured_output=True
         )
+        server.add_tool(
+            tools.supersede, "memory_supersede", annotations=writes, structured_output=True
+        )
+        server.add_tool(tools.retract, "memory_retract", annotations=writes, structured_output=True)
     server.add_tool(tools.status, "memory_status", annotations=reads, structured_output=True)
     return server
 
@@ -164,9 +201,18 @@ class _Tools:
         topic: Annotated[str, Field(description="What the task at hand is about")],
         limit: Limit = 5,
         depth: Depth = "normal",
+        as_of: AsOf = None,
+        include_superseded: Annotated[
+            bool, Field(description="Also what no longer holds, each with why")
+        ] = False,
     ) -> Found:
-        """Recall what the project's memory knows about a topic, before working on it."""
-        return self._find(topic, limit, depth, "recall")
+        """Recall what the project's memory knows about a topic, before working on it.
+
+        What no longer holds is left out and counted in leftOut.
+        """
+        return self._find(
+            topic, limit, depth, "recall", as_of=as_of, include_superseded=include_superseded
+        )
 
     def remember(
         self,
@@ -184,6 +230,25 @@ class _Tools:
         answer: Written = written
         return answer
 
+    def supersede(
+        self,
+        old: Key,
+        text: Annotated[str, Field(description="What is so now: Markdown without front matter")],
+        title: Annotated[
+            str | None, Field(description="One line on its subject, unless that stays")
+        ] = None,
+    ) -> Marked:
+        """Keep a text in the place of a memory that is no longer so. Both files stay."""
+        return self._mark(lambda: self._root.supersede(old, text=text, title=title))
+
+    def retract(
+        self,
+        key: Key,
+        reason: Annotated[str | None, Field(description="Why, in one line")] = None,
+    ) -> Marked:
+        """Mark a memory as wrong, so that recall leaves it out. Its file stays."""
+        return self._mark(lambda: self._root.retract(key, reason))
+
     def status(self) -> Status:
         """Report the folder of the memory, whether it is set up, and how much it holds."""
         try:
@@ -199,9 +264,32 @@ class _Tools:
         answer: Status = status
         return answer
 
-    def _find(self, query: str, limit: int, depth: str, mode: str) -> Found:
+    def _mark(self, mark: Callable[[], Any]) -> Marked:
         try:
-            found: Any = self._root.recall(query, limit=limit, depth=depth).to_dict(mode)
+            answer: Marked = mark().to_dict()
+        except HedgerowError as error:
+            raise ToolError(error.message) from error
+        return answer
+
+    def _find(  # noqa: PLR0913 - what a recall can be asked for
+        self,
+        query: str,
+        limit: int,
+        depth: str,
+        mode: str,
+        *,
+        as_of: str | None = None,
+        include_superseded: bool = False,
+    ) -> Found:
+        try:
+            recalled = self._root.recall(
+                query,
+                limit=limit,
+                depth=depth,
+                as_of=as_of,
+                include_superseded=include_superseded,
+            )
+            found: Any = recalled.to_dict(mode)
         except HedgerowError as error:
             raise ToolError(error.message) from error
         answer: Found = found

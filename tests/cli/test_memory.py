@@ -112,7 +112,7 @@ class TestWhichRoot:
             (["search", "x", "--root", "memory", "--filter", "tag=a"], "--filter goes with --db"),
             (["search", "x", "--db", "n.db", "--no-sync"], "--no-sync goes with --root DIR"),
             (["search", "x", "--db", "n.db", "--depth", "deep"], "--depth goes with --root DIR"),
-            (["recall", "--root", "memory"], "as --topic TEXT or --query TEXT"),
+            (["recall", "--root", "memory"], "a QUESTION, --topic TEXT or --query TEXT"),
             (["recall", "--root", "memory", "--topic", "x", "--wat"], "No such option '--wat'"),
             (["remember", "--root", "memory"], "Missing option '--title'"),
             (["remember", "--root", "memory", "--title", ""], "Missing option '--title'"),

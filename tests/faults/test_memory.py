@@ -25,7 +25,7 @@ ERRORS = re.compile(
 """How a work may end that goes on once there is memory."""
 
 ABORTS = re.compile(
-    r"memory allocation of \d+ bytes failed"
+    r"memory allocation of (\d+ bytes failed|memory allocation)"
     r"|cannot allocate memory for thread-local data"
     r"|failed to register TLS destructor"
 )

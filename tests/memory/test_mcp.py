@@ -61,7 +61,10 @@ def answer(root: Path, tool: str, **arguments: Any) -> dict[str, Any]:
 def test_the_tools_say_what_they_take_and_give(slugs_root: Path) -> None:
     listed = ask(slugs_root, lambda client: client.list_tools()).tools
     tools = {tool.name: tool for tool in listed}
-    assert list(tools) == ["memory_search", "memory_recall", "memory_remember", "memory_status"]
+    assert list(tools) == [
+        "memory_search", "memory_recall", "memory_remember", "memory_supersede", "memory_retract",
+        "memory_status",
+    ]  # fmt: skip
     assert all(tool.description and tool.output_schema for tool in listed)
     recall = tools["memory_recall"].input_schema
     assert recall["required"] == ["topic"]
@@ -101,6 +104,21 @@ def test_what_is_remembered_is_found(slugs_root: Path) -> None:
     assert 'tags: ["x"]' in (slugs_root / written["file"]).read_text()
     found = answer(slugs_root, "memory_recall", topic="moles", limit=1)
     assert found["results"][0]["provenance"]["file"] == written["file"]
+
+
+def test_what_is_no_longer_so_is_left_out(slugs_root: Path) -> None:
+    first = answer(slugs_root, "memory_remember", title="Moles", text="Leave the moles.")["file"]
+    done = answer(slugs_root, "memory_supersede", old=first, text="Net the moles.", title="Nets")
+    assert done["changed"] == [first]
+    assert done["standing"]["by"] == [done["written"]]
+    found = answer(slugs_root, "memory_recall", topic="moles")
+    assert found["leftOut"] == {"superseded": 1}
+    found = answer(slugs_root, "memory_recall", topic="moles", include_superseded=True)
+    assert found["results"][0]["standing"]["holds"] is False
+    assert answer(slugs_root, "memory_recall", topic="moles", as_of="2020-01-01")["results"] == []
+    done = answer(slugs_root, "memory_retract", key="Nets", reason="cruel")
+    assert done["standing"]["reason"] == "cruel"
+    assert "there is no memory" in call(slugs_root, "memory_retract", key="x").content[0].text
 
 
 def test_a_memory_that_no_recall_finds_is_reported(slugs_root: Path) -> None:

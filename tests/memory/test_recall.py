@@ -225,7 +225,9 @@ class TestTime:
 
     def test_an_event_is_the_first_time_that_exists(self) -> None:
         metadata = {"date": "2026-02-30", "updated_at": "2026-06-05", "created_at": "2026-06-01"}
-        assert score.event_time_of(metadata) == self.MID
+        first = datetime(2026, 6, 1, tzinfo=timezone.utc)
+        assert times.memory_time(metadata) == first
+        assert times.memory_time({"updated_at": "2026-06-05", "created": "2026-06-01"}) == first
 
 
 class TestSnippet:

@@ -37,6 +37,8 @@ def without_times(answer):
     "command",
     [
         ["recall", "--topic", "slugs"],
+        ["recall", "slugs", "--as-of", "2020-01-01"],
+        ["recall", "slugs", "--include-superseded"],
         ["recall", "--topic", "bees", "--limit", "1", "--depth", "deep", "--explain"],
         ["search", "slugs"],
         ["query", "all | sort:key"],
@@ -75,6 +77,12 @@ def test_what_is_written_is_there(root, memory):
         "wrapup", "--title", "Beds", "--topic", "slugs", "--target", root.url, stdin=WRAPUP.encode()
     )
     assert "Wrote session wrapup:" in told
+    told = ok("supersede", "Moles", "Moles dig deep.", "--target", root.url)
+    assert f"Changed: {file}\n" in told
+    told = ok("restore", file, "--target", root.url)
+    assert told.endswith(f"{file}: holds\n")
+    told = ok("retract", file, "--reason", "They left.", "--target", root.url)
+    assert told.endswith(": They left.\n")
     told = ok("link", "slugs", "Ivy", "--strength", "0.5", "--target", root.url)
     assert told == "Linked notes/slugs.md to notes/ivy.md (related), strength 0.5.\n"
     told = ok("link", "slugs", "Ivy", "--remove", "--target", root.url)

@@ -88,6 +88,22 @@ def test_wrapups_processing_links_and_visits(root, memory):
     assert memory.query("all | visited:linker,7d", now=1_800_000_100).keys == ["notes/slugs.md"]
 
 
+def test_what_holds(root, memory):
+    done = root.supersede("slugs", text="More slugs.", tags=["x"])
+    assert done.standing == memory.standing("slugs")
+    for options in ({}, {"include_superseded": True}, {"as_of": "2020-01-01"}):
+        found = root.recall("slugs", **options)
+        assert found == memory.recall("slugs", **options)
+        assert awaited(root, "arecall", "slugs", **options) == found
+    assert awaited(root, "arestore", "slugs").standing.holds
+    assert awaited(root, "asupersede", "slugs", "ivy").standing.by == ("notes/ivy.md",)
+    assert root.restore("slugs").standing == memory.standing("slugs")
+    assert root.retract("slugs", "gone").standing.reason == "gone"
+    assert awaited(root, "aretract", "slugs").standing.why == "retracted"
+    with pytest.raises(hr.InvalidInputError, match="give what takes its place"):
+        root.supersede("slugs")
+
+
 async def everything(url):
     async with hr.connect(url, kind="root", token=TOKENS.write) as root:
         written = await root.aremember("Moles dig.", title="Moles")

@@ -96,6 +96,8 @@ class RecallBody(Body):
     query: str
     limit: Limit = 5
     depth: Literal["shallow", "normal", "deep"] = "normal"
+    as_of: str | None = None
+    include_superseded: bool = False
     explain: bool = False
 
 
@@ -143,6 +145,30 @@ class UnlinkBody(Body):
     a: str
     b: str
     rel: str = "related"
+
+
+class SupersedeBody(Body):
+    """What takes the place of a memory: another that is there, or a text to be written as one."""
+
+    old: str
+    by: str | None = None
+    text: str | None = None
+    title: str | None = None
+    type: Literal["note", "session", "finding", "decision", "preference", "page"] | None = None
+    tags: list[str] | None = None
+
+
+class RetractBody(Body):
+    """A memory that no longer holds, and why."""
+
+    key: str
+    reason: str | None = None
+
+
+class RestoreBody(Body):
+    """A memory that holds again."""
+
+    key: str
 
 
 class VisitBody(Body):

@@ -26,6 +26,9 @@ from .requests import (
     QueryBody,
     RecallBody,
     RememberBody,
+    RestoreBody,
+    RetractBody,
+    SupersedeBody,
     UnlinkBody,
     VisitBody,
     WrapupBody,
@@ -33,6 +36,7 @@ from .requests import (
 from .shapes import (
     Linked,
     Links,
+    Marked,
     Memory,
     Processed,
     QueryAnswer,
@@ -64,7 +68,13 @@ class RootService:
 
     def recall(self, body: RecallBody, mode: str) -> Answer:
         """Tell of a recall, as `hedgerow recall --json` does."""
-        found = self.root.recall(body.query, limit=body.limit, depth=body.depth)
+        found = self.root.recall(
+            body.query,
+            limit=body.limit,
+            depth=body.depth,
+            as_of=body.as_of,
+            include_superseded=body.include_superseded,
+        )
         return recall_answer(found, mode, explain=body.explain)
 
     def remember(self, body: RememberBody) -> Answer:
@@ -89,7 +99,10 @@ class RootService:
         key = self.root.resolve(name)
         part = neighbourhood_of(self.root.store(), key, hops=hops, most=limit)
         unresolved = [to for file, to in self.root.graph(sync=False).unresolved if file == key]
-        return {"root": str(self.root.path), **part.to_dict(), "unresolved": unresolved}
+        standings = self.root.standings(part.hops)
+        told = {key: standing.to_dict() for key, standing in standings.items()}
+        answer = {"root": str(self.root.path), **part.to_dict(), "unresolved": unresolved}
+        return answer | ({"standings": told} if told else {})
 
     def link(self, body: LinkBody) -> Answer:
         """Link two memories, as `hedgerow link --json` does."""
@@ -103,6 +116,25 @@ class RootService:
         a, b = self.root.resolve(body.a), self.root.resolve(body.b)
         removed = self.root.unlink(a, b, body.rel)
         return {"root": str(self.root.path), "a": a, "b": b, "rel": body.rel, "removed": removed}
+
+    def supersede(self, body: SupersedeBody) -> Answer:
+        """Mark a memory as superseded, as `hedgerow supersede --json` does."""
+        return self.root.supersede(
+            body.old,
+            body.by,
+            text=body.text,
+            title=body.title,
+            type=body.type,
+            tags=body.tags,
+        ).to_dict()
+
+    def retract(self, body: RetractBody) -> Answer:
+        """Mark a memory as retracted, as `hedgerow retract --json` does."""
+        return self.root.retract(body.key, body.reason).to_dict()
+
+    def restore(self, body: RestoreBody) -> Answer:
+        """Take such marks back, as `hedgerow restore --json` does."""
+        return self.root.restore(body.key).to_dict()
 
     def visit(self, body: VisitBody) -> Answer:
         """Record visits, as `hedgerow visit --json` does: all of them, or none."""
@@ -137,6 +169,7 @@ def root_routes(service: RootService, work: Work) -> APIRouter:
     routes = APIRouter(prefix="/v1", tags=["root"])
     _add_reading(routes, service, work)
     _add_writing(routes, service, work)
+    _add_marking(routes, service, work)
     _add_files(routes, service.memories, work)
     return routes
 
@@ -199,6 +232,26 @@ def _add_writing(routes: APIRouter, service: RootService, work: Work) -> None:
     )
     async def visit(body: VisitBody) -> Response:
         return await answered(work, lambda: service.visit(body))
+
+
+def _add_marking(routes: APIRouter, service: RootService, work: Work) -> None:
+    writes = [Depends(may_write)]
+
+    @routes.post(
+        "/supersede", summary="Say what took its place", dependencies=writes, **answers(Marked)
+    )
+    async def supersede(body: SupersedeBody) -> Response:
+        return await answered(work, lambda: service.supersede(body))
+
+    @routes.post(
+        "/retract", summary="Say that it no longer holds", dependencies=writes, **answers(Marked)
+    )
+    async def retract(body: RetractBody) -> Response:
+        return await answered(work, lambda: service.retract(body))
+
+    @routes.post("/restore", summary="Take that back", dependencies=writes, **answers(Marked))
+    async def restore(body: RestoreBody) -> Response:
+        return await answered(work, lambda: service.restore(body))
 
 
 def _add_files(routes: APIRouter, memories: Memories, work: Work) -> None:

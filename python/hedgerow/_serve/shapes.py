@@ -240,6 +240,18 @@ class ScoreBreakdown(TypedDict):
     driver: str
 
 
+class Standing(TypedDict):
+    """Whether a memory holds, why not, and what else its marks come to."""
+
+    holds: bool
+    why: NotRequired[Literal["retracted", "superseded", "expired", "not_yet_valid"]]
+    since: NotRequired[str]
+    by: NotRequired[list[str]]
+    reason: NotRequired[str]
+    doubtful: NotRequired[list[str]]
+    staleSince: NotRequired[str]
+
+
 class Recalled(TypedDict):
     """One memory that was found, at its best passage."""
 
@@ -250,6 +262,7 @@ class Recalled(TypedDict):
     session_id: NotRequired[str]
     provenance: Provenance
     scoreBreakdown: ScoreBreakdown
+    standing: NotRequired[Standing]
 
 
 class Unreadable(TypedDict):
@@ -271,6 +284,8 @@ class RecallAnswer(TypedDict):
     mode: str
     unreadable: list[Unreadable]
     notices: NotRequired[list[str]]
+    leftOut: NotRequired[dict[str, int]]
+    asOf: NotRequired[str]
     trace: NotRequired[Trace]
 
 
@@ -406,6 +421,7 @@ class Links(TypedDict):
     edges: list[Edge]
     leftOut: int
     unresolved: list[str]
+    standings: NotRequired[dict[str, Standing]]
 
 
 class Linked(TypedDict):
@@ -417,6 +433,16 @@ class Linked(TypedDict):
     rel: str
     strength: NotRequired[float]
     removed: NotRequired[bool]
+
+
+class Marked(TypedDict):
+    """A memory that was marked: the files that were changed, and whether it holds now."""
+
+    root: str
+    file: str
+    changed: list[str]
+    written: NotRequired[str]
+    standing: Standing
 
 
 class Visited(TypedDict):

@@ -29,6 +29,9 @@ _COMMANDS = {
     "instructions": ("memory_setup", "instructions"),
     "remember": ("memory_write", "remember"),
     "recall": ("memory_recall", "recall"),
+    "supersede": ("memory_marks", "supersede"),
+    "retract": ("memory_marks", "retract"),
+    "restore": ("memory_marks", "restore"),
     "wrapup": ("memory_write", "wrapup"),
     "process": ("memory_write", "process"),
     "run": ("", "run"),  # below
@@ -61,8 +64,8 @@ Memory as Markdown files in a folder, and search in notes with a small query lan
 
 \b
   hedgerow init --root memory
-  echo "No pellets." | hedgerow remember --type decision --title "Slugs"
-  hedgerow recall --topic "slugs"
+  hedgerow remember "No pellets: they harm the hedgehogs." --type decision
+  hedgerow recall "what do we do about slugs?"
   hedgerow query 'all | type:decision | age:<30d | sort:priority'
 
 \b

@@ -42,7 +42,7 @@ def command(
       hedgerow graph --db memory.db --json
 
     In a root, KEY is a path, the name of a file or a title, and links that lead to no memory
-    are listed. The drawing needs: pip install "hedgerow[graph]".
+    are listed, as is what no longer holds or is in doubt. The drawing needs: pip install "hedgerow[graph]".
     """
     if key is None and (svg or hops):
         raise click.UsageError("Pass a KEY: --svg and --hops show its neighborhood.")
@@ -95,7 +95,10 @@ def _show_figures(opened: OpenStore, *, as_json: bool) -> None:
 def _show_part(opened: OpenStore, part: Neighbourhood, *, as_json: bool) -> None:
     missing = [] if opened.root is None else opened.root.graph().unresolved
     unresolved = [to for file, to in missing if file == part.centre]
-    _tell_part({**opened.source, **part.to_dict(), "unresolved": unresolved}, as_json=as_json)
+    standings = {} if opened.root is None else opened.root.standings(part.hops)
+    told = {key: standing.to_dict() for key, standing in standings.items()}
+    answer = {**opened.source, **part.to_dict(), "unresolved": unresolved}
+    _tell_part(answer | ({"standings": told} if told else {}), as_json=as_json)
 
 
 def _tell_part(answer: Mapping[str, Any], *, as_json: bool) -> None:
@@ -104,7 +107,8 @@ def _tell_part(answer: Mapping[str, Any], *, as_json: bool) -> None:
         return
     from .graph_text import show_part  # noqa: PLC0415 - brings rich
 
-    show_part(Neighbourhood.from_dict(answer), answer["unresolved"])
+    part = Neighbourhood.from_dict(answer)
+    show_part(part, answer["unresolved"], answer.get("standings", {}))
 
 
 def _draw(opened: OpenStore, key: str, file: str, hops: int, *, as_json: bool) -> None:

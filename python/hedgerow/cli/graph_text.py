@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rich.table import Table
 from rich.text import Text
@@ -88,8 +88,10 @@ def _show_list(console: Console, heading: str, lines: Sequence[str]) -> None:
         console.print(Text(f"  and {len(lines) - _SHOWN:,} more; --json has all", style="dim"))
 
 
-def show_part(part: Neighbourhood, unresolved: Sequence[str]) -> None:
-    """Print the links of a node, and of what is around it."""
+def show_part(
+    part: Neighbourhood, unresolved: Sequence[str], standings: Mapping[str, Mapping[str, Any]]
+) -> None:
+    """Print the links of a node, and of what is around it, and what of that does not hold."""
     console = make_console()
     others = plural(len(part.hops) - 1, "node")
     console.print(Text.assemble((visible(part.centre), "cyan"), f": {others} around it."))
@@ -104,6 +106,11 @@ def show_part(part: Neighbourhood, unresolved: Sequence[str]) -> None:
         console.print(Text(f"{plural(part.left_out, 'node')} left out.", style="dim"))
     if unresolved:
         _show_list(console, f"{plural(len(unresolved), 'link')} to no memory:", unresolved)
+    if standings:
+        from hedgerow.memory import Standing  # noqa: PLC0415 - of roots alone
+
+        said = [f"{key}: {Standing.from_dict(one)}" for key, one in standings.items()]
+        _show_list(console, "Not to be relied on as it is:", said)
 
 
 def show_drawn(part: Neighbourhood, file: str) -> None:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypedDict
 
 import click
 
+from hedgerow import InvalidInputError
 from hedgerow._answers.root import recall_answer
 
 from .output import (
@@ -33,6 +34,7 @@ from .targets import open_memory, refuse_without_files, target_option
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from datetime import datetime
 
     from hedgerow import MemoryRoot, Trace
     from hedgerow.ingest.source import Skip
@@ -45,12 +47,15 @@ _RECIPE = "memory:"
 
 
 @click.command("recall", cls=Command, short_help="Find what a memory root knows.")
+@click.argument("question", type=TEXT, required=False)
 @root_option
 @target_option
-@click.option("--topic", metavar="TEXT", type=TEXT, help="What to recall.")
+@click.option("--topic", metavar="TEXT", type=TEXT, help="What to recall, in place of QUESTION.")
 @click.option("--query", metavar="TEXT", type=TEXT, help="The same, where there is no --topic.")
 @limit_option(5)
 @depth_option
+@click.option("--as-of", metavar="DATE", type=TEXT, help="Find what held then, not now.")
+@click.option("--include-superseded", is_flag=True, help="Find what no longer holds too.")
 @click.option(
     "--explain", is_flag=True, help="Show the parts of each score, and the steps of the search."
 )
@@ -63,28 +68,44 @@ def recall(  # noqa: PLR0913 - one argument for each option
     root: tuple[str, ...],
     target_url: str | None,
     remote_url: str | None,
+    question: str | None,
     topic: str | None,
     query: str | None,
     limit: int,
     depth: str,
     no_sync: bool,
+    as_of: str | None,
+    include_superseded: bool,
     explain: bool,
     report: str | None,
     as_json: bool,
 ) -> None:
-    """Find what the memory root knows about a topic, the best first.
+    """Find what the memory root knows about a question or a topic, the best first.
 
     \b
-      hedgerow recall --topic "slug control"
-      hedgerow recall --query "when do we cut?" --limit 10 --depth deep --json
+      hedgerow recall "when do we cut the hedge?"
+      hedgerow recall --topic "slug control" --limit 10 --depth deep --json
+      hedgerow recall "when do we cut the hedge?" --as-of 2025-06-30
 
-    The index is brought up to date first. Finding nothing is no error.
+    The index is brought up to date first. What was superseded or retracted, or is not valid at
+    the time, is left out and counted. Finding nothing is no error.
     """
-    wanted = topic or query
+    if question and (topic or query):
+        raise click.UsageError("Pass what to recall once: as QUESTION, --topic or --query.")
+    wanted = question or topic or query
     if not wanted:
-        raise click.UsageError("Pass what to recall as --topic TEXT or --query TEXT.")
+        raise click.UsageError("Pass what to recall: a QUESTION, --topic TEXT or --query TEXT.")
+    as_of_given = _checked_as_of(as_of)
     memory = open_memory(root, target_url, remote_url)
-    found = _recalled(memory, wanted, limit=limit, depth=depth, sync=not no_sync)
+    found = _recalled(
+        memory,
+        wanted,
+        limit=limit,
+        depth=depth,
+        sync=not no_sync,
+        as_of=as_of_given,
+        include_superseded=include_superseded,
+    )
     mode = mode_of(context, "recall")
     if report is not None:
         _write_report(report, memory, found, mode, sync=not no_sync)
@@ -158,15 +179,37 @@ def index_root(  # noqa: PLR0913 - one argument for each option
     return report
 
 
-def _recalled(
-    memory: MemoryRoot | RemoteRoot, text: str, *, limit: int, depth: str, sync: bool
+def _recalled(  # noqa: PLR0913 - what a recall can be asked for
+    memory: MemoryRoot | RemoteRoot,
+    text: str,
+    *,
+    limit: int,
+    depth: str,
+    sync: bool,
+    as_of: datetime | None = None,
+    include_superseded: bool = False,
 ) -> Recall:
     from hedgerow.memory import MemoryRoot  # noqa: PLC0415 - slow to import
 
+    held: _Held = {"as_of": as_of, "include_superseded": include_superseded}
     if isinstance(memory, MemoryRoot):
-        return memory.recall(text, limit=limit, depth=depth, sync=sync)
+        return memory.recall(text, limit=limit, depth=depth, sync=sync, **held)
     refuse_without_files("--no-sync", given=not sync)
-    return memory.recall(text, limit=limit, depth=depth)
+    return memory.recall(text, limit=limit, depth=depth, **held)
+
+
+class _Held(TypedDict):
+    as_of: datetime | None
+    include_superseded: bool
+
+
+def _checked_as_of(given: str | None) -> datetime | None:
+    from hedgerow.memory.times import checked_end  # noqa: PLC0415 - slow to import
+
+    try:
+        return None if given is None else checked_end(given, "--as-of")
+    except InvalidInputError as error:
+        raise click.UsageError(f"{error.message}.") from error
 
 
 def mode_of(context: click.Context, name: str) -> str:
@@ -192,6 +235,11 @@ def show_results(found: Recall, *, explain: bool = False, report: str | None = N
     show_left_out(found.unreadable)
     blocks = (_block(rank, one, explain=explain) for rank, one in enumerate(found.results, start=1))
     echo("\n\n".join(blocks) or "No memory matches found.")
+    if found.left_out:
+        from hedgerow.memory.standing import REASONS  # noqa: PLC0415 - slow to import
+
+        counts = ", ".join(f"{count:,} {REASONS[why]}" for why, count in found.left_out.items())
+        echo(f"\nLeft out: {counts}; --include-superseded shows them.")
     if explain and found.trace is not None:
         _show_trace(found.trace)
     if report is not None:
@@ -219,7 +267,9 @@ def _block(rank: int, one: Recalled, *, explain: bool) -> str:
     where = f"{one.file}:{one.line_start}-{one.line_end}"
     head = visible(f"{rank}. {where}{session} score={one.score:.2f}")
     why = f"\n   why: {_why(one.parts)}" if explain else ""
-    return f"{head}\n   {visible(one.snippet)}{why}"
+    said = str(one.standing)
+    marks = f"\n   [{visible(said)}]" if said else ""
+    return f"{head}{marks}\n   {visible(one.snippet)}{why}"
 
 
 def _why(parts: ScoreParts) -> str:

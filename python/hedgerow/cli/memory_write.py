@@ -13,6 +13,7 @@ from .memory_recall import show_left_out, show_results
 from .output import echo, visible, write_json
 from .params import TEXT, Command
 from .roots import (
+    TYPES,
     json_option,
     limit_option,
     read_stdin,
@@ -25,20 +26,27 @@ from .targets import open_memory, target_option
 if TYPE_CHECKING:
     from hedgerow.memory.process import Processed
 
-_TYPES = ("note", "session", "finding", "decision", "preference", "page")
+_LONGEST_TITLE = 60
 
 
 @click.command("remember", cls=Command, short_help="Keep a text as a memory.")
+@click.argument("text", type=TEXT, required=False)
 @root_option
 @target_option
-@click.option("--title", metavar="TEXT", type=TEXT, help="Its title.  [required]")
 @click.option(
-    "--type", "kind", type=click.Choice(_TYPES), default="note", show_default=True, help="Its kind."
+    "--title",
+    metavar="TEXT",
+    type=TEXT,
+    help="Its title.  [default: how TEXT begins; required with standard input]",
+)
+@click.option(
+    "--type", "kind", type=click.Choice(TYPES), default="note", show_default=True, help="Its kind."
 )
 @tag_option
 @json_option
 def remember(  # noqa: PLR0913 - one argument for each option
     *,
+    text: str | None,
     root: tuple[str, ...],
     target_url: str | None,
     remote_url: str | None,
@@ -47,15 +55,16 @@ def remember(  # noqa: PLR0913 - one argument for each option
     tags: tuple[str, ...],
     as_json: bool,
 ) -> None:
-    """Write standard input as a new Markdown file, and index it.
+    """Write TEXT, or standard input, as a new Markdown file, and index it.
 
     \b
-      echo "No pellets." | hedgerow remember --type decision --title "Slugs"
+      hedgerow remember "No pellets: they harm the hedgehogs." --type decision
       hedgerow remember --title "Hedge plan" --tag hedge < plan.md
     """
-    line = required_title(title)
+    line = required_title(title) if text is None or title is not None else _title_of(text)
     memory = open_memory(root, target_url, remote_url, writes=True)
-    done = memory.remember(read_stdin(), title=line, type=kind, tags=tags)
+    given = read_stdin() if text is None else text
+    done = memory.remember(given, title=line, type=kind, tags=tags)
     if done.notice:
         echo(visible(done.notice), err=True)
     if as_json:
@@ -63,6 +72,14 @@ def remember(  # noqa: PLR0913 - one argument for each option
     else:
         echo(f"Remembered: {visible(done.file)}")
         echo(f"Memory root: {visible(done.root)}")
+
+
+def _title_of(text: str) -> str:
+    """Return how a text begins: its first line, without the marks of a heading."""
+    from hedgerow.ingest.passages import shorten  # noqa: PLC0415 - slow to import
+
+    first = text.strip().partition("\n")[0]
+    return shorten(first.lstrip("# ").strip(), _LONGEST_TITLE)
 
 
 @click.command("wrapup", cls=Command, short_help="Keep what a session came to.")

@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 
     F = TypeVar("F", bound=Callable[..., Any])
 
+TYPES = ("note", "session", "finding", "decision", "preference", "page")
+"""The types of memories that are written."""
+
 _TOLD = "hedgerow.told"
 _TRUST = "hedgerow.trust"
 

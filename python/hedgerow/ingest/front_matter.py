@@ -256,6 +256,16 @@ def remove_items(
     return block
 
 
+def remove_key(block: str, key: str) -> str:
+    """Remove a key with its value and the lines of these; raises as `update_front_matter` does."""
+    found, span = _key_and_value(block, key), _value_span(block, key)
+    if found is None or span is None:
+        return block
+    start = block.rfind("\n", 0, found[0].start_mark.index) + 1
+    end = block.find("\n", span[1]) + 1
+    return block[:start] + (block[end:] if end else "")
+
+
 def _value_span(block: str, key: str) -> tuple[int, int] | None:
     """Return the offsets of the value of a top-level key; None without the key."""
     found = _key_and_value(block, key)

@@ -18,7 +18,7 @@ from hedgerow.errors import IndexFileError
 
 from .source import Skip
 
-READERS = 2
+READERS = 3
 """Raised when files are read in another way: then every index reads its files again."""
 
 Row = tuple[str, str, bool, str, int, str, str]
@@ -104,6 +104,13 @@ class Ledger:
     def records(self) -> Iterator[Record]:
         """Give all records, in path order."""
         return (self._record(self.rows[path]) for path in sorted(self.rows))
+
+    def with_fact(self, key: str) -> list[Record]:
+        """Give the records with a fact of this name, in path order."""
+        # Most have none, and to read the facts of all takes its time.
+        name = f"{json.dumps(key)}: "
+        some = sorted(path for path, row in self.rows.items() if name in row[6])
+        return [one for path in some if key in (one := self._record(self.rows[path])).facts]
 
     def put(self, record: Record, chunks: int) -> None:
         """Know of a file what is about to be written."""

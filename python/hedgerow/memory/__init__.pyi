@@ -1,5 +1,6 @@
 from .config import Initialized as Initialized, RootStatus as RootStatus
 from .freshness import IndexState as IndexState
+from .marking import Marked as Marked
 from .process import Processed as Processed
 from .recall import Recall as Recall, Recalled as Recalled
 from .requests import Request as Request
@@ -11,4 +12,5 @@ from .results import (
 )
 from .root import MemoryRoot as MemoryRoot
 from .score import DepthPolicy as DepthPolicy, ScoreParts as ScoreParts, depth_boost as depth_boost
+from .standing import Standing as Standing
 from .sync import PassedBy as PassedBy, SyncReport as SyncReport

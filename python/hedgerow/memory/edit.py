@@ -7,7 +7,8 @@ parsed and compared with the old one; unless the field is the only difference, n
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from hedgerow.ingest.front_matter import (
     append_item,
     read_front_matter,
     remove_items,
+    remove_key,
     update_front_matter,
 )
 from hedgerow.ingest.source import Source, UnreadableSourceError, read_bytes, text_of
@@ -27,6 +29,27 @@ _BOM = "\ufeff"
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
 
 
+Change = Callable[[str, Mapping[str, Any], str], tuple[str, Mapping[str, Any]]]
+"""From a block, its fields and the newline of the file to the new block and the new fields."""
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """An edit that can be made: `write` makes it, unless the file was changed in between."""
+
+    path: Path
+    old: bytes
+    new: bytes
+    root: Path
+
+    def write(self) -> bool:
+        """Write the file; returns whether it was changed. Raises HedgerowError (`file_changed`)."""
+        if self.new == self.old:
+            return False
+        files.update(self.path, self.new, expected=self.old, root=self.root)
+        return True
+
+
 def set_field(path: Path, name: str, value: Any, *, root: Path | None = None) -> bool:
     """Set a field of front matter; returns whether the file was changed.
 
@@ -35,13 +58,7 @@ def set_field(path: Path, name: str, value: Any, *, root: Path | None = None) ->
     the edit has to be done by hand (`invalid_front_matter`) or the file was changed at the same
     time (`file_changed`).
     """
-
-    def change(block: str, fields: Mapping[str, Any], newline: str) -> tuple[str, Any]:
-        if name in fields and fields[name] == value and type(fields[name]) is type(value):
-            return block, value
-        return update_front_matter(block, {name: value}, newline), value
-
-    return _edit(path, name, change, root or path.parent)
+    return planned(path, [with_fields({name: value})], root=root).write()
 
 
 def change_items(
@@ -57,22 +74,59 @@ def change_items(
     Returns whether the file was changed. A single value becomes a list that begins with it.
     Follows links and raises as `set_field` does.
     """
+    return planned(path, [with_items(name, add=add, drop=drop)], root=root).write()
 
-    def change(block: str, fields: Mapping[str, Any], newline: str) -> tuple[str, Any]:
+
+def with_fields(values: Mapping[str, Any]) -> Change:
+    """Set fields of front matter, in their order."""
+
+    def change(
+        block: str, fields: Mapping[str, Any], newline: str
+    ) -> tuple[str, Mapping[str, Any]]:
+        new = {
+            name: value
+            for name, value in values.items()
+            if name not in fields or fields[name] != value or type(fields[name]) is not type(value)
+        }
+        return (update_front_matter(block, new, newline) if new else block), {**fields, **new}
+
+    return change
+
+
+def without_fields(names: Collection[str]) -> Change:
+    """Remove fields of front matter, each with its lines."""
+
+    def change(block: str, fields: Mapping[str, Any], _: str) -> tuple[str, Mapping[str, Any]]:
+        for name in names:
+            if name in fields:
+                block = remove_key(block, name)
+        return block, {name: value for name, value in fields.items() if name not in names}
+
+    return change
+
+
+def with_items(
+    name: str, *, add: Sequence[Any] = (), drop: Callable[[Any], bool] | None = None
+) -> Change:
+    """Drop items from a list of front matter and append others, as `change_items` does."""
+
+    def change(
+        block: str, fields: Mapping[str, Any], newline: str
+    ) -> tuple[str, Mapping[str, Any]]:
         items = _as_list(fields.get(name))
         dropped = {at for at, item in enumerate(items) if drop is not None and drop(item)}
         kept = [item for at, item in enumerate(items) if at not in dropped]
         new = [item for item in add if item not in kept]
         if not new and not dropped:
-            return block, fields.get(name)
+            return block, fields
         if dropped:
             block = remove_items(block, name, sorted(dropped), kept, newline)
         for item in new:
             block = append_item(block, name, kept, item, newline)
             kept = [*kept, item]
-        return block, kept
+        return block, {**fields, name: kept}
 
-    return _edit(path, name, change, root or path.parent)
+    return change
 
 
 def _as_list(value: Any) -> list[Any]:
@@ -81,12 +135,11 @@ def _as_list(value: Any) -> list[Any]:
     return list(value) if isinstance(value, list) else [value]
 
 
-Change = Callable[[str, Mapping[str, Any], str], tuple[str, Any]]
-"""From a block, its fields and the newline of the file to the new block and the new value."""
+def planned(path: Path, changes: Iterable[Change], *, root: Path | None = None) -> Edit:
+    """Prepare changes of the front matter of a file, of which nothing else may differ.
 
-
-def _edit(path: Path, name: str, change: Change, root: Path) -> bool:
-    """Change the block of a file, and write the file if nothing but the field differs."""
+    Raises as `set_field` does for what has to be done by hand.
+    """
     data = _read(path)
     decoded = data.decode()
     mark, text = (_BOM, decoded[1:]) if decoded.startswith(_BOM) else ("", decoded)
@@ -95,16 +148,17 @@ def _edit(path: Path, name: str, change: Change, root: Path) -> bool:
     if matter.problem:
         raise _refused(path, f"it is no valid YAML ({matter.problem})")
     head, block, rest = _parts(text, matter, newline)
+    changed, fields = block, matter.fields
     try:
-        changed, value = change(block, matter.fields, newline)
+        for change in changes:
+            changed, fields = change(changed, fields, newline)
     except HedgerowError as error:
         raise _refused(path, error.message) from error
     if changed == block:
-        return False
+        return Edit(path, data, data, root or path.parent)
     new = f"{head}{changed}{rest}"
-    _check(path, text, new, {**matter.fields, name: value})
-    files.update(path, (mark + new).encode(), expected=data, root=root)
-    return True
+    _check(path, text, new, fields)
+    return Edit(path, data, (mark + new).encode(), root or path.parent)
 
 
 def _read(path: Path) -> bytes:

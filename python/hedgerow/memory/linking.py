@@ -34,6 +34,11 @@ OWN_FIELDS = frozenset(
         "emotion",
         "last_replayed",
         "replay_interval",
+        "valid_from",
+        "valid_until",
+        "retracted",
+        "retraction_reason",
+        "stale_after",
         "topic",
         "recall_topic",
         "link",
@@ -56,7 +61,7 @@ def link(  # noqa: PLR0913 - the parts of a link
             f"the strength must be above 0 and at most 1, not {shown(strength)}",
             code="invalid_edge",
         )
-    name = f"[[{b[:-3]}]]" if _IN_BRACKETS.match(b) else b
+    name = written_name(b)
     if relation not in RELATIONS and not name.startswith("[["):
         raise InvalidInputError(
             f"the name {b!r} cannot be written in [[ ]]; use one of the relations "
@@ -74,6 +79,11 @@ def link(  # noqa: PLR0913 - the parts of a link
             root=derived.source_root,
         )
     return a
+
+
+def written_name(path: str) -> str:
+    """Return how a file is named in front matter: in `[[ ]]`, where its path can be written so."""
+    return f"[[{path[:-3]}]]" if _IN_BRACKETS.match(path) else path
 
 
 def unlink(derived: Derived, state: NodeState, a: str, b: str, *, relation: str) -> bool:

@@ -22,7 +22,7 @@ from .documents import Document
 from .names import DERIVED
 from .sections import folded
 
-RELATIONS = ("related", "links", "supersedes", "derived_from", "conflicts_with")
+RELATIONS = ("related", "links", "supersedes", "superseded_by", "derived_from", "conflicts_with")
 """Keys of front matter whose values are paths or names; under other keys only `[[name]]` links."""
 
 IN_TEXT = 0.7

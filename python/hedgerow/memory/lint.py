@@ -6,22 +6,25 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from itertools import islice
 
 from hedgerow.ingest.source import Skip
 
+from . import lint_marks
 from .documents import Document
 from .links import normalized
 from .scope import Scope, mentions, searchable, time_of
 from .sections import first_heading, folded, level_two_sections
 from .words import STOP_WORDS, topic_tokens
 
-RULES = {
+RULES: dict[str, str] = {
     "page-sources": "a page that does not name its sources",
     "stale-page": "a page older than memories about its topic",
     "duplicate-title": "findings or decisions with the same title",
     "declared-conflict": "a memory that declares a conflict with another",
     "answered-question": "an open question that another memory seems to answer",
+    **lint_marks.RULES,
 }
 
 _SOURCE = re.compile(r"\[source: `[^`]+`\]")
@@ -44,7 +47,7 @@ class Finding:
         return f"[{self.rule}] {self.text}"
 
 
-def lint(documents: Sequence[Document], scope: Scope) -> list[Finding]:
+def lint(documents: Sequence[Document], scope: Scope, now: datetime) -> list[Finding]:
     """Return the findings for the documents in scope, rule by rule, in path order."""
     chosen = sorted(scope.of_interest(documents), key=lambda document: document.path)
     pages = [document for document in chosen if document.is_page]
@@ -54,6 +57,7 @@ def lint(documents: Sequence[Document], scope: Scope) -> list[Finding]:
         *_duplicate_titles(chosen),
         *_declared_conflicts(chosen, documents),
         *_answered_questions(chosen, documents),
+        *(Finding(*found) for found in lint_marks.findings_of_marks(chosen, documents, now)),
     ]
 
 

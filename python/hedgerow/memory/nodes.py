@@ -18,8 +18,8 @@ CATEGORIES = ("core", "general", "technical", "observation", "task")
 
 _TIME_LIMIT = 2**63
 _LONGEST_SHOWN = 60
-_UPDATED = ("updated_at", "created_at", "date")
-_CREATED = ("created_at", "date", "updated_at")
+_UPDATED = ("updated_at", "created_at", "created", "date")
+_CREATED = ("created_at", "created", "date", "updated_at")
 
 
 def node_of(document: Document, modified: int) -> tuple[Node, list[str]]:

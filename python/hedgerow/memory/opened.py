@@ -27,7 +27,8 @@ from .derived import (
     is_of_no_use,
 )
 from .freshness import skips_if_fresh
-from .recall import Recall
+from .marks import Marks
+from .recall import Asked, Recall
 from .score import DepthPolicy
 from .shared import Shared
 
@@ -55,19 +56,25 @@ class OpenedIndex:
         self._reader: Index | None = None
         self._reader_file: tuple[int, int] | None = None
         self._ledger: tuple[object, Ledger] | None = None
+        self._read_marks: tuple[Ledger, Marks] | None = None
         self._embedder: AnyEmbedder | None = None
         self._embedder_name: str | None = None
 
-    def recall(self, config: Config, query: str, *, limit: int, depth: str, sync: bool) -> Recall:
+    def recall(self, config: Config, asked: Asked, *, sync: bool) -> Recall:
         """Search, after bringing the index up to date with `sync`; a damaged one is made anew."""
 
         def search() -> Recall:
-            return self._search(config, query, limit=limit, depth=depth, sync=sync)
+            return self._search(config, asked, sync=sync)
 
         found, skips = self._current(config, search, sync=sync)
         return replace(
             found.with_skips(skips), notices=tuple(one.notice for one in config.not_allowed)
         )
+
+    def marks(self, config: Config, *, sync: bool) -> Marks:
+        """Return what the files say of what holds, up to date with `sync`."""
+        derived = Derived.of(config)
+        return self._current(config, lambda: self._marks(derived), sync=sync)[0]
 
     def leg(self, config: Config, query: str, leg: str, *, sync: bool) -> list[str] | None:
         """Rank the files by keywords (`bm25`) or by meaning (`semantic`), the best first.
@@ -149,6 +156,14 @@ class OpenedIndex:
                 self._ledger = version, Ledger.load(index, derived.scope)
             return self._ledger[1]
 
+    def _marks(self, derived: Derived) -> Marks:
+        """Return what the index knows of what holds, read again when that has changed."""
+        ledger = self._known(derived)
+        with self._opening:
+            if self._read_marks is None or self._read_marks[0] is not ledger:
+                self._read_marks = ledger, Marks.of_ledger(ledger)
+            return self._read_marks[1]
+
     def embed(self, config: Config, progress: Progress | None = None) -> None:
         """Embed what has no vector; nothing, without an embedder. Raises what that raises."""
         embedder = self._model(config)
@@ -176,14 +191,15 @@ class OpenedIndex:
             self._reader = self._reader_file = None
             self._close_embedder()
 
-    def _search(self, config: Config, query: str, *, limit: int, depth: str, sync: bool) -> Recall:
+    def _search(self, config: Config, asked: Asked, *, sync: bool) -> Recall:
+        derived = Derived.of(config)
+        embedder = self._ready_model(config, sync=sync)
         return recalling.recall(
-            self._index(Derived.of(config)),
-            self._ready_model(config, sync=sync),
-            query,
+            self._index(derived),
+            embedder,
+            self._marks(derived),
+            asked,
             root=str(self._root),
-            limit=limit,
-            depth=depth,
             policy=self._policy,
             whole=sync,
         )

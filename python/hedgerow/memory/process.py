@@ -63,8 +63,9 @@ def checked_mode(mode: str) -> str:
 def run_lint(derived: Derived, scope: Scope, *, apply: bool) -> Processed:
     """Lint the root; write the report if applied."""
     documents, unreadable = read_documents(derived.source_root, derived.rules)
-    findings = lint(documents, scope)
-    time = note.iso_time(note.now())
+    now = note.now()
+    findings = lint(documents, scope, now)
+    time = note.iso_time(now)
     name = note.slug(scope.topic or "", "all")
     path = f"{DERIVED}/reports/lint-{time[:10]}-{name}.md"
     summary = ["1 finding." if len(findings) == 1 else f"{len(findings)} findings."]

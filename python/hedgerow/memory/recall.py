@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from typing import Any, NamedTuple
 
 from hedgerow._checks import checked_count, checked_text
@@ -14,11 +16,16 @@ from hedgerow.errors import IndexFileError, InvalidInputError
 from hedgerow.ingest.source import Skip
 from hedgerow.results import Response, Trace
 from hedgerow.retriever import Retriever
+from hedgerow.typing import QuestionDate
 
 from . import score
 from .derived import is_of_no_use
+from .marks import Marks
 from .names import bucket_of
+from .note import now
 from .score import DepthPolicy, ScoreParts
+from .standing import HOLDS, REASONS, Standing
+from .times import checked_end, memory_time
 from .words import cut_snippet, recall_terms
 
 _DEEPER = 10
@@ -31,7 +38,8 @@ class Recalled:
     """One memory that was found, at its best passage.
 
     `file` is relative to the indexed folder, with `/`; the lines count from 1, both inclusive.
-    `metadata` is the front matter of the file, `parts` the parts of the score.
+    `metadata` is the front matter of the file, `parts` the parts of the score, `standing` whether
+    it holds, and what else its marks come to.
     """
 
     id: str
@@ -43,6 +51,7 @@ class Recalled:
     session_id: str | None
     metadata: Mapping[str, Any]
     parts: ScoreParts
+    standing: Standing = HOLDS
 
     def to_dict(self) -> dict[str, Any]:
         """Return the documented JSON, with the id of a session, if any, under both its names."""
@@ -60,6 +69,7 @@ class Recalled:
                 "metadata": dict(self.metadata),
             },
             "scoreBreakdown": self.parts.to_dict(),
+            **({} if self.standing == HOLDS else {"standing": self.standing.to_dict()}),
         }
 
 
@@ -68,8 +78,9 @@ class Recall:
     """What a recall found, best first; iterates over its results.
 
     `unreadable` are the files and folders of the root that the index could not read; `notices` say
-    what the root asks for and was not allowed, and so was left out. `trace` says how passages were
-    searched for, with the profile "best".
+    what the root asks for and was not allowed, and so was left out. `left_out` counts the files that
+    were found and do not hold, by the reasons of `Standing.why`; `as_of` is when they had to, where
+    that was asked for. `trace` says how passages were searched for, with the profile "best".
     """
 
     root: str
@@ -78,6 +89,8 @@ class Recall:
     results: tuple[Recalled, ...]
     unreadable: tuple[Skip, ...] = ()
     notices: tuple[str, ...] = ()
+    left_out: Mapping[str, int] = field(default_factory=dict)
+    as_of: datetime | None = None
     trace: Trace | None = field(default=None, compare=False, repr=False)
 
     def __iter__(self) -> Iterator[Recalled]:
@@ -92,8 +105,12 @@ class Recall:
         return replace(self, unreadable=unreadable)
 
     def to_dict(self, mode: str = "recall") -> dict[str, Any]:
-        """Return the documented JSON; `notices` is there only when there are some."""
-        notices = {"notices": list(self.notices)} if self.notices else {}
+        """Return the documented JSON; `notices`, `leftOut` and `asOf` only where there are any."""
+        told: dict[str, Any] = {"notices": list(self.notices)} if self.notices else {}
+        if self.left_out:
+            told["leftOut"] = dict(self.left_out)
+        if self.as_of is not None:
+            told["asOf"] = self.as_of.isoformat()
         return {
             "root": self.root,
             "query": self.query,
@@ -101,8 +118,30 @@ class Recall:
             "results": [result.to_dict() for result in self.results],
             "mode": mode,
             "unreadable": [skip.to_dict() for skip in self.unreadable],
-            **notices,
+            **told,
         }
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What a recall is about: the query, how much of what, and when it has to hold.
+
+    `as_of` is None for the present, which is `now`. What does not hold is found as well with
+    `include_superseded`.
+    """
+
+    query: str
+    limit: int
+    depth: str
+    now: datetime
+    as_of: datetime | None = None
+    include_superseded: bool = False
+
+    def standing(self, marks: Marks, path: str) -> Standing:
+        """Return whether a memory holds when it has to."""
+        if self.as_of is None:
+            return marks.at(path, self.now)
+        return marks.at(path, self.as_of, was_known=True)
 
 
 class Found(NamedTuple):
@@ -113,8 +152,26 @@ class Found(NamedTuple):
     trace: Trace
 
 
-def checked_query(query: str) -> str:
-    """Return the query; InvalidInputError for a blank one."""
+def checked_recall(
+    query: str,
+    *,
+    limit: int = 5,
+    depth: str = "normal",
+    as_of: QuestionDate | None = None,
+    include_superseded: bool = False,
+) -> Asked:
+    """Return what a recall is about; InvalidInputError for what it cannot be."""
+    return Asked(
+        _checked_query(query),
+        checked_count(limit, "limit"),
+        score.checked_depth(depth),
+        now(),
+        None if as_of is None else checked_end(as_of, "as_of"),
+        include_superseded,
+    )
+
+
+def _checked_query(query: str) -> str:
     if not checked_text(query, "query").strip():
         raise InvalidInputError(
             "there is nothing to search for: the query is blank", code="invalid_option"
@@ -125,11 +182,10 @@ def checked_query(query: str) -> str:
 def recall(  # noqa: PLR0913 - all that a recall depends on
     index: Index,
     embedder: AnyEmbedder | None,
-    query: str,
+    marks: Marks,
+    asked: Asked,
     *,
     root: str,
-    limit: int,
-    depth: str,
     policy: DepthPolicy,
     whole: bool = False,
 ) -> Recall:
@@ -137,29 +193,48 @@ def recall(  # noqa: PLR0913 - all that a recall depends on
 
     With `whole` damage that leaves one leg to answer alone is raised.
     """
-    checked_count(limit, "limit")
-    found = search(index, embedder, query, max(_AT_LEAST, _DEEPER * limit), whole=whole)
-    best = max([1.0, *(hit.score for hit in found.hits)])
-    passages = [_passage(index, hit) for hit in found.hits]
-    temporal = score.temporal_relevance(
-        query, [score.event_time_of(one.matter) for one in passages]
-    )
-    tokens = recall_terms(query)
+    found, passages, left_out = _holding(index, embedder, marks, asked, whole=whole)
+    best = max([1.0, *(one.hit.score for one in passages)])
+    temporal = score.temporal_relevance(asked.query, [memory_time(one.matter) for one in passages])
+    tokens = recall_terms(asked.query)
     results = [
-        _recalled(
-            passage,
-            query,
-            tokens,
-            depth,
-            policy,
-            how=found.how,
-            best=best,
-            temporal=when,
-        )
+        _recalled(passage, asked, tokens, policy, how=found.how, best=best, temporal=when)
         for passage, when in zip(passages, temporal, strict=True)
     ]
     results.sort(key=lambda result: (-result.score, result.id))
-    return Recall(root, query, depth, tuple(results[:limit]), trace=found.trace)
+    return Recall(
+        root,
+        asked.query,
+        asked.depth,
+        tuple(results[: asked.limit]),
+        left_out=left_out,
+        as_of=asked.as_of,
+        trace=found.trace,
+    )
+
+
+def _holding(
+    index: Index, embedder: AnyEmbedder | None, marks: Marks, asked: Asked, *, whole: bool
+) -> tuple[Found, list[_Passage], dict[str, int]]:
+    """Find passages of what holds, and count the files that do not, by reason.
+
+    Where these leave fewer results than there may be, more are searched for.
+    """
+    wanted = max(_AT_LEAST, _DEEPER * asked.limit)
+    while True:
+        found = search(index, embedder, asked.query, wanted, whole=whole)
+        passages = []
+        left_out: Counter[str] = Counter()
+        for hit in found.hits:
+            standing = asked.standing(marks, hit.path)
+            if standing.why is None or asked.include_superseded:
+                passages.append(_passage(index, hit, standing))
+            else:
+                left_out[standing.why] += 1
+        if len(passages) >= asked.limit or len(found.hits) < wanted:
+            counts = {why: left_out[why] for why in REASONS if left_out[why]}
+            return found, passages, counts
+        wanted *= 2
 
 
 def search(
@@ -213,20 +288,21 @@ def _raise_damage(response: Response) -> None:
 
 
 class _Passage(NamedTuple):
-    """A hit with the front matter of its file, and its first and last line."""
+    """A hit with the front matter of its file, its first and last line, and whether it holds."""
 
     hit: Hit
     matter: dict[str, Any]
     start: int
     end: int
+    standing: Standing
 
 
-def _passage(index: Index, hit: Hit) -> _Passage:
+def _passage(index: Index, hit: Hit, standing: Standing) -> _Passage:
     """Tell where a hit comes from; IndexFileError where the index does not say."""
     facts = hit.metadata
     match facts.get("front_matter"), facts.get("line_start"), facts.get("line_end"):
         case dict() as matter, int() as start, int() as end:
-            return _Passage(hit, matter, start, end)
+            return _Passage(hit, matter, start, end, standing)
     raise IndexFileError(
         f"the index {index.path} is damaged (it does not say where {hit.id} comes from); delete it, "
         "or recall with a sync, which makes it anew",
@@ -236,16 +312,16 @@ def _passage(index: Index, hit: Hit) -> _Passage:
 
 def _recalled(  # noqa: PLR0913 - one argument for each input of a score
     passage: _Passage,
-    query: str,
+    asked: Asked,
     tokens: Sequence[str],
-    depth: str,
     policy: DepthPolicy,
     *,
     how: str,
     best: float,
     temporal: float,
 ) -> Recalled:
-    hit, matter, start, end = passage
+    hit, matter, start, end, standing = passage
+    query, depth = asked.query, asked.depth
     session = session_id_of(matter)
     snippet = cut_snippet(hit.content, tokens)
     bucket = bucket_of(hit.path, matter)
@@ -272,6 +348,7 @@ def _recalled(  # noqa: PLR0913 - one argument for each input of a score
         session_id=session,
         metadata=matter,
         parts=parts,
+        standing=standing,
     )
 
 

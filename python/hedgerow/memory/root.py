@@ -8,8 +8,6 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING
 
-from hedgerow.errors import HedgerowError
-from hedgerow.ingest.discovery import passes_by
 from hedgerow.typing import Legs, Progress, QuestionDate, Time, VisitOutcome
 
 from . import config
@@ -17,11 +15,12 @@ from .choices import Choices
 from .config import Initialized, RootStatus
 from .derived import Derived
 from .freshness import IndexState, index_state
-from .node_store import NodeStore, key_of
+from .node_store import NodeStore
 from .opened import OpenedIndex
-from .recall import Recall, checked_query
+from .recall import Recall, checked_recall
 from .results import Remembered, RootGraph, WrappedUp
-from .score import DepthPolicy, checked_depth, depth_boost
+from .root_edits import RootEdits
+from .score import DepthPolicy, depth_boost
 
 if TYPE_CHECKING:
     from hedgerow._engine import Pipeline, Store
@@ -35,7 +34,7 @@ if TYPE_CHECKING:
 __all__ = ["MemoryRoot", "Remembered", "RootGraph", "WrappedUp"]
 
 
-class MemoryRoot:
+class MemoryRoot(RootEdits):
     """A folder whose Markdown files are memories (spec/memory.md).
 
     The files are the source of truth: people read, edit and commit them. What is derived from
@@ -155,37 +154,37 @@ class MemoryRoot:
         indexed is written all the same, and the result has the problem and whether a later recall
         reads it.
         """
-        from .sync import sync_one  # noqa: PLC0415 - slow to import
-        from .writer import write_memory  # noqa: PLC0415
+        from .remembering import remember  # noqa: PLC0415 - slow to import
 
-        derived = self._derived()
-        file = write_memory(self._root, text, title=title, kind=type, tags=tags)
-        root, written = str(self._root), self._root / file
-        if not written.is_relative_to(derived.source_root):
-            problem = f"it lies outside indexRoot ({derived.source_root}), which alone is searched"
-            return Remembered(root, file, indexed=False, problem=problem)
-        inside = written.relative_to(derived.source_root).as_posix()
-        if passes_by(derived.rules, inside):
-            problem = "hedgerow.json excludes it, or a folder above it is hidden"
-            return Remembered(root, file, indexed=False, problem=problem)
-        try:
-            skip = sync_one(derived, inside)
-        except HedgerowError as error:
-            return Remembered(root, file, indexed=False, problem=error.message, is_read_later=True)
-        return Remembered(root, file, indexed=skip is None, problem=skip.reason if skip else None)
+        return remember(self._derived(), text, title=title, kind=type, tags=tags)
 
-    def recall(
-        self, query: str, *, limit: int = 5, depth: str = "normal", sync: bool = True
+    def recall(  # noqa: PLR0913 - what a recall can be asked for
+        self,
+        query: str,
+        *,
+        limit: int = 5,
+        depth: str = "normal",
+        as_of: QuestionDate | None = None,
+        include_superseded: bool = False,
+        sync: bool = True,
     ) -> Recall:
         """Find what the root knows about a text, the best first.
 
-        `depth` is shallow (condensed memory first), normal or deep (raw sessions too). Without
-        `sync` the index is read as it is; IndexFileError when there is none. Files that could not
-        be read are in `unreadable`.
+        `depth` is shallow (condensed memory first), normal or deep (raw sessions too). What no
+        longer holds (spec/memory.md, "What holds") is left out and counted in `left_out`; `as_of`,
+        a date or a time, finds what held then, and `include_superseded` what does not hold too.
+
+        Without `sync` the index is read as it is; IndexFileError when there is none. Files that
+        could not be read are in `unreadable`.
         """
-        wanted = checked_query(query)
-        checked = checked_depth(depth)
-        return self._opened.recall(self._config(), wanted, limit=limit, depth=checked, sync=sync)
+        asked = checked_recall(
+            query,
+            limit=limit,
+            depth=depth,
+            as_of=as_of,
+            include_superseded=include_superseded,
+        )
+        return self._opened.recall(self._config(), asked, sync=sync)
 
     def wrapup(
         self,
@@ -292,41 +291,6 @@ class MemoryRoot:
         refused = self._choices.refused([agent_model(self._root, definition.model)])
         return refused[0].notice if refused else None
 
-    def link(self, a: str, b: str, strength: float = 1.0, rel: str = "related") -> str:
-        """Link memory `a` to `b` in the front matter of `a`; returns the path of the changed file.
-
-        Both are paths, names or titles, as in `[[name]]`. `rel` is the key of front matter;
-        `strength` is above 0, up to 1. A link of the same relation is replaced. The rest of the
-        file stays as it is.
-
-        Raises InvalidInputError for what is no memory of the root, or several, and HedgerowError
-        for front matter that has to be edited by hand or a file that was edited at the same time;
-        nothing is written then.
-        """
-        from .linking import link  # noqa: PLC0415 - slow to import
-
-        found = self._config()
-        state = self._nodes.state(found, sync=True)
-        ends = key_of(state, a), key_of(state, b)
-        file = link(Derived.of(found), state, *ends, strength=strength, relation=rel)
-        self._nodes.state(found, sync=True)
-        return file
-
-    def unlink(self, a: str, b: str, rel: str = "related") -> bool:
-        """Remove the links of a relation from `a` to `b` in the front matter of `a`.
-
-        Returns whether there were any. Raises as `link` does; a link in the text has to be
-        removed by hand.
-        """
-        from .linking import unlink  # noqa: PLC0415 - slow to import
-
-        found = self._config()
-        state = self._nodes.state(found, sync=True)
-        ends = key_of(state, a), key_of(state, b)
-        removed = unlink(Derived.of(found), state, *ends, relation=rel)
-        self._nodes.state(found, sync=True)
-        return removed
-
     def store(self, *, sync: bool = True, progress: Progress | None = None) -> Store:
         """Return the open store whose nodes are the files, up to date with `sync`.
 
@@ -334,14 +298,6 @@ class MemoryRoot:
         the root. `progress(done, total)` is called as files are read.
         """
         return self._nodes.open(self._config(), sync=sync, progress=progress)
-
-    def resolve(self, name: str, *, sync: bool = True) -> str:
-        """Return the path of the memory that a path, a name or a title means, as in `[[name]]`.
-
-        Raises InvalidInputError, with the code `unknown_node` where there is none, and
-        `ambiguous_node` where there are several.
-        """
-        return key_of(self._nodes.state(self._config(), sync=sync), name)
 
     def visit(self, agent: str, key: str, at: Time, outcome: VisitOutcome = "processed") -> None:
         """Note that an agent visited a memory at a time, as `Store.visit` does.
@@ -394,6 +350,3 @@ class MemoryRoot:
         found.check()
         self._choices.tell(found.not_allowed)
         return found
-
-    def _derived(self) -> Derived:
-        return Derived.of(self._config())

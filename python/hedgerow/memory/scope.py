@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from datetime import date, datetime, timedelta, timezone
+from datetime import date, datetime, timezone
 
 from hedgerow._checks import checked_count, checked_text
 from hedgerow._times import utc
@@ -15,10 +14,9 @@ from hedgerow.typing import QuestionDate
 from . import note
 from .documents import Document
 from .score import all_text
-from .times import event_time, parse_time
+from .times import event_time, parse_age, parse_time
 from .words import topic_tokens
 
-_AGE = re.compile(r"(\d{1,5})([dw])\Z")
 _NEVER = datetime(1, 1, 1, tzinfo=timezone.utc)
 
 
@@ -79,10 +77,9 @@ def _checked_since(since: QuestionDate | None) -> datetime | None:
         return None
     if isinstance(since, date):
         return utc(since)
-    age = _AGE.match(checked_text(since, "since").strip())
-    if age:
-        days = int(age[1]) * (7 if age[2] == "w" else 1)
-        return note.now() - timedelta(days=days)
+    age = parse_age(checked_text(since, "since"))
+    if age is not None:
+        return note.now() - age
     time = parse_time(since)
     if time is None:
         raise InvalidInputError(

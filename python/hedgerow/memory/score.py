@@ -15,7 +15,7 @@ from typing import Any
 from hedgerow._checks import shown
 from hedgerow.errors import InvalidInputError
 
-from .times import ISO_TIME, event_time, time_of
+from .times import ISO_TIME, time_of
 from .words import recall_terms
 
 DEPTHS = ("shallow", "normal", "deep")
@@ -169,11 +169,6 @@ def temporal_relevance(query: str, times: Sequence[datetime | None]) -> list[flo
     else:
         return [0.0] * len(times)
     return [relevance(time) if time else 0.0 for time in times]
-
-
-def event_time_of(metadata: Mapping[str, Any]) -> datetime | None:
-    """Return the time of a memory by its front matter; None where it has none."""
-    return event_time(metadata, "date", "updated_at", "created_at")
 
 
 def all_text(metadata: Mapping[str, Any]) -> str:

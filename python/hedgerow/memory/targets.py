@@ -27,6 +27,7 @@ from hedgerow.ingest.sync import Reading, Writer
 
 from .documents import Document, parse_document
 from .links import links_of
+from .marks import facts_of
 from .node_state import UNLINKED, NodeState, is_unlinked, node_facts
 from .nodes import LONGEST_KEY, node_of
 
@@ -72,7 +73,8 @@ class RootIndex(IndexTarget):
 def _chunks_of(reading: Reading) -> tuple[list[Chunk], tuple[Skip, ...], dict[str, Any]]:
     """Cut a file into chunks, with its front matter in each; say why where there are none.
 
-    The third is what the manifest has to know of a file without any chunk.
+    The third is what is known of the file itself: its title, time and marks; and what the manifest
+    has to know of a file without any chunk.
     """
     source = reading.source
     try:
@@ -86,12 +88,13 @@ def _chunks_of(reading: Reading) -> tuple[list[Chunk], tuple[Skip, ...], dict[st
         "body_start_line": document.body_start_line,
     }
     try:
-        return list(markdown_chunks(source, document.lines, matter, metadata)), skips, {}
+        chunks = list(markdown_chunks(source, document.lines, matter, metadata))
+        return chunks, skips, facts_of(document)
     except UnreadableSourceError as error:
         if error.code != "empty":
             return [], (Skip(source.path, error.code, error.reason),), {}
         # An empty note is a note; there is nothing in it to find.
-        return [], skips, metadata
+        return [], skips, metadata | facts_of(document)
     except InvalidInputError as error:
         return [], (Skip(source.path, "refused", error.message),), {}
 

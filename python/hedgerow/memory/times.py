@@ -4,20 +4,44 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from datetime import datetime, timedelta, timezone
+from datetime import date, datetime, timedelta, timezone
 from typing import Any
+
+from hedgerow._checks import shown
+from hedgerow._times import utc
+from hedgerow.errors import InvalidInputError
 
 ISO_TIME = (
     r"(\d{4})-(\d\d)-(\d\d)(?:[Tt ](\d\d):(\d\d)(?::(\d\d)(?:[.,](\d{1,9}))?)?"
     r"[ ]?([Zz]|[-+]\d\d:?\d\d)?)?"
 )
+TIME_FIELDS = ("date", "created_at", "created", "updated_at")
+"""The fields that say when a memory is from; the first that holds a time counts."""
+
+_AGE = re.compile(r"(\d{1,5})([dw])\Z")
 _WHOLE = re.compile(rf"\s*{ISO_TIME}\s*\Z")
+_HOUR = 4
+_DAY = timedelta(days=1)
+_TICK = timedelta(microseconds=1)
 
 
 def parse_time(value: object) -> datetime | None:
     """Parse a date or a date-time, in UTC without a zone; None for anything else."""
     match = _WHOLE.match(value) if isinstance(value, str) else None
     return time_of(match) if match else None
+
+
+def parse_end(value: object) -> datetime | None:
+    """Parse a time as an end: a date ends with its day; None for anything else."""
+    match = _WHOLE.match(value) if isinstance(value, str) else None
+    time = time_of(match) if match else None
+    return time if match is None or match[_HOUR] or time is None else _end_of_day(time)
+
+
+def parse_age(value: object) -> timedelta | None:
+    """Parse an age in days or weeks, such as `30d` or `2w`; None for anything else."""
+    age = _AGE.match(value.strip()) if isinstance(value, str) else None
+    return None if age is None else timedelta(days=int(age[1]) * (7 if age[2] == "w" else 1))
 
 
 def time_of(match: re.Match[str]) -> datetime | None:
@@ -35,6 +59,36 @@ def event_time(metadata: Mapping[str, Any], *keys: str) -> datetime | None:
     """Return the time under the first of the keys that holds one."""
     times = (parse_time(metadata.get(key)) for key in keys)
     return next((time for time in times if time), None)
+
+
+def memory_time(metadata: Mapping[str, Any]) -> datetime | None:
+    """Return when a memory is from, by its front matter; None where that does not say."""
+    return event_time(metadata, *TIME_FIELDS)
+
+
+def checked_end(given: date | str, name: str) -> datetime:
+    """Return a moment that was asked for; a date means the end of its day, in UTC.
+
+    Raises InvalidInputError for what is no date that exists.
+    """
+    if isinstance(given, date):
+        time = utc(given)
+        if time is not None and not isinstance(given, datetime):
+            time = _end_of_day(time)
+    else:
+        time = parse_end(given)
+    if time is None:
+        raise InvalidInputError(
+            f"{name} must be a date that exists, as in 2026-04-18 or 2026-04-18T09:30Z, not "
+            f"{shown(given)}",
+            code="invalid_option",
+        )
+    return time
+
+
+def _end_of_day(time: datetime) -> datetime:
+    """The last moment of the day that begins at a time."""
+    return time + (_DAY - _TICK)
 
 
 def _zone(zone: str | None) -> timezone:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -33,10 +33,18 @@ class Validation:
         return not (self.missing or self.empty)
 
 
-def write_memory(
-    root: Path, body: str, *, title: str, kind: str = "note", tags: Sequence[str] = ()
+def write_memory(  # noqa: PLR0913 - the parts of a memory
+    root: Path,
+    body: str,
+    *,
+    title: str,
+    kind: str = "note",
+    tags: Sequence[str] = (),
+    fields: Mapping[str, Any] | None = None,
 ) -> str:
     """Write a memory that a user asks to keep; returns its path below the root, with `/`.
+
+    `fields` are put into its front matter after those that each has.
 
     Raises InvalidInputError for an unknown type or a blank text, before anything is written.
     """
@@ -44,7 +52,7 @@ def write_memory(
     text = note.checked_body(body)
     line = note.checked_title(title, "Untitled memory")
     time = note.now()
-    fields = {
+    matter = {
         "type": kind,
         "title": line,
         "source": "hedgerow-remember",
@@ -52,9 +60,10 @@ def write_memory(
         "updated_at": note.iso_time(time),
         "confidence": "user-reviewed",
         "tags": checked_texts(tags, "tags"),
+        **(fields or {}),
     }
     name = note.slug(line, "untitled")
-    return _write(root, DIRECTORIES[kind], name, time, note.render_note(fields, line, text))
+    return _write(root, DIRECTORIES[kind], name, time, note.render_note(matter, line, text))
 
 
 def write_wrapup(

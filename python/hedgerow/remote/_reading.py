@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import datetime
 from typing import Any
 
 from hedgerow.ingest.source import Skip
 from hedgerow.memory.config import RootStatus
+from hedgerow.memory.marking import Marked
 from hedgerow.memory.process import Processed
 from hedgerow.memory.recall import Recall, Recalled
 from hedgerow.memory.requests import Request
 from hedgerow.memory.results import Remembered, WrappedUp
 from hedgerow.memory.score import ScoreParts
+from hedgerow.memory.standing import Standing
 from hedgerow.results import QueryResult, QueryStage
 from hedgerow.trace import Trace
 
@@ -21,6 +24,7 @@ Answer = Mapping[str, Any]
 def recall_of(answer: Answer) -> Recall:
     """The recall that was answered."""
     trace = answer.get("trace")
+    as_of = answer.get("asOf")
     return Recall(
         answer["root"],
         answer["query"],
@@ -28,8 +32,20 @@ def recall_of(answer: Answer) -> Recall:
         tuple(_recalled(one) for one in answer["results"]),
         _skips(answer),
         tuple(answer.get("notices", ())),
+        answer.get("leftOut", {}),
+        None if as_of is None else datetime.fromisoformat(as_of),
         None if trace is None else Trace._from_dict(trace),  # noqa: SLF001 - of this package
     )
+
+
+def standing_of(answer: Answer) -> Standing:
+    """Whether a memory holds."""
+    return Standing.from_dict(answer)
+
+
+def marked_of(answer: Answer) -> Marked:
+    """The memory that was marked."""
+    return Marked._from_dict(answer)  # noqa: SLF001 - of this package
 
 
 def remembered_of(answer: Answer) -> Remembered:
@@ -125,6 +141,7 @@ def _recalled(one: Answer) -> Recalled:
             retrieval_depth=parts["retrievalDepth"],
             driver=parts["driver"],
         ),
+        standing=standing_of(one.get("standing", {})),
     )
 
 

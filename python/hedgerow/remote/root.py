@@ -11,9 +11,11 @@ from hedgerow._checks import checked_text
 from hedgerow._steps import Steps, arun, run
 from hedgerow._times import checked_time
 from hedgerow.memory.config import RootStatus
+from hedgerow.memory.marking import Marked
 from hedgerow.memory.process import Processed
 from hedgerow.memory.recall import Recall
 from hedgerow.memory.results import Remembered, WrappedUp
+from hedgerow.memory.times import checked_end
 from hedgerow.results import QueryResult
 from hedgerow.typing import QuestionDate, Time, VisitOutcome
 
@@ -41,13 +43,29 @@ class RemoteRoot(Connected):
     variable is read again.
     """
 
-    def recall(self, query: str, *, limit: int = 5, depth: str = "normal") -> Recall:
+    def recall(
+        self,
+        query: str,
+        *,
+        limit: int = 5,
+        depth: str = "normal",
+        as_of: QuestionDate | None = None,
+        include_superseded: bool = False,
+    ) -> Recall:
         """`MemoryRoot.recall` at the server."""
-        return run(self._recall(query, limit, depth))
+        return run(self._recall(query, limit, depth, as_of, include_superseded))
 
-    async def arecall(self, query: str, *, limit: int = 5, depth: str = "normal") -> Recall:
+    async def arecall(
+        self,
+        query: str,
+        *,
+        limit: int = 5,
+        depth: str = "normal",
+        as_of: QuestionDate | None = None,
+        include_superseded: bool = False,
+    ) -> Recall:
         """`recall` without blocking the event loop."""
-        return await arun(self._recall(query, limit, depth))
+        return await arun(self._recall(query, limit, depth, as_of, include_superseded))
 
     def remember(
         self,
@@ -157,6 +175,50 @@ class RemoteRoot(Connected):
         """`unlink` without blocking the event loop."""
         return await arun(self._unlink(a, b, rel))
 
+    def supersede(  # noqa: PLR0913 - as in `MemoryRoot`
+        self,
+        old: str,
+        by: str | None = None,
+        *,
+        text: str | None = None,
+        title: str | None = None,
+        type: str | None = None,  # noqa: A002 - what it is called in the file
+        tags: Sequence[str] | None = None,
+    ) -> Marked:
+        """`MemoryRoot.supersede` at the server."""
+        new = {"by": by, "text": text, "title": title, "type": type, "tags": tags}
+        return run(self._marked("supersede", {"old": old, **new}))
+
+    async def asupersede(  # noqa: PLR0913 - as in `MemoryRoot`
+        self,
+        old: str,
+        by: str | None = None,
+        *,
+        text: str | None = None,
+        title: str | None = None,
+        type: str | None = None,  # noqa: A002 - what it is called in the file
+        tags: Sequence[str] | None = None,
+    ) -> Marked:
+        """`supersede` without blocking the event loop."""
+        new = {"by": by, "text": text, "title": title, "type": type, "tags": tags}
+        return await arun(self._marked("supersede", {"old": old, **new}))
+
+    def retract(self, key: str, reason: str | None = None) -> Marked:
+        """`MemoryRoot.retract` at the server."""
+        return run(self._marked("retract", {"key": key, "reason": reason}))
+
+    async def aretract(self, key: str, reason: str | None = None) -> Marked:
+        """`retract` without blocking the event loop."""
+        return await arun(self._marked("retract", {"key": key, "reason": reason}))
+
+    def restore(self, key: str) -> Marked:
+        """`MemoryRoot.restore` at the server."""
+        return run(self._marked("restore", {"key": key}))
+
+    async def arestore(self, key: str) -> Marked:
+        """`restore` without blocking the event loop."""
+        return await arun(self._marked("restore", {"key": key}))
+
     def visit(self, agent: str, key: str, at: Time, outcome: VisitOutcome = "processed") -> None:
         """`MemoryRoot.visit` at the server; `key` may be a name or a title too."""
         run(self._visit(agent, key, at, outcome))
@@ -214,12 +276,29 @@ class RemoteRoot(Connected):
         """The JSON that `POST /v1/VERB` answers with (spec/service.md), as the command line writes it."""
         return run(self._client.request("POST", f"v1/{segment(verb)}", body, read=dict))
 
-    def _recall(self, query: str, limit: int, depth: str) -> Steps[Recall]:
-        body = {"query": checked_text(query, "query"), "limit": limit, "depth": depth}
+    def _recall(
+        self,
+        query: str,
+        limit: int,
+        depth: str,
+        as_of: QuestionDate | None,
+        include_superseded: bool,
+    ) -> Steps[Recall]:
+        body: dict[str, Any] = {
+            "query": checked_text(query, "query"),
+            "limit": limit,
+            "depth": depth,
+            "include_superseded": include_superseded,
+            "explain": True,
+        }
+        if as_of is not None:
+            body["as_of"] = checked_end(as_of, "as_of").isoformat()
+        return (yield from self._client.request("POST", "v1/recall", body, read=_reading.recall_of))
+
+    def _marked(self, verb: str, body: Mapping[str, Any]) -> Steps[Marked]:
+        given = {name: value for name, value in body.items() if value is not None}
         return (
-            yield from self._client.request(
-                "POST", "v1/recall", {**body, "explain": True}, read=_reading.recall_of
-            )
+            yield from self._client.request("POST", f"v1/{verb}", given, read=_reading.marked_of)
         )
 
     def _remember(self, text: str, title: str, kind: str, tags: Sequence[str]) -> Steps[Remembered]:

@@ -1,0 +1,127 @@
+"""`hedgerow supersede`, `retract` and `restore`: what holds, and what no longer does."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from .output import echo, visible, write_json
+from .params import TEXT, Command
+from .roots import TYPES, json_option, read_stdin, root_option, tag_option
+from .targets import open_memory, target_option
+
+if TYPE_CHECKING:
+    from hedgerow.memory.marking import Marked
+
+
+@click.command("supersede", cls=Command, short_help="Put a memory in the place of another.")
+@click.argument("old", type=TEXT)
+@click.argument("text", type=TEXT, required=False)
+@click.option("--by", metavar="NEW", type=TEXT, help="A memory that is there, in place of a text.")
+@click.option(
+    "--title", metavar="TEXT", type=TEXT, help="Title of the text.  [default: that of OLD]"
+)
+@click.option("--type", "kind", type=click.Choice(TYPES), help="Its kind.  [default: that of OLD]")
+@tag_option
+@root_option
+@target_option
+@json_option
+def supersede(  # noqa: PLR0913 - one argument for each option
+    *,
+    old: str,
+    text: str | None,
+    by: str | None,
+    title: str | None,
+    kind: str | None,
+    tags: tuple[str, ...],
+    root: tuple[str, ...],
+    target_url: str | None,
+    remote_url: str | None,
+    as_json: bool,
+) -> None:
+    """Note that a memory, or a text that becomes one, takes the place of OLD.
+
+    \b
+      hedgerow supersede "Hedge cutting" "We cut in August, after the birds."
+      hedgerow supersede decisions/2025-02-pellets.md --by "No pellets"
+      hedgerow supersede "Hedge plan" < plan.md
+
+    OLD and NEW are paths, names of files, or titles, as in [[name]]. Both files say so, and both
+    stay: recall finds the new one, and the old one with --include-superseded or --as-of.
+    `hedgerow restore OLD` takes it back.
+    """
+    if by is not None and (text is not None or title or kind or tags):
+        raise click.UsageError("--by names a memory that is there: leave out what a new one has.")
+    memory = open_memory(root, target_url, remote_url, writes=True)
+    if by is None:
+        given = read_stdin() if text is None else text
+        done = memory.supersede(
+            old, text=given, title=title or None, type=kind, tags=list(tags) or None
+        )
+    else:
+        done = memory.supersede(old, by)
+    _tell(done, as_json=as_json)
+
+
+@click.command("retract", cls=Command, short_help="Note that a memory no longer holds.")
+@click.argument("key", type=TEXT)
+@click.option("--reason", metavar="TEXT", type=TEXT, help="Why, in one line.")
+@root_option
+@target_option
+@json_option
+def retract(  # noqa: PLR0913 - one argument for each option
+    *,
+    key: str,
+    reason: str | None,
+    root: tuple[str, ...],
+    target_url: str | None,
+    remote_url: str | None,
+    as_json: bool,
+) -> None:
+    """Note in the memory KEY that it no longer holds, from now on.
+
+    \b
+      hedgerow retract findings/slugs.md --reason "It was the wrong bed."
+
+    KEY is a path, the name of a file or a title. The file stays: recall leaves it out unless asked
+    with --include-superseded or --as-of. `hedgerow restore KEY` takes it back.
+    """
+    memory = open_memory(root, target_url, remote_url, writes=True)
+    _tell(memory.retract(key, reason), as_json=as_json)
+
+
+@click.command("restore", cls=Command, short_help="Undo supersede or retract.")
+@click.argument("key", type=TEXT)
+@root_option
+@target_option
+@json_option
+def restore(
+    *,
+    key: str,
+    root: tuple[str, ...],
+    target_url: str | None,
+    remote_url: str | None,
+    as_json: bool,
+) -> None:
+    """Take back that the memory KEY was superseded or retracted, in all files that say so.
+
+    \b
+      hedgerow restore findings/slugs.md
+    """
+    memory = open_memory(root, target_url, remote_url, writes=True)
+    _tell(memory.restore(key), as_json=as_json)
+
+
+def _tell(done: Marked, *, as_json: bool) -> None:
+    if as_json:
+        write_json(done.to_dict())
+        return
+    if done.written is not None:
+        echo(f"Remembered: {visible(done.written)}")
+    for file in done.changed:
+        echo(f"Changed: {visible(file)}")
+    if not done.changed and done.written is None:
+        echo("Nothing to change: the files say so already.")
+    said = str(done.standing) or "holds"
+    echo(f"{visible(done.file)}: {visible(said)}")

@@ -1,0 +1,55 @@
+"""Lint of the marks that say what holds (spec/memory.md, "Lint")."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+
+from .documents import Document
+from .marks import Marks
+
+RULES: dict[str, str] = {
+    "contradiction": "marks that contradict each other, and so do not count, or hide both memories",
+    "unreadable-mark": "a time of validity that is no date",
+    "in-doubt": "a memory derived from one that no longer holds",
+    "stale": "a memory that should have been looked at again",
+}
+
+
+def findings_of_marks(
+    chosen: Sequence[Document], documents: Sequence[Document], now: datetime
+) -> Iterator[tuple[str, str]]:
+    """Yield the rule and the text of each finding, rule by rule, in path order."""
+    marks = Marks.of_documents(documents)
+    paths = [document.path for document in chosen]
+    yield from _contradictions(paths, marks, now)
+    for path in paths:
+        for field, value in marks.unreadable(path):
+            yield "unreadable-mark", f"`{path}` has {field}: {value}, which is no date"
+    standings = [(path, marks.at(path, now)) for path in paths]
+    for path, standing in standings:
+        if standing.doubtful:
+            ended = ", ".join(f"`{one}`" for one in standing.doubtful)
+            yield "in-doubt", f"`{path}` is derived from what no longer holds: {ended}"
+    for path, standing in standings:
+        if standing.holds and standing.stale_since is not None:
+            yield (
+                "stale",
+                f"`{path}` is to be looked at again since {standing.stale_since:%Y-%m-%d}",
+            )
+
+
+def _contradictions(paths: Sequence[str], marks: Marks, now: datetime) -> Iterator[tuple[str, str]]:
+    wanted = set(paths)
+    for old, new in marks.circles:
+        if old in wanted:
+            said = f"`{old}` is superseded by `{new}`, which it supersedes, perhaps through others"
+            yield "contradiction", said
+    for path in paths:
+        if marks.contradicts_itself(path):
+            yield "contradiction", f"`{path}` is valid until a time before it begins to be"
+    for path in paths:
+        for new in marks.superseded.get(path, ()):
+            if marks.at(new, now).why == "retracted":
+                said = f"`{path}` is superseded by `{new}`, which was retracted"
+                yield "contradiction", f"{said}: restore the one that holds"

@@ -1,0 +1,123 @@
+"""Setting the marks that say what holds, and taking them back (spec/memory.md, "What holds")."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from hedgerow.errors import HedgerowError, InvalidInputError
+
+from . import note
+from .derived import Derived
+from .documents import Document, parse_document
+from .edit import Change, Edit, planned, with_fields, with_items, without_fields
+from .linking import written_name
+from .links import Names, links_in_fields
+from .lock import locked
+from .marks import REASON, RETRACTED, SUPERSEDED_BY, SUPERSEDES
+from .node_state import NodeState
+from .standing import Standing
+
+
+@dataclass(frozen=True, slots=True)
+class Marked:
+    """A memory that was marked: its root, its path, the files that were changed, how it stands.
+
+    `written` is the memory that was written to take its place, or None.
+    """
+
+    root: str
+    file: str
+    changed: tuple[str, ...]
+    standing: Standing
+    written: str | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the documented JSON; `written` is there only where a memory was."""
+        written = {} if self.written is None else {"written": self.written}
+        return {
+            "root": self.root,
+            "file": self.file,
+            "changed": list(self.changed),
+            **written,
+            "standing": self.standing.to_dict(),
+        }
+
+    @classmethod
+    def _from_dict(cls, keys: Mapping[str, Any]) -> Marked:
+        standing = Standing.from_dict(keys["standing"])
+        return cls(
+            keys["root"], keys["file"], tuple(keys["changed"]), standing, keys.get("written")
+        )
+
+
+def supersede(derived: Derived, old: str, new: str) -> list[str]:
+    """Write into both files that `new` takes the place of `old`; returns those that were changed."""
+    if old == new:
+        raise InvalidInputError(f"the memory {old!r} cannot supersede itself", code="invalid_edge")
+    with locked(derived.lock):
+        return _written(
+            {
+                new: _planned(derived, new, with_items(SUPERSEDES, add=[written_name(old)])),
+                old: _planned(derived, old, with_items(SUPERSEDED_BY, add=[written_name(new)])),
+            },
+        )
+
+
+def check_markable(derived: Derived, path: str) -> Document:
+    """Read a memory that is to be marked; HedgerowError where its front matter cannot be edited."""
+    _planned(derived, path, with_items(SUPERSEDED_BY, add=["[[_]]"]))
+    return parse_document(path, (derived.source_root / path).read_bytes())
+
+
+def retract(derived: Derived, path: str, reason: str | None) -> list[str]:
+    """Write into a file that it no longer holds; returns those that were changed."""
+    said = None if reason is None else note.checked_title(reason, "") or None
+    fields: dict[str, Any] = {RETRACTED: note.iso_time(note.now())}
+    if said is not None:
+        fields[REASON] = said
+    with locked(derived.lock):
+        return _written({path: _planned(derived, path, with_fields(fields))})
+
+
+def restore(derived: Derived, state: NodeState, path: str, news: Sequence[str]) -> list[str]:
+    """Remove the marks of a retraction and of being superseded, here and in `news`, what did so."""
+    names = Names(state.titles())
+
+    def leads(item: Any, source: str) -> bool:
+        links, _ = links_in_fields({SUPERSEDES: [item]})
+        return any(names.find(one, source) == path for one in links)
+
+    with locked(derived.lock):
+        own = without_fields((RETRACTED, REASON, SUPERSEDED_BY))
+        edits = {path: _planned(derived, path, own)}
+        for new in news:
+            if new in state.records:
+
+                def drop(item: Any, source: str = new) -> bool:
+                    return leads(item, source)
+
+                edits[new] = _planned(derived, new, with_items(SUPERSEDES, drop=drop))
+        return _written(edits)
+
+
+def _planned(derived: Derived, path: str, change: Change) -> Edit:
+    return planned(derived.source_root / path, [change], root=derived.source_root)
+
+
+def _written(edits: Mapping[str, Edit]) -> list[str]:
+    """Make edits that can all be made; what was changed when one fails is named in its error."""
+    changed: list[str] = []
+    for path, edit in edits.items():
+        try:
+            if edit.write():
+                changed.append(path)
+        except HedgerowError as error:  # noqa: PERF203 - each file by itself
+            if not changed:
+                raise
+            raise HedgerowError(
+                f"{error.message}; {', '.join(changed)} was changed before that: run it again",
+                code=error.code,
+            ) from error
+    return changed

@@ -1,0 +1,83 @@
+"""Remembering: a memory is written, then indexed (spec/memory.md, "Memories")."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from hedgerow.errors import HedgerowError, InvalidInputError
+from hedgerow.ingest.discovery import passes_by
+from hedgerow.ingest.source import title_from_name
+
+from .derived import Derived
+from .linking import written_name
+from .marking import check_markable, supersede
+from .marks import SUPERSEDES
+from .names import DIRECTORIES
+from .note import checked_type
+from .results import Remembered
+from .sync import sync_one
+from .writer import write_memory
+
+
+def remember(  # noqa: PLR0913 - the parts of a memory
+    derived: Derived,
+    text: str,
+    *,
+    title: str,
+    kind: str,
+    tags: Sequence[str],
+    fields: Mapping[str, Any] | None = None,
+) -> Remembered:
+    """Write a memory, with further `fields` of front matter, and index it."""
+    file = write_memory(derived.root, text, title=title, kind=kind, tags=tags, fields=fields or {})
+    root, written = str(derived.root), derived.root / file
+    if not written.is_relative_to(derived.source_root):
+        problem = f"it lies outside indexRoot ({derived.source_root}), which alone is searched"
+        return Remembered(root, file, indexed=False, problem=problem)
+    inside = written.relative_to(derived.source_root).as_posix()
+    if passes_by(derived.rules, inside):
+        problem = "hedgerow.json excludes it, or a folder above it is hidden"
+        return Remembered(root, file, indexed=False, problem=problem)
+    try:
+        skip = sync_one(derived, inside)
+    except HedgerowError as error:
+        return Remembered(root, file, indexed=False, problem=error.message, is_read_later=True)
+    return Remembered(root, file, indexed=skip is None, problem=skip.reason if skip else None)
+
+
+def remember_instead(  # noqa: PLR0913 - the parts of a memory
+    derived: Derived,
+    old: str,
+    text: str,
+    *,
+    title: str | None,
+    kind: str | None,
+    tags: Sequence[str] | None,
+) -> tuple[str, list[str]]:
+    """Write a memory that takes the place of another; returns its path and the changed files.
+
+    Title, type and tags are those of the other where none are given.
+    """
+    before = check_markable(derived, old)
+    stated = before.matter.text("type")
+    kind = checked_type(kind or (stated if stated in DIRECTORIES else "note"))
+    if not (derived.root / DIRECTORIES[kind]).is_relative_to(derived.source_root):
+        raise InvalidInputError(
+            f"a new {kind} would lie outside indexRoot ({derived.source_root}), which alone is "
+            "searched; write the file yourself, and name it with --by",
+            code="invalid_option",
+        )
+    if tags is None:
+        kept = before.metadata.get("tags")
+        tags = [one for one in kept if isinstance(one, str)] if isinstance(kept, list) else []
+    done = remember(
+        derived,
+        text,
+        title=title or before.title or title_from_name(old),
+        kind=kind,
+        tags=tags,
+        fields={SUPERSEDES: [written_name(old)]},
+    )
+    new = (derived.root / done.file).relative_to(derived.source_root).as_posix()
+    return new, supersede(derived, old, new)

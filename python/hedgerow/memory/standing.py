@@ -1,0 +1,102 @@
+"""Whether a memory holds, and why not (spec/memory.md, "What holds")."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+REASONS: Mapping[str, str] = {
+    "retracted": "retracted",
+    "superseded": "superseded",
+    "expired": "no longer valid",
+    "not_yet_valid": "not valid yet",
+}
+"""Why a memory does not hold, each as a reader is told; the first that applies counts."""
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """Whether a memory holds at a time; `why` it does not, or None.
+
+    `why` is retracted, superseded, expired or not_yet_valid.
+
+    `since` is when that began, where it is known. `by` are the memories that took its place,
+    `reason` is what was said when it was retracted. `doubtful` are the memories it is derived
+    from, through any number of steps, that no longer hold. `stale_since` is when it should have
+    been looked at again, where that is past.
+    """
+
+    why: str | None = None
+    since: datetime | None = None
+    by: tuple[str, ...] = ()
+    reason: str | None = None
+    doubtful: tuple[str, ...] = ()
+    stale_since: datetime | None = None
+
+    @property
+    def holds(self) -> bool:
+        """Whether the memory holds."""
+        return self.why is None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the documented JSON; beside `holds`, only what there is to say."""
+        fields: dict[str, Any] = {"holds": self.holds}
+        if self.why is not None:
+            fields["why"] = self.why
+        if self.since is not None:
+            fields["since"] = self.since.isoformat()
+        if self.by:
+            fields["by"] = list(self.by)
+        if self.reason is not None:
+            fields["reason"] = self.reason
+        if self.doubtful:
+            fields["doubtful"] = list(self.doubtful)
+        if self.stale_since is not None:
+            fields["staleSince"] = self.stale_since.isoformat()
+        return fields
+
+    @classmethod
+    def from_dict(cls, fields: Mapping[str, Any]) -> Standing:
+        """Return the standing of such a JSON."""
+        return cls(
+            fields.get("why"),
+            _time(fields.get("since")),
+            tuple(fields.get("by", ())),
+            fields.get("reason"),
+            tuple(fields.get("doubtful", ())),
+            _time(fields.get("staleSince")),
+        )
+
+    def __str__(self) -> str:
+        """Return it in words; empty where there is nothing to say."""
+        parts = [] if self.why is None else [self._why()]
+        if self.doubtful:
+            parts.append(f"in doubt: derived from {_listed(self.doubtful)}")
+        if self.stale_since is not None:
+            parts.append(f"to be looked at again since {self.stale_since:%Y-%m-%d}")
+        return "; ".join(parts)
+
+    def _why(self) -> str:
+        by = f" by {_listed(self.by)}" if self.by else ""
+        since = "" if self.since is None else f" since {self.since:%Y-%m-%d}"
+        if self.why == "not_yet_valid":
+            since = since.replace("since", "until")
+        reason = "" if self.reason is None else f": {self.reason}"
+        return f"{REASONS[self.why or '']}{by}{since}{reason}"
+
+
+HOLDS = Standing()
+"""The standing of a memory of which nothing is to be said."""
+
+_SHOWN = 3
+
+
+def _listed(paths: tuple[str, ...]) -> str:
+    more = f" and {len(paths) - _SHOWN} more" if len(paths) > _SHOWN else ""
+    return ", ".join(paths[:_SHOWN]) + more
+
+
+def _time(text: str | None) -> datetime | None:
+    return None if text is None else datetime.fromisoformat(text)

@@ -1,0 +1,110 @@
+"""`supersede`, `retract`, `restore`, and what `recall` says of what no longer holds."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from command_line import as_json, failed, ok
+from memory_doubles import put
+
+pytestmark = pytest.mark.usefixtures("here")
+
+QUESTION = "when do we cut the hedge?"
+
+
+@pytest.fixture
+def notes(here: Path) -> Path:
+    ok("init", "--root", ".")
+    put(here, "notes/march.md", "---\ndate: 2025-01-01\n---\nWe cut the hedge in March.\n")
+    return here / "notes"
+
+
+@pytest.mark.usefixtures("notes")
+def test_a_day_in_the_life_of_a_memory() -> None:
+    said = ok("supersede", "march", "We cut the hedge in August.", "--title", "August")
+    [new] = re.findall("notes/.*-august.md", said.split("\n")[0])
+    assert said.startswith(f"Remembered: {new}\nChanged: notes/march.md\n")
+    assert f"notes/march.md: superseded by {new} since " in said
+
+    found = ok("recall", QUESTION)
+    assert "August" in found
+    assert "March" not in found
+    assert found.endswith("\nLeft out: 1 superseded; --include-superseded shows them.\n")
+
+    both = ok("recall", QUESTION, "--include-superseded")
+    assert f"\n   [superseded by {new} since " in both
+    assert "Left out" not in both
+
+    then = ok("recall", QUESTION, "--as-of", "2025-06-30")
+    assert "March" in then
+    assert "Left out: 1 not valid yet" in then
+
+    said = ok("restore", "march")
+    assert said == f"Changed: notes/march.md\nChanged: {new}\nnotes/march.md: holds\n"
+    assert ok("restore", "march").startswith("Nothing to change: the files say so already.")
+
+    said = ok("retract", "march", "--reason", "The wrong hedge.")
+    assert re.search(r"march.md: retracted since [0-9-]{10}: The wrong hedge\.\n", said)
+
+
+def test_an_existing_memory_takes_the_place(notes: Path) -> None:
+    put(notes, "august.md", "We cut the hedge in August.\n")
+    done = as_json("supersede", "march", "--by", "august")
+    assert sorted(done["changed"]) == ["notes/august.md", "notes/march.md"]
+    assert done["standing"] == {"holds": False, "why": "superseded", "by": ["notes/august.md"]}
+
+
+def test_a_text_may_come_from_standard_input(notes: Path) -> None:
+    ok("supersede", "march", stdin=b"In August.\n")
+    assert "In August." in next(notes.glob("20*-march.md")).read_text()
+
+
+@pytest.mark.usefixtures("notes")
+def test_remember_takes_a_text() -> None:
+    file = as_json("remember", "# No pellets\n\nThey harm the hedgehogs.")["file"]
+    assert file.endswith("-no-pellets.md")
+    long = as_json("remember", "word " * 100)["file"]
+    assert len(Path(long).name) < 100
+
+
+def test_graph_names_what_is_in_doubt(notes: Path) -> None:
+    put(notes, "plan.md", "---\nderived_from: march\n---\nplan\n")
+    assert "standings" not in as_json("graph", "plan")
+    ok("retract", "march")
+    standings = as_json("graph", "plan")["standings"]
+    assert standings["notes/plan.md"] == {"holds": True, "doubtful": ["notes/march.md"]}
+    text = ok("graph", "plan")
+    assert "Not to be relied on as it is:" in text
+    assert "notes/plan.md: in doubt: derived from notes/march.md" in text
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        (["recall", "x", "--as-of", "2026-02-30"], "--as-of must be a date that exists"),
+        (["recall", "x", "--topic", "y"], "Pass what to recall once"),
+        (["supersede", "march", "x", "--by", "y"], "leave out what a new one has"),
+        (["supersede", "march", "--by", "y", "--title", "z"], "leave out what a new one has"),
+        (["supersede"], "Missing argument 'OLD'"),
+        (["retract"], "Missing argument 'KEY'"),
+    ],
+)
+def test_wrong_usage(notes: Path, args: list[str], message: str) -> None:
+    assert message in failed(2, *args)
+    assert len(list(notes.glob("*.md"))) == 1
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        (["supersede", "march", "--by", "march"], "cannot supersede itself"),
+        (["retract", "gone"], "there is no memory 'gone' in this root"),
+        (["restore", "gone"], "there is no memory 'gone' in this root"),
+    ],
+)
+def test_what_fails(notes: Path, args: list[str], message: str) -> None:
+    assert message in failed(1, *args)
+    assert "supersede" not in (notes / "march.md").read_text()
