@@ -12,11 +12,12 @@ from mcp.server import MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
 from mcp_types import ToolAnnotations
 from pydantic import Field
-from typing_extensions import NotRequired, TypedDict
+from typing_extensions import NotRequired, TypedDict, Unpack
 
 from ._engine import __version__
 from .errors import HedgerowError
 from .memory import MemoryRoot
+from .typing import RecallKeywords
 
 __all__ = ["build_server"]
 
@@ -47,6 +48,9 @@ Depth = Annotated[
 Key = Annotated[str, Field(description="The file of the memory, its name or its title")]
 AsOf = Annotated[
     str | None, Field(description="What held then: a date as in 2026-04-18, or with a time")
+]
+When = Annotated[
+    str | None, Field(description="Of when the memory is from: a date, or an age such as 30d")
 ]
 Limit = Annotated[int, Field(ge=1, le=100, description="The most results")]
 
@@ -194,9 +198,9 @@ class _Tools:
         depth: Depth = "normal",
     ) -> Found:
         """Search the project's memory for a question or words. Cite the files you use."""
-        return self._find(query, limit, depth, "search")
+        return self._find(query, "search", limit=limit, depth=depth)
 
-    def recall(
+    def recall(  # noqa: PLR0913, PLR0917 - the arguments of a tool
         self,
         topic: Annotated[str, Field(description="What the task at hand is about")],
         limit: Limit = 5,
@@ -205,13 +209,26 @@ class _Tools:
         include_superseded: Annotated[
             bool, Field(description="Also what no longer holds, each with why")
         ] = False,
+        types: Annotated[list[str] | None, Field(description="Only of these types")] = None,
+        tags: Annotated[list[str] | None, Field(description="Only with all these tags")] = None,
+        after: When = None,
+        before: When = None,
     ) -> Found:
         """Recall what the project's memory knows about a topic, before working on it.
 
         What no longer holds is left out and counted in leftOut.
         """
         return self._find(
-            topic, limit, depth, "recall", as_of=as_of, include_superseded=include_superseded
+            topic,
+            "recall",
+            limit=limit,
+            depth=depth,
+            as_of=as_of,
+            include_superseded=include_superseded,
+            types=types or (),
+            tags=tags or (),
+            after=after,
+            before=before,
         )
 
     def remember(
@@ -271,25 +288,9 @@ class _Tools:
             raise ToolError(error.message) from error
         return answer
 
-    def _find(  # noqa: PLR0913 - what a recall can be asked for
-        self,
-        query: str,
-        limit: int,
-        depth: str,
-        mode: str,
-        *,
-        as_of: str | None = None,
-        include_superseded: bool = False,
-    ) -> Found:
+    def _find(self, query: str, mode: str, **options: Unpack[RecallKeywords]) -> Found:
         try:
-            recalled = self._root.recall(
-                query,
-                limit=limit,
-                depth=depth,
-                as_of=as_of,
-                include_superseded=include_superseded,
-            )
-            found: Any = recalled.to_dict(mode)
+            found: Any = self._root.recall(query, **options).to_dict(mode)
         except HedgerowError as error:
             raise ToolError(error.message) from error
         answer: Found = found

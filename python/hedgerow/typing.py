@@ -61,6 +61,7 @@ __all__ = [
     "QuestionDate",
     "Ranking",
     "Real",
+    "RecallKeywords",
     "Resident",
     "RetrieverKeywords",
     "SearchKeywords",
@@ -122,6 +123,19 @@ Progress: TypeAlias = Callable[[int, int], object]
 """Called with what is done, and with how much there is."""
 QuestionDate: TypeAlias = date | str
 """When a question was asked: a text (spec/temporal.md, "Anchor forms"), a datetime or a date."""
+
+
+class RecallKeywords(TypedDict, total=False):
+    """The options of `MemoryRoot.recall` that a server knows too."""
+
+    limit: int
+    depth: str
+    as_of: QuestionDate | None
+    include_superseded: bool
+    types: Sequence[str]
+    tags: Sequence[str]
+    after: QuestionDate | None
+    before: QuestionDate | None
 
 
 class SearchKeywords(TypedDict, total=False):

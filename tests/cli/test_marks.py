@@ -32,7 +32,11 @@ def test_a_day_in_the_life_of_a_memory() -> None:
     found = ok("recall", QUESTION)
     assert "August" in found
     assert "March" not in found
-    assert found.endswith("\nLeft out: 1 superseded; --include-superseded shows them.\n")
+    said = "Left out: 1 superseded; --include-superseded shows what does not hold."
+    assert found.endswith(f"\n{said}\n")
+
+    none = ok("recall", QUESTION, "--type", "page")
+    assert none.endswith("Left out: 2 not of the type, the tags or the time asked for.\n")
 
     both = ok("recall", QUESTION, "--include-superseded")
     assert f"\n   [superseded by {new} since " in both
@@ -84,7 +88,8 @@ def test_graph_names_what_is_in_doubt(notes: Path) -> None:
 @pytest.mark.parametrize(
     ("args", "message"),
     [
-        (["recall", "x", "--as-of", "2026-02-30"], "--as-of must be a date that exists"),
+        (["recall", "x", "--as-of", "2026-02-30"], "as_of must be a date that exists"),
+        (["recall", "x", "--after", "never"], "after must be a date that exists"),
         (["recall", "x", "--topic", "y"], "Pass what to recall once"),
         (["supersede", "march", "x", "--by", "y"], "leave out what a new one has"),
         (["supersede", "march", "--by", "y", "--title", "z"], "leave out what a new one has"),

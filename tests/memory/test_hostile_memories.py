@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable
+from datetime import datetime, timezone
 from pathlib import Path
 
 import pytest
@@ -27,6 +28,7 @@ from memory_doubles import put
 
 Make = Callable[[int], str]
 
+NOW = datetime(2026, 4, 18, tzinfo=timezone.utc)
 BOMB = "\n".join(
     ["a: &a [x, x, x, x, x, x, x, x, x, x]"]
     + [
@@ -41,7 +43,7 @@ MERGE_BOMB = "\n".join(
         for before, name in zip("abcdefgh", "bcdefghi", strict=True)
     ]
 )
-FIELDS = ["type", "title", "tags", "weight", "category", "emotion", "last_replayed", "replay_interval", "related", "updated_at", "session_id", "source", "other"]  # fmt: skip
+FIELDS = ["type", "title", "tags", "weight", "category", "emotion", "last_replayed", "replay_interval", "related", "updated_at", "session_id", "source", "other", "valid_from", "valid_until", "supersedes", "superseded_by", "retracted", "retraction_reason", "stale_after", "derived_from"]  # fmt: skip
 
 
 @pytest.mark.parametrize("bomb", [BOMB, MERGE_BOMB])
@@ -53,7 +55,7 @@ def test_a_bomb_in_any_field_holds_nothing_up(tmp_path: Path, bomb: str) -> None
     start = time.process_time()
     assert len(root.query("all").keys) == len(FIELDS) + 1
     root.link("Good", "notes/title.md")
-    assert len(root.recall("beer", limit=50)) == len(FIELDS) + 1
+    assert len(root.recall("beer", limit=50, include_superseded=True)) == len(FIELDS) + 1
     graph = root.graph()
     assert time.process_time() - start < 20
     assert {skip.path for skip in graph.skips} == {f"notes/{field}.md" for field in FIELDS}
@@ -93,7 +95,7 @@ def test_lint_and_pages_take_linear_time(tmp_path: Path, make: Make) -> None:
             for name in ("x", "y")
         ]
         documents.append(parse_document("notes/z.md", f"---\ntopic: x\n---\n{body}".encode()))
-        lint(documents, Scope.of(None, None, 100))
+        lint(documents, Scope.of(None, None, 100), NOW)
         sources = choose_sources(documents, Scope.of("x", None, 8), ["notes/z.md"])
         (tmp_path / "pages" / "x.md").unlink(missing_ok=True)
         write_page(tmp_path, "x", sources)
@@ -119,7 +121,7 @@ def test_of_one_memory_the_first_questions_are_looked_at() -> None:
         parse_document("notes/a.md", f"## Open Questions\n\n{questions}\n".encode()),
         parse_document("notes/b.md", f"The number was answered by anyone: {answer}.\n".encode()),
     ]
-    assert len(lint(documents, Scope.of(None, None, 100))) == 100
+    assert len(lint(documents, Scope.of(None, None, 100), NOW)) == 100
 
 
 TEXTS: dict[str, Make] = {
@@ -198,5 +200,5 @@ def test_any_memory_is_a_node_or_is_refused(fields: list[tuple[str, str]], body:
     assert all(len(problem) < 300 for problem in problems)
     assert json.dumps(document.metadata)
     assert isinstance(node, hr.Node)
-    lint([document], Scope.of(None, None, 100))
+    lint([document], Scope.of(None, None, 100), NOW)
     metadata_match("a b", document.metadata)

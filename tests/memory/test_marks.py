@@ -232,6 +232,37 @@ class TestRecall:
         (kept.path / "notes/empty.md").unlink()
         assert [one.file for one in kept.recall("never")] == ["notes/never.md"]
 
+    def test_of_a_type_a_tag_a_time(self, kept: MemoryRoot) -> None:
+        put(kept.path, "decisions/a.md", "---\ntags: [Garden, x]\ndate: 2026-01-05\n---\nhedge\n")
+        put(kept.path, "b.md", "---\ntype: Decision\ntags: '#garden, y'\n---\nhedge\n")
+
+        def files(**options: object) -> list[str]:
+            return sorted(one.file for one in kept.recall("hedge", **options))  # type: ignore[arg-type]
+
+        assert files(types=["decision"]) == ["b.md", "decisions/a.md"]
+        assert files(types=["decision", "note"], tags=["x"]) == ["decisions/a.md"]
+        assert files(tags=["#GARDEN"]) == ["b.md", "decisions/a.md"]
+        assert files(tags=["garden", "y"]) == ["b.md"]
+        assert files(after="2026-01-05") == ["decisions/a.md", "notes/august.md"]
+        assert files(after="2026-01-06") == ["notes/august.md"]
+        assert files(before="2026-05-01") == ["decisions/a.md"]
+        assert files(before="2026-01-05", include_superseded=True) == ["notes/march.md"]
+        assert files(after="1d") == []
+        found = kept.recall("hedge", types=["page"])
+        assert dict(found.left_out) == {"filtered": 6}
+
+    def test_a_filter_looks_beyond_the_best(self, root: MemoryRoot) -> None:
+        for number in range(900):
+            put(root.path, f"old{number:03}.md", "hedge hedge\n")
+        put(root.path, "new.md", f"---\ntags: x\n---\nhedge among {'other ' * 200}words\n")
+        assert [one.file for one in root.recall("hedge", tags=["x"])] == ["new.md"]
+
+    @pytest.mark.parametrize("name", ["after", "before"])
+    @pytest.mark.parametrize("given", ["soon", "2026-02-30", "30y"])
+    def test_refuses_times_that_are_none(self, root: MemoryRoot, name: str, given: str) -> None:
+        with pytest.raises(InvalidInputError, match=f"{name} must be a date that exists"):
+            root.recall("hedge", **{name: given})  # type: ignore[arg-type]
+
     @pytest.mark.parametrize("as_of", ["soon", "2026-02-30", "", "2026-13-01"])
     def test_refuses_what_is_no_date(self, root: MemoryRoot, as_of: str) -> None:
         with pytest.raises(InvalidInputError, match="as_of must be a date that exists"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from datetime import date, datetime
 
 import pytest
 
@@ -91,7 +92,18 @@ def test_wrapups_processing_links_and_visits(root, memory):
 def test_what_holds(root, memory):
     done = root.supersede("slugs", text="More slugs.", tags=["x"])
     assert done.standing == memory.standing("slugs")
-    for options in ({}, {"include_superseded": True}, {"as_of": "2020-01-01"}):
+    day = date(2020, 1, 1)
+    for options in (
+        {},
+        {"include_superseded": True},
+        {"as_of": "2020-01-01"},
+        {
+            "as_of": day,
+            "after": day,
+            "before": datetime(2100, 1, 1),  # noqa: DTZ001 - as callers have them
+        },
+        {"types": ("note",), "tags": ["x"]},
+    ):
         found = root.recall("slugs", **options)
         assert found == memory.recall("slugs", **options)
         assert awaited(root, "arecall", "slugs", **options) == found

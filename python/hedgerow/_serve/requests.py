@@ -98,6 +98,10 @@ class RecallBody(Body):
     depth: Literal["shallow", "normal", "deep"] = "normal"
     as_of: str | None = None
     include_superseded: bool = False
+    types: list[str] = []
+    tags: list[str] = []
+    after: str | None = None
+    before: str | None = None
     explain: bool = False
 
 

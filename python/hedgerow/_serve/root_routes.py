@@ -68,13 +68,7 @@ class RootService:
 
     def recall(self, body: RecallBody, mode: str) -> Answer:
         """Tell of a recall, as `hedgerow recall --json` does."""
-        found = self.root.recall(
-            body.query,
-            limit=body.limit,
-            depth=body.depth,
-            as_of=body.as_of,
-            include_superseded=body.include_superseded,
-        )
+        found = self.root.recall(body.query, **body.model_dump(exclude={"query", "explain"}))
         return recall_answer(found, mode, explain=body.explain)
 
     def remember(self, body: RememberBody) -> Answer:

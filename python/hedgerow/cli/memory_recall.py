@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypedDict
+import sys
+from typing import TYPE_CHECKING
 
 import click
 
@@ -33,8 +34,7 @@ from .steps_text import steps, ways
 from .targets import open_memory, refuse_without_files, target_option
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from datetime import datetime
+    from collections.abc import Mapping, Sequence
 
     from hedgerow import MemoryRoot, Trace
     from hedgerow.ingest.source import Skip
@@ -42,6 +42,12 @@ if TYPE_CHECKING:
     from hedgerow.memory.score import ScoreParts
     from hedgerow.memory.sync import SyncReport
     from hedgerow.remote import RemoteRoot
+    from hedgerow.typing import RecallKeywords
+
+    if sys.version_info >= (3, 11):
+        from typing import Unpack
+    else:
+        from typing_extensions import Unpack
 
 _RECIPE = "memory:"
 
@@ -54,6 +60,24 @@ _RECIPE = "memory:"
 @click.option("--query", metavar="TEXT", type=TEXT, help="The same, where there is no --topic.")
 @limit_option(5)
 @depth_option
+@click.option(
+    "--type",
+    "types",
+    metavar="TYPE",
+    type=TEXT,
+    multiple=True,
+    help="Only of this type; may be repeated.",
+)
+@click.option(
+    "--tag",
+    "tags",
+    metavar="TAG",
+    type=TEXT,
+    multiple=True,
+    help="Only with this tag; may be repeated.",
+)
+@click.option("--after", metavar="WHEN", type=TEXT, help="Only from this date or later, or 30d.")
+@click.option("--before", metavar="WHEN", type=TEXT, help="Only from earlier than this date.")
 @click.option("--as-of", metavar="DATE", type=TEXT, help="Find what held then, not now.")
 @click.option("--include-superseded", is_flag=True, help="Find what no longer holds too.")
 @click.option(
@@ -74,6 +98,10 @@ def recall(  # noqa: PLR0913 - one argument for each option
     limit: int,
     depth: str,
     no_sync: bool,
+    types: tuple[str, ...],
+    tags: tuple[str, ...],
+    after: str | None,
+    before: str | None,
     as_of: str | None,
     include_superseded: bool,
     explain: bool,
@@ -85,6 +113,7 @@ def recall(  # noqa: PLR0913 - one argument for each option
     \b
       hedgerow recall "when do we cut the hedge?"
       hedgerow recall --topic "slug control" --limit 10 --depth deep --json
+      hedgerow recall "hedge" --type decision --tag garden --after 30d
       hedgerow recall "when do we cut the hedge?" --as-of 2025-06-30
 
     The index is brought up to date first. What was superseded or retracted, or is not valid at
@@ -95,17 +124,19 @@ def recall(  # noqa: PLR0913 - one argument for each option
     wanted = question or topic or query
     if not wanted:
         raise click.UsageError("Pass what to recall: a QUESTION, --topic TEXT or --query TEXT.")
-    as_of_given = _checked_as_of(as_of)
+    options: RecallKeywords = {
+        "limit": limit,
+        "depth": depth,
+        "as_of": as_of,
+        "include_superseded": include_superseded,
+        "types": types,
+        "tags": tags,
+        "after": after,
+        "before": before,
+    }
+    _check(options)
     memory = open_memory(root, target_url, remote_url)
-    found = _recalled(
-        memory,
-        wanted,
-        limit=limit,
-        depth=depth,
-        sync=not no_sync,
-        as_of=as_of_given,
-        include_superseded=include_superseded,
-    )
+    found = _recalled(memory, wanted, sync=not no_sync, **options)
     mode = mode_of(context, "recall")
     if report is not None:
         _write_report(report, memory, found, mode, sync=not no_sync)
@@ -179,35 +210,27 @@ def index_root(  # noqa: PLR0913 - one argument for each option
     return report
 
 
-def _recalled(  # noqa: PLR0913 - what a recall can be asked for
+def _recalled(
     memory: MemoryRoot | RemoteRoot,
     text: str,
     *,
-    limit: int,
-    depth: str,
     sync: bool,
-    as_of: datetime | None = None,
-    include_superseded: bool = False,
+    **options: Unpack[RecallKeywords],
 ) -> Recall:
     from hedgerow.memory import MemoryRoot  # noqa: PLC0415 - slow to import
 
-    held: _Held = {"as_of": as_of, "include_superseded": include_superseded}
     if isinstance(memory, MemoryRoot):
-        return memory.recall(text, limit=limit, depth=depth, sync=sync, **held)
+        return memory.recall(text, sync=sync, **options)
     refuse_without_files("--no-sync", given=not sync)
-    return memory.recall(text, limit=limit, depth=depth, **held)
+    return memory.recall(text, **options)
 
 
-class _Held(TypedDict):
-    as_of: datetime | None
-    include_superseded: bool
-
-
-def _checked_as_of(given: str | None) -> datetime | None:
-    from hedgerow.memory.times import checked_end  # noqa: PLC0415 - slow to import
+def _check(options: RecallKeywords) -> None:
+    """Raise the error of a date that does not exist, before anything is opened."""
+    from hedgerow.memory.asked import checked_recall  # noqa: PLC0415 - slow to import
 
     try:
-        return None if given is None else checked_end(given, "--as-of")
+        checked_recall(".", **options)
     except InvalidInputError as error:
         raise click.UsageError(f"{error.message}.") from error
 
@@ -236,14 +259,20 @@ def show_results(found: Recall, *, explain: bool = False, report: str | None = N
     blocks = (_block(rank, one, explain=explain) for rank, one in enumerate(found.results, start=1))
     echo("\n\n".join(blocks) or "No memory matches found.")
     if found.left_out:
-        from hedgerow.memory.standing import REASONS  # noqa: PLC0415 - slow to import
-
-        counts = ", ".join(f"{count:,} {REASONS[why]}" for why, count in found.left_out.items())
-        echo(f"\nLeft out: {counts}; --include-superseded shows them.")
+        _show_what_is_left_out(found.left_out)
     if explain and found.trace is not None:
         _show_trace(found.trace)
     if report is not None:
         echo(f"\nReport: {visible(report)}")
+
+
+def _show_what_is_left_out(counts: Mapping[str, int]) -> None:
+    """Count what was found and is no result, and say how to see it."""
+    from hedgerow.memory.asked import FILTERED, LEFT_OUT  # noqa: PLC0415 - slow to import
+
+    said = ", ".join(f"{count:,} {LEFT_OUT[why]}" for why, count in counts.items())
+    hint = "" if set(counts) == {FILTERED} else "; --include-superseded shows what does not hold"
+    echo(f"\nLeft out: {said}{hint}.")
 
 
 def _show_trace(trace: Trace) -> None:

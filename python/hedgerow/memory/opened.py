@@ -15,6 +15,7 @@ from hedgerow.ingest.ledger import Ledger
 from hedgerow.ingest.source import Skip
 
 from . import recall as recalling
+from .asked import Asked
 from .config import Config
 from .derived import (
     FOREIGN,
@@ -28,7 +29,7 @@ from .derived import (
 )
 from .freshness import skips_if_fresh
 from .marks import Marks
-from .recall import Asked, Recall
+from .recall import Recall
 from .score import DepthPolicy
 from .shared import Shared
 

@@ -9,28 +9,27 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from hedgerow._checks import checked_count, checked_text
 from hedgerow._engine import Hit, Index
 from hedgerow.embedders import AnyEmbedder
-from hedgerow.errors import IndexFileError, InvalidInputError
+from hedgerow.errors import IndexFileError
 from hedgerow.ingest.source import Skip
 from hedgerow.results import Response, Trace
 from hedgerow.retriever import Retriever
-from hedgerow.typing import QuestionDate
 
 from . import score
+from .asked import LEFT_OUT, Asked
 from .derived import is_of_no_use
 from .marks import Marks
 from .names import bucket_of
-from .note import now
 from .score import DepthPolicy, ScoreParts
-from .standing import HOLDS, REASONS, Standing
-from .times import checked_end, memory_time
+from .standing import HOLDS, Standing
+from .times import memory_time
 from .words import cut_snippet, recall_terms
 
 _DEEPER = 10
 _AT_LEAST = 200
 _RANKED = 1000
+_MORE = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +78,8 @@ class Recall:
 
     `unreadable` are the files and folders of the root that the index could not read; `notices` say
     what the root asks for and was not allowed, and so was left out. `left_out` counts the files that
-    were found and do not hold, by the reasons of `Standing.why`; `as_of` is when they had to, where
+    that were found and are no results: those that do not hold, by `Standing.why`, and as `filtered`
+    those that were not asked for; `as_of` is when they had to, where
     that was asked for. `trace` says how passages were searched for, with the profile "best".
     """
 
@@ -122,61 +122,12 @@ class Recall:
         }
 
 
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """What a recall is about: the query, how much of what, and when it has to hold.
-
-    `as_of` is None for the present, which is `now`. What does not hold is found as well with
-    `include_superseded`.
-    """
-
-    query: str
-    limit: int
-    depth: str
-    now: datetime
-    as_of: datetime | None = None
-    include_superseded: bool = False
-
-    def standing(self, marks: Marks, path: str) -> Standing:
-        """Return whether a memory holds when it has to."""
-        if self.as_of is None:
-            return marks.at(path, self.now)
-        return marks.at(path, self.as_of, was_known=True)
-
-
 class Found(NamedTuple):
     """The best passage of each file, best first, and how they were found: keywords or hybrid."""
 
     hits: list[Hit]
     how: str
     trace: Trace
-
-
-def checked_recall(
-    query: str,
-    *,
-    limit: int = 5,
-    depth: str = "normal",
-    as_of: QuestionDate | None = None,
-    include_superseded: bool = False,
-) -> Asked:
-    """Return what a recall is about; InvalidInputError for what it cannot be."""
-    return Asked(
-        _checked_query(query),
-        checked_count(limit, "limit"),
-        score.checked_depth(depth),
-        now(),
-        None if as_of is None else checked_end(as_of, "as_of"),
-        include_superseded,
-    )
-
-
-def _checked_query(query: str) -> str:
-    if not checked_text(query, "query").strip():
-        raise InvalidInputError(
-            "there is nothing to search for: the query is blank", code="invalid_option"
-        )
-    return query
 
 
 def recall(  # noqa: PLR0913 - all that a recall depends on
@@ -216,25 +167,26 @@ def recall(  # noqa: PLR0913 - all that a recall depends on
 def _holding(
     index: Index, embedder: AnyEmbedder | None, marks: Marks, asked: Asked, *, whole: bool
 ) -> tuple[Found, list[_Passage], dict[str, int]]:
-    """Find passages of what holds, and count the files that do not, by reason.
+    """Find passages of what is asked for and holds, and count the other files, by reason.
 
     Where these leave fewer results than there may be, more are searched for.
     """
-    wanted = max(_AT_LEAST, _DEEPER * asked.limit)
+    most = max(_AT_LEAST, _DEEPER * asked.limit)
     while True:
-        found = search(index, embedder, asked.query, wanted, whole=whole)
+        found = search(index, embedder, asked.query, most, whole=whole)
         passages = []
         left_out: Counter[str] = Counter()
         for hit in found.hits:
-            standing = asked.standing(marks, hit.path)
-            if standing.why is None or asked.include_superseded:
-                passages.append(_passage(index, hit, standing))
+            passage = _passage(index, hit, asked.standing(marks, hit.path))
+            why = asked.why_not(hit.path, passage.matter, passage.standing)
+            if why is None:
+                passages.append(passage)
             else:
-                left_out[standing.why] += 1
-        if len(passages) >= asked.limit or len(found.hits) < wanted:
-            counts = {why: left_out[why] for why in REASONS if left_out[why]}
+                left_out[why] += 1
+        if len(passages) >= asked.limit or len(found.hits) < most:
+            counts = {why: left_out[why] for why in LEFT_OUT if left_out[why]}
             return found, passages, counts
-        wanted *= 2
+        most *= _MORE
 
 
 def search(

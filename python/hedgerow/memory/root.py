@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING
 from hedgerow.typing import Legs, Progress, QuestionDate, Time, VisitOutcome
 
 from . import config
+from .asked import checked_recall
 from .choices import Choices
 from .config import Initialized, RootStatus
 from .derived import Derived
 from .freshness import IndexState, index_state
 from .node_store import NodeStore
 from .opened import OpenedIndex
-from .recall import Recall, checked_recall
+from .recall import Recall
 from .results import Remembered, RootGraph, WrappedUp
 from .root_edits import RootEdits
 from .score import DepthPolicy, depth_boost
@@ -166,6 +167,10 @@ class MemoryRoot(RootEdits):
         depth: str = "normal",
         as_of: QuestionDate | None = None,
         include_superseded: bool = False,
+        types: Sequence[str] = (),
+        tags: Sequence[str] = (),
+        after: QuestionDate | None = None,
+        before: QuestionDate | None = None,
         sync: bool = True,
     ) -> Recall:
         """Find what the root knows about a text, the best first.
@@ -173,6 +178,9 @@ class MemoryRoot(RootEdits):
         `depth` is shallow (condensed memory first), normal or deep (raw sessions too). What no
         longer holds (spec/memory.md, "What holds") is left out and counted in `left_out`; `as_of`,
         a date or a time, finds what held then, and `include_superseded` what does not hold too.
+
+        Results have one of `types`, all `tags`, and are from `after` or later and from earlier than
+        `before`: dates, times, or ages such as `30d`.
 
         Without `sync` the index is read as it is; IndexFileError when there is none. Files that
         could not be read are in `unreadable`.
@@ -183,6 +191,10 @@ class MemoryRoot(RootEdits):
             depth=depth,
             as_of=as_of,
             include_superseded=include_superseded,
+            types=types,
+            tags=tags,
+            after=after,
+            before=before,
         )
         return self._opened.recall(self._config(), asked, sync=sync)
 

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 from hedgerow.errors import InvalidInputError
 from hedgerow.typing import QuestionDate
 
+from .asked import checked_recall
 from .config import Config
 from .derived import Derived
 from .node_store import NodeStore, key_of
 from .opened import OpenedIndex
-from .recall import checked_recall
 from .standing import HOLDS, Standing
 
 if TYPE_CHECKING:

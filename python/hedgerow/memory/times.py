@@ -86,6 +86,25 @@ def checked_end(given: date | str, name: str) -> datetime:
     return time
 
 
+def checked_start(given: date | str, name: str, now: datetime) -> datetime:
+    """Return a moment that was asked for; a date means the beginning of its day, in UTC.
+
+    It may be an age from `now`, such as `30d` or `2w`. Raises InvalidInputError for anything else.
+    """
+    if isinstance(given, date):
+        time = utc(given)
+    else:
+        age = parse_age(given)
+        time = parse_time(given) if age is None else now - age
+    if time is None:
+        raise InvalidInputError(
+            f"{name} must be a date that exists, as in 2026-04-18 or 2026-04-18T09:30Z, or an age "
+            f"as in 30d or 2w, not {shown(given)}",
+            code="invalid_option",
+        )
+    return time
+
+
 def _end_of_day(time: datetime) -> datetime:
     """The last moment of the day that begins at a time."""
     return time + (_DAY - _TICK)

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from typing import Any
 
-from hedgerow._checks import checked_text
+if sys.version_info >= (3, 11):
+    from typing import Unpack
+else:
+    from typing_extensions import Unpack
+
+from hedgerow._checks import checked_text, checked_texts
 from hedgerow._steps import Steps, arun, run
 from hedgerow._times import checked_time
 from hedgerow.memory.config import RootStatus
@@ -15,9 +21,8 @@ from hedgerow.memory.marking import Marked
 from hedgerow.memory.process import Processed
 from hedgerow.memory.recall import Recall
 from hedgerow.memory.results import Remembered, WrappedUp
-from hedgerow.memory.times import checked_end
 from hedgerow.results import QueryResult
-from hedgerow.typing import QuestionDate, Time, VisitOutcome
+from hedgerow.typing import QuestionDate, RecallKeywords, Time, VisitOutcome
 
 from . import _reading
 from ._connected import Connected, segment
@@ -43,29 +48,13 @@ class RemoteRoot(Connected):
     variable is read again.
     """
 
-    def recall(
-        self,
-        query: str,
-        *,
-        limit: int = 5,
-        depth: str = "normal",
-        as_of: QuestionDate | None = None,
-        include_superseded: bool = False,
-    ) -> Recall:
+    def recall(self, query: str, **options: Unpack[RecallKeywords]) -> Recall:
         """`MemoryRoot.recall` at the server."""
-        return run(self._recall(query, limit, depth, as_of, include_superseded))
+        return run(self._recall(query, options))
 
-    async def arecall(
-        self,
-        query: str,
-        *,
-        limit: int = 5,
-        depth: str = "normal",
-        as_of: QuestionDate | None = None,
-        include_superseded: bool = False,
-    ) -> Recall:
+    async def arecall(self, query: str, **options: Unpack[RecallKeywords]) -> Recall:
         """`recall` without blocking the event loop."""
-        return await arun(self._recall(query, limit, depth, as_of, include_superseded))
+        return await arun(self._recall(query, options))
 
     def remember(
         self,
@@ -276,23 +265,14 @@ class RemoteRoot(Connected):
         """The JSON that `POST /v1/VERB` answers with (spec/service.md), as the command line writes it."""
         return run(self._client.request("POST", f"v1/{segment(verb)}", body, read=dict))
 
-    def _recall(
-        self,
-        query: str,
-        limit: int,
-        depth: str,
-        as_of: QuestionDate | None,
-        include_superseded: bool,
-    ) -> Steps[Recall]:
-        body: dict[str, Any] = {
-            "query": checked_text(query, "query"),
-            "limit": limit,
-            "depth": depth,
-            "include_superseded": include_superseded,
-            "explain": True,
-        }
-        if as_of is not None:
-            body["as_of"] = checked_end(as_of, "as_of").isoformat()
+    def _recall(self, query: str, options: RecallKeywords) -> Steps[Recall]:
+        body: dict[str, Any] = {**options, "query": checked_text(query, "query"), "explain": True}
+        for name in ("as_of", "after", "before"):
+            if isinstance(body.get(name), date):
+                body[name] = body[name].isoformat()
+        for name in ("types", "tags"):
+            if name in body:
+                body[name] = checked_texts(body[name], name)
         return (yield from self._client.request("POST", "v1/recall", body, read=_reading.recall_of))
 
     def _marked(self, verb: str, body: Mapping[str, Any]) -> Steps[Marked]:

@@ -1,0 +1,88 @@
+"""What a recall is asked for: a query, how much, of which memories, and when they hold."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from hedgerow._checks import checked_count, checked_text
+from hedgerow.errors import InvalidInputError
+from hedgerow.typing import QuestionDate
+
+from .marks import Marks
+from .note import now
+from .score import checked_depth
+from .standing import REASONS, Standing
+from .times import checked_end
+from .wanted import Wanted
+
+FILTERED = "filtered"
+LEFT_OUT: Mapping[str, str] = {
+    **REASONS,
+    FILTERED: "not of the type, the tags or the time asked for",
+}
+"""Why what was found is no result, each as a reader is told."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What a recall is about: the query, how much of what, and when it has to hold.
+
+    `as_of` is None for the present, which is `now`. What does not hold is found as well with
+    `include_superseded`.
+    """
+
+    query: str
+    limit: int
+    depth: str
+    now: datetime
+    as_of: datetime | None = None
+    include_superseded: bool = False
+    wanted: Wanted = Wanted()  # noqa: RUF009 - frozen
+
+    def why_not(self, path: str, matter: Mapping[str, Any], standing: Standing) -> str | None:
+        """Return why a memory is left out, as a key of `LEFT_OUT`; None where it is not."""
+        if not self.wanted.passes(path, matter):
+            return FILTERED
+        return None if self.include_superseded else standing.why
+
+    def standing(self, marks: Marks, path: str) -> Standing:
+        """Return whether a memory holds when it has to."""
+        if self.as_of is None:
+            return marks.at(path, self.now)
+        return marks.at(path, self.as_of, was_known=True)
+
+
+def checked_recall(  # noqa: PLR0913 - what a recall can be asked for
+    query: str,
+    *,
+    limit: int = 5,
+    depth: str = "normal",
+    as_of: QuestionDate | None = None,
+    include_superseded: bool = False,
+    types: Sequence[str] = (),
+    tags: Sequence[str] = (),
+    after: QuestionDate | None = None,
+    before: QuestionDate | None = None,
+) -> Asked:
+    """Return what a recall is about; InvalidInputError for what it cannot be."""
+    present = now()
+    return Asked(
+        _checked_query(query),
+        checked_count(limit, "limit"),
+        checked_depth(depth),
+        present,
+        None if as_of is None else checked_end(as_of, "as_of"),
+        include_superseded,
+        Wanted.of(types, tags, after, before, present),
+    )
+
+
+def _checked_query(query: str) -> str:
+    if not checked_text(query, "query").strip():
+        raise InvalidInputError(
+            "there is nothing to search for: the query is blank", code="invalid_option"
+        )
+    return query
