@@ -16,6 +16,7 @@ from typing_extensions import NotRequired, TypedDict, Unpack
 
 from ._engine import __version__
 from .errors import HedgerowError
+from .memory import Memory as _Memory
 from .memory import MemoryRoot
 from .typing import RecallKeywords
 
@@ -36,6 +37,9 @@ been made already.
 - memory_supersede: when something kept is no longer so, keep what is so now in its place. Both
   files stay, and recall shows the new one.
 - memory_retract: when something kept was wrong and nothing takes its place.
+- memory_read: the whole file of a memory that was found.
+- memory_list: what memories there are, the last changed first.
+- memory_edit: correct the text of a memory, where nothing is to be kept of how it was.
 - memory_status: which folder the memory is in, and whether it is set up.
 
 Nothing enters your context unless you call one of these tools.
@@ -124,6 +128,30 @@ class Marked(TypedDict):
     standing: Standing
 
 
+class Memory(TypedDict):
+    """A memory: its whole file, and the digest that an edit of this text has to name."""
+
+    file: str
+    text: str
+    digest: str
+
+
+class Listed(TypedDict):
+    """A memory in a list, last changed at a time in Unix seconds."""
+
+    file: str
+    type: str
+    timestamp: int
+
+
+class MemoryList(TypedDict):
+    """Memories, the last changed first; `count` is how many there are."""
+
+    root: str
+    count: int
+    memories: list[Listed]
+
+
 class Written(TypedDict):
     """A memory that was written: its file below the root, whether it can be found, and why not."""
 
@@ -169,8 +197,11 @@ def build_server(root: MemoryRoot, *, read_only: bool = False) -> MCPServer[Any]
     writes = ToolAnnotations(
         read_only_hint=False, destructive_hint=False, idempotent_hint=False, open_world_hint=False
     )
+    rewrites = writes.model_copy(update={"destructive_hint": True})
     server.add_tool(tools.search, "memory_search", annotations=reads, structured_output=True)
     server.add_tool(tools.recall, "memory_recall", annotations=reads, structured_output=True)
+    server.add_tool(tools.read, "memory_read", annotations=reads, structured_output=True)
+    server.add_tool(tools.list, "memory_list", annotations=reads, structured_output=True)
     if not read_only:
         server.add_tool(
             tools.remember, "memory_remember", annotations=writes, structured_output=True
@@ -179,6 +210,7 @@ def build_server(root: MemoryRoot, *, read_only: bool = False) -> MCPServer[Any]
             tools.supersede, "memory_supersede", annotations=writes, structured_output=True
         )
         server.add_tool(tools.retract, "memory_retract", annotations=writes, structured_output=True)
+        server.add_tool(tools.edit, "memory_edit", annotations=rewrites, structured_output=True)
     server.add_tool(tools.status, "memory_status", annotations=reads, structured_output=True)
     return server
 
@@ -266,6 +298,37 @@ class _Tools:
         """Mark a memory as wrong, so that recall leaves it out. Its file stays."""
         return self._mark(lambda: self._root.retract(key, reason))
 
+    def read(self, key: Key) -> Memory:
+        """Read the whole file of a memory."""
+        return self._texted(lambda: self._root.read(key))
+
+    def list(
+        self,
+        type: Annotated[str | None, Field(description="Only of this type")] = None,  # noqa: A002 - as in the file
+        limit: Limit = 20,
+        superseded: Annotated[
+            bool, Field(description="Only those that another one took the place of")
+        ] = False,
+    ) -> MemoryList:
+        """List the memories, the last changed first."""
+        try:
+            found: Any = self._root.memories(
+                type=type, limit=limit, superseded=superseded
+            ).to_dict()
+        except HedgerowError as error:
+            raise ToolError(error.message) from error
+        answer: MemoryList = found
+        return answer
+
+    def edit(
+        self,
+        key: Key,
+        text: Annotated[str, Field(description="The whole new file, with its front matter")],
+        digest: Annotated[str, Field(description="That of the text that memory_read returned")],
+    ) -> Memory:
+        """Replace the text of a memory that was read, unless somebody changed it since."""
+        return self._texted(lambda: self._root.edit(_Memory(key, "", digest), text))
+
     def status(self) -> Status:
         """Report the folder of the memory, whether it is set up, and how much it holds."""
         try:
@@ -279,6 +342,14 @@ class _Tools:
         except HedgerowError as error:
             raise ToolError(error.message) from error
         answer: Status = status
+        return answer
+
+    def _texted(self, work: Callable[[], _Memory]) -> Memory:
+        try:
+            found: Any = work().to_dict()
+        except HedgerowError as error:
+            raise ToolError(error.message) from error
+        answer: Memory = found
         return answer
 
     def _mark(self, mark: Callable[[], Any]) -> Marked:

@@ -62,8 +62,8 @@ def test_the_tools_say_what_they_take_and_give(slugs_root: Path) -> None:
     listed = ask(slugs_root, lambda client: client.list_tools()).tools
     tools = {tool.name: tool for tool in listed}
     assert list(tools) == [
-        "memory_search", "memory_recall", "memory_remember", "memory_supersede", "memory_retract",
-        "memory_status",
+        "memory_search", "memory_recall", "memory_read", "memory_list", "memory_remember",
+        "memory_supersede", "memory_retract", "memory_edit", "memory_status",
     ]  # fmt: skip
     assert all(tool.description and tool.output_schema for tool in listed)
     recall = tools["memory_recall"].input_schema
@@ -71,8 +71,9 @@ def test_the_tools_say_what_they_take_and_give(slugs_root: Path) -> None:
     assert recall["properties"]["depth"]["enum"] == ["shallow", "normal", "deep"]
     assert recall["properties"]["limit"]["minimum"] == 1
     assert tools["memory_remember"].annotations.destructive_hint is False
+    assert [tool.name for tool in listed if tool.annotations.destructive_hint] == ["memory_edit"]
     assert [tool.name for tool in listed if tool.annotations.read_only_hint] == [
-        "memory_search", "memory_recall", "memory_status",
+        "memory_search", "memory_recall", "memory_read", "memory_list", "memory_status",
     ]  # fmt: skip
 
 
@@ -119,6 +120,23 @@ def test_what_is_no_longer_so_is_left_out(slugs_root: Path) -> None:
     done = answer(slugs_root, "memory_retract", key="Nets", reason="cruel")
     assert done["standing"]["reason"] == "cruel"
     assert "there is no memory" in call(slugs_root, "memory_retract", key="x").content[0].text
+
+
+def test_a_memory_is_listed_read_and_edited(slugs_root: Path) -> None:
+    [first] = answer(slugs_root, "memory_list", type="decision")["memories"]
+    read = answer(slugs_root, "memory_read", key=first["file"])
+    assert "beer" in read["text"].lower()
+    new = {"key": first["file"], "text": "No more beer.\n"}
+    edited = answer(slugs_root, "memory_edit", **new, digest=read["digest"])
+    assert (slugs_root / first["file"]).read_text() == "No more beer.\n"
+    assert answer(slugs_root, "memory_read", key=first["file"]) == edited
+    again = call(slugs_root, "memory_edit", **new, digest=read["digest"])
+    assert "has another text by now" in again.content[0].text
+    assert answer(slugs_root, "memory_list", superseded=True)["count"] == 0
+    assert (
+        "there are no memories of the type"
+        in call(slugs_root, "memory_list", type="x").content[0].text
+    )
 
 
 def test_a_memory_that_no_recall_finds_is_reported(slugs_root: Path) -> None:

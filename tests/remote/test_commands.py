@@ -37,6 +37,9 @@ def without_times(answer):
     "command",
     [
         ["recall", "--topic", "slugs"],
+        ["list"],
+        ["list", "--type", "note", "--limit", "1"],
+        ["show", "slugs"],
         ["recall", "slugs", "--as-of", "2020-01-01"],
         ["recall", "slugs", "--include-superseded"],
         ["recall", "--topic", "bees", "--limit", "1", "--depth", "deep", "--explain"],
@@ -77,7 +80,10 @@ def test_what_is_written_is_there(root, memory):
         "wrapup", "--title", "Beds", "--topic", "slugs", "--target", root.url, stdin=WRAPUP.encode()
     )
     assert "Wrote session wrapup:" in told
-    told = ok("supersede", "Moles", "Moles dig deep.", "--target", root.url)
+    digest = as_json("show", file, "--target", root.url)["digest"]
+    ok("edit", file, "Moles dig far.\n", "--expect", digest, "--target", root.url)
+    assert (memory.path / file).read_text() == "Moles dig far.\n"
+    told = ok("supersede", file, "Moles dig deep.", "--target", root.url)
     assert f"Changed: {file}\n" in told
     told = ok("restore", file, "--target", root.url)
     assert told.endswith(f"{file}: holds\n")

@@ -116,6 +116,19 @@ def test_what_holds(root, memory):
         root.supersede("slugs")
 
 
+def test_lists_are_the_same(root, memory):
+    for options in ({}, {"type": "note", "limit": 1}, {"offset": 1}, {"superseded": True}):
+        assert root.memories(**options) == memory.memories(**options)
+        assert awaited(root, "amemories", **options) == memory.memories(**options)
+    read = root.read("slugs")
+    assert read == memory.read("slugs")
+    edited = memory.edit(read, read.text + "More.\n")
+    assert edited == root.read("slugs")
+    with pytest.raises(hr.HedgerowError, match="has another text by now") as caught:
+        memory.edit(read, "x")
+    assert caught.value.code == "file_changed"
+
+
 async def everything(url):
     async with hr.connect(url, kind="root", token=TOKENS.write) as root:
         written = await root.aremember("Moles dig.", title="Moles")

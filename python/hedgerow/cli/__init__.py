@@ -29,6 +29,8 @@ _COMMANDS = {
     "instructions": ("memory_setup", "instructions"),
     "remember": ("memory_write", "remember"),
     "recall": ("memory_recall", "recall"),
+    "list": ("memory_texts", "list_"),
+    "edit": ("memory_texts", "edit"),
     "supersede": ("memory_marks", "supersede"),
     "retract": ("memory_marks", "retract"),
     "restore": ("memory_marks", "restore"),

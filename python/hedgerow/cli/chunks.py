@@ -15,8 +15,9 @@ from .failures import UnfinishedError
 from .output import echo, plural, visible, write_json
 from .params import TEXT, Command, db_option
 from .places import chunks_at
-from .roots import json_option
+from .roots import json_option, root_option
 from .stores import check_there_is
+from .targets import is_target, target_option
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,12 +25,28 @@ if TYPE_CHECKING:
     from hedgerow import Chunk
 
 
-@click.command("show", cls=Command, short_help="Print chunks of an index.")
-@click.argument("what", metavar="ID", type=TEXT)
-@db_option("The index.", required=True)
+@click.command("show", cls=Command, short_help="Print a memory, or chunks of an index.")
+@click.argument("what", metavar="KEY", type=TEXT)
+@db_option("The index, in place of --root.")
+@root_option
+@target_option
 @json_option
-def show(*, what: str, db: str, as_json: bool) -> None:
-    """Print the chunk of an ID, with all that the index has of it.
+def show(  # noqa: PLR0913 - one argument for each option
+    *,
+    what: str,
+    db: str | None,
+    root: tuple[str, ...],
+    target_url: str | None,
+    remote_url: str | None,
+    as_json: bool,
+) -> None:
+    """Print the memory KEY: a path, the name of a file, or a title.
+
+    \b
+      hedgerow show decisions/2025-02-no-pellets.md
+      hedgerow show "No pellets" --json
+
+    With --db, print the chunk of an ID, with all that the index has of it.
 
     \b
       hedgerow show 'notes/garden/hedgehogs.md#0' --db notes.db
@@ -39,6 +56,13 @@ def show(*, what: str, db: str, as_json: bool) -> None:
     Without such an ID it is a place: PATH#N the chunk N of a path, from 0; PATH:LINE what
     search results show; PATH all chunks of a path.
     """
+    if db is None:
+        from .memory_texts import show_memory  # noqa: PLC0415 - of roots alone
+
+        show_memory(what, root=root, target_url=target_url, remote_url=remote_url, as_json=as_json)
+        return
+    if root or is_target():
+        raise click.UsageError("--db and --root exclude each other: an index file, or a root.")
     check_there_is(db)
     with Index.open(db, read_only=True) as index:
         found = chunks_at(index, what)

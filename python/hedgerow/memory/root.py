@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
     from .process import Processed
     from .sync import SyncReport
+    from .texts import MemoryList
 
 __all__ = ["MemoryRoot", "Remembered", "RootGraph", "WrappedUp"]
 
@@ -197,6 +198,24 @@ class MemoryRoot(RootEdits):
             before=before,
         )
         return self._opened.recall(self._config(), asked, sync=sync)
+
+    def memories(
+        self,
+        *,
+        type: str | None = None,  # noqa: A002 - what it is called in the file
+        limit: int = 100,
+        offset: int = 0,
+        superseded: bool = False,
+    ) -> MemoryList:
+        """List the memories, the last changed first, from `offset` on.
+
+        With `type` those of a type of node, with `superseded` those that another one took the
+        place of, now or later. Raises InvalidInputError for a type of none.
+        """
+        from .listing import listed  # noqa: PLC0415 - slow to import
+
+        state = self.graph() if superseded else None
+        return listed(self._root, self.store(), type, limit, offset, state)
 
     def wrapup(
         self,

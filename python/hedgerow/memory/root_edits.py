@@ -1,4 +1,4 @@
-"""The verbs of a root that edit memories: their links, and the marks of what holds."""
+"""The verbs of a root that edit memories: their text, their links, the marks of what holds."""
 
 from __future__ import annotations
 
@@ -18,14 +18,36 @@ from .standing import HOLDS, Standing
 
 if TYPE_CHECKING:
     from .marking import Marked
+    from .sync import SyncReport
+    from .texts import Memory
 
 
 class RootEdits:
-    """What `MemoryRoot` does to files that people write: each edit changes a field or two."""
+    """What `MemoryRoot` does to files that people write."""
 
     _root: Path
     _opened: OpenedIndex
     _nodes: NodeStore
+
+    def read(self, name: str) -> Memory:
+        """Read the memory that a path, a name or a title means, as in `[[name]]`.
+
+        Raises InvalidInputError as `resolve` does, and for a file that is no text.
+        """
+        from .texts import read  # noqa: PLC0415 - slow to import
+
+        return read(self._derived(), self.resolve(name))
+
+    def edit(self, memory: Memory, text: str) -> Memory:
+        """Write another text into a memory that was read; returns it with that text.
+
+        Raises HedgerowError (`file_changed`) where somebody changed it since: read it again.
+        """
+        from .texts import edit  # noqa: PLC0415 - slow to import
+
+        done = edit(self._derived(), self.resolve(memory.file), text, memory.digest)
+        self.sync()
+        return done
 
     def link(self, a: str, b: str, strength: float = 1.0, rel: str = "related") -> str:
         """Link memory `a` to `b` in the front matter of `a`; returns the path of the changed file.
@@ -148,6 +170,10 @@ class RootEdits:
         marks = self._opened.marks(self._config(), sync=sync)
         found = {key: asked.standing(marks, key) for key in keys}
         return {key: standing for key, standing in found.items() if standing != HOLDS}
+
+    def sync(self) -> SyncReport:
+        """Bring the index up to date with the files."""
+        raise NotImplementedError
 
     def _config(self) -> Config:
         raise NotImplementedError

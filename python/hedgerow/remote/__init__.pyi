@@ -1,3 +1,3 @@
 from .connecting import connect as connect
 from .retriever import RemoteRetriever as RemoteRetriever
-from .root import Memory as Memory, RemoteRoot as RemoteRoot
+from .root import RemoteRoot as RemoteRoot

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import date
 from typing import Any
 
@@ -21,6 +20,7 @@ from hedgerow.memory.marking import Marked
 from hedgerow.memory.process import Processed
 from hedgerow.memory.recall import Recall
 from hedgerow.memory.results import Remembered, WrappedUp
+from hedgerow.memory.texts import Memory, MemoryList
 from hedgerow.results import QueryResult
 from hedgerow.typing import QuestionDate, RecallKeywords, Time, VisitOutcome
 
@@ -28,15 +28,6 @@ from . import _reading
 from ._connected import Connected, segment
 
 _PAGE = 1_000
-
-
-@dataclass(frozen=True, slots=True)
-class Memory:
-    """A memory with its text; `digest` is that of the file, and what an edit of this text is of."""
-
-    file: str
-    text: str
-    digest: str
 
 
 class RemoteRoot(Connected):
@@ -242,6 +233,28 @@ class RemoteRoot(Connected):
         """`files` without blocking the event loop."""
         return await arun(self._files(type))
 
+    def memories(
+        self,
+        *,
+        type: str | None = None,  # noqa: A002 - as in the file
+        limit: int = 100,
+        offset: int = 0,
+        superseded: bool = False,
+    ) -> MemoryList:
+        """`MemoryRoot.memories` at the server."""
+        return run(self._memories(type, limit, offset, superseded=superseded))
+
+    async def amemories(
+        self,
+        *,
+        type: str | None = None,  # noqa: A002 - as in the file
+        limit: int = 100,
+        offset: int = 0,
+        superseded: bool = False,
+    ) -> MemoryList:
+        """`memories` without blocking the event loop."""
+        return await arun(self._memories(type, limit, offset, superseded=superseded))
+
     def read(self, name: str) -> Memory:
         """The memory that a path, a name or a title means, as in `[[name]]`."""
         return run(self._read(name))
@@ -354,6 +367,20 @@ class RemoteRoot(Connected):
             found += page
             if len(page) < _PAGE:
                 return list(dict.fromkeys(found))  # some may have moved meanwhile
+
+    def _memories(
+        self, kind: str | None, limit: int, offset: int, *, superseded: bool
+    ) -> Steps[MemoryList]:
+        params: dict[str, Any] = {"limit": limit, "offset": offset}
+        if kind is not None:
+            params["type"] = kind
+        if superseded:
+            params["superseded"] = "true"
+        return (
+            yield from self._client.request(
+                "GET", "v1/memories", params=params, read=MemoryList.from_dict
+            )
+        )
 
     def _read(self, name: str) -> Steps[Memory]:
         path = f"v1/memories/{segment(checked_text(name, 'name'))}"

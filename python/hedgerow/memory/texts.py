@@ -1,0 +1,124 @@
+"""Memories read and edited whole (spec/memory.md, "Reading and editing")."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from hedgerow.errors import HedgerowError, InvalidInputError
+from hedgerow.ingest.source import Source, UnreadableSourceError, decode, read_bytes
+
+from . import files
+from .derived import Derived
+from .lock import locked
+
+LONGEST = 2_000_000
+"""The most characters of a memory that is edited."""
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """A memory with its text; `digest` is that of the file, and what an edit of this text is of."""
+
+    file: str
+    text: str
+    digest: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the documented JSON."""
+        return {"file": self.file, "text": self.text, "digest": self.digest}
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """A memory in a list: its type, and when it was last changed, in Unix seconds."""
+
+    file: str
+    type: str
+    timestamp: int
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the documented JSON."""
+        return {"file": self.file, "type": self.type, "timestamp": self.timestamp}
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryList:
+    """A part of the memories of a root, the last changed first; `count` is how many there are."""
+
+    root: str
+    count: int
+    memories: tuple[Listed, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the documented JSON."""
+        listed = [one.to_dict() for one in self.memories]
+        return {"root": self.root, "count": self.count, "memories": listed}
+
+    @classmethod
+    def from_dict(cls, keys: Mapping[str, Any]) -> MemoryList:
+        """Return the list of such a JSON."""
+        return cls(keys["root"], keys["count"], tuple(Listed(**one) for one in keys["memories"]))
+
+
+def digest_of(data: bytes) -> str:
+    """Return what tells one text of a memory from another."""
+    return hashlib.sha256(data).hexdigest()
+
+
+def read(derived: Derived, file: str) -> Memory:
+    """Read a file of the index; InvalidInputError where it cannot be read."""
+    data = _data(derived, file)
+    try:
+        return Memory(file, decode(data), digest_of(data))
+    except UnreadableSourceError as error:
+        raise InvalidInputError(
+            f"the memory {file} cannot be read: {error.reason}", code="invalid_note"
+        ) from error
+
+
+def edit(derived: Derived, file: str, text: str, expected: str) -> Memory:
+    """Write another text into a file of the index, if it still has the one of that digest.
+
+    Raises HedgerowError (`file_changed`) where it does not; nothing is written then.
+    """
+    if not text.strip() or "\0" in text or len(text) > LONGEST:
+        raise InvalidInputError(
+            f"a memory has a text, without NUL and of at most {LONGEST:,} characters",
+            code="invalid_note",
+        )
+    data, new = _data(derived, file), text.encode()
+    try:
+        if digest_of(data) == expected:
+            with locked(derived.lock):
+                files.update(_path(derived, file), new, expected=data, root=derived.source_root)
+            return Memory(file, text, digest_of(new))
+    except HedgerowError as error:
+        if error.code != "file_changed":
+            raise
+    raise HedgerowError(
+        f"{file} has another text by now; read it again, and make the edit anew",
+        code="file_changed",
+    )
+
+
+def _data(derived: Derived, file: str) -> bytes:
+    try:
+        return read_bytes(Source(file, str(_path(derived, file))))
+    except UnreadableSourceError as error:
+        raise InvalidInputError(
+            f"the memory {file} cannot be read: {error.reason}", code="unknown_node"
+        ) from error
+
+
+def _path(derived: Derived, file: str) -> Path:
+    """Return where a file is; HedgerowError where a link has come into its path."""
+    folder: Path = derived.source_root
+    path = folder / file
+    files.check_no_link(path)
+    for parent in path.relative_to(folder).parents:
+        files.check_no_link(folder / parent)
+    return path

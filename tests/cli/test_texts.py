@@ -1,0 +1,113 @@
+"""`list`, `show` and `edit` of a memory root."""
+
+from __future__ import annotations
+
+import os
+import stat
+import sys
+from pathlib import Path
+
+import pytest
+
+from command_line import as_json, failed, ok
+from memory_doubles import put
+
+pytestmark = pytest.mark.usefixtures("here")
+
+PLAN = "---\ntype: decision\ndate: 2026-01-05\n---\n# Plan\n\nCut in August.\n"
+
+
+@pytest.fixture
+def plan(here: Path) -> Path:
+    ok("init", "--root", ".")
+    put(here, "notes/old.md", "---\ndate: 2025-01-05\nsuperseded_by: '[[plan]]'\n---\nIn March.\n")
+    put(here, "decisions/plan.md", PLAN)
+    return here / "decisions/plan.md"
+
+
+@pytest.mark.usefixtures("plan")
+def test_list() -> None:
+    assert ok("list") == (
+        "2026-01-05  decision    decisions/plan.md\n2025-01-05  note        notes/old.md\n"
+    )
+    assert ok("list", "--type", "note", "--superseded").endswith("notes/old.md\n")
+    found = as_json("list", "--type", "decision")
+    assert [one["file"] for one in found["memories"]] == ["decisions/plan.md"]
+    assert "there are no memories of the type 'x'; there are" in failed(1, "list", "--type", "x")
+
+
+def test_list_of_none(here: Path) -> None:
+    ok("init", "--root", ".")
+    assert ok("list") == "No memories.\n"
+    for number in range(22):
+        put(here, f"notes/{number}.md", "x\n")
+    assert as_json("list")["count"] == 22
+
+
+def test_show(plan: Path) -> None:
+    found = as_json("show", "Plan")
+    assert found["file"] == "decisions/plan.md"
+    assert found["text"] == PLAN
+    assert "there is no memory 'gone'" in failed(1, "show", "gone")
+    message = failed(2, "show", "plan", "--db", "x.db", "--root", str(plan.parent))
+    assert "--db and --root exclude each other" in message
+
+
+def test_a_text_replaces_the_one_that_was_read(plan: Path) -> None:
+    digest = as_json("show", "plan")["digest"]
+    assert ok("edit", "plan", "In May.\n", "--expect", digest) == "Changed: decisions/plan.md\n"
+    assert plan.read_text() == "In May.\n"
+    message = failed(1, "edit", "plan", "In June.\n", "--expect", digest)
+    assert "decisions/plan.md has another text by now; read it again" in message
+    assert plan.read_text() == "In May.\n"
+    digest = as_json("show", "plan")["digest"]
+    done = as_json("edit", "plan", "--expect", digest, stdin=b"In July.\n")
+    assert done == as_json("show", "plan")
+    assert "a memory has a text" in failed(1, "edit", "plan", " ", "--expect", done["digest"])
+
+
+@pytest.mark.usefixtures("plan")
+def test_wrong_usage() -> None:
+    assert "Pass --expect DIGEST with a text" in failed(2, "edit", "plan", "text")
+    assert "There is no terminal to edit decisions/plan.md in" in failed(2, "edit", "plan")
+
+
+class TestInAnEditor:
+    @pytest.fixture(autouse=True)
+    def terminal(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr("hedgerow.cli.memory_texts._has_terminal", lambda: True)
+
+    @staticmethod
+    def edits(folder: Path, monkeypatch: pytest.MonkeyPatch, work: str) -> None:
+        """Make an editor that does some Python with the file `path`."""
+        editor = folder / "editor"
+        head = f"#!{sys.executable}\nimport os, pathlib, sys\npath = pathlib.Path(sys.argv[1])\n"
+        editor.write_text(f"{head}{work}\nos.utime(path, (1, 1))\n")
+        editor.chmod(editor.stat().st_mode | stat.S_IXUSR)
+        monkeypatch.setenv("VISUAL", os.fspath(editor))
+
+    def test_what_is_written_there(
+        self, plan: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        self.edits(tmp_path, monkeypatch, "path.write_text(path.read_text() + 'Or May.\\n')")
+        assert ok("edit", "plan") == "Changed: decisions/plan.md\n"
+        assert plan.read_text() == PLAN + "Or May.\n"
+
+    def test_nothing_is_written(
+        self, plan: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        self.edits(tmp_path, monkeypatch, "")
+        assert ok("edit", "plan") == "Nothing was changed.\n"
+        assert plan.read_text() == PLAN
+
+    def test_what_cannot_be_written_is_kept(
+        self, plan: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        other = f"pathlib.Path({str(plan)!r}).write_text('Theirs.\\n')"
+        self.edits(tmp_path, monkeypatch, f"path.write_text('Mine.\\n')\n{other}")
+        message = failed(1, "edit", "plan")
+        assert "has another text by now" in message
+        kept = Path(message.partition("Your text is in ")[2].strip().rstrip("."))
+        assert kept.read_text() == "Mine.\n"
+        assert plan.read_text() == "Theirs.\n"
+        kept.unlink()
