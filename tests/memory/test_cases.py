@@ -1,6 +1,6 @@
 """The command line of memory roots, case by case: spec/fixtures/memory/cases.jsonl.
 
-`{HERE}` stands for the folder a case runs in, `{TODAY}` for the day in UTC.
+`{HERE}` stands for the folder a case runs in, `{TODAY}` for the day where it runs.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import re
 import shutil
-from datetime import datetime, timezone
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -54,7 +54,7 @@ def test_case(given: dict[str, Any], here: Path, monkeypatch: pytest.MonkeyPatch
 
 
 def filled_in(case: dict[str, Any], here: Path) -> dict[str, Any]:
-    today = datetime.now(timezone.utc).strftime("%Y-%m-%d")
+    today = datetime.now().astimezone().strftime("%Y-%m-%d")
     text = json.dumps(case).replace("{HERE}", str(here.resolve())).replace("{TODAY}", today)
     filled: dict[str, Any] = json.loads(text)
     return filled

@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import re
 import time
-from datetime import datetime, timezone
+import time as time_module
+from datetime import datetime
 from pathlib import Path
 
 import pytest
@@ -17,7 +18,7 @@ from hedgerow.ingest.front_matter import read_front_matter
 from hedgerow.memory import files, note, sections, writer
 from memory_doubles import WRAPUP
 
-TODAY = datetime.now(timezone.utc).strftime("%Y-%m-%d")
+TODAY = datetime.now().astimezone().strftime("%Y-%m-%d")
 
 
 class TestSlug:
@@ -70,6 +71,19 @@ class TestRemember:
         assert names[0] == f"notes/{TODAY}-same.md"
         assert all(re.fullmatch(r"notes/.*-same-\d{13}-\d\.md", name) for name in names[1:])
         assert len(set(names)) == 3
+
+    @pytest.mark.skipif(not hasattr(time_module, "tzset"), reason="time zones of POSIX")
+    def test_a_name_has_the_day_of_the_writer(
+        self, root: MemoryRoot, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        days = set()
+        for zone in ("Etc/GMT+12", "Etc/GMT-14"):
+            with monkeypatch.context() as there:
+                there.setenv("TZ", zone)
+                time_module.tzset()
+                days.add(root.remember("x", title="Same").file[:16])
+            time_module.tzset()
+        assert len(days) == 2
 
     @pytest.mark.parametrize("text", ["", " \n\t\n", "nul \0 here"])
     def test_what_is_no_text_is_refused_and_nothing_written(

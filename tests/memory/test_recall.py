@@ -226,8 +226,14 @@ class TestTime:
     def test_an_event_is_the_first_time_that_exists(self) -> None:
         metadata = {"date": "2026-02-30", "updated_at": "2026-06-05", "created_at": "2026-06-01"}
         first = datetime(2026, 6, 1, tzinfo=timezone.utc)
-        assert times.memory_time(metadata) == first
-        assert times.memory_time({"updated_at": "2026-06-05", "created": "2026-06-01"}) == first
+        named = "notes/2026-06-01-slugs.md"
+        created = {"updated_at": "2026-06-05", "created": "2026-06-01"}
+        assert times.memory_time("a.md", metadata) == first
+        assert times.memory_time("a.md", created) == first
+        assert times.memory_time(named, {}) == times.memory_time(named, {"date": "soon"}) == first
+        assert times.memory_time(named, {"date": "2026-06-05"}) == self.MID
+        for other in ("2026-06-01/slugs.md", "2026-06-011.md", "2026-02-30.md", "slugs.md"):
+            assert times.memory_time(other, {}) is None
 
 
 class TestSnippet:

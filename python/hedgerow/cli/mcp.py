@@ -18,16 +18,20 @@ from .roots import open_root, root_option
 
 
 @click.command("mcp", cls=Command, short_help="Serve a memory root to agents, over stdio.")
+@click.option("--read-only", is_flag=True, help="Offer no tool that writes.")
 @root_option
-def command(*, root: tuple[str, ...], target_url: str | None, remote_url: str | None) -> None:
+def command(
+    *, read_only: bool, root: tuple[str, ...], target_url: str | None, remote_url: str | None
+) -> None:
     """Serve a memory root to an agent over standard input and output.
 
     \b
       hedgerow mcp
-      hedgerow mcp --root memory
+      hedgerow mcp --root memory --read-only
 
-    The tools are memory_search, memory_recall, memory_remember and memory_status. An agent
-    starts this command itself; docs/mcp.md shows how to configure it. Needs the extra "mcp":
+    The tools search, recall, list and read memories, remember new ones, mark old ones as
+    superseded or retracted, and edit them; docs/mcp.md lists them. An agent starts this command
+    itself; that page shows how to configure it. Needs the extra "mcp":
     pip install "hedgerow[mcp]"
     """
     memory = open_root(root, target_url, remote_url)
@@ -48,7 +52,7 @@ def command(*, root: tuple[str, ...], target_url: str | None, remote_url: str | 
     logging.basicConfig(level=logging.WARNING, handlers=[handler])
     signal.signal(signal.SIGINT, _stop)
     with memory:
-        build_server(memory).run()
+        build_server(memory, read_only=read_only).run()
 
 
 def _stop(*_: object) -> None:

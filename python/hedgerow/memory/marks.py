@@ -41,7 +41,7 @@ def facts_of(document: Document) -> dict[str, Any]:
             marks[key] = [link.target for link in links_in_fields({key: fields[key]})[0]]
         else:
             marks[key] = metadata.get(key)
-    time = memory_time(metadata)
+    time = memory_time(document.path, metadata)
     facts = {
         "title": document.title,
         "time": None if time is None else time.isoformat(),

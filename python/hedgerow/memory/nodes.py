@@ -11,7 +11,7 @@ from hedgerow.ingest.passages import shorten
 
 from .documents import Document
 from .names import DIRECTORIES
-from .times import event_time, parse_time
+from .times import day_in_name, event_time, parse_time
 
 LONGEST_KEY = 512
 CATEGORIES = ("core", "general", "technical", "observation", "task")
@@ -29,7 +29,9 @@ def node_of(document: Document, modified: int) -> tuple[Node, list[str]]:
     """
     fields = _Fields(document.matter.fields)
     metadata = document.metadata
-    updated, created = event_time(metadata, *_UPDATED), event_time(metadata, *_CREATED)
+    named = day_in_name(document.path)
+    updated = event_time(metadata, *_UPDATED) or named
+    created = event_time(metadata, *_CREATED) or named
     node = Node(
         document.path,
         type=_type_of(document.path, fields),

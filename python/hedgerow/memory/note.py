@@ -33,6 +33,11 @@ def iso_time(time: datetime) -> str:
     return time.strftime("%Y-%m-%dT%H:%M:%S.") + f"{time.microsecond // 1000:03}Z"
 
 
+def day(time: datetime) -> str:
+    """Format the day of a time where the writer is, who looks for files by it: `2026-04-18`."""
+    return time.astimezone().strftime("%Y-%m-%d")
+
+
 def slug(title: str, fallback: str) -> str:
     """Return the part of a file's name that comes from its title, at most 80 characters.
 

@@ -67,7 +67,7 @@ def run_lint(derived: Derived, scope: Scope, *, apply: bool) -> Processed:
     findings = lint(documents, scope, now)
     time = note.iso_time(now)
     name = note.slug(scope.topic or "", "all")
-    path = f"{DERIVED}/reports/lint-{time[:10]}-{name}.md"
+    path = f"{DERIVED}/reports/lint-{note.day(now)}-{name}.md"
     summary = ["1 finding." if len(findings) == 1 else f"{len(findings)} findings."]
     if apply:
         check_reports(derived)

@@ -146,7 +146,9 @@ def recall(  # noqa: PLR0913 - all that a recall depends on
     """
     found, passages, left_out = _holding(index, embedder, marks, asked, whole=whole)
     best = max([1.0, *(one.hit.score for one in passages)])
-    temporal = score.temporal_relevance(asked.query, [memory_time(one.matter) for one in passages])
+    temporal = score.temporal_relevance(
+        asked.query, [memory_time(one.hit.path, one.matter) for one in passages]
+    )
     tokens = recall_terms(asked.query)
     results = [
         _recalled(passage, asked, tokens, policy, how=found.how, best=best, temporal=when)

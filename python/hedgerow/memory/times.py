@@ -20,6 +20,7 @@ TIME_FIELDS = ("date", "created_at", "created", "updated_at")
 
 _AGE = re.compile(r"(\d{1,5})([dw])\Z")
 _WHOLE = re.compile(rf"\s*{ISO_TIME}\s*\Z")
+_DAY_IN_NAME = re.compile(r"\d{4}-\d\d-\d\d(?!\d)")
 _HOUR = 4
 _DAY = timedelta(days=1)
 _TICK = timedelta(microseconds=1)
@@ -61,9 +62,18 @@ def event_time(metadata: Mapping[str, Any], *keys: str) -> datetime | None:
     return next((time for time in times if time), None)
 
 
-def memory_time(metadata: Mapping[str, Any]) -> datetime | None:
-    """Return when a memory is from, by its front matter; None where that does not say."""
-    return event_time(metadata, *TIME_FIELDS)
+def memory_time(path: str, metadata: Mapping[str, Any]) -> datetime | None:
+    """Return when a memory is from: by its front matter, else by the day its name begins with.
+
+    None where neither says.
+    """
+    return event_time(metadata, *TIME_FIELDS) or day_in_name(path)
+
+
+def day_in_name(path: str) -> datetime | None:
+    """Return the day with which the name of a file begins, as in `2026-04-18-slugs.md`."""
+    found = _DAY_IN_NAME.match(path.rpartition("/")[2])
+    return parse_time(found[0]) if found else None
 
 
 def checked_end(given: date | str, name: str) -> datetime:

@@ -55,7 +55,7 @@ class Wanted:
             return False
         if self.after is None and self.before is None:
             return True
-        time = memory_time(matter)
+        time = memory_time(path, matter)
         if time is None or (self.after is not None and time < self.after):
             return False
         return self.before is None or time < self.before

@@ -125,7 +125,7 @@ def _listed(names: Sequence[str]) -> str:
 def _write(root: Path, folder: str, name: str, time: datetime, text: str) -> str:
     """Write under the first free name; two processes never get the same one."""
     files.check_no_link(root / folder)
-    base = f"{time:%Y-%m-%d}-{name}"
+    base = f"{note.day(time)}-{name}"
     milliseconds = int(time.timestamp() * 1000)
     numbered = (f"{base}-{milliseconds}-{count}" for count in range(1, _MOST_NAMES + 1))
     for candidate in (base, *numbered):
