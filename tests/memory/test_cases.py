@@ -49,6 +49,7 @@ def test_case(given: dict[str, Any], here: Path, monkeypatch: pytest.MonkeyPatch
     if case["exit"]:
         assert result.stderr.strip()
         assert "Traceback" not in result.stderr
+    check_text(case, result)
     check_output(case, result)
     check_files(case, here)
 
@@ -67,6 +68,13 @@ def prepare(here: Path, step: dict[str, Any]) -> None:
     else:
         result = run(*step["run"], stdin=step.get("stdin", "").encode())
         assert result.exit_code == 0, result.stderr
+
+
+def check_text(case: dict[str, Any], result: Result) -> None:
+    assert result.stdout == case.get("stdout", result.stdout)
+    for stream, text in (("stdout", result.stdout), ("stderr", result.stderr)):
+        for part in case.get(f"{stream}_has", []):
+            assert part in text, text
 
 
 def check_output(case: dict[str, Any], result: Result) -> None:
