@@ -14,6 +14,15 @@ from mcp_types import ToolAnnotations
 from pydantic import Field
 from typing_extensions import NotRequired, TypedDict, Unpack
 
+from ._answers.root_shapes import (
+    Marked,
+    Memories,
+    Memory,
+    NotAllowed,
+    Recalled,
+    Remembered,
+    Unreadable,
+)
 from ._engine import __version__
 from .errors import HedgerowError
 from .memory import Memory as _Memory
@@ -59,114 +68,18 @@ When = Annotated[
 Limit = Annotated[int, Field(ge=1, le=100, description="The most results")]
 
 
-class Provenance(TypedDict):
-    """The source of a memory: a file below the root, its lines from 1, its front matter."""
-
-    file: str
-    lineStart: int
-    lineEnd: int
-    sessionId: NotRequired[str]
-    session_id: NotRequired[str]
-    metadata: dict[str, Any]
-
-
-class Standing(TypedDict):
-    """Whether a memory holds and why not; `doubtful` is what it is derived from and has ended."""
-
-    holds: bool
-    why: NotRequired[str]
-    since: NotRequired[str]
-    by: NotRequired[list[str]]
-    reason: NotRequired[str]
-    doubtful: NotRequired[list[str]]
-    staleSince: NotRequired[str]
-
-
-class Result(TypedDict):
-    """One memory that was found, at its best passage."""
-
-    id: str
-    score: float
-    snippet: str
-    sessionId: NotRequired[str]
-    session_id: NotRequired[str]
-    provenance: Provenance
-    scoreBreakdown: dict[str, Any]
-    standing: NotRequired[Standing]
-
-
-class Unreadable(TypedDict):
-    """A file or folder that could not be read, and why."""
-
-    path: str
-    line: int | None
-    code: str
-    reason: str
-
-
 class Found(TypedDict):
     """What was found, the best first; no results means that nothing is known."""
 
     root: str
     query: str
     depth: str
-    results: list[Result]
+    results: list[Recalled]
     mode: str
     unreadable: list[Unreadable]
     notices: NotRequired[list[str]]
     leftOut: NotRequired[dict[str, int]]
     asOf: NotRequired[str]
-
-
-class Marked(TypedDict):
-    """A memory that was marked: the files that were changed, and whether it holds now."""
-
-    root: str
-    file: str
-    changed: list[str]
-    written: NotRequired[str]
-    standing: Standing
-
-
-class Memory(TypedDict):
-    """A memory: its whole file, and the digest that an edit of this text has to name."""
-
-    file: str
-    text: str
-    digest: str
-
-
-class Listed(TypedDict):
-    """A memory in a list, last changed at a time in Unix seconds."""
-
-    file: str
-    type: str
-    timestamp: int
-
-
-class MemoryList(TypedDict):
-    """Memories, the last changed first; `count` is how many there are."""
-
-    root: str
-    count: int
-    memories: list[Listed]
-
-
-class Written(TypedDict):
-    """A memory that was written: its file below the root, whether it can be found, and why not."""
-
-    root: str
-    file: str
-    indexed: bool
-    problem: NotRequired[str]
-
-
-class NotAllowed(TypedDict):
-    """What the root asks for and its user has not allowed, and what that would do."""
-
-    setting: str
-    value: str
-    effect: str
 
 
 class Status(TypedDict):
@@ -269,14 +182,14 @@ class _Tools:
         text: Annotated[str, Field(description="Markdown, without front matter")],
         type: Literal["note", "session", "finding", "decision", "preference", "page"] = "note",  # noqa: A002 - as in the file
         tags: Annotated[list[str] | None, Field(description="Words to group by")] = None,
-    ) -> Written:
+    ) -> Remembered:
         """Keep a text as a new memory: a decision, a finding, a preference. Never secrets."""
         try:
             done = self._root.remember(text, title=title, type=type, tags=tags or ())
         except HedgerowError as error:
             raise ToolError(error.message) from error
         written: Any = done.to_dict()
-        answer: Written = written
+        answer: Remembered = written
         return answer
 
     def supersede(
@@ -309,7 +222,7 @@ class _Tools:
         superseded: Annotated[
             bool, Field(description="Only those that another one took the place of")
         ] = False,
-    ) -> MemoryList:
+    ) -> Memories:
         """List the memories, the last changed first."""
         try:
             found: Any = self._root.memories(
@@ -317,7 +230,7 @@ class _Tools:
             ).to_dict()
         except HedgerowError as error:
             raise ToolError(error.message) from error
-        answer: MemoryList = found
+        answer: Memories = found
         return answer
 
     def edit(

@@ -9,6 +9,7 @@ import pytest
 from pydantic import TypeAdapter
 from starlette.testclient import TestClient
 
+from hedgerow._answers import root_shapes
 from hedgerow._serve import shapes
 
 OF_INDEX = [
@@ -26,29 +27,34 @@ OF_INDEX = [
 SECTIONS = ["Findings", "Decisions", "Conflicts / Corrections", "Open Questions"]
 WRAPUP = "\n\n".join(f"## {section}\n\nSlugs." for section in SECTIONS)
 OF_ROOT = [
-    ("POST", "/v1/recall", {"query": "slugs", "explain": True}, shapes.RecallAnswer),
-    ("POST", "/v1/search", {"query": "slugs"}, shapes.RecallAnswer),
-    ("POST", "/v1/query", {"pipeline": "all", "explain": True}, shapes.QueryAnswer),
-    ("POST", "/v1/query", {"pipeline": "all | count"}, shapes.QueryAnswer),
-    ("POST", "/v1/remember", {"text": "Moles.", "title": "Moles"}, shapes.Remembered),
-    ("POST", "/v1/wrapup", {"text": WRAPUP, "title": "W"}, shapes.WrappedUp),
-    ("POST", "/v1/wrapup", {"text": WRAPUP, "title": "W", "topic": "slugs"}, shapes.WrappedUp),
-    ("POST", "/v1/process", {"mode": "lint"}, shapes.Processed),
-    ("POST", "/v1/process", {"mode": "synthesize", "topic": "slugs"}, shapes.Processed),
-    ("POST", "/v1/link", {"a": "slugs", "b": "slugs-2"}, shapes.Linked),
-    ("GET", "/v1/graph?key=slugs", None, shapes.Links),
-    ("POST", "/v1/unlink", {"a": "slugs", "b": "slugs-2"}, shapes.Linked),
-    ("POST", "/v1/retract", {"key": "slugs-2", "reason": "no"}, shapes.Marked),
-    ("POST", "/v1/recall", {"query": "slugs", "as_of": "2020-01-01"}, shapes.RecallAnswer),
-    ("POST", "/v1/recall", {"query": "slugs", "include_superseded": True}, shapes.RecallAnswer),
-    ("GET", "/v1/graph?key=slugs-2", None, shapes.Links),
-    ("POST", "/v1/restore", {"key": "slugs-2"}, shapes.Marked),
-    ("POST", "/v1/supersede", {"old": "slugs-2", "text": "More traps."}, shapes.Marked),
-    ("POST", "/v1/restore", {"key": "slugs-2"}, shapes.Marked),
-    ("POST", "/v1/visit", {"agent": "a", "keys": ["slugs"]}, shapes.Visited),
-    ("GET", "/v1/status", None, shapes.RootStatus),
-    ("GET", "/v1/memories", None, shapes.Memories),
-    ("GET", "/v1/memories/slugs", None, shapes.Memory),
+    ("POST", "/v1/recall", {"query": "slugs", "explain": True}, root_shapes.RecallAnswer),
+    ("POST", "/v1/search", {"query": "slugs"}, root_shapes.RecallAnswer),
+    ("POST", "/v1/query", {"pipeline": "all", "explain": True}, root_shapes.QueryAnswer),
+    ("POST", "/v1/query", {"pipeline": "all | count"}, root_shapes.QueryAnswer),
+    ("POST", "/v1/remember", {"text": "Moles.", "title": "Moles"}, root_shapes.Remembered),
+    ("POST", "/v1/wrapup", {"text": WRAPUP, "title": "W"}, root_shapes.WrappedUp),
+    ("POST", "/v1/wrapup", {"text": WRAPUP, "title": "W", "topic": "slugs"}, root_shapes.WrappedUp),
+    ("POST", "/v1/process", {"mode": "lint"}, root_shapes.Processed),
+    ("POST", "/v1/process", {"mode": "synthesize", "topic": "slugs"}, root_shapes.Processed),
+    ("POST", "/v1/link", {"a": "slugs", "b": "slugs-2"}, root_shapes.Linked),
+    ("GET", "/v1/graph?key=slugs", None, root_shapes.Links),
+    ("POST", "/v1/unlink", {"a": "slugs", "b": "slugs-2"}, root_shapes.Linked),
+    ("POST", "/v1/retract", {"key": "slugs-2", "reason": "no"}, root_shapes.Marked),
+    ("POST", "/v1/recall", {"query": "slugs", "as_of": "2020-01-01"}, root_shapes.RecallAnswer),
+    (
+        "POST",
+        "/v1/recall",
+        {"query": "slugs", "include_superseded": True},
+        root_shapes.RecallAnswer,
+    ),
+    ("GET", "/v1/graph?key=slugs-2", None, root_shapes.Links),
+    ("POST", "/v1/restore", {"key": "slugs-2"}, root_shapes.Marked),
+    ("POST", "/v1/supersede", {"old": "slugs-2", "text": "More traps."}, root_shapes.Marked),
+    ("POST", "/v1/restore", {"key": "slugs-2"}, root_shapes.Marked),
+    ("POST", "/v1/visit", {"agent": "a", "keys": ["slugs"]}, root_shapes.Visited),
+    ("GET", "/v1/status", None, root_shapes.RootStatus),
+    ("GET", "/v1/memories", None, root_shapes.Memories),
+    ("GET", "/v1/memories/slugs", None, root_shapes.Memory),
 ]
 OF_BOTH = [
     ("GET", "/v1/about", None, shapes.About),

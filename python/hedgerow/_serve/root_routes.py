@@ -10,6 +10,20 @@ from fastapi import APIRouter, Depends, Header, Query, Request, Response
 
 from hedgerow import PipelineError, parse_pipeline
 from hedgerow._answers.root import query_answer, recall_answer
+from hedgerow._answers.root_shapes import (
+    Linked,
+    Links,
+    Marked,
+    Memory,
+    Processed,
+    QueryAnswer,
+    RecallAnswer,
+    Remembered,
+    RootStatus,
+    Visited,
+    WrappedUp,
+)
+from hedgerow._answers.root_shapes import Memories as MemoryPage
 from hedgerow._graph.figures import neighbourhood_of
 from hedgerow.memory import MemoryRoot
 
@@ -33,20 +47,6 @@ from .requests import (
     VisitBody,
     WrapupBody,
 )
-from .shapes import (
-    Linked,
-    Links,
-    Marked,
-    Memory,
-    Processed,
-    QueryAnswer,
-    RecallAnswer,
-    Remembered,
-    RootStatus,
-    Visited,
-    WrappedUp,
-)
-from .shapes import Memories as MemoryPage
 from .work import Work
 
 _SHOWN = ("type", "weight", "timestamp")
