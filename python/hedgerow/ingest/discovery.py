@@ -294,6 +294,16 @@ def passes_by(rules: Rules, path: str) -> str | None:
     return None if path.lower().endswith(rules.suffixes) else "other"
 
 
+def excluded_paths(rules: Rules) -> list[str] | None:
+    """Give the paths that are excluded; None where a pattern may mean several."""
+    if any(
+        "/" not in pattern.rstrip("/") or any(sign in pattern for sign in "*?[")
+        for pattern in rules.exclude
+    ):
+        return None
+    return [pattern.strip("/") for pattern in rules.exclude]
+
+
 def _name(path: str) -> str:
     return path.rpartition("/")[2]
 

@@ -10,10 +10,11 @@ import json
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from hedgerow._engine import Index, _sources, _sync_note
+from hedgerow._engine import Index, _KnownFiles, _sources, _sync_note
 from hedgerow.errors import IndexFileError
 
 from .source import Skip
@@ -126,6 +127,13 @@ class Ledger:
         """Tell whether a file of this signature has surely been read as it is."""
         row = self.rows.get(path)
         return row is not None and row[1] == signature and row[2] and self.is_current
+
+    @cached_property
+    def known_files(self) -> _KnownFiles | None:
+        """The files, for a ledger that stays as it was loaded; None where one has to be read."""
+        if any(not (row[1] and row[2]) for row in self.rows.values()):
+            return None
+        return _KnownFiles([(path, row[1]) for path, row in self.rows.items()])
 
     def changed(self, files: Mapping[str, str]) -> dict[str, str]:
         """Give the files to read of those listed, with their signatures."""

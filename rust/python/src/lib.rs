@@ -74,6 +74,7 @@ fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<query::PyToken>()?;
     module.add_class::<aliases::PyAliasTable>()?;
     module.add_class::<chunk::PyChunk>()?;
+    module.add_class::<sources::PyKnownFiles>()?;
     module.add_class::<filters::PyFilters>()?;
     module.add_class::<hit::PyHit>()?;
     module.add_class::<index::PyIndex>()?;

@@ -1,7 +1,9 @@
 //! The ledger of a sync, for the Python side of it.
 
+use std::path::PathBuf;
+
 use hedgerow_engine::index::{FileSync, Synced};
-use hedgerow_engine::sources::SourceFile;
+use hedgerow_engine::sources::{KnownFiles, SourceFile};
 use hedgerow_graph::graph::{Edge, NodeSync};
 use pyo3::prelude::*;
 
@@ -53,6 +55,37 @@ pub fn _sync_note(
 ) -> PyResult<Option<String>> {
     let index = &index.get().index;
     errors::call_detached(py, || index.sync_note(&name))
+}
+
+/// The files of a ledger, to compare a folder with.
+#[pyclass(frozen, module = "hedgerow._engine", name = "_KnownFiles")]
+pub struct PyKnownFiles {
+    files: Option<KnownFiles>,
+}
+
+#[pymethods]
+impl PyKnownFiles {
+    #[new]
+    fn new(files: Vec<(String, String)>) -> Self {
+        Self {
+            files: KnownFiles::new(files),
+        }
+    }
+
+    /// Whether these are all files below a folder whose names end in `suffix`, as they were.
+    /// But for those `excluded`, which are paths.
+    fn are_all_below(
+        &self,
+        py: Python<'_>,
+        folder: PathBuf,
+        suffix: Text,
+        excluded: Vec<String>,
+    ) -> PyResult<bool> {
+        errors::call_detached(py, || {
+            let files = self.files.as_ref();
+            Ok(files.is_some_and(|files| files.are_all_below(&folder, &suffix, &excluded)))
+        })
+    }
 }
 
 /// The ids of the chunks of a file.

@@ -5,9 +5,11 @@
 //! anything else writes or removes makes its file unread: without a signature, so that the next sync
 //! reads it again.
 
+mod known_files;
 mod ledger;
 mod schema;
 
+pub use known_files::KnownFiles;
 pub use ledger::{SourceFile, forget_source, note, put_source};
 pub use schema::SOURCES;
 
