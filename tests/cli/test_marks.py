@@ -58,7 +58,7 @@ def test_an_existing_memory_takes_the_place(notes: Path) -> None:
     put(notes, "august.md", "We cut the hedge in August.\n")
     done = as_json("supersede", "march", "--by", "august")
     assert sorted(done["changed"]) == ["notes/august.md", "notes/march.md"]
-    assert done["standing"] == {"holds": False, "why": "superseded", "by": ["notes/august.md"]}
+    assert done["validity"] == {"holds": False, "why": "superseded", "by": ["notes/august.md"]}
 
 
 def test_a_text_may_come_from_standard_input(notes: Path) -> None:
@@ -76,10 +76,10 @@ def test_remember_takes_a_text() -> None:
 
 def test_graph_names_what_is_in_doubt(notes: Path) -> None:
     put(notes, "plan.md", "---\nderived_from: march\n---\nplan\n")
-    assert "standings" not in as_json("graph", "plan")
+    assert "validities" not in as_json("graph", "plan")
     ok("retract", "march")
-    standings = as_json("graph", "plan")["standings"]
-    assert standings["notes/plan.md"] == {"holds": True, "doubtful": ["notes/march.md"]}
+    validities = as_json("graph", "plan")["validities"]
+    assert validities["notes/plan.md"] == {"holds": True, "doubtful": ["notes/march.md"]}
     text = ok("graph", "plan")
     assert "Not to be relied on as it is:" in text
     assert "notes/plan.md: in doubt: derived from notes/march.md" in text

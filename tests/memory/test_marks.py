@@ -14,7 +14,7 @@ from hedgerow import HedgerowError, InvalidInputError, MemoryRoot
 from hedgerow.memory.circles import in_circles
 from hedgerow.memory.documents import parse_document
 from hedgerow.memory.marks import Marks
-from hedgerow.memory.standing import HOLDS, Standing
+from hedgerow.memory.validity import HOLDS, Validity
 from memory_doubles import put
 
 JULY = datetime(2026, 7, 1, tzinfo=timezone.utc)
@@ -83,8 +83,8 @@ class TestValidity:
             b="stale_after: 90d",
             c="stale_after: 2026-07-01",
         )
-        standing = marks.at("a.md", JULY)
-        assert (standing.holds, standing.stale_since) == (True, stale)
+        validity = marks.at("a.md", JULY)
+        assert (validity.holds, validity.stale_since) == (True, stale)
         assert marks.at("b.md", JULY) == marks.at("c.md", JULY) == HOLDS
 
 
@@ -100,7 +100,7 @@ class TestSuperseding:
             assert marks.at("a.md", JULY) == HOLDS
             after = marks.at("a.md", datetime(2026, 7, 6, tzinfo=timezone.utc))
             since = datetime(2026, 7, 5, tzinfo=timezone.utc)
-            assert after == Standing("superseded", since, ("b.md",))
+            assert after == Validity("superseded", since, ("b.md",))
 
     def test_a_chain(self) -> None:
         marks = marks_of(a="title: A", b="supersedes: a", c="supersedes: b")
@@ -124,8 +124,8 @@ class TestDoubt:
             e="derived_from: c",
         )  # fmt: skip
         for name in "bcde":
-            standing = marks.at(f"{name}.md", JULY)
-            assert (standing.holds, standing.doubtful) == (True, ("a.md",))
+            validity = marks.at(f"{name}.md", JULY)
+            assert (validity.holds, validity.doubtful) == (True, ("a.md",))
         assert marks.at("a.md", JULY).doubtful == ()
 
     def test_not_of_what_is_not_valid_yet(self) -> None:
@@ -157,7 +157,7 @@ def test_circles_are_the_edges_with_a_way_back(edges: dict[str, list[str]]) -> N
 
 @given(
     st.builds(
-        Standing,
+        Validity,
         st.sampled_from(["retracted", "superseded", "expired", "not_yet_valid", None]),
         st.none() | st.datetimes(timezones=st.just(timezone.utc)),
         st.lists(st.text()).map(tuple),
@@ -166,9 +166,9 @@ def test_circles_are_the_edges_with_a_way_back(edges: dict[str, list[str]]) -> N
         st.none() | st.datetimes(timezones=st.just(timezone.utc)),
     )
 )
-def test_a_standing_is_its_json(standing: Standing) -> None:
-    assert Standing.from_dict(standing.to_dict()) == standing
-    assert isinstance(str(standing), str)
+def test_a_validity_is_its_json(validity: Validity) -> None:
+    assert Validity.from_dict(validity.to_dict()) == validity
+    assert isinstance(str(validity), str)
 
 
 class TestRecall:
@@ -190,8 +190,8 @@ class TestRecall:
         assert dict(found.left_out) == {"retracted": 1, "superseded": 1}
         assert found.to_dict()["leftOut"] == {"retracted": 1, "superseded": 1}
         [plan] = [one for one in found if one.file == "notes/plan.md"]
-        assert plan.to_dict()["standing"] == {"holds": True, "doubtful": ["notes/march.md"]}
-        assert "standing" not in found.results[0].to_dict() or found.results[0] is plan
+        assert plan.to_dict()["validity"] == {"holds": True, "doubtful": ["notes/march.md"]}
+        assert "validity" not in found.results[0].to_dict() or found.results[0] is plan
 
     def test_as_of_a_day(self, kept: MemoryRoot) -> None:
         found = kept.recall("hedge", as_of="2026-04-30")
@@ -206,7 +206,7 @@ class TestRecall:
 
     def test_includes_what_does_not_hold(self, kept: MemoryRoot) -> None:
         found = kept.recall("hedge", include_superseded=True)
-        said = {one.file: str(one.standing) for one in found}
+        said = {one.file: str(one.validity) for one in found}
         assert said == {
             "notes/march.md": "superseded by notes/august.md since 2026-05-01",
             "notes/august.md": "",
@@ -278,14 +278,14 @@ class TestMarking:
         done = root.supersede("old", "new")
         assert done.file == "old.md"
         assert set(done.changed) == {"old.md", "new.md"}
-        assert done.standing.by == ("new.md",)
+        assert done.validity.by == ("new.md",)
         old = self.OLD.replace("tags: [hedge]\n", 'tags: [hedge]\nsuperseded_by: ["[[new]]"]\n')
         assert (root.path / "old.md").read_text() == old
         assert (
             root.path / "new.md"
         ).read_text() == '---\nsupersedes: ["[[old]]"]\n---\nIn August.\n'
         assert root.supersede("old", "new").changed == ()
-        assert root.restore("old").standing == HOLDS
+        assert root.restore("old").validity == HOLDS
         assert (root.path / "old.md").read_text() == self.OLD
         assert root.restore("old").changed == ()
 
@@ -303,23 +303,23 @@ class TestMarking:
     def test_retract_and_restore(self, root: MemoryRoot) -> None:
         put(root.path, "old.md", self.OLD)
         done = root.retract("old", "the wrong\nbed")
-        assert (done.standing.why, done.standing.reason) == ("retracted", "the wrong bed")
-        assert str(root.standing("old")).startswith("retracted since 20")
-        assert root.standing("old", as_of="2020-01-01").why is None
+        assert (done.validity.why, done.validity.reason) == ("retracted", "the wrong bed")
+        assert str(root.validity("old")).startswith("retracted since 20")
+        assert root.validity("old", as_of="2020-01-01").why is None
         assert root.restore("old").changed == ("old.md",)
         assert (root.path / "old.md").read_text() == self.OLD
 
     def test_restore_tells_what_else_keeps_it_from_holding(self, root: MemoryRoot) -> None:
         put(root.path, "old.md", "---\nvalid_until: 2020-01-01\nretracted: true\n---\ntext\n")
-        assert root.restore("old").standing.why == "expired"
+        assert root.restore("old").validity.why == "expired"
 
     def test_restore_breaks_a_circle(self, root: MemoryRoot) -> None:
         put(root.path, "a.md", "---\nsupersedes: b\n---\ntext\n")
         put(root.path, "b.md", "---\nsupersedes: [other, a]\n---\ntext\n")
         root.restore("a")
         assert "other" in (root.path / "b.md").read_text()
-        assert root.standing("b").why == "superseded"
-        assert root.standing("a").holds
+        assert root.validity("b").why == "superseded"
+        assert root.validity("a").holds
 
     def test_nothing_is_written_where_one_file_cannot_be(self, root: MemoryRoot) -> None:
         put(root.path, "old.md", "---\n{title: T}\n---\nIn March.\n")

@@ -111,14 +111,14 @@ def test_what_is_no_longer_so_is_left_out(slugs_root: Path) -> None:
     first = answer(slugs_root, "memory_remember", title="Moles", text="Leave the moles.")["file"]
     done = answer(slugs_root, "memory_supersede", old=first, text="Net the moles.", title="Nets")
     assert done["changed"] == [first]
-    assert done["standing"]["by"] == [done["written"]]
+    assert done["validity"]["by"] == [done["written"]]
     found = answer(slugs_root, "memory_recall", topic="moles")
     assert found["leftOut"] == {"superseded": 1}
     found = answer(slugs_root, "memory_recall", topic="moles", include_superseded=True)
-    assert found["results"][0]["standing"]["holds"] is False
+    assert found["results"][0]["validity"]["holds"] is False
     assert answer(slugs_root, "memory_recall", topic="moles", as_of="2020-01-01")["results"] == []
     done = answer(slugs_root, "memory_retract", key="Nets", reason="cruel")
-    assert done["standing"]["reason"] == "cruel"
+    assert done["validity"]["reason"] == "cruel"
     assert "there is no memory" in call(slugs_root, "memory_retract", key="x").content[0].text
 
 

@@ -91,7 +91,7 @@ def test_wrapups_processing_links_and_visits(root, memory):
 
 def test_what_holds(root, memory):
     done = root.supersede("slugs", text="More slugs.", tags=["x"])
-    assert done.standing == memory.standing("slugs")
+    assert done.validity == memory.validity("slugs")
     day = date(2020, 1, 1)
     for options in (
         {},
@@ -107,11 +107,11 @@ def test_what_holds(root, memory):
         found = root.recall("slugs", **options)
         assert found == memory.recall("slugs", **options)
         assert awaited(root, "arecall", "slugs", **options) == found
-    assert awaited(root, "arestore", "slugs").standing.holds
-    assert awaited(root, "asupersede", "slugs", "ivy").standing.by == ("notes/ivy.md",)
-    assert root.restore("slugs").standing == memory.standing("slugs")
-    assert root.retract("slugs", "gone").standing.reason == "gone"
-    assert awaited(root, "aretract", "slugs").standing.why == "retracted"
+    assert awaited(root, "arestore", "slugs").validity.holds
+    assert awaited(root, "asupersede", "slugs", "ivy").validity.by == ("notes/ivy.md",)
+    assert root.restore("slugs").validity == memory.validity("slugs")
+    assert root.retract("slugs", "gone").validity.reason == "gone"
+    assert awaited(root, "aretract", "slugs").validity.why == "retracted"
     with pytest.raises(hr.InvalidInputError, match="give what takes its place"):
         root.supersede("slugs")
 

@@ -38,7 +38,7 @@ class ScoreBreakdown(TypedDict):
     driver: str
 
 
-class Standing(TypedDict):
+class Validity(TypedDict):
     """Whether a memory holds, why not, and what else its marks come to."""
 
     holds: bool
@@ -60,7 +60,7 @@ class Recalled(TypedDict):
     session_id: NotRequired[str]
     provenance: Provenance
     scoreBreakdown: ScoreBreakdown
-    standing: NotRequired[Standing]
+    validity: NotRequired[Validity]
 
 
 class Unreadable(TypedDict):
@@ -219,7 +219,7 @@ class Links(TypedDict):
     edges: list[Edge]
     leftOut: int
     unresolved: list[str]
-    standings: NotRequired[dict[str, Standing]]
+    validities: NotRequired[dict[str, Validity]]
 
 
 class Linked(TypedDict):
@@ -240,7 +240,7 @@ class Marked(TypedDict):
     file: str
     changed: list[str]
     written: NotRequired[str]
-    standing: Standing
+    validity: Validity
 
 
 class Visited(TypedDict):

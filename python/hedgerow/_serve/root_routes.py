@@ -93,10 +93,10 @@ class RootService:
         key = self.root.resolve(name)
         part = neighbourhood_of(self.root.store(), key, hops=hops, most=limit)
         unresolved = [to for file, to in self.root.graph(sync=False).unresolved if file == key]
-        standings = self.root.standings(part.hops)
-        told = {key: standing.to_dict() for key, standing in standings.items()}
+        validities = self.root.validities(part.hops)
+        told = {key: validity.to_dict() for key, validity in validities.items()}
         answer = {"root": str(self.root.path), **part.to_dict(), "unresolved": unresolved}
-        return answer | ({"standings": told} if told else {})
+        return answer | ({"validities": told} if told else {})
 
     def link(self, body: LinkBody) -> Answer:
         """Link two memories, as `hedgerow link --json` does."""

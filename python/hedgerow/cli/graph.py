@@ -95,10 +95,10 @@ def _show_figures(opened: OpenStore, *, as_json: bool) -> None:
 def _show_part(opened: OpenStore, part: Neighbourhood, *, as_json: bool) -> None:
     missing = [] if opened.root is None else opened.root.graph().unresolved
     unresolved = [to for file, to in missing if file == part.centre]
-    standings = {} if opened.root is None else opened.root.standings(part.hops)
-    told = {key: standing.to_dict() for key, standing in standings.items()}
+    validities = {} if opened.root is None else opened.root.validities(part.hops)
+    told = {key: validity.to_dict() for key, validity in validities.items()}
     answer = {**opened.source, **part.to_dict(), "unresolved": unresolved}
-    _tell_part(answer | ({"standings": told} if told else {}), as_json=as_json)
+    _tell_part(answer | ({"validities": told} if told else {}), as_json=as_json)
 
 
 def _tell_part(answer: Mapping[str, Any], *, as_json: bool) -> None:
@@ -108,7 +108,7 @@ def _tell_part(answer: Mapping[str, Any], *, as_json: bool) -> None:
     from .graph_text import show_part  # noqa: PLC0415 - brings rich
 
     part = Neighbourhood.from_dict(answer)
-    show_part(part, answer["unresolved"], answer.get("standings", {}))
+    show_part(part, answer["unresolved"], answer.get("validities", {}))
 
 
 def _draw(opened: OpenStore, key: str, file: str, hops: int, *, as_json: bool) -> None:

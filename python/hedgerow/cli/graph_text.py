@@ -89,7 +89,7 @@ def _show_list(console: Console, heading: str, lines: Sequence[str]) -> None:
 
 
 def show_part(
-    part: Neighbourhood, unresolved: Sequence[str], standings: Mapping[str, Mapping[str, Any]]
+    part: Neighbourhood, unresolved: Sequence[str], validities: Mapping[str, Mapping[str, Any]]
 ) -> None:
     """Print the links of a node, and of what is around it, and what of that does not hold."""
     console = make_console()
@@ -106,10 +106,10 @@ def show_part(
         console.print(Text(f"{plural(part.left_out, 'node')} left out.", style="dim"))
     if unresolved:
         _show_list(console, f"{plural(len(unresolved), 'link')} to no memory:", unresolved)
-    if standings:
-        from hedgerow.memory import Standing  # noqa: PLC0415 - of roots alone
+    if validities:
+        from hedgerow.memory import Validity  # noqa: PLC0415 - of roots alone
 
-        said = [f"{key}: {Standing.from_dict(one)}" for key, one in standings.items()]
+        said = [f"{key}: {Validity.from_dict(one)}" for key, one in validities.items()]
         _show_list(console, "Not to be relied on as it is:", said)
 
 

@@ -123,5 +123,5 @@ def _tell(done: Marked, *, as_json: bool) -> None:
         echo(f"Changed: {visible(file)}")
     if not done.changed and done.written is None:
         echo("Nothing to change: the files say so already.")
-    said = str(done.standing) or "holds"
+    said = str(done.validity) or "holds"
     echo(f"{visible(done.file)}: {visible(said)}")

@@ -296,7 +296,7 @@ def _block(rank: int, one: Recalled, *, explain: bool) -> str:
     where = f"{one.file}:{one.line_start}-{one.line_end}"
     head = visible(f"{rank}. {where}{session} score={one.score:.2f}")
     why = f"\n   why: {_why(one.parts)}" if explain else ""
-    said = str(one.standing)
+    said = str(one.validity)
     marks = f"\n   [{visible(said)}]" if said else ""
     return f"{head}{marks}\n   {visible(one.snippet)}{why}"
 

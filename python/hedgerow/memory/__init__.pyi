@@ -12,6 +12,6 @@ from .results import (
 )
 from .root import MemoryRoot as MemoryRoot
 from .score import DepthPolicy as DepthPolicy, ScoreParts as ScoreParts, depth_boost as depth_boost
-from .standing import Standing as Standing
+from .validity import Validity as Validity
 from .sync import PassedBy as PassedBy, SyncReport as SyncReport
 from .texts import Listed as Listed, Memory as Memory, MemoryList as MemoryList

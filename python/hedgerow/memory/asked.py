@@ -14,8 +14,8 @@ from hedgerow.typing import QuestionDate
 from .marks import Marks
 from .note import now
 from .score import checked_depth
-from .standing import REASONS, Standing
 from .times import checked_end
+from .validity import REASONS, Validity
 from .wanted import Wanted
 
 FILTERED = "filtered"
@@ -42,13 +42,13 @@ class Asked:
     include_superseded: bool = False
     wanted: Wanted = Wanted()  # noqa: RUF009 - frozen
 
-    def why_not(self, path: str, matter: Mapping[str, Any], standing: Standing) -> str | None:
+    def why_not(self, path: str, matter: Mapping[str, Any], validity: Validity) -> str | None:
         """Return why a memory is left out, as a key of `LEFT_OUT`; None where it is not."""
         if not self.wanted.passes(path, matter):
             return FILTERED
-        return None if self.include_superseded else standing.why
+        return None if self.include_superseded else validity.why
 
-    def standing(self, marks: Marks, path: str) -> Standing:
+    def validity(self, marks: Marks, path: str) -> Validity:
         """Return whether a memory holds when it has to."""
         if self.as_of is None:
             return marks.at(path, self.now)

@@ -26,16 +26,16 @@ def findings_of_marks(
     for path in paths:
         for field, value in marks.unreadable(path):
             yield "unreadable-mark", f"`{path}` has {field}: {value}, which is no date"
-    standings = [(path, marks.at(path, now)) for path in paths]
-    for path, standing in standings:
-        if standing.doubtful:
-            ended = ", ".join(f"`{one}`" for one in standing.doubtful)
+    validities = [(path, marks.at(path, now)) for path in paths]
+    for path, validity in validities:
+        if validity.doubtful:
+            ended = ", ".join(f"`{one}`" for one in validity.doubtful)
             yield "in-doubt", f"`{path}` is derived from what no longer holds: {ended}"
-    for path, standing in standings:
-        if standing.holds and standing.stale_since is not None:
+    for path, validity in validities:
+        if validity.holds and validity.stale_since is not None:
             yield (
                 "stale",
-                f"`{path}` is to be looked at again since {standing.stale_since:%Y-%m-%d}",
+                f"`{path}` is to be looked at again since {validity.stale_since:%Y-%m-%d}",
             )
 
 

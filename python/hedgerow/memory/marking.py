@@ -17,7 +17,7 @@ from .links import Names, links_in_fields
 from .lock import locked
 from .marks import REASON, RETRACTED, SUPERSEDED_BY, SUPERSEDES
 from .node_state import NodeState
-from .standing import Standing
+from .validity import Validity
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +30,7 @@ class Marked:
     root: str
     file: str
     changed: tuple[str, ...]
-    standing: Standing
+    validity: Validity
     written: str | None = None
 
     def to_dict(self) -> dict[str, Any]:
@@ -41,14 +41,14 @@ class Marked:
             "file": self.file,
             "changed": list(self.changed),
             **written,
-            "standing": self.standing.to_dict(),
+            "validity": self.validity.to_dict(),
         }
 
     @classmethod
     def _from_dict(cls, keys: Mapping[str, Any]) -> Marked:
-        standing = Standing.from_dict(keys["standing"])
+        validity = Validity.from_dict(keys["validity"])
         return cls(
-            keys["root"], keys["file"], tuple(keys["changed"]), standing, keys.get("written")
+            keys["root"], keys["file"], tuple(keys["changed"]), validity, keys.get("written")
         )
 
 

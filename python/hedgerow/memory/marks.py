@@ -16,8 +16,8 @@ from hedgerow.ingest.ledger import Ledger
 from .circles import in_circles
 from .documents import Document
 from .links import STATED, Link, Names, links_in_fields
-from .standing import HOLDS, Standing
 from .times import memory_time, parse_age, parse_end, parse_time
+from .validity import HOLDS, Validity
 
 SUPERSEDES, SUPERSEDED_BY, DERIVED_FROM = "supersedes", "superseded_by", "derived_from"
 RETRACTED, REASON = "retracted", "retraction_reason"
@@ -65,7 +65,7 @@ class _Marked(NamedTuple):
         return self.values.get(RETRACTED) not in (None, False, "", "false", "no")
 
     @property
-    def validity(self) -> tuple[datetime | None, datetime | None]:
+    def interval(self) -> tuple[datetime | None, datetime | None]:
         """From when and until when it holds; neither, where these contradict each other."""
         start, end = parse_time(self.values.get(FROM)), parse_end(self.values.get(UNTIL))
         return (None, None) if start and end and end < start else (start, end)
@@ -121,7 +121,7 @@ class Marks:
         marked = {path: one for path, one in facts.items() if _KEY in one}
         return cls(marked, lambda path: facts.get(path, {}), facts)
 
-    def at(self, path: str, time: datetime, *, was_known: bool = False) -> Standing:
+    def at(self, path: str, time: datetime, *, was_known: bool = False) -> Validity:
         """Return whether a memory holds at a time.
 
         With `was_known`, one that says not from when it is valid is so from the time it is from.
@@ -132,7 +132,7 @@ class Marks:
         marked = self._marked.get(path)
         stale = None if marked is None else marked.stale_after
         why = ended or HOLDS
-        return Standing(
+        return Validity(
             why.why,
             why.since,
             why.by,
@@ -140,10 +140,6 @@ class Marks:
             self._doubtful(path, time),
             stale if stale is not None and stale < time else None,
         )
-
-    def paths(self) -> list[str]:
-        """The memories that have marks or that a mark of another is about, in path order."""
-        return sorted({*self._marked, *self.superseded, *self.sources})
 
     @cached_property
     def superseded(self) -> dict[str, tuple[str, ...]]:
@@ -209,7 +205,7 @@ class Marks:
         edges = {old: tuple(sorted(news[old])) for old in sorted(news)}
         return edges, in_circles(edges)
 
-    def _ended(self, path: str, time: datetime) -> Standing | None:
+    def _ended(self, path: str, time: datetime) -> Validity | None:
         """Return why a memory no longer holds; None where it does, or does not yet."""
         marked = self._marked.get(path)
         if marked is not None and marked.is_retracted:
@@ -217,7 +213,7 @@ class Marks:
             if since is None or since <= time:
                 reason = marked.values.get(REASON)
                 said = None if reason is None else " ".join(str(reason).split())
-                return Standing("retracted", since, reason=said)
+                return Validity("retracted", since, reason=said)
         begun = [
             (since, new)
             for new in self.superseded.get(path, ())
@@ -225,16 +221,16 @@ class Marks:
         ]
         if begun:
             since = min((one for one, _ in begun if one is not None), default=None)
-            return Standing("superseded", since, by=tuple(new for _, new in begun))
-        end = None if marked is None else marked.validity[1]
-        return None if end is None or time <= end else Standing("expired", end)
+            return Validity("superseded", since, by=tuple(new for _, new in begun))
+        end = None if marked is None else marked.interval[1]
+        return None if end is None or time <= end else Validity("expired", end)
 
-    def _not_begun(self, path: str, time: datetime, *, was_known: bool) -> Standing | None:
+    def _not_begun(self, path: str, time: datetime, *, was_known: bool) -> Validity | None:
         marked = self._marked.get(path)
-        start = None if marked is None else marked.validity[0]
+        start = None if marked is None else marked.interval[0]
         if start is None and was_known:
             start = self._time(path)
-        return Standing("not_yet_valid", start) if start is not None and start > time else None
+        return Validity("not_yet_valid", start) if start is not None and start > time else None
 
     def _doubtful(self, path: str, time: datetime) -> tuple[str, ...]:
         """Return what a memory is derived from, through any number of steps, that has ended."""
@@ -249,7 +245,7 @@ class Marks:
     def _begins(self, path: str) -> datetime | None:
         """Return from when a memory takes the place of another; None where it does not say."""
         marked = self._marked.get(path)
-        return (marked.validity[0] if marked else None) or self._time(path)
+        return (marked.interval[0] if marked else None) or self._time(path)
 
     def _time(self, path: str) -> datetime | None:
         marked = self._marked.get(path)

@@ -22,8 +22,8 @@ from .derived import is_of_no_use
 from .marks import Marks
 from .names import bucket_of
 from .score import DepthPolicy, ScoreParts
-from .standing import HOLDS, Standing
 from .times import memory_time
+from .validity import HOLDS, Validity
 from .words import cut_snippet, recall_terms
 
 _DEEPER = 10
@@ -37,7 +37,7 @@ class Recalled:
     """One memory that was found, at its best passage.
 
     `file` is relative to the indexed folder, with `/`; the lines count from 1, both inclusive.
-    `metadata` is the front matter of the file, `parts` the parts of the score, `standing` whether
+    `metadata` is the front matter of the file, `parts` the parts of the score, `validity` whether
     it holds, and what else its marks come to.
     """
 
@@ -50,7 +50,7 @@ class Recalled:
     session_id: str | None
     metadata: Mapping[str, Any]
     parts: ScoreParts
-    standing: Standing = HOLDS
+    validity: Validity = HOLDS
 
     def to_dict(self) -> dict[str, Any]:
         """Return the documented JSON, with the id of a session, if any, under both its names."""
@@ -68,7 +68,7 @@ class Recalled:
                 "metadata": dict(self.metadata),
             },
             "scoreBreakdown": self.parts.to_dict(),
-            **({} if self.standing == HOLDS else {"standing": self.standing.to_dict()}),
+            **({} if self.validity == HOLDS else {"validity": self.validity.to_dict()}),
         }
 
 
@@ -78,7 +78,7 @@ class Recall:
 
     `unreadable` are the files and folders of the root that the index could not read; `notices` say
     what the root asks for and was not allowed, and so was left out. `left_out` counts the files that
-    that were found and are no results: those that do not hold, by `Standing.why`, and as `filtered`
+    that were found and are no results: those that do not hold, by `Validity.why`, and as `filtered`
     those that were not asked for; `as_of` is when they had to, where
     that was asked for. `trace` says how passages were searched for, with the profile "best".
     """
@@ -179,8 +179,8 @@ def _holding(
         passages = []
         left_out: Counter[str] = Counter()
         for hit in found.hits:
-            passage = _passage(index, hit, asked.standing(marks, hit.path))
-            why = asked.why_not(hit.path, passage.matter, passage.standing)
+            passage = _passage(index, hit, asked.validity(marks, hit.path))
+            why = asked.why_not(hit.path, passage.matter, passage.validity)
             if why is None:
                 passages.append(passage)
             else:
@@ -248,15 +248,15 @@ class _Passage(NamedTuple):
     matter: dict[str, Any]
     start: int
     end: int
-    standing: Standing
+    validity: Validity
 
 
-def _passage(index: Index, hit: Hit, standing: Standing) -> _Passage:
+def _passage(index: Index, hit: Hit, validity: Validity) -> _Passage:
     """Tell where a hit comes from; IndexFileError where the index does not say."""
     facts = hit.metadata
     match facts.get("front_matter"), facts.get("line_start"), facts.get("line_end"):
         case dict() as matter, int() as start, int() as end:
-            return _Passage(hit, matter, start, end, standing)
+            return _Passage(hit, matter, start, end, validity)
     raise IndexFileError(
         f"the index {index.path} is damaged (it does not say where {hit.id} comes from); delete it, "
         "or recall with a sync, which makes it anew",
@@ -274,7 +274,7 @@ def _recalled(  # noqa: PLR0913 - one argument for each input of a score
     best: float,
     temporal: float,
 ) -> Recalled:
-    hit, matter, start, end, standing = passage
+    hit, matter, start, end, validity = passage
     query, depth = asked.query, asked.depth
     session = session_id_of(matter)
     snippet = cut_snippet(hit.content, tokens)
@@ -302,7 +302,7 @@ def _recalled(  # noqa: PLR0913 - one argument for each input of a score
         session_id=session,
         metadata=matter,
         parts=parts,
-        standing=standing,
+        validity=validity,
     )
 
 

@@ -14,7 +14,7 @@ from .config import Config
 from .derived import Derived
 from .node_store import NodeStore, key_of
 from .opened import OpenedIndex
-from .standing import HOLDS, Standing
+from .validity import HOLDS, Validity
 
 if TYPE_CHECKING:
     from .marking import Marked
@@ -129,7 +129,7 @@ class RootEdits:
     def restore(self, key: str) -> Marked:
         """Take back that a memory was retracted or superseded, in all files that say so.
 
-        `key` is a path, a name or a title. The `standing` of the result says what else keeps it
+        `key` is a path, a name or a title. The `validity` of the result says what else keeps it
         from holding, such as a `valid_until` of its own. Raises as `link` does.
         """
         from .marking import restore  # noqa: PLC0415 - slow to import
@@ -140,16 +140,16 @@ class RootEdits:
         state = self._nodes.state(found, sync=False)
         return self._marked(path, restore(Derived.of(found), state, path, news))
 
-    def standing(
+    def validity(
         self, key: str, *, as_of: QuestionDate | None = None, sync: bool = True
-    ) -> Standing:
+    ) -> Validity:
         """Return whether a memory holds, now or at a time, and why not.
 
         `key` is a path, a name or a title.
         """
         asked = checked_recall(key, as_of=as_of)
         path = self.resolve(key, sync=sync)
-        return asked.standing(self._opened.marks(self._config(), sync=sync), path)
+        return asked.validity(self._opened.marks(self._config(), sync=sync), path)
 
     def resolve(self, name: str, *, sync: bool = True) -> str:
         """Return the path of the memory that a path, a name or a title means, as in `[[name]]`.
@@ -159,17 +159,17 @@ class RootEdits:
         """
         return key_of(self._nodes.state(self._config(), sync=sync), name)
 
-    def standings(
+    def validities(
         self, keys: Iterable[str], *, as_of: QuestionDate | None = None, sync: bool = True
-    ) -> dict[str, Standing]:
-        """Return the standing, now or at a time, of those memories of which there is one to tell.
+    ) -> dict[str, Validity]:
+        """Return the validity, now or at a time, of those memories of which there is one to tell.
 
         `keys` are paths as in results; any other name is left out.
         """
         asked = checked_recall(".", as_of=as_of)
         marks = self._opened.marks(self._config(), sync=sync)
-        found = {key: asked.standing(marks, key) for key in keys}
-        return {key: standing for key, standing in found.items() if standing != HOLDS}
+        found = {key: asked.validity(marks, key) for key in keys}
+        return {key: validity for key, validity in found.items() if validity != HOLDS}
 
     def sync(self) -> SyncReport:
         """Bring the index up to date with the files."""
@@ -183,8 +183,8 @@ class RootEdits:
         from .marking import Marked  # noqa: PLC0415 - slow to import
 
         self._nodes.state(self._config(), sync=True)
-        standing = self.standing(path)
-        return Marked(str(self._root), path, tuple(changed), standing, written)
+        validity = self.validity(path)
+        return Marked(str(self._root), path, tuple(changed), validity, written)
 
     def _derived(self) -> Derived:
         return Derived.of(self._config())

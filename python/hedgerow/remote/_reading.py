@@ -14,7 +14,7 @@ from hedgerow.memory.recall import Recall, Recalled
 from hedgerow.memory.requests import Request
 from hedgerow.memory.results import Remembered, WrappedUp
 from hedgerow.memory.score import ScoreParts
-from hedgerow.memory.standing import Standing
+from hedgerow.memory.validity import Validity
 from hedgerow.results import QueryResult, QueryStage
 from hedgerow.trace import Trace
 
@@ -38,9 +38,9 @@ def recall_of(answer: Answer) -> Recall:
     )
 
 
-def standing_of(answer: Answer) -> Standing:
+def validity_of(answer: Answer) -> Validity:
     """Whether a memory holds."""
-    return Standing.from_dict(answer)
+    return Validity.from_dict(answer)
 
 
 def marked_of(answer: Answer) -> Marked:
@@ -141,7 +141,7 @@ def _recalled(one: Answer) -> Recalled:
             retrieval_depth=parts["retrievalDepth"],
             driver=parts["driver"],
         ),
-        standing=standing_of(one.get("standing", {})),
+        validity=validity_of(one.get("validity", {})),
     )
 
 

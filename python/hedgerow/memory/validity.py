@@ -17,7 +17,7 @@ REASONS: Mapping[str, str] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class Validity:
     """Whether a memory holds at a time; `why` it does not, or None.
 
     `why` is retracted, superseded, expired or not_yet_valid.
@@ -58,8 +58,8 @@ class Standing:
         return fields
 
     @classmethod
-    def from_dict(cls, fields: Mapping[str, Any]) -> Standing:
-        """Return the standing of such a JSON."""
+    def from_dict(cls, fields: Mapping[str, Any]) -> Validity:
+        """Return the validity of such a JSON."""
         return cls(
             fields.get("why"),
             _time(fields.get("since")),
@@ -87,8 +87,8 @@ class Standing:
         return f"{REASONS[self.why or '']}{by}{since}{reason}"
 
 
-HOLDS = Standing()
-"""The standing of a memory of which nothing is to be said."""
+HOLDS = Validity()
+"""The validity of a memory of which nothing is to be said."""
 
 _SHOWN = 3
 
