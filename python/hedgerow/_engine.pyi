@@ -669,6 +669,7 @@ _Source = tuple[str, str, bool, str, int, str, str]
 _GivenSource = tuple[str, str, bool, str, str, str]
 _Notes = Sequence[tuple[str, str | None]]
 
+@final
 class _KnownFiles:
     def __new__(cls, files: Sequence[tuple[str, str]]) -> Self: ...
     def are_all_below(
