@@ -147,8 +147,10 @@ fn parsed(text: &str) -> Option<Signature> {
     parts.next().is_none().then_some(signature)
 }
 
-#[cfg(all(test, unix))]
+#[cfg(test)]
 mod tests {
+    #![cfg(unix)]
+
     use super::*;
 
     fn known(folder: &Path, paths: &[&str]) -> Option<KnownFiles> {
