@@ -148,9 +148,8 @@ fn parsed(text: &str) -> Option<Signature> {
 }
 
 #[cfg(test)]
+#[cfg(unix)]
 mod tests {
-    #![cfg(unix)]
-
     use super::*;
 
     fn known(folder: &Path, paths: &[&str]) -> Option<KnownFiles> {
