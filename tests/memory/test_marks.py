@@ -358,6 +358,7 @@ class TestLint:
         put(root.path, "e.md", "---\nretracted: true\nsupersedes: f\n---\nx\n")
         put(root.path, "f.md", "---\nderived_from: e\n---\nx\n")
         put(root.path, "g.md", "---\nstale_after: 2026-01-01\n---\nx\n")
+        put(root.path, "h.md", "---\nvalid_until: 30d\nstale_after: 9999d\n---\nx\n")
         said = [line for line in root.process("lint").summary if line.startswith("[")]
         way = "which it supersedes, perhaps through others"
         assert said == [
@@ -366,6 +367,7 @@ class TestLint:
             "[contradiction] `c.md` is valid until a time before it begins to be",
             "[contradiction] `f.md` is superseded by `e.md`, which was retracted: restore the one that holds",
             "[unreadable-mark] `d.md` has valid_until: soon, which is no date",
+            "[unreadable-mark] `h.md` has valid_until: 30d, which is no date",
             "[in-doubt] `f.md` is derived from what no longer holds: `e.md`",
             "[stale] `g.md` is to be looked at again since 2026-01-01",
         ]

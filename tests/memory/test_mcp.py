@@ -107,6 +107,20 @@ def test_what_is_remembered_is_found(slugs_root: Path) -> None:
     assert found["results"][0]["provenance"]["file"] == written["file"]
 
 
+def test_read_only_it_has_no_tool_that_writes(slugs_root: Path) -> None:
+    server = StdioServerParameters(
+        command=HEDGEROW, args=["mcp", "--read-only"], cwd=slugs_root.parent
+    )
+
+    async def names() -> list[str]:
+        async with Client(stdio_client(server)) as client:
+            return [tool.name for tool in (await client.list_tools()).tools]
+
+    assert anyio.run(names) == [
+        "memory_search", "memory_recall", "memory_read", "memory_list", "memory_status",
+    ]  # fmt: skip
+
+
 def test_what_is_no_longer_so_is_left_out(slugs_root: Path) -> None:
     first = answer(slugs_root, "memory_remember", title="Moles", text="Leave the moles.")["file"]
     done = answer(slugs_root, "memory_supersede", old=first, text="Net the moles.", title="Nets")

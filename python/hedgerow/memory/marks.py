@@ -182,11 +182,12 @@ class Marks:
     def unreadable(self, path: str) -> list[tuple[str, str]]:
         """Return the marks (field, value) of a memory that are no time, where they have to be."""
         values = self._marked[path].values if path in self._marked else {}
-        wanted = ((FROM, parse_time), (UNTIL, parse_time), (STALE_AFTER, parse_time))
         return [
             (key, str(values[key]))
-            for key, read in wanted
-            if key in values and read(values[key]) is None and parse_age(values[key]) is None
+            for key in (FROM, UNTIL, STALE_AFTER)
+            if key in values
+            and parse_time(values[key]) is None
+            and (key != STALE_AFTER or parse_age(values[key]) is None)
         ]
 
     @cached_property
