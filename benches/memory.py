@@ -33,7 +33,8 @@ def main() -> None:
         report(f"first sync of {count:,} notes", lambda: first_sync(root), tries=2)
         report("sync of unchanged notes", root.sync)
         report("index (sync and manifest)", root.index)
-        report("remember (write and index)", lambda: root.remember("Beer.", title="Slugs"))
+        remember = lambda: root.remember(text_of(words), title="Slugs")  # noqa: E731
+        report("remember (look, write and index)", remember)
         report("recall, check for changes included", lambda: root.recall(query))
         report("recall --no-sync", lambda: root.recall(query, sync=False))
         recall = command("recall", "--root", folder, "--topic", query)
@@ -54,6 +55,11 @@ def write_notes(root: Path, count: int) -> list[str]:
         file.parent.mkdir(exist_ok=True)
         file.write_text(f"{matter}\n# {title}\n\n{body}\n")
     return words
+
+
+def text_of(words: list[str]) -> str:
+    """Return a text of 40 words that nothing says yet."""
+    return " ".join(random.SystemRandom().choices(words, k=40))
 
 
 def first_sync(root: hr.MemoryRoot) -> None:

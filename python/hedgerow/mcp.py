@@ -27,7 +27,7 @@ from ._engine import __version__
 from .errors import HedgerowError
 from .memory import Memory as _Memory
 from .memory import MemoryRoot
-from .typing import RecallKeywords
+from .typing import OnDuplicate, RecallKeywords
 
 __all__ = ["build_server"]
 
@@ -182,10 +182,19 @@ class _Tools:
         text: Annotated[str, Field(description="Markdown, without front matter")],
         type: Literal["note", "session", "finding", "decision", "preference", "page"] = "note",  # noqa: A002 - as in the file
         tags: Annotated[list[str] | None, Field(description="Words to group by")] = None,
+        on_duplicate: Annotated[
+            OnDuplicate,
+            Field(description="Where a memory says so already: keep both, or supersede the old"),
+        ] = "error",
     ) -> Remembered:
-        """Keep a text as a new memory: a decision, a finding, a preference. Never secrets."""
+        """Keep a text as a new memory: a decision, a finding, a preference. Never secrets.
+
+        What is in the memory already is refused, and the memory that says so named.
+        """
         try:
-            done = self._root.remember(text, title=title, type=type, tags=tags or ())
+            done = self._root.remember(
+                text, title=title, type=type, tags=tags or (), on_duplicate=on_duplicate
+            )
         except HedgerowError as error:
             raise ToolError(error.message) from error
         written: Any = done.to_dict()

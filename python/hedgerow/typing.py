@@ -54,6 +54,7 @@ __all__ = [
     "Legs",
     "Matching",
     "Mode",
+    "OnDuplicate",
     "OnLegFailure",
     "Operator",
     "Profile",
@@ -186,6 +187,9 @@ Category: TypeAlias = Literal["core", "general", "technical", "observation", "ta
 Leg: TypeAlias = Literal["bm25", "semantic"]
 Legs: TypeAlias = Callable[[str, Leg], Iterable[str] | None]
 """Called with a query and a leg; returns keys, best first, or None where there is no such leg."""
+OnDuplicate: TypeAlias = Literal["error", "keep", "supersede"]
+"""What to do with a memory that is there already: refuse it, keep both, or replace the old one."""
+
 VisitOutcome: TypeAlias = Literal["processed", "modified", "skipped", "failed"]
 EdgeLike: TypeAlias = (
     tuple[str, str] | tuple[str, str, Real] | tuple[str, str, Real, str] | Mapping[str, Any]

@@ -33,7 +33,8 @@ name, count = sys.argv[2], int(sys.argv[3])
 print("ready", flush=True)
 for number in range(count):
     word = f"word{number}{name}"
-    done = root.remember(f"{word} " + "filler " * 300 + "end", title=f"Memory {name} {number % 3}")
+    text = f"{word} " + "filler " * 300 + "end"
+    done = root.remember(text, title=f"Memory {name} {number % 3}", on_duplicate="keep")
     if not done.indexed:
         raise SystemExit(f"not indexed: {done.problem}")
     if done.file not in [one.file for one in root.recall(word, limit=50)]:

@@ -67,7 +67,7 @@ class TestRemember:
         assert (root.path / done.file).read_text().count("# Slugs") == 1
 
     def test_the_same_title_gets_a_file_of_its_own(self, root: MemoryRoot) -> None:
-        names = [root.remember("x", title="Same").file for _ in range(3)]
+        names = [root.remember(text, title="Same").file for text in "xyz"]
         assert names[0] == f"notes/{TODAY}-same.md"
         assert all(re.fullmatch(r"notes/.*-same-\d{13}-\d\.md", name) for name in names[1:])
         assert len(set(names)) == 3
@@ -77,11 +77,11 @@ class TestRemember:
         self, root: MemoryRoot, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         days = set()
-        for zone in ("Etc/GMT+12", "Etc/GMT-14"):
+        for text, zone in (("x", "Etc/GMT+12"), ("y", "Etc/GMT-14")):
             with monkeypatch.context() as there:
                 there.setenv("TZ", zone)
                 time_module.tzset()
-                days.add(root.remember("x", title="Same").file[:16])
+                days.add(root.remember(text, title="Same").file[:16])
             time_module.tzset()
         assert len(days) == 2
 

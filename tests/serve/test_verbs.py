@@ -237,7 +237,12 @@ def test_a_request_that_is_sent_again_is_done_once(of_root, root):
     assert failed.status_code == 400
     long = of_root.post("/v1/remember", json=new, headers={"Idempotency-Key": "k" * 201})
     assert long.json()["detail"] == "an Idempotency-Key has 1 to 200 characters"
-    assert of_root.post("/v1/remember", json=new).json()["file"] != first.json()["file"]
+    there = of_root.post("/v1/remember", json=new)
+    assert (there.status_code, there.json()["code"]) == (409, "duplicate_memory")
+    second = of_root.post("/v1/remember", json={**new, "on_duplicate": "keep"}).json()
+    assert second["file"] != first.json()["file"]
+    third = of_root.post("/v1/remember", json={**new, "on_duplicate": "supersede"}).json()
+    assert third["superseded"] in {second["file"], first.json()["file"]}
 
 
 def test_what_is_edited_by_hand_is_seen(of_root, root):

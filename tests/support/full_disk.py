@@ -81,7 +81,8 @@ def remember_until_full(folder: Path, disk: Disk) -> None:
     with hr.MemoryRoot.open(folder) as root:
         with contextlib.suppress(hr.HedgerowError, OSError):
             while True:
-                done = root.remember(f"word{len(told)} " + "filler " * FILLER, title="Memory")
+                text = f"word{len(told)} " + "filler " * FILLER
+                done = root.remember(text, title="Memory", on_duplicate="keep")
                 told.append(done.file)
                 if not done.indexed:
                     break

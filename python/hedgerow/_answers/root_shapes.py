@@ -94,6 +94,7 @@ class Remembered(TypedDict):
     file: str
     indexed: bool
     problem: NotRequired[str]
+    superseded: NotRequired[str]
 
 
 class Validation(TypedDict):

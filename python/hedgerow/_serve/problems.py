@@ -26,6 +26,7 @@ _BY_CODE = {
     "unknown_node": HTTPStatus.NOT_FOUND,
     "unknown_chunk": HTTPStatus.NOT_FOUND,
     "file_changed": HTTPStatus.CONFLICT,
+    "duplicate_memory": HTTPStatus.CONFLICT,
     "index_busy": HTTPStatus.SERVICE_UNAVAILABLE,
     "index_read_only": HTTPStatus.FORBIDDEN,
     "endpoint_unreachable": HTTPStatus.SERVICE_UNAVAILABLE,

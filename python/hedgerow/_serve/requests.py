@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from hedgerow.typing import Mode
+from hedgerow.typing import Mode, OnDuplicate
 
 MOST_RESULTS = 1_000
 MOST_HOPS = 10
@@ -112,6 +112,7 @@ class RememberBody(Body):
     title: str
     type: Literal["note", "session", "finding", "decision", "preference", "page"] = "note"
     tags: list[str] = []
+    on_duplicate: OnDuplicate = "error"
 
 
 class WrapupBody(Body):
@@ -127,7 +128,7 @@ class WrapupBody(Body):
 class ProcessBody(Body):
     """Looking through memories; without `apply` nothing is written."""
 
-    mode: Literal["lint", "synthesize"]
+    mode: Literal["lint", "synthesize", "dedupe"]
     apply: bool = False
     topic: str | None = None
     since: str | None = None

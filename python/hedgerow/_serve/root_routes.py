@@ -73,8 +73,7 @@ class RootService:
 
     def remember(self, body: RememberBody) -> Answer:
         """Write a memory."""
-        done = self.root.remember(body.text, title=body.title, type=body.type, tags=body.tags)
-        return done.to_dict()
+        return self.root.remember(**body.model_dump()).to_dict()
 
     def wrapup(self, body: WrapupBody) -> Answer:
         """Write the wrapup of a session."""

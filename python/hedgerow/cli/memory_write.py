@@ -25,6 +25,7 @@ from .targets import open_memory, target_option
 
 if TYPE_CHECKING:
     from hedgerow.memory.process import Processed
+    from hedgerow.typing import OnDuplicate
 
 _LONGEST_TITLE = 60
 
@@ -43,6 +44,10 @@ _LONGEST_TITLE = 60
     "--type", "kind", type=click.Choice(TYPES), default="note", show_default=True, help="Its kind."
 )
 @tag_option
+@click.option("--force", is_flag=True, help="Keep it even if a memory says so already.")
+@click.option(
+    "--supersede", is_flag=True, help="Put it in the place of the memory that says so already."
+)
 @json_option
 def remember(  # noqa: PLR0913 - one argument for each option
     *,
@@ -53,6 +58,8 @@ def remember(  # noqa: PLR0913 - one argument for each option
     title: str | None,
     kind: str,
     tags: tuple[str, ...],
+    force: bool,
+    supersede: bool,
     as_json: bool,
 ) -> None:
     """Write TEXT, or standard input, as a new Markdown file, and index it.
@@ -60,17 +67,24 @@ def remember(  # noqa: PLR0913 - one argument for each option
     \b
       hedgerow remember "No pellets: they harm the hedgehogs." --type decision
       hedgerow remember --title "Hedge plan" --tag hedge < plan.md
+
+    What a memory says already, or nearly, is not written, and that memory is named.
     """
+    if force and supersede:
+        raise click.UsageError("Pass --force or --supersede, not both.")
     line = required_title(title) if text is None or title is not None else _title_of(text)
     memory = open_memory(root, target_url, remote_url, writes=True)
     given = read_stdin() if text is None else text
-    done = memory.remember(given, title=line, type=kind, tags=tags)
+    choice: OnDuplicate = "keep" if force else "supersede" if supersede else "error"
+    done = memory.remember(given, title=line, type=kind, tags=tags, on_duplicate=choice)
     if done.notice:
         echo(visible(done.notice), err=True)
     if as_json:
         write_json(done.to_dict())
     else:
         echo(f"Remembered: {visible(done.file)}")
+        if done.superseded is not None:
+            echo(f"Superseded: {visible(done.superseded)}")
         echo(f"Memory root: {visible(done.root)}")
 
 
@@ -131,7 +145,7 @@ def wrapup(  # noqa: PLR0913 - one argument for each option
 @root_option
 @target_option
 @click.option(
-    "--mode", required=True, type=click.Choice(["lint", "synthesize"]), help="What to do."
+    "--mode", required=True, type=click.Choice(["lint", "synthesize", "dedupe"]), help="What to do."
 )
 @click.option("--apply", is_flag=True, help="Do it; without, only what would be done is shown.")
 @click.option("--topic", metavar="TEXT", type=TEXT, help="Only memories about this.")
@@ -141,7 +155,7 @@ def wrapup(  # noqa: PLR0913 - one argument for each option
 @click.option(
     "--limit",
     type=click.IntRange(min=1),
-    help="The most memories to look at.  [default: lint 100, synthesize 8]",
+    help="The most memories to look at.  [default: lint 100, synthesize 8, dedupe all]",
 )
 @json_option
 def process(  # noqa: PLR0913 - one argument for each option
@@ -164,7 +178,8 @@ def process(  # noqa: PLR0913 - one argument for each option
 
     lint writes a report of what needs attention: pages without sources or out of date,
     duplicate titles, declared conflicts, open questions that seem answered. synthesize writes or
-    updates a page about --topic that quotes a line of each memory.
+    updates a page about --topic that quotes a line of each memory. dedupe marks memories that say
+    the same as superseded by the oldest of them, which `hedgerow restore` undoes.
     """
     memory = open_memory(root, target_url, remote_url, writes=apply)
     try:

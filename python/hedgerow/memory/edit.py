@@ -105,6 +105,17 @@ def without_fields(names: Collection[str]) -> Change:
     return change
 
 
+def without_empty(name: str) -> Change:
+    """Remove a list of front matter in which nothing is left."""
+
+    def change(block: str, fields: Mapping[str, Any], _: str) -> tuple[str, Mapping[str, Any]]:
+        if fields.get(name) != []:
+            return block, fields
+        return remove_key(block, name), {key: fields[key] for key in fields if key != name}
+
+    return change
+
+
 def with_items(
     name: str, *, add: Sequence[Any] = (), drop: Callable[[Any], bool] | None = None
 ) -> Change:

@@ -11,7 +11,7 @@ from hedgerow.errors import HedgerowError, InvalidInputError
 from . import note
 from .derived import Derived
 from .documents import Document, parse_document
-from .edit import Change, Edit, planned, with_fields, with_items, without_fields
+from .edit import Change, Edit, planned, with_fields, with_items, without_empty, without_fields
 from .linking import written_name
 from .links import Names, links_in_fields
 from .lock import locked
@@ -98,12 +98,13 @@ def restore(derived: Derived, state: NodeState, path: str, news: Sequence[str]) 
                 def drop(item: Any, source: str = new) -> bool:
                     return leads(item, source)
 
-                edits[new] = _planned(derived, new, with_items(SUPERSEDES, drop=drop))
+                dropped = with_items(SUPERSEDES, drop=drop)
+                edits[new] = _planned(derived, new, dropped, without_empty(SUPERSEDES))
         return _written(edits)
 
 
-def _planned(derived: Derived, path: str, change: Change) -> Edit:
-    return planned(derived.source_root / path, [change], root=derived.source_root)
+def _planned(derived: Derived, path: str, *changes: Change) -> Edit:
+    return planned(derived.source_root / path, changes, root=derived.source_root)
 
 
 def _written(edits: Mapping[str, Edit]) -> list[str]:

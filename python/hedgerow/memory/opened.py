@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
@@ -36,6 +37,8 @@ from .shared import Shared
 if TYPE_CHECKING:
     from hedgerow.embedders import AnyEmbedder
     from hedgerow.typing import Progress
+
+    from .duplicates import Duplicate
 
 T = TypeVar("T")
 
@@ -76,6 +79,28 @@ class OpenedIndex:
         """Return what the files say of what holds, up to date with `sync`."""
         derived = Derived.of(config)
         return self._current(config, lambda: self._marks(derived), sync=sync)[0]
+
+    def duplicate(self, config: Config, text: str) -> Duplicate | None:
+        """Return the memory that says what a text says, as of the last sync, if there is one.
+
+        An index that fails is no reason not to keep a text: None then. Who indexes it is told why.
+        """
+        derived = Derived.of(config)
+
+        def search() -> Duplicate | None:
+            from .duplicates import duplicate_of  # noqa: PLC0415 - to write only
+
+            return duplicate_of(derived, self._index(derived), lambda: self._marks(derived), text)
+
+        try:
+            if derived.index.exists():
+                with suppress(IndexFileError):
+                    return search()
+            # A sync makes a missing or damaged one anew, and brings an older one up to date.
+            return self._current(config, search, sync=True)[0]
+        except HedgerowError as error:
+            _logger.info("%s was not searched for duplicates: %s", self._root, error.message)
+            return None
 
     def leg(self, config: Config, query: str, leg: str, *, sync: bool) -> list[str] | None:
         """Rank the files by keywords (`bm25`) or by meaning (`semantic`), the best first.

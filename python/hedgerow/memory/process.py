@@ -18,7 +18,7 @@ from .lock import locked
 from .names import DERIVED
 from .scope import Scope
 
-LIMITS = {"lint": 100, "synthesize": 8}
+LIMITS = {"lint": 100, "synthesize": 8, "dedupe": 100_000}
 """The modes, each with the default of how many memories it looks at."""
 
 

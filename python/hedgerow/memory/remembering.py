@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from hedgerow.errors import HedgerowError, InvalidInputError
@@ -28,9 +29,31 @@ def remember(  # noqa: PLR0913 - the parts of a memory
     kind: str,
     tags: Sequence[str],
     fields: Mapping[str, Any] | None = None,
+    instead_of: str | None = None,
 ) -> Remembered:
-    """Write a memory, with further `fields` of front matter, and index it."""
-    file = write_memory(derived.root, text, title=title, kind=kind, tags=tags, fields=fields or {})
+    """Write a memory, with further `fields` of front matter, and index it.
+
+    It takes the place of the memory `instead_of`, if one is given.
+    """
+    if instead_of is None:
+        return _remember(derived, text, title, kind, tags, fields or {})
+    check_markable(derived, instead_of)
+    _check_inside(derived, kind)
+    said = {**(fields or {}), SUPERSEDES: [written_name(instead_of)]}
+    done = _remember(derived, text, title, kind, tags, said)
+    supersede(derived, instead_of, indexed_path(derived, done.file))
+    return replace(done, superseded=instead_of)
+
+
+def _remember(  # noqa: PLR0913, PLR0917 - the parts of a memory
+    derived: Derived,
+    text: str,
+    title: str,
+    kind: str,
+    tags: Sequence[str],
+    fields: Mapping[str, Any],
+) -> Remembered:
+    file = write_memory(derived.root, text, title=title, kind=kind, tags=tags, fields=fields)
     root, written = str(derived.root), derived.root / file
     if not written.is_relative_to(derived.source_root):
         problem = f"it lies outside indexRoot ({derived.source_root}), which alone is searched"
@@ -62,22 +85,32 @@ def remember_instead(  # noqa: PLR0913 - the parts of a memory
     before = check_markable(derived, old)
     stated = before.matter.text("type")
     kind = checked_type(kind or (stated if stated in DIRECTORIES else "note"))
-    if not (derived.root / DIRECTORIES[kind]).is_relative_to(derived.source_root):
+    _check_inside(derived, kind)
+    if tags is None:
+        kept = before.metadata.get("tags")
+        tags = [one for one in kept if isinstance(one, str)] if isinstance(kept, list) else []
+    done = _remember(
+        derived,
+        text,
+        title or before.title or title_from_name(old),
+        kind,
+        tags,
+        {SUPERSEDES: [written_name(old)]},
+    )
+    new = indexed_path(derived, done.file)
+    return new, supersede(derived, old, new)
+
+
+def indexed_path(derived: Derived, file: str) -> str:
+    """Return the path below the indexed folder of a file of the root."""
+    return (derived.root / file).relative_to(derived.source_root).as_posix()
+
+
+def _check_inside(derived: Derived, kind: str) -> None:
+    """Raise InvalidInputError where a new memory could not take the place of another."""
+    if not (derived.root / DIRECTORIES[checked_type(kind)]).is_relative_to(derived.source_root):
         raise InvalidInputError(
             f"a new {kind} would lie outside indexRoot ({derived.source_root}), which alone is "
             "searched; write the file yourself, and name it with --by",
             code="invalid_option",
         )
-    if tags is None:
-        kept = before.metadata.get("tags")
-        tags = [one for one in kept if isinstance(one, str)] if isinstance(kept, list) else []
-    done = remember(
-        derived,
-        text,
-        title=title or before.title or title_from_name(old),
-        kind=kind,
-        tags=tags,
-        fields={SUPERSEDES: [written_name(old)]},
-    )
-    new = (derived.root / done.file).relative_to(derived.source_root).as_posix()
-    return new, supersede(derived, old, new)

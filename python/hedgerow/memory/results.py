@@ -24,7 +24,8 @@ class Remembered:
     """A memory that was written: its root, its path below that, and whether it is indexed.
 
     When it is not, `problem` is the reason; the memory is safe. `is_read_later` says that the next
-    recall reads it; otherwise none does as things are.
+    recall reads it; otherwise none does as things are. `superseded` is the memory whose place it took,
+    below the indexed folder.
     """
 
     root: str
@@ -32,6 +33,7 @@ class Remembered:
     indexed: bool
     problem: str | None = None
     is_read_later: bool = False
+    superseded: str | None = None
 
     @property
     def notice(self) -> str | None:
@@ -43,15 +45,16 @@ class Remembered:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the documented JSON; `problem` is there only when it was not indexed."""
-        notice = self.notice
-        problem = {} if notice is None else {"problem": notice}
-        return {"root": self.root, "file": self.file, "indexed": self.indexed, **problem}
+        told = {"problem": self.notice, "superseded": self.superseded}
+        given = {name: value for name, value in told.items() if value is not None}
+        return {"root": self.root, "file": self.file, "indexed": self.indexed, **given}
 
     @classmethod
     def _from_dict(cls, keys: Mapping[str, Any]) -> Remembered:
         """The memory of such a JSON."""
         notice = keys.get("problem")
-        written = cls(keys["root"], keys["file"], keys["indexed"], notice)
+        old = keys.get("superseded")
+        written = cls(keys["root"], keys["file"], keys["indexed"], notice, superseded=old)
         for is_read_later, (before, after) in _NOTICES.items():
             if notice and notice.startswith(before) and notice.endswith(after):
                 problem = notice[len(before) : -len(after)]

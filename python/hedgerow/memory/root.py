@@ -8,7 +8,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING
 
-from hedgerow.typing import Legs, Progress, QuestionDate, Time, VisitOutcome
+from hedgerow.typing import Legs, OnDuplicate, Progress, QuestionDate, Time, VisitOutcome
 
 from . import config
 from .asked import checked_recall
@@ -149,16 +149,32 @@ class MemoryRoot(RootEdits):
         title: str,
         type: str = "note",  # noqa: A002 - what it is called in the file
         tags: Sequence[str] = (),
+        on_duplicate: OnDuplicate = "error",
     ) -> Remembered:
         """Write a memory as a new file, then index it.
 
         `type` is note, session, finding, decision, preference or page. A memory that cannot be
         indexed is written all the same, and the result has the problem and whether a later recall
         reads it.
-        """
-        from .remembering import remember  # noqa: PLC0415 - slow to import
 
-        return remember(self._derived(), text, title=title, kind=type, tags=tags)
+        What a memory of the root says already, or nearly (spec/memory.md, "What is the same"), is
+        refused: HedgerowError with the code `duplicate_memory`. With `on_duplicate="keep"` it is
+        written all the same, and with "supersede" it takes the place of that memory.
+        """
+        from . import duplicates, note  # noqa: PLC0415 - slow to import
+        from .remembering import remember  # noqa: PLC0415
+
+        duplicates.checked_choice(on_duplicate)
+        found = self._config()
+        old = None
+        if on_duplicate != "keep":
+            note.checked_type(type)
+            same = self._opened.duplicate(found, note.checked_body(text))
+            if same is not None and on_duplicate == "error":
+                raise duplicates.error_of(same)
+            old = same.file if same else None
+        derived = Derived.of(found)
+        return remember(derived, text, title=title, kind=type, tags=tags, instead_of=old)
 
     def recall(  # noqa: PLR0913 - what a recall can be asked for
         self,
@@ -250,7 +266,8 @@ class MemoryRoot(RootEdits):
         since: QuestionDate | None = None,
         limit: int | None = None,
     ) -> Processed:
-        """Process the memories: `lint` reports, `synthesize` makes a page about a topic.
+        """Process the memories: `lint` reports, `synthesize` makes a page about a topic, and
+        `dedupe` marks copies of a memory as superseded by the oldest.
 
         Without `apply` no report and no page is written, and the result says what would be.
         `synthesize` syncs the index first, in either case. `since` is a date, as text or
@@ -264,6 +281,10 @@ class MemoryRoot(RootEdits):
         scope = Scope.of(topic, since, process.LIMITS[mode] if limit is None else limit)
         if mode == "lint":
             return process.run_lint(derived, scope, apply=apply)
+        if mode == "dedupe":
+            from .duplicates import run_dedupe  # noqa: PLC0415
+
+            return run_dedupe(derived, scope, apply=apply)
         synthesize.checked_topic(scope)
 
         def recalled(wanted: str, count: int) -> list[str]:

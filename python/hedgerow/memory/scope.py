@@ -17,7 +17,7 @@ from .score import all_text
 from .times import event_time, parse_age, parse_time
 from .words import topic_tokens
 
-_NEVER = datetime(1, 1, 1, tzinfo=timezone.utc)
+NEVER = datetime(1, 1, 1, tzinfo=timezone.utc)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,7 @@ class Scope:
 def newest_first(documents: Sequence[Document]) -> list[Document]:
     """Order documents by time, those without one last, then by path."""
     by_path = sorted(documents, key=lambda document: document.path)
-    return sorted(by_path, key=lambda document: time_of(document) or _NEVER, reverse=True)
+    return sorted(by_path, key=lambda document: time_of(document) or NEVER, reverse=True)
 
 
 def time_of(document: Document) -> datetime | None:

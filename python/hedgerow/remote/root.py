@@ -22,7 +22,7 @@ from hedgerow.memory.recall import Recall
 from hedgerow.memory.results import Remembered, WrappedUp
 from hedgerow.memory.texts import Memory, MemoryList
 from hedgerow.results import QueryResult
-from hedgerow.typing import QuestionDate, RecallKeywords, Time, VisitOutcome
+from hedgerow.typing import OnDuplicate, QuestionDate, RecallKeywords, Time, VisitOutcome
 
 from . import _reading
 from ._connected import Connected, segment
@@ -54,9 +54,10 @@ class RemoteRoot(Connected):
         title: str,
         type: str = "note",  # noqa: A002 - what it is called in the file
         tags: Sequence[str] = (),
+        on_duplicate: OnDuplicate = "error",
     ) -> Remembered:
         """`MemoryRoot.remember` at the server; sent twice for want of an answer, it is done once."""
-        return run(self._remember(text, title, type, tags))
+        return run(self._remember(text, title, type, tags, on_duplicate))
 
     async def aremember(
         self,
@@ -65,9 +66,10 @@ class RemoteRoot(Connected):
         title: str,
         type: str = "note",  # noqa: A002 - what it is called in the file
         tags: Sequence[str] = (),
+        on_duplicate: OnDuplicate = "error",
     ) -> Remembered:
         """`remember` without blocking the event loop."""
-        return await arun(self._remember(text, title, type, tags))
+        return await arun(self._remember(text, title, type, tags, on_duplicate))
 
     def wrapup(
         self,
@@ -294,8 +296,12 @@ class RemoteRoot(Connected):
             yield from self._client.request("POST", f"v1/{verb}", given, read=_reading.marked_of)
         )
 
-    def _remember(self, text: str, title: str, kind: str, tags: Sequence[str]) -> Steps[Remembered]:
+    def _remember(
+        self, text: str, title: str, kind: str, tags: Sequence[str], on_duplicate: str
+    ) -> Steps[Remembered]:
         body = {"text": text, "title": title, "type": kind, "tags": list(tags)}
+        if on_duplicate != "error":
+            body["on_duplicate"] = on_duplicate
         return (
             yield from self._client.request(
                 "POST", "v1/remember", body, read=_reading.remembered_of

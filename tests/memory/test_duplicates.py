@@ -1,0 +1,214 @@
+"""What is the same: memories that are there already, and copies of each other."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import hedgerow as hr
+from hedgerow import HedgerowError, InvalidInputError, MemoryRoot
+from hedgerow.memory.sameness import LIKE, Alike, likeness, nearly_same, said, same
+from memory_doubles import put
+
+HEDGE = "We cut the hedge in August, after the birds have left the nests."
+MARCH = HEDGE.replace("August", "March")
+
+words = st.lists(st.sampled_from(["hedge", "slug", "pear", "in", "the"]), max_size=12)
+
+
+def refused(root: MemoryRoot, text: str) -> str:
+    """The message of the error for a memory that is there already."""
+    with pytest.raises(HedgerowError) as raised:
+        root.remember(text, title="Again")
+    assert raised.value.code == "duplicate_memory"
+    return raised.value.message
+
+
+class TestRemember:
+    @pytest.mark.parametrize(
+        "text",
+        [
+            HEDGE,
+            f"# Another title\n\n- **{HEDGE.upper()}**",
+            HEDGE.replace(" ", "\n\n"),
+            HEDGE.replace("A", "\N{FULLWIDTH LATIN CAPITAL LETTER A}"),
+        ],
+    )
+    def test_what_says_the_same_is_refused(self, root: MemoryRoot, text: str) -> None:
+        there = root.remember(HEDGE, title="Hedge").file
+        assert refused(root, text) == (
+            f'nothing was written: {there} says the same; keep both with on_duplicate="keep" '
+            '(--force), or put the new one in its place with on_duplicate="supersede" (--supersede)'
+        )
+        assert len(list(root.path.glob("notes/*.md"))) == 1
+
+    def test_what_says_nearly_the_same_is_refused(self, root: MemoryRoot) -> None:
+        there = root.remember(HEDGE, title="Hedge").file
+        assert f"{there} says nearly the same (86% of the words)" in refused(root, MARCH)
+
+    def test_the_most_alike_is_named(self, root: MemoryRoot) -> None:
+        root.remember(HEDGE, title="August")
+        march = root.remember(MARCH, title="March", on_duplicate="keep").file
+        assert f"{march} says the same" in refused(root, MARCH)
+
+    @pytest.mark.parametrize(
+        "text", ["We cut the hedge.", f"{HEDGE} The ladder is at Tom's, the shears are blunt."]
+    )
+    def test_what_says_something_else_is_written(self, root: MemoryRoot, text: str) -> None:
+        root.remember(HEDGE, title="Hedge")
+        assert root.remember(text, title="Hedge").indexed
+
+    def test_texts_without_words_are_never_the_same(self, root: MemoryRoot) -> None:
+        root.remember("…", title="!")
+        assert root.remember("…", title="!").indexed
+
+    def test_both_are_kept(self, root: MemoryRoot) -> None:
+        first = root.remember(HEDGE, title="Hedge")
+        second = root.remember(HEDGE, title="Hedge", on_duplicate="keep")
+        assert first.file != second.file
+        assert second.superseded is None
+
+    def test_the_new_one_takes_the_place_of_the_old(self, root: MemoryRoot) -> None:
+        old = root.remember(HEDGE, title="Hedge")
+        new = root.remember(MARCH, title="Hedge", on_duplicate="supersede")
+        assert new.superseded == old.file
+        assert new.to_dict()["superseded"] == old.file
+        assert [one.file for one in root.recall("hedge")] == [new.file]
+        assert root.validity(old.file).by == (new.file,)
+
+    def test_without_a_duplicate_nothing_is_superseded(self, root: MemoryRoot) -> None:
+        done = root.remember(HEDGE, title="Hedge", on_duplicate="supersede")
+        assert done.superseded is None
+        assert "superseded" not in done.to_dict()
+
+    def test_what_no_longer_holds_may_be_said_again(self, root: MemoryRoot) -> None:
+        root.retract(root.remember(HEDGE, title="Hedge").file)
+        assert root.remember(HEDGE, title="Hedge").indexed
+
+    def test_files_written_by_hand_count_after_a_sync(self, root: MemoryRoot) -> None:
+        put(root.path, "notes/by-hand.md", f"---\ntags: [hedge]\n---\n\n{HEDGE}\n")
+        root.sync()
+        assert "notes/by-hand.md says the same" in refused(root, HEDGE)
+
+    def test_a_file_that_is_gone_is_no_duplicate(self, root: MemoryRoot) -> None:
+        (root.path / root.remember(HEDGE, title="Hedge").file).unlink()
+        assert root.remember(HEDGE, title="Hedge").indexed
+
+    def test_a_damaged_index_is_made_anew(self, root: MemoryRoot) -> None:
+        there = root.remember(HEDGE, title="Hedge").file
+        root.close()
+        (root.path / ".hedgerow/index.db").write_bytes(b"no index")
+        assert f"{there} says the same" in refused(root, HEDGE)
+
+    def test_a_choice_that_is_none_is_refused(self, root: MemoryRoot) -> None:
+        with pytest.raises(InvalidInputError) as raised:
+            root.remember(HEDGE, title="T", on_duplicate="ignore")  # type: ignore[arg-type]
+        assert raised.value.message == (
+            "on_duplicate must be one of error, keep, supersede, not 'ignore'"
+        )
+
+    def test_a_long_text_is_compared_whole(self, root: MemoryRoot) -> None:
+        text = " ".join(f"word{number}" for number in range(5000))
+        root.remember(text, title="Long")
+        assert "says the same" in refused(root, text)
+        assert root.remember(text[: len(text) // 2], title="Half").indexed
+
+
+class TestDedupe:
+    @pytest.fixture
+    def copies(self, tmp_path: Path) -> MemoryRoot:
+        """Three copies, the second of them the oldest, one nearly the same, and two others."""
+        put(tmp_path, "notes/a.md", f"---\ndate: 2026-02-01\n---\n{HEDGE}\n")
+        put(tmp_path, "notes/b.md", f"---\ndate: 2025-02-01\n---\n# Hedge\n\n{HEDGE}\n")
+        put(tmp_path, "notes/c.md", f"*{HEDGE}*\n")
+        put(tmp_path, "notes/d.md", f"---\ndate: 2026-03-01\n---\n{MARCH}\n")
+        put(tmp_path, "notes/e.md", "# Empty\n")
+        put(tmp_path, "notes/f.md", f"---\nretracted: true\n---\n{HEDGE}\n")
+        return MemoryRoot.open(tmp_path)
+
+    def test_a_plan_writes_nothing(self, copies: MemoryRoot) -> None:
+        before = {file: file.read_bytes() for file in copies.path.glob("notes/*.md")}
+        plan = copies.process("dedupe")
+        assert plan.summary == (
+            "2 duplicates.",
+            "notes/a.md: would be superseded by notes/b.md, which says the same.",
+            "notes/c.md: would be superseded by notes/b.md, which says the same.",
+            "notes/d.md says nearly the same as notes/b.md (86% of the words): left as it is.",
+        )
+        assert plan.files == ("notes/b.md", "notes/a.md", "notes/c.md")
+        assert not plan.applied
+        assert before == {file: file.read_bytes() for file in copies.path.glob("notes/*.md")}
+
+    def test_the_oldest_takes_the_place_of_the_others(self, copies: MemoryRoot) -> None:
+        done = copies.process("dedupe", apply=True)
+        assert done.applied
+        assert set(done.files) == {"notes/a.md", "notes/b.md", "notes/c.md"}
+        assert {one.file for one in copies.recall("hedge")} == {"notes/b.md", "notes/d.md"}
+        assert copies.process("dedupe").summary[0] == "0 duplicates."
+
+    def test_restore_undoes_it(self, copies: MemoryRoot) -> None:
+        before = {file: file.read_bytes() for file in copies.path.glob("notes/*.md")}
+        copies.process("dedupe", apply=True)
+        copies.restore("notes/a.md")
+        copies.restore("notes/c.md")
+        after = {file: file.read_bytes() for file in copies.path.glob("notes/*.md")}
+        # A file without front matter keeps an empty block.
+        assert after.pop(copies.path / "notes/c.md").endswith(
+            before.pop(copies.path / "notes/c.md")
+        )
+        assert after == before
+
+    def test_a_file_that_has_to_be_edited_by_hand_is_named(self, copies: MemoryRoot) -> None:
+        put(copies.path, "notes/a.md", f"---\nnotes: [a\n---\n{HEDGE}\n")
+        done = copies.process("dedupe", apply=True)
+        assert [(one.path, one.code) for one in done.unreadable] == [
+            ("notes/a.md", "invalid_front_matter")
+        ]
+        assert set(done.files) == {"notes/b.md", "notes/c.md"}
+
+    def test_only_what_is_asked_for_is_compared(self, copies: MemoryRoot) -> None:
+        assert copies.process("dedupe", topic="pears").summary == ("0 duplicates.",)
+        assert copies.process("dedupe", since="2026-01-15").summary[0] == "0 duplicates."
+
+
+class TestSameness:
+    def test_the_title_does_not_count(self) -> None:
+        assert said("# Title\n\nText *here*.") == said("text here") == ["text", "here"]
+        assert said("# Only a title") == ["only", "a", "title"]
+
+    @given(words, words)
+    def test_likeness_is_symmetric_and_1_for_the_same_words_alone(
+        self, one: list[str], other: list[str]
+    ) -> None:
+        found = likeness(Counter(one), Counter(other))
+        assert found == likeness(Counter(other), Counter(one))
+        assert 0 <= found <= 1
+        assert (found == 1) == (sorted(one) == sorted(other) != [])
+
+    @given(st.lists(words, max_size=12))
+    def test_all_pairs_are_found(self, texts: list[list[str]]) -> None:
+        named = {f"{at:02}.md": text for at, text in enumerate(texts)}
+        expected = [
+            Alike(first, second, alike)
+            for second in named
+            for first in named
+            if first < second
+            and (alike := likeness(Counter(named[first]), Counter(named[second]))) >= LIKE
+        ]
+        assert sorted(nearly_same(named)) == sorted(expected)
+        assert all(named[one] == named[group[0]] != [] for group in same(named) for one in group)
+
+    def test_a_run_of_accents_takes_linear_time(self) -> None:
+        assert len(said("a" + "\N{COMBINING ACUTE ACCENT}\N{COMBINING DOT BELOW}" * 200_000)) <= 2
+
+
+@pytest.mark.parametrize("on_duplicate", ["error", "keep", "supersede"])
+def test_an_empty_root_has_no_duplicates(
+    tmp_path: Path, on_duplicate: hr.typing.OnDuplicate
+) -> None:
+    root = MemoryRoot.open(tmp_path)
+    assert root.remember(HEDGE, title="Hedge", on_duplicate=on_duplicate).superseded is None
