@@ -93,6 +93,7 @@ class Status(TypedDict):
     schemaVersion: NotRequired[int]
     documents: NotRequired[int]
     stale: NotRequired[int]
+    scope: NotRequired[dict[str, str]]
     retrieval: NotRequired[str]
     notAllowed: NotRequired[list[NotAllowed]]
 
@@ -256,8 +257,11 @@ class _Tools:
         try:
             found = self._root.status()
             status: Any = found.to_dict()
+            if self._root.scope:
+                status["scope"] = self._root.scope
             if found.compatible:
-                state = self._root.index_state()
+                # How much the memory of others holds is not told.
+                state = None if self._root.scope else self._root.index_state()
                 status["retrieval"] = self._root.retrieval
                 if state is not None:
                     status |= {"documents": state.documents, "stale": state.stale}

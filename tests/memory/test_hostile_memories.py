@@ -20,6 +20,7 @@ from hedgerow.memory.nodes import node_of
 from hedgerow.memory.note import slug
 from hedgerow.memory.scope import Scope
 from hedgerow.memory.score import all_text, exact_match, metadata_match, temporal_relevance
+from hedgerow.memory.selection import Selection
 from hedgerow.memory.synthesize import choose_sources, write_page
 from hedgerow.memory.times import parse_time
 from hedgerow.memory.words import cut_snippet, recall_terms, topic_tokens
@@ -95,17 +96,17 @@ def test_lint_and_pages_take_linear_time(tmp_path: Path, make: Make) -> None:
             for name in ("x", "y")
         ]
         documents.append(parse_document("notes/z.md", f"---\ntopic: x\n---\n{body}".encode()))
-        lint(documents, Scope.of(None, None, 100), NOW)
-        sources = choose_sources(documents, Scope.of("x", None, 8), ["notes/z.md"])
+        lint(documents, Selection.of(None, None, 100), NOW)
+        sources = choose_sources(documents, Selection.of("x", None, 8), ["notes/z.md"])
         (tmp_path / "pages" / "x.md").unlink(missing_ok=True)
-        write_page(tmp_path, "x", sources)
+        write_page(tmp_path, "x", sources, Scope())
 
     assert_linear(read, make, 200_000)
 
 
 def test_a_memory_is_quoted_as_it_is(tmp_path: Path) -> None:
     source = parse_document("notes/a.md", b"- Beer - good, and 1. cheap\n")
-    write_page(tmp_path, "x", [source])
+    write_page(tmp_path, "x", [source], Scope())
     assert "Beer - good, and 1. cheap" in (tmp_path / "pages" / "x.md").read_text()
 
 
@@ -121,7 +122,7 @@ def test_of_one_memory_the_first_questions_are_looked_at() -> None:
         parse_document("notes/a.md", f"## Open Questions\n\n{questions}\n".encode()),
         parse_document("notes/b.md", f"The number was answered by anyone: {answer}.\n".encode()),
     ]
-    assert len(lint(documents, Scope.of(None, None, 100), NOW)) == 100
+    assert len(lint(documents, Selection.of(None, None, 100), NOW)) == 100
 
 
 TEXTS: dict[str, Make] = {
@@ -200,5 +201,5 @@ def test_any_memory_is_a_node_or_is_refused(fields: list[tuple[str, str]], body:
     assert all(len(problem) < 300 for problem in problems)
     assert json.dumps(document.metadata)
     assert isinstance(node, hr.Node)
-    lint([document], Scope.of(None, None, 100), NOW)
+    lint([document], Selection.of(None, None, 100), NOW)
     metadata_match("a b", document.metadata)

@@ -274,3 +274,46 @@ def test_results_pickle_compare_and_print():
     assert len(result) == 3
     rows = store.query("key:lock | select:key,weight,degree,timestamp").rows
     assert rows == [["lock", 0.9, 1, 300]]
+
+
+class TestWithin:
+    @pytest.fixture
+    def store(self) -> hr.Store:
+        """Four nodes in a row, a to d."""
+        store = hr.Store.in_memory()
+        store.upsert([hr.Node(key) for key in "abcd"])
+        for one, other in ("ab", "bc", "cd"):
+            store.link(one, other)
+        return store
+
+    @pytest.mark.parametrize(
+        ("pipeline", "within", "expected"),
+        [
+            ("all", "bd", ["b", "d"]),
+            ("all", "", []),
+            ("all | limit:1", "d", ["d"]),
+            ("seed:a,b,x", "b", ["b"]),
+            ("neighbors:b", "bc", ["c"]),
+            ("neighbors:b", "c", []),
+            ("seed:a | spread,max_hops=1", "ac", ["a"]),
+        ],
+    )
+    def test_other_nodes_are_left_out(
+        self, store: hr.Store, pipeline: str, within: str, expected: list[str]
+    ) -> None:
+        assert store.query(pipeline, within=list(within)).keys == expected
+
+    def test_what_is_on_the_way_is_passed_through(self, store: hr.Store) -> None:
+        assert "c" in store.query("seed:a | spread", within=["a", "c"]).keys
+
+    def test_how_many_others_there_are_is_not_told(self, store: hr.Store) -> None:
+        found = store.query("all | sort:weight", within=["a"], explain=True)
+        assert [(one.candidates, one.rows_out) for one in found.stages] == [(1, 1), (1, 1)]
+
+    def test_a_hidden_node_is_like_none(self, store: hr.Store) -> None:
+        hidden = store.query("seed:b", within=["a"]).warnings
+        assert hidden == [store.query("seed:x").warnings[0].replace("x", "b")]
+
+    def test_keys_are_texts(self, store: hr.Store) -> None:
+        with pytest.raises(hr.InvalidInputError, match=r"within\[1\]"):
+            store.query("all", within=["a", 1])  # type: ignore[list-item]

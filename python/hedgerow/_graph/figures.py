@@ -145,17 +145,21 @@ def neighbourhood_of(store: Store, key: str, *, hops: int, most: int) -> Neighbo
 
     The most strongly joined of a hop come first. Raises InvalidInputError for an unknown key.
     """
-    edges = store._edges()  # noqa: SLF001
+    if not _is_node(store, key):
+        raise InvalidInputError(
+            f"there is no node {key!r}; `hedgerow query all --keys` lists what there is",
+            code="unknown_node",
+        )
+    return around(store._edges(), key, hops=hops, most=most)  # noqa: SLF001
+
+
+def around(edges: Sequence[Edge], key: str, *, hops: int, most: int) -> Neighbourhood:
+    """Give the same of edges alone."""
     near: dict[str, dict[str, float]] = {}
     for source, target, _, strength in edges:
         for one, other in ((source, target), (target, source)):
             strongest = near.setdefault(one, {})
             strongest[other] = max(strength, strongest.get(other, 0.0))
-    if key not in near and not _is_node(store, key):
-        raise InvalidInputError(
-            f"there is no node {key!r}; `hedgerow query all --keys` lists what there is",
-            code="unknown_node",
-        )
     found = {key: 0}
     front, left_out = [key], 0
     for hop in range(1, hops + 1):

@@ -24,7 +24,7 @@ from hedgerow._answers.root_shapes import (
     WrappedUp,
 )
 from hedgerow._answers.root_shapes import Memories as MemoryPage
-from hedgerow._graph.figures import neighbourhood_of
+from hedgerow._graph.figures import around
 from hedgerow.memory import MemoryRoot
 
 from .access import may_write
@@ -90,8 +90,9 @@ class RootService:
     def graph(self, name: str, hops: int, limit: int) -> Answer:
         """Tell what a memory is linked to, as `hedgerow graph KEY --json` does."""
         key = self.root.resolve(name)
-        part = neighbourhood_of(self.root.store(), key, hops=hops, most=limit)
-        unresolved = [to for file, to in self.root.graph(sync=False).unresolved if file == key]
+        graph = self.root.graph(sync=False)
+        part = around(graph.edges, key, hops=hops, most=limit)
+        unresolved = [to for file, to in graph.unresolved if file == key]
         validities = self.root.validities(part.hops)
         told = {key: validity.to_dict() for key, validity in validities.items()}
         answer = {"root": str(self.root.path), **part.to_dict(), "unresolved": unresolved}
@@ -133,7 +134,7 @@ class RootService:
         """Record visits, as `hedgerow visit --json` does: all of them, or none."""
         at = int(time.time()) if body.at is None else body.at
         keys = [self.root.resolve(key) for key in body.keys]
-        self.root.store().visit_many((body.agent, key, at, body.outcome) for key in keys)
+        self.root.visit_many([(body.agent, key, at, body.outcome) for key in keys])
         told = {"agent": body.agent, "at": at, "outcome": body.outcome, "keys": keys}
         return {"root": str(self.root.path), **told}
 

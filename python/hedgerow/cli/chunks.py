@@ -15,7 +15,7 @@ from .failures import UnfinishedError
 from .output import echo, plural, visible, write_json
 from .params import TEXT, Command, db_option
 from .places import chunks_at
-from .roots import json_option, root_option
+from .roots import json_option, root_option, scope, scope_option
 from .stores import check_there_is
 from .targets import is_target, target_option
 
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 @click.argument("what", metavar="KEY", type=TEXT)
 @db_option("The index, in place of --root.")
 @root_option
+@scope_option
 @target_option
 @json_option
 def show(  # noqa: PLR0913 - one argument for each option
@@ -61,7 +62,7 @@ def show(  # noqa: PLR0913 - one argument for each option
 
         show_memory(what, root=root, target_url=target_url, remote_url=remote_url, as_json=as_json)
         return
-    if root or is_target():
+    if root or is_target() or scope() is not None:
         raise click.UsageError("--db and --root exclude each other: an index file, or a root.")
     check_there_is(db)
     with Index.open(db, read_only=True) as index:

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from hedgerow._graph.figures import Neighbourhood, figures_of, neighbourhood_of
+from hedgerow._graph.figures import Neighbourhood, around, figures_of, neighbourhood_of
 
 from .output import write_json
 from .params import TEXT, Command
-from .roots import json_option
+from .roots import json_option, scope
 from .stores import OpenStore, open_store, server_of, store_options
 
 if TYPE_CHECKING:
@@ -53,6 +53,8 @@ def command(
             raise click.UsageError("A server shows the links of one KEY, without --svg.")
         _tell_part(server.links(key, hops=hops or 1, limit=_LISTED), as_json=as_json)
         return
+    if scope() is not None and (key is None or svg):
+        raise click.UsageError("--scope goes with a KEY, without --svg.")
     with open_store(**where, reads=True) as opened:
         if key is None:
             _show_figures(opened, as_json=as_json)
@@ -61,8 +63,7 @@ def command(
         if svg is not None:
             _draw(opened, name, svg, hops or 2, as_json=as_json)
             return
-        part = neighbourhood_of(opened.store, name, hops=hops or 1, most=_LISTED)
-        _show_part(opened, part, as_json=as_json)
+        _show_part(opened, name, hops or 1, as_json=as_json)
 
 
 def _show_figures(opened: OpenStore, *, as_json: bool) -> None:
@@ -92,9 +93,13 @@ def _show_figures(opened: OpenStore, *, as_json: bool) -> None:
     show_figures(opened.name, figures, graph)
 
 
-def _show_part(opened: OpenStore, part: Neighbourhood, *, as_json: bool) -> None:
-    missing = [] if opened.root is None else opened.root.graph().unresolved
-    unresolved = [to for file, to in missing if file == part.centre]
+def _show_part(opened: OpenStore, key: str, hops: int, *, as_json: bool) -> None:
+    if opened.root is None:
+        part, unresolved = neighbourhood_of(opened.store, key, hops=hops, most=_LISTED), []
+    else:
+        graph = opened.root.graph()
+        part = around(graph.edges, key, hops=hops, most=_LISTED)
+        unresolved = [to for file, to in graph.unresolved if file == key]
     validities = {} if opened.root is None else opened.root.validities(part.hops)
     told = {key: validity.to_dict() for key, validity in validities.items()}
     answer = {**opened.source, **part.to_dict(), "unresolved": unresolved}

@@ -139,7 +139,8 @@ def visit(
         return
     with open_store(**where) as opened:
         visited = [opened.key(key) for key in keys]
-        opened.store.visit_many((agent, key, at, outcome) for key in visited)
+        visits = [(agent, key, at, outcome) for key in visited]
+        (opened.root or opened.store).visit_many(visits)
         fields = {"agent": agent, "at": at, "outcome": outcome, "keys": visited}
         _tell_visits({**opened.source, **fields}, as_json=as_json)
 

@@ -14,12 +14,13 @@ from hedgerow._extras import imports_of
 from .failures import INTERRUPTED
 from .output import PrintableFormatter
 from .params import Command
-from .roots import open_root, root_option
+from .roots import open_root, root_option, scope_option
 
 
 @click.command("mcp", cls=Command, short_help="Serve a memory root to agents, over stdio.")
 @click.option("--read-only", is_flag=True, help="Offer no tool that writes.")
 @root_option
+@scope_option
 def command(
     *, read_only: bool, root: tuple[str, ...], target_url: str | None, remote_url: str | None
 ) -> None:

@@ -8,7 +8,7 @@ import click
 
 from .output import echo, visible, write_json
 from .params import TEXT, Command
-from .roots import TYPES, json_option, read_stdin, root_option, tag_option
+from .roots import TYPES, json_option, read_stdin, root_option, scope_option, tag_option
 from .targets import open_memory, target_option
 
 if TYPE_CHECKING:
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 @click.option("--type", "kind", type=click.Choice(TYPES), help="Its kind.  [default: that of OLD]")
 @tag_option
 @root_option
+@scope_option
 @target_option
 @json_option
 def supersede(  # noqa: PLR0913 - one argument for each option
@@ -68,6 +69,7 @@ def supersede(  # noqa: PLR0913 - one argument for each option
 @click.argument("key", type=TEXT)
 @click.option("--reason", metavar="TEXT", type=TEXT, help="Why, in one line.")
 @root_option
+@scope_option
 @target_option
 @json_option
 def retract(  # noqa: PLR0913 - one argument for each option
@@ -94,6 +96,7 @@ def retract(  # noqa: PLR0913 - one argument for each option
 @click.command("restore", cls=Command, short_help="Undo supersede or retract.")
 @click.argument("key", type=TEXT)
 @root_option
+@scope_option
 @target_option
 @json_option
 def restore(

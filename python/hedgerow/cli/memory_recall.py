@@ -29,6 +29,7 @@ from .roots import (
     limit_option,
     open_root,
     root_option,
+    scope_option,
 )
 from .steps_text import steps, ways
 from .targets import open_memory, refuse_without_files, target_option
@@ -55,6 +56,7 @@ _RECIPE = "memory:"
 @click.command("recall", cls=Command, short_help="Find what a memory root knows.")
 @click.argument("question", type=TEXT, required=False)
 @root_option
+@scope_option
 @target_option
 @click.option("--topic", metavar="TEXT", type=TEXT, help="What to recall, in place of QUESTION.")
 @click.option("--query", metavar="TEXT", type=TEXT, help="The same, where there is no --topic.")

@@ -15,7 +15,7 @@ from hedgerow import HedgerowError
 
 from .output import echo, plural, visible, write_json
 from .params import TEXT, Command
-from .roots import NO_ROOT, json_option, limit_option, read_stdin, root_option
+from .roots import NO_ROOT, json_option, limit_option, read_stdin, root_option, scope_option
 from .targets import open_memory, target_option
 
 if TYPE_CHECKING:
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 @click.option("--superseded", is_flag=True, help="Only those that another one took the place of.")
 @limit_option(20)
 @root_option
+@scope_option
 @target_option
 @json_option
 def list_(  # noqa: PLR0913 - one argument for each option
@@ -88,6 +89,7 @@ def show_memory(
     "--expect", metavar="DIGEST", type=TEXT, help="The digest of the text that this one replaces."
 )
 @root_option
+@scope_option
 @target_option
 @json_option
 def edit(  # noqa: PLR0913 - one argument for each option

@@ -19,6 +19,7 @@ from .roots import (
     read_stdin,
     required_title,
     root_option,
+    scope_option,
     tag_option,
 )
 from .targets import open_memory, target_option
@@ -33,6 +34,7 @@ _LONGEST_TITLE = 60
 @click.command("remember", cls=Command, short_help="Keep a text as a memory.")
 @click.argument("text", type=TEXT, required=False)
 @root_option
+@scope_option
 @target_option
 @click.option(
     "--title",
@@ -98,6 +100,7 @@ def _title_of(text: str) -> str:
 
 @click.command("wrapup", cls=Command, short_help="Keep what a session came to.")
 @root_option
+@scope_option
 @target_option
 @click.option("--title", metavar="TEXT", type=TEXT, help="Its title.  [required]")
 @click.option("--topic", metavar="TEXT", type=TEXT, help="Recall this first, and note it.")
@@ -143,6 +146,7 @@ def wrapup(  # noqa: PLR0913 - one argument for each option
 
 @click.command("process", cls=Command, short_help="Look through memories, or make a page.")
 @root_option
+@scope_option
 @target_option
 @click.option(
     "--mode", required=True, type=click.Choice(["lint", "synthesize", "dedupe"]), help="What to do."

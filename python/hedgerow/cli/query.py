@@ -90,7 +90,7 @@ def command(  # noqa: PLR0913 - one argument for each option
         if only_keys:
             show_keys(result)
             return
-        whole = opened.store.query("all | count").count or 0
+        whole = opened.query("all | count", now=now).count or 0
         show(result, now, whole=whole, shown=shown, explain=explain)
 
 

@@ -82,16 +82,11 @@ def write_report(
 
 def links_of(memory: MemoryRoot | RemoteRoot, found: Recall, *, sync: bool) -> dict[str, Any]:
     """Return the links around each memory that was found, by file."""
-    from hedgerow._graph.figures import neighbourhood_of  # noqa: PLC0415 - of reports alone
+    from hedgerow._graph.figures import around  # noqa: PLC0415 - of reports alone
     from hedgerow.memory import MemoryRoot  # noqa: PLC0415
 
     files = dict.fromkeys(one.file for one in found)
     if not isinstance(memory, MemoryRoot):
         return {file: memory.links(file, hops=_HOPS, limit=_MOST_LINKED) for file in files}
-    store = memory.store(sync=sync)
-    links = {}
-    for file in files:
-        if file in store:
-            part = neighbourhood_of(store, file, hops=_HOPS, most=_MOST_LINKED)
-            links[file] = part.to_dict()
-    return links
+    edges = memory.graph(sync=sync).edges
+    return {file: around(edges, file, hops=_HOPS, most=_MOST_LINKED).to_dict() for file in files}

@@ -26,6 +26,7 @@ TYPES = ("note", "session", "finding", "decision", "preference", "page")
 
 _TOLD = "hedgerow.told"
 _TRUST = "hedgerow.trust"
+_SCOPE = "hedgerow.scope"
 
 NO_ROOT = (
     "Missing option '--db' or '--root': there is no memory root here or in a folder above. Name "
@@ -48,6 +49,19 @@ def root_option(command: F) -> F:
         help="Allow what the root asks for, this time; see `hedgerow trust`.",
     )
     return trust(place_options(command))
+
+
+def scope_option(command: F) -> F:
+    """Add `--scope`, which `open_root` heeds."""
+    return click.option(
+        "--scope",
+        metavar="KEY=ID",
+        type=TEXT,
+        multiple=True,
+        expose_value=False,
+        callback=_keep_scope,
+        help="Only the memories of a user, agent or session, as in user=ana; may be repeated.",
+    )(command)
 
 
 def place_options(command: F) -> F:
@@ -123,6 +137,19 @@ def _keep_trust(context: click.Context, _: click.Parameter, given: bool) -> None
     context.meta[_TRUST] = given
 
 
+def _keep_scope(context: click.Context, _: click.Parameter, given: tuple[str, ...]) -> None:
+    pairs = [one.partition("=") for one in given]
+    if not all(sign for _, sign, _ in pairs):
+        raise click.UsageError("--scope is KEY=ID, as in --scope user=ana.")
+    context.meta[_SCOPE] = {key.strip(): value for key, _, value in pairs} or None
+
+
+def scope() -> dict[str, str] | None:
+    """Return the scope that `--scope` gave; None without it."""
+    found: dict[str, str] | None = click.get_current_context().meta.get(_SCOPE)
+    return found
+
+
 def is_trusted() -> bool | None:
     """Return True with `--trust`, else None: it is left to what the user allowed."""
     return click.get_current_context().meta.get(_TRUST) or None
@@ -179,7 +206,12 @@ def open_root(
     path = find_root(given, missing)
     from hedgerow.memory import MemoryRoot  # noqa: PLC0415 - slow to import
 
-    memory = MemoryRoot.open(path, trust=is_trusted(), notify=_tell)
+    try:
+        memory = MemoryRoot.open(path, trust=is_trusted(), notify=_tell, scope=scope())
+    except InvalidInputError as error:
+        if error.code != "invalid_option":
+            raise
+        raise click.UsageError(f"{error.message}.") from error
     click.get_current_context().call_on_close(memory.close)
     return memory
 

@@ -19,14 +19,14 @@ from .params import (
     ranking_options,
 )
 from .report import report_option, write_report
-from .roots import depth_option, limit_option, root_option
+from .roots import depth_option, limit_option, root_option, scope_option
 from .servers import Place, server_options
 from .targets import target_option
 
 if TYPE_CHECKING:
     from .search_run import Search
 
-_OF_A_ROOT = frozenset({"root", "target", "target_url", "remote_url", "depth", "no_sync"})
+_OF_A_ROOT = frozenset({"root", "scope", "target", "target_url", "remote_url", "depth", "no_sync"})
 _OF_A_SERVER = frozenset({"url", "user", "ca", "insecure_http"})
 _OF_BOTH = frozenset({"text", "query", "limit", "explain", "report", "as_json"})
 
@@ -43,6 +43,7 @@ _OF_BOTH = frozenset({"text", "query", "limit", "explain", "report", "as_json"})
 )
 @server_options
 @root_option
+@scope_option
 @target_option
 @limit_option(10)
 @click.option(

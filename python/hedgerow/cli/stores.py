@@ -16,7 +16,7 @@ from hedgerow import IndexFileError, Store, parse_question_date
 
 from .output import progress_bar
 from .params import TEXT, db_option
-from .roots import NO_ROOT, open_root, root_option
+from .roots import NO_ROOT, open_root, root_option, scope, scope_option
 from .targets import is_target, open_server, target_option
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ class OpenStore:
 
 def store_options(command: F) -> F:
     """Add `--db` and `--root`, which a command hands on to `open_store`."""
-    return db_option("The file of a store.")(root_option(target_option(command)))
+    return db_option("The file of a store.")(root_option(scope_option(target_option(command))))
 
 
 def server_of(
@@ -114,9 +114,11 @@ def open_store(  # noqa: PLR0913 - what a command may be told of it
     if db is None:
         with open_root(root, target_url, remote_url, NO_ROOT) as memory:
             with progress_bar("Reading") as progress:
-                store = memory.store(sync=sync, progress=progress)
+                store = memory._store(sync=sync, progress=progress)  # noqa: SLF001 - of the package
             yield OpenStore(store, memory, {"root": str(memory.path)}, sync)
         return
+    if scope() is not None:
+        raise click.UsageError("--scope goes with a memory root, not with --db.")
     if root:
         raise click.UsageError(
             "--db and --root exclude each other: the file of a store, or a root."

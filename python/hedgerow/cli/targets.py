@@ -11,7 +11,7 @@ import click
 from hedgerow import HedgerowError
 
 from .params import TEXT
-from .roots import NO_ROOT_FOR_MEMORY, find_root, is_trusted, open_root, refuse_remote
+from .roots import NO_ROOT_FOR_MEMORY, find_root, is_trusted, open_root, refuse_remote, scope
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -80,7 +80,10 @@ def open_server(
         raise click.UsageError("--root and --target exclude each other: a folder, or a server.")
     else:
         url = target.strip()
-    return None if url is None else _connected(url, writes=writes)
+    if url is None:
+        return None
+    refuse_without_files("--scope", given=scope() is not None)
+    return _connected(url, writes=writes)
 
 
 def refuse_without_files(option: str, *, given: bool) -> None:

@@ -19,7 +19,7 @@ from hedgerow.errors import IndexFileError
 
 from .source import Skip
 
-READERS = 3
+READERS = 4
 """Raised when files are read in another way: then every index reads its files again."""
 
 Row = tuple[str, str, bool, str, int, str, str]

@@ -13,6 +13,7 @@ from hedgerow.typing import QuestionDate
 
 from .marks import Marks
 from .note import now
+from .scope import Scope
 from .score import checked_depth
 from .times import checked_end
 from .validity import REASONS, Validity
@@ -31,7 +32,7 @@ class Asked:
     """What a recall is about: the query, how much of what, and when it has to hold.
 
     `as_of` is None for the present, which is `now`. What does not hold is found as well with
-    `include_superseded`.
+    `include_superseded`. What is not of the scope is not seen at all.
     """
 
     query: str
@@ -41,6 +42,7 @@ class Asked:
     as_of: datetime | None = None
     include_superseded: bool = False
     wanted: Wanted = Wanted()  # noqa: RUF009 - frozen
+    scope: Scope = Scope()  # noqa: RUF009
 
     def why_not(self, path: str, matter: Mapping[str, Any], validity: Validity) -> str | None:
         """Return why a memory is left out, as a key of `LEFT_OUT`; None where it is not."""
@@ -51,8 +53,10 @@ class Asked:
     def validity(self, marks: Marks, path: str) -> Validity:
         """Return whether a memory holds when it has to."""
         if self.as_of is None:
-            return marks.at(path, self.now)
-        return marks.at(path, self.as_of, was_known=True)
+            found = marks.at(path, self.now)
+        else:
+            found = marks.at(path, self.as_of, was_known=True)
+        return found.seen(lambda other: self.scope.has(marks.scope(other))) if self.scope else found
 
 
 def checked_recall(  # noqa: PLR0913 - what a recall can be asked for
@@ -66,6 +70,7 @@ def checked_recall(  # noqa: PLR0913 - what a recall can be asked for
     tags: Sequence[str] = (),
     after: QuestionDate | None = None,
     before: QuestionDate | None = None,
+    scope: Scope = Scope(),  # noqa: B008 - frozen
 ) -> Asked:
     """Return what a recall is about; InvalidInputError for what it cannot be."""
     present = now()
@@ -77,6 +82,7 @@ def checked_recall(  # noqa: PLR0913 - what a recall can be asked for
         None if as_of is None else checked_end(as_of, "as_of"),
         include_superseded,
         Wanted.of(types, tags, after, before, present),
+        scope,
     )
 
 

@@ -15,13 +15,14 @@ from hedgerow.typing import OnDuplicate
 
 from . import note
 from .derived import Derived
-from .documents import Document, parse_document, read_documents
+from .documents import Document, parse_document
 from .marking import supersede
 from .marks import Marks
-from .process import Processed
-from .recall import search
+from .process import Processed, selected
+from .recall import filter_of, search
 from .sameness import LIKE, likeness, nearly_same, said, same
-from .scope import NEVER, Scope
+from .scope import Scope
+from .selection import NEVER, Selection
 from .times import memory_time
 
 CHOICES: tuple[OnDuplicate, ...] = ("error", "keep", "supersede")
@@ -53,18 +54,24 @@ def checked_choice(choice: str) -> None:
 
 
 def duplicate_of(
-    derived: Derived, index: Index, marks: Callable[[], Marks], text: str
+    derived: Derived, index: Index, marks: Callable[[], Marks], text: str, scope: Scope
 ) -> Duplicate | None:
-    """Return the memory that holds and says the same as a text, or most nearly so, if any does."""
+    """Return the memory of a scope that holds and says the same as a text, or most nearly so."""
     words = said(text)
     if not words:
         return None
     wanted, present = Counter(words), note.now()
-    found = search(index, None, " ".join(list(wanted)[:_LOOKED_UP]), _CANDIDATES, whole=True)
+    query, where = " ".join(list(wanted)[:_LOOKED_UP]), filter_of(scope)
+    found = search(index, None, query, _CANDIDATES, whole=True, where=where)
     alike = []
     for hit in found.hits:
         document = _read(derived, hit.path)
-        share = 0.0 if document is None else likeness(wanted, Counter(said(document.body)))
+        is_one = document is not None and scope.has(Scope.stated(document.metadata))
+        share = (
+            0.0
+            if document is None or not is_one
+            else likeness(wanted, Counter(said(document.body)))
+        )
         if share >= LIKE:
             alike.append(Duplicate(hit.path, share))
     alike.sort(key=lambda one: -one.likeness)
@@ -88,15 +95,15 @@ def _read(derived: Derived, path: str) -> Document | None:
         return None
 
 
-def run_dedupe(derived: Derived, scope: Scope, *, apply: bool) -> Processed:
+def run_dedupe(derived: Derived, selection: Selection, *, apply: bool) -> Processed:
     """Find memories that say the same; if applied, mark all but the oldest of each as superseded.
 
     What says nearly the same is named, and left to whoever reads it.
     """
-    documents, unreadable = read_documents(derived.source_root, derived.rules)
+    documents, unreadable = selected(derived, selection)
     marks, present = Marks.of_documents(documents), note.now()
     holding = [one for one in documents if marks.at(one.path, present).holds]
-    chosen = sorted(scope.of_interest(holding), key=_age)
+    chosen = sorted(selection.of_interest(holding), key=_age)
     texts = {one.path: said(one.body) for one in chosen}
     groups = same(texts)
     plan = {copy: group[0] for group in groups for copy in group[1:]}
@@ -122,7 +129,7 @@ def run_dedupe(derived: Derived, scope: Scope, *, apply: bool) -> Processed:
     files = tuple(changed) if apply else tuple(_files(plan.items()))
     summary = (found, *sentences)
     return Processed(
-        str(derived.root), "dedupe", apply, scope.topic, files, summary, tuple(refused)
+        str(derived.root), "dedupe", apply, selection.topic, files, summary, tuple(refused)
     )
 
 

@@ -14,8 +14,8 @@ from hedgerow.ingest.source import Skip
 from . import lint_marks
 from .documents import Document
 from .links import normalized
-from .scope import Scope, mentions, searchable, time_of
 from .sections import first_heading, folded, level_two_sections
+from .selection import Selection, mentions, searchable, time_of
 from .words import STOP_WORDS, topic_tokens
 
 RULES: dict[str, str] = {
@@ -47,9 +47,9 @@ class Finding:
         return f"[{self.rule}] {self.text}"
 
 
-def lint(documents: Sequence[Document], scope: Scope, now: datetime) -> list[Finding]:
-    """Return the findings for the documents in scope, rule by rule, in path order."""
-    chosen = sorted(scope.of_interest(documents), key=lambda document: document.path)
+def lint(documents: Sequence[Document], selection: Selection, now: datetime) -> list[Finding]:
+    """Return the findings for the documents of a selection, rule by rule, in path order."""
+    chosen = sorted(selection.of_interest(documents), key=lambda document: document.path)
     pages = [document for document in chosen if document.is_page]
     return [
         *_pages_without_sources(pages),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from pathlib import Path
 
 from hedgerow._checks import checked_count
@@ -14,9 +15,18 @@ from .texts import Listed, MemoryList
 
 
 def listed(  # noqa: PLR0913, PLR0917 - what a list depends on
-    root: Path, store: Store, kind: str | None, limit: int, offset: int, graph: RootGraph | None
+    root: Path,
+    store: Store,
+    kind: str | None,
+    limit: int,
+    offset: int,
+    graph: RootGraph | None,
+    visible: Collection[str] | None,
 ) -> MemoryList:
-    """List nodes, the last changed first; with a graph those alone that it says are superseded."""
+    """List nodes, the last changed first; with a graph those alone that it says are superseded.
+
+    Of all nodes, or of those that are `visible`.
+    """
     if kind is not None and kind not in store.types:
         raise InvalidInputError(
             f"there are no memories of the type {kind!r}; there are {', '.join(store.types)}",
@@ -25,7 +35,7 @@ def listed(  # noqa: PLR0913, PLR0917 - what a list depends on
     checked_count(limit, "limit")
     chosen = "all" if kind is None else f"all | type:{kind}"
     stages = f"{chosen} | sort:timestamp | select:key,type,timestamp"
-    rows = store.query(stages, now=0).rows or []
+    rows = store.query(stages, now=0, within=visible).rows or []
     if graph is not None:
         old = _superseded(graph)
         rows = [row for row in rows if row[0] in old]

@@ -16,6 +16,7 @@ from hedgerow.ingest.ledger import Ledger
 from .circles import in_circles
 from .documents import Document
 from .links import STATED, Link, Names, links_in_fields
+from .scope import FIELD, Scope
 from .times import memory_time, parse_age, parse_end, parse_time
 from .validity import HOLDS, Validity
 
@@ -44,6 +45,7 @@ def facts_of(document: Document) -> dict[str, Any]:
     time = memory_time(document.path, metadata)
     facts = {
         "title": document.title,
+        FIELD: Scope.stated(metadata).to_dict(),
         "time": None if time is None else time.isoformat(),
         _KEY: marks,
     }
@@ -86,7 +88,7 @@ class _Marked(NamedTuple):
 class Marks:
     """The marks of all memories of a root, and what they come to at a time.
 
-    Of memories that supersede each other in a circle, these marks do not count, and no more do
+    What belongs to somebody takes the place of what belongs to the same alone. Of memories that supersede each other in a circle, these marks do not count, and no more do
     times of validity that end before they begin; lint names both.
     """
 
@@ -173,6 +175,10 @@ class Marks:
             if any(sources)
         }
 
+    def scope(self, path: str) -> Scope:
+        """Return the scope that a memory states."""
+        return Scope(**self._fact(path).get(FIELD, {}))
+
     def contradicts_itself(self, path: str) -> bool:
         """Tell whether a memory is said to be valid until a time before it begins to be."""
         values = self._marked[path].values if path in self._marked else {}
@@ -197,7 +203,7 @@ class Marks:
         for path, marked in self._marked.items():
             for name in marked.names(SUPERSEDES):
                 old = self._find(name, path)
-                if old is not None and old != path:
+                if old is not None and old != path and self.scope(path).has(self.scope(old)):
                     news.setdefault(old, set()).add(path)
             for name in marked.names(SUPERSEDED_BY):
                 new = self._find(name, path)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
@@ -61,21 +61,24 @@ class NodeStore:
         legs: Legs,
         explain: bool,
         sync: bool,
+        within: Iterable[str] | None = None,
     ) -> QueryResult:
         """Run a pipeline, after bringing the store up to date with `sync`."""
 
         def work() -> QueryResult:
             store = self.open(config, sync=sync)
-            return store.query(pipeline, now=now, terms=terms, legs=legs, explain=explain)
+            return store.query(
+                pipeline, now=now, terms=terms, legs=legs, explain=explain, within=within
+            )
 
         return self._mended(config, work) if sync else work()
 
-    def visit(self, config: Config, agent: str, key: str, at: Time, outcome: VisitOutcome) -> None:
-        """Note a visit, which is kept in the store alone."""
+    def visit(self, config: Config, visits: Iterable[tuple[str, str, Time, VisitOutcome]]) -> None:
+        """Note visits (agent, path, time, outcome), which are kept in the store alone."""
+        noted = list(visits)
 
         def work() -> None:
-            state = self.state(config, sync=True)
-            self._opened(Derived.of(config)).visit(agent, key_of(state, key), at, outcome)
+            self.open(config, sync=True).visit_many(noted)
 
         self._mended(config, work)
 
@@ -184,12 +187,15 @@ def _opened(file: Path) -> Store:
         return Store.open(file, read_only=True)
 
 
-def key_of(state: NodeState, name: str) -> str:
+def key_of(state: NodeState, name: str, visible: Collection[str] | None = None) -> str:
     """Return the file that a path, a name or a title means, as in `[[name]]`.
 
-    Raises InvalidInputError where there is none, or more than one.
+    Of all files, or of those that are `visible`. Raises InvalidInputError where there is none, or
+    more than one.
     """
     titles = state.titles()
+    if visible is not None:
+        titles = {path: title for path, title in titles.items() if path in visible}
     found = Names(titles).candidates(Link(checked_text(name, "key"), "", STATED))
     if len(found) == 1:
         return found[0]

@@ -31,6 +31,7 @@ from .derived import (
 from .freshness import skips_if_fresh
 from .marks import Marks
 from .recall import Recall
+from .scope import FIELD, Scope
 from .score import DepthPolicy
 from .shared import Shared
 
@@ -71,8 +72,10 @@ class OpenedIndex:
             return self._search(config, asked, sync=sync)
 
         found, skips = self._current(config, search, sync=sync)
+        # Nobody knows whose a file is that cannot be read.
+        named = [] if asked.scope else skips
         return replace(
-            found.with_skips(skips), notices=tuple(one.notice for one in config.not_allowed)
+            found.with_skips(named), notices=tuple(one.notice for one in config.not_allowed)
         )
 
     def marks(self, config: Config, *, sync: bool) -> Marks:
@@ -80,8 +83,20 @@ class OpenedIndex:
         derived = Derived.of(config)
         return self._current(config, lambda: self._marks(derived), sync=sync)[0]
 
-    def duplicate(self, config: Config, text: str) -> Duplicate | None:
-        """Return the memory that says what a text says, as of the last sync, if there is one.
+    def visible(self, config: Config, scope: Scope, *, sync: bool) -> frozenset[str] | None:
+        """Return the files of a scope, up to date with `sync`; None for all."""
+        if not scope:
+            return None
+        derived = Derived.of(config)
+
+        def files() -> frozenset[str]:
+            records = self._known(derived).with_fact(FIELD)
+            return frozenset(one.path for one in records if scope.has(Scope(**one.facts[FIELD])))
+
+        return self._current(config, files, sync=sync)[0]
+
+    def duplicate(self, config: Config, text: str, scope: Scope) -> Duplicate | None:
+        """Return the memory of a scope that says what a text says, as of the last sync, if there is one.
 
         An index that fails is no reason not to keep a text: None then. Who indexes it is told why.
         """
@@ -90,7 +105,8 @@ class OpenedIndex:
         def search() -> Duplicate | None:
             from .duplicates import duplicate_of  # noqa: PLC0415 - to write only
 
-            return duplicate_of(derived, self._index(derived), lambda: self._marks(derived), text)
+            index, marks = self._index(derived), lambda: self._marks(derived)
+            return duplicate_of(derived, index, marks, text, scope)
 
         try:
             if derived.index.exists():
@@ -102,7 +118,9 @@ class OpenedIndex:
             _logger.info("%s was not searched for duplicates: %s", self._root, error.message)
             return None
 
-    def leg(self, config: Config, query: str, leg: str, *, sync: bool) -> list[str] | None:
+    def leg(
+        self, config: Config, query: str, leg: str, scope: Scope, *, sync: bool
+    ) -> list[str] | None:
         """Rank the files by keywords (`bm25`) or by meaning (`semantic`), the best first.
 
         None where the root has no embedder, or where it fails, which is logged.
@@ -113,7 +131,8 @@ class OpenedIndex:
             if leg != "bm25" and embedder is None:
                 return None
             index = self._index(Derived.of(config))
-            return recalling.ranked(index, embedder, query, whole=sync)
+            where = recalling.filter_of(scope)
+            return recalling.ranked(index, embedder, query, whole=sync, where=where)
 
         return self._current(config, search, sync=sync)[0]
 

@@ -12,11 +12,11 @@ from hedgerow.ingest.source import Skip
 
 from . import files, note, synthesize
 from .derived import Derived, check_reports
-from .documents import read_documents
+from .documents import Document, read_documents
 from .lint import lint, render_report
 from .lock import locked
 from .names import DERIVED
-from .scope import Scope
+from .selection import Selection
 
 LIMITS = {"lint": 100, "synthesize": 8, "dedupe": 100_000}
 """The modes, each with the default of how many memories it looks at."""
@@ -60,43 +60,56 @@ def checked_mode(mode: str) -> str:
     return mode
 
 
-def run_lint(derived: Derived, scope: Scope, *, apply: bool) -> Processed:
-    """Lint the root; write the report if applied."""
+def selected(derived: Derived, selection: Selection) -> tuple[list[Document], tuple[Skip, ...]]:
+    """Read the memories of the scope of a selection, and say what could not be read.
+
+    Nobody knows whose a file is that cannot be, so that of a scope nothing is said.
+    """
     documents, unreadable = read_documents(derived.source_root, derived.rules)
+    return selection.in_scope(documents), () if selection.scope else tuple(unreadable)
+
+
+def run_lint(derived: Derived, selection: Selection, *, apply: bool) -> Processed:
+    """Lint the root; write the report if applied."""
+    documents, unreadable = selected(derived, selection)
     now = note.now()
-    findings = lint(documents, scope, now)
+    findings = lint(documents, selection, now)
     time = note.iso_time(now)
-    name = note.slug(scope.topic or "", "all")
-    path = f"{DERIVED}/reports/lint-{note.day(now)}-{name}.md"
+    name = note.slug(selection.topic or "", "all")
+    path = f"{DERIVED}/reports/lint-{note.day(now)}-{name}{selection.scope.suffix}.md"
     summary = ["1 finding." if len(findings) == 1 else f"{len(findings)} findings."]
     if apply:
         check_reports(derived)
-        report = render_report(findings, scope.topic, time, unreadable)
+        report = render_report(findings, selection.topic, time, unreadable)
         files.replace(derived.root / path, report)
     else:
         summary += [str(finding) for finding in findings]
     return Processed(
-        str(derived.root), "lint", apply, scope.topic, (path,), tuple(summary), unreadable
+        str(derived.root), "lint", apply, selection.topic, (path,), tuple(summary), unreadable
     )
 
 
 def run_synthesize(
-    derived: Derived, scope: Scope, recall: Callable[[str, int], Sequence[str]], *, apply: bool
+    derived: Derived,
+    selection: Selection,
+    recall: Callable[[str, int], Sequence[str]],
+    *,
+    apply: bool,
 ) -> Processed:
     """Choose the sources of a page; write the page if applied.
 
     `recall` syncs the index and returns the paths of so many memories about a topic. A plan takes
     the same steps as its application, and both name their sources.
     """
-    topic = synthesize.checked_topic(scope)
-    found = recall(topic, max(2 * scope.limit, 12))
-    documents, unreadable = read_documents(derived.source_root, derived.rules)
-    sources = synthesize.choose_sources(documents, scope, found)
-    path = synthesize.page_path(topic)
+    topic = synthesize.checked_topic(selection)
+    found = recall(topic, max(2 * selection.limit, 12))
+    documents, unreadable = selected(derived, selection)
+    sources = synthesize.choose_sources(documents, selection, found)
+    path = synthesize.page_path(topic, selection.scope)
     count = "1 source memory" if len(sources) == 1 else f"{len(sources)} source memories"
     if apply:
         with locked(derived.lock):
-            is_new = synthesize.write_page(derived.root, topic, sources)
+            is_new = synthesize.write_page(derived.root, topic, sources, selection.scope)
         act = "Created" if is_new else "Updated"
         after = ["The next recall or index run reads the page."]
     else:

@@ -15,12 +15,14 @@ from hedgerow.errors import IndexFileError
 from hedgerow.ingest.source import Skip
 from hedgerow.results import Response, Trace
 from hedgerow.retriever import Retriever
+from hedgerow.typing import FiltersLike
 
 from . import score
 from .asked import LEFT_OUT, Asked
 from .derived import is_of_no_use
 from .marks import Marks
 from .names import bucket_of
+from .scope import Scope
 from .score import DepthPolicy, ScoreParts
 from .times import memory_time
 from .validity import HOLDS, Validity
@@ -175,11 +177,14 @@ def _holding(
     """
     most = max(_AT_LEAST, _DEEPER * asked.limit)
     while True:
-        found = search(index, embedder, asked.query, most, whole=whole)
+        where = filter_of(asked.scope)
+        found = search(index, embedder, asked.query, most, whole=whole, where=where)
         passages = []
         left_out: Counter[str] = Counter()
         for hit in found.hits:
             passage = _passage(index, hit, asked.validity(marks, hit.path))
+            if not asked.scope.has(Scope.stated(passage.matter)):
+                continue
             why = asked.why_not(hit.path, passage.matter, passage.validity)
             if why is None:
                 passages.append(passage)
@@ -191,8 +196,22 @@ def _holding(
         most *= _MORE
 
 
-def search(
-    index: Index, embedder: AnyEmbedder | None, query: str, limit: int, *, whole: bool = False
+def filter_of(scope: Scope) -> FiltersLike | None:
+    """Return the filter of an index that lets through what is in a scope; None for all."""
+    stated = scope.to_dict()
+    # YAML reads digits as a number.
+    ids = {key: [id_, *([int(id_)] if id_.isdecimal() else [])] for key, id_ in stated.items()}
+    return {f"front_matter.scope.{key}": {"$in": ids[key]} for key in ids} or None
+
+
+def search(  # noqa: PLR0913 - what a search depends on
+    index: Index,
+    embedder: AnyEmbedder | None,
+    query: str,
+    limit: int,
+    *,
+    whole: bool = False,
+    where: FiltersLike | None = None,
 ) -> Found:
     """Find the files of the best passages, each once; without the retry ladder."""
     retriever = Retriever(index, embedder=embedder, profile="best")
@@ -202,6 +221,7 @@ def search(
         candidates=limit,
         group_by="path",
         skip_retry_ladder=True,
+        filters=where,
     )
     if whole:
         _raise_damage(response)
@@ -211,7 +231,12 @@ def search(
 
 
 def ranked(
-    index: Index, embedder: AnyEmbedder | None, query: str, *, whole: bool = False
+    index: Index,
+    embedder: AnyEmbedder | None,
+    query: str,
+    *,
+    whole: bool = False,
+    where: FiltersLike | None = None,
 ) -> list[str] | None:
     """Return the files of the best passages of one leg: semantic with an embedder, else keywords.
 
@@ -227,6 +252,7 @@ def ranked(
         candidates=_RANKED,
         group_by="path",
         skip_retry_ladder=True,
+        filters=where,
     )
     if whole:
         _raise_damage(response)

@@ -17,6 +17,7 @@ from .marks import SUPERSEDES
 from .names import DIRECTORIES
 from .note import checked_type
 from .results import Remembered
+from .scope import Scope
 from .sync import sync_one
 from .writer import write_memory
 
@@ -29,6 +30,7 @@ def remember(  # noqa: PLR0913 - the parts of a memory
     kind: str,
     tags: Sequence[str],
     fields: Mapping[str, Any] | None = None,
+    scope: Scope = Scope(),  # noqa: B008 - frozen
     instead_of: str | None = None,
 ) -> Remembered:
     """Write a memory, with further `fields` of front matter, and index it.
@@ -36,11 +38,11 @@ def remember(  # noqa: PLR0913 - the parts of a memory
     It takes the place of the memory `instead_of`, if one is given.
     """
     if instead_of is None:
-        return _remember(derived, text, title, kind, tags, fields or {})
+        return _remember(derived, text, title, kind, tags, fields or {}, scope)
     check_markable(derived, instead_of)
     _check_inside(derived, kind)
     said = {**(fields or {}), SUPERSEDES: [written_name(instead_of)]}
-    done = _remember(derived, text, title, kind, tags, said)
+    done = _remember(derived, text, title, kind, tags, said, scope)
     supersede(derived, instead_of, indexed_path(derived, done.file))
     return replace(done, superseded=instead_of)
 
@@ -52,8 +54,11 @@ def _remember(  # noqa: PLR0913, PLR0917 - the parts of a memory
     kind: str,
     tags: Sequence[str],
     fields: Mapping[str, Any],
+    scope: Scope,
 ) -> Remembered:
-    file = write_memory(derived.root, text, title=title, kind=kind, tags=tags, fields=fields)
+    file = write_memory(
+        derived.root, text, title=title, kind=kind, tags=tags, fields=fields, scope=scope
+    )
     root, written = str(derived.root), derived.root / file
     if not written.is_relative_to(derived.source_root):
         problem = f"it lies outside indexRoot ({derived.source_root}), which alone is searched"
@@ -77,6 +82,7 @@ def remember_instead(  # noqa: PLR0913 - the parts of a memory
     title: str | None,
     kind: str | None,
     tags: Sequence[str] | None,
+    scope: Scope,
 ) -> tuple[str, list[str]]:
     """Write a memory that takes the place of another; returns its path and the changed files.
 
@@ -96,6 +102,7 @@ def remember_instead(  # noqa: PLR0913 - the parts of a memory
         kind,
         tags,
         {SUPERSEDES: [written_name(old)]},
+        scope,
     )
     new = indexed_path(derived, done.file)
     return new, supersede(derived, old, new)

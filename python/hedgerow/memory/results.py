@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -110,3 +110,8 @@ class RootGraph:
     edges: tuple[tuple[str, str, str, float], ...]
     unresolved: tuple[tuple[str, str], ...]
     skips: tuple[Skip, ...]
+
+    def within(self, files: Collection[str]) -> RootGraph:
+        """Return the part that is of some files alone; nobody knows whose it is that was skipped."""
+        edges = tuple(edge for edge in self.edges if edge[0] in files and edge[1] in files)
+        return RootGraph(edges, tuple(one for one in self.unresolved if one[0] in files), ())

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import copy
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING
 
-from hedgerow.typing import Legs, OnDuplicate, Progress, QuestionDate, Time, VisitOutcome
+from hedgerow.typing import OnDuplicate, Progress, QuestionDate
 
 from . import config
 from .asked import checked_recall
@@ -21,17 +22,14 @@ from .opened import OpenedIndex
 from .recall import Recall
 from .results import Remembered, RootGraph, WrappedUp
 from .root_edits import RootEdits
+from .scope import Scope
 from .score import DepthPolicy, depth_boost
 
 if TYPE_CHECKING:
-    from hedgerow._engine import Pipeline, Store
-    from hedgerow.agents import AgentDefinition, Agents, ModelClient
     from hedgerow.embedders import AnyEmbedder
-    from hedgerow.results import QueryResult
 
     from .process import Processed
     from .sync import SyncReport
-    from .texts import MemoryList
 
 __all__ = ["MemoryRoot", "Remembered", "RootGraph", "WrappedUp"]
 
@@ -51,9 +49,12 @@ class MemoryRoot(RootEdits):
     with `trust=True`; with `trust=False` it is not. `embedder`, an object or a name, is used instead of
     that of the configuration. What is not allowed is left out, which `notify` is told once: a
     sentence that says how to allow it. By default that is logged as a warning.
+
+    With a `scope` such as `{"user": "ana"}`, its keys any of user, agent and session, all methods
+    see and write the memories of that scope alone (spec/memory.md, "Scopes").
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - what a root depends on
         self,
         root: Path,
         *,
@@ -61,14 +62,16 @@ class MemoryRoot(RootEdits):
         embedder: AnyEmbedder | str | None = None,
         trust: bool | None = None,
         notify: Callable[[str], object] | None = None,
+        scope: Mapping[str, str] | None = None,
     ) -> None:
         self._root = root
+        self._scope = Scope.of(scope)
         self._choices = Choices(trust, embedder, notify)
         self._opened = OpenedIndex(root, depth_policy, embedder)
         self._nodes = NodeStore(root)
 
     @classmethod
-    def open(
+    def open(  # noqa: PLR0913 - what a root depends on
         cls,
         path: str | os.PathLike[str],
         *,
@@ -76,6 +79,7 @@ class MemoryRoot(RootEdits):
         embedder: AnyEmbedder | str | None = None,
         trust: bool | None = None,
         notify: Callable[[str], object] | None = None,
+        scope: Mapping[str, str] | None = None,
     ) -> MemoryRoot:
         """Open the root at `path`, set up or not; InvalidInputError when there is no folder."""
         return cls(
@@ -84,6 +88,7 @@ class MemoryRoot(RootEdits):
             embedder=embedder,
             trust=trust,
             notify=notify,
+            scope=scope,
         )
 
     @classmethod
@@ -110,6 +115,24 @@ class MemoryRoot(RootEdits):
         """The name of the folder."""
         return self._root.name
 
+    @property
+    def scope(self) -> dict[str, str]:
+        """Whose memories these are: the user, the agent and the session, where not of all."""
+        return self._scope.to_dict()
+
+    def scoped(
+        self, *, user: str | None = None, agent: str | None = None, session: str | None = None
+    ) -> MemoryRoot:
+        """Return the same root with the memories of a scope alone; both share the open index.
+
+        Raises InvalidInputError for a scope that is not within that of this root.
+        """
+        given = {"user": user, "agent": agent, "session": session}
+        wanted = Scope.of({key: value for key, value in given.items() if value is not None})
+        view = copy.copy(self)
+        view._scope = self._scope.narrowed(wanted)  # noqa: SLF001 - of this class
+        return view
+
     def status(self) -> RootStatus:
         """Report whether the root is set up, and whether this hedgerow can use it.
 
@@ -129,6 +152,7 @@ class MemoryRoot(RootEdits):
         """
         from .sync import sync  # noqa: PLC0415 - slow to import
 
+        self._check_whole("sync")
         found = self._config()
         report = sync(Derived.of(found), progress, allow_empty=allow_empty)
         self._opened.embed(found, progress)
@@ -169,12 +193,20 @@ class MemoryRoot(RootEdits):
         old = None
         if on_duplicate != "keep":
             note.checked_type(type)
-            same = self._opened.duplicate(found, note.checked_body(text))
+            same = self._opened.duplicate(found, note.checked_body(text), self._scope)
             if same is not None and on_duplicate == "error":
                 raise duplicates.error_of(same)
             old = same.file if same else None
         derived = Derived.of(found)
-        return remember(derived, text, title=title, kind=type, tags=tags, instead_of=old)
+        return remember(
+            derived,
+            text,
+            title=title,
+            kind=type,
+            tags=tags,
+            scope=self._scope,
+            instead_of=old,
+        )
 
     def recall(  # noqa: PLR0913 - what a recall can be asked for
         self,
@@ -212,26 +244,9 @@ class MemoryRoot(RootEdits):
             tags=tags,
             after=after,
             before=before,
+            scope=self._scope,
         )
         return self._opened.recall(self._config(), asked, sync=sync)
-
-    def memories(
-        self,
-        *,
-        type: str | None = None,  # noqa: A002 - what it is called in the file
-        limit: int = 100,
-        offset: int = 0,
-        superseded: bool = False,
-    ) -> MemoryList:
-        """List the memories, the last changed first, from `offset` on.
-
-        With `type` those of a type of node, with `superseded` those that another one took the
-        place of, now or later. Raises InvalidInputError for a type of none.
-        """
-        from .listing import listed  # noqa: PLC0415 - slow to import
-
-        state = self.graph() if superseded else None
-        return listed(self._root, self.store(), type, limit, offset, state)
 
     def wrapup(
         self,
@@ -252,7 +267,9 @@ class MemoryRoot(RootEdits):
         self._derived()
         body = writer.checked_wrapup(text)
         related = None if topic is None else self.recall(topic, limit=limit)
-        file = writer.write_wrapup(self._root, body, title=title, topic=topic, tags=tags)
+        file = writer.write_wrapup(
+            self._root, body, title=title, topic=topic, tags=tags, scope=self._scope
+        )
         line = note.checked_title(title, "Session wrapup")
         stored = note.with_heading(line, body)
         return WrappedUp(str(self._root), file, line, topic, stored, related)
@@ -274,96 +291,28 @@ class MemoryRoot(RootEdits):
         an object, a datetime, or an age such as `30d` or `2w`. Files that could not be read are in `unreadable`.
         """
         from . import process, synthesize  # noqa: PLC0415 - slow to import
-        from .scope import Scope  # noqa: PLC0415
+        from .selection import Selection  # noqa: PLC0415
 
         process.checked_mode(mode)
         derived = self._derived()
-        scope = Scope.of(topic, since, process.LIMITS[mode] if limit is None else limit)
+        most = process.LIMITS[mode] if limit is None else limit
+        selection = Selection.of(topic, since, most, self._scope)
         if mode == "lint":
-            return process.run_lint(derived, scope, apply=apply)
+            return process.run_lint(derived, selection, apply=apply)
         if mode == "dedupe":
             from .duplicates import run_dedupe  # noqa: PLC0415
 
-            return run_dedupe(derived, scope, apply=apply)
-        synthesize.checked_topic(scope)
+            return run_dedupe(derived, selection, apply=apply)
+        synthesize.checked_topic(selection)
 
         def recalled(wanted: str, count: int) -> list[str]:
             return [one.file for one in self.recall(wanted, limit=count, depth="deep")]
 
-        return process.run_synthesize(derived, scope, recalled, apply=apply)
-
-    def query(
-        self,
-        pipeline: str | Iterable[str] | Pipeline,
-        *,
-        now: Time | None = None,
-        terms: Iterable[str] | None = None,
-        explain: bool = False,
-        sync: bool = True,
-    ) -> QueryResult:
-        """Select memories by a pipeline (spec/pipeline.md): the files are the nodes of a store.
-
-        Their keys are their paths below the indexed folder, as in a recall. `search` and `rank`
-        find what a recall would. The other arguments are those of `Store.query`. Without `sync`
-        store and index are read as they are; IndexFileError when there are none.
-
-        Raises PipelineError for a pipeline that cannot be read.
-        """
-        legs = self._legs(sync=sync)
-        return self._nodes.query(
-            self._config(), pipeline, now=now, terms=terms, legs=legs, explain=explain, sync=sync
-        )
-
-    def agents(
-        self,
-        model: ModelClient | None = None,
-        folder: str | os.PathLike[str] | None = None,
-        *,
-        refuses: Callable[[AgentDefinition], str | None] | None = None,
-    ) -> Agents:
-        """Put agents to work on the memories (spec/memory.md, "Agents").
-
-        `folder` has their definitions, by default `agents` in the root; `model` answers their
-        prompts. `refuses` is that of `Agents`. Close the root when they are done.
-        """
-        from hedgerow.agents import Agents  # noqa: PLC0415 - slow to import
-
-        from .agents import RootWorkspace  # noqa: PLC0415 - slow to import
-
-        place = self._root / "agents" if folder is None else folder
-        return Agents(RootWorkspace(self), place, model, refuses=refuses)
-
-    def refuses_model(self, definition: AgentDefinition) -> str | None:
-        """Return why a model of OpenAI's must not be asked for an agent; None when it may.
-
-        The agents of a root choose models and what these are told, so its user has to allow each.
-        """
-        from .requests import agent_model  # noqa: PLC0415 - slow to import
-
-        refused = self._choices.refused([agent_model(self._root, definition.model)])
-        return refused[0].notice if refused else None
-
-    def store(self, *, sync: bool = True, progress: Progress | None = None) -> Store:
-        """Return the open store whose nodes are the files, up to date with `sync`.
-
-        Read it, and note visits in it; nodes and edges are changed in the files. It is closed with
-        the root. `progress(done, total)` is called as files are read.
-        """
-        return self._nodes.open(self._config(), sync=sync, progress=progress)
-
-    def visit(self, agent: str, key: str, at: Time, outcome: VisitOutcome = "processed") -> None:
-        """Note that an agent visited a memory at a time, as `Store.visit` does.
-
-        Visits are in the store alone: deleting `.hedgerow/` forgets them.
-        """
-        self._nodes.visit(self._config(), agent, key, at, outcome)
-
-    def graph(self, *, sync: bool = True) -> RootGraph:
-        """Return the links between memories, and those that lead to no file."""
-        return self._nodes.graph(self._config(), sync=sync)
+        return process.run_synthesize(derived, selection, recalled, apply=apply)
 
     def index_state(self) -> IndexState | None:
         """Return how many documents the index has and how many files differ; None without one."""
+        self._check_whole("index_state")
         return index_state(self._derived())
 
     @property
@@ -390,15 +339,3 @@ class MemoryRoot(RootEdits):
 
     def __repr__(self) -> str:
         return f"MemoryRoot({str(self._root)!r})"
-
-    def _legs(self, *, sync: bool = True) -> Legs:
-        """Return what `search` and `rank` find in a pipeline: what a recall would."""
-        found = self._config()
-        return lambda query, leg: self._opened.leg(found, query, leg, sync=sync)
-
-    def _config(self) -> config.Config:
-        """Read the configuration, which may change at any time; HedgerowError if we cannot use it."""
-        found = config.read_config(self._root, self._choices)
-        found.check()
-        self._choices.tell(found.not_allowed)
-        return found

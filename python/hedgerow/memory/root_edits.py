@@ -2,32 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from pathlib import Path
+import os
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from hedgerow.errors import InvalidInputError
 from hedgerow.typing import QuestionDate
 
 from .asked import checked_recall
-from .config import Config
 from .derived import Derived
-from .node_store import NodeStore, key_of
-from .opened import OpenedIndex
+from .root_nodes import RootNodes
 from .validity import HOLDS, Validity
 
 if TYPE_CHECKING:
+    from hedgerow.agents import AgentDefinition, Agents, ModelClient
+
     from .marking import Marked
-    from .sync import SyncReport
     from .texts import Memory
 
 
-class RootEdits:
+class RootEdits(RootNodes):
     """What `MemoryRoot` does to files that people write."""
-
-    _root: Path
-    _opened: OpenedIndex
-    _nodes: NodeStore
 
     def read(self, name: str) -> Memory:
         """Read the memory that a path, a name or a title means, as in `[[name]]`.
@@ -41,12 +36,13 @@ class RootEdits:
     def edit(self, memory: Memory, text: str) -> Memory:
         """Write another text into a memory that was read; returns it with that text.
 
-        Raises HedgerowError (`file_changed`) where somebody changed it since: read it again.
+        Raises HedgerowError (`file_changed`) where somebody changed it since: read it again; and
+        InvalidInputError for a text that would not be in the scope of the root.
         """
         from .texts import edit  # noqa: PLC0415 - slow to import
 
-        done = edit(self._derived(), self.resolve(memory.file), text, memory.digest)
-        self.sync()
+        done = edit(self._derived(), self.resolve(memory.file), text, memory.digest, self._scope)
+        self._nodes.state(self._config(), sync=True)
         return done
 
     def link(self, a: str, b: str, strength: float = 1.0, rel: str = "related") -> str:
@@ -63,8 +59,8 @@ class RootEdits:
         from .linking import link  # noqa: PLC0415 - slow to import
 
         found = self._config()
-        state = self._nodes.state(found, sync=True)
-        ends = key_of(state, a), key_of(state, b)
+        ends = self.resolve(a), self.resolve(b, sync=False)
+        state = self._nodes.state(found, sync=False)
         file = link(Derived.of(found), state, *ends, strength=strength, relation=rel)
         self._nodes.state(found, sync=True)
         return file
@@ -78,8 +74,8 @@ class RootEdits:
         from .linking import unlink  # noqa: PLC0415 - slow to import
 
         found = self._config()
-        state = self._nodes.state(found, sync=True)
-        ends = key_of(state, a), key_of(state, b)
+        ends = self.resolve(a), self.resolve(b, sync=False)
+        state = self._nodes.state(found, sync=False)
         removed = unlink(Derived.of(found), state, *ends, relation=rel)
         self._nodes.state(found, sync=True)
         return removed
@@ -112,7 +108,7 @@ class RootEdits:
         if by is not None:
             return self._marked(path, marking.supersede(derived, path, self.resolve(by)))
         new, changed = remembering.remember_instead(
-            derived, path, text or "", title=title, kind=type, tags=tags
+            derived, path, text or "", title=title, kind=type, tags=tags, scope=self._scope
         )
         return self._marked(path, changed, new)
 
@@ -136,7 +132,8 @@ class RootEdits:
 
         found = self._config()
         path = self.resolve(key)
-        news = self._opened.marks(found, sync=True).said_to_supersede(path)
+        marks = self._opened.marks(found, sync=True)
+        news = [one for one in marks.said_to_supersede(path) if self._scope.has(marks.scope(one))]
         state = self._nodes.state(found, sync=False)
         return self._marked(path, restore(Derived.of(found), state, path, news))
 
@@ -147,17 +144,9 @@ class RootEdits:
 
         `key` is a path, a name or a title.
         """
-        asked = checked_recall(key, as_of=as_of)
+        asked = checked_recall(key, as_of=as_of, scope=self._scope)
         path = self.resolve(key, sync=sync)
         return asked.validity(self._opened.marks(self._config(), sync=sync), path)
-
-    def resolve(self, name: str, *, sync: bool = True) -> str:
-        """Return the path of the memory that a path, a name or a title means, as in `[[name]]`.
-
-        Raises InvalidInputError, with the code `unknown_node` where there is none, and
-        `ambiguous_node` where there are several.
-        """
-        return key_of(self._nodes.state(self._config(), sync=sync), name)
 
     def validities(
         self, keys: Iterable[str], *, as_of: QuestionDate | None = None, sync: bool = True
@@ -166,17 +155,41 @@ class RootEdits:
 
         `keys` are paths as in results; any other name is left out.
         """
-        asked = checked_recall(".", as_of=as_of)
+        asked = checked_recall(".", as_of=as_of, scope=self._scope)
         marks = self._opened.marks(self._config(), sync=sync)
-        found = {key: asked.validity(marks, key) for key in keys}
+        seen = (key for key in keys if self._scope.has(marks.scope(key)))
+        found = {key: asked.validity(marks, key) for key in seen}
         return {key: validity for key, validity in found.items() if validity != HOLDS}
 
-    def sync(self) -> SyncReport:
-        """Bring the index up to date with the files."""
-        raise NotImplementedError
+    def agents(
+        self,
+        model: ModelClient | None = None,
+        folder: str | os.PathLike[str] | None = None,
+        *,
+        refuses: Callable[[AgentDefinition], str | None] | None = None,
+    ) -> Agents:
+        """Put agents to work on the memories (spec/memory.md, "Agents").
 
-    def _config(self) -> Config:
-        raise NotImplementedError
+        `folder` has their definitions, by default `agents` in the root; `model` answers their
+        prompts. `refuses` is that of `Agents`. Close the root when they are done.
+        """
+        self._check_whole("agents")
+        from hedgerow.agents import Agents  # noqa: PLC0415 - slow to import
+
+        from .agents import RootWorkspace  # noqa: PLC0415 - slow to import
+
+        place = self._root / "agents" if folder is None else folder
+        return Agents(RootWorkspace(self), place, model, refuses=refuses)
+
+    def refuses_model(self, definition: AgentDefinition) -> str | None:
+        """Return why a model of OpenAI's must not be asked for an agent; None when it may.
+
+        The agents of a root choose models and what these are told, so its user has to allow each.
+        """
+        from .requests import agent_model  # noqa: PLC0415 - slow to import
+
+        refused = self._choices.refused([agent_model(self._root, definition.model)])
+        return refused[0].notice if refused else None
 
     def _marked(self, path: str, changed: list[str], written: str | None = None) -> Marked:
         """Tell of a memory that was marked, after a sync."""
@@ -185,6 +198,3 @@ class RootEdits:
         self._nodes.state(self._config(), sync=True)
         validity = self.validity(path)
         return Marked(str(self._root), path, tuple(changed), validity, written)
-
-    def _derived(self) -> Derived:
-        return Derived.of(self._config())

@@ -1,89 +1,104 @@
-"""Which memories a processing run looks at: about a topic, since a day, the newest first."""
+"""Scopes: whose memories these are (spec/memory.md, "Scopes")."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from datetime import date, datetime, timezone
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
+from typing import Any
 
-from hedgerow._checks import checked_count, checked_text
-from hedgerow._times import utc
+from hedgerow._checks import checked_text, shown
 from hedgerow.errors import InvalidInputError
-from hedgerow.typing import QuestionDate
 
-from . import note
-from .documents import Document
-from .score import all_text
-from .times import event_time, parse_age, parse_time
-from .words import topic_tokens
+FIELD = "scope"
+"""The field of front matter."""
 
-NEVER = datetime(1, 1, 1, tzinfo=timezone.utc)
+_LONGEST = 200
 
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """What was asked for; `since` and `topic` None where nothing was."""
+    """The user, the agent and the session that memories belong to; None where it is left open."""
 
-    topic: str | None
-    since: datetime | None
-    limit: int
+    user: str | None = None
+    agent: str | None = None
+    session: str | None = None
 
     @classmethod
-    def of(cls, topic: str | None, since: QuestionDate | None, limit: int) -> Scope:
-        """Check what was asked for; a blank topic is none."""
-        given = "" if topic is None else " ".join(checked_text(topic, "topic").split())
-        return cls(given or None, _checked_since(since), checked_count(limit, "limit"))
+    def of(cls, given: Mapping[str, str] | None) -> Scope:
+        """Check a scope that was asked for."""
+        if given is None:
+            return cls()
+        if not isinstance(given, Mapping):
+            raise InvalidInputError(
+                f'scope must be a mapping such as {{"user": "ana"}}, not {shown(given)}',
+                code="invalid_option",
+            )
+        for key, value in given.items():
+            if key not in _KEYS:
+                raise InvalidInputError(
+                    f"a scope has {', '.join(_KEYS)}, not {shown(key)}", code="invalid_option"
+                )
+            if _id(checked_text(value, f"scope {key}")) is None:
+                raise InvalidInputError(
+                    f"the {key} of a scope must be 1 to {_LONGEST} characters, not blank",
+                    code="invalid_option",
+                )
+        return cls(**{key: _id(value) for key, value in given.items()})
 
-    def of_interest(self, documents: Iterable[Document]) -> list[Document]:
-        """Give the documents in scope, the newest first, then by path, up to the limit."""
-        chosen = [document for document in documents if self.is_recent(document)]
-        if self.topic:
-            tokens = topic_tokens(self.topic)
-            chosen = [document for document in chosen if mentions(document, tokens)]
-        return newest_first(chosen)[: self.limit]
+    @classmethod
+    def stated(cls, metadata: Mapping[str, Any]) -> Scope:
+        """Return the scope that front matter states; none for what is not understood."""
+        given = metadata.get(FIELD)
+        if not isinstance(given, Mapping):
+            return cls()
+        return cls(**{key: _id(given.get(key)) for key in _KEYS})
 
-    def is_recent(self, document: Document) -> bool:
-        """Tell whether a document is new enough; one without a time never is, if that counts."""
-        if self.since is None:
-            return True
-        time = time_of(document)
-        return time is not None and time >= self.since
+    def __bool__(self) -> bool:
+        return any(self.to_dict())
+
+    def to_dict(self) -> dict[str, str]:
+        """Return what is not left open, as front matter has it."""
+        values = {key: getattr(self, key) for key in _KEYS}
+        return {key: value for key, value in values.items() if value is not None}
+
+    def has(self, other: Scope) -> bool:
+        """Tell whether what is in `other` is in this scope: it states all that this one does."""
+        stated = other.to_dict()
+        return all(stated.get(key) == value for key, value in self.to_dict().items())
+
+    def narrowed(self, other: Scope) -> Scope:
+        """Return the part of this scope that is in `other` too; InvalidInputError for none."""
+        for key, value in self.to_dict().items():
+            if getattr(other, key) not in (None, value):
+                raise InvalidInputError(
+                    f"the root is that of the {key} {value!r} already", code="invalid_option"
+                )
+        return replace(self, **other.to_dict())
+
+    @property
+    def suffix(self) -> str:
+        """What tells the names of files of this scope from those of others; none without one."""
+        if not self:
+            return ""
+        text = "\0".join(f"{key}={value}" for key, value in self.to_dict().items())
+        return f"-{hashlib.sha256(text.encode()).hexdigest()[:12]}"
+
+    def __str__(self) -> str:
+        return ", ".join(f"{key} {value}" for key, value in self.to_dict().items())
 
 
-def newest_first(documents: Sequence[Document]) -> list[Document]:
-    """Order documents by time, those without one last, then by path."""
-    by_path = sorted(documents, key=lambda document: document.path)
-    return sorted(by_path, key=lambda document: time_of(document) or NEVER, reverse=True)
+def front_matter_of(scope: Scope) -> dict[str, Any]:
+    """Return the field of front matter that states a scope; none without one."""
+    return {FIELD: scope.to_dict()} if scope else {}
 
 
-def time_of(document: Document) -> datetime | None:
-    """Give when a document was last changed, as far as its front matter tells."""
-    return event_time(document.metadata, "updated_at", "created_at", "date")
+_KEYS = tuple(field.name for field in fields(Scope))
 
 
-def mentions(document: Document, tokens: Sequence[str]) -> bool:
-    """Tell whether all tokens occur in a document's path, front matter or text."""
-    text = searchable(document)
-    return all(token in text for token in tokens)
-
-
-def searchable(document: Document) -> str:
-    """Give all that a document says, case folded."""
-    return f"{document.path}\n{all_text(document.metadata)}\n{document.body}".casefold()
-
-
-def _checked_since(since: QuestionDate | None) -> datetime | None:
-    if since is None:
+def _id(value: object) -> str | None:
+    """Return an id as text: YAML reads one of digits alone as a number."""
+    if isinstance(value, bool) or not isinstance(value, str | int):
         return None
-    if isinstance(since, date):
-        return utc(since)
-    age = parse_age(checked_text(since, "since"))
-    if age is not None:
-        return note.now() - age
-    time = parse_time(since)
-    if time is None:
-        raise InvalidInputError(
-            f"since must be a date as in 2026-04-18, or an age as in 30d or 2w, not {since!r}",
-            code="invalid_option",
-        )
-    return time
+    text = str(value)
+    return text if text.strip() and len(text) <= _LONGEST else None

@@ -24,7 +24,8 @@ from hedgerow.ingest.source import (
 from . import files, note
 from .documents import Document, parse_document
 from .names import DIRECTORIES
-from .scope import Scope, newest_first
+from .scope import Scope, front_matter_of
+from .selection import Selection, newest_first
 from .words import topic_tokens
 
 BEGIN = "<!-- hedgerow:begin -->"
@@ -37,35 +38,37 @@ _BULLET = re.compile(r"\s*(?:[-*+]|\d+[.)])\s+(?:\[[ xX]\]\s+)?")
 _HEADING = re.compile(r"\s{0,3}#{1,6}(?:\s|\Z)")
 
 
-def checked_topic(scope: Scope) -> str:
+def checked_topic(selection: Selection) -> str:
     """Return the topic of a page; InvalidInputError without one."""
-    if scope.topic is None:
+    if selection.topic is None:
         raise InvalidInputError(
             "a page needs a topic; name what it is about", code="invalid_option"
         )
-    return scope.topic
+    return selection.topic
 
 
-def page_path(topic: str) -> str:
-    """Return the path, below the root, of the page about a topic."""
-    return f"{DIRECTORIES['page']}/{note.slug(topic, 'page')}.md"
+def page_path(topic: str, scope: Scope) -> str:
+    """Return the path, below the root, of the page of a scope about a topic."""
+    return f"{DIRECTORIES['page']}/{note.slug(topic, 'page')}{scope.suffix}.md"
 
 
 def choose_sources(
-    documents: Sequence[Document], scope: Scope, found: Sequence[str]
+    documents: Sequence[Document], selection: Selection, found: Sequence[str]
 ) -> list[Document]:
     """Return the memories a page is made from, the newest first.
 
     Memories that mention the whole topic come first; paths that a recall `found` fill up the
     limit. Raises HedgerowError when there are none.
     """
-    topic = checked_topic(scope)
+    topic = checked_topic(selection)
     memories = [document for document in documents if not document.is_page]
-    chosen = {document.path: document for document in scope.of_interest(memories)}
-    if len(chosen) < scope.limit:
-        by_path = {document.path: document for document in memories if scope.is_recent(document)}
+    chosen = {document.path: document for document in selection.of_interest(memories)}
+    if len(chosen) < selection.limit:
+        by_path = {
+            document.path: document for document in memories if selection.is_recent(document)
+        }
         for path in found:
-            if path in by_path and len(chosen) < scope.limit:
+            if path in by_path and len(chosen) < selection.limit:
                 chosen.setdefault(path, by_path[path])
     if not chosen:
         raise HedgerowError(
@@ -76,26 +79,26 @@ def choose_sources(
     return newest_first(list(chosen.values()))
 
 
-def write_page(root: Path, topic: str, sources: Sequence[Document]) -> bool:
+def write_page(root: Path, topic: str, sources: Sequence[Document], scope: Scope) -> bool:
     """Write the page, or update the generated part of it; returns whether the page is new.
 
     Raises HedgerowError, and writes nothing, when somebody edits the page at the same time.
     """
-    path = page_path(topic)
+    path = page_path(topic, scope)
     files.check_no_link((root / path).parent)
     generated = f"{BEGIN}\n{_generated(sources)}\n{END}"
     data = _existing(root / path, path)
     time = note.iso_time(note.now())
     if data is None:
-        text = f"{render_front_matter(_fields(topic, time))}\n# {topic}\n\n{generated}\n"
+        text = f"{render_front_matter(_fields(topic, time, scope))}\n# {topic}\n\n{generated}\n"
     else:
         old = parse_document(path, data)
-        text = _front_matter(old, topic, time) + _with_generated(old.body, topic, generated)
+        text = _front_matter(old, topic, time, scope) + _with_generated(old.body, topic, generated)
     files.update(root / path, text.encode(), expected=data, root=root)
     return data is None
 
 
-def _fields(topic: str, time: str) -> dict[str, Any]:
+def _fields(topic: str, time: str, scope: Scope) -> dict[str, Any]:
     return {
         "type": "page",
         "title": topic,
@@ -105,6 +108,7 @@ def _fields(topic: str, time: str) -> dict[str, Any]:
         "updated_at": time,
         "confidence": "agent-drafted",
         "tags": topic_tokens(topic)[:_MOST_TAGS],
+        **front_matter_of(scope),
     }
 
 
@@ -122,9 +126,9 @@ def _existing(file: Path, path: str) -> bytes | None:
     return data
 
 
-def _front_matter(old: Document, topic: str, time: str) -> str:
+def _front_matter(old: Document, topic: str, time: str, scope: Scope) -> str:
     """Keep the front matter but for `updated_at`; add the fields that it lacks."""
-    fields = _fields(topic, time)
+    fields = _fields(topic, time, scope)
     if not old.matter.body_start:
         return render_front_matter(fields) + "\n"
     missing = {key: value for key, value in fields.items() if key not in old.matter.fields}

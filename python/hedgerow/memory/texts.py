@@ -13,7 +13,9 @@ from hedgerow.ingest.source import Source, UnreadableSourceError, decode, read_b
 
 from . import files
 from .derived import Derived
+from .documents import parse_document
 from .lock import locked
+from .scope import Scope
 
 LONGEST = 2_000_000
 """The most characters of a memory that is edited."""
@@ -80,10 +82,11 @@ def read(derived: Derived, file: str) -> Memory:
         ) from error
 
 
-def edit(derived: Derived, file: str, text: str, expected: str) -> Memory:
+def edit(derived: Derived, file: str, text: str, expected: str, scope: Scope) -> Memory:
     """Write another text into a file of the index, if it still has the one of that digest.
 
-    Raises HedgerowError (`file_changed`) where it does not; nothing is written then.
+    Raises HedgerowError (`file_changed`) where it does not, and InvalidInputError for a text that is
+    not in the scope; nothing is written then.
     """
     if not text.strip() or "\0" in text or len(text) > LONGEST:
         raise InvalidInputError(
@@ -91,6 +94,11 @@ def edit(derived: Derived, file: str, text: str, expected: str) -> Memory:
             code="invalid_note",
         )
     data, new = _data(derived, file), text.encode()
+    if scope and not scope.has(Scope.stated(parse_document(file, new).metadata)):
+        raise InvalidInputError(
+            f"the text is not of the {scope}; keep `scope` in its front matter as it is",
+            code="invalid_note",
+        )
     try:
         if digest_of(data) == expected:
             with locked(derived.lock):

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
@@ -34,6 +34,11 @@ class Validity:
     reason: str | None = None
     doubtful: tuple[str, ...] = ()
     stale_since: datetime | None = None
+
+    def seen(self, is_visible: Callable[[str], bool]) -> Validity:
+        """Return the same without the names of memories that are not to be seen."""
+        by, doubtful = filter(is_visible, self.by), filter(is_visible, self.doubtful)
+        return replace(self, by=tuple(by), doubtful=tuple(doubtful))
 
     @property
     def holds(self) -> bool:

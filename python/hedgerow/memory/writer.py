@@ -13,6 +13,7 @@ from hedgerow.errors import HedgerowError, InvalidInputError
 
 from . import files, note
 from .names import DIRECTORIES
+from .scope import Scope, front_matter_of
 from .sections import folded, level_two_sections
 
 WRAPUP_SECTIONS = ("Findings", "Decisions", "Conflicts / Corrections", "Open Questions")
@@ -41,10 +42,11 @@ def write_memory(  # noqa: PLR0913 - the parts of a memory
     kind: str = "note",
     tags: Sequence[str] = (),
     fields: Mapping[str, Any] | None = None,
+    scope: Scope = Scope(),  # noqa: B008 - frozen
 ) -> str:
     """Write a memory that a user asks to keep; returns its path below the root, with `/`.
 
-    `fields` are put into its front matter after those that each has.
+    `fields` are put into its front matter after those that each has, and the scope after these.
 
     Raises InvalidInputError for an unknown type or a blank text, before anything is written.
     """
@@ -61,13 +63,20 @@ def write_memory(  # noqa: PLR0913 - the parts of a memory
         "confidence": "user-reviewed",
         "tags": checked_texts(tags, "tags"),
         **(fields or {}),
+        **front_matter_of(scope),
     }
     name = note.slug(line, "untitled")
     return _write(root, DIRECTORIES[kind], name, time, note.render_note(matter, line, text))
 
 
-def write_wrapup(
-    root: Path, body: str, *, title: str, topic: str | None, tags: Sequence[str] = ()
+def write_wrapup(  # noqa: PLR0913 - the parts of a memory
+    root: Path,
+    body: str,
+    *,
+    title: str,
+    topic: str | None,
+    tags: Sequence[str] = (),
+    scope: Scope = Scope(),  # noqa: B008 - frozen
 ) -> str:
     """Write the wrapup of a session, already checked; returns its path below the root."""
     line = note.checked_title(title, "Session wrapup")
@@ -84,6 +93,7 @@ def write_wrapup(
     }
     if topic is not None:
         fields["recall_topic"] = topic
+    fields |= front_matter_of(scope)
     name = note.slug(line, "session-wrapup")
     return _write(root, DIRECTORIES["session"], name, time, note.render_note(fields, line, body))
 

@@ -1,5 +1,6 @@
 //! `Store`: nodes, edges and visits in the file of an index.
 
+use std::collections::HashSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -127,11 +128,7 @@ impl PyStore {
     ///
     /// Ids, edges and visits stay, but no query sees them until the node is upserted again.
     fn delete(&self, py: Python<'_>, keys: &Bound<'_, PyAny>) -> PyResult<usize> {
-        let argument = Argument {
-            name: "keys",
-            code: ErrorCode::InvalidId,
-        };
-        let keys = argument.texts_of_any(keys)?;
+        let keys = keys_of("keys", keys)?;
         self.write(py, Some(keys.len() * errors::ITEM), || {
             self.store.delete(&keys)
         })
@@ -261,10 +258,12 @@ impl PyStore {
     /// are what it begins with, where it has no generator of its own. `now` is the time as Unix
     /// seconds, a datetime or a date, the present one if None. `legs(query, leg)`, with the leg "bm25" or "semantic",
     /// returns keys, best first, or None where it has no such leg, and takes the place of the
-    /// store's own retrieval. With `explain` the result says what each stage did.
+    /// store's own retrieval. With `explain` the result says what each stage did. With `within`,
+    /// keys, all other nodes are left out after each stage that finds some, also where they are on
+    /// the way to others.
     ///
     /// Raises PipelineError for a pipeline that cannot be read, before anything is.
-    #[pyo3(signature = (pipeline, *, now=None, terms=None, legs=None, explain=false))]
+    #[pyo3(signature = (pipeline, *, now=None, terms=None, legs=None, explain=false, within=None))]
     #[allow(clippy::too_many_arguments, reason = "keyword arguments in Python")]
     fn query<'py>(
         &self,
@@ -274,12 +273,17 @@ impl PyStore {
         terms: Option<&Bound<'py, PyAny>>,
         legs: Option<&Bound<'py, PyAny>>,
         explain: bool,
+        within: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let pipeline = self.parsed(py, pipeline, terms)?;
         let options = Options {
             now: now.map_or_else(|| Ok(node::now()), |now| node::seconds(now, time("now")))?,
             legs: legs.map(|legs| ranked(legs, &pipeline)).transpose()?,
             explain,
+            within: within
+                .map(|keys| keys_of("within", keys))
+                .transpose()?
+                .map(HashSet::from_iter),
             ..Options::default()
         };
         let outcome = self.call(py, || pipeline::run(&self.store, &pipeline, &options))?;
@@ -392,4 +396,10 @@ impl PyStore {
             index,
         })
     }
+}
+
+/// Keys of nodes, from any iterable.
+fn keys_of(name: &'static str, keys: &Bound<'_, PyAny>) -> PyResult<Vec<String>> {
+    let code = ErrorCode::InvalidId;
+    Argument { name, code }.texts_of_any(keys)
 }

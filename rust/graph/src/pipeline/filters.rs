@@ -35,7 +35,7 @@ impl Run<'_> {
                 self.in_community(set, wanted, negated, &format!("no community {id}"))
             }
             Filter::CommunityOf(key) => {
-                let member = nodes.find(key);
+                let member = self.find(key);
                 let communities = self.communities()?;
                 let wanted = member.map(|member| communities.label(member));
                 self.in_community(set, wanted, negated, &format!("no node {key:?}"))

@@ -38,7 +38,7 @@ impl Run<'_> {
         let mut list: Vec<Scored> = Vec::new();
         let mut seen = std::collections::HashSet::new();
         for (key, score) in seeds {
-            match self.snapshot.nodes.find(key) {
+            match self.find(key) {
                 Some(slot) if seen.insert(slot) => list.push((slot, *score)),
                 Some(_) => {}
                 None => self.warn(format!("seed: there is no node {key:?}")),
@@ -49,7 +49,7 @@ impl Run<'_> {
 
     fn neighbours(&mut self, key: &str) -> Result<Vec<Scored>> {
         let snapshot = self.snapshot;
-        let Some(slot) = snapshot.nodes.find(key) else {
+        let Some(slot) = self.find(key) else {
             self.warn(format!("neighbors: there is no node {key:?}"));
             return Ok(Vec::new());
         };

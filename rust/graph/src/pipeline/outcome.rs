@@ -1,5 +1,6 @@
 //! The options of a run, and its outcome.
 
+use std::collections::HashSet;
 use std::time::Duration;
 
 use hedgerow_engine::retrieval::Mode;
@@ -15,6 +16,24 @@ pub struct Options {
     pub explain: bool,
     /// The ids of nodes that no stage lets through, ascending.
     pub without: Vec<i64>,
+    /// The keys of the nodes that alone are let through, where not all are.
+    pub within: Option<HashSet<String>>,
+}
+
+impl Options {
+    /// Whether some nodes are not let through.
+    pub(super) fn leaves_out(&self) -> bool {
+        !self.without.is_empty() || self.within.is_some()
+    }
+
+    /// Whether a node is let through.
+    pub(super) fn passes(&self, id: i64, key: &str) -> bool {
+        self.without.binary_search(&id).is_err()
+            && self
+                .within
+                .as_ref()
+                .is_none_or(|within| within.contains(key))
+    }
 }
 
 /// The outcome of a run.

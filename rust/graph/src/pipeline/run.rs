@@ -21,7 +21,7 @@ pub(super) struct Run<'s> {
     /// The index in the state of the snapshot; None for a pipeline that does not read it.
     session: Option<&'s Session<'s>>,
     pub now: i64,
-    pub legs: Option<&'s [Ranked]>,
+    options: &'s Options,
     /// Whether a search needs slugs, which the session lacks.
     pub lacks_slugs: bool,
     outcome: Outcome,
@@ -72,7 +72,7 @@ fn run_stages(
         snapshot,
         session,
         now: options.now,
-        legs: options.legs.as_deref(),
+        options,
         lacks_slugs: false,
         outcome: Outcome::default(),
     };
@@ -85,21 +85,23 @@ fn run_stages(
             // Who wants to know what each stage did has it do all of it.
             // So does who leaves out some of it.
             Some(Stage::Transform(Transform::Limit(limit)))
-                if !options.explain && options.without.is_empty() =>
+                if !options.explain && !options.leaves_out() =>
             {
                 Some(*limit)
             }
             _ => None,
         };
-        let candidates = run.step(&mut set, stage, rows_in, wanted)?;
+        let mut candidates = run.step(&mut set, stage, rows_in, wanted)?;
         if run.lacks_slugs {
             return Ok(None);
         }
-        if !options.without.is_empty() && stage.brings_nodes() {
-            set.retain(|slot, _| {
-                let id = snapshot.nodes.ids[slot as usize];
-                options.without.binary_search(&id).is_err()
-            })?;
+        if options.leaves_out() && stage.brings_nodes() {
+            let nodes = &snapshot.nodes;
+            set.retain(|slot, _| options.passes(nodes.ids[slot as usize], nodes.key(slot)))?;
+        }
+        if options.within.is_some() {
+            // How many others there are is not told either.
+            candidates = candidates.min(rows_in.max(set.len()));
         }
         if options.explain {
             run.outcome.stages.push(Report {
@@ -178,6 +180,20 @@ impl<'s> Run<'s> {
             .map(|(left, right, similarity)| (key(*left), key(*right), *similarity))
             .collect();
         Ok(self.outcome)
+    }
+
+    /// What the caller's own legs found for the searches; None for those of the store.
+    pub fn legs(&self) -> Option<&'s [Ranked]> {
+        self.options.legs.as_deref()
+    }
+
+    /// The slot of a live node that may be seen.
+    pub fn find(&self, key: &str) -> Option<u32> {
+        let within = self.options.within.as_ref();
+        self.snapshot
+            .nodes
+            .find(key)
+            .filter(|_| within.is_none_or(|within| within.contains(key)))
     }
 
     /// The index in the state of the snapshot.

@@ -24,7 +24,7 @@ impl Run<'_> {
             slots.sort_unstable();
             slots
         });
-        let legs = match self.legs {
+        let legs = match self.legs() {
             Some(legs) => {
                 let found = given(legs, wanted);
                 self.warn_of_missing(wanted.mode, found.len());

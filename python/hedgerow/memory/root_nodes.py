@@ -1,0 +1,149 @@
+"""The verbs of a root that are about its files as nodes: lists, pipelines, links, visits, agents."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from hedgerow.errors import InvalidInputError
+from hedgerow.typing import Legs, Progress, Time, VisitOutcome
+
+from .choices import Choices
+from .config import Config, read_config
+from .derived import Derived
+from .node_store import NodeStore, key_of
+from .opened import OpenedIndex
+from .results import RootGraph
+from .scope import Scope
+
+if TYPE_CHECKING:
+    from hedgerow._engine import Pipeline, Store
+    from hedgerow.results import QueryResult
+
+    from .texts import MemoryList
+
+
+class RootNodes:
+    """What `MemoryRoot` knows of its files as nodes of a store."""
+
+    _root: Path
+    _scope: Scope
+    _choices: Choices
+    _opened: OpenedIndex
+    _nodes: NodeStore
+
+    def memories(
+        self,
+        *,
+        type: str | None = None,  # noqa: A002 - what it is called in the file
+        limit: int = 100,
+        offset: int = 0,
+        superseded: bool = False,
+    ) -> MemoryList:
+        """List the memories, the last changed first, from `offset` on.
+
+        With `type` those of a type of node, with `superseded` those that another one took the
+        place of, now or later. Raises InvalidInputError for a type of none.
+        """
+        from .listing import listed  # noqa: PLC0415 - slow to import
+
+        state = self.graph() if superseded else None
+        store, visible = self._store(), self._visible()
+        return listed(self._root, store, type, limit, offset, state, visible)
+
+    def resolve(self, name: str, *, sync: bool = True) -> str:
+        """Return the path of the memory that a path, a name or a title means, as in `[[name]]`.
+
+        Raises InvalidInputError, with the code `unknown_node` where there is none, and
+        `ambiguous_node` where there are several.
+        """
+        found = self._config()
+        state = self._nodes.state(found, sync=sync)
+        return key_of(state, name, self._opened.visible(found, self._scope, sync=sync))
+
+    def query(
+        self,
+        pipeline: str | Iterable[str] | Pipeline,
+        *,
+        now: Time | None = None,
+        terms: Iterable[str] | None = None,
+        explain: bool = False,
+        sync: bool = True,
+    ) -> QueryResult:
+        """Select memories by a pipeline (spec/pipeline.md): the files are the nodes of a store.
+
+        Their keys are their paths below the indexed folder, as in a recall. `search` and `rank`
+        find what a recall would. The other arguments are those of `Store.query`. Without `sync`
+        store and index are read as they are; IndexFileError when there are none.
+
+        Raises PipelineError for a pipeline that cannot be read.
+        """
+        return self._nodes.query(
+            self._config(),
+            pipeline,
+            now=now,
+            terms=terms,
+            legs=self._legs(sync=sync),
+            explain=explain,
+            sync=sync,
+            within=self._visible(sync=sync),
+        )
+
+    def store(self, *, sync: bool = True, progress: Progress | None = None) -> Store:
+        """Return the open store whose nodes are the files, up to date with `sync`.
+
+        Read it, and note visits in it; nodes and edges are changed in the files. It is closed with
+        the root. `progress(done, total)` is called as files are read.
+        """
+        self._check_whole("store")
+        return self._store(sync=sync, progress=progress)
+
+    def visit(self, agent: str, key: str, at: Time, outcome: VisitOutcome = "processed") -> None:
+        """Note that an agent visited a memory at a time, as `Store.visit` does.
+
+        Visits are in the store alone: deleting `.hedgerow/` forgets them.
+        """
+        self.visit_many([(agent, key, at, outcome)])
+
+    def visit_many(self, visits: Iterable[tuple[str, str, Time, VisitOutcome]]) -> None:
+        """Note visits (agent, key, time, outcome): all of them, or none."""
+        named = [(agent, self.resolve(key), at, outcome) for agent, key, at, outcome in visits]
+        self._nodes.visit(self._config(), named)
+
+    def graph(self, *, sync: bool = True) -> RootGraph:
+        """Return the links between memories, and those that lead to no file."""
+        found = self._nodes.graph(self._config(), sync=sync)
+        visible = self._visible(sync=sync)
+        return found if visible is None else found.within(visible)
+
+    def _store(self, *, sync: bool = True, progress: Progress | None = None) -> Store:
+        return self._nodes.open(self._config(), sync=sync, progress=progress)
+
+    def _visible(self, *, sync: bool = True) -> frozenset[str] | None:
+        """Return the files of the scope; None for all."""
+        return self._opened.visible(self._config(), self._scope, sync=sync)
+
+    def _check_whole(self, method: str) -> None:
+        """Raise InvalidInputError for what a scope has no part of."""
+        if self._scope:
+            raise InvalidInputError(
+                f"{method} is about the whole root, not about the {self._scope}; open the root "
+                "without a scope",
+                code="incompatible_options",
+            )
+
+    def _legs(self, *, sync: bool = True) -> Legs:
+        """Return what `search` and `rank` find in a pipeline: what a recall would."""
+        found = self._config()
+        return lambda query, leg: self._opened.leg(found, query, leg, self._scope, sync=sync)
+
+    def _config(self) -> Config:
+        """Read the configuration, which may change at any time; HedgerowError if we cannot use it."""
+        found = read_config(self._root, self._choices)
+        found.check()
+        self._choices.tell(found.not_allowed)
+        return found
+
+    def _derived(self) -> Derived:
+        return Derived.of(self._config())

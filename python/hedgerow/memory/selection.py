@@ -1,0 +1,101 @@
+"""Which memories a processing run looks at: about a topic, since a day, the newest first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime, timezone
+
+from hedgerow._checks import checked_count, checked_text
+from hedgerow._times import utc
+from hedgerow.errors import InvalidInputError
+from hedgerow.typing import QuestionDate
+
+from . import note
+from .documents import Document
+from .scope import Scope
+from .score import all_text
+from .times import event_time, parse_age, parse_time
+from .words import topic_tokens
+
+NEVER = datetime(1, 1, 1, tzinfo=timezone.utc)
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """What was asked for; `since` and `topic` None where nothing was."""
+
+    topic: str | None
+    since: datetime | None
+    limit: int
+    scope: Scope = Scope()  # noqa: RUF009 - frozen
+
+    @classmethod
+    def of(
+        cls,
+        topic: str | None,
+        since: QuestionDate | None,
+        limit: int,
+        scope: Scope = Scope(),  # noqa: B008 - frozen
+    ) -> Selection:
+        """Check what was asked for; a blank topic is none."""
+        given = "" if topic is None else " ".join(checked_text(topic, "topic").split())
+        return cls(given or None, _checked_since(since), checked_count(limit, "limit"), scope)
+
+    def in_scope(self, documents: Iterable[Document]) -> list[Document]:
+        """Give the documents of the scope."""
+        return [one for one in documents if self.scope.has(Scope.stated(one.metadata))]
+
+    def of_interest(self, documents: Iterable[Document]) -> list[Document]:
+        """Give the documents that were asked for, the newest first, then by path, up to the limit."""
+        chosen = [document for document in documents if self.is_recent(document)]
+        if self.topic:
+            tokens = topic_tokens(self.topic)
+            chosen = [document for document in chosen if mentions(document, tokens)]
+        return newest_first(chosen)[: self.limit]
+
+    def is_recent(self, document: Document) -> bool:
+        """Tell whether a document is new enough; one without a time never is, if that counts."""
+        if self.since is None:
+            return True
+        time = time_of(document)
+        return time is not None and time >= self.since
+
+
+def newest_first(documents: Sequence[Document]) -> list[Document]:
+    """Order documents by time, those without one last, then by path."""
+    by_path = sorted(documents, key=lambda document: document.path)
+    return sorted(by_path, key=lambda document: time_of(document) or NEVER, reverse=True)
+
+
+def time_of(document: Document) -> datetime | None:
+    """Give when a document was last changed, as far as its front matter tells."""
+    return event_time(document.metadata, "updated_at", "created_at", "date")
+
+
+def mentions(document: Document, tokens: Sequence[str]) -> bool:
+    """Tell whether all tokens occur in a document's path, front matter or text."""
+    text = searchable(document)
+    return all(token in text for token in tokens)
+
+
+def searchable(document: Document) -> str:
+    """Give all that a document says, case folded."""
+    return f"{document.path}\n{all_text(document.metadata)}\n{document.body}".casefold()
+
+
+def _checked_since(since: QuestionDate | None) -> datetime | None:
+    if since is None:
+        return None
+    if isinstance(since, date):
+        return utc(since)
+    age = parse_age(checked_text(since, "since"))
+    if age is not None:
+        return note.now() - age
+    time = parse_time(since)
+    if time is None:
+        raise InvalidInputError(
+            f"since must be a date as in 2026-04-18, or an age as in 30d or 2w, not {since!r}",
+            code="invalid_option",
+        )
+    return time

@@ -1,0 +1,318 @@
+"""Scopes: no verb shows, names, counts or changes what belongs to somebody else."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hedgerow import HedgerowError, InvalidInputError, MemoryRoot
+from hedgerow.cli import cli
+from hedgerow.memory.scope import Scope
+from memory_doubles import put
+
+OTTER = "the otter sleeps under the old bridge"
+ids = st.none() | st.sampled_from(["ana", "ben", "1"])
+scopes = st.builds(Scope, ids, ids, ids)
+
+
+@pytest.fixture
+def both(tmp_path: Path) -> MemoryRoot:
+    """A root with memories of Ana, of Ben, who has a secret, and of nobody."""
+    put(
+        tmp_path,
+        "notes/ana.md",
+        "---\ntitle: Ana on otters\nscope: {user: ana}\ntags: [otter]\ndate: 2026-01-01\n---\n"
+        "Otters swim. [[b]] [[gone]]\n",
+    )
+    put(
+        tmp_path,
+        "notes/ana-trip.md",
+        "---\nscope: {user: ana, session: trip}\ndate: 2026-01-02\nrelated: '[[ana]]'\n---\n"
+        "The trip to the otters.\n",
+    )
+    put(
+        tmp_path,
+        "notes/b.md",
+        f"---\ntitle: Ben on otters\nscope: {{user: ben}}\ntype: secret\n---\n{OTTER}\n",
+    )
+    put(tmp_path, "notes/ben-doubt.md", "---\nscope: {user: ben}\nderived_from: ana\n---\nOtter.\n")
+    put(tmp_path, "notes/shared.md", "---\ntitle: Shared\n---\nOtters for everybody.\n")
+    put(tmp_path, "notes/ben-broken.md", "---\nscope: {user: ben}\n---\notter \0")
+    return MemoryRoot.open(tmp_path)
+
+
+@pytest.fixture
+def ana(both: MemoryRoot) -> MemoryRoot:
+    return both.scoped(user="ana")
+
+
+OWN = {"notes/ana.md", "notes/ana-trip.md"}
+
+
+def unseen(value: object) -> bool:
+    """Whether nothing in an answer is Ben's."""
+    text = json.dumps(value, default=str).casefold()
+    others = ("ben", "under the old", "secret", "shared", "everybody", "notes/b.md")
+    return not any(word in text for word in others)
+
+
+class TestReading:
+    def test_recall(self, ana: MemoryRoot) -> None:
+        found = ana.recall("otters otter bridge", limit=50)
+        assert {one.file for one in found} == OWN
+        assert unseen({**found.to_dict(), "root": ""})
+        assert not found.left_out
+
+    def test_a_deep_recall_of_what_no_longer_holds(self, both: MemoryRoot) -> None:
+        both.retract("b")
+        found = both.scoped(user="ana").recall("otters", depth="deep", include_superseded=True)
+        assert {one.file for one in found} == OWN
+        assert both.scoped(user="ana").recall("bridge").left_out == {}
+
+    def test_list_and_read(self, ana: MemoryRoot) -> None:
+        listed = ana.memories()
+        assert (listed.count, {one.file for one in listed.memories}) == (2, OWN)
+        assert ana.read("Ana on otters").file == "notes/ana.md"
+
+    @pytest.mark.parametrize("key", ["b", "notes/b.md", "Ben on otters", "shared", "ben-broken"])
+    @pytest.mark.parametrize(
+        "verb",
+        [
+            "read",
+            "resolve",
+            "validity",
+            "retract",
+            "restore",
+            "link",
+            "unlink",
+            "visit",
+            "supersede",
+        ],
+    )
+    def test_other_names_mean_nothing(self, ana: MemoryRoot, verb: str, key: str) -> None:
+        files = {file: file.read_bytes() for file in ana.path.glob("notes/*")}
+        calls = {
+            "link": lambda: ana.link(key, "ana"),
+            "unlink": lambda: ana.unlink("ana", key),
+            "visit": lambda: ana.visit("agent", key, 0),
+            "supersede": lambda: ana.supersede("ana", key),
+        }
+        with pytest.raises(InvalidInputError) as raised:
+            calls.get(verb, lambda: getattr(ana, verb)(key))()
+        assert raised.value.code == "unknown_node"
+        assert unseen(raised.value.message.replace(key, ""))
+        assert files == {file: file.read_bytes() for file in ana.path.glob("notes/*")}
+
+    @pytest.mark.parametrize(
+        "pipeline",
+        [
+            "all",
+            "all | type:secret",
+            "all | limit:1",
+            "key:notes/b.md",
+            "match:ben,bridge,otter",
+            "search:otter",
+            "all | rank:bridge",
+            "seed:notes/ana.md,notes/b.md",
+            "seed:notes/ana.md | spread",
+            "seed:notes/ana.md | spectral",
+            "neighbors:notes/ana.md",
+            "neighbors:notes/b.md",
+            "interference-pairs,min_sim=0",
+            "all | community:@notes/b.md",
+            "all | sort:weight",
+            "all | count",
+            "all | select:key,type",
+        ],
+    )
+    def test_pipelines(self, ana: MemoryRoot, pipeline: str) -> None:
+        found = ana.query(pipeline, explain=True)
+        assert set(found.keys) <= OWN
+        assert found.count in {None, 0, 1, 2}
+        assert all(
+            max(stage.candidates, stage.rows_in, stage.rows_out) <= 2 for stage in found.stages
+        )
+        assert unseen([found.keys, found.rows, found.pairs])
+        unknown = ana.query(pipeline.replace("notes/b.md", "notes/nobody.md"))
+        warned = [one.replace("notes/nobody.md", "notes/b.md") for one in unknown.warnings]
+        assert (unknown.keys, warned) == (found.keys, found.warnings)
+
+    def test_links(self, ana: MemoryRoot) -> None:
+        graph = ana.graph()
+        assert {end for edge in graph.edges for end in edge[:2]} <= OWN
+        assert graph.unresolved == (("notes/ana.md", "gone"),)
+        assert graph.skips == ()
+
+    def test_validity_names_nobody_else(self, both: MemoryRoot) -> None:
+        both.supersede("ana", "shared")
+        found = both.scoped(user="ana").validity("ana")
+        assert (found.why, found.by) == ("superseded", ())
+        assert both.validity("ana").by == ("notes/shared.md",)
+
+    def test_lint_and_dedupe(self, both: MemoryRoot, ana: MemoryRoot) -> None:
+        put(both.path, "notes/ben-copy.md", f"---\nscope: {{user: ben}}\n---\n{OTTER}\n")
+        put(both.path, "notes/ana-copy.md", f"---\nscope: {{user: ana}}\n---\n{OTTER}\n")
+        assert both.process("dedupe").summary[0] == "2 duplicates."
+        done = ana.process("dedupe", apply=True)
+        assert done.summary == ("0 duplicates.",)
+        report = ana.process("lint", apply=True)
+        text = (both.path / report.files[0]).read_text().replace(str(both.path), "")
+        assert "ben" not in text
+        assert report.files != both.process("lint", apply=True).files
+
+    @pytest.mark.parametrize("method", ["sync", "index", "store", "agents", "index_state"])
+    def test_what_is_about_all_is_refused(self, ana: MemoryRoot, method: str) -> None:
+        with pytest.raises(InvalidInputError) as raised:
+            getattr(ana, method)()
+        assert raised.value.code == "incompatible_options"
+        assert "is about the whole root, not about the user ana" in raised.value.message
+
+
+class TestWriting:
+    def test_what_is_remembered_is_of_the_scope(self, both: MemoryRoot, ana: MemoryRoot) -> None:
+        done = ana.scoped(session="trip").remember("Herons stand still.", title="Herons")
+        assert 'scope: {"user":"ana","session":"trip"}' in both.read(done.file).text
+        assert ana.recall("herons").results[0].file == done.file
+        assert not both.scoped(user="ben").recall("herons").results
+
+    def test_copies_of_others_do_not_count(self, ana: MemoryRoot) -> None:
+        assert ana.remember(OTTER, title="Otter").indexed
+        with pytest.raises(HedgerowError, match="says the same"):
+            ana.remember(OTTER, title="Otter")
+
+    def test_what_takes_the_place_of_a_memory_is_of_its_scope(self, ana: MemoryRoot) -> None:
+        done = ana.supersede("ana", text="Otters dive.")
+        assert done.written is not None
+        assert "scope:" in ana.read(done.written).text
+
+    def test_wrapups_and_pages_are_of_the_scope(self, both: MemoryRoot, ana: MemoryRoot) -> None:
+        sections = "Findings", "Decisions", "Conflicts / Corrections", "Open Questions"
+        text = "\n".join(f"## {name}\n\nNone.\n" for name in sections)
+        done = ana.wrapup(text, title="Day", topic="otter")
+        assert done.related is not None
+        assert {one.file for one in done.related} == OWN
+        page = ana.process("synthesize", topic="otters", apply=True)
+        of_ben = both.scoped(user="ben").process("synthesize", topic="otter", apply=True)
+        assert page.files != of_ben.files
+        written = (both.path / page.files[0]).read_text()
+        assert unseen(written)
+        assert 'scope: {"user":"ana"}' in written
+        assert {*OWN, done.file, *page.files} == {one.file for one in ana.memories().memories}
+
+    def test_an_edit_stays_in_the_scope(self, both: MemoryRoot, ana: MemoryRoot) -> None:
+        memory = ana.read("ana")
+        for text in ("No front matter.", memory.text.replace("user: ana", "user: ben")):
+            with pytest.raises(InvalidInputError) as raised:
+                ana.edit(memory, text)
+            assert raised.value.message == (
+                "the text is not of the user ana; keep `scope` in its front matter as it is"
+            )
+        assert ana.edit(memory, memory.text + "More.\n").text.endswith("More.\n")
+        assert both.edit(both.read("b"), "Of nobody.").file == "notes/b.md"
+
+    def test_nobody_takes_the_place_of_what_is_anothers(self, both: MemoryRoot) -> None:
+        put(
+            both.path,
+            "notes/mine.md",
+            "---\nscope: {user: ben}\nsupersedes: ana\n---\nNo otters.\n",
+        )
+        put(both.path, "notes/ours.md", "---\nscope: {user: ana}\nsupersedes: ana-trip\n---\nA.\n")
+        assert both.validity("notes/ana.md").holds
+        assert not both.validity("notes/ana-trip.md").holds
+
+    def test_visits_are_noted(self, ana: MemoryRoot) -> None:
+        ana.visit("agent", "ana", 1_800_000_000)
+        assert ana.query("all | visited:agent").keys == ["notes/ana.md"]
+
+
+class TestScope:
+    @pytest.mark.parametrize(
+        ("given", "message"),
+        [
+            ({"team": "a"}, "a scope has user, agent, session, not 'team'"),
+            ({"user": " "}, "the user of a scope must be 1 to 200 characters, not blank"),
+            ({"user": "a" * 201}, "the user of a scope must be 1 to 200 characters, not blank"),
+            ("ana", """scope must be a mapping such as {"user": "ana"}, not 'ana'"""),
+        ],
+    )
+    def test_what_is_no_scope_is_refused(self, tmp_path: Path, given: object, message: str) -> None:
+        with pytest.raises(InvalidInputError) as raised:
+            MemoryRoot.open(tmp_path, scope=given)  # type: ignore[arg-type]
+        assert raised.value.message == message
+
+    def test_a_scope_is_only_narrowed(self, ana: MemoryRoot) -> None:
+        assert ana.scoped(session="trip").scope == {"user": "ana", "session": "trip"}
+        with pytest.raises(InvalidInputError, match="the root is that of the user 'ana' already"):
+            ana.scoped(user="ben")
+
+    @pytest.mark.parametrize("stated", ["user: 42", 'user: "42"'])
+    def test_numbers_are_ids(self, tmp_path: Path, stated: str) -> None:
+        put(tmp_path, "notes/a.md", f"---\nscope: {{{stated}}}\n---\notter\n")
+        root = MemoryRoot.open(tmp_path, scope={"user": "42"})
+        assert root.memories().count == 1
+        assert root.recall("otter").results[0].file == "notes/a.md"
+
+    @pytest.mark.parametrize(
+        "stated", ["ana", "[{user: ana}]", "{user: [ana]}", "{user: {user: ana}}", "{user: true}"]
+    )
+    def test_what_is_not_understood_belongs_to_nobody(self, tmp_path: Path, stated: str) -> None:
+        put(tmp_path, "notes/a.md", f"---\nscope: {stated}\n---\notter\n")
+        root = MemoryRoot.open(tmp_path)
+        root.sync()
+        for user in ("ana", "true"):
+            view = root.scoped(user=user)
+            assert (len(view.recall("otter")), view.memories().count) == (0, 0)
+
+    @given(scopes, scopes, scopes)
+    def test_scopes_are_ordered(self, one: Scope, other: Scope, third: Scope) -> None:
+        assert Scope().has(one)
+        assert one.has(one)
+        assert not (one.has(other) and other.has(one)) or one == other
+        assert not (one.has(other) and other.has(third)) or one.has(third)
+        assert (one.suffix == other.suffix) == (one == other)
+
+
+class TestCommands:
+    def run(self, root: MemoryRoot, *args: str, code: int = 0) -> str:
+        done = CliRunner().invoke(cli, [*args, "--root", str(root.path)])
+        assert done.exit_code == code, done.output
+        return done.output.replace(str(root.path), "")
+
+    def test_they_see_the_scope_alone(self, both: MemoryRoot) -> None:
+        scope = ("--scope", "user=ana")
+        for args in (
+            ["recall", "otter bridge"],
+            ["recall", "otter bridge", "--explain"],
+            ["recall", "otter", "--json"],
+            ["search", "otter bridge"],
+            ["list"],
+            ["show", "ana-trip"],
+            ["query", "all"],
+            ["query", "all", "--json", "--explain"],
+            ["graph", "ana-trip"],
+            ["process", "--mode", "dedupe", "--apply"],
+            ["retract", "ana-trip"],
+            ["remember", "Kingfishers dive.", "--json"],
+        ):
+            output = self.run(both, *args, *scope)
+            assert unseen(output), output
+        assert both.recall("kingfishers").results[0].metadata["scope"] == {"user": "ana"}
+
+    def test_what_has_no_scope_says_so(self, both: MemoryRoot) -> None:
+        scope = ("--scope", "user=ana")
+        assert "--scope goes with a KEY, without --svg." in self.run(both, "graph", *scope, code=2)
+        assert "--scope is KEY=ID" in self.run(both, "list", "--scope", "ana", code=2)
+        assert "a scope has user, agent, session" in self.run(
+            both, "list", "--scope", "team=a", code=2
+        )
+
+    def test_a_report_shows_the_links_of_the_scope(self, both: MemoryRoot, tmp_path: Path) -> None:
+        report = tmp_path / "report.html"
+        both.link("ana", "b")
+        self.run(both, "recall", "otters", "--scope", "user=ana", "--report", str(report))
+        assert "b.md" not in report.read_text()
