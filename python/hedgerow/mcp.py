@@ -15,6 +15,7 @@ from pydantic import Field
 from typing_extensions import NotRequired, TypedDict, Unpack
 
 from ._answers.root_shapes import (
+    Context,
     Marked,
     Memories,
     Memory,
@@ -40,6 +41,7 @@ been made already.
 
 - memory_recall: before a task, what the memory knows about its topic. depth "shallow" returns
   pages and decisions first, "deep" also raw sessions.
+- memory_context: the same as text to read, within a budget of tokens.
 - memory_search: with a question or words. Read the few results and cite their files.
 - memory_remember: keep what will matter again: decisions with their reason, findings,
   preferences. Never secrets, tokens, or the noise of a conversation.
@@ -114,6 +116,7 @@ def build_server(root: MemoryRoot, *, read_only: bool = False) -> MCPServer[Any]
     rewrites = writes.model_copy(update={"destructive_hint": True})
     server.add_tool(tools.search, "memory_search", annotations=reads, structured_output=True)
     server.add_tool(tools.recall, "memory_recall", annotations=reads, structured_output=True)
+    server.add_tool(tools.context, "memory_context", annotations=reads, structured_output=True)
     server.add_tool(tools.read, "memory_read", annotations=reads, structured_output=True)
     server.add_tool(tools.list, "memory_list", annotations=reads, structured_output=True)
     if not read_only:
@@ -176,6 +179,26 @@ class _Tools:
             after=after,
             before=before,
         )
+
+    def context(
+        self,
+        topic: Annotated[str, Field(description="What the task at hand is about")],
+        budget: Annotated[int, Field(ge=40, le=100_000, description="The most tokens")] = 2000,
+        depth: Depth = "normal",
+        as_of: AsOf = None,
+    ) -> Context:
+        """Pack what the project's memory knows about a topic into a budget of tokens.
+
+        The text has passages, each with [n] file:lines to cite; what was left out stands at its end.
+        """
+        try:
+            found: Any = self._root.context(
+                topic, budget=budget, depth=depth, as_of=as_of
+            ).to_dict()
+        except HedgerowError as error:
+            raise ToolError(error.message) from error
+        answer: Context = found
+        return answer
 
     def remember(
         self,

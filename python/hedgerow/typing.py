@@ -41,6 +41,7 @@ __all__ = [
     "Category",
     "ChunkLike",
     "Collection",
+    "ContextKeywords",
     "Cut",
     "DateLike",
     "EdgeLike",
@@ -126,10 +127,9 @@ QuestionDate: TypeAlias = date | str
 """When a question was asked: a text (spec/temporal.md, "Anchor forms"), a datetime or a date."""
 
 
-class RecallKeywords(TypedDict, total=False):
-    """The options of `MemoryRoot.recall` that a server knows too."""
+class ContextKeywords(TypedDict, total=False):
+    """The options of `MemoryRoot.recall` that `MemoryRoot.context` has as well."""
 
-    limit: int
     depth: str
     as_of: QuestionDate | None
     include_superseded: bool
@@ -137,6 +137,12 @@ class RecallKeywords(TypedDict, total=False):
     tags: Sequence[str]
     after: QuestionDate | None
     before: QuestionDate | None
+
+
+class RecallKeywords(ContextKeywords, total=False):
+    """The options of `MemoryRoot.recall` that a server knows too."""
+
+    limit: int
 
 
 class SearchKeywords(TypedDict, total=False):

@@ -62,7 +62,7 @@ def test_the_tools_say_what_they_take_and_give(slugs_root: Path) -> None:
     listed = ask(slugs_root, lambda client: client.list_tools()).tools
     tools = {tool.name: tool for tool in listed}
     assert list(tools) == [
-        "memory_search", "memory_recall", "memory_read", "memory_list", "memory_remember",
+        "memory_search", "memory_recall", "memory_context", "memory_read", "memory_list", "memory_remember",
         "memory_supersede", "memory_retract", "memory_edit", "memory_status",
     ]  # fmt: skip
     assert all(tool.description and tool.output_schema for tool in listed)
@@ -73,7 +73,7 @@ def test_the_tools_say_what_they_take_and_give(slugs_root: Path) -> None:
     assert tools["memory_remember"].annotations.destructive_hint is False
     assert [tool.name for tool in listed if tool.annotations.destructive_hint] == ["memory_edit"]
     assert [tool.name for tool in listed if tool.annotations.read_only_hint] == [
-        "memory_search", "memory_recall", "memory_read", "memory_list", "memory_status",
+        "memory_search", "memory_recall", "memory_context", "memory_read", "memory_list", "memory_status",
     ]  # fmt: skip
 
 
@@ -90,6 +90,13 @@ def test_results_are_structured_and_say_where_they_are_from(
     assert found["results"][0]["provenance"]["file"] == "decisions/a.md"
     assert found["results"][0]["session_id"] == "s-1"
     assert answer(slugs_root, tool, **{argument: "zebra"})["results"] == []
+
+
+def test_a_context_is_that_of_the_root(slugs_root: Path) -> None:
+    packed = answer(slugs_root, "memory_context", topic="slugs", budget=100)
+    with MemoryRoot.open(slugs_root) as root:
+        assert packed == root.context("slugs", budget=100).to_dict()
+    assert packed["text"].startswith("[1] decisions/a.md:")
 
 
 def test_what_is_remembered_is_found(slugs_root: Path) -> None:
@@ -117,7 +124,7 @@ def test_read_only_it_has_no_tool_that_writes(slugs_root: Path) -> None:
             return [tool.name for tool in (await client.list_tools()).tools]
 
     assert anyio.run(names) == [
-        "memory_search", "memory_recall", "memory_read", "memory_list", "memory_status",
+        "memory_search", "memory_recall", "memory_context", "memory_read", "memory_list", "memory_status",
     ]  # fmt: skip
 
 

@@ -23,6 +23,19 @@ def test_recalls_are_the_same(root, memory):
         assert awaited(root, "arecall", query, **options) == expected
 
 
+def test_contexts_are_the_same(root, memory):
+    for options in [
+        {},
+        {"budget": 60, "per_file": 1},
+        {"types": ["none"], "after": date(2020, 1, 1)},
+    ]:
+        expected = memory.context("slugs ivy", **options)
+        assert root.context("slugs ivy", **options) == expected
+        assert awaited(root, "acontext", "slugs ivy", **options) == expected
+    with pytest.raises(hr.HedgerowError, match="budget"):
+        root.context("slugs", budget=1)
+
+
 def test_pipelines_are_the_same(root, memory):
     for pipeline in ["all", "all | count", "all | select:key,type", 'search:"slugs" | limit:1']:
         found = root.query(pipeline, now=1_800_000_000, explain=True)

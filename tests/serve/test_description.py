@@ -28,6 +28,7 @@ SECTIONS = ["Findings", "Decisions", "Conflicts / Corrections", "Open Questions"
 WRAPUP = "\n\n".join(f"## {section}\n\nSlugs." for section in SECTIONS)
 OF_ROOT = [
     ("POST", "/v1/recall", {"query": "slugs", "explain": True}, root_shapes.RecallAnswer),
+    ("POST", "/v1/context", {"query": "slugs", "budget": 100}, root_shapes.Context),
     ("POST", "/v1/search", {"query": "slugs"}, root_shapes.RecallAnswer),
     ("POST", "/v1/query", {"pipeline": "all", "explain": True}, root_shapes.QueryAnswer),
     ("POST", "/v1/query", {"pipeline": "all | count"}, root_shapes.QueryAnswer),

@@ -87,6 +87,29 @@ class RecallAnswer(TypedDict):
     trace: NotRequired[Trace]
 
 
+class ContextPassage(TypedDict):
+    """A piece of evidence: the file, its runs of lines from 1, and its text."""
+
+    number: int
+    file: str
+    lines: list[list[int]]
+    text: str
+    validity: NotRequired[Validity]
+
+
+class Context(TypedDict):
+    """Evidence for a question; `text` is what to hand on, of `tokens` up to `budget`."""
+
+    root: str
+    query: str
+    budget: int
+    tokens: int
+    text: str
+    passages: list[ContextPassage]
+    leftOut: dict[str, int]
+    notices: NotRequired[list[str]]
+
+
 class Remembered(TypedDict):
     """A memory that was written, whether it can be found, and why not."""
 

@@ -105,6 +105,21 @@ class RecallBody(Body):
     explain: bool = False
 
 
+class ContextBody(Body):
+    """Evidence for a question, packed into a budget of tokens."""
+
+    query: str
+    budget: Annotated[int, Field(ge=40, le=1_000_000, description="The most tokens")] = 2_000
+    per_file: Annotated[int, Field(ge=1, le=MOST_RESULTS)] = 2
+    depth: Literal["shallow", "normal", "deep"] = "normal"
+    as_of: str | None = None
+    include_superseded: bool = False
+    types: list[str] = []
+    tags: list[str] = []
+    after: str | None = None
+    before: str | None = None
+
+
 class RememberBody(Body):
     """A memory to be written."""
 

@@ -11,6 +11,7 @@ from fastapi import APIRouter, Depends, Header, Query, Request, Response
 from hedgerow import PipelineError, parse_pipeline
 from hedgerow._answers.root import query_answer, recall_answer
 from hedgerow._answers.root_shapes import (
+    Context,
     Linked,
     Links,
     Marked,
@@ -34,6 +35,7 @@ from .problems import Problem
 from .requests import (
     MOST_HOPS,
     MOST_RESULTS,
+    ContextBody,
     EditBody,
     LinkBody,
     ProcessBody,
@@ -70,6 +72,10 @@ class RootService:
         """Tell of a recall, as `hedgerow recall --json` does."""
         found = self.root.recall(body.query, **body.model_dump(exclude={"query", "explain"}))
         return recall_answer(found, mode, explain=body.explain)
+
+    def context(self, body: ContextBody) -> Answer:
+        """Pack evidence, as `hedgerow recall --budget --json` does."""
+        return self.root.context(**body.model_dump()).to_dict()
 
     def remember(self, body: RememberBody) -> Answer:
         """Write a memory."""
@@ -169,6 +175,10 @@ def root_routes(service: RootService, work: Work) -> APIRouter:
 
 
 def _add_reading(routes: APIRouter, service: RootService, work: Work) -> None:
+    @routes.post("/context", summary="Pack evidence for a question", **answers(Context))
+    async def context(body: ContextBody) -> Response:
+        return await answered(work, lambda: service.context(body))
+
     @routes.post("/recall", summary="Find what the root knows", **answers(RecallAnswer))
     async def recall(body: RecallBody) -> Response:
         return await answered(work, lambda: service.recall(body, "recall"))

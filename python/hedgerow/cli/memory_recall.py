@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from hedgerow.memory.score import ScoreParts
     from hedgerow.memory.sync import SyncReport
     from hedgerow.remote import RemoteRoot
-    from hedgerow.typing import RecallKeywords
+    from hedgerow.typing import ContextKeywords, RecallKeywords
 
     if sys.version_info >= (3, 11):
         from typing import Unpack
@@ -83,6 +83,17 @@ _RECIPE = "memory:"
 @click.option("--as-of", metavar="DATE", type=TEXT, help="Find what held then, not now.")
 @click.option("--include-superseded", is_flag=True, help="Find what no longer holds too.")
 @click.option(
+    "--budget",
+    metavar="TOKENS",
+    type=click.IntRange(min=40),
+    help="Pack whole passages into so many tokens, to hand to a model.",
+)
+@click.option(
+    "--per-file",
+    type=click.IntRange(min=1),
+    help="With --budget, the most passages of a file.  [default: 2]",
+)
+@click.option(
     "--explain", is_flag=True, help="Show the parts of each score, and the steps of the search."
 )
 @report_option
@@ -106,6 +117,8 @@ def recall(  # noqa: PLR0913 - one argument for each option
     before: str | None,
     as_of: str | None,
     include_superseded: bool,
+    budget: int | None,
+    per_file: int | None,
     explain: bool,
     report: str | None,
     as_json: bool,
@@ -117,6 +130,7 @@ def recall(  # noqa: PLR0913 - one argument for each option
       hedgerow recall --topic "slug control" --limit 10 --depth deep --json
       hedgerow recall "hedge" --type decision --tag garden --after 30d
       hedgerow recall "when do we cut the hedge?" --as-of 2025-06-30
+      hedgerow recall "when do we cut the hedge?" --budget 2000
 
     The index is brought up to date first. What was superseded or retracted, or is not valid at
     the time, is left out and counted. Finding nothing is no error.
@@ -137,7 +151,13 @@ def recall(  # noqa: PLR0913 - one argument for each option
         "before": before,
     }
     _check(options)
+    _check_packing(budget, per_file, explain=explain or report is not None)
     memory = open_memory(root, target_url, remote_url)
+    if budget is not None:
+        del options["limit"]
+        packing = Packing(budget, 2 if per_file is None else per_file)
+        _show_context(memory, wanted, packing, sync=not no_sync, options=options, as_json=as_json)
+        return
     found = _recalled(memory, wanted, sync=not no_sync, **options)
     mode = mode_of(context, "recall")
     if report is not None:
@@ -149,6 +169,46 @@ def recall(  # noqa: PLR0913 - one argument for each option
     echo(f"Prior memory scan for: {visible(found.query)}")
     echo(f"Memory root: {visible(found.root)}\n")
     show_results(found, explain=explain, report=report)
+
+
+class Packing(NamedTuple):
+    """How much is packed: the most tokens, and the most passages of a file."""
+
+    budget: int
+    per_file: int
+
+
+def _check_packing(budget: int | None, per_file: int | None, *, explain: bool) -> None:
+    if budget is None and per_file is not None:
+        raise click.UsageError("--per-file goes with --budget.")
+    if budget is not None:
+        limit = click.get_current_context().get_parameter_source("limit")
+        if limit is not None and limit.name == "COMMANDLINE":
+            raise click.UsageError("--budget says how much there may be: leave --limit out.")
+        if explain:
+            raise click.UsageError("--budget packs passages: leave --explain and --report out.")
+
+
+def _show_context(  # noqa: PLR0913 - what a context depends on
+    memory: MemoryRoot | RemoteRoot,
+    text: str,
+    packing: Packing,
+    *,
+    sync: bool,
+    options: ContextKeywords,
+    as_json: bool,
+) -> None:
+    from hedgerow.memory import MemoryRoot  # noqa: PLC0415 - slow to import
+
+    if isinstance(memory, MemoryRoot):
+        found = memory.context(text, **packing._asdict(), sync=sync, **options)
+    else:
+        refuse_without_files("--no-sync", given=not sync)
+        found = memory.context(text, **packing._asdict(), **options)
+    if as_json:
+        write_json(found.to_dict())
+        return
+    echo(str(found) or "No memory matches found.")
 
 
 def search_root(  # noqa: PLR0913 - one argument for each option

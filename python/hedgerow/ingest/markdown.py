@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import accumulate
+from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, Any
 
 from .front_matter import FrontMatter, read_front_matter
@@ -26,6 +27,7 @@ from .source import (
 if TYPE_CHECKING:
     from hedgerow import Chunk
 
+_ITEM = re.compile(r"\s*(?:[-*+]|\d{1,9}[.)])(?:\s|\Z)")
 _LONGEST_HEADING = 200
 _LONGEST_PARAGRAPH = 4000
 
@@ -105,6 +107,23 @@ def markdown_chunks(
                 metadata=metadata,
             )
             ordinal += 1
+
+
+def structures(text: str) -> list[str]:
+    """Cut a text into its blocks: headings, paragraphs, list items, tables, code.
+
+    Joined by newlines they are the text: blank lines stay with the block above them. What is in an
+    item or a quotation belongs to it.
+    """
+    lines = text.split("\n")
+    starts = sorted(
+        line
+        for line, depth in _Blocks(lines).boundaries.items()
+        # The rows of a table stay together.
+        if depth == 0 or (depth == 1 and _ITEM.match(lines[line]))
+    )
+    edges = [0, *(start for start in starts if start), len(lines)]
+    return ["\n".join(lines[start:end]) for start, end in pairwise(edges)]
 
 
 def _check_repeated(

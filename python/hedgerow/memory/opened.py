@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -28,6 +28,7 @@ from .derived import (
     identity_of,
     is_of_no_use,
 )
+from .evidence import Evidence, passages
 from .freshness import skips_if_fresh
 from .marks import Marks
 from .recall import Recall
@@ -77,6 +78,18 @@ class OpenedIndex:
         return replace(
             found.with_skips(named), notices=tuple(one.notice for one in config.not_allowed)
         )
+
+    def passages(
+        self, config: Config, query: str, files: Sequence[str], *, sync: bool
+    ) -> list[Evidence]:
+        """Find passages of some files alone, the best first."""
+
+        def search() -> list[Evidence]:
+            embedder = self._ready_model(config, sync=sync)
+            index = self._index(Derived.of(config))
+            return passages(index, embedder, query, files)
+
+        return self._current(config, search, sync=sync)[0]
 
     def marks(self, config: Config, *, sync: bool) -> Marks:
         """Return what the files say of what holds, up to date with `sync`."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import os
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
@@ -27,9 +28,16 @@ from .score import DepthPolicy, depth_boost
 
 if TYPE_CHECKING:
     from hedgerow.embedders import AnyEmbedder
+    from hedgerow.typing import ContextKeywords
 
+    from .context import Context
     from .process import Processed
     from .sync import SyncReport
+
+    if sys.version_info >= (3, 11):
+        from typing import Unpack
+    else:
+        from typing_extensions import Unpack
 
 __all__ = ["MemoryRoot", "Remembered", "RootGraph", "WrappedUp"]
 
@@ -247,6 +255,33 @@ class MemoryRoot(RootEdits):
             scope=self._scope,
         )
         return self._opened.recall(self._config(), asked, sync=sync)
+
+    def context(
+        self,
+        query: str,
+        *,
+        budget: int = 2000,
+        per_file: int = 2,
+        count_tokens: Callable[[str], int] | None = None,
+        sync: bool = True,
+        **options: Unpack[ContextKeywords],
+    ) -> Context:
+        """Pack what the root knows about a text into at most `budget` tokens, to hand to a model.
+
+        `str()` of the result has passages with their file and lines, the best first: whole
+        headings, paragraphs, list items, tables and code, of at most `per_file` passages of a
+        file; what was left out stands at the end. `count_tokens` counts the tokens of a text; by
+        default they are estimated, one for four bytes of UTF-8.
+
+        The other options are those of `recall`. Raises InvalidInputError for a budget below 40.
+        """
+        from . import context  # noqa: PLC0415 - slow to import
+
+        context.checked_budget(budget, per_file)
+        found = self.recall(query, limit=context.FILES, sync=sync, **options)
+        files = [one.file for one in found]
+        hits = self._opened.passages(self._config(), query, files, sync=False)
+        return context.pack(found, hits, budget, per_file, count_tokens or context.estimated_tokens)
 
     def wrapup(
         self,

@@ -16,21 +16,29 @@ from hedgerow._checks import checked_text, checked_texts
 from hedgerow._steps import Steps, arun, run
 from hedgerow._times import checked_time
 from hedgerow.memory.config import RootStatus
-from hedgerow.memory.marking import Marked
+from hedgerow.memory.context import Context
 from hedgerow.memory.process import Processed
 from hedgerow.memory.recall import Recall
 from hedgerow.memory.results import Remembered, WrappedUp
-from hedgerow.memory.texts import Memory, MemoryList
+from hedgerow.memory.texts import MemoryList
 from hedgerow.results import QueryResult
-from hedgerow.typing import OnDuplicate, QuestionDate, RecallKeywords, Time, VisitOutcome
+from hedgerow.typing import (
+    ContextKeywords,
+    OnDuplicate,
+    QuestionDate,
+    RecallKeywords,
+    Time,
+    VisitOutcome,
+)
 
 from . import _reading
-from ._connected import Connected, segment
+from ._connected import segment
+from .root_edits import RemoteEdits
 
 _PAGE = 1_000
 
 
-class RemoteRoot(Connected):
+class RemoteRoot(RemoteEdits):
     """Recalls from the root that a server answers for, and writes into it, as `MemoryRoot` does.
 
     Answers and errors are those of a `MemoryRoot` in the server's process, and files are named as
@@ -46,6 +54,28 @@ class RemoteRoot(Connected):
     async def arecall(self, query: str, **options: Unpack[RecallKeywords]) -> Recall:
         """`recall` without blocking the event loop."""
         return await arun(self._recall(query, options))
+
+    def context(
+        self,
+        query: str,
+        *,
+        budget: int = 2000,
+        per_file: int = 2,
+        **options: Unpack[ContextKeywords],
+    ) -> Context:
+        """`MemoryRoot.context` at the server, which estimates the tokens."""
+        return run(self._context(query, budget, per_file, options))
+
+    async def acontext(
+        self,
+        query: str,
+        *,
+        budget: int = 2000,
+        per_file: int = 2,
+        **options: Unpack[ContextKeywords],
+    ) -> Context:
+        """`context` without blocking the event loop."""
+        return await arun(self._context(query, budget, per_file, options))
 
     def remember(
         self,
@@ -141,66 +171,6 @@ class RemoteRoot(Connected):
         """`query` without blocking the event loop."""
         return await arun(self._query(pipeline, now, terms, explain=explain))
 
-    def link(self, a: str, b: str, strength: float = 1.0, rel: str = "related") -> str:
-        """`MemoryRoot.link` at the server; returns the file that was changed."""
-        return run(self._link(a, b, strength, rel))
-
-    async def alink(self, a: str, b: str, strength: float = 1.0, rel: str = "related") -> str:
-        """`link` without blocking the event loop."""
-        return await arun(self._link(a, b, strength, rel))
-
-    def unlink(self, a: str, b: str, rel: str = "related") -> bool:
-        """`MemoryRoot.unlink` at the server; returns whether there was such a link."""
-        return run(self._unlink(a, b, rel))
-
-    async def aunlink(self, a: str, b: str, rel: str = "related") -> bool:
-        """`unlink` without blocking the event loop."""
-        return await arun(self._unlink(a, b, rel))
-
-    def supersede(  # noqa: PLR0913 - as in `MemoryRoot`
-        self,
-        old: str,
-        by: str | None = None,
-        *,
-        text: str | None = None,
-        title: str | None = None,
-        type: str | None = None,  # noqa: A002 - what it is called in the file
-        tags: Sequence[str] | None = None,
-    ) -> Marked:
-        """`MemoryRoot.supersede` at the server."""
-        new = {"by": by, "text": text, "title": title, "type": type, "tags": tags}
-        return run(self._marked("supersede", {"old": old, **new}))
-
-    async def asupersede(  # noqa: PLR0913 - as in `MemoryRoot`
-        self,
-        old: str,
-        by: str | None = None,
-        *,
-        text: str | None = None,
-        title: str | None = None,
-        type: str | None = None,  # noqa: A002 - what it is called in the file
-        tags: Sequence[str] | None = None,
-    ) -> Marked:
-        """`supersede` without blocking the event loop."""
-        new = {"by": by, "text": text, "title": title, "type": type, "tags": tags}
-        return await arun(self._marked("supersede", {"old": old, **new}))
-
-    def retract(self, key: str, reason: str | None = None) -> Marked:
-        """`MemoryRoot.retract` at the server."""
-        return run(self._marked("retract", {"key": key, "reason": reason}))
-
-    async def aretract(self, key: str, reason: str | None = None) -> Marked:
-        """`retract` without blocking the event loop."""
-        return await arun(self._marked("retract", {"key": key, "reason": reason}))
-
-    def restore(self, key: str) -> Marked:
-        """`MemoryRoot.restore` at the server."""
-        return run(self._marked("restore", {"key": key}))
-
-    async def arestore(self, key: str) -> Marked:
-        """`restore` without blocking the event loop."""
-        return await arun(self._marked("restore", {"key": key}))
-
     def visit(self, agent: str, key: str, at: Time, outcome: VisitOutcome = "processed") -> None:
         """`MemoryRoot.visit` at the server; `key` may be a name or a title too."""
         run(self._visit(agent, key, at, outcome))
@@ -257,44 +227,19 @@ class RemoteRoot(Connected):
         """`memories` without blocking the event loop."""
         return await arun(self._memories(type, limit, offset, superseded=superseded))
 
-    def read(self, name: str) -> Memory:
-        """The memory that a path, a name or a title means, as in `[[name]]`."""
-        return run(self._read(name))
-
-    async def aread(self, name: str) -> Memory:
-        """`read` without blocking the event loop."""
-        return await arun(self._read(name))
-
-    def edit(self, memory: Memory, text: str) -> Memory:
-        """Write another text into a memory that was read; returns it with that text.
-
-        Raises BackendError (`file_changed`) where somebody changed it since: read it again.
-        """
-        return run(self._edit(memory, text))
-
-    async def aedit(self, memory: Memory, text: str) -> Memory:
-        """`edit` without blocking the event loop."""
-        return await arun(self._edit(memory, text))
-
     def told_of(self, verb: str, body: Mapping[str, Any]) -> dict[str, Any]:
         """The JSON that `POST /v1/VERB` answers with (spec/service.md), as the command line writes it."""
         return run(self._client.request("POST", f"v1/{segment(verb)}", body, read=dict))
 
     def _recall(self, query: str, options: RecallKeywords) -> Steps[Recall]:
-        body: dict[str, Any] = {**options, "query": checked_text(query, "query"), "explain": True}
-        for name in ("as_of", "after", "before"):
-            if isinstance(body.get(name), date):
-                body[name] = body[name].isoformat()
-        for name in ("types", "tags"):
-            if name in body:
-                body[name] = checked_texts(body[name], name)
+        body = {**_options_of(options), "query": checked_text(query, "query"), "explain": True}
         return (yield from self._client.request("POST", "v1/recall", body, read=_reading.recall_of))
 
-    def _marked(self, verb: str, body: Mapping[str, Any]) -> Steps[Marked]:
-        given = {name: value for name, value in body.items() if value is not None}
-        return (
-            yield from self._client.request("POST", f"v1/{verb}", given, read=_reading.marked_of)
-        )
+    def _context(
+        self, query: str, budget: int, per_file: int, options: ContextKeywords
+    ) -> Steps[Context]:
+        body = {**_options_of(options), "budget": budget, "per_file": per_file, "query": query}
+        return (yield from self._client.request("POST", "v1/context", body, read=Context.from_dict))
 
     def _remember(
         self, text: str, title: str, kind: str, tags: Sequence[str], on_duplicate: str
@@ -343,14 +288,6 @@ class RemoteRoot(Connected):
             )
         )
 
-    def _link(self, a: str, b: str, strength: float, rel: str) -> Steps[str]:
-        body = {"a": a, "b": b, "strength": strength, "rel": rel}
-        return (yield from self._client.request("POST", "v1/link", body, read=_file_of))
-
-    def _unlink(self, a: str, b: str, rel: str) -> Steps[bool]:
-        body, read = {"a": a, "b": b, "rel": rel}, _removed_of
-        return (yield from self._client.request("POST", "v1/unlink", body, read=read))
-
     def _visit(self, agent: str, key: str, at: Time, outcome: str) -> Steps[None]:
         body = {"agent": agent, "keys": [key], "at": checked_time(at, "at"), "outcome": outcome}
         yield from self._client.request("POST", "v1/visit", body, read=dict)
@@ -388,29 +325,17 @@ class RemoteRoot(Connected):
             )
         )
 
-    def _read(self, name: str) -> Steps[Memory]:
-        path = f"v1/memories/{segment(checked_text(name, 'name'))}"
-        return (yield from self._client.request("GET", path, read=_memory_of))
 
-    def _edit(self, memory: Memory, text: str) -> Steps[Memory]:
-        path, headers = f"v1/memories/{segment(memory.file)}", {"If-Match": f'"{memory.digest}"'}
-        return (
-            yield from self._client.request(
-                "PUT", path, {"text": text}, headers=headers, read=_memory_of
-            )
-        )
-
-
-def _file_of(answer: dict[str, str]) -> str:
-    return answer["a"]
-
-
-def _removed_of(answer: dict[str, bool]) -> bool:
-    return answer["removed"]
-
-
-def _memory_of(answer: dict[str, str]) -> Memory:
-    return Memory(answer["file"], answer["text"], answer["digest"])
+def _options_of(options: Mapping[str, Any]) -> dict[str, Any]:
+    """The options of a recall as JSON has them."""
+    body = dict(options)
+    for name in ("as_of", "after", "before"):
+        if isinstance(body.get(name), date):
+            body[name] = body[name].isoformat()
+    for name in ("types", "tags"):
+        if name in body:
+            body[name] = checked_texts(body[name], name)
+    return body
 
 
 def _text_of(pipeline: object) -> str:

@@ -1,0 +1,170 @@
+"""Context: evidence packed into a budget of tokens."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hedgerow import InvalidInputError, MemoryRoot
+from hedgerow.ingest.markdown import structures
+from hedgerow.memory.context import Context, estimated_tokens
+from memory_doubles import put
+
+PLAN = (
+    """---
+title: Hedge plan
+date: 2026-01-02
+---
+
+# Hedge plan
+
+## When
+
+We cut in August.
+
+- The north side first, the hedge is thick there.
+- Then the south side.
+
+## Tools
+
+The saw is at the smith. """
+    + "Oil it often. " * 60
+    + """
+
+```sh
+cut --hedge
+```
+"""
+)
+
+
+@pytest.fixture
+def hedges(tmp_path: Path) -> MemoryRoot:
+    """A root of a plan with sections, and of two short notes that say the same."""
+    put(tmp_path, "notes/plan.md", PLAN)
+    put(tmp_path, "notes/old.md", "---\ndate: 2020-01-01\n---\nThe hedge was low.\n")
+    put(tmp_path, "notes/new.md", "---\ndate: 2024-01-01\n---\nThe hedge was low.\n")
+    return MemoryRoot.open(tmp_path)
+
+
+def words(text: str) -> int:
+    return len(text.split())
+
+
+class TestContext:
+    def test_it_says_where_each_passage_is_from(self, hedges: MemoryRoot) -> None:
+        packed = hedges.context("hedge low", budget=80)
+        assert str(packed) == (
+            "[1] notes/new.md:4\nThe hedge was low.\n\n[2] notes/old.md:4\nThe hedge was low.\n\n"
+            "[3] notes/plan.md:6-13\n# Hedge plan\n\n## When\n\nWe cut in August.\n\n"
+            "- The north side first, the hedge is thick there.\n- Then the south side.\n\n"
+            "Left out: 1 for want of room."
+        )
+        assert packed.tokens == estimated_tokens(str(packed))
+        assert packed.left_out == {"budget": 1}
+
+    def test_structures_are_whole(self, hedges: MemoryRoot) -> None:
+        packed = hedges.context("thick hedge", budget=40)
+        plan = next(one for one in packed.passages if one.file == "notes/plan.md")
+        assert plan.text == ("## When\n…\n- The north side first, the hedge is thick there.")
+        assert plan.lines == ((8, 8), (12, 12))
+        assert plan.source == "notes/plan.md:8,12"
+        lines = PLAN.split("\n")
+        assert lines[7] == "## When"
+        assert "thick" in lines[11]
+
+    def test_what_has_no_room_is_counted(self, hedges: MemoryRoot) -> None:
+        packed = hedges.context("oil saw", budget=60)
+        assert packed.left_out == {"budget": 1}
+        assert "saw" not in str(packed)
+        assert str(packed).endswith("Left out: 1 for want of room.")
+
+    def test_of_equals_the_newest_is_first(self, hedges: MemoryRoot) -> None:
+        files = [one.file for one in hedges.context("low").passages]
+        assert files[:2] == ["notes/new.md", "notes/old.md"]
+
+    def test_at_most_two_passages_are_of_a_file(self, tmp_path: Path) -> None:
+        sections = "\n\n".join(f"## Part {n}\n\nThe hedge, part {n}." for n in range(9))
+        put(tmp_path, "notes/many.md", sections)
+        root = MemoryRoot.open(tmp_path)
+        assert len(root.context("hedge part").passages) == 2
+        assert len(root.context("hedge part", per_file=4).passages) == 4
+
+    def test_what_does_not_hold_is_left_out(self, hedges: MemoryRoot) -> None:
+        hedges.retract("old", "It was high.")
+        packed = hedges.context("hedge low")
+        assert packed.left_out == {"retracted": 1}
+        assert str(packed).endswith("Left out: 1 retracted.")
+        both = hedges.context("hedge low", include_superseded=True)
+        assert "(retracted since " in str(both)
+
+    def test_a_tokenizer_may_be_given(self, hedges: MemoryRoot) -> None:
+        packed = hedges.context("hedge", budget=40, count_tokens=words)
+        assert packed.tokens == words(str(packed)) <= 40
+
+    def test_nothing_found_is_empty(self, hedges: MemoryRoot) -> None:
+        packed = hedges.context("zebra")
+        assert (str(packed), packed.tokens, packed.passages) == ("", 0, ())
+
+    def test_parts_of_a_long_paragraph_are_joined(self, tmp_path: Path) -> None:
+        lines = [f"Sentence {n} is about otters and rivers." for n in range(90)]
+        for text in (" ".join(lines), "\n".join(lines)):
+            put(tmp_path, "notes/long.md", f"{text}\n\nAnother paragraph.\n")
+            packed = MemoryRoot.open(tmp_path).context("sentence 88 otters", budget=4000)
+            assert " ".join(lines) in " ".join(packed.passages[0].text.split())
+
+    def test_json_holds_all(self, hedges: MemoryRoot) -> None:
+        hedges.retract("old")
+        packed = hedges.context("hedge", include_superseded=True)
+        assert Context.from_dict(packed.to_dict()) == packed
+
+    @pytest.mark.parametrize("options", [{"budget": 39}, {"budget": 0}, {"per_file": 0}])
+    def test_what_holds_nothing_is_refused(
+        self, hedges: MemoryRoot, options: dict[str, int]
+    ) -> None:
+        with pytest.raises(InvalidInputError, match=r"at least|budget|per_file") as raised:
+            hedges.context("hedge", **options)
+        assert raised.value.code in {"invalid_option", "invalid_limit"}
+
+    @given(st.integers(40, 600), st.sampled_from(["hedge", "oil saw", "august low north"]))
+    def test_the_budget_is_kept(self, budget: int, query: str) -> None:
+        with MemoryRoot.open(self.folder()) as root:
+            for count in (None, len, words):
+                packed = root.context(query, budget=budget, count_tokens=count, sync=False)
+                text = str(packed)
+                assert (count or estimated_tokens)(text) == packed.tokens <= budget
+                assert [one.number for one in packed.passages] == list(
+                    range(1, len(packed.passages) + 1)
+                )
+
+    @pytest.fixture(autouse=True, scope="class")
+    @classmethod
+    def _folder(cls, tmp_path_factory: pytest.TempPathFactory) -> None:
+        cls._path = tmp_path_factory.mktemp("root")
+        put(cls._path, "notes/plan.md", PLAN)
+        put(cls._path, "notes/old.md", "The hedge was low.\n")
+        MemoryRoot.open(cls._path).sync()
+
+    def folder(self) -> Path:
+        return self._path
+
+
+@given(st.text(alphabet="ab#-*1. |`>\n\t é字", max_size=200))
+def test_structures_are_the_text(text: str) -> None:
+    assert "\n".join(structures(text)) == text
+
+
+def test_structures_are_headings_paragraphs_items_tables_and_code() -> None:
+    text = "# H\nText\nmore\n\n- a\n  b\n- c\n\n```\n# no\n\nx\n```\n\n|a|b|\n|-|-|\n|1|2|\n|3|4|"
+    assert [re.sub(r"\s+", " ", one).strip() for one in structures(text)] == [
+        "# H",
+        "Text more",
+        "- a b",
+        "- c",
+        "``` # no x ```",
+        "|a|b| |-|-| |1|2| |3|4|",
+    ]
