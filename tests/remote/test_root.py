@@ -36,6 +36,15 @@ def test_contexts_are_the_same(root, memory):
         root.context("slugs", budget=1)
 
 
+def test_memories_are_forgotten(root, memory):
+    with pytest.raises(hr.InvalidInputError, match="say purge=True"):
+        root.forget("slugs")
+    done = root.forget("slugs", purge=True)
+    assert done.file == "notes/slugs.md"
+    assert not (memory.path / "notes/slugs.md").exists()
+    assert awaited(root, "aforget", "ivy", purge=True).file == "notes/ivy.md"
+
+
 def test_pipelines_are_the_same(root, memory):
     for pipeline in ["all", "all | count", "all | select:key,type", 'search:"slugs" | limit:1']:
         found = root.query(pipeline, now=1_800_000_000, explain=True)

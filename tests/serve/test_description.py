@@ -52,6 +52,7 @@ OF_ROOT = [
     ("POST", "/v1/restore", {"key": "slugs-2"}, root_shapes.Marked),
     ("POST", "/v1/supersede", {"old": "slugs-2", "text": "More traps."}, root_shapes.Marked),
     ("POST", "/v1/restore", {"key": "slugs-2"}, root_shapes.Marked),
+    ("POST", "/v1/forget", {"key": "slugs-2", "purge": True}, root_shapes.Forgotten),
     ("POST", "/v1/visit", {"agent": "a", "keys": ["slugs"]}, root_shapes.Visited),
     ("GET", "/v1/status", None, root_shapes.RootStatus),
     ("GET", "/v1/memories", None, root_shapes.Memories),

@@ -267,6 +267,15 @@ class Marked(TypedDict):
     validity: Validity
 
 
+class Forgotten(TypedDict):
+    """A memory that was deleted: what still names it, and the reports that went with it."""
+
+    root: str
+    file: str
+    namedBy: list[str]
+    reports: list[str]
+
+
 class Visited(TypedDict):
     """A visit that was recorded."""
 

@@ -191,6 +191,13 @@ class RestoreBody(Body):
     key: str
 
 
+class ForgetBody(Body):
+    """A memory that is to be deleted for good, which has to be said."""
+
+    key: str
+    purge: bool = False
+
+
 class VisitBody(Body):
     """Visits of an agent, at a time in Unix seconds; without one, now."""
 

@@ -12,6 +12,7 @@ from hedgerow import PipelineError, parse_pipeline
 from hedgerow._answers.root import query_answer, recall_answer
 from hedgerow._answers.root_shapes import (
     Context,
+    Forgotten,
     Linked,
     Links,
     Marked,
@@ -37,6 +38,7 @@ from .requests import (
     MOST_RESULTS,
     ContextBody,
     EditBody,
+    ForgetBody,
     LinkBody,
     ProcessBody,
     QueryBody,
@@ -135,6 +137,10 @@ class RootService:
     def restore(self, body: RestoreBody) -> Answer:
         """Take such marks back, as `hedgerow restore --json` does."""
         return self.root.restore(body.key).to_dict()
+
+    def forget(self, body: ForgetBody) -> Answer:
+        """Delete a memory, as `hedgerow forget --purge --json` does."""
+        return self.root.forget(body.key, purge=body.purge).to_dict()
 
     def visit(self, body: VisitBody) -> Answer:
         """Record visits, as `hedgerow visit --json` does: all of them, or none."""
@@ -256,6 +262,12 @@ def _add_marking(routes: APIRouter, service: RootService, work: Work) -> None:
     @routes.post("/restore", summary="Take that back", dependencies=writes, **answers(Marked))
     async def restore(body: RestoreBody) -> Response:
         return await answered(work, lambda: service.restore(body))
+
+    @routes.post(
+        "/forget", summary="Delete a memory for good", dependencies=writes, **answers(Forgotten)
+    )
+    async def forget(body: ForgetBody) -> Response:
+        return await answered(work, lambda: service.forget(body))
 
 
 def _add_files(routes: APIRouter, memories: Memories, work: Work) -> None:

@@ -34,6 +34,7 @@ _COMMANDS = {
     "supersede": ("memory_marks", "supersede"),
     "retract": ("memory_marks", "retract"),
     "restore": ("memory_marks", "restore"),
+    "forget": ("memory_marks", "forget"),
     "wrapup": ("memory_write", "wrapup"),
     "process": ("memory_write", "process"),
     "run": ("", "run"),  # below

@@ -116,6 +116,47 @@ def restore(
     _tell(memory.restore(key), as_json=as_json)
 
 
+@click.command("forget", cls=Command, short_help="Delete a memory for good.")
+@click.argument("key", type=TEXT)
+@click.option("--purge", is_flag=True, help="Delete the file: this cannot be undone.")
+@root_option
+@scope_option
+@target_option
+@json_option
+def forget(  # noqa: PLR0913 - one argument for each option
+    *,
+    key: str,
+    purge: bool,
+    root: tuple[str, ...],
+    target_url: str | None,
+    remote_url: str | None,
+    as_json: bool,
+) -> None:
+    """Delete the memory KEY, and all of it that is in index, store, manifest and reports.
+
+    \b
+      hedgerow forget findings/slugs.md --purge
+
+    KEY is a path, the name of a file or a title. The files that still name it are listed. Backups and
+    the history of a repository are not touched. `hedgerow retract KEY` keeps the file.
+    """
+    if not purge:
+        raise click.UsageError(
+            "forget deletes the file for good: pass --purge, or use `hedgerow retract`, which "
+            "keeps the file."
+        )
+    done = open_memory(root, target_url, remote_url, writes=True).forget(key, purge=True)
+    if as_json:
+        write_json(done.to_dict())
+        return
+    echo(f"Deleted: {visible(done.file)}")
+    for report in done.reports:
+        echo(f"Deleted: {visible(report)}")
+    echo("Nothing of it is left in index, store, manifest and reports.")
+    for file in done.named_by:
+        echo(f"Still named by: {visible(file)}")
+
+
 def _tell(done: Marked, *, as_json: bool) -> None:
     if as_json:
         write_json(done.to_dict())

@@ -1,5 +1,6 @@
 from .config import Initialized as Initialized, RootStatus as RootStatus
 from .context import Context as Context, Passage as Passage
+from .forget import Forgotten as Forgotten
 from .freshness import IndexState as IndexState
 from .marking import Marked as Marked
 from .process import Processed as Processed

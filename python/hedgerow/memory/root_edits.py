@@ -17,6 +17,7 @@ from .validity import HOLDS, Validity
 if TYPE_CHECKING:
     from hedgerow.agents import AgentDefinition, Agents, ModelClient
 
+    from .forget import Forgotten
     from .marking import Marked
     from .texts import Memory
 
@@ -136,6 +137,27 @@ class RootEdits(RootNodes):
         news = [one for one in marks.said_to_supersede(path) if self._scope.has(marks.scope(one))]
         state = self._nodes.state(found, sync=False)
         return self._marked(path, restore(Derived.of(found), state, path, news))
+
+    def forget(self, key: str, *, purge: bool = False) -> Forgotten:
+        """Delete a memory, and all that was derived from it: in index, store, manifest and reports.
+
+        `key` is a path, a name or a title. It cannot be undone, so `purge=True` has to be said;
+        `retract` keeps the file. Raises InvalidInputError without it, and HedgerowError
+        (`not_forgotten`) where parts of it were found afterwards, which names the files.
+        """
+        from .forget import Forgotten, forget  # noqa: PLC0415 - slow to import
+
+        if not purge:
+            raise InvalidInputError(
+                "forget deletes the file for good: say purge=True (--purge), or retract it, which "
+                "keeps the file",
+                code="invalid_option",
+            )
+        path = self.resolve(key)
+        edges = self.graph(sync=False).edges
+        named_by = sorted({source for source, target, _, _ in edges if target == path})
+        reports = forget(self._derived(), path)
+        return Forgotten(str(self._root), path, tuple(named_by), reports)
 
     def validity(
         self, key: str, *, as_of: QuestionDate | None = None, sync: bool = True

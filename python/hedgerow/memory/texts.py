@@ -73,7 +73,7 @@ def digest_of(data: bytes) -> str:
 
 def read(derived: Derived, file: str) -> Memory:
     """Read a file of the index; InvalidInputError where it cannot be read."""
-    data = _data(derived, file)
+    data = data_of(derived, file)
     try:
         return Memory(file, decode(data), digest_of(data))
     except UnreadableSourceError as error:
@@ -93,7 +93,7 @@ def edit(derived: Derived, file: str, text: str, expected: str, scope: Scope) ->
             f"a memory has a text, without NUL and of at most {LONGEST:,} characters",
             code="invalid_note",
         )
-    data, new = _data(derived, file), text.encode()
+    data, new = data_of(derived, file), text.encode()
     if scope and not scope.has(Scope.stated(parse_document(file, new).metadata)):
         raise InvalidInputError(
             f"the text is not of the {scope}; keep `scope` in its front matter as it is",
@@ -102,7 +102,7 @@ def edit(derived: Derived, file: str, text: str, expected: str, scope: Scope) ->
     try:
         if digest_of(data) == expected:
             with locked(derived.lock):
-                files.update(_path(derived, file), new, expected=data, root=derived.source_root)
+                files.update(path_of(derived, file), new, expected=data, root=derived.source_root)
             return Memory(file, text, digest_of(new))
     except HedgerowError as error:
         if error.code != "file_changed":
@@ -113,16 +113,17 @@ def edit(derived: Derived, file: str, text: str, expected: str, scope: Scope) ->
     )
 
 
-def _data(derived: Derived, file: str) -> bytes:
+def data_of(derived: Derived, file: str) -> bytes:
+    """Return the bytes of a file of the index; InvalidInputError where it cannot be read."""
     try:
-        return read_bytes(Source(file, str(_path(derived, file))))
+        return read_bytes(Source(file, str(path_of(derived, file))))
     except UnreadableSourceError as error:
         raise InvalidInputError(
             f"the memory {file} cannot be read: {error.reason}", code="unknown_node"
         ) from error
 
 
-def _path(derived: Derived, file: str) -> Path:
+def path_of(derived: Derived, file: str) -> Path:
     """Return where a file is; HedgerowError where a link has come into its path."""
     folder: Path = derived.source_root
     path = folder / file

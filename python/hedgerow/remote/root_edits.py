@@ -7,6 +7,7 @@ from typing import Any
 
 from hedgerow._checks import checked_text
 from hedgerow._steps import Steps, arun, run
+from hedgerow.memory.forget import Forgotten
 from hedgerow.memory.marking import Marked
 from hedgerow.memory.texts import Memory
 
@@ -69,6 +70,14 @@ class RemoteEdits(Connected):
         """`retract` without blocking the event loop."""
         return await arun(self._marked("retract", {"key": key, "reason": reason}))
 
+    def forget(self, key: str, *, purge: bool = False) -> Forgotten:
+        """`MemoryRoot.forget` at the server."""
+        return run(self._forget(key, purge=purge))
+
+    async def aforget(self, key: str, *, purge: bool = False) -> Forgotten:
+        """`forget` without blocking the event loop."""
+        return await arun(self._forget(key, purge=purge))
+
     def restore(self, key: str) -> Marked:
         """`MemoryRoot.restore` at the server."""
         return run(self._marked("restore", {"key": key}))
@@ -95,6 +104,10 @@ class RemoteEdits(Connected):
     async def aedit(self, memory: Memory, text: str) -> Memory:
         """`edit` without blocking the event loop."""
         return await arun(self._edit(memory, text))
+
+    def _forget(self, key: str, *, purge: bool) -> Steps[Forgotten]:
+        body, read = {"key": key, "purge": purge}, Forgotten.from_dict
+        return (yield from self._client.request("POST", "v1/forget", body, read=read))
 
     def _marked(self, verb: str, body: Mapping[str, Any]) -> Steps[Marked]:
         given = {name: value for name, value in body.items() if value is not None}

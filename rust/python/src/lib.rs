@@ -127,6 +127,7 @@ fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
         wrap_pyfunction!(embed::_replace_by_staged, module)?,
         wrap_pyfunction!(sources::_sources, module)?,
         wrap_pyfunction!(sources::_sources_generation, module)?,
+        wrap_pyfunction!(sources::_vacuum, module)?,
         wrap_pyfunction!(sources::_sync_note, module)?,
         wrap_pyfunction!(sources::_source_chunks, module)?,
         wrap_pyfunction!(sources::_chunks_without_source, module)?,

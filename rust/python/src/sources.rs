@@ -46,6 +46,13 @@ pub fn _sources_generation(py: Python<'_>, index: &Bound<'_, PyIndex>) -> PyResu
     errors::call_detached(py, || index.sources_generation())
 }
 
+/// Leave no byte in the file of what was removed.
+#[pyfunction]
+pub fn _vacuum(py: Python<'_>, index: &Bound<'_, PyIndex>) -> PyResult<()> {
+    let index = &index.get().index;
+    errors::call_writing(py, None, || index.vacuum())
+}
+
 /// What was noted about the sync under a name.
 #[pyfunction]
 pub fn _sync_note(

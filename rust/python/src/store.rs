@@ -302,6 +302,14 @@ impl PyStore {
         self.write(py, Some(0), || self.store.register(&types))
     }
 
+    /// Remove what is known of nodes, deleted or not, but for bytes that stay until `_vacuum`.
+    fn _purge(&self, py: Python<'_>, keys: &Bound<'_, PyAny>) -> PyResult<usize> {
+        let keys = keys_of("keys", keys)?;
+        self.write(py, Some(keys.len() * errors::ITEM), || {
+            self.store.purge(&keys)
+        })
+    }
+
     /// Every edge between live nodes: source, target, relation and strength, in that order.
     fn _edges(&self, py: Python<'_>) -> PyResult<Vec<(String, String, String, f64)>> {
         let edges = self.call(py, || self.store.edges())?;

@@ -105,6 +105,17 @@ impl Index {
             .write(|connection| declare(connection, &missing))
     }
 
+    /// Leave no byte in the file of what was removed: merge the full-text index, write all pages anew
+    /// and empty the log.
+    pub fn vacuum(&self) -> Result<()> {
+        self.optimize()?;
+        self.database.on_writer(|connection| {
+            connection.execute_batch("VACUUM")?;
+            // While others read, the log stays; who looks for what was removed sees it there.
+            connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))
+        })
+    }
+
     /// Merge the full-text index into one segment, which makes searches faster.
     pub fn optimize(&self) -> Result<()> {
         self.database.write(|connection| {

@@ -31,6 +31,7 @@ pub mod measure;
 mod names;
 pub mod node;
 pub mod nodes;
+mod purge;
 pub mod ranking;
 pub(crate) mod read;
 mod snapshot;

@@ -1,0 +1,123 @@
+"""Forgetting: nothing of a memory is left."""
+
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from hedgerow import HedgerowError, InvalidInputError, MemoryRoot
+from memory_doubles import put
+
+PLACE = "under the third stone of the old wall"
+
+
+@pytest.fixture
+def keys(tmp_path: Path) -> MemoryRoot:
+    """A root with a secret that is linked, visited, listed, linted, and kept in an old store."""
+    put(
+        tmp_path,
+        "notes/keys.md",
+        f"---\ntitle: Where keys lie\n---\nThe zyzzyva key lies {PLACE}.\n",
+    )
+    put(tmp_path, "notes/door.md", "The door. [[keys]]\n")
+    put(tmp_path, "notes/asks.md", f"## Open Questions\n\n- Who knows it lies {PLACE}?\n")
+    for number in range(50):
+        put(tmp_path, f"notes/n{number}.md", f"# Note {number}\n\nThe hedge {number}.\n")
+    root = MemoryRoot.open(tmp_path)
+    root.index()
+    root.visit("agent", "keys", 1_800_000_000)
+    root.visit("agent", "door", 1_800_000_000)
+    root.process("lint", apply=True)
+    return root
+
+
+def left_of(root: MemoryRoot, *words: str) -> list[str]:
+    """The derived files that hold any of the words."""
+    files = [file for file in (root.path / ".hedgerow").rglob("*") if file.is_file()]
+    return sorted(
+        file.name for file in files if any(word.encode() in file.read_bytes() for word in words)
+    )
+
+
+class TestForget:
+    def test_nothing_is_left(self, keys: MemoryRoot) -> None:
+        before = left_of(keys, "The zyzzyva key", "notes/keys.md")
+        assert {"index.db", "store.db", "index.json"} <= set(before)
+        done = keys.forget("Where keys lie", purge=True)
+        assert done.file == "notes/keys.md"
+        assert done.named_by == ("notes/door.md",)
+        assert not (keys.path / "notes/keys.md").exists()
+        keys.close()
+        assert left_of(keys, "The zyzzyva key", "notes/keys.md", "Where keys lie") == []
+
+    def test_its_words_are_no_longer_indexed(self, keys: MemoryRoot) -> None:
+        keys.forget("keys", purge=True)
+        keys.close()
+        for name in ("index.db", "store.db"):
+            with sqlite3.connect(keys.path / ".hedgerow" / name) as file:
+                file.execute(
+                    "CREATE VIRTUAL TABLE temp.words USING fts5vocab(main, knowledge_fts, row)"
+                )
+                found = {term for (term,) in file.execute("SELECT term FROM words")}
+            assert "hedg" in found
+            assert "zyzzyva" not in found
+
+    def test_everything_else_stays(self, keys: MemoryRoot) -> None:
+        keys.forget("keys", purge=True)
+        assert len(keys.query("all")) == 52
+        assert keys.query("all | visited:agent").keys == ["notes/door.md"]
+        assert len(keys.recall("hedge", limit=100)) == 50
+        assert keys.graph().unresolved == (("notes/door.md", "keys"),)
+        keys.store().index.check()
+
+    def test_it_can_be_written_again(self, keys: MemoryRoot) -> None:
+        keys.forget("keys", purge=True)
+        put(keys.path, "notes/keys.md", "The key is new.\n")
+        assert keys.query("all | key:notes/keys.md").keys == ["notes/keys.md"]
+        assert keys.query("all | visited:agent").keys == ["notes/door.md"]
+        assert keys.recall("key").results[0].file == "notes/keys.md"
+
+    def test_reports_and_old_stores_go_too(self, keys: MemoryRoot) -> None:
+        derived = keys.path / ".hedgerow"
+        (derived / "reports/mine.md").write_text("notes/keys.md is odd\n")
+        (derived / "reports/other.md").write_text("notes/door.md is odd\n")
+        (derived / "store.db.damaged").write_bytes(b"...notes/keys.md...")
+        done = keys.forget("keys", purge=True)
+        assert set(done.reports) >= {".hedgerow/reports/mine.md", ".hedgerow/store.db.damaged"}
+        assert (derived / "reports/other.md").exists()
+
+    def test_lines_that_others_have_are_no_traces(self, keys: MemoryRoot) -> None:
+        put(keys.path, "notes/copy.md", f"The zyzzyva key lies {PLACE}.\nSee notes/keys.md\n")
+        assert keys.forget("keys", purge=True).file == "notes/keys.md"
+        assert keys.recall("zyzzyva").results[0].file == "notes/copy.md"
+
+    def test_what_is_left_is_named(self, keys: MemoryRoot) -> None:
+        stray = keys.path / ".hedgerow/backup-of-mine"
+        stray.write_text("... notes/keys.md ...")
+        with pytest.raises(HedgerowError) as raised:
+            keys.forget("keys", purge=True)
+        assert raised.value.code == "not_forgotten"
+        assert str(stray) in raised.value.message
+        assert not (keys.path / "notes/keys.md").exists()
+
+    def test_it_has_to_be_said(self, keys: MemoryRoot) -> None:
+        with pytest.raises(InvalidInputError, match="say purge=True"):
+            keys.forget("keys")
+        assert (keys.path / "notes/keys.md").exists()
+
+    def test_the_last_memory_can_go(self, tmp_path: Path) -> None:
+        put(tmp_path, "notes/a.md", "The only memory of all.\n")
+        root = MemoryRoot.open(tmp_path)
+        root.sync()
+        assert root.forget("a", purge=True).named_by == ()
+        assert root.memories().count == 0
+
+    def test_other_handles_go_on(self, keys: MemoryRoot) -> None:
+        with MemoryRoot.open(keys.path) as other:
+            other.recall("hedge")
+            other.query("all")
+            keys.forget("keys", purge=True)
+            assert not other.recall("zyzzyva").results
+            assert len(other.query("all")) == 52
