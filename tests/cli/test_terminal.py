@@ -172,6 +172,8 @@ COMMANDS: list[list[str]] = [
     ["retract", EVIL, "--reason", EVIL_LINES, *ROOT],
     ["restore", EVIL, *ROOT],
     ["forget", EVIL, "--purge", *ROOT],
+    ["import", "jsonl", EVIL, *ROOT],
+    ["import", "obsidian", f"{ROOT[1]}", *ROOT],
     ["recall", *ROOT, "slugs", "--budget", "400"],
     ["list", *ROOT, "--scope", f"user={EVIL}"],
     ["list", *ROOT, "--scope", EVIL],

@@ -36,6 +36,7 @@ _COMMANDS = {
     "restore": ("memory_marks", "restore"),
     "forget": ("memory_marks", "forget"),
     "wrapup": ("memory_write", "wrapup"),
+    "import": ("memory_import", "import_"),
     "process": ("memory_write", "process"),
     "run": ("", "run"),  # below
     "mcp": ("mcp", "command"),

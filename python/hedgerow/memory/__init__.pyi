@@ -1,6 +1,7 @@
 from .config import Initialized as Initialized, RootStatus as RootStatus
 from .context import Context as Context, Passage as Passage
 from .forget import Forgotten as Forgotten
+from .imports.moving import Imported as Imported, Moved as Moved
 from .freshness import IndexState as IndexState
 from .marking import Marked as Marked
 from .process import Processed as Processed

@@ -154,22 +154,37 @@ def planned(path: Path, changes: Iterable[Change], *, root: Path | None = None) 
     data = _read(path)
     decoded = data.decode()
     mark, text = (_BOM, decoded[1:]) if decoded.startswith(_BOM) else ("", decoded)
+    new = changed_text(text, str(path), changes)
+    return Edit(path, data, (mark + new).encode(), root or path.parent)
+
+
+def changed_text(text: str, name: str, changes: Iterable[Change]) -> str:
+    """Change the front matter of a text, the file `name`, of which nothing else may differ.
+
+    Raises HedgerowError (`invalid_front_matter`) for what has to be done by hand.
+    """
     newline = "\r\n" if "\r\n" in text else "\n"
     matter = read_front_matter(_lines(text))
     if matter.problem:
-        raise _refused(path, f"it is no valid YAML ({matter.problem})")
+        raise _refused(name, f"it is no valid YAML ({matter.problem})")
     head, block, rest = _parts(text, matter, newline)
     changed, fields = block, matter.fields
     try:
         for change in changes:
             changed, fields = change(changed, fields, newline)
     except HedgerowError as error:
-        raise _refused(path, error.message) from error
+        raise _refused(name, error.message) from error
     if changed == block:
-        return Edit(path, data, data, root or path.parent)
+        return text
     new = f"{head}{changed}{rest}"
-    _check(path, text, new, fields)
-    return Edit(path, data, (mark + new).encode(), root or path.parent)
+    _check(name, text, new, fields)
+    return new
+
+
+def without_block(text: str) -> str:
+    """Return a text without front matter in which there is nothing."""
+    lines = text.split("\n", 2)
+    return lines[2] if len(lines) > 2 and lines[:2] == ["---", "---"] else text  # noqa: PLR2004
 
 
 def _read(path: Path) -> bytes:
@@ -194,16 +209,16 @@ def _parts(text: str, matter: FrontMatter, newline: str) -> tuple[str, str, str]
     return lines[0], "".join(lines[1:end]), "".join(lines[end:])
 
 
-def _check(path: Path, old: str, new: str, wanted: Mapping[str, Any]) -> None:
+def _check(name: str, old: str, new: str, wanted: Mapping[str, Any]) -> None:
     """Raise if the text after the front matter, or any field but the one edited, would change."""
     before, after = read_front_matter(_lines(old)), read_front_matter(_lines(new))
     same_text = _lines(old)[before.body_start :] == _lines(new)[after.body_start :]
     if after.problem or not same_text or dict(after.fields) != dict(wanted):
-        raise _refused(path, "the change cannot be made without changing more")
+        raise _refused(name, "the change cannot be made without changing more")
 
 
-def _refused(path: Path, problem: str) -> HedgerowError:
+def _refused(name: object, problem: str) -> HedgerowError:
     return HedgerowError(
-        f"the front matter of {path} was not changed: {problem}; edit it by hand",
+        f"the front matter of {name} was not changed: {problem}; edit it by hand",
         code="invalid_front_matter",
     )

@@ -39,6 +39,9 @@ OWN_FIELDS = frozenset(
         "retracted",
         "retraction_reason",
         "stale_after",
+        "scope",
+        "import_id",
+        "import_digest",
         "topic",
         "recall_topic",
         "link",
@@ -48,6 +51,11 @@ OWN_FIELDS = frozenset(
 
 _RELATION = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,63}\Z")
 _IN_BRACKETS = re.compile(r"[^\[\]|#]+\.md\Z")
+
+
+def is_relation(name: str) -> bool:
+    """Tell whether a key of front matter can be a relation."""
+    return bool(_RELATION.match(name)) and name not in OWN_FIELDS
 
 
 def link(  # noqa: PLR0913 - the parts of a link
@@ -107,7 +115,7 @@ def unlink(derived: Derived, state: NodeState, a: str, b: str, *, relation: str)
 def _check(a: str, b: str, relation: str) -> None:
     if a == b:
         raise InvalidInputError(f"the memory {a!r} cannot be linked to itself", code="invalid_edge")
-    if not _RELATION.match(checked_text(relation, "rel")) or relation in OWN_FIELDS:
+    if not is_relation(checked_text(relation, "rel")):
         raise InvalidInputError(
             f"the relation must be a key of front matter that has no other meaning, such as "
             f"{', '.join(RELATIONS)}; not {relation!r}",

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from hedgerow.typing import ContextKeywords
 
     from .context import Context
+    from .imports.moving import Imported
     from .process import Processed
     from .sync import SyncReport
 
@@ -215,6 +216,30 @@ class MemoryRoot(RootEdits):
             scope=self._scope,
             instead_of=old,
         )
+
+    def import_from(
+        self,
+        source: str | os.PathLike[str],
+        format: str,  # noqa: A002 - what the command calls it
+        *,
+        apply: bool = False,
+        progress: Progress | None = None,
+    ) -> Imported:
+        """Read the memories of another tool from `source`, a file or a folder.
+
+        `format` is obsidian, basic-memory, mem0, chatgpt, claude or jsonl (spec/memory.md, "Moving
+        in"). Without `apply` nothing is written, and the result is a plan. A second import changes
+        what changed there, and leaves what was edited here. `progress(done, total)` counts memories.
+
+        Raises InvalidInputError for a source that is no such export.
+        """
+        from .imports.moving import move  # noqa: PLC0415 - slow to import
+
+        self._check_whole("import_from")
+        done = move(self._derived(), format, Path(source), progress, apply=apply)
+        if apply:
+            self.sync(allow_empty=True)
+        return done
 
     def recall(  # noqa: PLR0913 - what a recall can be asked for
         self,

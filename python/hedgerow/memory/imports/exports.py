@@ -1,0 +1,88 @@
+"""Reading the files of exports: JSON, JSON Lines, and JSON in a ZIP archive."""
+
+from __future__ import annotations
+
+import json
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path, PurePosixPath
+from typing import IO, Any
+
+from hedgerow.errors import InvalidInputError
+from hedgerow.ingest.source import Skip
+from hedgerow.memory.files import system_errors
+
+LARGEST = 1 << 30
+"""The most bytes of an export that are read."""
+
+
+def read_json(source: Path, name: str) -> Any:
+    """Read the JSON of an export: a file, or `name` in a folder or in a ZIP archive.
+
+    Raises InvalidInputError for what is none, or is over the limit.
+    """
+    file = source / name if source.is_dir() else source
+    if not file.is_file():
+        raise _refused(file, "there is no such file")
+    with system_errors("read", file):
+        if zipfile.is_zipfile(file):
+            data = _member(file, name)
+        else:
+            with file.open("rb") as stream:
+                data = _limited(stream, file)
+    try:
+        return json.loads(data)
+    except (ValueError, RecursionError) as error:
+        raise _refused(file, f"it is no JSON ({error})") from error
+
+
+def read_lines(source: Path) -> Iterator[dict[str, Any] | Skip]:
+    """Read the objects of JSON Lines; a line that is none is a Skip."""
+    if not source.is_file():
+        raise _refused(source, "there is no such file")
+    with system_errors("read", source), source.open("rb") as stream:
+        data = _limited(stream, source)
+    for number, line in enumerate(data.split(b"\n"), start=1):
+        if not line.strip():
+            continue
+        try:
+            found = json.loads(line)
+            problem = "" if isinstance(found, dict) else "the line is no JSON object"
+        except (ValueError, RecursionError) as error:
+            found, problem = None, f"the line is no JSON ({error})"
+        yield Skip(source.name, "refused", problem, number) if problem else found
+
+
+def list_in(value: Any, source: Path, *keys: str) -> list[Any]:
+    """Return the list of an export, which may be the value of one of some keys."""
+    if isinstance(value, dict):
+        value = next((value[key] for key in keys if isinstance(value.get(key), list)), value)
+    if not isinstance(value, list):
+        where = f", or an object with {' or '.join(keys)}" if keys else ""
+        raise _refused(source, f"it is no list{where}")
+    return value
+
+
+def _member(file: Path, name: str) -> bytes:
+    try:
+        with zipfile.ZipFile(file) as archive:
+            members = sorted(
+                (one for one in archive.namelist() if PurePosixPath(one).name == name), key=len
+            )
+            if not members:
+                raise _refused(file, f"it holds no {name}")
+            with archive.open(members[0]) as stream:
+                return _limited(stream, file)
+    except (zipfile.BadZipFile, NotImplementedError, RuntimeError) as error:
+        raise _refused(file, f"it is no ZIP archive that can be read ({error})") from error
+
+
+def _limited(stream: IO[bytes], file: Path) -> bytes:
+    data = stream.read(LARGEST + 1)
+    if len(data) > LARGEST:
+        raise _refused(file, f"it has more than {LARGEST:,} bytes; split it")
+    return data
+
+
+def _refused(file: Path, problem: str) -> InvalidInputError:
+    return InvalidInputError(f"{file} cannot be imported: {problem}", code="invalid_export")

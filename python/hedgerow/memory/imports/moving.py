@@ -1,0 +1,193 @@
+"""Importing: a plan of what each memory becomes, and carrying it out."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from hedgerow._checks import shown
+from hedgerow.errors import HedgerowError, InvalidInputError
+from hedgerow.ingest.source import Skip
+from hedgerow.memory import files
+from hedgerow.memory.derived import Derived
+from hedgerow.memory.documents import parse_document, read_documents
+from hedgerow.memory.edit import changed_text, with_fields, without_block, without_fields
+from hedgerow.memory.lock import locked
+from hedgerow.typing import Progress
+
+from .chats import chatgpt, claude
+from .item import Item, Items
+from .records import jsonl, mem0
+from .vaults import basic_memory, obsidian
+
+FORMATS: Mapping[str, Callable[[Path], Items]] = {
+    "obsidian": obsidian,
+    "basic-memory": basic_memory,
+    "mem0": mem0,
+    "chatgpt": chatgpt,
+    "claude": claude,
+    "jsonl": jsonl,
+}
+"""The forms of export, each with what reads it."""
+
+ID, DIGEST = "import_id", "import_digest"
+"""The fields of front matter that know a memory again, and what it was when it was imported."""
+
+ACTIONS = ("new", "changed", "unchanged", "edited", "taken")
+"""What becomes of a memory: it is written, written anew, left; or left since the file here was
+edited, or since another file has its name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Moved:
+    """A memory of an export: its id there, what becomes of it (`ACTIONS`), and its file here."""
+
+    id: str
+    action: str
+    file: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the documented JSON."""
+        return {"id": self.id, "action": self.action, "file": self.file}
+
+
+@dataclass(frozen=True, slots=True)
+class Imported:
+    """What was imported, or would be: the memories in the order of the export.
+
+    `unreadable` is what could not be read; `gone` are files of an earlier import that the export
+    no longer has, which stay. Files are below the root.
+    """
+
+    root: str
+    format: str
+    source: str
+    applied: bool
+    memories: tuple[Moved, ...]
+    gone: tuple[str, ...]
+    unreadable: tuple[Skip, ...]
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """How many memories each action is of."""
+        found = Counter(one.action for one in self.memories)
+        return {action: found[action] for action in ACTIONS if found[action]}
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the documented JSON."""
+        return {
+            "root": self.root,
+            "format": self.format,
+            "source": self.source,
+            "applied": self.applied,
+            "counts": self.counts,
+            "memories": [one.to_dict() for one in self.memories],
+            "gone": list(self.gone),
+            "unreadable": [skip.to_dict() for skip in self.unreadable],
+        }
+
+
+def checked_format(name: str) -> Callable[[Path], Items]:
+    """Return what reads a form of export; InvalidInputError for any other word."""
+    if name not in FORMATS:
+        raise InvalidInputError(
+            f"format must be one of {', '.join(FORMATS)}, not {shown(name)}", code="invalid_option"
+        )
+    return FORMATS[name]
+
+
+def move(
+    derived: Derived, name: str, source: Path, progress: Progress | None, *, apply: bool
+) -> Imported:
+    """Read an export, and write what is new or changed if applied."""
+    known = _known(derived, name)
+    skips: list[Skip] = []
+    items: dict[str, Item] = {}
+    for item in checked_format(name)(source):
+        if isinstance(item, Skip):
+            skips.append(item)
+        elif item.id in items:
+            skips.append(Skip(item.path, "refused", f"another memory has the id {item.id}"))
+        else:
+            items[item.id] = item
+    moved = []
+    for done, item in enumerate(items.values(), start=1):
+        try:
+            moved.append(_moved(derived, name, item, known.get(item.id), apply=apply))
+        except HedgerowError as error:
+            skips.append(Skip(item.path, error.code, error.message))
+        if progress is not None:
+            progress(done, len(items))
+    gone = sorted(path for key, (path, _) in known.items() if key not in items)
+    root = str(derived.root)
+    return Imported(root, name, str(source), apply, tuple(moved), tuple(gone), tuple(skips))
+
+
+def _known(derived: Derived, name: str) -> dict[str, tuple[str, str]]:
+    """Return the file, below the root, and the text of what was imported before, by its id there."""
+    found: dict[str, tuple[str, str]] = {}
+    for document in read_documents(derived.source_root, derived.rules)[0]:
+        tool, sign, id_ = str(document.metadata.get(ID, "")).partition(":")
+        path = derived.source_root / document.path
+        if sign and tool == name and path.is_relative_to(derived.root):
+            file = path.relative_to(derived.root).as_posix()
+            found.setdefault(id_, (file, "\n".join(document.lines)))
+    return found
+
+
+def _moved(
+    derived: Derived, name: str, item: Item, known: tuple[str, str] | None, *, apply: bool
+) -> Moved:
+    text = _marked(item, name)
+    if known is None:
+        path = derived.root / item.path
+        if path.exists():
+            return Moved(item.id, "taken", item.path)
+        if apply:
+            _check_folders(derived.root, item.path)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            if not files.write_new(path, text):
+                return Moved(item.id, "taken", item.path)
+        return Moved(item.id, "new", item.path)
+    file, present = known
+    bare = _bare(present, file)
+    was = _field(present, file)
+    if was == _digest(item.text):
+        return Moved(item.id, "unchanged", file)
+    if was != _digest(bare):
+        return Moved(item.id, "edited", file)
+    if apply:
+        with locked(derived.lock):
+            old = present.encode()
+            files.update(derived.root / file, text.encode(), expected=old, root=derived.root)
+    return Moved(item.id, "changed", file)
+
+
+def _check_folders(root: Path, path: str) -> None:
+    """Raise HedgerowError where a folder on the way to a file is a link."""
+    for parent in Path(path).parents:
+        files.check_no_link(root / parent)
+
+
+def _marked(item: Item, name: str) -> str:
+    """Return the file with what marks it as imported."""
+    fields = {ID: f"{name}:{item.id}", DIGEST: _digest(item.text)}
+    return changed_text(item.text, item.path, [with_fields(fields)])
+
+
+def _bare(text: str, path: str) -> str:
+    """Return a file without those marks."""
+    return changed_text(text, path, [without_fields((ID, DIGEST))])
+
+
+def _field(text: str, path: str) -> str:
+    return str(parse_document(path, text.encode()).metadata.get(DIGEST, ""))
+
+
+def _digest(text: str) -> str:
+    # Marks make a block where there was none, which taking them out leaves empty.
+    return hashlib.sha256(without_block(text).encode()).hexdigest()[:16]

@@ -1,0 +1,257 @@
+"""Moving in from other tools."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from hedgerow import InvalidInputError, MemoryRoot
+from hedgerow.memory import Imported
+from places import ROOT
+
+EXPORTS = ROOT / "tests" / "data" / "exports"
+SOURCES = {
+    "obsidian": EXPORTS / "vault",
+    "basic-memory": EXPORTS / "basic-memory",
+    "mem0": EXPORTS / "mem0.json",
+    "chatgpt": EXPORTS / "chatgpt.json",
+    "claude": EXPORTS / "claude.json",
+    "jsonl": EXPORTS / "memories.jsonl",
+}
+
+
+def moved(root: MemoryRoot, name: str, source: Path | None = None) -> Imported:
+    return root.import_from(source or SOURCES[name], name, apply=True)
+
+
+def skipped(done: Imported) -> list[tuple[str, int | None, str]]:
+    return [(one.path, one.line, one.reason) for one in done.unreadable]
+
+
+def text_of(root: MemoryRoot, done: Imported, at: int = 0) -> str:
+    return (root.path / done.memories[at].file).read_text()
+
+
+class TestForms:
+    def test_a_vault_stays_as_it_is(self, root: MemoryRoot) -> None:
+        done = moved(root, "obsidian")
+        assert [(one.action, one.file) for one in done.memories] == [
+            ("new", "notes/Hedge.md"),
+            ("new", "notes/Projects/Slugs.md"),
+        ]
+        assert skipped(done) == [("trap.png", None, "it is no Markdown")]
+        text = text_of(root, done)
+        assert text.startswith("---\naliases: [Hawthorn]\ncreated: 2025-03-04\ntags:\n  - garden\n")
+        assert 'import_id: "obsidian:Hedge.md"' in text
+        assert text.endswith("---\nThe hedge is cut in February. See [[Slugs]] and #winter.\n")
+        edges = {(one[0], one[1]) for one in root.graph().edges}
+        assert edges == {("notes/Hedge.md", "notes/Projects/Slugs.md")}
+
+    def test_relations_of_basic_memory_become_links(self, root: MemoryRoot) -> None:
+        done = moved(root, "basic-memory")
+        assert done.memories[0].file == "decisions/decisions/no-pellets.md"
+        assert done.memories[0].id == "decisions/no-pellets"
+        text = text_of(root, done)
+        assert 'follows_from: ["[[Poisoned hedgehogs]]"]' in text
+        assert 'relates_to: ["[[Slugs]]"]' in text
+        assert "- [reason] What eats the slugs eats the pellets #slugs (Marijke)" in text
+        assert root.query("all | type:decision").keys == [done.memories[0].file]
+
+    def test_mem0_keeps_whose_a_memory_is(self, root: MemoryRoot) -> None:
+        done = moved(root, "mem0")
+        assert skipped(done) == [("mem0.json[2]", None, "it has no text, memory or content")]
+        text = text_of(root, done)
+        for line in (
+            'title: "Prefers mail to calls"',
+            'source: "mem0"',
+            'created_at: "2025-05-06T14:08:09.000Z"',
+            'tags: ["preferences"]',
+            'topic_area: "contact"',
+            'scope: {"user":"ana"}',
+            'import_id: "mem0:f1c8d1d4-9d2b-4a5e-8a57-1f0f3f0c6a01"',
+        ):
+            assert line in text
+        assert root.scoped(user="ana", session="r1").memories().count == 1
+        assert root.scoped(user="ana").recall("mail").results[0].file == done.memories[0].file
+
+    def test_a_conversation_is_the_branch_that_was_shown(self, root: MemoryRoot) -> None:
+        done = moved(root, "chatgpt")
+        assert skipped(done) == [("conversations.json[1]", None, "nobody says anything in it")]
+        [memory] = done.memories
+        assert memory.file.startswith("sessions/2025-05-06-slugs-in-may-")
+        text = text_of(root, done)
+        assert text.endswith(
+            "# Slugs in May\n\n## User\n\nWhat drowns slugs?\n\n## ChatGPT\n\nBeer.\n\n"
+            "*(something that is no text was left out)*\n"
+        )
+        assert "Wine" not in text
+        assert root.recall("drowns").results[0].session_id == "c-1"
+
+    def test_what_claude_thinks_is_left_out(self, root: MemoryRoot) -> None:
+        done = moved(root, "claude")
+        text = text_of(root, done)
+        assert text.endswith(
+            "## User\n\nWhen do we cut?\n\nNorth side first.\n\n## Claude\n\nIn February.\n"
+        )
+        assert 'created_at: "2025-06-07T08:09:10.123Z"' in text
+        assert len(done.unreadable) == 1
+
+    def test_lines_are_read_one_by_one(self, root: MemoryRoot) -> None:
+        done = moved(root, "jsonl")
+        assert done.memories[0].id == "7"
+        assert [(line, reason.partition(" (")[0]) for _, line, reason in skipped(done)] == [
+            (3, "it has no text, memory or content"),
+            (4, "the line is no JSON object"),
+            (5, "the line is no JSON"),
+        ]
+        text = text_of(root, done)
+        assert done.memories[0].file.startswith("findings/2025-04-05-nematodes-work")
+        assert 'crop: "leeks"' in text
+        assert "supersedes" not in text
+
+    @pytest.mark.parametrize("name", ["chatgpt", "claude"])
+    def test_an_archive_and_its_folder_are_read_too(
+        self, root: MemoryRoot, tmp_path_factory: pytest.TempPathFactory, name: str
+    ) -> None:
+        expected = [(one.id, one.file) for one in moved(root, name).memories]
+        folder = tmp_path_factory.mktemp("export")
+        shutil.copy(SOURCES[name], folder / "conversations.json")
+        archive = folder / "export.zip"
+        with zipfile.ZipFile(archive, "w") as made:
+            made.write(folder / "conversations.json", "export-2025/conversations.json")
+        for source in (folder, archive):
+            done = root.import_from(source, name)
+            assert [(one.id, one.file) for one in done.memories] == expected
+            assert done.counts == {"unchanged": len(expected)}
+
+
+class TestAgain:
+    @pytest.mark.parametrize("name", SOURCES)
+    def test_a_plan_writes_nothing_and_names_what_is_written(
+        self, root: MemoryRoot, name: str
+    ) -> None:
+        plan = root.import_from(SOURCES[name], name)
+        assert not plan.applied
+        assert not list(root.path.rglob("*.md"))
+        done = moved(root, name)
+        assert done.memories == plan.memories
+        assert all((root.path / one.file).is_file() for one in done.memories)
+        assert set(done.counts) == {"new"}
+
+    @pytest.mark.parametrize("name", SOURCES)
+    def test_a_second_import_changes_nothing(self, root: MemoryRoot, name: str) -> None:
+        moved(root, name)
+        before = {file: file.read_bytes() for file in root.path.rglob("*.md")}
+        assert set(moved(root, name).counts) == {"unchanged"}
+        assert before == {file: file.read_bytes() for file in root.path.rglob("*.md")}
+
+    def test_it_changes_what_changed_there_alone(
+        self, root: MemoryRoot, tmp_path_factory: pytest.TempPathFactory
+    ) -> None:
+        vault = tmp_path_factory.mktemp("vault")
+        for name in ("a", "b", "c", "d"):
+            (vault / f"{name}.md").write_text(f"Note {name}.\n")
+        moved(root, "obsidian", vault)
+        (vault / "a.md").write_text("Note a, anew.\n")
+        (vault / "b.md").write_text("Note b, anew.\n")
+        (vault / "d.md").unlink()
+        mine = root.path / "notes/b.md"
+        mine.write_text(mine.read_text() + "Mine.\n")
+        done = moved(root, "obsidian", vault)
+        assert {one.file: one.action for one in done.memories} == {
+            "notes/a.md": "changed",
+            "notes/b.md": "edited",
+            "notes/c.md": "unchanged",
+        }
+        assert done.gone == ("notes/d.md",)
+        assert (root.path / "notes/a.md").read_text().endswith("Note a, anew.\n")
+        assert mine.read_text().endswith("Note b.\nMine.\n")
+
+    def test_a_moved_file_is_known_again(self, root: MemoryRoot) -> None:
+        moved(root, "obsidian")
+        (root.path / "notes/Hedge.md").rename(root.path / "notes/hawthorn.md")
+        done = moved(root, "obsidian")
+        assert {one.file: one.action for one in done.memories} == {
+            "notes/hawthorn.md": "unchanged",
+            "notes/Projects/Slugs.md": "unchanged",
+        }
+
+    def test_another_file_of_the_name_stays(self, root: MemoryRoot) -> None:
+        (root.path / "notes").mkdir()
+        (root.path / "notes/Hedge.md").write_text("Mine.\n")
+        done = moved(root, "obsidian")
+        assert done.counts == {"new": 1, "taken": 1}
+        assert (root.path / "notes/Hedge.md").read_text() == "Mine.\n"
+
+    def test_nothing_is_written_through_a_link(
+        self, root: MemoryRoot, tmp_path_factory: pytest.TempPathFactory
+    ) -> None:
+        outside = tmp_path_factory.mktemp("outside")
+        (root.path / "notes").symlink_to(outside)
+        done = moved(root, "obsidian")
+        assert not done.memories
+        assert {one.code for one in done.unreadable} == {"linked_path", "not_imported"}
+        assert not list(outside.iterdir())
+
+
+class TestProblems:
+    @pytest.mark.parametrize(
+        ("name", "content", "message"),
+        [
+            ("mem0", "{", "it is no JSON"),
+            ("mem0", "{}", "it is no list, or an object with results or memories"),
+            ("chatgpt", "3", "it is no list, or an object with conversations"),
+            ("chatgpt", "[" * 100_000, "it is no JSON"),
+            ("claude", None, "there is no such file"),
+            ("jsonl", None, "there is no such file"),
+            ("obsidian", None, "it is no folder"),
+            ("basic-memory", "text", "it is no folder"),
+        ],
+    )
+    def test_what_is_no_export_is_refused(
+        self, root: MemoryRoot, name: str, content: str | None, message: str
+    ) -> None:
+        source = root.path / "source"
+        if content is not None:
+            source.write_text(content)
+        with pytest.raises(InvalidInputError) as raised:
+            root.import_from(source, name, apply=True)
+        assert raised.value.code == "invalid_export"
+        assert f"{source} cannot be imported: {message}" in raised.value.message
+
+    def test_an_archive_without_conversations_is_refused(self, root: MemoryRoot) -> None:
+        archive = root.path / "export.zip"
+        with zipfile.ZipFile(archive, "w") as made:
+            made.writestr("user.json", "{}")
+        with pytest.raises(InvalidInputError, match=r"it holds no conversations\.json"):
+            root.import_from(archive, "chatgpt")
+
+    def test_a_form_that_is_none_is_refused(self, root: MemoryRoot) -> None:
+        with pytest.raises(InvalidInputError, match="format must be one of obsidian, basic-memory"):
+            root.import_from(EXPORTS, "notion")
+
+    @pytest.mark.parametrize("chat", [None, {}, {"uuid": 3}, {"uuid": "u", "chat_messages": 3}])
+    def test_one_bad_conversation_keeps_no_other(self, root: MemoryRoot, chat: object) -> None:
+        source = root.path / "conversations.json"
+        source.write_text(json.dumps([chat, *json.loads(SOURCES["claude"].read_text())]))
+        done = moved(root, "claude", source)
+        assert len(done.memories) == 1
+        assert done.unreadable[0].path == "conversations.json[0]"
+
+    def test_ids_in_a_circle_end(self, root: MemoryRoot) -> None:
+        said = {"author": {"role": "user"}, "content": {"parts": ["Hi."]}}
+        mapping = {one: {"message": said, "parent": to} for one, to in ("ab", "ba")}
+        source = root.path / "conversations.json"
+        source.write_text(json.dumps([{"id": "c", "mapping": mapping, "current_node": "a"}]))
+        assert text_of(root, moved(root, "chatgpt", source)).count("Hi.") == 2
+
+    def test_the_same_id_twice_is_named(self, root: MemoryRoot) -> None:
+        source = root.path / "twice.jsonl"
+        source.write_text('{"id": 1, "text": "a"}\n{"id": 1, "text": "b"}\n')
+        done = moved(root, "jsonl", source)
+        assert len(done.memories) == 1
+        assert done.unreadable[0].reason == "another memory has the id 1"
