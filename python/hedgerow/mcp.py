@@ -6,6 +6,7 @@ Needs the extra "mcp"; imported by `hedgerow mcp` alone.
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import datetime, timezone
 from typing import Annotated, Any, Literal
 
 from mcp.server import MCPServer
@@ -20,6 +21,7 @@ from ._answers.root_shapes import (
     Memories,
     Memory,
     NotAllowed,
+    Period,
     Recalled,
     Remembered,
     Unreadable,
@@ -82,6 +84,7 @@ class Found(TypedDict):
     notices: NotRequired[list[str]]
     leftOut: NotRequired[dict[str, int]]
     asOf: NotRequired[str]
+    period: NotRequired[Period]
 
 
 class Status(TypedDict):
@@ -165,7 +168,7 @@ class _Tools:
     ) -> Found:
         """Recall what the project's memory knows about a topic, before working on it.
 
-        What no longer holds is left out and counted in leftOut.
+        A period in the topic, such as "last week", narrows the time. What no longer holds is left out and counted in leftOut.
         """
         return self._find(
             topic,
@@ -178,6 +181,7 @@ class _Tools:
             tags=tags or (),
             after=after,
             before=before,
+            question_date=datetime.now(timezone.utc),
         )
 
     def context(

@@ -137,6 +137,7 @@ class ContextKeywords(TypedDict, total=False):
     tags: Sequence[str]
     after: QuestionDate | None
     before: QuestionDate | None
+    question_date: QuestionDate | None
 
 
 class RecallKeywords(ContextKeywords, total=False):

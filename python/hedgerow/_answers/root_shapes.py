@@ -72,6 +72,15 @@ class Unreadable(TypedDict):
     reason: str
 
 
+class Period(TypedDict):
+    """A period that the question named, and whether the results are from then."""
+
+    phrase: str
+    after: str
+    before: str
+    found: bool
+
+
 class RecallAnswer(TypedDict):
     """What the root knows, the best first."""
 
@@ -84,6 +93,7 @@ class RecallAnswer(TypedDict):
     notices: NotRequired[list[str]]
     leftOut: NotRequired[dict[str, int]]
     asOf: NotRequired[str]
+    period: NotRequired[Period]
     trace: NotRequired[Trace]
 
 

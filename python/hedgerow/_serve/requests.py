@@ -102,6 +102,7 @@ class RecallBody(Body):
     tags: list[str] = []
     after: str | None = None
     before: str | None = None
+    question_date: str | None = None
     explain: bool = False
 
 
@@ -118,6 +119,7 @@ class ContextBody(Body):
     tags: list[str] = []
     after: str | None = None
     before: str | None = None
+    question_date: str | None = None
 
 
 class RememberBody(Body):

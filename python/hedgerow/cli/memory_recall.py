@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from datetime import datetime, timezone
 from typing import TYPE_CHECKING, NamedTuple
 
 import click
@@ -80,6 +81,12 @@ _RECIPE = "memory:"
 )
 @click.option("--after", metavar="WHEN", type=TEXT, help="Only from this date or later, or 30d.")
 @click.option("--before", metavar="WHEN", type=TEXT, help="Only from earlier than this date.")
+@click.option(
+    "--question-date",
+    metavar="DATE",
+    type=TEXT,
+    help='When QUESTION was asked, for "last week" in it.  [default: now]',
+)
 @click.option("--as-of", metavar="DATE", type=TEXT, help="Find what held then, not now.")
 @click.option("--include-superseded", is_flag=True, help="Find what no longer holds too.")
 @click.option(
@@ -115,6 +122,7 @@ def recall(  # noqa: PLR0913 - one argument for each option
     tags: tuple[str, ...],
     after: str | None,
     before: str | None,
+    question_date: str | None,
     as_of: str | None,
     include_superseded: bool,
     budget: int | None,
@@ -149,6 +157,7 @@ def recall(  # noqa: PLR0913 - one argument for each option
         "tags": tags,
         "after": after,
         "before": before,
+        "question_date": question_date or datetime.now(timezone.utc),
     }
     _check(options)
     _check_packing(budget, per_file, explain=explain or report is not None)
@@ -320,6 +329,9 @@ def show_results(found: Recall, *, explain: bool = False, report: str | None = N
     show_left_out(found.unreadable)
     blocks = (_block(rank, one, explain=explain) for rank, one in enumerate(found.results, start=1))
     echo("\n\n".join(blocks) or "No memory matches found.")
+    if found.period is not None:
+        said = "From" if found.period.found else "Nothing that was found is from"
+        echo(f"\n{said} {visible(str(found.period))}.")
     if found.left_out:
         _show_what_is_left_out(found.left_out)
     if explain and found.trace is not None:

@@ -4,6 +4,7 @@ from .forget import Forgotten as Forgotten
 from .imports.moving import Imported as Imported, Moved as Moved
 from .freshness import IndexState as IndexState
 from .marking import Marked as Marked
+from .periods import Period as Period
 from .process import Processed as Processed
 from .recall import Recall as Recall, Recalled as Recalled
 from .requests import Request as Request

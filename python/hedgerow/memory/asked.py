@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
@@ -13,9 +13,10 @@ from hedgerow.typing import QuestionDate
 
 from .marks import Marks
 from .note import now
+from .periods import Period, period_in
 from .scope import Scope
 from .score import checked_depth
-from .times import checked_end
+from .times import checked_end, checked_start
 from .validity import REASONS, Validity
 from .wanted import Wanted
 
@@ -43,6 +44,21 @@ class Asked:
     include_superseded: bool = False
     wanted: Wanted = Wanted()  # noqa: RUF009 - frozen
     scope: Scope = Scope()  # noqa: RUF009
+    period: Period | None = None
+
+    def searched(self) -> str:
+        """Return what is searched for: the query without the words of a period, if any are left."""
+        if self.period is None:
+            return self.query
+        rest = " ".join(self.query.split()).replace(self.period.phrase, " ").strip()
+        return rest if any(one.isalnum() for one in rest) else self.query
+
+    def in_period(self) -> Asked:
+        """Return the same for the period that the query names alone, if it names one."""
+        if self.period is None:
+            return self
+        after, before = self.period.after, self.period.before
+        return replace(self, wanted=replace(self.wanted, after=after, before=before))
 
     def why_not(self, path: str, matter: Mapping[str, Any], validity: Validity) -> str | None:
         """Return why a memory is left out, as a key of `LEFT_OUT`; None where it is not."""
@@ -70,10 +86,15 @@ def checked_recall(  # noqa: PLR0913 - what a recall can be asked for
     tags: Sequence[str] = (),
     after: QuestionDate | None = None,
     before: QuestionDate | None = None,
+    question_date: QuestionDate | None = None,
     scope: Scope = Scope(),  # noqa: B008 - frozen
 ) -> Asked:
     """Return what a recall is about; InvalidInputError for what it cannot be."""
     present = now()
+    period = None
+    if question_date is not None and after is None and before is None:
+        asked = checked_start(question_date, "question_date", present)
+        period = period_in(_checked_query(query), asked)
     return Asked(
         _checked_query(query),
         checked_count(limit, "limit"),
@@ -83,6 +104,7 @@ def checked_recall(  # noqa: PLR0913 - what a recall can be asked for
         include_superseded,
         Wanted.of(types, tags, after, before, present),
         scope,
+        period,
     )
 
 

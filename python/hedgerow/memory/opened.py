@@ -76,7 +76,8 @@ class OpenedIndex:
         # Nobody knows whose a file is that cannot be read.
         named = [] if asked.scope else skips
         return replace(
-            found.with_skips(named), notices=tuple(one.notice for one in config.not_allowed)
+            found.with_skips(named),
+            notices=tuple(one.notice for one in config.not_allowed),
         )
 
     def passages(

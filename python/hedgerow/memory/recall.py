@@ -22,6 +22,7 @@ from .asked import LEFT_OUT, Asked
 from .derived import is_of_no_use
 from .marks import Marks
 from .names import bucket_of
+from .periods import Period
 from .scope import Scope
 from .score import DepthPolicy, ScoreParts
 from .times import memory_time
@@ -82,7 +83,7 @@ class Recall:
     what the root asks for and was not allowed, and so was left out. `left_out` counts the files that
     that were found and are no results: those that do not hold, by `Validity.why`, and as `filtered`
     those that were not asked for; `as_of` is when they had to, where
-    that was asked for. `trace` says how passages were searched for, with the profile "best".
+    that was asked for. `period` is what the query named and results are from. `trace` says how passages were searched for, with the profile "best".
     """
 
     root: str
@@ -93,6 +94,7 @@ class Recall:
     notices: tuple[str, ...] = ()
     left_out: Mapping[str, int] = field(default_factory=dict)
     as_of: datetime | None = None
+    period: Period | None = None
     trace: Trace | None = field(default=None, compare=False, repr=False)
 
     def __iter__(self) -> Iterator[Recalled]:
@@ -107,12 +109,14 @@ class Recall:
         return replace(self, unreadable=unreadable)
 
     def to_dict(self, mode: str = "recall") -> dict[str, Any]:
-        """Return the documented JSON; `notices`, `leftOut` and `asOf` only where there are any."""
+        """Return the documented JSON; `notices`, `leftOut`, `asOf`, `period` only where there are any."""
         told: dict[str, Any] = {"notices": list(self.notices)} if self.notices else {}
         if self.left_out:
             told["leftOut"] = dict(self.left_out)
         if self.as_of is not None:
             told["asOf"] = self.as_of.isoformat()
+        if self.period is not None:
+            told["period"] = self.period.to_dict()
         return {
             "root": self.root,
             "query": self.query,
@@ -146,7 +150,11 @@ def recall(  # noqa: PLR0913 - all that a recall depends on
 
     With `whole` damage that leaves one leg to answer alone is raised.
     """
-    found, passages, left_out = _holding(index, embedder, marks, asked, whole=whole)
+    period, within = asked.period, asked.in_period()
+    found, passages, left_out = _holding(index, embedder, marks, within, whole=whole)
+    if period is not None and not passages:
+        period = replace(period, found=False)
+        found, passages, left_out = _holding(index, embedder, marks, asked, whole=whole)
     best = max([1.0, *(one.hit.score for one in passages)])
     temporal = score.temporal_relevance(
         asked.query, [memory_time(one.hit.path, one.matter) for one in passages]
@@ -164,6 +172,7 @@ def recall(  # noqa: PLR0913 - all that a recall depends on
         tuple(results[: asked.limit]),
         left_out=left_out,
         as_of=asked.as_of,
+        period=period,
         trace=found.trace,
     )
 
@@ -178,7 +187,7 @@ def _holding(
     most = max(_AT_LEAST, _DEEPER * asked.limit)
     while True:
         where = filter_of(asked.scope)
-        found = search(index, embedder, asked.query, most, whole=whole, where=where)
+        found = search(index, embedder, asked.searched(), most, whole=whole, where=where)
         passages = []
         left_out: Counter[str] = Counter()
         for hit in found.hits:

@@ -253,6 +253,7 @@ class MemoryRoot(RootEdits):
         tags: Sequence[str] = (),
         after: QuestionDate | None = None,
         before: QuestionDate | None = None,
+        question_date: QuestionDate | None = None,
         sync: bool = True,
     ) -> Recall:
         """Find what the root knows about a text, the best first.
@@ -262,7 +263,9 @@ class MemoryRoot(RootEdits):
         a date or a time, finds what held then, and `include_superseded` what does not hold too.
 
         Results have one of `types`, all `tags`, and are from `after` or later and from earlier than
-        `before`: dates, times, or ages such as `30d`.
+        `before`: dates, times, or ages such as `30d`. With `question_date`, when the question was
+        asked, a period that it names, such as "last week", narrows the time, where anything was
+        found from then; `period` of the result is that.
 
         Without `sync` the index is read as it is; IndexFileError when there is none. Files that
         could not be read are in `unreadable`.
@@ -277,6 +280,7 @@ class MemoryRoot(RootEdits):
             tags=tags,
             after=after,
             before=before,
+            question_date=question_date,
             scope=self._scope,
         )
         return self._opened.recall(self._config(), asked, sync=sync)

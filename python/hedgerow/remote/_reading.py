@@ -9,6 +9,7 @@ from typing import Any
 from hedgerow.ingest.source import Skip
 from hedgerow.memory.config import RootStatus
 from hedgerow.memory.marking import Marked
+from hedgerow.memory.periods import Period
 from hedgerow.memory.process import Processed
 from hedgerow.memory.recall import Recall, Recalled
 from hedgerow.memory.requests import Request
@@ -34,6 +35,7 @@ def recall_of(answer: Answer) -> Recall:
         tuple(answer.get("notices", ())),
         answer.get("leftOut", {}),
         None if as_of is None else datetime.fromisoformat(as_of),
+        Period.from_dict(answer["period"]) if "period" in answer else None,
         None if trace is None else Trace._from_dict(trace),  # noqa: SLF001 - of this package
     )
 

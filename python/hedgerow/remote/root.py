@@ -329,7 +329,7 @@ class RemoteRoot(RemoteEdits):
 def _options_of(options: Mapping[str, Any]) -> dict[str, Any]:
     """The options of a recall as JSON has them."""
     body = dict(options)
-    for name in ("as_of", "after", "before"):
+    for name in ("as_of", "after", "before", "question_date"):
         if isinstance(body.get(name), date):
             body[name] = body[name].isoformat()
     for name in ("types", "tags"):

@@ -1,0 +1,120 @@
+"""Periods that a question names."""
+
+from __future__ import annotations
+
+from datetime import date, datetime, timedelta, timezone
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hedgerow import InvalidInputError, MemoryRoot
+from hedgerow.memory.periods import Period, period_in
+from memory_doubles import put
+
+SATURDAY = datetime(2026, 4, 18, 9, 30, tzinfo=timezone.utc)
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ("what was decided today?", "today (2026-04-18)"),
+        ("Yesterday", "Yesterday (2026-04-17)"),
+        ("slugs last  week", "last week (2026-04-06 to 2026-04-12)"),
+        ("this week", "this week (2026-04-13 to 2026-04-19)"),
+        ("last month", "last month (2026-03-01 to 2026-03-31)"),
+        ("previous year", "previous year (2025-01-01 to 2025-12-31)"),
+        ("last Saturday", "last Saturday (2026-04-11)"),
+        ("last friday", "last friday (2026-04-17)"),
+        ("in the last 7 days", "in the last 7 days (2026-04-12 to 2026-04-18)"),
+        ("past 2 weeks", "past 2 weeks (2026-04-05 to 2026-04-18)"),
+        ("the past 2 months", "the past 2 months (2026-02-19 to 2026-04-18)"),
+        ("3 days ago", "3 days ago (2026-04-15)"),
+        ("2 weeks ago", "2 weeks ago (2026-03-30 to 2026-04-05)"),
+        ("1 month ago", "1 month ago (2026-03-01 to 2026-03-31)"),
+        ("in March", "in March (2026-03-01 to 2026-03-31)"),
+        ("in May", "in May (2025-05-01 to 2025-05-31)"),
+        ("during december 2023", "during december 2023 (2023-12-01 to 2023-12-31)"),
+        ("in 2024", "in 2024 (2024-01-01 to 2024-12-31)"),
+    ],
+)
+def test_a_period_is_understood(query: str, expected: str) -> None:
+    assert str(period_in(query, SATURDAY)) == expected
+
+
+@pytest.mark.parametrize(
+    "query",
+    ["", "the last hedge", "blast week", "weekly", "may we cut?", "5000 years ago", "in 0000",
+     "march of the slugs"],
+)  # fmt: skip
+def test_other_words_are_none(query: str) -> None:
+    assert period_in(query, SATURDAY) is None
+
+
+@given(
+    st.text(max_size=50)
+    | st.from_regex(r"(last|past|in) \d{1,5} (days|weeks|months)( ago)?", fullmatch=True),
+    st.datetimes(),
+)
+def test_no_question_fails(query: str, asked: datetime) -> None:
+    found = period_in(query, asked.replace(tzinfo=timezone.utc))
+    assert found is None or found.after < found.before
+
+
+def test_a_long_question_takes_linear_time() -> None:
+    assert period_in("last " * 200_000 + "week", SATURDAY) is None
+
+
+class TestRecall:
+    @pytest.fixture
+    def hedges(self, root: MemoryRoot) -> MemoryRoot:
+        """Notes on the hedge of last week and of last year, and one without a date."""
+        put(root.path, "notes/week.md", "---\ndate: 2026-04-07\n---\nThe hedge was cut.\n")
+        put(root.path, "notes/year.md", "---\ndate: 2025-04-07\n---\nThe hedge was laid.\n")
+        put(root.path, "notes/none.md", "The hedge is there. Last week is a phrase.\n")
+        return root
+
+    def test_it_narrows_the_time(self, hedges: MemoryRoot) -> None:
+        found = hedges.recall("the hedge last week", question_date=SATURDAY)
+        assert [one.file for one in found] == ["notes/week.md"]
+        assert found.left_out == {"filtered": 2}
+        assert found.period is not None
+        assert found.to_dict()["period"] == {
+            "phrase": "last week",
+            "after": "2026-04-06T00:00:00+00:00",
+            "before": "2026-04-13T00:00:00+00:00",
+            "found": True,
+        }
+        assert Period.from_dict(found.period.to_dict()) == found.period
+
+    def test_nothing_from_then_is_said(self, hedges: MemoryRoot) -> None:
+        found = hedges.recall("the hedge yesterday", question_date="2026-04-18")
+        assert len(found) == 3
+        assert found.period is not None
+        assert not found.period.found
+
+    def test_without_a_date_it_is_words(self, hedges: MemoryRoot) -> None:
+        assert hedges.recall("the hedge last week").period is None
+        assert len(hedges.recall("the hedge last week")) == 3
+
+    def test_what_was_asked_for_counts_more(self, hedges: MemoryRoot) -> None:
+        found = hedges.recall("hedge last week", question_date=SATURDAY, after="2025-01-01")
+        assert (found.period, len(found)) == (None, 2)
+
+    def test_a_period_alone_is_searched_for_by_its_words(self, hedges: MemoryRoot) -> None:
+        found = hedges.recall("last month", question_date=SATURDAY)
+        assert found.period is not None
+        assert not found.period.found
+
+    def test_a_context_has_it_too(self, hedges: MemoryRoot) -> None:
+        packed = hedges.context("the hedge last week", question_date=date(2026, 4, 18))
+        assert [one.file for one in packed.passages] == ["notes/week.md"]
+
+    def test_a_date_that_is_none_is_refused(self, hedges: MemoryRoot) -> None:
+        with pytest.raises(InvalidInputError, match="question_date must be a date that exists"):
+            hedges.recall("last week", question_date="2026-02-30")
+
+
+def test_ages_are_taken() -> None:
+    asked = SATURDAY - timedelta(days=7)
+    assert str(period_in("today", asked)) == "today (2026-04-11)"
