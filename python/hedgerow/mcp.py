@@ -10,7 +10,7 @@ from datetime import datetime, timezone
 from typing import Annotated, Any, Literal
 
 from mcp.server import MCPServer
-from mcp.server.mcpserver.exceptions import ToolError
+from mcp.server.mcpserver.exceptions import ResourceNotFoundError, ToolError
 from mcp_types import ToolAnnotations
 from pydantic import Field
 from typing_extensions import NotRequired, TypedDict, Unpack
@@ -25,11 +25,13 @@ from ._answers.root_shapes import (
     Recalled,
     Remembered,
     Unreadable,
+    WrappedUp,
 )
 from ._engine import __version__
 from .errors import HedgerowError
 from .memory import Memory as _Memory
 from .memory import MemoryRoot
+from .memory.writer import WRAPUP_SECTIONS
 from .typing import OnDuplicate, RecallKeywords
 
 __all__ = ["build_server"]
@@ -53,6 +55,7 @@ been made already.
 - memory_read: the whole file of a memory that was found.
 - memory_list: what memories there are, the last changed first.
 - memory_edit: correct the text of a memory, where nothing is to be kept of how it was.
+- memory_wrapup: at the end of a session, what it came to. The prompt of that name asks for it.
 - memory_status: which folder the memory is in, and whether it is set up.
 
 Nothing enters your context unless you call one of these tools.
@@ -130,9 +133,56 @@ def build_server(root: MemoryRoot, *, read_only: bool = False) -> MCPServer[Any]
             tools.supersede, "memory_supersede", annotations=writes, structured_output=True
         )
         server.add_tool(tools.retract, "memory_retract", annotations=writes, structured_output=True)
+        server.add_tool(tools.wrapup, "memory_wrapup", annotations=writes, structured_output=True)
         server.add_tool(tools.edit, "memory_edit", annotations=rewrites, structured_output=True)
+    _add_resources(server, root)
+    _add_prompts(server, read_only=read_only)
     server.add_tool(tools.status, "memory_status", annotations=reads, structured_output=True)
     return server
+
+
+def _add_resources(server: MCPServer[Any], root: MemoryRoot) -> None:
+    """Offer the files of the root; only names of the index are files."""
+
+    @server.resource(
+        "memory://{+file}",
+        name="memory",
+        description="The Markdown file of a memory, by its path, its name or its title",
+        mime_type="text/markdown",
+    )
+    def memory(file: str) -> str:
+        try:
+            return root.read(file).text
+        except HedgerowError as error:
+            raise ResourceNotFoundError(error.message) from error
+
+
+def _add_prompts(server: MCPServer[Any], *, read_only: bool) -> None:
+    """Offer what a user may ask for by name."""
+
+    @server.prompt(name="recall", description="Look up what the memory knows, before a task")
+    def recall(topic: Annotated[str, Field(description="What the task is about")]) -> str:
+        return (
+            f"Before we begin, call memory_recall with the topic {topic!r}. Tell me in a few lines "
+            "what matters for the task, with the files it is from, and where memories contradict "
+            "each other. If nothing is known, say so."
+        )
+
+    if read_only:
+        return
+
+    @server.prompt(name="wrapup", description="Keep what this session came to")
+    def wrapup(
+        topic: Annotated[str, Field(description="What the session was about")] = "",
+    ) -> str:
+        about = f" about {topic!r}" if topic else ""
+        sections = "\n".join(f"## {name}" for name in WRAPUP_SECTIONS)
+        return (
+            f"Write the wrapup of this session{about}: what the next one has to know, in Markdown "
+            f"with these four headings, each with text ('None.' where there is nothing):\n\n"
+            f"{sections}\n\nShow it to me, and when I agree call memory_wrapup with it, a title "
+            "of one line and the topic."
+        )
 
 
 class _Tools:
@@ -227,6 +277,23 @@ class _Tools:
             raise ToolError(error.message) from error
         written: Any = done.to_dict()
         answer: Remembered = written
+        return answer
+
+    def wrapup(
+        self,
+        title: Annotated[str, Field(description="One line on the session")],
+        text: Annotated[
+            str, Field(description=f"Markdown with the headings {', '.join(WRAPUP_SECTIONS)}")
+        ],
+        topic: Annotated[str | None, Field(description="What it was about")] = None,
+        tags: Annotated[list[str] | None, Field(description="Words to group by")] = None,
+    ) -> WrappedUp:
+        """Keep what a session came to, with four sections that each have text."""
+        try:
+            done: Any = self._root.wrapup(text, title=title, topic=topic, tags=tags or ()).to_dict()
+        except HedgerowError as error:
+            raise ToolError(error.message) from error
+        answer: WrappedUp = done
         return answer
 
     def supersede(

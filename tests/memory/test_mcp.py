@@ -14,7 +14,7 @@ from typing import Any
 
 import anyio
 import pytest
-from mcp import Client
+from mcp import Client, MCPError
 from mcp.client.stdio import StdioServerParameters, stdio_client
 
 from command_line import failed
@@ -63,7 +63,7 @@ def test_the_tools_say_what_they_take_and_give(slugs_root: Path) -> None:
     tools = {tool.name: tool for tool in listed}
     assert list(tools) == [
         "memory_search", "memory_recall", "memory_context", "memory_read", "memory_list", "memory_remember",
-        "memory_supersede", "memory_retract", "memory_edit", "memory_status",
+        "memory_supersede", "memory_retract", "memory_wrapup", "memory_edit", "memory_status",
     ]  # fmt: skip
     assert all(tool.description and tool.output_schema for tool in listed)
     recall = tools["memory_recall"].input_schema
@@ -277,3 +277,51 @@ def test_without_its_package_or_with_an_old_one_the_fix_is_named(
             monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "mcp", version)
     assert 'pip install "hedgerow[mcp]"' in failed(1, "mcp", "--root", str(slugs_root))
+
+
+class TestResources:
+    def test_files_are_resources(self, slugs_root: Path) -> None:
+        templates = ask(slugs_root, lambda client: client.list_resource_templates())
+        assert [one.uri_template for one in templates.resource_templates] == ["memory://{+file}"]
+        for name in ("decisions/a.md", "Slugs"):
+            found = ask(
+                slugs_root, lambda client, name=name: client.read_resource(f"memory://{name}")
+            )
+            [content] = found.contents
+            assert content.mime_type == "text/markdown"
+            assert content.text == (slugs_root / "decisions/a.md").read_text()
+
+    @pytest.mark.parametrize(
+        "name",
+        ["nothing.md", "hedgerow.json", "../memory/decisions/a.md", "/etc/passwd", "%2e%2e/x"],
+    )
+    def test_nothing_else_is(self, slugs_root: Path, name: str) -> None:
+        async def refused(client: Client) -> bool:
+            try:
+                await client.read_resource(f"memory://{name}")
+            except (MCPError, ValueError):
+                return True
+            return False
+
+        assert ask(slugs_root, refused)
+
+
+class TestPrompts:
+    def test_they_say_what_to_do(self, slugs_root: Path) -> None:
+        listed = ask(slugs_root, lambda client: client.list_prompts()).prompts
+        assert [one.name for one in listed] == ["recall", "wrapup"]
+        asked = ask(slugs_root, lambda client: client.get_prompt("wrapup", {"topic": "slugs"}))
+        text = asked.messages[0].content.text
+        assert "## Conflicts / Corrections" in text
+        assert "'slugs'" in text
+        asked = ask(slugs_root, lambda client: client.get_prompt("recall", {"topic": "slugs"}))
+        assert "memory_recall" in asked.messages[0].content.text
+
+    def test_a_wrapup_is_kept(self, slugs_root: Path) -> None:
+        sections = ("Findings", "Decisions", "Conflicts / Corrections", "Open Questions")
+        text = "\n\n".join(f"## {name}\n\nNone." for name in sections)
+        done = answer(slugs_root, "memory_wrapup", title="Slugs", text=text, topic="slugs")
+        assert (slugs_root / done["file"]).is_file()
+        assert done["relatedMemory"]["results"][0]["provenance"]["file"] == "decisions/a.md"
+        failed = call(slugs_root, "memory_wrapup", title="Slugs", text="## Findings")
+        assert "Missing required sections" in failed.content[0].text

@@ -70,9 +70,15 @@ def bad_front_matter(source: Source, matter: FrontMatter) -> Skip:
 
 
 def markdown_chunks(
-    source: Source, lines: Sequence[str], matter: FrontMatter, metadata: Mapping[str, Any]
+    source: Source,
+    lines: Sequence[str],
+    matter: FrontMatter,
+    metadata: Mapping[str, Any],
+    tags: tuple[str, ...] | None = None,
 ) -> Iterator[Chunk]:
     """Yield the sections of a text whose front matter has been read, each with `metadata`.
+
+    Their tags are those of the front matter unless others are given.
 
     Raises UnreadableSourceError when there is nothing to make a chunk of, or when what stands in
     each chunk comes to too much.
@@ -85,7 +91,7 @@ def markdown_chunks(
     document = _Document(lines)
     splitter = PassageSplitter(lines, document.boundaries)
     stated = matter.text("summary", "description")
-    tags = matter.tags
+    tags = matter.tags if tags is None else tags
     sections = list(document.sections(matter.body_start))
     # Passages of a section are at least half as long as they may be, on the whole.
     passages = sum(map(len, lines)) // (PASSAGE_LIMIT // 2)

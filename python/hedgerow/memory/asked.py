@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
@@ -60,9 +60,11 @@ class Asked:
         after, before = self.period.after, self.period.before
         return replace(self, wanted=replace(self.wanted, after=after, before=before))
 
-    def why_not(self, path: str, matter: Mapping[str, Any], validity: Validity) -> str | None:
+    def why_not(
+        self, path: str, matter: Mapping[str, Any], tags: Iterable[str], validity: Validity
+    ) -> str | None:
         """Return why a memory is left out, as a key of `LEFT_OUT`; None where it is not."""
-        if not self.wanted.passes(path, matter):
+        if not self.wanted.passes(path, matter, tags):
             return FILTERED
         return None if self.include_superseded else validity.why
 

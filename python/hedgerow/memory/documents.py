@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,9 @@ from hedgerow.ingest.source import Skip, Source, UnreadableSourceError, read_byt
 
 from . import sections
 from .names import DIRECTORIES, TEMPORARY_PREFIX, TEMPORARY_SUFFIX, bucket_of
+
+MOST_ALIASES = 100
+"""The most aliases of a file that count."""
 
 
 @dataclass(frozen=True)
@@ -38,6 +42,16 @@ class Document:
     def metadata(self) -> dict[str, Any]:
         """The front matter as plain JSON."""
         return self.matter.to_dict()
+
+    @property
+    def aliases(self) -> tuple[str, ...]:
+        """Other names of it, as Obsidian has them: `aliases`, a list or one text with commas."""
+        given = self.metadata.get("aliases")
+        found = given.split(",") if isinstance(given, str) else given
+        if not isinstance(found, list):
+            return ()
+        named = (one.strip() for one in found if isinstance(one, str))
+        return tuple(islice(dict.fromkeys(one for one in named if one), MOST_ALIASES))
 
     @property
     def is_page(self) -> bool:

@@ -135,4 +135,4 @@ def _leads_to(state: NodeState, a: str, b: str, relation: str) -> Callable[[Any]
 
 
 def _names(state: NodeState) -> Names:
-    return Names(state.titles())
+    return state.names()

@@ -185,7 +185,8 @@ def links_of(document: Document) -> tuple[tuple[Link, ...], list[str]]:
 
 def unresolved_links(documents: Sequence[Document], base: Path) -> list[tuple[str, str]]:
     """Return (file, target) of the links that lead to no file below `base`, each once."""
-    names = Names({document.path: document.title for document in documents})
+    titles = {document.path: document.title for document in documents}
+    names = Names(titles, {document.path: document.aliases for document in documents})
     missing = [
         (document.path, target)
         for document in documents
@@ -242,12 +243,14 @@ def _weighted(item: Mapping[Any, Any]) -> tuple[Any, float, str]:
 
 
 class Names:
-    """The files that names mean: made of the titles of all files by their paths.
+    """The files that names mean: made of the titles and aliases of all files by their paths.
 
     Names are compared in Unicode's form NFC: file systems and editors differ in the form they use.
     """
 
-    def __init__(self, titles: Mapping[str, str]) -> None:
+    def __init__(
+        self, titles: Mapping[str, str], aliases: Mapping[str, Iterable[str]] | None = None
+    ) -> None:
         self._paths: dict[str, str] = {}
         self._by_name: dict[str, list[str]] = {}
         self._by_title: dict[str, list[str]] = {}
@@ -256,6 +259,10 @@ class Names:
             self._by_name.setdefault(_stem(posixpath.basename(path)), []).append(path)
             if titles[path]:
                 self._by_title.setdefault(_title(titles[path]), []).append(path)
+            for alias in (aliases or {}).get(path, ()):
+                paths = self._by_title.setdefault(_title(alias), [])
+                if path not in paths:
+                    paths.append(path)
         self._paths |= {path: path for path in titles}
 
     def find(self, link: Link, source: str) -> str | None:
@@ -271,7 +278,7 @@ class Names:
         """Return the files that a link in a file of `folder` may mean, by the first rule that applies.
 
         A path, from the indexed folder or `folder`; else the name of a file, perhaps with folders
-        before it; else a title. Only the last two can mean several files.
+        before it; else a title or an alias. Only the last two can mean several files.
         """
         if link.target.startswith("/"):
             paths = [link.target.lstrip("/")]

@@ -13,7 +13,7 @@ from .derived import Derived
 from .documents import Document, parse_document
 from .edit import Change, Edit, planned, with_fields, with_items, without_empty, without_fields
 from .linking import written_name
-from .links import Names, links_in_fields
+from .links import links_in_fields
 from .lock import locked
 from .marks import REASON, RETRACTED, SUPERSEDED_BY, SUPERSEDES
 from .node_state import NodeState
@@ -83,7 +83,7 @@ def retract(derived: Derived, path: str, reason: str | None) -> list[str]:
 
 def restore(derived: Derived, state: NodeState, path: str, news: Sequence[str]) -> list[str]:
     """Remove the marks of a retraction and of being superseded, here and in `news`, what did so."""
-    names = Names(state.titles())
+    names = state.names()
 
     def leads(item: Any, source: str) -> bool:
         links, _ = links_in_fields({SUPERSEDES: [item]})

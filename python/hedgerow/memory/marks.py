@@ -45,6 +45,7 @@ def facts_of(document: Document) -> dict[str, Any]:
     time = memory_time(document.path, metadata)
     facts = {
         "title": document.title,
+        "aliases": list(document.aliases),
         FIELD: Scope.stated(metadata).to_dict(),
         "time": None if time is None else time.isoformat(),
         _KEY: marks,
@@ -272,4 +273,8 @@ class Marks:
     @cached_property
     def _names(self) -> Names:
         """All names of files, which take a while to read: most marks have paths."""
-        return Names({path: self._fact(path).get("title", "") for path in self._known})
+        facts = {path: self._fact(path) for path in self._known}
+        return Names(
+            {path: one.get("title", "") for path, one in facts.items()},
+            {path: one["aliases"] for path, one in facts.items() if "aliases" in one},
+        )

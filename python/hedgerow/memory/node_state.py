@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,10 +18,11 @@ UNLINKED: list[tuple[str, str | None]] = [("unlinked", "1")]
 
 @dataclass(frozen=True, slots=True)
 class Linked:
-    """A file that is a node: its title and its links."""
+    """A file that is a node: its title, its links, and its other names."""
 
     title: str
     links: tuple[Link, ...]
+    aliases: tuple[str, ...] = ()
 
 
 class NodeState:
@@ -46,13 +47,30 @@ class NodeState:
             self._skips[path] = record.skips
             if facts:
                 links = tuple(Link(*link) for link in facts["links"])
-                self.records[path] = Linked(facts["title"], links)
+                aliases = tuple(facts.get("aliases", ()))
+                self.records[path] = Linked(facts["title"], links, aliases)
             else:
                 self.records.pop(path, None)
 
     def titles(self) -> dict[str, str]:
         """Give the title of each node by its path: what names of files are found by."""
         return {path: linked.title for path, linked in self.records.items()}
+
+    def aliases(self) -> dict[str, tuple[str, ...]]:
+        """Give the other names of each node that has some, by its path."""
+        return {path: one.aliases for path, one in self.records.items() if one.aliases}
+
+    def names(self, visible: Collection[str] | None = None) -> Names:
+        """Give what names of files mean, of all or of those that are `visible`."""
+        known = {
+            path: linked
+            for path, linked in self.records.items()
+            if visible is None or path in visible
+        }
+        return Names(
+            {path: linked.title for path, linked in known.items()},
+            {path: linked.aliases for path, linked in known.items() if linked.aliases},
+        )
 
     def edges(
         self, sources: Collection[str] | None = None
@@ -61,7 +79,7 @@ class NodeState:
 
         With `sources`, those of these files alone.
         """
-        names = Names(self.titles())
+        names = self.names()
         edges: dict[tuple[str, str, str], float] = {}
         unresolved = []
         paths = self.records.keys() if sources is None else self.records.keys() & set(sources)
@@ -85,6 +103,7 @@ def is_unlinked(store: Store) -> bool:
     return _sync_note(store.index, note) is not None
 
 
-def node_facts(title: str, links: Iterable[Link]) -> dict[str, Any]:
+def node_facts(title: str, links: Iterable[Link], aliases: Sequence[str]) -> dict[str, Any]:
     """Give what the ledger keeps of a file that is a node."""
-    return {"title": title, "links": [list(link) for link in links]}
+    facts: dict[str, Any] = {"title": title, "links": [list(link) for link in links]}
+    return facts | ({"aliases": list(aliases)} if aliases else {})

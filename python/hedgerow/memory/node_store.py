@@ -26,7 +26,7 @@ from .derived import (
 )
 from .files import system_errors
 from .freshness import skips_if_fresh
-from .links import STATED, Link, Names, without_attachments
+from .links import STATED, Link, without_attachments
 from .lock import locked
 from .node_state import NodeState, is_unlinked
 from .results import RootGraph
@@ -196,7 +196,7 @@ def key_of(state: NodeState, name: str, visible: Collection[str] | None = None) 
     titles = state.titles()
     if visible is not None:
         titles = {path: title for path, title in titles.items() if path in visible}
-    found = Names(titles).candidates(Link(checked_text(name, "key"), "", STATED))
+    found = state.names(visible).candidates(Link(checked_text(name, "key"), "", STATED))
     if len(found) == 1:
         return found[0]
     if found:

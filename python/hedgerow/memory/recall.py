@@ -194,7 +194,7 @@ def _holding(
             passage = _passage(index, hit, asked.validity(marks, hit.path))
             if not asked.scope.has(Scope.stated(passage.matter)):
                 continue
-            why = asked.why_not(hit.path, passage.matter, passage.validity)
+            why = asked.why_not(hit.path, passage.matter, hit.tags, passage.validity)
             if why is None:
                 passages.append(passage)
             else:

@@ -30,6 +30,7 @@ from .links import links_of
 from .marks import facts_of
 from .node_state import UNLINKED, NodeState, is_unlinked, node_facts
 from .nodes import LONGEST_KEY, node_of
+from .tags import inline_tags
 
 _logger = logging.getLogger("hedgerow.memory")
 
@@ -88,7 +89,8 @@ def _chunks_of(reading: Reading) -> tuple[list[Chunk], tuple[Skip, ...], dict[st
         "body_start_line": document.body_start_line,
     }
     try:
-        chunks = list(markdown_chunks(source, document.lines, matter, metadata))
+        tags = tuple(dict.fromkeys([*matter.tags, *inline_tags(document.body)]))
+        chunks = list(markdown_chunks(source, document.lines, matter, metadata, tags))
         return chunks, skips, facts_of(document)
     except UnreadableSourceError as error:
         if error.code != "empty":
@@ -199,10 +201,12 @@ class RootStore:
             _sync_store(self._store, [], gone=dropped, notes=UNLINKED)
         if relink and self._is_unlinked:
             state = NodeState(self.ledger)
-            before = state.titles()
+            before = state.titles(), state.aliases()
             state.update(self._records.values(), dropped)
             # Unless every name means what it meant, any link may lead elsewhere.
-            self._relink(state, self._changed if before == state.titles() else None)
+            self._relink(
+                state, self._changed if before == (state.titles(), state.aliases()) else None
+            )
 
     def _relink(self, state: NodeState, changed: set[str] | None) -> None:
         """Write the edges that differ, in one transaction."""
@@ -239,4 +243,4 @@ def _node_of(reading: Reading) -> tuple[Record, Node]:
             f"front matter is no valid YAML ({document.matter.problem}); used the lines that read"
         )
     skips = [Skip(path, "bad_front_matter", problem) for problem in (*problems, *wrong)]
-    return reading.record(path, skips, node_facts(document.title, links)), node
+    return reading.record(path, skips, node_facts(document.title, links, document.aliases)), node

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -12,9 +11,8 @@ from hedgerow._checks import checked_texts
 from hedgerow.typing import QuestionDate
 
 from .names import bucket_of
+from .tags import compared, tags_of
 from .times import checked_start, memory_time
-
-_BETWEEN_TAGS = re.compile(r"[,\s]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,16 +40,19 @@ class Wanted:
         """Check what was asked for; InvalidInputError for what is no date that exists."""
         return cls(
             frozenset(one.strip().lower() for one in checked_texts(types, "types")),
-            frozenset(_tag(one) for one in checked_texts(tags, "tags")),
+            frozenset(compared(one) for one in checked_texts(tags, "tags")),
             None if after is None else checked_start(after, "after", now),
             None if before is None else checked_start(before, "before", now),
         )
 
-    def passes(self, path: str, matter: Mapping[str, Any]) -> bool:
-        """Tell whether a memory is among those that are asked for."""
+    def passes(self, path: str, matter: Mapping[str, Any], tags: Iterable[str]) -> bool:
+        """Tell whether a memory is among those that are asked for.
+
+        `tags` are those that the index knows, in its text too.
+        """
         if self.types and bucket_of(path, matter) not in self.types:
             return False
-        if self.tags and not self.tags <= tags_of(matter):
+        if self.tags and not self.tags <= tags_of(matter) | set(map(compared, tags)):
             return False
         if self.after is None and self.before is None:
             return True
@@ -59,18 +60,3 @@ class Wanted:
         if time is None or (self.after is not None and time < self.after):
             return False
         return self.before is None or time < self.before
-
-
-def tags_of(matter: Mapping[str, Any]) -> frozenset[str]:
-    """Return the tags in front matter, a list or one text with commas or spaces between."""
-    given = matter.get("tags")
-    if isinstance(given, str):
-        given = _BETWEEN_TAGS.split(given)
-    if not isinstance(given, list):
-        return frozenset()
-    return frozenset(_tag(one) for one in given if isinstance(one, str)) - {""}
-
-
-def _tag(text: str) -> str:
-    """Return a tag to compare: without the `#` of a text, and without regard to case."""
-    return text.strip().removeprefix("#").casefold()

@@ -1,0 +1,45 @@
+"""The tags of a memory: in front matter, and `#tag` in the text (spec/memory.md, "Tags and aliases")."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from hedgerow.ingest.markdown_events import markdown_events
+
+_BETWEEN = re.compile(r"[,\s]+")
+_INLINE = re.compile(r"(?<!\S)#(?=[\w/-]*[^\W\d])([\w/-]{1,100})")
+_MOST = 100
+"""The most tags that are read from a text."""
+
+
+def tags_of(matter: Mapping[str, Any]) -> frozenset[str]:
+    """Return the tags in front matter, a list or one text with commas or spaces between."""
+    given = matter.get("tags")
+    if isinstance(given, str):
+        given = _BETWEEN.split(given)
+    if not isinstance(given, list):
+        return frozenset()
+    return frozenset(compared(one) for one in given if isinstance(one, str)) - {""}
+
+
+def compared(text: str) -> str:
+    """Return a tag to compare: without the `#` of a text, and without regard to case."""
+    return text.strip().removeprefix("#").casefold()
+
+
+def inline_tags(text: str) -> list[str]:
+    """Return the tags in a Markdown text, in order, each once; none in code or links."""
+    if "#" not in text:
+        return []
+    found: dict[str, None] = {}
+    hidden = 0
+    for kind, value, _, _ in markdown_events(text):
+        if kind in {"Start", "End"} and value[0] in {"CodeBlock", "Link", "Image"}:
+            hidden += 1 if kind == "Start" else -1
+        elif kind == "Text" and not hidden:
+            found |= dict.fromkeys(_INLINE.findall(value))
+        if len(found) > _MOST:
+            break
+    return list(found)[:_MOST]
