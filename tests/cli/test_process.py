@@ -69,7 +69,8 @@ def test_ctrl_c_leaves_the_index_intact_and_says_what_happened(many: Path, tmp_p
     process.send_signal(signal.SIGINT)
     stdout, stderr = process.communicate(timeout=LONGEST)
     assert (process.returncode, stdout) == (130, "")
-    assert stderr.startswith("Error: interrupted after ")
+    # Python may add that the signal came while it closed a file.
+    assert any(line.startswith("Error: interrupted after ") for line in stderr.splitlines())
     assert f"of {MANY:,}: " in stderr
     assert "intact; run the same command again to finish" in stderr
     answer = json.loads(run("search", "words", "--db", str(file), "--json").stdout)

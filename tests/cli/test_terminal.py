@@ -173,6 +173,8 @@ COMMANDS: list[list[str]] = [
     ["restore", EVIL, *ROOT],
     ["forget", EVIL, "--purge", *ROOT],
     ["import", "jsonl", EVIL, *ROOT],
+    ["rename", EVIL, EVIL, *ROOT],
+    ["rename", "slugs", EVIL, *ROOT],
     ["import", "obsidian", f"{ROOT[1]}", *ROOT],
     ["recall", *ROOT, "slugs", "--budget", "400"],
     ["list", *ROOT, "--scope", f"user={EVIL}"],

@@ -31,6 +31,7 @@ _COMMANDS = {
     "recall": ("memory_recall", "recall"),
     "list": ("memory_texts", "list_"),
     "edit": ("memory_texts", "edit"),
+    "rename": ("memory_texts", "rename"),
     "supersede": ("memory_marks", "supersede"),
     "retract": ("memory_marks", "retract"),
     "restore": ("memory_marks", "restore"),

@@ -15,7 +15,15 @@ from hedgerow import HedgerowError
 
 from .output import echo, plural, visible, write_json
 from .params import TEXT, Command
-from .roots import NO_ROOT, json_option, limit_option, read_stdin, root_option, scope_option
+from .roots import (
+    NO_ROOT,
+    json_option,
+    limit_option,
+    open_root,
+    read_stdin,
+    root_option,
+    scope_option,
+)
 from .targets import open_memory, target_option
 
 if TYPE_CHECKING:
@@ -130,6 +138,40 @@ def edit(  # noqa: PLR0913 - one argument for each option
         write_json(done.to_dict())
     else:
         echo(f"Changed: {visible(done.file)}")
+
+
+@click.command("rename", cls=Command, short_help="Rename a memory, and repair links to it.")
+@click.argument("key", type=TEXT)
+@click.argument("new", type=TEXT)
+@root_option
+@scope_option
+@json_option
+def rename(  # noqa: PLR0913 - one argument for each option
+    *,
+    key: str,
+    new: str,
+    root: tuple[str, ...],
+    target_url: str | None,
+    remote_url: str | None,
+    as_json: bool,
+) -> None:
+    """Give the memory KEY another path, and change the links to it in all files.
+
+    \b
+      hedgerow rename "Hedge plan" hedge-2026
+      hedgerow rename notes/hedge.md decisions/hedge.md
+
+    KEY is a path, the name of a file or a title; NEW a path, or a name in the same folder.
+    """
+    done = open_root(root, target_url, remote_url).rename(key, new)
+    if as_json:
+        write_json(done.to_dict())
+        return
+    echo(f"Renamed: {visible(done.file)} to {visible(done.to)}")
+    for file in done.changed:
+        echo(f"Changed: {visible(file)}")
+    for skip in done.by_hand:
+        echo(f"To be changed by hand: {visible(str(skip))}", err=True)
 
 
 def _edited(text: str, file: str) -> str | None:

@@ -7,6 +7,7 @@ from .marking import Marked as Marked
 from .periods import Period as Period
 from .process import Processed as Processed
 from .recall import Recall as Recall, Recalled as Recalled
+from .rename import Renamed as Renamed
 from .requests import Request as Request
 from .results import (
     Remembered as Remembered,

@@ -43,6 +43,17 @@ def write_new(path: Path, text: str) -> bool:
         return _link(temporary, path)
 
 
+def move_new(old: Path, new: Path) -> None:
+    """Give a file another path; HedgerowError (`file_changed`) if there is one by now."""
+    if not _link(old, new):
+        raise HedgerowError(
+            f"nothing was renamed: there is a file {new} by now", code="file_changed"
+        )
+    old.unlink(missing_ok=True)
+    _sync_folder(new.parent)
+    _sync_folder(old.parent)
+
+
 def replace(path: Path, text: str) -> None:
     """Write a derived file, whatever was there; its permissions stay."""
     with system_errors("write", path), _temporary(path, text.encode()) as temporary:

@@ -22,7 +22,14 @@ from .documents import Document
 from .names import DERIVED
 from .sections import folded
 
-RELATIONS = ("related", "links", "supersedes", "superseded_by", "derived_from", "conflicts_with")
+RELATIONS: tuple[str, ...] = (
+    "related",
+    "links",
+    "supersedes",
+    "superseded_by",
+    "derived_from",
+    "conflicts_with",
+)
 """Keys of front matter whose values are paths or names; under other keys only `[[name]]` links."""
 
 IN_TEXT = 0.7

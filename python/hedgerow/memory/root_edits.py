@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from .forget import Forgotten
     from .marking import Marked
+    from .rename import Renamed
     from .texts import Memory
 
 
@@ -137,6 +138,27 @@ class RootEdits(RootNodes):
         news = [one for one in marks.said_to_supersede(path) if self._scope.has(marks.scope(one))]
         state = self._nodes.state(found, sync=False)
         return self._marked(path, restore(Derived.of(found), state, path, news))
+
+    def rename(self, key: str, to: str) -> Renamed:
+        """Give a memory another path, and change the links to it in all files.
+
+        `key` is a path, a name or a title; `to` is a path below the indexed folder, or the name of
+        a file in the same folder, with or without `.md`. Names that still mean the memory stay.
+        Files whose links have to be changed by hand are in `by_hand`. Visits stay with the old path.
+
+        Raises InvalidInputError for a path that is taken, or that no memory can have.
+        """
+        from . import rename as renaming  # noqa: PLC0415 - slow to import
+
+        found = self._config()
+        derived, path = Derived.of(found), self.resolve(key)
+        place = renaming.new_path(derived, path, to)
+        visible = self._visible(sync=False)
+        changed, by_hand = renaming.rename(
+            derived, self._nodes.state(found, sync=False), path, place, visible
+        )
+        self._nodes.state(found, sync=True)
+        return renaming.Renamed(str(self._root), path, place, tuple(changed), tuple(by_hand))
 
     def forget(self, key: str, *, purge: bool = False) -> Forgotten:
         """Delete a memory, and all that was derived from it: in index, store, manifest and reports.

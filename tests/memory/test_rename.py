@@ -1,0 +1,132 @@
+"""Renaming: the links follow."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from hedgerow import InvalidInputError, MemoryRoot
+from memory_doubles import put
+
+LINKS = """---
+related: notes/hedge
+supersedes: [hedge.md, "[[hedge]]"]
+derived_from:
+  - {to: notes/hedge.md, strength: 0.5}
+see: "[[hedge|the plan]]"
+---
+See [[hedge]], [[Hedge plan]], [[notes/hedge.md#When|it]] and [it](hedge.md#when).
+
+`[[hedge]]` and
+
+```
+[[hedge]]
+```
+
+[other]: hedge.md "é [[hedge]]"
+"""
+
+
+@pytest.fixture
+def linked(tmp_path: Path) -> MemoryRoot:
+    """A plan, a note with links to it of all kinds, and one that has none."""
+    put(tmp_path, "notes/hedge.md", "---\ntitle: Hedge plan\n---\n[door](door.md) [[door]]\n")
+    put(tmp_path, "notes/links.md", LINKS)
+    put(tmp_path, "notes/door.md", "The door, by a hedge.\n")
+    return MemoryRoot.open(tmp_path)
+
+
+def text(root: MemoryRoot, file: str) -> str:
+    return (root.path / file).read_text()
+
+
+class TestRename:
+    def test_links_follow(self, linked: MemoryRoot) -> None:
+        before = linked.graph()
+        done = linked.rename("Hedge plan", "hawthorn")
+        assert (done.file, done.to) == ("notes/hedge.md", "notes/hawthorn.md")
+        assert (done.changed, done.by_hand) == (("notes/links.md",), ())
+        expected = (
+            LINKS.replace("hedge", "hawthorn")
+            .replace("`[[hawthorn]]`", "`[[hedge]]`")
+            .replace("```\n[[hawthorn]]", "```\n[[hedge]]")
+        )
+        assert (
+            text(linked, "notes/links.md").replace('md "é [[hedge]]"', 'md "é [[hawthorn]]"')
+            == expected
+        )
+        moved = {"notes/hedge.md": "notes/hawthorn.md"}
+        assert sorted(linked.graph().edges) == sorted(
+            (moved.get(a, a), moved.get(b, b), relation, strength)
+            for a, b, relation, strength in before.edges
+        )
+        assert not linked.graph().unresolved
+
+    def test_into_another_folder_its_own_links_follow_too(self, linked: MemoryRoot) -> None:
+        done = linked.rename("hedge", "decisions/hedge.md")
+        assert set(done.changed) == {"notes/links.md", "decisions/hedge.md"}
+        assert text(linked, "decisions/hedge.md").endswith("[door](../notes/door.md) [[door]]\n")
+        links = text(linked, "notes/links.md")
+        assert "[it](../decisions/hedge.md#when)" in links
+        # The name of the file still means it.
+        assert "See [[hedge]]," in links
+        assert "related: decisions/hedge\n" in links
+        assert not linked.graph().unresolved
+
+    def test_a_name_that_would_mean_another_becomes_a_path(self, linked: MemoryRoot) -> None:
+        put(linked.path, "notes/x/wall.md", "A wall.\n")
+        put(linked.path, "notes/x/y.md", "[[hedge]]\n")
+        linked.rename("notes/hedge.md", "notes/wall.md")
+        assert text(linked, "notes/x/y.md") == "[[notes/wall]]\n"
+
+    def test_names_with_spaces_and_scripts(self, linked: MemoryRoot) -> None:
+        linked.rename("hedge", "Živý plot 1")
+        links = text(linked, "notes/links.md")
+        assert "[[Živý plot 1]]" in links
+        assert "[it](%C5%BDiv%C3%BD%20plot%201.md#when)" in links
+        assert not linked.graph().unresolved
+
+    def test_bytes_around_links_stay(self, linked: MemoryRoot) -> None:
+        file = linked.path / "notes/links.md"
+        file.write_bytes(b"\xef\xbb\xbf---\r\nrelated: hedge\r\n---\r\n[[hedge]]  \r\nx")
+        linked.rename("hedge", "haw")
+        assert file.read_bytes() == (b"\xef\xbb\xbf---\r\nrelated: haw\r\n---\r\n[[haw]]  \r\nx")
+
+    def test_what_cannot_be_changed_is_left_and_named(self, linked: MemoryRoot) -> None:
+        put(linked.path, "notes/odd.md", '---\nrelated: "he\\x64ge"\n---\nOdd.\n')
+        assert any(edge[0] == "notes/odd.md" for edge in linked.graph().edges)
+        done = linked.rename("notes/hedge.md", "haw")
+        assert [one.path for one in done.by_hand] == ["notes/odd.md"]
+        assert "edit it by hand" in done.by_hand[0].reason
+        assert (linked.path / "notes/haw.md").exists()
+
+    @pytest.mark.parametrize(
+        ("to", "message"),
+        [
+            ("door", "there is a file notes/door.md already"),
+            ("hedge", "there is a file notes/hedge.md already"),
+            ("../out", "'../out' is no path below the indexed folder, as in notes/hedge.md"),
+            ("/etc/x", "'/etc/x' is no path below the indexed folder, as in notes/hedge.md"),
+            ("a/../../x", "'a/../../x' is no path below the indexed folder, as in notes/hedge.md"),
+            ("a\x1bb", "'a\\x1bb' is no path below the indexed folder, as in notes/hedge.md"),
+            (
+                ".hidden/x",
+                "no memory can be .hidden/x.md: hedgerow.json excludes it, or a folder of it is hidden",
+            ),
+        ],
+    )
+    def test_a_path_that_it_cannot_have_is_refused(
+        self, linked: MemoryRoot, to: str, message: str
+    ) -> None:
+        with pytest.raises(InvalidInputError) as raised:
+            linked.rename("notes/hedge.md", to)
+        assert raised.value.message == message
+        assert text(linked, "notes/links.md") == LINKS
+
+    def test_in_a_scope_the_files_of_others_stay(self, tmp_path: Path) -> None:
+        put(tmp_path, "notes/a.md", "---\nscope: {user: ana}\n---\nA.\n")
+        put(tmp_path, "notes/b.md", "---\nscope: {user: ben}\n---\n[[a]]\n")
+        root = MemoryRoot.open(tmp_path)
+        assert root.scoped(user="ana").rename("a", "c").changed == ()
+        assert text(root, "notes/b.md").endswith("[[a]]\n")
