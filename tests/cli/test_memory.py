@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 import sysconfig
@@ -14,6 +15,9 @@ import pytest
 import hedgerow
 from command_line import as_json, failed, failed_as_json, ok, run
 from memory_doubles import WRAPUP, put
+
+if sys.platform != "win32":
+    import pty
 
 pytestmark = pytest.mark.usefixtures("here")
 
@@ -282,3 +286,44 @@ def test_a_shell_completes_commands_and_options(here: Path) -> None:
     assert complete("hedgerow recall --de", 2) == ["--depth"]
     assert complete("hedgerow recall --depth ", 3) == ["shallow", "normal", "deep"]
     assert "memory:recall" in complete("hedgerow run ", 2)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="terminals of POSIX")
+class TestTerminal:
+    def test_results_are_wrapped_and_words_marked(self, tmp_path: Path) -> None:
+        put(tmp_path, "notes/a.md", "# Slugs\n\n" + "The otter swims far. " * 10 + "\x1b[2J\n")
+        text = shown("recall", "otters", "--root", str(tmp_path))
+        assert "\x1b[1;33motter\x1b[0m" in text
+        assert "\x1b[2J" not in text
+        plain = re.sub(r"\x1b\[[0-9;]*m", "", text)
+        assert max(len(line) for line in plain.splitlines()[3:]) <= 60
+
+    def test_nothing_found_says_what_was_looked_for(self, otter_root: Path) -> None:
+        text = shown("recall", "zebra", "--root", str(otter_root))
+        assert text.endswith('No memory matches found.\r\nSearched for: "zebra"\r\n')
+        text = shown("recall", "!", "--root", str(otter_root))
+        assert "no word of the query is left. Put words in quotes." in text
+
+
+def shown(*args: str) -> str:
+    """What a command shows in a terminal of 60 columns."""
+    leader, follower = pty.openpty()
+    with subprocess.Popen(
+        [str(Path(sysconfig.get_path("scripts")) / "hedgerow"), *args],
+        stdout=follower,
+        stderr=subprocess.DEVNULL,
+        env={**os.environ, "NO_COLOR": "", "COLUMNS": "60", "TERM": "xterm-256color"},
+    ):
+        os.close(follower)
+        output = b""
+        while chunk := _read(leader):
+            output += chunk
+    os.close(leader)
+    return output.decode()
+
+
+def _read(terminal: int) -> bytes:
+    try:
+        return os.read(terminal, 65_536)
+    except OSError:  # the other end is closed
+        return b""

@@ -22,6 +22,7 @@ from .output import (
     write_json,
 )
 from .params import TEXT, Command
+from .recall_text import show_left_out, show_results
 from .report import links_of, report_option, write_report
 from .roots import (
     NO_ROOT,
@@ -32,16 +33,11 @@ from .roots import (
     root_option,
     scope_option,
 )
-from .steps_text import steps, ways
 from .targets import open_memory, refuse_without_files, target_option
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from hedgerow import MemoryRoot, Trace
-    from hedgerow.ingest.source import Skip
-    from hedgerow.memory.recall import Recall, Recalled
-    from hedgerow.memory.score import ScoreParts
+    from hedgerow import MemoryRoot
+    from hedgerow.memory.recall import Recall
     from hedgerow.memory.sync import SyncReport
     from hedgerow.remote import RemoteRoot
     from hedgerow.typing import ContextKeywords, RecallKeywords
@@ -322,69 +318,3 @@ def _write_report(
         answer=recall_answer(found, mode, explain=True),
         links=links_of(memory, found, sync=sync),
     )
-
-
-def show_results(found: Recall, *, explain: bool = False, report: str | None = None) -> None:
-    """Print results, or that there are none; on stderr the first files that were left out."""
-    show_left_out(found.unreadable)
-    blocks = (_block(rank, one, explain=explain) for rank, one in enumerate(found.results, start=1))
-    echo("\n\n".join(blocks) or "No memory matches found.")
-    if found.period is not None:
-        said = "From" if found.period.found else "Nothing that was found is from"
-        echo(f"\n{said} {visible(str(found.period))}.")
-    if found.left_out:
-        _show_what_is_left_out(found.left_out)
-    if explain and found.trace is not None:
-        _show_trace(found.trace)
-    if report is not None:
-        echo(f"\nReport: {visible(report)}")
-
-
-def _show_what_is_left_out(counts: Mapping[str, int]) -> None:
-    """Count what was found and is no result, and say how to see it."""
-    from hedgerow.memory.asked import FILTERED, LEFT_OUT  # noqa: PLC0415 - slow to import
-
-    said = ", ".join(f"{count:,} {LEFT_OUT[why]}" for why, count in counts.items())
-    hint = "" if set(counts) == {FILTERED} else "; --include-superseded shows what does not hold"
-    echo(f"\nLeft out: {said}{hint}.")
-
-
-def _show_trace(trace: Trace) -> None:
-    echo(f"\n{ways(trace)}")
-    for label, done in steps(trace):
-        echo(visible(f"{label}{done}"))
-    if trace.not_searched_for:
-        echo(f"Not searched for: {visible(', '.join(trace.not_searched_for))}.")
-
-
-def show_left_out(skips: Sequence[Skip], shown: int = 3) -> None:
-    """Name what could not be read on stderr."""
-    for skip in skips[:shown]:
-        echo(f"Left out: {visible(str(skip))}", err=True)
-    if len(skips) > shown:
-        echo(f"Left out: {len(skips) - shown:,} more (--json has all)", err=True)
-
-
-def _block(rank: int, one: Recalled, *, explain: bool) -> str:
-    session = f" session={one.session_id}" if one.session_id else ""
-    where = f"{one.file}:{one.line_start}-{one.line_end}"
-    head = visible(f"{rank}. {where}{session} score={one.score:.2f}")
-    why = f"\n   why: {_why(one.parts)}" if explain else ""
-    said = str(one.validity)
-    marks = f"\n   [{visible(said)}]" if said else ""
-    return f"{head}{marks}\n   {visible(one.snippet)}{why}"
-
-
-def _why(parts: ScoreParts) -> str:
-    """Where a score comes from: every part that is not 0."""
-    named = [
-        ("retrieval", parts.retrieval),
-        ("words of the query in the passage", parts.exact_match),
-        ("in the front matter", parts.metadata),
-        ("time", parts.temporal),
-        ("what it is", parts.strength),
-        ("where it stands", parts.provenance),
-        (f"depth {parts.retrieval_depth}", parts.depth),
-    ]
-    given = [f"{name} {value:+.2f}" for name, value in named if value]
-    return visible(f"{', '.join(given) or 'nothing'}; found by {parts.driver.partition(':')[0]}")

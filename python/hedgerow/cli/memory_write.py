@@ -9,9 +9,9 @@ import click
 from hedgerow import InvalidInputError
 
 from .failures import UnfinishedError
-from .memory_recall import show_left_out, show_results
 from .output import echo, visible, write_json
 from .params import TEXT, Command
+from .recall_text import show_left_out, show_results
 from .roots import (
     TYPES,
     json_option,
