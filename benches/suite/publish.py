@@ -14,10 +14,10 @@ ROOT = Path(__file__).parents[2]
 
 
 def publish(rows: Sequence[Row], machine: dict[str, str], root: Path = ROOT) -> list[Path]:
-    """Write figures into both READMEs and draw the charts; returns what was written."""
+    """Write figures into the pages that have them and draw the charts; returns what was written."""
     made = draw(rows, root / "benches" / "charts")
     for document, text in [
-        (root / "README.md", summary(rows, machine)),
+        (root / "docs" / "speed.md", summary(rows, machine)),
         (root / "benches" / "README.md", tables(rows, machine)),
     ]:
         document.write_text(filled(document.read_text(encoding="utf-8"), text), encoding="utf-8")

@@ -289,17 +289,18 @@ def test_charts_are_small_and_always_the_same(tmp_path):
 
 def test_figures_go_between_the_marks(rows, tmp_path):
     (tmp_path / "benches").mkdir()
-    for document in ("README.md", "benches/README.md"):
+    (tmp_path / "docs").mkdir()
+    for document in ("docs/speed.md", "benches/README.md"):
         (tmp_path / document).write_text("before\n<!-- make bench -->\nold\n<!-- end -->\nafter\n")
     machine = {"date": "2026-01-01", "processor": "a processor"}
     made = publish.publish(rows, machine, tmp_path)
     assert [str(path.relative_to(tmp_path).as_posix()) for path in made] == [
         "benches/charts/peers.svg",
         "benches/charts/growth.svg",
-        "README.md",
+        "docs/speed.md",
         "benches/README.md",
     ]
-    text = (tmp_path / "README.md").read_text()
+    text = (tmp_path / "docs/speed.md").read_text()
     assert text.startswith("before\n<!-- make bench -->\n\nThe median at 100,000 chunks")
     assert text.endswith("\n\n<!-- end -->\nafter\n")
     assert "old" not in text
@@ -309,7 +310,7 @@ def test_figures_go_between_the_marks(rows, tmp_path):
 
 
 def test_the_documents_have_the_marks_and_the_charts():
-    for document in ("README.md", "benches/README.md"):
+    for document in ("docs/speed.md", "benches/README.md"):
         text = (ROOT / document).read_text(encoding="utf-8")
         assert publish.filled(text, "new").count("\nnew\n") == 1
     for chart in (charts.PEERS, charts.GROWTH):

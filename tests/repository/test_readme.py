@@ -1,5 +1,6 @@
-"""The README is true: what it shows is run, and what it prints is compared."""
+"""The README and the pages it leads to are true: what they show is run, and what it prints compared."""
 
+import json
 import re
 import shutil
 import sys
@@ -12,35 +13,58 @@ import hedgerow as hr
 from places import ROOT
 from shown import run_console, run_python
 
-README = (ROOT / "README.md").read_text(encoding="utf-8")
-BLOCKS = re.findall(r"^```(\w*)\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
+PAGES = ["README.md", "docs/library.md", "docs/memory.md"]
+DOCUMENTS = {
+    file.relative_to(ROOT).as_posix()
+    for place in ("docs", "spec")
+    for file in (ROOT / place).glob("*.md")
+}
+
+
+def blocks_of(page: str) -> list[tuple[str, str]]:
+    """The blocks of a page, each with its language."""
+    text = (ROOT / page).read_text(encoding="utf-8")
+    return re.findall(r"^```(\w*)\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+
 
 not_in_a_source_distribution = pytest.mark.skipif(
     not (ROOT / "Makefile").exists(), reason="a source distribution has no Makefile"
 )
 
 
-def blocks(language: str) -> list[str]:
-    return [text for found, text in BLOCKS if found == language]
+def blocks(page: str, language: str) -> list[str]:
+    return [text for found, text in blocks_of(page) if found == language]
 
 
 def commands(shell: str) -> list[str]:
     return [line.split("#")[0].strip() for line in shell.splitlines()]
 
 
-def test_every_block_is_of_a_kind_that_is_verified() -> None:
-    assert {language for language, _ in BLOCKS} == {"python", "text", "console", "sh"}
-    before_text = {before for (before, _), (after, _) in pairwise(BLOCKS) if after == "text"}
-    assert before_text == {"python"}
+@pytest.mark.parametrize("page", PAGES)
+def test_every_block_is_of_a_kind_that_is_verified(page: str) -> None:
+    found = blocks_of(page)
+    assert {language for language, _ in found} <= {"python", "text", "console", "sh", "json"}
+    before_text = {before for (before, _), (after, _) in pairwise(found) if after == "text"}
+    assert before_text <= {"python"}
 
 
-def test_python_prints_what_is_shown() -> None:
-    """In the order of the README and in one namespace, as a reader would type it."""
+def test_the_readme_is_short() -> None:
+    assert len((ROOT / "README.md").read_text(encoding="utf-8").splitlines()) <= 150
+
+
+def test_the_snippet_for_agents_is_that_of_its_page() -> None:
+    [shown] = blocks("README.md", "json")
+    assert json.loads(shown) == json.loads(blocks("docs/mcp.md", "json")[0])
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_python_prints_what_is_shown(page: str) -> None:
+    """In the order of the page and in one namespace, as a reader would type it."""
     namespace: dict[str, object] = {}
     shown = printed = ""
-    for language, text in BLOCKS:
+    for language, text in blocks_of(page):
         if language == "python":
-            printed += f"{text}---\n{run_python(text, 'README.md', namespace)}"
+            printed += f"{text}---\n{run_python(text, page, namespace)}"
             shown += f"{text}---\n"
         elif language == "text":
             shown += text
@@ -48,9 +72,10 @@ def test_python_prints_what_is_shown() -> None:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="the console blocks are for a POSIX shell")
-def test_the_console_prints_what_is_shown(tmp_path: Path) -> None:
+@pytest.mark.parametrize("page", PAGES)
+def test_the_console_prints_what_is_shown(page: str, tmp_path: Path) -> None:
     shutil.copytree(ROOT / "examples", tmp_path / "examples")
-    console = blocks("console")
+    console = blocks(page, "console")
     printed = "".join(run_console(block, tmp_path) for block in console)
     printed = printed.replace(str(tmp_path.resolve()), "~/garden")
     assert without_times(printed) == without_times("".join(console))
@@ -66,7 +91,7 @@ def without_times(text: str) -> str:
 @not_in_a_source_distribution
 def test_the_build_commands_are_those_that_ci_runs() -> None:
     ci = [line.strip() for line in (ROOT / ".ci" / "run").read_text().splitlines()]
-    shown = [command for block in blocks("sh") for command in commands(block)]
+    shown = [command for block in blocks("README.md", "sh") for command in commands(block)]
     assert shown == ["make try", "make test", "pip install ."]
     assert set(shown) <= set(ci)
 
@@ -81,9 +106,8 @@ def test_the_targets_in_contributing_exist() -> None:
 
 
 def test_the_table_of_queries() -> None:
-    [table] = re.findall(
-        r"^\| query \| finds \| runs \|\n\|.*\n((?:\|.*\n)+)", README, re.MULTILINE
-    )
+    text = (ROOT / "docs/library.md").read_text(encoding="utf-8")
+    [table] = re.findall(r"^\| query \| finds \| runs \|\n\|.*\n((?:\|.*\n)+)", text, re.MULTILINE)
     rows = [
         [cell.strip().strip("`") for cell in row.strip("|").split("|")]
         for row in table.splitlines()
@@ -95,9 +119,29 @@ def test_the_table_of_queries() -> None:
 
 @not_in_a_source_distribution
 @pytest.mark.parametrize(
-    "document", ["README.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md"]
+    "document",
+    ["README.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md", *sorted(DOCUMENTS)],
 )
 def test_links_into_the_repository_lead_somewhere(document: str) -> None:
-    text = (ROOT / document).read_text(encoding="utf-8")
-    targets = re.findall(r"\]\((?!https?:)([^)#]+)", text)
-    assert [target for target in targets if not (ROOT / target).exists()] == []
+    file = ROOT / document
+    found = re.findall(r"\]\((?!https?:)([^)#\s]*)(#[^)\s]*)?\)", without_code(file))
+    wrong = []
+    for target, anchor in found:
+        leads_to = file.parent / target if target else file
+        if not leads_to.exists() or (anchor and anchor[1:] not in anchors(leads_to)):
+            wrong.append(target + anchor)
+    assert wrong == []
+
+
+def without_code(file: Path) -> str:
+    text = file.read_text(encoding="utf-8")
+    return re.sub(r"^ *```.*?^ *```$|`[^`\n]*`", "", text, flags=re.MULTILINE | re.DOTALL)
+
+
+def anchors(file: Path) -> set[str]:
+    """The anchors of the headings of a page, as hosts of Markdown make them."""
+    text = re.sub(
+        r"^ *```.*?^ *```$", "", file.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL
+    )
+    headings = re.findall(r"^#+ (.*)$", text, re.MULTILINE)
+    return {re.sub(r"[^\w -]", "", one.lower()).strip().replace(" ", "-") for one in headings}
