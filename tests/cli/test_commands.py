@@ -51,6 +51,23 @@ class TestHelp:
     def test_alone_the_command_shows_its_help(self) -> None:
         assert ok() == ok("--help")
 
+    def test_what_people_type_first_is_understood(self) -> None:
+        for name, meant in {
+            "ls": "list",
+            "mv": "rename",
+            "add": "remember",
+            "ask": "recall",
+        }.items():
+            own = ok(meant, "--help").replace(
+                f"Usage: hedgerow {meant} ", f"Usage: hedgerow {name} "
+            )
+            assert ok(name, "--help") == own
+
+    def test_help_groups_the_commands(self) -> None:
+        text = ok("--help")
+        groups = ["Memory:", "Graph:", "Index files:", "Agents and services:", "Tools:"]
+        assert [line for line in text.splitlines() if line in groups] == groups
+
     def test_version(self) -> None:
         assert ok("--version") == f"hedgerow {hedgerow.__version__}\n"
 
@@ -60,6 +77,9 @@ class TestUsage:
         ("args", "message"),
         [
             (["bogus"], "No such command 'bogus'"),
+            (["recal"], "No such command 'recal'; did you mean 'recall'?"),
+            (["reembd", "--db", "x"], "No such command 'reembd'; did you mean 'reembed'?"),
+            (["savee"], "No such command 'savee'; did you mean 'remember'?"),
             (["search", "x"], "Missing option '--db'"),
             (["search", "--db", "notes.db"], "as TEXT or as --query TEXT"),
             (["search", "a", "--query", "b", "--db", "notes.db"], "as TEXT or as --query TEXT"),

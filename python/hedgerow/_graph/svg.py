@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import posixpath
 from collections.abc import Mapping
 from typing import Any
@@ -20,6 +21,9 @@ MOST_DRAWN = 60
 _SIZE = 900
 _MARGIN = 90
 _LONGEST = 28
+_EDGE, _LINE, _LETTER = 8, 15, 7.2
+_WIDE_FROM = 0x2E7F
+_TRIES = 8
 _NEARLY_NOTHING = 1e-9
 # Colors that are distinct in print and to the color-blind.
 _COLOURS = ("#4477aa", "#ee6677", "#228833", "#ccbb44", "#66ccee", "#aa3377", "#888888")
@@ -27,6 +31,7 @@ _STYLE = """
 svg { background: #fff; font: 13px system-ui, sans-serif; }
 text { fill: #222; stroke: #fff; stroke-width: 3px; paint-order: stroke; }
 line { stroke: #999; }
+#arrow path { fill: #999; }
 circle { stroke: #fff; stroke-width: 1.5px; }
 .centre circle { stroke: #222; stroke-width: 3px; }
 .centre text { font-weight: bold; }
@@ -34,6 +39,7 @@ circle { stroke: #fff; stroke-width: 1.5px; }
   svg { background: #16181c; }
   text { fill: #e8e8e8; stroke: #16181c; }
   line { stroke: #667; }
+  #arrow path { fill: #667; }
   circle { stroke: #16181c; }
   .centre circle { stroke: #e8e8e8; }
 }
@@ -57,20 +63,22 @@ def draw(part: Neighbourhood, facts: Mapping[str, tuple[str, float]]) -> str:
     )
     _add(svg, "title", f"What is linked to {part.centre}")
     _add(svg, "style", _STYLE)
-    for (one, other), (strength, relations) in _lines(part).items():
-        (x1, y1), (x2, y2) = positions[one], positions[other]
-        line = _add(svg, "line", x1=x1, y1=y1, x2=x2, y2=y2)
-        line.set("stroke-width", f"{0.5 + 2.5 * strength:.2f}")
-        _add(line, "title", f"{one} - {other}: {relations}, {strength:g}")
+    _add_arrow(svg)
+    radii = {key: 6 + 8 * facts[key][1] for key in part.hops}
+    for edge, (strength, relations) in _lines(part).items():
+        _add_line(svg, part, edge, positions, radii, f"{relations}, {strength:g}", strength)
+    labels = _Labels()
     for key in part.hops:
         kind, weight = facts[key]
         x, y = positions[key]
         group = _add(svg, "g", **({"class": "centre"} if key == part.centre else {}))
         _add(group, "title", f"{key} ({kind}, weight {weight:g})")
-        radius = f"{6 + 8 * weight:.1f}"
-        _add(group, "circle", cx=x, cy=y, r=radius, fill=colours[kind])
-        label = _add(group, "text", _label(key), x=x, y=f"{float(y) + float(radius) + 14:.1f}")
-        label.set("text-anchor", "middle")
+        _add(
+            group, "circle", cx=f"{x:.1f}", cy=f"{y:.1f}", r=f"{radii[key]:.1f}", fill=colours[kind]
+        )
+        text = _label(key)
+        left, base = labels.placed(text, x, y + radii[key] + 14)
+        _add(group, "text", text, x=f"{left:.1f}", y=f"{base:.1f}")
     for number, kind in enumerate(types):
         left, top = 20 + number % 6 * 145, _SIZE + 10 + number // 6 * 22
         _add(svg, "circle", cx=str(left), cy=str(top), r="6", fill=colours[kind])
@@ -79,8 +87,78 @@ def draw(part: Neighbourhood, facts: Mapping[str, tuple[str, float]]) -> str:
     return ET.tostring(svg, encoding="unicode") + "\n"
 
 
-def _positions(part: Neighbourhood) -> dict[str, tuple[str, str]]:
-    """Lay the nodes out by their edges, over the whole drawing; as text, rounded."""
+class _Labels:
+    """Finds room for labels: within the drawing, and below those that stand there already."""
+
+    def __init__(self) -> None:
+        self._taken: list[tuple[float, float, float]] = []
+
+    def placed(self, text: str, middle: float, base: float) -> tuple[float, float]:
+        """Return where a text begins, and its baseline."""
+        width = sum(_LETTER * (2 if ord(one) > _WIDE_FROM else 1) for one in text)
+        left = min(max(middle - width / 2, _EDGE), max(_EDGE, _SIZE - _EDGE - width))
+        for _ in range(_TRIES):
+            if not any(
+                abs(base - other) < _LINE and left < end and start < left + width
+                for start, end, other in self._taken
+            ):
+                break
+            base += _LINE
+        base = min(base, _SIZE - _EDGE)
+        self._taken.append((left, left + width, base))
+        return left, base
+
+
+def _add_arrow(svg: ET.Element) -> None:
+    marker = _add(
+        _add(svg, "defs"),
+        "marker",
+        id="arrow",
+        viewBox="0 0 8 8",
+        refX="8",
+        refY="4",
+        markerWidth="9",
+        markerHeight="9",
+        markerUnits="userSpaceOnUse",
+        orient="auto-start-reverse",
+    )
+    _add(marker, "path", d="M0,0 L8,4 L0,8 z")
+
+
+def _add_line(  # noqa: PLR0913, PLR0917 - what a line shows
+    svg: ET.Element,
+    part: Neighbourhood,
+    edge: tuple[str, str],
+    positions: Mapping[str, tuple[float, float]],
+    radii: Mapping[str, float],
+    told: str,
+    strength: float,
+) -> None:
+    """Draw a line from the rim of one node to that of another, with arrows as links lead."""
+    one, other = edge
+    ways = {(source, target) for source, target, _, _ in part.edges}
+    (x1, y1), (x2, y2) = positions[one], positions[other]
+    length = max(math.hypot(x2 - x1, y2 - y1), 1.0)
+    across, down = (x2 - x1) / length, (y2 - y1) / length
+    start, end = min(radii[one] + 2, length / 2), min(radii[other] + 2, length / 2)
+    line = _add(
+        svg,
+        "line",
+        x1=f"{x1 + across * start:.1f}",
+        y1=f"{y1 + down * start:.1f}",
+        x2=f"{x2 - across * end:.1f}",
+        y2=f"{y2 - down * end:.1f}",
+    )
+    line.set("stroke-width", f"{0.5 + 2.5 * strength:.2f}")
+    if edge in ways:
+        line.set("marker-end", "url(#arrow)")
+    if (other, one) in ways:
+        line.set("marker-start", "url(#arrow)")
+    _add(line, "title", f"{one} - {other}: {told}")
+
+
+def _positions(part: Neighbourhood) -> dict[str, tuple[float, float]]:
+    """Lay the nodes out by their edges, over the whole drawing."""
     graph: Any = nx.Graph()
     graph.add_nodes_from(part.hops)
     for (one, other), (strength, _) in _lines(part).items():
@@ -94,13 +172,13 @@ def _positions(part: Neighbourhood) -> dict[str, tuple[str, str]]:
     return dict(zip(placed, zip(across, down, strict=True), strict=True))
 
 
-def _spaced(numbers: list[float]) -> list[str]:
-    """Bring numbers between the margins, as text; equal ones to the middle."""
+def _spaced(numbers: list[float]) -> list[float]:
+    """Bring numbers between the margins, rounded; equal ones to the middle."""
     least, most = min(numbers), max(numbers)
     room = _SIZE - 2 * _MARGIN
     if most - least < _NEARLY_NOTHING:
-        return [f"{_SIZE / 2:.1f}"] * len(numbers)
-    return [f"{_MARGIN + room * (number - least) / (most - least):.1f}" for number in numbers]
+        return [_SIZE / 2] * len(numbers)
+    return [round(_MARGIN + room * (number - least) / (most - least), 1) for number in numbers]
 
 
 def _shells(part: Neighbourhood) -> list[list[str]]:

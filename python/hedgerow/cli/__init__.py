@@ -7,6 +7,7 @@ that `hedgerow` starts fast. Nothing outside this folder imports it.
 from __future__ import annotations
 
 import importlib
+from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -21,48 +22,71 @@ if TYPE_CHECKING:
 
 __all__ = ["cli", "main"]
 
-_COMMANDS = {
-    "init": ("memory_setup", "init"),
-    "status": ("memory_setup", "status"),
-    "doctor": ("memory_setup", "doctor"),
-    "trust": ("trust", "command"),
-    "instructions": ("memory_setup", "instructions"),
-    "remember": ("memory_write", "remember"),
-    "recall": ("memory_recall", "recall"),
-    "list": ("memory_texts", "list_"),
-    "edit": ("memory_texts", "edit"),
-    "rename": ("memory_texts", "rename"),
-    "supersede": ("memory_marks", "supersede"),
-    "retract": ("memory_marks", "retract"),
-    "restore": ("memory_marks", "restore"),
-    "forget": ("memory_marks", "forget"),
-    "wrapup": ("memory_write", "wrapup"),
-    "import": ("memory_import", "import_"),
-    "process": ("memory_write", "process"),
-    "run": ("", "run"),  # below
-    "mcp": ("mcp", "command"),
-    "serve": ("serve", "command"),
-    "query": ("query", "command"),
-    "link": ("link", "link"),
-    "visit": ("link", "visit"),
-    "graph": ("graph", "command"),
-    "index": ("index", "command"),
-    "search": ("search", "command"),
-    "reembed": ("reembed", "command"),
-    "stats": ("files", "stats"),
-    "check": ("files", "check"),
-    "backup": ("files", "backup"),
-    "show": ("chunks", "show"),
-    "delete": ("chunks", "delete"),
-    "cluster": ("cluster", "cluster"),
-    "agents": ("agents", "agents"),
-    "eval": ("eval", "command"),
-    "parse": ("language", "parse"),
-    "compile": ("language", "compile_"),
+_GROUPS = {
+    "Memory": {
+        "init": ("memory_setup", "init"),
+        "status": ("memory_setup", "status"),
+        "remember": ("memory_write", "remember"),
+        "recall": ("memory_recall", "recall"),
+        "list": ("memory_texts", "list_"),
+        "show": ("chunks", "show"),
+        "edit": ("memory_texts", "edit"),
+        "rename": ("memory_texts", "rename"),
+        "supersede": ("memory_marks", "supersede"),
+        "retract": ("memory_marks", "retract"),
+        "restore": ("memory_marks", "restore"),
+        "forget": ("memory_marks", "forget"),
+        "wrapup": ("memory_write", "wrapup"),
+        "process": ("memory_write", "process"),
+        "import": ("memory_import", "import_"),
+        "trust": ("trust", "command"),
+        "doctor": ("memory_setup", "doctor"),
+    },
+    "Graph": {
+        "query": ("query", "command"),
+        "link": ("link", "link"),
+        "visit": ("link", "visit"),
+        "graph": ("graph", "command"),
+    },
+    "Index files": {
+        "index": ("index", "command"),
+        "search": ("search", "command"),
+        "reembed": ("reembed", "command"),
+        "stats": ("files", "stats"),
+        "check": ("files", "check"),
+        "backup": ("files", "backup"),
+        "delete": ("chunks", "delete"),
+        "cluster": ("cluster", "cluster"),
+    },
+    "Agents and services": {
+        "mcp": ("mcp", "command"),
+        "serve": ("serve", "command"),
+        "agents": ("agents", "agents"),
+        "instructions": ("memory_setup", "instructions"),
+        "run": ("", "run"),  # below
+    },
+    "Tools": {
+        "eval": ("eval", "command"),
+        "parse": ("language", "parse"),
+        "compile": ("language", "compile_"),
+    },
 }
-"""Each command with its module and its attribute there."""
+"""The commands as `--help` groups them, each with its module and its attribute there."""
 
-_OTHER_NAMES = {"agent-hint": "instructions"}
+_COMMANDS = {name: place for group in _GROUPS.values() for name, place in group.items()}
+
+_OTHER_NAMES = {
+    "add": "remember",
+    "agent-hint": "instructions",
+    "ask": "recall",
+    "cat": "show",
+    "find": "search",
+    "ls": "list",
+    "mv": "rename",
+    "rm": "forget",
+    "save": "remember",
+}
+"""What people type first, and other tools have."""
 
 _HELP = """\
 Memory as Markdown files in a folder, and search in notes with a small query language.
@@ -104,6 +128,30 @@ class _LazyGroup(click.Group):
         if name == "run":
             return run
         return _load(name) if name in _COMMANDS else None
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the command; the error for one that is none names the nearest."""
+        name = args[0]
+        near = get_close_matches(name, [*_COMMANDS, *_OTHER_NAMES], 1)
+        if near and not name.startswith("-") and self.get_command(ctx, name) is None:
+            meant = _OTHER_NAMES.get(near[0], near[0])
+            raise click.UsageError(f"No such command {name!r}; did you mean {meant!r}?", ctx)
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """List the commands by their groups."""
+        widest = max(map(len, _COMMANDS))
+        limit = formatter.width - 6 - widest
+        for title, names in _GROUPS.items():
+            with formatter.section(title):
+                rows = []
+                for name in names:
+                    command = self.get_command(ctx, name)
+                    if command is not None:
+                        rows.append((name.ljust(widest), command.get_short_help_str(limit)))
+                formatter.write_dl(rows)
 
     def main(  # type: ignore[override]  # overloads, which this needs none of
         self,

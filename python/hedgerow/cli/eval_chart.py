@@ -41,6 +41,7 @@ def draw(outcomes: Sequence[Outcome], file: str) -> None:
                 label=str(outcome.combination),
             )
             axes.bar_label(bars, fmt="%.3f", fontsize=8, padding=2)
+        axes.set_title("Quality of each way of searching: 1 is the best there can be")
         axes.set_xticks(range(len(MEASURES)), MEASURES)
         axes.set_ylim(0, 1.05)
         axes.spines[["top", "right"]].set_visible(False)
