@@ -15,6 +15,10 @@ BENCH_SIZES ?= 1000 10000 100000 1000000
 BENCH_DATA ?=
 BENCH_OPTIONS ?=
 
+# Which tests `make check` runs, and which `make test-matrix`, where it is not the suite.
+TESTS ?= tests/repository tests/typing
+MATRIX_TESTS ?=
+
 # A process for each core; a core that runs dry takes tests from the other.
 PYTEST := $(BIN)/python -m pytest --numprocesses auto --dist worksteal
 
@@ -24,7 +28,7 @@ FUZZ_SECONDS ?= 60
 # How long `make faults` goes on, in seconds.
 FAULTS_SECONDS ?= 600
 
-.PHONY: help try test test-busy faults valgrind test-extras test-cluster test-page test-typescript test-ray bench bench-engine lint wheels fuzz clean prerequisites
+.PHONY: help try test check test-busy faults valgrind test-extras test-matrix test-cluster test-page test-typescript test-ray bench bench-engine pictures lint wheels fuzz clean prerequisites
 
 help: ## list what make can do
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1	/p' Makefile
@@ -38,6 +42,14 @@ test: .venv/engine-built ## every test, of Rust and of Python
 	then set -x; cargo nextest run --workspace --locked && cargo test --workspace --locked --doc; \
 	else set -x; cargo test --workspace --locked; fi
 	$(PYTEST)
+
+# TESTS="tests/memory" for those of one subject.
+check: .venv/engine-built ## what most changes break, in two minutes: formats, types, and tests of one subject (TESTS=...)
+	cargo fmt --check
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+	$(PYTEST) $(TESTS)
 
 test-busy: .venv/engine-built ## pytest beside a load on every core, twice: no test may ask for a quiet machine
 	$(BIN)/python scripts/beside_a_load.py --times 2 -- $(PYTEST)
@@ -58,6 +70,10 @@ test-extras: .venv/engine-built ## adapters and integrations with the real libra
 	.venv-extras/bin/python -m pip install --quiet --upgrade pip
 	.venv-extras/bin/python -m pip install --quiet --group extras-test
 	PYTHONPATH=python HF_HUB_OFFLINE=1 .venv-extras/bin/python -m pytest -W default --confcutdir=tests/extras tests/extras
+
+# Each interpreter has an environment of its own, in which the sources of the package are not.
+test-matrix: wheels ## the suite against the wheel, on every interpreter there is: some minutes each
+	$(BIN)/python scripts/test_matrix.py wheelhouse $(MATRIX_TESTS)
 
 # Of Java and Maven, which nothing else wants: where they are missing, this says so and fails.
 test-cluster: .venv/engine-built ## hedgerow.opensearch with the real server: jars of 60 MB, Java and Maven
@@ -100,6 +116,9 @@ bench-engine: prerequisites ## the engine by itself, without Python
 	.venv-bench/bin/python -m pip install --quiet --requirement benches/requirements.txt
 	@touch $@
 
+pictures: .venv/engine-built ## draw what the documents show
+	$(BIN)/python scripts/draw_explain.py
+
 lint: .venv/engine-built ## everything that is checked without being run
 	cargo fmt --check
 	$(BIN)/ruff check
@@ -125,7 +144,7 @@ fuzz: .venv/engine-built ## a minute of fuzzing for each reader of foreign bytes
 	FUZZ_EXAMPLES=$$((10 * $(FUZZ_SECONDS))) $(PYTEST) tests/faults/test_api.py
 
 clean: ## remove all that make made
-	rm -rf .venv .venv-extras .venv-cluster .venv-page .venv-ray .venv-bench .try target wheelhouse clients/typescript/node_modules clients/typescript/generated clients/typescript/built rust/fuzz/target rust/fuzz/corpus
+	rm -rf .venv .venv-extras .venv-cluster .venv-page .venv-ray .venv-bench .venv-matrix .try target wheelhouse clients/typescript/node_modules clients/typescript/generated clients/typescript/built rust/fuzz/target rust/fuzz/corpus
 
 prerequisites:
 	@PYTHON="$(PYTHON)" sh scripts/prerequisites.sh

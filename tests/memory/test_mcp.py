@@ -325,3 +325,60 @@ class TestPrompts:
         assert done["relatedMemory"]["results"][0]["provenance"]["file"] == "decisions/a.md"
         failed = call(slugs_root, "memory_wrapup", title="Slugs", text="## Findings")
         assert "Missing required sections" in failed.content[0].text
+
+
+class TestScope:
+    @pytest.fixture
+    def shared(self, tmp_path: Path) -> Path:
+        """A root with a memory of Ana's and one of Ben's."""
+        put(tmp_path, "notes/ana.md", "---\nscope: {user: ana}\n---\nThe otter swims.\n")
+        put(tmp_path, "notes/hidden.md", "---\nscope: {user: ben}\n---\nThe otter sleeps.\n")
+        return tmp_path
+
+    def test_no_tool_shows_what_is_of_others(self, shared: Path) -> None:
+        calls: list[tuple[str, dict[str, Any]]] = [
+            ("memory_search", {"query": "otter sleeps"}),
+            (
+                "memory_recall",
+                {"topic": "otter sleeps", "depth": "deep", "include_superseded": True},
+            ),
+            ("memory_context", {"topic": "otter sleeps"}),
+            ("memory_list", {}),
+            ("memory_status", {}),
+            ("memory_remember", {"title": "T", "text": "The otter sleeps."}),
+            ("memory_read", {"key": "hidden"}),
+            ("memory_edit", {"key": "hidden", "text": "x", "digest": "0"}),
+            ("memory_supersede", {"old": "hidden", "text": "x"}),
+            ("memory_retract", {"key": "hidden"}),
+        ]
+
+        async def ask_all(client: Client) -> list[str]:
+            return [str(await client.call_tool(name, given)) for name, given in calls]
+
+        async def connected() -> list[str]:
+            with MemoryRoot.open(shared, scope={"user": "ana"}) as opened:
+                async with Client(build_server(opened)) as client:
+                    return await ask_all(client)
+
+        for (name, given), told in zip(calls, anyio.run(connected), strict=True):
+            without_question = told.replace("otter sleeps", "")
+            assert "notes/hidden" not in told, name
+            assert given.get("key", given.get("old")) is None or "there is no memory" in told
+            assert name == "memory_remember" or "sleeps" not in without_question, name
+        assert (shared / "notes/hidden.md").read_text().endswith("The otter sleeps.\n")
+
+    def test_the_command_takes_a_scope(self, shared: Path) -> None:
+        server = StdioServerParameters(
+            command=HEDGEROW, args=["mcp", "--root", str(shared), "--scope", "user=ana"]
+        )
+
+        async def status() -> dict[str, Any]:
+            async with Client(stdio_client(server)) as client:
+                found: dict[str, Any] = (
+                    await client.call_tool("memory_status", {})
+                ).structured_content
+                return found
+
+        found = anyio.run(status)
+        assert found["scope"] == {"user": "ana"}
+        assert "documents" not in found

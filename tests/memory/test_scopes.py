@@ -298,10 +298,41 @@ class TestCommands:
             ["process", "--mode", "dedupe", "--apply"],
             ["retract", "ana-trip"],
             ["remember", "Kingfishers dive.", "--json"],
+            ["link", "ana", "ana-trip", "--json"],
+            ["visit", "agent", "ana"],
+            ["supersede", "ana-trip", "--by", "ana"],
+            ["restore", "ana-trip"],
+            ["rename", "ana-trip", "journey"],
+            ["recall", "otters", "--budget", "500"],
+            ["process", "--mode", "synthesize", "--topic", "otters", "--apply", "--json"],
+            ["forget", "journey", "--purge", "--json"],
         ):
             output = self.run(both, *args, *scope)
             assert unseen(output), output
         assert both.recall("kingfishers").results[0].metadata["scope"] == {"user": "ana"}
+
+    @pytest.mark.parametrize(
+        "args",
+        [
+            ["show", "b"],
+            ["edit", "b", "text", "--expect", "0"],
+            ["retract", "b"],
+            ["restore", "b"],
+            ["rename", "b", "c"],
+            ["forget", "b", "--purge"],
+            ["supersede", "b", "text"],
+            ["supersede", "ana", "--by", "b"],
+            ["link", "ana", "b"],
+            ["link", "b", "ana", "--remove"],
+            ["visit", "agent", "b"],
+            ["graph", "b"],
+        ],
+    )
+    def test_other_memories_are_not_there(self, both: MemoryRoot, args: list[str]) -> None:
+        files = {file: file.read_bytes() for file in both.path.glob("notes/*")}
+        output = self.run(both, *args, "--scope", "user=ana", code=1)
+        assert "there is no memory 'b' in this root" in output
+        assert files == {file: file.read_bytes() for file in both.path.glob("notes/*")}
 
     def test_what_has_no_scope_says_so(self, both: MemoryRoot) -> None:
         scope = ("--scope", "user=ana")
