@@ -199,6 +199,16 @@ def test_nothing_searched_is_not_nothing_found(text: str) -> None:
     assert "Put words in quotes" in shown
 
 
+def test_a_trigram_index_says_what_it_can_find(tmp_path: Path) -> None:
+    (tmp_path / "a.md").write_text("味噌汁 at noon\n", encoding="utf-8")
+    file = str(tmp_path / "tri.db")
+    ok("index", str(tmp_path / "a.md"), "--db", file, "--tokenizer", "trigram")
+    shown = ok("search", "味噌", "--db", file)
+    assert "The index finds three characters in a row and more: search for longer words." in shown
+    assert "quotes" not in shown
+    assert "味噌汁" in ok("search", "味噌汁", "--db", file)
+
+
 def test_searching_makes_no_file(tmp_path: Path) -> None:
     failed(1, "search", "x", "--db", str(tmp_path / "x.db"))
     assert list(tmp_path.iterdir()) == []

@@ -149,7 +149,10 @@ def test_an_index_embedded_anew_while_a_query_is_embedded(tmp_path: Path, known:
             with pytest.raises(hr.InvalidInputError) as info:
                 search()
             assert info.value.code == "embedder_mismatch"
-            assert '"two", not "one"; use that one, or embed all chunks anew' in str(info.value)
+            assert (
+                '"two", not "one"; use that one, or embed all chunks anew (hedgerow reembed)'
+                in str(info.value)
+            )
             assert embedder.meanwhile is None
             asked = len(embedder.calls)
             with pytest.raises(hr.InvalidInputError, match='"two", not "one"'):

@@ -29,6 +29,7 @@ from .stores import check_there_is
 
 if TYPE_CHECKING:
     from hedgerow.opensearch import Collection
+    from hedgerow.typing import Tokenizer
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +68,7 @@ class Search:
     explanation: QueryExplanation
     response: Response
     highlighter: Highlighter
+    tokenizer: Tokenizer
     why_not: WhyNot | None = field(default=None, kw_only=True)
     notices: tuple[str, ...]
 
@@ -166,5 +168,6 @@ def _with_what_shows_it(
         ),
         response=response,
         highlighter=Highlighter(response.trace.match_query, index.tokenizer),
+        tokenizer=index.tokenizer,
         notices=notices,
     )

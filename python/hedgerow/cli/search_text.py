@@ -106,7 +106,10 @@ def _show_nothing(console: Console, search: Search) -> None:
     if not match:
         console.print(Text("Nothing was searched for: no word of the query is left."))
         _show_dropped(console, explanation)
-        console.print(Text("Put words in quotes to search for them as they stand."))
+        hint = "Put words in quotes to search for them as they stand."
+        if search.tokenizer == "trigram":
+            hint = "The index finds three characters in a row and more: search for longer words."
+        console.print(Text(hint))
         return
     console.print(
         Text(f"No results in {visible(search.asked.db)} ({plural(search.chunks, 'chunk')}).")

@@ -59,7 +59,7 @@ impl Space {
                 ErrorCode::DimensionMismatch,
                 format!(
                     "{name} has {} dimensions and the index has {wanted}; use the embedder that \
-                     the index was made with, or embed all chunks anew",
+                     the index was made with, or embed all chunks anew (hedgerow reembed)",
                     vector.len()
                 ),
             )),
@@ -74,7 +74,7 @@ impl Space {
                 ErrorCode::EmbedderMismatch,
                 format!(
                     "{location} has vectors of the embedder \"{known}\", not \"{embedder}\"; use \
-                     that one, or embed all chunks anew"
+                     that one, or embed all chunks anew (hedgerow reembed)"
                 ),
             )),
             _ => Ok(()),
