@@ -63,6 +63,7 @@ class OpenedIndex:
         self._reader_file: tuple[int, int] | None = None
         self._ledger: tuple[object, Ledger] | None = None
         self._read_marks: tuple[Ledger, Marks] | None = None
+        self._scopes: tuple[Ledger, dict[Scope, list[str]]] | None = None
         self._embedder: AnyEmbedder | None = None
         self._embedder_name: str | None = None
 
@@ -104,8 +105,8 @@ class OpenedIndex:
         derived = Derived.of(config)
 
         def files() -> frozenset[str]:
-            records = self._known(derived).with_fact(FIELD)
-            return frozenset(one.path for one in records if scope.has(Scope(**one.facts[FIELD])))
+            found = self._files_by_scope(derived).items()
+            return frozenset(path for stated, paths in found if scope.has(stated) for path in paths)
 
         return self._current(config, files, sync=sync)[0]
 
@@ -222,6 +223,17 @@ class OpenedIndex:
             if self._read_marks is None or self._read_marks[0] is not ledger:
                 self._read_marks = ledger, Marks.of_ledger(ledger)
             return self._read_marks[1]
+
+    def _files_by_scope(self, derived: Derived) -> dict[Scope, list[str]]:
+        """Return the files that state a scope, by it, read again when that has changed."""
+        ledger = self._known(derived)
+        with self._opening:
+            if self._scopes is None or self._scopes[0] is not ledger:
+                files: dict[Scope, list[str]] = {}
+                for record in ledger.with_fact(FIELD):
+                    files.setdefault(Scope(**record.facts[FIELD]), []).append(record.path)
+                self._scopes = ledger, files
+            return self._scopes[1]
 
     def embed(self, config: Config, progress: Progress | None = None) -> None:
         """Embed what has no vector; nothing, without an embedder. Raises what that raises."""
