@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -56,7 +57,7 @@ class TestForget:
         keys.forget("keys", purge=True)
         keys.close()
         for name in ("index.db", "store.db"):
-            with sqlite3.connect(keys.path / ".hedgerow" / name) as file:
+            with closing(sqlite3.connect(keys.path / ".hedgerow" / name)) as file:
                 file.execute(
                     "CREATE VIRTUAL TABLE temp.words USING fts5vocab(main, knowledge_fts, row)"
                 )
