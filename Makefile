@@ -28,7 +28,7 @@ FUZZ_SECONDS ?= 60
 # How long `make faults` goes on, in seconds.
 FAULTS_SECONDS ?= 600
 
-.PHONY: help try test check test-busy faults valgrind test-extras test-matrix test-cluster test-page test-typescript test-ray bench bench-engine pictures lint wheels fuzz clean prerequisites
+.PHONY: help try test check test-busy faults valgrind test-extras test-matrix test-cluster test-page test-typescript test-ray bench bench-engine docs pictures lint wheels fuzz clean prerequisites
 
 help: ## list what make can do
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1	/p' Makefile
@@ -116,6 +116,13 @@ bench-engine: prerequisites ## the engine by itself, without Python
 	.venv-bench/bin/python -m pip install --quiet --requirement benches/requirements.txt
 	@touch $@
 
+# An environment of its own; the package is read where it stands, with the engine that was built.
+docs: .venv/engine-built ## the documentation as a site, in site/: every warning is an error
+	$(PYTHON) -m venv .venv-docs
+	.venv-docs/bin/python -m pip install --quiet --upgrade pip
+	.venv-docs/bin/python -m pip install --quiet --group docs
+	PYTHONPATH=python .venv-docs/bin/python -m sphinx --quiet --fail-on-warning --keep-going -b html -c docs/site . site
+
 pictures: .venv/engine-built ## draw what the documents show
 	$(BIN)/python scripts/draw_explain.py
 
@@ -144,7 +151,7 @@ fuzz: .venv/engine-built ## a minute of fuzzing for each reader of foreign bytes
 	FUZZ_EXAMPLES=$$((10 * $(FUZZ_SECONDS))) $(PYTEST) tests/faults/test_api.py
 
 clean: ## remove all that make made
-	rm -rf .venv .venv-extras .venv-cluster .venv-page .venv-ray .venv-bench .venv-matrix .try target wheelhouse clients/typescript/node_modules clients/typescript/generated clients/typescript/built rust/fuzz/target rust/fuzz/corpus
+	rm -rf .venv .venv-extras .venv-cluster .venv-page .venv-ray .venv-bench .venv-docs .venv-matrix .try site target wheelhouse clients/typescript/node_modules clients/typescript/generated clients/typescript/built rust/fuzz/target rust/fuzz/corpus
 
 prerequisites:
 	@PYTHON="$(PYTHON)" sh scripts/prerequisites.sh

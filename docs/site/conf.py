@@ -1,0 +1,29 @@
+"""How `make docs` makes a site of README, docs and spec: Sphinx, with nothing from elsewhere."""
+
+from __future__ import annotations
+
+import hedgerow
+
+project = "hedgerow"
+author = "the hedgerow authors"
+copyright = author
+version = release = hedgerow.__version__
+
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx_click"]
+root_doc = "docs/site/index"
+include_patterns = [
+    "docs/**", "spec/*.md", "README.md", "SECURITY.md", "CONTRIBUTING.md", "CHANGELOG.md",
+    "benches/README.md", "clients/typescript/README.md",
+]  # fmt: skip
+exclude_patterns = ["docs/pictures"]
+
+myst_heading_anchors = 6
+
+
+autodoc_member_order = "bysource"
+autodoc_typehints = "description"
+
+html_theme = "furo"
+html_title = f"hedgerow {version}"
+html_copy_source = False
+html_show_sphinx = False
