@@ -17,6 +17,9 @@ include_patterns = [
 ]  # fmt: skip
 exclude_patterns = ["docs/pictures"]
 
+# Two hyphens are an option, and a word between backquotes is code, as everywhere here.
+smartquotes = False
+default_role = "code"
 myst_heading_anchors = 6
 
 
