@@ -1,3 +1,4 @@
+# ruff: noqa: INP001 - no package, but what Sphinx reads
 """How `make docs` makes a site of README, docs and spec: Sphinx, with nothing from elsewhere."""
 
 from __future__ import annotations
@@ -6,7 +7,7 @@ import hedgerow
 
 project = "hedgerow"
 author = "the hedgerow authors"
-copyright = author
+copyright = author  # noqa: A001 - what Sphinx calls it
 version = release = hedgerow.__version__
 
 extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx_click"]
@@ -21,7 +22,6 @@ exclude_patterns = ["docs/pictures"]
 smartquotes = False
 default_role = "code"
 myst_heading_anchors = 6
-
 
 autodoc_member_order = "bysource"
 autodoc_typehints = "description"
