@@ -31,7 +31,7 @@ def compared(text: str) -> str:
 
 def inline_tags(text: str) -> list[str]:
     """Return the tags in a Markdown text, in order, each once; none in code or links."""
-    if "#" not in text:
+    if not _INLINE.search(text):
         return []
     found: dict[str, None] = {}
     hidden = 0
