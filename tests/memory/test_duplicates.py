@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import hedgerow as hr
 from hedgerow import HedgerowError, InvalidInputError, MemoryRoot
-from hedgerow.memory.sameness import LIKE, Alike, likeness, nearly_same, said, same
+from hedgerow.memory.sameness import LIKE, Alike, likeness, nearly_same, same, words_of
 from memory_doubles import put
 
 HEDGE = "We cut the hedge in August, after the birds have left the nests."
@@ -177,8 +177,8 @@ class TestDedupe:
 
 class TestSameness:
     def test_the_title_does_not_count(self) -> None:
-        assert said("# Title\n\nText *here*.") == said("text here") == ["text", "here"]
-        assert said("# Only a title") == ["only", "a", "title"]
+        assert words_of("# Title\n\nText *here*.") == words_of("text here") == ["text", "here"]
+        assert words_of("# Only a title") == ["only", "a", "title"]
 
     @given(words, words)
     def test_likeness_is_symmetric_and_1_for_the_same_words_alone(
@@ -203,7 +203,9 @@ class TestSameness:
         assert all(named[one] == named[group[0]] != [] for group in same(named) for one in group)
 
     def test_a_run_of_accents_takes_linear_time(self) -> None:
-        assert len(said("a" + "\N{COMBINING ACUTE ACCENT}\N{COMBINING DOT BELOW}" * 200_000)) <= 2
+        assert (
+            len(words_of("a" + "\N{COMBINING ACUTE ACCENT}\N{COMBINING DOT BELOW}" * 200_000)) <= 2
+        )
 
 
 @pytest.mark.parametrize("on_duplicate", ["error", "keep", "supersede"])

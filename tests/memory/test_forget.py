@@ -103,6 +103,26 @@ class TestForget:
         assert str(stray) in raised.value.message
         assert not (keys.path / "notes/keys.md").exists()
 
+    def test_what_cannot_be_known_is_said(
+        self, keys: MemoryRoot, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        def fail(*_: object, **__: object) -> None:
+            raise HedgerowError("the disk is full", code="root_io")
+
+        monkeypatch.setattr("hedgerow.memory.forget.sync", fail)
+        with pytest.raises(HedgerowError) as raised:
+            keys.forget("keys", purge=True)
+        assert raised.value.code == "not_forgotten"
+        assert "may be left: the disk is full; delete " in raised.value.message
+
+    def test_long_lines_leave_traces_too(self, keys: MemoryRoot) -> None:
+        put(keys.path, "notes/long.md", " ".join(f"zyx{n}" for n in range(4000)) + "\n")
+        keys.index()
+        stray = keys.path / ".hedgerow/pages-of-mine"
+        stray.write_text(" ".join(f"zyx{n}" for n in range(20)))
+        with pytest.raises(HedgerowError, match="pages-of-mine"):
+            keys.forget("long", purge=True)
+
     def test_it_has_to_be_said(self, keys: MemoryRoot) -> None:
         with pytest.raises(InvalidInputError, match="say purge=True"):
             keys.forget("keys")

@@ -249,6 +249,11 @@ class TestProblems:
         source.write_text(json.dumps([{"id": "c", "mapping": mapping, "current_node": "a"}]))
         assert text_of(root, moved(root, "chatgpt", source)).count("Hi.") == 2
 
+    def test_blank_lines_count_as_lines(self, root: MemoryRoot) -> None:
+        source = root.path / "gaps.jsonl"
+        source.write_text('\n{"text": "a"}\n\n{"text": ""}\nno\n')
+        assert [one.line for one in moved(root, "jsonl", source).unreadable] == [4, 5]
+
     def test_the_same_id_twice_is_named(self, root: MemoryRoot) -> None:
         source = root.path / "twice.jsonl"
         source.write_text('{"id": 1, "text": "a"}\n{"id": 1, "text": "b"}\n')

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from hedgerow import InvalidInputError, MemoryRoot
+from hedgerow import HedgerowError, InvalidInputError, MemoryRoot
 from memory_doubles import put
 
 LINKS = """---
@@ -123,6 +123,16 @@ class TestRename:
             linked.rename("notes/hedge.md", to)
         assert raised.value.message == message
         assert text(linked, "notes/links.md") == LINKS
+
+    def test_into_a_folder_that_is_a_link_nothing_is_changed(
+        self, linked: MemoryRoot, tmp_path_factory: pytest.TempPathFactory
+    ) -> None:
+        (linked.path / "away").symlink_to(tmp_path_factory.mktemp("outside"))
+        with pytest.raises(HedgerowError) as raised:
+            linked.rename("notes/hedge.md", "away/hedge.md")
+        assert raised.value.code == "linked_path"
+        assert text(linked, "notes/links.md") == LINKS
+        assert (linked.path / "notes/hedge.md").exists()
 
     def test_in_a_scope_the_files_of_others_stay(self, tmp_path: Path) -> None:
         put(tmp_path, "notes/a.md", "---\nscope: {user: ana}\n---\nA.\n")

@@ -257,6 +257,12 @@ class TestScope:
         assert root.memories().count == 1
         assert root.recall("otter").results[0].file == "notes/a.md"
 
+    @pytest.mark.parametrize("digits", [18, 19, 20, 200])
+    def test_long_numbers_are_ids_too(self, tmp_path: Path, digits: int) -> None:
+        put(tmp_path, "notes/a.md", f'---\nscope: {{user: "{"9" * digits}"}}\n---\notter\n')
+        root = MemoryRoot.open(tmp_path, scope={"user": "9" * digits})
+        assert len(root.recall("otter")) == 1
+
     @pytest.mark.parametrize(
         "stated", ["ana", "[{user: ana}]", "{user: [ana]}", "{user: {user: ana}}", "{user: true}"]
     )
@@ -338,6 +344,8 @@ class TestCommands:
         scope = ("--scope", "user=ana")
         assert "--scope goes with a KEY, without --svg." in self.run(both, "graph", *scope, code=2)
         assert "--scope is KEY=ID" in self.run(both, "list", "--scope", "ana", code=2)
+        twice = ("--scope", "user=ana", "--scope", "user=ben")
+        assert "a user, an agent or a session once" in self.run(both, "list", *twice, code=2)
         assert "a scope has user, agent, session" in self.run(
             both, "list", "--scope", "team=a", code=2
         )

@@ -90,11 +90,10 @@ class DeleteBody(Body):
     paths: Annotated[list[str], Field(max_length=MOST_RESULTS)] = []
 
 
-class RecallBody(Body):
-    """A recall of a memory root."""
+class RecallOptions(Body):
+    """Which memories are asked for, and when they have to hold."""
 
     query: str
-    limit: Limit = 5
     depth: Literal["shallow", "normal", "deep"] = "normal"
     as_of: str | None = None
     include_superseded: bool = False
@@ -103,23 +102,20 @@ class RecallBody(Body):
     after: str | None = None
     before: str | None = None
     question_date: str | None = None
+
+
+class RecallBody(RecallOptions):
+    """A recall of a memory root."""
+
+    limit: Limit = 5
     explain: bool = False
 
 
-class ContextBody(Body):
+class ContextBody(RecallOptions):
     """Evidence for a question, packed into a budget of tokens."""
 
-    query: str
     budget: Annotated[int, Field(ge=40, le=1_000_000, description="The most tokens")] = 2_000
     per_file: Annotated[int, Field(ge=1, le=MOST_RESULTS)] = 2
-    depth: Literal["shallow", "normal", "deep"] = "normal"
-    as_of: str | None = None
-    include_superseded: bool = False
-    types: list[str] = []
-    tags: list[str] = []
-    after: str | None = None
-    before: str | None = None
-    question_date: str | None = None
 
 
 class RememberBody(Body):

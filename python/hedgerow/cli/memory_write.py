@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from hedgerow.memory.process import Processed
     from hedgerow.typing import OnDuplicate
 
-_LONGEST_TITLE = 60
-
 
 @click.command("remember", cls=Command, short_help="Keep a text as a memory.")
 @click.argument("text", type=TEXT, required=False)
@@ -74,7 +72,9 @@ def remember(  # noqa: PLR0913 - one argument for each option
     """
     if force and supersede:
         raise click.UsageError("Pass --force or --supersede, not both.")
-    line = required_title(title) if text is None or title is not None else _title_of(text)
+    from hedgerow.memory.note import title_of  # noqa: PLC0415 - slow to import
+
+    line = required_title(title) if text is None or title is not None else title_of(text)
     memory = open_memory(root, target_url, remote_url, writes=True)
     given = read_stdin() if text is None else text
     choice: OnDuplicate = "keep" if force else "supersede" if supersede else "error"
@@ -88,14 +88,6 @@ def remember(  # noqa: PLR0913 - one argument for each option
         if done.superseded is not None:
             echo(f"Superseded: {visible(done.superseded)}")
         echo(f"Memory root: {visible(done.root)}")
-
-
-def _title_of(text: str) -> str:
-    """Return how a text begins: its first line, without the marks of a heading."""
-    from hedgerow.ingest.passages import shorten  # noqa: PLC0415 - slow to import
-
-    first = text.strip().partition("\n")[0]
-    return shorten(first.lstrip("# ").strip(), _LONGEST_TITLE)
 
 
 @click.command("wrapup", cls=Command, short_help="Keep what a session came to.")

@@ -141,6 +141,8 @@ def _keep_scope(context: click.Context, _: click.Parameter, given: tuple[str, ..
     pairs = [one.partition("=") for one in given]
     if not all(sign for _, sign, _ in pairs):
         raise click.UsageError("--scope is KEY=ID, as in --scope user=ana.")
+    if len({key.strip() for key, _, _ in pairs}) < len(pairs):
+        raise click.UsageError("--scope names a user, an agent or a session once.")
     context.meta[_SCOPE] = {key.strip(): value for key, _, value in pairs} or None
 
 

@@ -22,8 +22,6 @@ from .words import recall_terms
 CountTokens = Callable[[str], int]
 """How many tokens a text has."""
 
-BUDGET = 2000
-PER_FILE = 2
 FILES = 40
 """The most files that evidence is taken from."""
 

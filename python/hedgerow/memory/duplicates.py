@@ -20,7 +20,7 @@ from .marking import supersede
 from .marks import Marks
 from .process import Processed, selected
 from .recall import filter_of, search
-from .sameness import LIKE, likeness, nearly_same, said, same
+from .sameness import LIKE, likeness, nearly_same, same, words_of
 from .scope import Scope
 from .selection import NEVER, Selection
 from .times import memory_time
@@ -57,7 +57,7 @@ def duplicate_of(
     derived: Derived, index: Index, marks: Callable[[], Marks], text: str, scope: Scope
 ) -> Duplicate | None:
     """Return the memory of a scope that holds and says the same as a text, or most nearly so."""
-    words = said(text)
+    words = words_of(text)
     if not words:
         return None
     wanted, present = Counter(words), note.now()
@@ -70,7 +70,7 @@ def duplicate_of(
         share = (
             0.0
             if document is None or not is_one
-            else likeness(wanted, Counter(said(document.body)))
+            else likeness(wanted, Counter(words_of(document.body)))
         )
         if share >= LIKE:
             alike.append(Duplicate(hit.path, share))
@@ -104,7 +104,7 @@ def run_dedupe(derived: Derived, selection: Selection, *, apply: bool) -> Proces
     marks, present = Marks.of_documents(documents), note.now()
     holding = [one for one in documents if marks.at(one.path, present).holds]
     chosen = sorted(selection.of_interest(holding), key=_age)
-    texts = {one.path: said(one.body) for one in chosen}
+    texts = {one.path: words_of(one.body) for one in chosen}
     groups = same(texts)
     plan = {copy: group[0] for group in groups for copy in group[1:]}
     changed: dict[str, None] = {}

@@ -47,7 +47,7 @@ def move_new(old: Path, new: Path) -> None:
     """Give a file another path; HedgerowError (`file_changed`) if there is one by now."""
     if not _link(old, new):
         raise HedgerowError(
-            f"nothing was renamed: there is a file {new} by now", code="file_changed"
+            f"{old} was not renamed: there is a file {new} by now", code="file_changed"
         )
     old.unlink(missing_ok=True)
     _sync_folder(new.parent)

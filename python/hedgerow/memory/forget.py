@@ -21,7 +21,8 @@ from .texts import data_of, path_of
 _SHORTEST = 16
 """The fewest characters of a line that can only be of this file."""
 
-_MOST = 50
+_MOST, _LONGEST = 50, 80
+"""The most traces, and the most characters of one."""
 _BLOCK = 1 << 20
 
 
@@ -56,14 +57,30 @@ class Forgotten:
 def forget(derived: Derived, file: str) -> tuple[str, ...]:
     """Delete a file and all that was derived from it; returns the reports that went with it.
 
-    Raises HedgerowError (`not_forgotten`) where something of it was found afterwards.
+    Raises HedgerowError (`not_forgotten`) where something of it was found afterwards, or where that
+    cannot be known.
     """
     data, path = data_of(derived, file), path_of(derived, file)
     document = parse_document(file, data)
     with locked(derived.lock), system_errors("remove", path):
         path.unlink()
+    try:
+        traces = _traces(derived, document)
+        removed = _purged(derived, file, traces)
+        left = [str(other) for other in _derived_files(derived) if _has(other, traces)]
+    except HedgerowError as error:
+        raise _not_forgotten(
+            derived, file, f"what was derived may be left: {error.message}"
+        ) from error
+    if left:
+        problem = f"{', '.join(left)} still has parts of it, perhaps for a process that reads it"
+        raise _not_forgotten(derived, file, problem)
+    return removed
+
+
+def _purged(derived: Derived, file: str, traces: list[bytes]) -> tuple[str, ...]:
+    """Remove what was derived from a file that is gone."""
     sync(derived, allow_empty=True)
-    traces = _traces(derived, document)
     with locked(derived.lock):
         with open_to_write(derived) as index:
             _vacuum(index)
@@ -73,29 +90,28 @@ def forget(derived: Derived, file: str) -> tuple[str, ...]:
                 _vacuum(store.index)
         if derived.manifest.exists():
             write_manifest(derived)
-        removed = tuple(_without_traces(derived, traces))
-    left = [other for other in _derived_files(derived) if _has(other, traces)]
-    if left:
-        names = ", ".join(str(other) for other in left)
-        raise HedgerowError(
-            f"{file} was deleted, but {names} still has parts of it, perhaps for a process that "
-            f"reads it; when that is done, delete {derived.folder}, which the next command makes "
-            "anew from the files",
-            code="not_forgotten",
-        )
-    return removed
+        return tuple(_without_traces(derived, traces))
+
+
+def _not_forgotten(derived: Derived, file: str, problem: str) -> HedgerowError:
+    return HedgerowError(
+        f"{file} was deleted, but {problem}; delete {derived.folder} when nothing uses it, and the "
+        "next command makes it anew from the files",
+        code="not_forgotten",
+    )
 
 
 def _traces(derived: Derived, document: Document) -> list[bytes]:
     """Return what tells that something is of a file that is gone: what is in no other file.
 
-    That is its path, and its longest lines and values of front matter.
+    That is its path, and how its longest lines and values of front matter begin: SQLite cuts long
+    texts into pages, so a whole one need not stand in a file in one piece.
     """
     lines = (line.strip() for line in document.lines)
     values = (value for value in document.metadata.values() if isinstance(value, str))
     long = {text for text in (*lines, *values) if len(text) >= _SHORTEST}
     longest = sorted(long, key=lambda text: (-len(text), text))[:_MOST]
-    own = [document.path, *longest]
+    own = [document.path, *dict.fromkeys(text[:_LONGEST] for text in longest)]
     for other in read_documents(derived.source_root, derived.rules)[0]:
         text = "\n".join(other.lines)
         own = [trace for trace in own if trace not in text]

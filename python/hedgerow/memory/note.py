@@ -11,9 +11,11 @@ from typing import Any
 from hedgerow._checks import checked_text, shown
 from hedgerow.errors import InvalidInputError
 from hedgerow.ingest.front_matter import render_front_matter
+from hedgerow.ingest.passages import shorten
 
 from .names import DIRECTORIES
 
+_LONGEST_TITLE = 60
 _SLUG_LIMIT = 80
 _SLUG_BYTES = 180
 _LOOKED_AT = 1000
@@ -57,6 +59,12 @@ def _cut(name: str) -> str:
     name = name.strip("-")[:_SLUG_LIMIT]
     # File systems limit names in bytes.
     return name.encode()[:_SLUG_BYTES].decode(errors="ignore").strip("-")
+
+
+def title_of(text: str) -> str:
+    """Return how a text begins, for a title: its first line, without the marks of a heading."""
+    first = text.strip().partition("\n")[0]
+    return shorten(first.lstrip("# ").strip(), _LONGEST_TITLE)
 
 
 def checked_title(title: str, fallback: str) -> str:

@@ -33,6 +33,7 @@ _DEEPER = 10
 _AT_LEAST = 200
 _RANKED = 1000
 _MORE = 4
+_DIGITS, _GREATEST = 19, (1 << 63) - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,10 +81,10 @@ class Recall:
     """What a recall found, best first; iterates over its results.
 
     `unreadable` are the files and folders of the root that the index could not read; `notices` say
-    what the root asks for and was not allowed, and so was left out. `left_out` counts the files that
+    what the root asks for and was not allowed, and so was left out. `left_out` counts the files
     that were found and are no results: those that do not hold, by `Validity.why`, and as `filtered`
-    those that were not asked for; `as_of` is when they had to, where
-    that was asked for. `period` is what the query named and results are from. `trace` says how passages were searched for, with the profile "best".
+    those that were not asked for; `as_of` is when they had to, where that was asked for. `period` is
+    what the query named. `trace` says how passages were searched for, with the profile "best".
     """
 
     root: str
@@ -208,8 +209,13 @@ def _holding(
 def filter_of(scope: Scope) -> FiltersLike | None:
     """Return the filter of an index that lets through what is in a scope; None for all."""
     stated = scope.to_dict()
-    # YAML reads digits as a number.
-    ids = {key: [id_, *([int(id_)] if id_.isdecimal() else [])] for key, id_ in stated.items()}
+    # YAML reads digits as a number; filters take those of 64 bits.
+    ids = {
+        key: [id_, int(id_)]
+        if id_.isdecimal() and len(id_) <= _DIGITS and int(id_) <= _GREATEST
+        else [id_]
+        for key, id_ in stated.items()
+    }
     return {f"front_matter.scope.{key}": {"$in": ids[key]} for key in ids} or None
 
 

@@ -62,7 +62,8 @@ class Renamed:
 def new_path(derived: Derived, file: str, to: str) -> str:
     """Return the path that a file is to have: `to`, in the same folder unless it names one.
 
-    Raises InvalidInputError for a path that no memory can have.
+    Raises InvalidInputError for a path that no memory can have, and HedgerowError where a folder of
+    it is a link: before any link to the memory is changed.
     """
     path = to if to.lower().endswith(".md") else f"{to}.md"
     if "/" not in path:
@@ -80,6 +81,8 @@ def new_path(derived: Derived, file: str, to: str) -> str:
         )
     if os.path.lexists(derived.source_root / path) and not _is_same(derived, file, path):
         raise InvalidInputError(f"there is a file {path} already", code="invalid_option")
+    for parent in Path(path).parents:
+        files.check_no_link(derived.source_root / parent)
     return path
 
 
@@ -238,8 +241,6 @@ def _hidden(text: str) -> Iterator[tuple[int, int]]:
 def _move(derived: Derived, file: str, to: str) -> None:
     """Give a file its new path; a file that came there meanwhile stays."""
     old, new = path_of(derived, file), derived.source_root / to
-    for parent in Path(to).parents:
-        files.check_no_link(derived.source_root / parent)
     with files.system_errors("rename", old):
         new.parent.mkdir(parents=True, exist_ok=True)
         if _is_same(derived, file, to):

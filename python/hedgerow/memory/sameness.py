@@ -20,7 +20,7 @@ _MOST_RIVALS = 200
 """The most memories with which one that shares a rare word with them is compared."""
 
 
-def said(body: str) -> list[str]:
+def words_of(body: str) -> list[str]:
     """Return the words of a text, to compare: without its title, marks and case."""
     heading = _HEADING.match(body)
     below = body[heading.end() :] if heading and first_heading(heading[0]) else body

@@ -36,8 +36,8 @@ def read_json(source: Path, name: str) -> Any:
         raise _refused(file, f"it is no JSON ({error})") from error
 
 
-def read_lines(source: Path) -> Iterator[dict[str, Any] | Skip]:
-    """Read the objects of JSON Lines; a line that is none is a Skip."""
+def read_lines(source: Path) -> Iterator[tuple[int, dict[str, Any] | Skip]]:
+    """Read the objects of JSON Lines, each with its line; a line that is none is a Skip."""
     if not source.is_file():
         raise _refused(source, "there is no such file")
     with system_errors("read", source), source.open("rb") as stream:
@@ -50,7 +50,7 @@ def read_lines(source: Path) -> Iterator[dict[str, Any] | Skip]:
             problem = "" if isinstance(found, dict) else "the line is no JSON object"
         except (ValueError, RecursionError) as error:
             found, problem = None, f"the line is no JSON ({error})"
-        yield Skip(source.name, "refused", problem, number) if problem else found
+        yield number, Skip(source.name, "refused", problem, number) if problem else found
 
 
 def list_in(value: Any, source: Path, *keys: str) -> list[Any]:

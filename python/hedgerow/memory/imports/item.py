@@ -8,14 +8,12 @@ from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from typing import Any
 
-from hedgerow.ingest.passages import shorten
 from hedgerow.ingest.source import Skip
 from hedgerow.memory import note
 from hedgerow.memory.names import DIRECTORIES
 from hedgerow.memory.scope import FIELD, Scope
 from hedgerow.memory.times import parse_time
 
-_TITLE = 60
 _MARK = 8
 
 
@@ -50,7 +48,7 @@ class Memory:
 
     def item(self, tool: str) -> Item:
         """Return the file that it becomes: its name has a mark of its id, so that it stays."""
-        title = note.checked_title(self.title or title_of(self.text), "Untitled memory")
+        title = note.checked_title(self.title or note.title_of(self.text), "Untitled memory")
         matter: dict[str, Any] = {"type": self.kind, "title": title, "source": tool}
         for name, time in (("created_at", self.created), ("updated_at", self.updated)):
             if time is not None:
@@ -64,11 +62,6 @@ class Memory:
         day = "" if self.created is None else f"{self.created:%Y-%m-%d}-"
         path = f"{DIRECTORIES[self.kind]}/{day}{note.slug(title, 'untitled')}-{mark}.md"
         return Item(self.id, path, note.render_note(matter, title, note.checked_body(self.text)))
-
-
-def title_of(text: str) -> str:
-    """Return how a text begins: its first line, without the marks of a heading."""
-    return shorten(text.strip().partition("\n")[0].lstrip("# ").strip(), _TITLE)
 
 
 def time_from(value: object) -> datetime | None:

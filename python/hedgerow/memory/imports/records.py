@@ -33,7 +33,7 @@ def mem0(source: Path) -> Items:
 
 def jsonl(source: Path) -> Items:
     """Read JSON Lines: an object with `text` on each line, and any of the fields of a memory."""
-    for number, record in enumerate(read_lines(source), start=1):
+    for number, record in read_lines(source):
         yield record if isinstance(record, Skip) else _item(record, source.name, "jsonl", number)
 
 
