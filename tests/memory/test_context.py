@@ -117,6 +117,13 @@ class TestContext:
             packed = MemoryRoot.open(tmp_path).context("sentence 88 otters", budget=4000)
             assert " ".join(lines) in " ".join(packed.passages[0].text.split())
 
+    def test_what_could_not_be_read_is_named(self, hedges: MemoryRoot) -> None:
+        put(hedges.path, "notes/bad.md", "hedge \0")
+        packed = hedges.context("hedge last year", question_date="2021-06-01")
+        assert [one.path for one in packed.unreadable] == ["notes/bad.md"]
+        assert packed.period is not None
+        assert Context.from_dict(packed.to_dict()) == packed
+
     def test_json_holds_all(self, hedges: MemoryRoot) -> None:
         hedges.retract("old")
         packed = hedges.context("hedge", include_superseded=True)

@@ -117,6 +117,8 @@ class Context(TypedDict):
     text: str
     passages: list[ContextPassage]
     leftOut: dict[str, int]
+    unreadable: list[Unreadable]
+    period: NotRequired[Period]
     notices: NotRequired[list[str]]
 
 

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
     from hedgerow import Trace
     from hedgerow.ingest.source import Skip
+    from hedgerow.memory.periods import Period
     from hedgerow.memory.recall import Recall, Recalled
     from hedgerow.memory.score import ScoreParts
 
@@ -28,14 +29,20 @@ def show_results(found: Recall, *, explain: bool = False, report: str | None = N
         ranked = enumerate(found.results, start=1)
         echo("\n\n".join(_block(rank, one, explain=explain) for rank, one in ranked))
     if found.period is not None:
-        said = "From" if found.period.found else "Nothing that was found is from"
-        echo(f"\n{said} {visible(str(found.period))}.")
+        echo()
+        show_period(found.period)
     if found.left_out:
         _show_what_is_left_out(found.left_out)
     if explain and found.trace is not None:
         _show_trace(found.trace)
     if report is not None:
         echo(f"\nReport: {visible(report)}")
+
+
+def show_period(period: Period, *, err: bool = False) -> None:
+    """Say which period the question named, and whether anything is from then."""
+    said = "From" if period.found else "Nothing that was found is from"
+    echo(f"{said} {visible(str(period))}.", err=err)
 
 
 def _show_nothing(found: Recall) -> None:

@@ -11,9 +11,11 @@ from typing import Any
 from hedgerow._checks import checked_count
 from hedgerow.errors import InvalidInputError
 from hedgerow.ingest.markdown import structures
+from hedgerow.ingest.source import Skip
 
 from .asked import LEFT_OUT
 from .evidence import Evidence
+from .periods import Period
 from .recall import Recall, Recalled
 from .times import memory_time
 from .validity import HOLDS, Validity
@@ -79,7 +81,8 @@ class Context:
     """Evidence for a question: `str()` of it is what to hand on, of `tokens` up to `budget`.
 
     `passages` are in the order of their rank, numbered from 1. `left_out` counts passages that did
-    not fit, as `budget`, and the files that a recall leaves out, by reason.
+    not fit, as `budget`, and the files that a recall leaves out, by reason. `unreadable` and `period`
+    are those of the recall.
     """
 
     root: str
@@ -89,10 +92,14 @@ class Context:
     passages: tuple[Passage, ...]
     left_out: Mapping[str, int]
     notices: tuple[str, ...] = ()
+    unreadable: tuple[Skip, ...] = ()
+    period: Period | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return the documented JSON."""
-        notices = {"notices": list(self.notices)} if self.notices else {}
+        told: dict[str, Any] = {"notices": list(self.notices)} if self.notices else {}
+        if self.period is not None:
+            told["period"] = self.period.to_dict()
         return {
             "root": self.root,
             "query": self.query,
@@ -101,7 +108,8 @@ class Context:
             "text": str(self),
             "passages": [passage.to_dict() for passage in self.passages],
             "leftOut": dict(self.left_out),
-            **notices,
+            "unreadable": [skip.to_dict() for skip in self.unreadable],
+            **told,
         }
 
     @classmethod
@@ -115,6 +123,8 @@ class Context:
             tuple(Passage.from_dict(one) for one in keys["passages"]),
             keys["leftOut"],
             tuple(keys.get("notices", ())),
+            tuple(Skip(**skip) for skip in keys["unreadable"]),
+            Period.from_dict(keys["period"]) if "period" in keys else None,
         )
 
     def __str__(self) -> str:
@@ -161,7 +171,15 @@ def pack(
         left_out = {**left_out, "budget": left_out.get("budget", 0) + 1}
     tokens = count(_text(passages, left_out)) if passages or left_out else 0
     return Context(
-        found.root, found.query, budget, tokens, tuple(passages), left_out, found.notices
+        found.root,
+        found.query,
+        budget,
+        tokens,
+        tuple(passages),
+        left_out,
+        found.notices,
+        found.unreadable,
+        found.period,
     )
 
 
