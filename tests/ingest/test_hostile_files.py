@@ -208,7 +208,7 @@ def test_texts_take_linear_time(make: Make, read: Callable[..., object]) -> None
 
 @pytest.mark.parametrize("make", TEXTS.values(), ids=TEXTS)
 def test_a_first_sentence_takes_no_time(make: Make) -> None:
-    assert seconds(lambda: first_sentence(make(400_000))) < 0.1
+    assert seconds(lambda: first_sentence(make(400_000))) < 1
 
 
 class TestFrontMatterInEachChunk:

@@ -13,6 +13,7 @@ LENGTH = 64 * 1024
 _MOST_GROWTH = 12
 _SLACK_S = 0.5
 _LONG_S = 0.2
+_MOST_ROUNDS = 5
 
 
 def seconds(work: Callable[[], object], times: int = 3) -> float:
@@ -37,8 +38,14 @@ def assert_linear(
     """Assert that a text of four times the length takes about four times as long.
 
     One that took the square would take sixteen times. `make_text` makes a text of about so many
-    characters.
+    characters. What seems too long is timed again, for a neighbour on the machine can make any one
+    run long, but a square is one in every round.
     """
     texts = [make_text(length // 4), make_text(length)]
-    short, long = (seconds(lambda text=text: function(text)) for text in texts)  # type: ignore[misc]
-    assert long < _MOST_GROWTH * short + _SLACK_S, (short, long)
+    rounds = []
+    for _ in range(_MOST_ROUNDS):
+        short, long = (seconds(lambda text=text: function(text)) for text in texts)  # type: ignore[misc]
+        if long < _MOST_GROWTH * short + _SLACK_S:
+            return
+        rounds.append((short, long))
+    raise AssertionError(f"four times the text takes too long in every round: {rounds}")
