@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use rusqlite::{Connection, FileControl, OptionalExtension, Transaction, TransactionBehavior};
+use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior};
 
 use super::settings::{self, IDENTITY};
 
@@ -133,11 +133,18 @@ pub(super) fn try_identify(connection: &Connection) -> rusqlite::Result<()> {
 }
 
 /// Whether the name of the file that a connection has open is that of another one by now, or of
-/// none. SQLite knows for files on Unix.
+/// none.
+#[cfg(unix)]
 pub(super) fn has_moved(connection: &Connection) -> bool {
     let mut moved = 0;
-    let known = connection.file_control(None::<&str>, FileControl::HasMoved(&mut moved));
+    let known = connection.file_control(None::<&str>, rusqlite::FileControl::HasMoved(&mut moved));
     known.is_ok() && moved != 0
+}
+
+/// Windows neither renames nor replaces a file that is open.
+#[cfg(not(unix))]
+pub(super) const fn has_moved(_: &Connection) -> bool {
+    false
 }
 
 /// The two files that SQLite keeps beside one, whose name may be a link: the write-ahead log and
