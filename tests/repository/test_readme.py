@@ -13,12 +13,22 @@ import hedgerow as hr
 from places import ROOT
 from shown import run_console, run_python
 
-PAGES = ["README.md", "docs/library.md", "docs/memory.md"]
 DOCUMENTS = {
     file.relative_to(ROOT).as_posix()
     for place in ("docs", "spec")
-    for file in (ROOT / place).glob("*.md")
+    for file in (ROOT / place).rglob("*.md")
+    if file.parts[-2] not in ("site", "fixtures")
 }
+PAGES = [
+    "README.md",
+    "docs/library.md",
+    "docs/memory.md",
+    *sorted(
+        page
+        for page in DOCUMENTS
+        if page.startswith(("docs/tutorials/", "docs/how-to/", "docs/explanation/"))
+    ),
+]
 
 
 def blocks_of(page: str) -> list[tuple[str, str]]:
