@@ -15,12 +15,17 @@ BENCH_SIZES ?= 1000 10000 100000 1000000
 BENCH_DATA ?=
 BENCH_OPTIONS ?=
 
-# Which tests `make check` runs, and which `make test-matrix`, where it is not the suite.
+# Which tests `make check` runs, and which `make test-matrix`, where it is not the suite;
+# MATRIX_OPTIONS=--ends takes the oldest and the newest interpreter alone.
 TESTS ?= tests/repository tests/typing
 MATRIX_TESTS ?=
+MATRIX_OPTIONS ?=
 
 # A process for each core; a core that runs dry takes tests from the other.
 PYTEST := $(BIN)/python -m pytest --numprocesses auto --dist worksteal
+
+# What `make check-targets` compiles for: where no test of ours has run.
+TARGETS ?= x86_64-pc-windows-gnu x86_64-apple-darwin aarch64-apple-darwin
 
 # How long `make fuzz` gives each target, in seconds.
 FUZZ_SECONDS ?= 60
@@ -28,7 +33,7 @@ FUZZ_SECONDS ?= 60
 # How long `make faults` goes on, in seconds.
 FAULTS_SECONDS ?= 600
 
-.PHONY: help try test check test-busy faults valgrind test-extras test-matrix test-cluster test-page test-typescript test-ray bench bench-engine docs pictures lint wheels fuzz clean prerequisites
+.PHONY: help try test check check-targets test-busy faults valgrind test-extras test-matrix test-cluster test-page test-typescript test-ray bench bench-engine docs pictures lint licenses wheels release-check fuzz clean prerequisites
 
 help: ## list what make can do
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1	/p' Makefile
@@ -50,6 +55,16 @@ check: .venv/engine-built ## what most changes break, in two minutes: formats, t
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 	$(PYTEST) $(TESTS)
+
+# zig brings their C compilers; nothing is linked, and nothing run.
+check-targets: .venv/tools-installed ## compile for Windows and macOS, every warning an error; needs: rustup
+	$(BIN)/python -m pip install --quiet --group targets
+	rustup target add $(TARGETS)
+	@for target in $(TARGETS); do \
+		echo "$$target"; \
+		PATH="$(CURDIR)/$(BIN):$$PATH" PYO3_NO_PYTHON=1 \
+			cargo-zigbuild clippy --workspace --locked --target $$target -- --deny warnings || exit 1; \
+	done
 
 test-busy: .venv/engine-built ## pytest beside a load on every core, twice: no test may ask for a quiet machine
 	$(BIN)/python scripts/beside_a_load.py --times 2 -- $(PYTEST)
@@ -73,7 +88,7 @@ test-extras: .venv/engine-built ## adapters and integrations with the real libra
 
 # Each interpreter has an environment of its own, in which the sources of the package are not.
 test-matrix: wheels ## the suite against the wheel, on every interpreter there is: some minutes each
-	$(BIN)/python scripts/test_matrix.py wheelhouse $(MATRIX_TESTS)
+	$(BIN)/python scripts/test_matrix.py $(MATRIX_OPTIONS) wheelhouse $(MATRIX_TESTS)
 
 # Of Java and Maven, which nothing else wants: where they are missing, this says so and fails.
 test-cluster: .venv/engine-built ## hedgerow.opensearch with the real server: jars of 60 MB, Java and Maven
@@ -134,12 +149,20 @@ lint: .venv/engine-built ## everything that is checked without being run
 	$(BIN)/mypy tests/typing
 	$(BIN)/python -m mypy.stubtest hedgerow --mypy-config-file pyproject.toml --allowlist scripts/stubtest-allowlist.txt
 	$(BIN)/shellcheck .ci/run $$(git ls-files '*.sh')
+	$(BIN)/python scripts/third_party_licenses.py --check
 	cargo clippy --workspace --all-targets --locked -- --deny warnings
+
+licenses: prerequisites ## write THIRD-PARTY-LICENSES anew, after a change of Cargo.lock
+	$(PYTHON) scripts/third_party_licenses.py
 
 wheels: .venv/engine-built ## a wheel in wheelhouse/, proved in an environment without Rust
 	$(BIN)/python -m pip install --quiet --group wheels
 	PATH="$(CURDIR)/$(BIN):$$PATH" maturin build --release --locked --out wheelhouse $(WHEEL_OPTIONS)
 	$(BIN)/python scripts/prove_wheel.py wheelhouse
+
+release-check: wheels ## name everything that a release still lacks
+	$(BIN)/python -m pip install --quiet --group release
+	$(BIN)/python scripts/release_check.py wheelhouse
 
 # Each target goes on from what earlier runs found; the committed seeds stay as they are.
 fuzz: .venv/engine-built ## a minute of fuzzing for each reader of foreign bytes; needs: cargo install cargo-fuzz

@@ -1,9 +1,10 @@
 """Run the tests against the built wheel on every interpreter there is: see `make test-matrix`.
 
-python scripts/test_matrix.py WHEELHOUSE [PYTEST ARGUMENT ...]
+python scripts/test_matrix.py [--ends] WHEELHOUSE [PYTEST ARGUMENT ...]
 
 Looks for CPython 3.10 and later in PATH and among pyenv's versions, free-threaded builds too. Each gets
-an environment of its own in .venv-matrix, with the wheel and without the sources of the package.
+an environment of its own in .venv-matrix, with the wheel and without the sources of the package. --ends
+takes the oldest and the newest of them alone.
 """
 
 from __future__ import annotations
@@ -38,16 +39,18 @@ print(json.dumps([
 
 def main() -> int:
     """Test each interpreter; 1 if one of them failed, or if there is none."""
-    wheels = sorted(Path(sys.argv[1]).glob("hedgerow-*.whl"), key=lambda one: one.stat().st_mtime)
+    is_ends = sys.argv[1:2] == ["--ends"]
+    wheelhouse, *arguments = sys.argv[1 + is_ends :]
+    wheels = sorted(Path(wheelhouse).glob("hedgerow-*.whl"), key=lambda one: one.stat().st_mtime)
     if not wheels:
-        print(f"there is no wheel in {sys.argv[1]}; make one with: make wheels")
+        print(f"there is no wheel in {wheelhouse}; make one with: make wheels")
         return 1
-    arguments = sys.argv[2:] or TESTS
+    found = sorted(interpreters().items())
     results = {}
-    for name, python in sorted(interpreters().items()):
+    for name, python in found[:1] + found[1:][-1:] if is_ends else found:
         began = time.monotonic()
         print(f"\n=== {name}: {python}", flush=True)
-        results[name] = tested(name, python, wheels[-1], arguments)
+        results[name] = tested(name, python, wheels[-1], arguments or TESTS)
         print(f"=== {name}: {results[name]} after {time.monotonic() - began:.0f} s", flush=True)
     print()
     for name, result in results.items():

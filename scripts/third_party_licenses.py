@@ -1,0 +1,86 @@
+"""Write the licences of the crates that are compiled into the wheel: THIRD-PARTY-LICENSES.
+
+python scripts/third_party_licenses.py [--check]
+
+`make licenses` runs it. The texts are those that the crates bring; equal ones are there once. --check
+changes nothing, and fails where the file is not the one that would be written.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+FILE = ROOT / "THIRD-PARTY-LICENSES"
+LICENSE_FILES = ("copying", "copyright", "licence", "license", "notice", "unlicense")
+RULE = "-" * 80
+
+ABOUT = """\
+What the compiled module of hedgerow is made of beside hedgerow itself: the crates below, SQLite, which
+libsqlite3-sys brings and which is in the public domain, and the standard library of Rust, which is
+licensed under MIT or Apache-2.0. Each text below is preceded by the crates that bring it.
+"""
+
+
+def main() -> int:
+    """Write the file, or compare it; 1 where it is another one."""
+    written = document(crates())
+    if sys.argv[1:] == ["--check"]:
+        if FILE.exists() and FILE.read_text(encoding="utf-8") == written:
+            return 0
+        print(f"{FILE.name} is not that of Cargo.lock; write it with: make licenses")
+        return 1
+    FILE.write_text(written, encoding="utf-8", newline="\n")
+    return 0
+
+
+def crates() -> list[dict[str, str]]:
+    """Each crate that is linked, on any platform: its name, version, licence and manifest."""
+    tree = cargo(
+        "tree", "--package", "hedgerow-python", "--edges", "normal", "--target", "all",
+        "--prefix", "none", "--no-dedupe", "--format", "{p}",
+    )  # fmt: skip
+    linked = {tuple(line.split()[:2]) for line in tree.splitlines()}
+    packages = json.loads(cargo("metadata", "--format-version", "1"))["packages"]
+    found = [
+        one
+        for one in packages
+        if (one["name"], f"v{one['version']}") in linked and one["source"] is not None
+    ]
+    return sorted(found, key=lambda one: (one["name"], one["version"]))
+
+
+def cargo(*arguments: str) -> str:
+    """What cargo prints, without changing Cargo.lock."""
+    command = ["cargo", *arguments, "--locked"]
+    done = subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.PIPE, encoding="utf-8")
+    return done.stdout
+
+
+def document(found: list[dict[str, str]]) -> str:
+    """The whole file: a list of the crates, then each text with those that bring it."""
+    texts: dict[str, list[str]] = {}
+    for crate in found:
+        for text in license_texts(crate):
+            texts.setdefault(text, []).append(f"{crate['name']} {crate['version']}")
+    parts = [ABOUT, *(f"{one['name']} {one['version']}: {one['license']}\n" for one in found)]
+    for text, users in texts.items():
+        parts.append(f"\n{RULE}\n{', '.join(users)}\n{RULE}\n\n{text}\n")
+    return "".join(parts)
+
+
+def license_texts(crate: dict[str, str]) -> list[str]:
+    """The files of a crate that have its licences; one without them is an error."""
+    folder = Path(crate["manifest_path"]).parent
+    files = sorted(one for one in folder.iterdir() if one.name.lower().startswith(LICENSE_FILES))
+    texts = [one.read_text(encoding="utf-8") for one in files if one.is_file()]
+    if not texts:
+        sys.exit(f"{crate['name']} {crate['version']} brings no licence: {folder}")
+    return ["\n".join(line.rstrip() for line in text.strip().splitlines()) for text in texts]
+
+
+if __name__ == "__main__":
+    sys.exit(main())
