@@ -71,7 +71,7 @@ def tree_problems(status: str) -> list[str]:
 
 def changelog_problems(text: str, version: str) -> list[str]:
     """What the changelog lacks: a section of this version with its day, and nothing left unreleased."""
-    sections = dict(re.findall(r"^## (\[.*)\n((?:(?!## ).*\n?)*)", text, re.MULTILINE))
+    sections = changelog_sections(text)
     problems = []
     if not any(
         re.fullmatch(rf"\[{re.escape(version)}\] - \d{{4}}-\d\d-\d\d", one) for one in sections
@@ -80,6 +80,11 @@ def changelog_problems(text: str, version: str) -> list[str]:
     if sections.get("[Unreleased]", "").strip():
         problems.append(f"CHANGELOG.md has unreleased changes; they belong to [{version}]")
     return problems
+
+
+def changelog_sections(text: str) -> dict[str, str]:
+    """The sections of a changelog by their headings, such as `[1.2.3] - 2026-04-18`."""
+    return dict(re.findall(r"^## (\[.*)\n((?:(?!## ).*\n?)*)", text, re.MULTILINE))
 
 
 def wheel_problems(wheel: Path, version: str, tracked: list[str]) -> list[str]:
