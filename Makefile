@@ -33,7 +33,7 @@ FUZZ_SECONDS ?= 60
 # How long `make faults` goes on, in seconds.
 FAULTS_SECONDS ?= 600
 
-.PHONY: help try test check check-targets test-busy faults valgrind test-extras test-matrix test-cluster test-page test-typescript test-ray bench bench-engine docs pictures lint licenses wheels release-check fuzz clean prerequisites
+.PHONY: help try test check check-targets test-busy faults valgrind test-extras test-matrix test-cluster test-page test-typescript test-ray bench bench-engine docs pictures lint licenses wheels release-check upgrade-file fuzz clean prerequisites
 
 help: ## list what make can do
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1	/p' Makefile
@@ -163,6 +163,9 @@ wheels: .venv/engine-built ## a wheel in wheelhouse/, proved in an environment w
 release-check: wheels ## name everything that a release still lacks
 	$(BIN)/python -m pip install --quiet --group release
 	$(BIN)/python scripts/release_check.py wheelhouse
+
+upgrade-file: .venv/engine-built ## keep a file of the present schema, after a migration was added
+	$(BIN)/python scripts/write_upgrade_file.py tests/data/upgrades
 
 # Each target goes on from what earlier runs found; the committed seeds stay as they are.
 fuzz: .venv/engine-built ## a minute of fuzzing for each reader of foreign bytes; needs: cargo install cargo-fuzz

@@ -135,6 +135,19 @@ def test_the_changelog(check: ModuleType, text: str, problems: list[str]) -> Non
     assert check.changelog_problems(text, "1.2.3") == problems
 
 
+def test_the_notes_of_a_release_are_its_section_of_the_changelog(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.syspath_prepend(ROOT / "scripts")
+    notes = script("release_notes")
+    text = "## [Unreleased]\n\n## [1.2.3] - 2026-01-02\n\n### Added\n\n- All.\n\n## [1.2.2] - 2026-01-01\n\n- Less.\n"
+    assert notes.notes_of(text, "1.2.3") == "### Added\n\n- All."
+    assert notes.notes_of(text, "1.2") is None
+    monkeypatch.setattr(sys, "argv", ["release_notes.py", "v9.9.9"])
+    assert notes.main() == 1
+    assert capsys.readouterr().err.startswith("the tag is v9.9.9, and the version v")
+
+
 def test_what_is_not_committed_is_named(check: ModuleType) -> None:
     assert check.tree_problems("") == []
     assert check.tree_problems(" M README.md\n?? new.py\n") == [

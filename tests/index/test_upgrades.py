@@ -1,0 +1,161 @@
+"""Files that earlier builds wrote, one of every schema there has been (spec/index.md, The file).
+
+`make upgrade-file` wrote them, or the same script with what the engine of that time knew. They stay as they are.
+"""
+
+from __future__ import annotations
+
+import gzip
+import importlib.util
+import sqlite3
+import sys
+from contextlib import closing
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+import hedgerow as hr
+from places import ROOT
+
+SCRIPT = ROOT / "scripts" / "write_upgrade_file.py"
+FILES = sorted((ROOT / "tests" / "data" / "upgrades").glob("*.db.gz"))
+
+pytestmark = pytest.mark.skipif(not SCRIPT.exists(), reason="a source distribution")
+
+
+@pytest.fixture(scope="module")
+def script() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("write_upgrade_file", SCRIPT)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture(params=FILES, ids=lambda file: file.name.removesuffix(".db.gz"))
+def older(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+    file = tmp_path / "older.db"
+    file.write_bytes(gzip.decompress(request.param.read_bytes()))
+    return file
+
+
+@pytest.fixture
+def present(script: ModuleType, tmp_path: Path) -> Path:
+    file = tmp_path / "present.db"
+    script.write(file)
+    return file
+
+
+def read(file: Path, statement: str, *values: str) -> list[tuple[object, ...]]:
+    with closing(sqlite3.connect(file)) as connection:
+        return connection.execute(statement, values).fetchall()
+
+
+def has(file: Path, table: str) -> bool:
+    return bool(read(file, "SELECT 1 FROM sqlite_master WHERE name = ?", table))
+
+
+def test_there_is_a_file_of_the_present_schema(script: ModuleType, present: Path) -> None:
+    """It fails after a migration was added: run `make upgrade-file`, and commit what it wrote."""
+    assert f"{script.name_of(present)}.db.gz" in {file.name for file in FILES}
+
+
+def test_the_chunks_of_an_older_file_are_all_there(script: ModuleType, older: Path) -> None:
+    has_vectors = has(older, "embeddings")
+    with hr.Index.open(older) as index:
+        assert index.check() == []
+        for chunk in script.CHUNKS:
+            found = index.get(chunk.id).to_dict()
+            wanted = chunk.to_dict()
+            assert found.pop("embedding") is None or has_vectors
+            wanted.pop("embedding")
+            assert found == wanted
+
+
+def test_an_older_file_is_searched_as_one_that_was_made_today(older: Path, present: Path) -> None:
+    """Ids, order and scores, by keywords and, where the file had vectors, by meaning."""
+    vectors, nodes = has(older, "embeddings"), has(older, "nodes")
+    with hr.Index.open(older) as old, hr.Index.open(present) as new:
+        if not nodes:  # each is a chunk too
+            new.delete(["hedge", "beech", "nuts"])
+        for query in (
+            "hedge*",
+            "hedgehogs AND winter",
+            "slugs OR Hecke",
+            '"beech hedge"',
+            "冬眠する",
+        ):
+            found, wanted = old.search_bm25(query), new.search_bm25(query)
+            assert [(hit.id, hit.score) for hit in found] == [(hit.id, hit.score) for hit in wanted]
+            assert found or query == "冬眠する"
+        if vectors:
+            found, wanted = (one.search_vector([1.0, 0.2, 0.3]) for one in (old, new))
+            assert [(hit.id, hit.score) for hit in found] == [(hit.id, hit.score) for hit in wanted]
+            assert found
+        conditions = {"year": {"$gte": 2024}}
+        assert [hit.id for hit in old.search_bm25("hedge", filters=conditions)] == ["hedgehog-1"]
+
+
+def test_the_nodes_of_an_older_file_are_all_there(script: ModuleType, older: Path) -> None:
+    has_nodes = has(older, "nodes")
+    with hr.Store.open(older) as store:
+        assert [node.key for node in store] == (sorted(one.key for one in script.NODES) * has_nodes)
+        if has_nodes:
+            assert store.get("hedge").weight == 0.9
+            assert store.query("seed:hedge | spread,max_hops=2,seeds=drop").keys == [
+                "beech",
+                "nuts",
+            ]
+            unvisited = "all | not-visited:gardener,7d | sort:weight"
+            assert store.query(unvisited, now=1_700_086_400).keys == ["hedge", "nuts"]
+
+
+def test_an_older_file_has_the_tables_of_a_new_one(older: Path, present: Path) -> None:
+    for file in (older, present):
+        with hr.Store.open(file) as store:
+            store.index.upsert([hr.Chunk("new", "new.md", "Written after the migration.")])
+            assert [hit.id for hit in store.index.search_bm25("migration")] == ["new"]
+    for statement in (
+        "PRAGMA user_version",
+        "SELECT name, version FROM subjects ORDER BY name",
+        "SELECT type, name FROM sqlite_master ORDER BY type, name",
+    ):
+        assert read(older, statement) == read(present, statement)
+
+
+def test_an_older_file_is_left_as_it_is_by_one_who_only_reads(
+    script: ModuleType, older: Path, present: Path
+) -> None:
+    before = older.read_bytes()
+    if script.name_of(present) == (script.name_of(older) if has(older, "subjects") else ""):
+        with hr.Index.open(older, read_only=True) as index:
+            assert len(index) > 0
+    else:
+        with pytest.raises(hr.IndexFileError, match="of an older version; open it once without"):
+            hr.Index.open(older, read_only=True)
+    assert older.read_bytes() == before
+
+
+def test_a_migrated_file_is_not_migrated_again(older: Path) -> None:
+    hr.Store.open(older).close()
+    before = read(older, "SELECT name, value FROM settings ORDER BY name")
+    hr.Store.open(older).close()
+    assert read(older, "SELECT name, value FROM settings ORDER BY name") == before
+
+
+def test_the_script_writes_no_file_twice(
+    script: ModuleType,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["write_upgrade_file.py", str(tmp_path / "new")])
+    script.main()
+    [written] = (tmp_path / "new").iterdir()
+    before = written.read_bytes()
+    assert "commit it" in capsys.readouterr().out
+    script.main()
+    assert "is there already" in capsys.readouterr().out
+    assert written.read_bytes() == before
