@@ -66,7 +66,7 @@ class Evaluation:
             "judgements": task.judged,
             "unasked": task.unasked,
             "unjudged": task.unjudged,
-            "without_relevant": task.without_relevant,
+            "withoutRelevant": task.without_relevant,
             "unknown": task.unknown,
             "results": [
                 {

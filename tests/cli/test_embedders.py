@@ -100,7 +100,7 @@ class TestSearch:
         assert answer["trace"]["mode"] == "hybrid"
         assert answer["trace"]["candidateK"] == 60
         assert [hit["path"] for hit in answer["results"]] == ["notes/pond.md", "notes/hedge.md"]
-        assert all(hit["vector_similarity"] > 0 for hit in answer["results"])
+        assert all(hit["vectorSimilarity"] > 0 for hit in answer["results"])
 
     def test_explain_has_a_column_a_leg_and_the_steps(self, embedder_name: str) -> None:
         args = ["search", "pond winter", "--db", "n.db", "--embedder", embedder_name, "--explain"]

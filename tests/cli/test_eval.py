@@ -119,7 +119,7 @@ def test_json_has_all_combinations_where_queries_have_vectors() -> None:
         "judgements": 4,
         "unasked": ["9"],
         "unjudged": ["3"],
-        "without_relevant": [],
+        "withoutRelevant": [],
         "unknown": ["lake"],
     }
     assert [(row["matching"], row["mode"], row["fusion"]) for row in results] == [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -52,19 +53,22 @@ class TestStats:
     def test_as_json_has_what_is_of_the_file(self, garden: Path) -> None:
         answer = as_json("stats", "--db", "garden.db")
         assert list(answer) == [
-            "db", "chunks", "paths", "size_bytes", "tokenizer", "schema_version",
-            "sqlite_version", "dimensions", "embedder", "vectors", "metadata_index", "stopwords",
+            "db", "chunks", "paths", "sizeBytes", "tokenizer", "schemaVersion",
+            "sqliteVersion", "dimensions", "embedder", "vectors", "metadataIndex", "stopwords",
         ]  # fmt: skip
         with hr.Index.open(garden / "garden.db") as index:
             stats = index.stats()
-        values = {name: getattr(stats, name) for name in list(answer)[1:-1]}
-        given = {"metadata_index": [], "stopwords": "en+nl"}
+            told = {
+                re.sub("_([a-z])", lambda one: one[1].upper(), name): name for name in dir(stats)
+            }
+            values = {name: getattr(stats, told[name]) for name in list(answer)[1:-1]}
+        given = {"metadataIndex": [], "stopwords": "en+nl"}
         assert answer == {"db": "garden.db"} | values | given
 
     def test_declared_keys(self, garden: Path) -> None:
         hr.Index.open(garden / "garden.db", metadata_index=["year", "tags"]).close()
         assert ok("stats", "--db", "garden.db").endswith("\ndeclared    year, tags\n")
-        assert as_json("stats", "--db", "garden.db")["metadata_index"] == ["year", "tags"]
+        assert as_json("stats", "--db", "garden.db")["metadataIndex"] == ["year", "tags"]
 
     @pytest.mark.parametrize(
         ("stopwords", "text", "value"),
@@ -92,7 +96,7 @@ class TestCheck:
         text = "hedgerow check: ok\nindex: ok: garden.db, 4 chunks\n"
         assert ok("check", "--db", "garden.db") == text
         assert as_json("check", "--db", "garden.db") == {
-            "ok": True, "db": "garden.db", "chunks": 4, "read_only": False, "problems": [],
+            "ok": True, "db": "garden.db", "chunks": 4, "readOnly": False, "problems": [],
         }  # fmt: skip
         assert [path.name for path in garden.iterdir()] == ["garden.db"]
 
@@ -124,7 +128,7 @@ class TestBackup:
         answer = as_json("backup", "copy.db", "--db", "garden.db")
         assert answer.pop("seconds") >= 0
         size = (garden / "copy.db").stat().st_size
-        expected = {"db": "garden.db", "backup": "copy.db", "chunks": 4, "size_bytes": size}
+        expected = {"db": "garden.db", "backup": "copy.db", "chunks": 4, "sizeBytes": size}
         assert answer == expected
         with hr.Index.open("copy.db") as copy, hr.Index.open("garden.db") as index:
             assert list(copy.chunks()) == list(index.chunks())

@@ -171,13 +171,13 @@ class TestSearch:
         answer = as_json(*self.QUERY, "--filter", "a > 1", "--filter", "b=2", "--after", "2024")
         assert answer["filters"] == {
             "paths": [],
-            "path_prefix": None,
+            "pathPrefix": None,
             "tags": [],
             "metadata": {},
             "where": {"$and": [{"a": {"$gt": 1}}, {"b": {"$eq": 2}}]},
             "after": "2024",
             "before": None,
-            "date_key": "date",
+            "dateKey": "date",
         }
 
     def test_no_results_says_among_which(self) -> None:

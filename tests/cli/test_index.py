@@ -19,7 +19,7 @@ def test_reports_counts_as_json() -> None:
     assert report == {
         "db": "fresh.db",
         "files": 35,
-        "removed_files": 0,
+        "removedFiles": 0,
         "ignored": 0,
         "chunks": chunks,
         "added": chunks,

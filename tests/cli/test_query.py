@@ -103,7 +103,7 @@ def test_json_has_all_there_is(three_nodes: str) -> None:
         "stale": False,
     }
     assert [stage["name"] for stage in stages] == ["all", "type:episodic", "limit:1"]
-    assert {"rows_in", "rows_out", "candidates", "ms"} < set(stages[0])
+    assert {"rowsIn", "rowsOut", "candidates", "ms"} < set(stages[0])
     selected = query(three_nodes, "all | limit:1 | select:degree")
     assert selected["columns"] == ["degree"]
     assert selected["results"] == [{"key": "btree", "score": 1.0, "degree": 1}]

@@ -87,7 +87,7 @@ def by_keywords(*args: str) -> str:
 def test_a_search_uses_it_with_its_prompts() -> None:
     answer = as_json("search", "winter", "--db", "n.db")
     assert answer["trace"]["mode"] == "hybrid"
-    assert all(hit["vector_similarity"] > 0 for hit in answer["results"])
+    assert all(hit["vectorSimilarity"] > 0 for hit in answer["results"])
     assert "notices" not in answer
     assert Encoder.texts == ["query: winter"]
     ok("search", "winter", "--db", "n.db", "--mode", "semantic", "--query-prompt", "ask: ")

@@ -34,7 +34,7 @@ def test_as_json_has_these_keys() -> None:
     ]  # fmt: skip
     (hit,) = answer["results"]
     assert list(hit) == [
-        "rank", "score", "bm25_rank", "vector_similarity", "rerank_score", "id", "path", "ordinal",
+        "rank", "score", "bm25Rank", "vectorSimilarity", "rerankScore", "id", "path", "ordinal",
         "line", "title", "summary", "tags", "snippet", "content", "metadata",
     ]  # fmt: skip
     assert (hit["path"], hit["ordinal"]) == ("notes/recipes/miso-soup.md", 0)
@@ -157,13 +157,13 @@ def test_why_not() -> None:
     assert f"Why not: '{last}' is number " in found
     assert "; the last of 1 results has " in found
     assert "Why not: The index has no chunk 'nowhere#9'.\n" in ok(*args, "--why-not", "nowhere#9")
-    assert as_json(*args, "--why-not", last)["why_not"]["cut"] == "limit"
+    assert as_json(*args, "--why-not", last)["whyNot"]["cut"] == "limit"
     with hr.Index.open("own.db") as index:
         index.upsert([{"id": "1", "path": "garden.md", "content": "oak", "ordinal": 3}])
     own = as_json("search", "elm", "--db", "own.db", "--why-not", "garden.md#3")
-    assert (own["why_not"]["id"], own["why_not"]["cut"]) == ("1", "no_match")
+    assert (own["whyNot"]["id"], own["whyNot"]["cut"]) == ("1", "no_match")
     place = f"{hits[-1]['path']}:{hits[-1]['line']}"
-    assert as_json(*args, "--why-not", place)["why_not"]["id"] == last
+    assert as_json(*args, "--why-not", place)["whyNot"]["id"] == last
     nothing = ok("search", "zzxqj", "--db", "notes.db", "--why-not", last)
     assert f"Why not: '{last}' holds none of " in nothing
     assert "--why-not goes with --db FILE" in failed(2, "search", "x", "--why-not", last)

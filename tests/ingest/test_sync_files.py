@@ -33,7 +33,7 @@ def test_it_reads_what_changed_and_says_what_it_did(empty_index: hr.Index, tree:
     assert empty_index.get("own") is not None
     assert report.to_dict() == {
         "files": 1,
-        "removed_files": 1,
+        "removedFiles": 1,
         "ignored": 1,
         "added": 0,
         "changed": 1,

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from click.testing import CliRunner, Result
 
 from hedgerow.cli import cli
+
+# What holds names that somebody else chose: front matter, conditions, columns, types, actions.
+OF_USERS = {"metadata", "where", "types", "relations", "nodes", "actions", "action"}
+TWICE = {"session_id"}  # beside sessionId, as the specification has it
 
 
 def run(*args: str, stdin: bytes = b"", env: Mapping[str, str] | None = None) -> Result:
@@ -26,8 +30,22 @@ def ok(*args: str, stdin: bytes = b"") -> str:
 
 
 def as_json(*args: str, stdin: bytes = b"") -> Any:
-    """What it prints with --json."""
-    return json.loads(ok(*args, "--json", stdin=stdin))
+    """What it prints with --json, in names of one style."""
+    answer = json.loads(ok(*args, "--json", stdin=stdin))
+    assert [name for name in names_of(answer) if "_" in name and name not in TWICE] == []
+    return answer
+
+
+def names_of(answer: Any) -> Iterator[str]:
+    """The names in JSON that are ours, not a user's."""
+    if isinstance(answer, dict):
+        for name, value in answer.items():
+            yield name
+            if name not in OF_USERS:
+                yield from names_of(value)
+    elif isinstance(answer, list):
+        for value in answer:
+            yield from names_of(value)
 
 
 def failed(exit_code: int, *args: str, stdin: bytes = b"") -> str:

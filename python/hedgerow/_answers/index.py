@@ -7,6 +7,8 @@ from typing import Any
 
 from hedgerow import Chunk, IndexStats
 
+from .names import named
+
 # What is of a handle rather than of its file, and nothing yet for one that was just opened.
 _OF_A_HANDLE = frozenset(
     {
@@ -25,7 +27,7 @@ def stats_answer(db: str, found: IndexStats, stopwords: str | frozenset[str]) ->
     """Tell what is in a file."""
     values = {name: value for name, value in asdict(found).items() if name not in _OF_A_HANDLE}
     kept = stopwords if isinstance(stopwords, str) else sorted(stopwords)
-    return {"db": db} | values | {"stopwords": kept}
+    return {"db": db} | named(values) | {"stopwords": kept}
 
 
 def chunk_answer(chunk: Chunk) -> dict[str, Any]:

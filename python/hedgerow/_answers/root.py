@@ -35,8 +35,8 @@ def query_answer(result: QueryResult, *, shown: bool, explain: bool) -> dict[str
         value["stages"] = [
             {
                 "name": stage.name,
-                "rows_in": stage.rows_in,
-                "rows_out": stage.rows_out,
+                "rowsIn": stage.rows_in,
+                "rowsOut": stage.rows_out,
                 "candidates": stage.candidates,
                 "ms": round(stage.ms, 3),
             }

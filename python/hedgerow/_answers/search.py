@@ -8,6 +8,7 @@ from typing import Any
 from hedgerow import Filters, Hit, QueryExplanation, Response, WhyNot
 
 from .highlight import Highlighter, Span
+from .names import named, told
 
 
 def search_answer(  # noqa: PLR0913 - what an answer tells
@@ -37,8 +38,8 @@ def search_answer(  # noqa: PLR0913 - what an answer tells
         for number, (hit, (cut, _)) in enumerate(zip(response, cuts, strict=True), start=1)
     ]
     if explanation is not None:
-        for told, hit, (_, spans) in zip(results, response, cuts, strict=True):
-            told.update(_explained(hit, spans, highlighter))
+        for result, hit, (_, spans) in zip(results, response, cuts, strict=True):
+            result.update(_explained(hit, spans, highlighter))
     value: dict[str, Any] = {
         "query": query,
         **place,
@@ -53,7 +54,7 @@ def search_answer(  # noqa: PLR0913 - what an answer tells
         "fusion": trace.fusion,
         "neighbors": trace.neighbors,
         "reweight": trace.reweight,
-        "filters": filters_told(filters),
+        "filters": named(filters_asked(filters)),
         "match": trace.match_query,
         "trace": trace.to_dict(),
         "count": len(results),
@@ -68,12 +69,12 @@ def search_answer(  # noqa: PLR0913 - what an answer tells
     if explanation is not None:
         value["explanation"] = query_told(explanation)
     if why_not is not None:
-        value["why_not"] = why_not.to_dict()
+        value["whyNot"] = told(why_not.to_dict())
     return value
 
 
-def filters_told(filters: Filters) -> dict[str, Any]:
-    """Tell all of the filters, as `Filters` takes them again."""
+def filters_asked(filters: Filters) -> dict[str, Any]:
+    """All of the filters, as `Filters` takes them again."""
     return {
         "paths": list(filters.paths),
         "path_prefix": filters.path_prefix,
@@ -91,9 +92,9 @@ def _hit(hit: Hit, rank: int, cut: str) -> dict[str, Any]:
     return {
         "rank": rank,
         "score": hit.score,
-        "bm25_rank": hit.bm25_rank,
-        "vector_similarity": hit.vector_similarity,
-        "rerank_score": hit.rerank_score,
+        "bm25Rank": hit.bm25_rank,
+        "vectorSimilarity": hit.vector_similarity,
+        "rerankScore": hit.rerank_score,
         "id": hit.id,
         "path": hit.path,
         "ordinal": hit.ordinal,
@@ -111,7 +112,7 @@ def _explained(hit: Hit, in_snippet: Sequence[Span], highlighter: Highlighter) -
     in_title, in_content = highlighter.spans(hit.title, hit.content)
     return {
         "explanation": hit.explain(),
-        "score_parts": hit.explanation,
+        "scoreParts": told(hit.explanation),
         "highlights": {"title": in_title, "snippet": in_snippet, "content": in_content},
     }
 

@@ -29,7 +29,7 @@ function openHit(hit) {
     hit.summary ? written("p", hit.summary, { class: "summary" }) : null,
     marked("div", hit.content, marks.content, { class: "passage" }),
     make("h3", {}, `Score: number ${hit.rank}`),
-    hit.score_parts ? chunkLedger(hit.score_parts) : null,
+    hit.scoreParts ? chunkLedger(hit.scoreParts) : null,
     hit.explanation ? make("details", { class: "facts" }, make("summary", {}, "In words"), written("p", hit.explanation)) : null,
     facts("Chunk", { id: hit.id, ordinal: hit.ordinal, ...hit.metadata }));
 }

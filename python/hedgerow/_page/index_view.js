@@ -13,7 +13,7 @@ function indexAnswer(answer, app) {
       answer.explanation ? wordsOf(answer.explanation, answer.trace) : null,
       ladderOf(answer.trace),
       stagesOf(answer.trace),
-      app.live ? whyNotForm(app) : answer.why_not ? section("Why not", whyNotTold(answer.why_not)) : null),
+      app.live ? whyNotForm(app) : answer.whyNot ? section("Why not", whyNotTold(answer.whyNot)) : null),
   ];
 }
 

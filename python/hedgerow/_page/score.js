@@ -88,8 +88,8 @@ function chunkLedger(parts) {
   const lines = [];
   if (parts.keywords) lines.push(keywordsLine(parts, digits));
   if (parts.meaning) lines.push(meaningLine(parts.meaning, digits));
-  const together = parts.best_possible === null ? ""
-    : `${percent(parts.fraction)} of the best possible, ${fixed(parts.best_possible, digits)}`;
+  const together = parts.bestPossible === null ? ""
+    : `${percent(parts.fraction)} of the best possible, ${fixed(parts.bestPossible, digits)}`;
   if (together || parts.neighbors.length || parts.multipliers.length) {
     lines.push({ label: "Together", detail: together, value: fixed(parts.fused, digits), sum: true });
   }
@@ -105,9 +105,9 @@ function chunkLedger(parts) {
     lines.push({ label: "Multiplied", detail: one.condition, value: `${sign} ${one.factor}` });
   }
   lines.push({ label: "Score", value: fixed(parts.score, digits), sum: true });
-  if (parts.rerank_score !== null) {
+  if (parts.rerankScore !== null) {
     const detail = "puts it in its place, and takes no part in the score";
-    lines.push({ label: "Reranker", detail, value: fixed(parts.rerank_score, digits) });
+    lines.push({ label: "Reranker", detail, value: fixed(parts.rerankScore, digits) });
   }
   return ledger(lines);
 }

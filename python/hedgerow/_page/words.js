@@ -74,27 +74,27 @@ function whyNotSentences(why) {
     {
       not_in_index: () => "The index has no chunk of this id.",
       filters: () => "It does not pass the filters.",
-      excluded: () => `It holds what the query excludes: ${why.excluded_by.join(", ")}.`,
+      excluded: () => `It holds what the query excludes: ${why.excludedBy.join(", ")}.`,
       no_match: () => noMatch(why, held, lacking),
       candidates: () => `It was no candidate: each leg keeps the best ${why.candidates}.`,
-      group: () => `A better chunk stands for its path: ${why.group_best}.`,
+      group: () => `A better chunk stands for its path: ${why.groupBest}.`,
       limit: () => cutOff(why),
       reranker: () => `The reranker dropped it, or put it behind the first ${why.limit}.`,
-    }[why.cut]?.() ?? `It is among the results: number ${why.result_rank + 1}.`,
+    }[why.cut]?.() ?? `It is among the results: number ${why.resultRank + 1}.`,
   ];
   const legs = [["keywords", "BM25", why.keywords], ["meaning", "cosine", why.vectors]]
     .filter(([, , leg]) => leg)
     .map(([name, what, leg]) => `${ordinal(leg.rank)} by ${name} (${what} ${fixed(leg.score, 4)})`);
   if (legs.length) sentences.push(`It is ${legs.join(" and ")}.`);
   if (lacking && why.cut !== "no_match") sentences.push(`It lacks ${lacking}.`);
-  if (why.not_searched_for.length && why.cut === "no_match") {
-    sentences.push(`Not searched for: ${why.not_searched_for.join(", ")}.`);
+  if (why.notSearchedFor.length && why.cut === "no_match") {
+    sentences.push(`Not searched for: ${why.notSearchedFor.join(", ")}.`);
   }
   return sentences;
 }
 
 function noMatch(why, held, lacking) {
-  const near = why.by_vectors ? ", and no vector found it" : "";
+  const near = why.byVectors ? ", and no vector found it" : "";
   if (held) return `It holds ${held} and lacks ${lacking}${near}.`;
   return lacking ? `It holds none of ${lacking}${near}.` : `No word was searched for${near}.`;
 }

@@ -15,6 +15,7 @@ from hedgerow import Filters, Index, QueryExplanation, Retriever, explain_query
 from hedgerow import Response as Found
 from hedgerow._answers.highlight import Highlighter
 from hedgerow._answers.index import chunk_answer, stats_answer
+from hedgerow._answers.names import named, told
 from hedgerow._answers.search import query_told, search_answer
 from hedgerow._profiles import PROFILES
 from hedgerow.errors import HedgerowError, InvalidInputError
@@ -81,7 +82,8 @@ class IndexService:
 
     def why_not(self, body: WhyNotBody) -> Answer:
         """Tell why a chunk is not among the hits."""
-        return self.retriever.why_not(body.query, body.id, **_keywords(body)).to_dict()
+        found = self.retriever.why_not(body.query, body.id, **_keywords(body))
+        return named({name: told(value) for name, value in found.to_dict().items()})
 
     def stats(self) -> Answer:
         """Tell what is in the file."""

@@ -53,9 +53,9 @@ class SearchHit(TypedDict):
 
     rank: int
     score: float
-    bm25_rank: int | None
-    vector_similarity: float | None
-    rerank_score: float | None
+    bm25Rank: int | None
+    vectorSimilarity: float | None
+    rerankScore: float | None
     id: str
     path: str
     ordinal: int
@@ -67,7 +67,7 @@ class SearchHit(TypedDict):
     content: str
     metadata: dict[str, Any]
     explanation: NotRequired[str]
-    score_parts: NotRequired[dict[str, Any] | None]
+    scoreParts: NotRequired[dict[str, Any] | None]
     highlights: NotRequired[Highlights]
 
 
@@ -150,7 +150,7 @@ class WhyNot(TypedDict):
     query: str
     id: str
     cut: str | None
-    result_rank: int | None
+    resultRank: int | None
     rank: int | None
     score: float | None
     needed: float | None
@@ -158,13 +158,13 @@ class WhyNot(TypedDict):
     candidates: int
     held: list[str]
     lacking: list[str]
-    excluded_by: list[str]
+    excludedBy: list[str]
     keywords: LegRank | None
     vectors: LegRank | None
-    group_best: str | None
+    groupBest: str | None
     explanation: dict[str, Any] | None
-    not_searched_for: list[str]
-    by_vectors: bool
+    notSearchedFor: list[str]
+    byVectors: bool
 
 
 class Stats(TypedDict):
@@ -173,14 +173,14 @@ class Stats(TypedDict):
     db: str
     chunks: int
     paths: int
-    size_bytes: int
+    sizeBytes: int
     tokenizer: str
-    schema_version: int
-    sqlite_version: str
+    schemaVersion: int
+    sqliteVersion: str
     dimensions: int | None
     embedder: str | None
     vectors: int
-    metadata_index: list[str]
+    metadataIndex: list[str]
     stopwords: str | list[str]
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 import click
 
 from hedgerow import HedgerowError, InvalidInputError
+from hedgerow._answers.names import named, told
 
 from .failures import FAILED, INTERRUPTED
 from .output import echo, plural, visible, write_json
@@ -92,7 +93,7 @@ def list_(*, folder: str | None, as_json: bool, **where: Any) -> None:
     with _working(where, folder) as working:
         statuses = working.statuses()
         if as_json:
-            write_json({"agents": [status.to_dict() for status in statuses]})
+            write_json({"agents": [told(status.to_dict()) for status in statuses]})
             return
         from .agents_text import show_statuses  # noqa: PLC0415 - slow to import
 
@@ -148,7 +149,7 @@ def run(  # noqa: PLR0913 - one argument for each option
         with stopped_by_signals(working):
             report = working.run(name)
         if as_json:
-            write_json(report.to_dict())
+            write_json(named(report.to_dict()))
         else:
             show_report(report)
         if report.status in _EXIT_CODES:

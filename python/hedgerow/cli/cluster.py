@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from hedgerow import BackendError, Index
+from hedgerow._answers.names import named
 
 from .failures import FAILED, InterruptedRunError
 from .output import echo, plural, progress_bar, visible, write_json
@@ -130,7 +131,7 @@ def status(
         milliseconds = round((time.perf_counter() - started) * 1000, 1)
     if as_json:
         write_json(
-            {"url": place[0], "name": place[1]} | asdict(found) | {"answer_ms": milliseconds}
+            {"url": place[0], "name": place[1]} | named(asdict(found)) | {"answerMs": milliseconds}
         )
     else:
         for name, value in _described(place, found, milliseconds):

@@ -103,7 +103,7 @@ def check(context: click.Context, *, db: str, as_json: bool) -> None:
         problems, chunks, read_only = index.check(), _count(index), index.read_only
     if as_json:
         found = {"ok": not problems, "db": db, "chunks": chunks}
-        write_json(found | {"read_only": read_only, "problems": problems})
+        write_json(found | {"readOnly": read_only, "problems": problems})
     else:
         echo(f"hedgerow check: {'attention needed' if problems else 'ok'}")
         for problem in problems:
@@ -165,7 +165,7 @@ def backup(*, target: str, db: str, as_json: bool) -> None:
         chunks = len(copy)
     size, seconds = Path(target).stat().st_size, round(time.monotonic() - started, 3)
     if as_json:
-        counts = {"chunks": chunks, "size_bytes": size, "seconds": seconds}
+        counts = {"chunks": chunks, "sizeBytes": size, "seconds": seconds}
         write_json({"db": db, "backup": target} | counts)
         return
     echo(

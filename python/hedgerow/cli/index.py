@@ -224,7 +224,7 @@ def _as_json(report: IndexReport, db: str, chunks: int, seconds: float) -> dict[
     of_run = report.to_dict()
     return {
         "db": db,
-        **{name: of_run.pop(name) for name in ("files", "removed_files", "ignored")},
+        **{name: of_run.pop(name) for name in ("files", "removedFiles", "ignored")},
         "chunks": chunks,
         **of_run,
         "seconds": seconds,

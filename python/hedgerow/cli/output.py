@@ -154,7 +154,7 @@ def passed_by_text(counts: Mapping[str, int]) -> str:
 
 def passed_by_json(counts: Mapping[str, int], named: Sequence[PassedBy]) -> dict[str, Any]:
     """Return what `--verbose` adds to JSON."""
-    return {"passed_by": dict(counts), "named": [one.to_dict() for one in named]}
+    return {"passedBy": dict(counts), "named": [one.to_dict() for one in named]}
 
 
 def show_passed_by(named: Sequence[PassedBy]) -> None:

@@ -68,7 +68,7 @@ class IndexReport:
         """Return what `hedgerow index --json` says of the run."""
         return {
             "files": self.files,
-            "removed_files": self.removed_files,
+            "removedFiles": self.removed_files,
             "ignored": self.ignored,
             "added": self.added,
             "changed": self.changed,

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
+from hedgerow._answers.names import read
 from hedgerow.ingest.source import Skip
 from hedgerow.memory.config import RootStatus
 from hedgerow.memory.marking import Marked
@@ -112,7 +113,7 @@ def query_result_of(answer: Answer) -> QueryResult:
         pairs=[tuple(pair) for pair in answer["pairs"]],
         warnings=list(answer["warnings"]),
         stale=answer["stale"],
-        stages=[QueryStage(**stage) for stage in answer.get("stages", ())],
+        stages=[QueryStage(**read(stage)) for stage in answer.get("stages", ())],
     )
 
 

@@ -11,10 +11,11 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, Literal
 
-from hedgerow._answers.search import filters_told
+from hedgerow._answers.names import read
+from hedgerow._answers.search import filters_asked
 from hedgerow._checks import checked_text
 from hedgerow._checks import given as one_of
-from hedgerow._engine import Chunk, Filters, _chunks
+from hedgerow._engine import Chunk, Filters, Hit, _chunks
 from hedgerow._pydantic import hit_of
 from hedgerow._retrieval.batches import checked_dates, checked_on_error, checked_queries
 from hedgerow._steps import Steps, arun, run
@@ -244,7 +245,7 @@ def _options(question_date: QuestionDate | None, options: SearchKeywords) -> dic
 
 def _filters(given: FiltersLike) -> dict[str, Any]:
     filters = given if isinstance(given, Filters) else Filters(**given)
-    return {name: value for name, value in filters_told(filters).items() if value}
+    return {name: value for name, value in filters_asked(filters).items() if value}
 
 
 def _blocks(
@@ -266,13 +267,20 @@ def _fields(chunk: Chunk) -> dict[str, Any]:
 
 
 def _response(answer: Mapping[str, Any]) -> Response:
-    hits = [hit_of({**one, "explanation": one["score_parts"]}) for one in answer["results"]]
+    hits = [_hit(one) for one in answer["results"]]
     error = answer.get("error")
     return Response(
         hits,
         Trace._from_dict(answer["trace"]),  # noqa: SLF001 - of this package
         None if error is None else error_of_document(error),
         answer["offset"],
+    )
+
+
+def _hit(one: Mapping[str, Any]) -> Hit:
+    ranks = ("bm25Rank", "vectorSimilarity", "rerankScore")
+    return hit_of(
+        {**one, **read({name: one[name] for name in ranks}), "explanation": read(one["scoreParts"])}
     )
 
 
@@ -283,7 +291,8 @@ def _responses(answer: Mapping[str, Any]) -> list[Response | HedgerowError]:
     ]
 
 
-def _why_not(answer: Mapping[str, Any]) -> WhyNot:
+def _why_not(told: Mapping[str, Any]) -> WhyNot:
+    answer = read(told)
     legs = {name: answer[name] for name in ("keywords", "vectors")}
     places = {name: None if leg is None else LegRank(**leg) for name, leg in legs.items()}
     return WhyNot(**{**answer, **places})
