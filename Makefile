@@ -33,7 +33,7 @@ FUZZ_SECONDS ?= 60
 # How long `make faults` goes on, in seconds.
 FAULTS_SECONDS ?= 600
 
-.PHONY: help try test check check-targets test-busy faults valgrind test-extras test-matrix test-cluster test-page test-typescript test-ray bench bench-engine docs pictures lint licenses wheels release-check upgrade-file fuzz clean prerequisites
+.PHONY: help try test check check-targets coverage test-busy faults valgrind test-extras test-matrix test-cluster test-page test-typescript test-ray bench bench-engine docs pictures lint licenses wheels release-check upgrade-file fuzz clean prerequisites
 
 help: ## list what make can do
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1	/p' Makefile
@@ -65,6 +65,10 @@ check-targets: .venv/tools-installed ## compile for Windows and macOS, every war
 		PATH="$(CURDIR)/$(BIN):$$PATH" PYO3_NO_PYTHON=1 \
 			cargo-zigbuild clippy --workspace --locked --target $$target -- --deny warnings || exit 1; \
 	done
+
+coverage: .venv/engine-built ## which lines no test runs, in coverage/, about half an hour; needs: cargo install cargo-llvm-cov
+	$(BIN)/python -m pip install --quiet --group coverage
+	sh scripts/coverage.sh
 
 test-busy: .venv/engine-built ## pytest beside a load on every core, twice: no test may ask for a quiet machine
 	$(BIN)/python scripts/beside_a_load.py --times 2 -- $(PYTEST)
