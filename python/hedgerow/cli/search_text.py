@@ -225,7 +225,7 @@ def _print_indented(console: Console, text: Text) -> None:
     if console.is_terminal:
         console.print(Padding(text, (0, 0, 0, 3), expand=False))
     else:
-        console.print(Text("   ") + text)
+        console.print(Text("\n").join(Text("   ") + line for line in text.split("\n")))
 
 
 def _score_text(hit: Hit) -> str:

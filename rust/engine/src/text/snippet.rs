@@ -1,4 +1,6 @@
-//! The part of a text that shows best what was found in it, on one line and without mark-up.
+//! The part of a text that shows best what was found in it, without most of its mark-up.
+//!
+//! Lines of prose become one; items of lists and lines of code stay lines.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -10,6 +12,9 @@ use crate::error::Result;
 /// Characters of a snippet, without the ellipses at its ends.
 const LIMIT: usize = 240;
 
+/// Lines of a snippet.
+const LINES: usize = 6;
+
 /// A snippet is taken from so many characters at the beginning of a text.
 pub const LOOKED_AT: usize = 64 * 1024;
 
@@ -19,7 +24,7 @@ const TITLE_SEPARATOR: &str = " > ";
 /// A snippet, with the places in it that were found, in characters.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Snippet {
-    /// One line, with ellipses where something was cut off.
+    /// At most six lines, with ellipses where something was cut off.
     pub text: String,
     /// Where in it stands what was found.
     pub marks: Vec<Range<usize>>,
@@ -49,6 +54,8 @@ fn cut(text: &[char], places: &[Range<usize>], is_longer: bool) -> Snippet {
         let from = start + LIMIT / 2;
         end = last_space(&text[from..end]).map_or(end, |at| from + at);
     }
+    let mut breaks = (start..end).filter(|at| text[*at] == '\n');
+    end = breaks.nth(LINES - 1).unwrap_or(end);
     let lead = if start > 0 { "… " } else { "" };
     let tail = if is_longer || end < text.len() {
         " …"
@@ -68,7 +75,7 @@ fn cut(text: &[char], places: &[Range<usize>], is_longer: bool) -> Snippet {
 }
 
 fn last_space(text: &[char]) -> Option<usize> {
-    text.iter().rposition(|c| *c == ' ')
+    text.iter().rposition(|c| c.is_whitespace())
 }
 
 /// A little before the window that holds the most different matches.
@@ -112,11 +119,11 @@ fn best_start(text: &[char], places: &[Range<usize>]) -> usize {
         return 0;
     }
     let begin = best.saturating_sub(40);
-    let space = text[begin..best].iter().position(|c| *c == ' ');
+    let space = text[begin..best].iter().position(|c| c.is_whitespace());
     space.map_or(best, |at| begin + at + 1)
 }
 
-/// A chunk's source on one line, without most of its mark-up.
+/// A chunk's source without most of its mark-up: prose on one line, items and code on their own.
 ///
 /// Headings that the title shows already are left out, and so are pictures and addresses.
 fn readable(content: &str, title: &str) -> String {
@@ -125,7 +132,22 @@ fn readable(content: &str, title: &str) -> String {
         .map(str::to_lowercase)
         .collect();
     let mut text = String::with_capacity(content.len());
+    let mut fence = None;
+    let (mut is_in_list, mut ends_block) = (false, false);
     for line in content.split('\n') {
+        let mark = fence_of(line);
+        if mark.is_some() && (fence.is_none() || fence == mark) {
+            fence = if fence.is_none() { mark } else { None };
+            ends_block = true;
+            continue;
+        }
+        if fence.is_some() {
+            push_line(&mut text, line.trim_end());
+            continue;
+        }
+        if line.trim().is_empty() {
+            ends_block |= is_in_list;
+        }
         if is_markup(line) {
             continue;
         }
@@ -134,22 +156,53 @@ fn readable(content: &str, title: &str) -> String {
         if text.is_empty() && shown.contains(&plain.to_lowercase()) {
             continue;
         }
-        for word in plain.split_whitespace() {
+        let words = plain.split_whitespace().collect::<Vec<_>>().join(" ");
+        if words.is_empty() {
+            continue;
+        }
+        if ends_block || is_item(plain) {
+            is_in_list = is_item(plain);
+            push_line(&mut text, &words);
+        } else {
             if !text.is_empty() {
                 text.push(' ');
             }
-            text.push_str(word);
+            text.push_str(&words);
         }
+        ends_block = false;
     }
     text
 }
 
-/// Fences, rules, underlines, and where links lead to: lines without words to read.
+fn push_line(text: &mut String, line: &str) {
+    if !text.is_empty() && !line.is_empty() {
+        text.push('\n');
+    }
+    text.push_str(line);
+}
+
+/// What a line of code begins and ends with, if it is a fence.
+fn fence_of(line: &str) -> Option<&str> {
+    let line = line.trim();
+    ["```", "~~~"]
+        .into_iter()
+        .find(|mark| line.starts_with(mark))
+}
+
+/// Whether a line begins an item of a list.
+fn is_item(line: &str) -> bool {
+    let line = line.trim_start();
+    let rest = line.strip_prefix(['-', '*', '+']).or_else(|| {
+        let rest = line.trim_start_matches(|c: char| c.is_ascii_digit());
+        let is_numbered = (1..=9).contains(&(line.len() - rest.len()));
+        rest.strip_prefix(['.', ')']).filter(|_| is_numbered)
+    });
+    rest.is_some_and(|rest| rest.starts_with([' ', '\t']))
+}
+
+/// Rules, underlines, and where links lead to: lines without words to read.
 fn is_markup(line: &str) -> bool {
     let line = line.trim();
-    if line.starts_with("```") || line.starts_with("~~~") {
-        return true;
-    }
     let mut chars = line.chars();
     let Some(first) = chars.next() else {
         return false;
@@ -262,7 +315,7 @@ mod tests {
         for (content, plain) in [
             ("# Hedges\n\nCut  in\twinter.", "Cut in winter."),
             ("  ## Other\n---\n***\ntext", "Other text"),
-            ("```rust\ncode\n```\n[1]: http://x\nafter", "code after"),
+            ("```rust\ncode\n```\n[1]: http://x\nafter", "code\nafter"),
             (
                 "see [the map](a.md) and [more][2] here",
                 "see the map and more here",
@@ -272,6 +325,20 @@ mod tests {
             ("[] [x]: y z", "[] [x]: y z"),
             ("#hash ####### seven", "#hash ####### seven"),
             ("____", "____"),
+            (
+                "Eat:\n\n- slugs\n- beetles,\n  and worms\n\nNot milk.",
+                "Eat:\n- slugs\n- beetles, and worms\nNot milk.",
+            ),
+            (
+                "1. cut\n2) bend\n10 are not an item",
+                "1. cut\n2) bend 10 are not an item",
+            ),
+            (
+                "Run:\n```sh\nif x; then\n  [a](b)  # c\n\nfi\n```\nthen look",
+                "Run:\nif x; then\n  [a](b)  # c\nfi\nthen look",
+            ),
+            ("~~~\n```\n~~~\nafter", "```\nafter"),
+            ("```\nnever closed", "never closed"),
             ("", ""),
         ] {
             assert_eq!(readable(content, "Garden > Hedges"), plain, "{content}");
@@ -298,13 +365,22 @@ mod tests {
         assert!(chars.len() <= LIMIT + 4);
     }
 
+    #[test]
+    fn it_has_few_lines() {
+        let found = snippet_of(&"- oak\n".repeat(30), "", &["oak"]);
+        assert_eq!(
+            found.text,
+            format!("{}- oak …", "- oak\n".repeat(LINES - 1))
+        );
+    }
+
     proptest! {
         #[test]
         fn every_text_has_a_snippet(content in "[ -~\n树é]{0,600}", title in "[a-z >]{0,12}") {
             let found = snippet_of(&content, &title, &["a", "b", "树"]);
             let length = found.text.chars().count();
             prop_assert!(length <= LIMIT + 4);
-            prop_assert!(!found.text.contains('\n'));
+            prop_assert!(found.text.lines().count() <= LINES);
             prop_assert!(found.marks.iter().all(|at| at.start < at.end && at.end <= length));
         }
     }
