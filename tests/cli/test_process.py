@@ -28,6 +28,15 @@ def environment(**extra: str) -> dict[str, str]:
     return {**kept, "TERM": "xterm", "PYTHONWARNINGS": "error", **extra}
 
 
+def test_the_module_is_the_command() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "hedgerow", "search", "--nonsense"],
+        capture_output=True, encoding="utf-8", env=environment(), check=False, timeout=LONGEST,
+    )  # fmt: skip
+    assert done.returncode == 2
+    assert "--nonsense" in done.stderr
+
+
 def run(*args: str | bytes, **extra: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [HEDGEROW, *args],

@@ -14,6 +14,7 @@ from places import ROOT
 PYTHON = ROOT / "python"
 
 LAYERS = [
+    {"__main__"},
     {"cli"},
     {"_serve"},
     {"remote"},
