@@ -144,6 +144,7 @@ docs: .venv/engine-built ## the documentation as a site, in site/: every warning
 
 pictures: .venv/engine-built ## draw what the documents show
 	$(BIN)/python scripts/draw_explain.py
+	$(BIN)/python scripts/draw_railroads.py
 
 lint: .venv/engine-built ## everything that is checked without being run
 	cargo fmt --check

@@ -5,7 +5,7 @@ set -eu
 PATH="$PWD/.venv/bin:$PATH"
 eval "$(cargo llvm-cov show-env --sh)"
 # One profile for cargo's tests and for pytest, so that one report has both; nobody waits for it.
-export CARGO_PROFILE_DEV_OPT_LEVEL=2
+export CARGO_PROFILE_DEV_OPT_LEVEL=2 CARGO_PROFILE_DEV_DEBUG_ASSERTIONS=false CARGO_PROFILE_DEV_OVERFLOW_CHECKS=true
 
 cargo llvm-cov clean --workspace
 cargo test --workspace --locked
