@@ -27,13 +27,16 @@ PYTEST := $(BIN)/python -m pytest --numprocesses auto --dist worksteal
 # What `make check-targets` compiles for: where no test of ours has run.
 TARGETS ?= x86_64-pc-windows-gnu x86_64-apple-darwin aarch64-apple-darwin
 
+# Where `make test-emulated` keeps its Debian.
+EMULATED ?= .emulated
+
 # How long `make fuzz` gives each target, in seconds.
 FUZZ_SECONDS ?= 60
 
 # How long `make faults` goes on, in seconds.
 FAULTS_SECONDS ?= 600
 
-.PHONY: help try test check check-targets coverage test-busy faults valgrind test-extras test-matrix test-cluster test-page test-typescript test-ray bench bench-engine docs pictures lint licenses wheels release-check upgrade-file fuzz clean prerequisites
+.PHONY: help try test check check-targets coverage test-emulated test-busy faults valgrind test-extras test-matrix test-cluster test-page test-typescript test-ray bench bench-engine docs pictures lint licenses wheels release-check upgrade-file fuzz clean prerequisites
 
 help: ## list what make can do
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1	/p' Makefile
@@ -69,6 +72,10 @@ check-targets: .venv/tools-installed ## compile for Windows and macOS, every war
 coverage: .venv/engine-built ## which lines no test runs, in coverage/, about half an hour; needs: cargo install cargo-llvm-cov
 	$(BIN)/python -m pip install --quiet --group coverage
 	sh scripts/coverage.sh
+
+# EMULATED=FOLDER keeps the system for the next run; TESTS="tests/index" for those of one subject.
+test-emulated: .venv/tools-installed ## the wheel for AArch64, emulated by QEMU: an hour or two; asks for root, debootstrap, qemu-user-static
+	sh scripts/emulated.sh $(EMULATED) $(if $(filter command line,$(origin TESTS)),$(TESTS))
 
 test-busy: .venv/engine-built ## pytest beside a load on every core, twice: no test may ask for a quiet machine
 	$(BIN)/python scripts/beside_a_load.py --times 2 -- $(PYTEST)
