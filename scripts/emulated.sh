@@ -18,6 +18,11 @@ for tool in debootstrap qemu-aarch64-static rustup; do
         exit 1
     }
 done
+# Where no service did it at the start of the machine, tell the kernel what runs programs of that processor.
+formats=/proc/sys/fs/binfmt_misc
+[ -e "$formats/register" ] || mount -t binfmt_misc binfmt_misc "$formats"
+[ -e "$formats/qemu-aarch64" ] || cat /usr/lib/binfmt.d/qemu-aarch64.conf >"$formats/register"
+
 mkdir -p "$folder"
 if [ ! -e "$root/.made" ]; then
     rm -rf "$root"

@@ -93,7 +93,7 @@ def test_what_is_best_and_what_it_says(judged: hr.Index) -> None:
     fields = found.to_dict()
     assert json.loads(json.dumps(fields)) == fields
     assert list(fields) == [
-        "by", "queries", "judgements", "unasked", "unjudged", "without_relevant", "unknown",
+        "by", "queries", "judgements", "unasked", "unjudged", "withoutRelevant", "unknown",
         "results",
     ]  # fmt: skip
     assert fields["results"][0]["matching"] == "spec"

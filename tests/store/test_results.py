@@ -51,3 +51,11 @@ def test_it_is_a_page(trees):
     page = trees.query("all | select:key,weight")._repr_html_()
     assert page.startswith("<table><thead><tr><th>key</th><th>weight</th></tr></thead>")
     assert "<td>&lt;oak&gt;</td>" in page
+
+
+def test_nodes_are_asked_of_a_store() -> None:
+    with hr.Store.in_memory() as store:
+        store.upsert([hr.Node("oak")])
+        result = store.query("all")
+        with pytest.raises(TypeError, match="store must be the Store that was queried, not Index"):
+            result.nodes(store.index)
