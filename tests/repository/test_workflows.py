@@ -34,7 +34,7 @@ def test_a_job_waits_for_jobs_that_there_are(file: Path) -> None:
     jobs = read(file)["jobs"]
     for job in jobs.values():
         needs = job.get("needs", [])
-        assert {needs} if isinstance(needs, str) else set(needs) <= set(jobs)
+        assert set([needs] if isinstance(needs, str) else needs) <= set(jobs)
 
 
 @pytest.mark.parametrize("file", WORKFLOWS, ids=lambda file: file.stem)
