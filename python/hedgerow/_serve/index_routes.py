@@ -15,7 +15,7 @@ from hedgerow import Filters, Index, QueryExplanation, Retriever, explain_query
 from hedgerow import Response as Found
 from hedgerow._answers.highlight import Highlighter
 from hedgerow._answers.index import chunk_answer, stats_answer
-from hedgerow._answers.names import named, told
+from hedgerow._answers.names import told
 from hedgerow._answers.search import query_told, search_answer
 from hedgerow._profiles import PROFILES
 from hedgerow.errors import HedgerowError, InvalidInputError
@@ -83,7 +83,8 @@ class IndexService:
     def why_not(self, body: WhyNotBody) -> Answer:
         """Tell why a chunk is not among the hits."""
         found = self.retriever.why_not(body.query, body.id, **_keywords(body))
-        return named({name: told(value) for name, value in found.to_dict().items()})
+        answer: Answer = told(found.to_dict())
+        return answer
 
     def stats(self) -> Answer:
         """Tell what is in the file."""
