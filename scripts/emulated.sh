@@ -46,9 +46,8 @@ python -m pip install --quiet --target "$root/packages" --python-version 3.13 --
     --platform manylinux_2_28_aarch64 --platform manylinux_2_17_aarch64 --platform manylinux2014_aarch64 \
     "$folder"/wheel/*.whl --requirement "$folder/suite.txt"
 mkdir "$root/hedgerow"
-git ls-files -z tests spec docs examples scripts benches python README.md pyproject.toml \
+git ls-files -z tests spec docs examples scripts benches README.md pyproject.toml \
     | xargs -0 cp --parents --target-directory "$root/hedgerow"
-rm -rf "$root/hedgerow/python" # the package comes from the wheel
 
 [ $# -gt 0 ] || set -- tests/index tests/query tests/temporal tests/retrieval tests/store
 mount --bind /proc "$root/proc"
