@@ -15,6 +15,7 @@ from model2vec import StaticModel
 from safetensors.numpy import load_file
 from sentence_transformers import CrossEncoder
 from tokenizers import Tokenizer
+from transformers.utils.logging import is_progress_bar_enabled
 
 import hedgerow as hr
 from hedgerow.embedders import Model2VecEmbedder, SentenceTransformerEmbedder
@@ -62,6 +63,12 @@ def embedder(
         yield Model2VecEmbedder(static_folder, name="static")
     else:
         yield minilm
+
+
+def test_loading_weights_draws_nothing(capfd: pytest.CaptureFixture[str]) -> None:
+    SentenceTransformerEmbedder(WEIGHTS, device="cpu", name="all-MiniLM-L6-v2")
+    assert capfd.readouterr() == ("", "")
+    assert is_progress_bar_enabled()
 
 
 def test_what_means_the_like_is_near(embedder: Any) -> None:

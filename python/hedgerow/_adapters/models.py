@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Sequence
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, TypeVar
 
 from hedgerow.errors import HedgerowError, InvalidInputError
@@ -62,10 +64,12 @@ def loaded(  # noqa: PLR0913 - by keyword, what each library knows of its models
     if is_folder(model):
         if not os.path.exists(name):  # noqa: PTH110 - may be no UTF-8
             raise _no_folder(name)
-        return load(name, True)  # there is nothing to download
+        with _without_progress_bars():
+            return load(name, True)  # there is nothing to download
     if any(_is_cached(repository, known_by) for repository in repositories):
         try:
-            return load(name, True)
+            with _without_progress_bars():
+                return load(name, True)
         except OSError as error:
             # The download of the rest may have been interrupted.
             obstacle = "the rest is not downloaded" if here_only else _obstacle(repositories)
@@ -76,6 +80,21 @@ def loaded(  # noqa: PLR0913 - by keyword, what each library knows of its models
     elif (obstacle := _obstacle(repositories)) is not None:
         raise unavailable(obstacle)
     return load(name, False)
+
+
+@contextmanager
+def _without_progress_bars() -> Iterator[None]:
+    """Keep transformers from drawing a progress bar, also into logs, while it reads local weights."""
+    transformers = sys.modules.get("transformers")
+    logging = getattr(getattr(transformers, "utils", None), "logging", None)
+    if logging is None or not logging.is_progress_bar_enabled():
+        yield
+        return
+    logging.disable_progress_bar()
+    try:
+        yield
+    finally:
+        logging.enable_progress_bar()
 
 
 def _looks_like_a_path(model: str) -> bool:
