@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 
 import pytest
 
@@ -27,7 +28,18 @@ def test_a_link_is_a_line_in_the_front_matter(root: hr.MemoryRoot) -> None:
     assert [edge[2:] for edge in edges(root)] == [("part-of", 0.5)]
 
 
-@pytest.mark.parametrize("name", ["a|b.md", "a[1].md", "q#1.md", "x.MD", "wörld & co.md"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(
+            "a|b.md", marks=pytest.mark.skipif(sys.platform == "win32", reason="no such name")
+        ),
+        "a[1].md",
+        "q#1.md",
+        "x.MD",
+        "wörld & co.md",
+    ],
+)
 def test_names_of_all_kinds_can_be_linked(root: hr.MemoryRoot, name: str) -> None:
     put(root.path, "a.md", "x")
     put(root.path, name, "x")

@@ -48,6 +48,21 @@ class TestSlug:
         assert not set(slug) & set("/\\\0\n :")
         assert slug == slug.strip("-")
 
+    @pytest.mark.parametrize(
+        ("topic", "name"),
+        [
+            ("Slug control", "slug-control"),
+            (".NET", "net"),
+            ("...", "page"),
+            ("Con", "page-con"),
+            ("aux.c", "page-aux.c"),
+            ("COM1", "page-com1"),
+            ("Console", "console"),
+        ],
+    )
+    def test_of_a_page_is_neither_hidden_nor_a_device(self, topic: str, name: str) -> None:
+        assert note.page_name(topic) == name
+
 
 class TestRemember:
     def test_writes_front_matter_heading_and_text(self, root: MemoryRoot) -> None:

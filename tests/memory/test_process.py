@@ -134,6 +134,11 @@ class TestSynthesize:
         assert raised.value.code == "no_sources"
         assert not (root.path / "pages").exists()
 
+    def test_a_page_about_a_name_with_a_leading_dot_is_found(self, root: MemoryRoot) -> None:
+        put(root.path, "notes/build.md", "The .net build breaks on Mondays.")
+        assert root.process("synthesize", topic=".net", apply=True).files == ("pages/net.md",)
+        assert "pages/net.md" in [found.file for found in root.recall("the .net build")]
+
     def test_planning_writes_no_page(self, root: MemoryRoot) -> None:
         put(root.path, "notes/a.md", "slug control")
         done = root.process("synthesize", topic="slug control")

@@ -21,6 +21,7 @@ _SLUG_BYTES = 180
 _LOOKED_AT = 1000
 _NOT_IN_SLUG = re.compile(r"[^a-z0-9._-]+")
 _NOT_IN_UNICODE_SLUG = re.compile(r"[^\w.-]+")
+_DEVICE = re.compile(r"(?:con|prn|aux|nul|com[0-9]|lpt[0-9])(?:\..*)?")
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f]+")
 _LINE_END = re.compile(r"\r\n?")
 
@@ -53,6 +54,15 @@ def slug(title: str, fallback: str) -> str:
     if not any(character.isalnum() for character in name):
         name = _cut(_NOT_IN_UNICODE_SLUG.sub("-", lowered))
     return name if any(character.isalnum() for character in name) else fallback
+
+
+def page_name(topic: str) -> str:
+    """Return the name of the page about a topic, without its suffix: the slug of the topic.
+
+    A leading dot would hide the page from every search, and Windows reserves the names of devices.
+    """
+    name = slug(topic, "page").lstrip(".")
+    return f"page-{name}" if _DEVICE.fullmatch(name) else name
 
 
 def _cut(name: str) -> str:

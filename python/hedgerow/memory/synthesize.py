@@ -49,7 +49,7 @@ def checked_topic(selection: Selection) -> str:
 
 def page_path(topic: str, scope: Scope) -> str:
     """Return the path, below the root, of the page of a scope about a topic."""
-    return f"{DIRECTORIES['page']}/{note.slug(topic, 'page')}{scope.suffix}.md"
+    return f"{DIRECTORIES['page']}/{note.page_name(topic)}{scope.suffix}.md"
 
 
 def choose_sources(
