@@ -69,7 +69,7 @@ check-targets: .venv/tools-installed ## compile for Windows and macOS, every war
 			cargo-zigbuild clippy --workspace --locked --target $$target -- --deny warnings || exit 1; \
 	done
 
-coverage: .venv/engine-built ## which lines no test runs, in coverage/, about half an hour; needs: cargo install cargo-llvm-cov
+coverage: .venv/engine-built ## which lines no test runs, in coverage/, and the badge of it, about half an hour; needs: cargo install cargo-llvm-cov
 	$(BIN)/python -m pip install --quiet --group coverage
 	sh scripts/coverage.sh
 
@@ -152,6 +152,7 @@ docs: .venv/engine-built ## the documentation as a site, in site/: every warning
 pictures: .venv/engine-built ## draw what the documents show
 	$(BIN)/python scripts/draw_explain.py
 	$(BIN)/python scripts/draw_railroads.py
+	$(BIN)/python scripts/draw_badges.py
 
 lint: .venv/engine-built ## everything that is checked without being run
 	cargo fmt --check

@@ -11,8 +11,10 @@ cargo llvm-cov clean --workspace
 cargo test --workspace --locked
 maturin develop --locked --quiet
 python -m pytest --numprocesses auto --dist worksteal --cov=hedgerow --cov-branch \
-    --cov-report=html:coverage/python --cov-report=term:skip-covered
+    --cov-report=html:coverage/python --cov-report=json:coverage/python.json --cov-report=term:skip-covered
 cargo llvm-cov report --html --output-dir coverage/rust
+cargo llvm-cov report --json --summary-only --output-path coverage/rust.json
 cargo llvm-cov report --summary-only
+python scripts/publish_coverage.py
 # The next target that needs the engine builds the usual one.
 rm -f .venv/engine-built

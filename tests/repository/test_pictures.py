@@ -1,4 +1,4 @@
-"""The pictures of grammars are those of the grammars in spec/: else run `make pictures`."""
+"""The pictures show what the files they are drawn from say: else run `make pictures`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,13 @@ import pytest
 from places import ROOT
 
 SCRIPT = ROOT / "scripts" / "draw_railroads.py"
-PICTURES = ("query-grammar.svg", "pipeline-grammar.svg")
+BADGES = ROOT / "docs" / "pictures" / "badges"
+PICTURES = (
+    "query-grammar.svg",
+    "pipeline-grammar.svg",
+    *(f"badges/{file.name}" for file in BADGES.glob("*.svg")),
+)
+GRAMMARS = PICTURES[:2]
 
 pytestmark = pytest.mark.skipif(not SCRIPT.exists(), reason="a source distribution")
 
@@ -19,9 +25,15 @@ pytestmark = pytest.mark.skipif(not SCRIPT.exists(), reason="a source distributi
 def test_they_are_of_the_present_grammars(tmp_path: Path) -> None:
     pytest.importorskip("railroad")
     subprocess.run([sys.executable, SCRIPT, tmp_path], check=True)
-    for name in PICTURES:
+    for name in GRAMMARS:
         drawn = (tmp_path / name).read_text(encoding="utf-8")
         assert drawn == (ROOT / "docs" / "pictures" / name).read_text(encoding="utf-8"), name
+
+
+def test_the_badges_say_what_is_so(tmp_path: Path) -> None:
+    subprocess.run([sys.executable, SCRIPT.with_name("draw_badges.py"), tmp_path], check=True)
+    drawn = {file.name: file.read_text(encoding="utf-8") for file in tmp_path.iterdir()}
+    assert drawn == {file.name: file.read_text(encoding="utf-8") for file in BADGES.iterdir()}
 
 
 @pytest.mark.parametrize("name", PICTURES)

@@ -148,6 +148,34 @@ def test_the_notes_of_a_release_are_its_section_of_the_changelog(
     assert capsys.readouterr().err.startswith("the tag is v9.9.9, and the version v")
 
 
+def test_the_links_of_the_readme_lead_to_the_tag(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    monkeypatch.syspath_prepend(ROOT / "scripts")
+    package = script("package_readme")
+    text = "[![a](docs/a.svg)](docs/b.md#c) [d](https://example.org/d.md) [e](#e)"
+    at = "https://example.org/hedgerow"
+    assert package.absolute(text, at, "v1.2.3") == (
+        f"[![a]({at}/raw/v1.2.3/docs/a.svg)]({at}/blob/v1.2.3/docs/b.md#c) "
+        "[d](https://example.org/d.md) [e](#e)"
+    )
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert not re.search(r"\]\((?!https:)", package.absolute(readme, at, "v1.2.3"))
+
+    for name, content in {
+        "README.md": "[a](b.md)\n",
+        "Cargo.toml": 'version = "1.2.3"\n',
+        "pyproject.toml": "",
+    }.items():
+        (tmp_path / name).write_text(content)
+    monkeypatch.setattr(package, "ROOT", tmp_path)
+    assert package.main() == 1
+    assert capsys.readouterr().err == "pyproject.toml has no Source under [project.urls]\n"
+    (tmp_path / "pyproject.toml").write_text(f'[project.urls]\nSource = "{at}/"\n')
+    assert package.main() == 0
+    assert (tmp_path / "README.md").read_text() == f"[a]({at}/blob/v1.2.3/b.md)\n"
+
+
 def test_what_is_not_committed_is_named(check: ModuleType) -> None:
     assert check.tree_problems("") == []
     assert check.tree_problems(" M README.md\n?? new.py\n") == [
