@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import hedgerow as hr
 from hedgerow.ingest import IndexRun, Skip, discover, jsonl, markdown
-from hedgerow.ingest.front_matter import FrontMatter, read_front_matter
+from hedgerow.ingest.front_matter import FrontMatter, read_front_matter, update_front_matter
 from hedgerow.ingest.jsonl import read_jsonl
 from hedgerow.ingest.markdown import read_markdown
 from hedgerow.ingest.passages import first_sentence
@@ -105,6 +105,37 @@ def test_nesting_has_a_limit() -> None:
     with pytest.raises(InvalidYamlError, match="nested too deep: at most 100 levels"):
         load("a: " + "[" * 101 + "]" * 101)
     assert load("a: " + "[" * 90 + "]" * 90)
+
+
+@pytest.mark.parametrize("value", ['["a\tb"]', '["a\x01b"]', '"a\x01b"', "[a\x85b]"])
+def test_a_control_character_in_a_line_that_is_read_alone_ends_no_run(value: str) -> None:
+    matter = matter_of(f"x: [\ntags: {value}\ntitle: T")
+    assert matter.problem
+    assert matter.text("title") == "T"
+
+
+def test_a_tab_in_quotes_is_read_alone_as_in_a_whole_block() -> None:
+    assert matter_of('x: [\nkeys: ["a\tb"]').fields["keys"] == ["a\tb"]
+    assert matter_of('keys: ["a\tb"]').fields["keys"] == ["a\tb"]
+
+
+@pytest.mark.parametrize(
+    ("block", "problem"),
+    [
+        ("a: " + "[" * 20_000, "it is nested too deep: at most 100 levels"),
+        ("a: " + "[" * 3000 + "]" * 3000, "it is nested too deep: at most 100 levels"),
+        ("a:\n  " + "- " * 5000 + "x", "it is nested too deep: at most 100 levels"),
+        ("k: v\n" * 20_000, "it is longer than 64 KiB"),
+        ('a: "\\UFFFFFFFF"', "too large"),
+        ("b: 1\na: [1", "expected .* \\(line 3\\)"),
+    ],
+)
+def test_front_matter_that_cannot_be_changed_is_refused_in_time(block: str, problem: str) -> None:
+    start = time.process_time()
+    with pytest.raises(hr.HedgerowError, match=f"cannot be changed: .*{problem}") as raised:
+        update_front_matter(block, {"a": 1})
+    assert raised.value.code == "invalid_front_matter"
+    assert time.process_time() - start < 5
 
 
 class TestAliases:

@@ -16,7 +16,14 @@ from typing import Any
 
 from hedgerow.errors import HedgerowError
 
-from .yaml import LIMIT, InvalidYamlError, TooManyAliasesError, load_lines, load_value
+from .yaml import (
+    LIMIT,
+    InvalidYamlError,
+    TooManyAliasesError,
+    compose,
+    load_lines,
+    load_value,
+)
 
 _FENCE = "---"
 _OPENING = re.compile(r"---[ \t]*\Z")
@@ -306,17 +313,14 @@ def _end_of(node: Any) -> int:
 
 def _key_and_value(block: str, key: str) -> tuple[Any, Any] | None:
     """Return the YAML nodes of a top-level key and its value; None without the key."""
-    from ruamel.yaml import YAML  # noqa: PLC0415 - slow to import
-    from ruamel.yaml.error import YAMLError  # noqa: PLC0415
-    from ruamel.yaml.nodes import MappingNode  # noqa: PLC0415
+    from ruamel.yaml.nodes import MappingNode  # noqa: PLC0415 - slow to import
 
-    loader = YAML(typ="rt", pure=True)
-    loader.composer.warn_double_anchors = False
     try:
-        root = loader.compose(block)
-    except YAMLError as error:
-        problem = " ".join(str(error).split())
-        raise _invalid(problem) from error
+        root = compose(block)
+    except InvalidYamlError as error:
+        # The block begins on the second line of the file.
+        where = "" if error.line is None else f" (line {error.line + 2})"
+        raise _invalid(f"{error.problem}{where}") from error
     if root is None:
         return None
     if not isinstance(root, MappingNode) or root.flow_style:

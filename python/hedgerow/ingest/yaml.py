@@ -8,7 +8,7 @@ from __future__ import annotations
 import functools
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from .passages import shorten
@@ -57,26 +57,42 @@ def load_lines(lines: Sequence[str]) -> Any:
 
 def load_value(text: str) -> Any:
     """Read the value of one line; raises InvalidYamlError."""
-    try:
-        return _simple_value(text)
-    except _NotSimpleError:
-        return load(text)
+    # As in `simple_fields`, only the library knows which other characters YAML allows.
+    if text.isprintable():
+        try:
+            return _simple_value(text)
+        except _NotSimpleError:
+            pass
+    return load(text)
 
 
 def load(text: str) -> Any:
     """Read YAML with the library; raises InvalidYamlError."""
-    _check_length(text)
-    if _depth(text) > DEPTH_LIMIT:
-        raise InvalidYamlError(_TOO_DEEP)
+    _check_size(text)
     from ruamel.yaml import YAML  # noqa: PLC0415 - slow to import
-    from ruamel.yaml.error import MarkedYAMLError  # noqa: PLC0415
 
     # One loader a call: it holds the state of a load, and a record of each that it has done.
     loader = YAML(typ="safe", pure=True)
     loader.Constructor = _constructor()
+    return _by_library(loader, loader.load, text)
+
+
+def compose(text: str) -> Any:
+    """The library's nodes of a block, with the offsets of each, or None; raises InvalidYamlError."""
+    _check_size(text)
+    from ruamel.yaml import YAML  # noqa: PLC0415 - slow to import
+
+    loader = YAML(typ="rt", pure=True)
+    return _by_library(loader, loader.compose, text)
+
+
+def _by_library(loader: Any, read: Callable[[str], Any], text: str) -> Any:
+    """Call the library, and raise InvalidYamlError for whatever it raises."""
+    from ruamel.yaml.error import MarkedYAMLError  # noqa: PLC0415 - slow to import
+
     loader.composer.warn_double_anchors = False
     try:
-        return loader.load(text)
+        return read(text)
     except InvalidYamlError:
         raise
     except MarkedYAMLError as error:
@@ -89,6 +105,13 @@ def load(text: str) -> Any:
     except Exception as error:  # the library raises more than it documents
         problem = str(error).partition("\n")[0] or "unreadable"
         raise InvalidYamlError(shorten(problem, _LONGEST_PROBLEM)) from error
+
+
+def _check_size(text: str) -> None:
+    """Refuse what is too long, and brackets that nest too deep for the library."""
+    _check_length(text)
+    if _depth(text) > DEPTH_LIMIT:
+        raise InvalidYamlError(_TOO_DEEP)
 
 
 def _check_length(text: str) -> None:
