@@ -161,7 +161,7 @@ def around(edges: Sequence[Edge], key: str, *, hops: int, most: int) -> Neighbou
             strongest = near.setdefault(one, {})
             strongest[other] = max(strength, strongest.get(other, 0.0))
     found = {key: 0}
-    front, left_out = [key], 0
+    front, left_out = [key], set[str]()
     for hop in range(1, hops + 1):
         reached: dict[str, float] = {}
         for one in front:
@@ -170,10 +170,11 @@ def around(edges: Sequence[Edge], key: str, *, hops: int, most: int) -> Neighbou
                     reached[other] = max(strength, reached.get(other, 0.0))
         ordered = sorted(reached, key=lambda other: (-reached[other], other))
         front = ordered[: max(0, most - len(found))]
-        left_out += len(ordered) - len(front)
+        # One that is left out of a hop may be reached again in the next.
+        left_out.update(ordered[len(front) :])
         found |= dict.fromkeys(front, hop)
     inside = [edge for edge in edges if edge[0] in found and edge[1] in found]
-    return Neighbourhood(key, found, inside, left_out)
+    return Neighbourhood(key, found, inside, len(left_out))
 
 
 def _is_node(store: Store, key: str) -> bool:

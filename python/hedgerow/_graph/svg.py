@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import posixpath
-from collections.abc import Mapping
+import re
+from collections.abc import Collection, Mapping
 from typing import Any
 from xml.etree import ElementTree as ET
 
@@ -25,6 +26,8 @@ _EDGE, _LINE, _LETTER = 8, 15, 7.2
 _WIDE_FROM = 0x2E7F
 _TRIES = 8
 _NEARLY_NOTHING = 1e-9
+# What XML cannot hold, not even as an escape.
+_NOT_OF_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 # Colors that are distinct in print and to the color-blind.
 _COLOURS = ("#4477aa", "#ee6677", "#228833", "#ccbb44", "#66ccee", "#aa3377", "#888888")
 _STYLE = """
@@ -65,8 +68,9 @@ def draw(part: Neighbourhood, facts: Mapping[str, tuple[str, float]]) -> str:
     _add(svg, "style", _STYLE)
     _add_arrow(svg)
     radii = {key: 6 + 8 * facts[key][1] for key in part.hops}
+    ways = {(source, target) for source, target, _, _ in part.edges}
     for edge, (strength, relations) in _lines(part).items():
-        _add_line(svg, part, edge, positions, radii, f"{relations}, {strength:g}", strength)
+        _add_line(svg, ways, edge, positions, radii, f"{relations}, {strength:g}", strength)
     labels = _Labels()
     for key in part.hops:
         kind, weight = facts[key]
@@ -127,7 +131,7 @@ def _add_arrow(svg: ET.Element) -> None:
 
 def _add_line(  # noqa: PLR0913, PLR0917 - what a line shows
     svg: ET.Element,
-    part: Neighbourhood,
+    ways: Collection[tuple[str, str]],
     edge: tuple[str, str],
     positions: Mapping[str, tuple[float, float]],
     radii: Mapping[str, float],
@@ -136,7 +140,6 @@ def _add_line(  # noqa: PLR0913, PLR0917 - what a line shows
 ) -> None:
     """Draw a line from the rim of one node to that of another, with arrows as links lead."""
     one, other = edge
-    ways = {(source, target) for source, target, _, _ in part.edges}
     (x1, y1), (x2, y2) = positions[one], positions[other]
     length = max(math.hypot(x2 - x1, y2 - y1), 1.0)
     across, down = (x2 - x1) / length, (y2 - y1) / length
@@ -190,17 +193,13 @@ def _shells(part: Neighbourhood) -> list[list[str]]:
 
 def _lines(part: Neighbourhood) -> dict[tuple[str, str], tuple[float, str]]:
     """Join the edges between two nodes: the strongest counts, all relations are named."""
-    lines: dict[tuple[str, str], tuple[float, str]] = {}
+    between: dict[tuple[str, str], dict[str, float]] = {}
     for source, target, relation, strength in part.edges:
-        ends = (min(source, target), max(source, target))
-        before = lines.get(ends)
-        if before is None:
-            lines[ends] = (strength, relation)
-        elif relation not in before[1].split(", "):
-            lines[ends] = (max(strength, before[0]), f"{before[1]}, {relation}")
-        else:
-            lines[ends] = (max(strength, before[0]), before[1])
-    return lines
+        strengths = between.setdefault((min(source, target), max(source, target)), {})
+        strengths[relation] = max(strength, strengths.get(relation, 0.0))
+    return {
+        ends: (max(strengths.values()), ", ".join(strengths)) for ends, strengths in between.items()
+    }
 
 
 def _label(key: str) -> str:
@@ -211,5 +210,5 @@ def _label(key: str) -> str:
 
 def _add(parent: ET.Element, tag: str, text: str | None = None, **attributes: str) -> ET.Element:
     element = ET.SubElement(parent, tag, attributes)
-    element.text = text
+    element.text = None if text is None else _NOT_OF_XML.sub("\ufffd", text)
     return element
