@@ -7,7 +7,7 @@ from xml.etree import ElementTree as ET
 import pytest
 
 import hedgerow as hr
-from hedgerow._graph.figures import around, neighbourhood_of
+from hedgerow._graph.figures import around, neighborhood_of
 
 
 def test_a_node_that_is_left_out_counts_once() -> None:
@@ -25,7 +25,7 @@ def test_a_drawing_is_xml_whatever_keys_and_relations_hold() -> None:
         store.upsert([hr.Node(key), hr.Node("b")])
         store.link(key, "b", 0.5, rel="one, two")
         store.link("b", key, 0.8, rel="esc\x1b")
-        part = neighbourhood_of(store, key, hops=1, most=5)
+        part = neighborhood_of(store, key, hops=1, most=5)
     drawn = draw(part, {key: ("note\x00", 0.5), "b": ("note", 0.5)})
     titles = [one.text for one in ET.fromstring(drawn).iter() if one.tag.endswith("title")]  # noqa: S314 - ours
     shown = key.replace("\x07", "\ufffd").replace("\ufffe", "\ufffd")

@@ -107,19 +107,19 @@ def _components(edges: Iterable[Edge]) -> list[int]:
 
 
 @dataclass(frozen=True, slots=True)
-class Neighbourhood:
+class Neighborhood:
     """The part of a graph around a node: hops from it by key, nearest first, and the edges between.
 
     `left_out` counts nodes that are as near and not among them.
     """
 
-    centre: str
+    center: str
     hops: Mapping[str, int]
     edges: Sequence[Edge]
     left_out: int
 
     @classmethod
-    def from_dict(cls, keys: Mapping[str, Any]) -> Neighbourhood:
+    def from_dict(cls, keys: Mapping[str, Any]) -> Neighborhood:
         """Return that of such a JSON."""
         edges = [
             (one["source"], one["target"], one["rel"], one["strength"]) for one in keys["edges"]
@@ -133,14 +133,14 @@ class Neighbourhood:
             for source, target, relation, strength in self.edges
         ]
         return {
-            "key": self.centre,
+            "key": self.center,
             "nodes": dict(self.hops),
             "edges": edges,
             "leftOut": self.left_out,
         }
 
 
-def neighbourhood_of(store: Store, key: str, *, hops: int, most: int) -> Neighbourhood:
+def neighborhood_of(store: Store, key: str, *, hops: int, most: int) -> Neighborhood:
     """Give what is at most so many hops from a node, at most so many nodes.
 
     The most strongly joined of a hop come first. Raises InvalidInputError for an unknown key.
@@ -153,7 +153,7 @@ def neighbourhood_of(store: Store, key: str, *, hops: int, most: int) -> Neighbo
     return around(store._edges(), key, hops=hops, most=most)  # noqa: SLF001
 
 
-def around(edges: Sequence[Edge], key: str, *, hops: int, most: int) -> Neighbourhood:
+def around(edges: Sequence[Edge], key: str, *, hops: int, most: int) -> Neighborhood:
     """Give the same of edges alone."""
     near: dict[str, dict[str, float]] = {}
     for source, target, _, strength in edges:
@@ -174,7 +174,7 @@ def around(edges: Sequence[Edge], key: str, *, hops: int, most: int) -> Neighbou
         left_out.update(ordered[len(front) :])
         found |= dict.fromkeys(front, hop)
     inside = [edge for edge in edges if edge[0] in found and edge[1] in found]
-    return Neighbourhood(key, found, inside, len(left_out))
+    return Neighborhood(key, found, inside, len(left_out))
 
 
 def _is_node(store: Store, key: str) -> bool:

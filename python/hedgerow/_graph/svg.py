@@ -1,4 +1,4 @@
-"""The neighbourhood of a node as SVG: laid out by networkx, the same for the same graph."""
+"""The neighborhood of a node as SVG: laid out by networkx, the same for the same graph."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from xml.etree import ElementTree as ET
 
 from hedgerow._extras import imports_of
 
-from .figures import Neighbourhood
+from .figures import Neighborhood
 
 with imports_of("graph", needed_by="a drawing of the graph"):
     import networkx as nx
@@ -29,34 +29,34 @@ _NEARLY_NOTHING = 1e-9
 # What XML cannot hold, not even as an escape.
 _NOT_OF_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 # Colors that are distinct in print and to the color-blind.
-_COLOURS = ("#4477aa", "#ee6677", "#228833", "#ccbb44", "#66ccee", "#aa3377", "#888888")
+_COLORS = ("#4477aa", "#ee6677", "#228833", "#ccbb44", "#66ccee", "#aa3377", "#888888")
 _STYLE = """
 svg { background: #fff; font: 13px system-ui, sans-serif; }
 text { fill: #222; stroke: #fff; stroke-width: 3px; paint-order: stroke; }
 line { stroke: #999; }
 #arrow path { fill: #999; }
 circle { stroke: #fff; stroke-width: 1.5px; }
-.centre circle { stroke: #222; stroke-width: 3px; }
-.centre text { font-weight: bold; }
+.center circle { stroke: #222; stroke-width: 3px; }
+.center text { font-weight: bold; }
 @media (prefers-color-scheme: dark) {
   svg { background: #16181c; }
   text { fill: #e8e8e8; stroke: #16181c; }
   line { stroke: #667; }
   #arrow path { fill: #667; }
   circle { stroke: #16181c; }
-  .centre circle { stroke: #e8e8e8; }
+  .center circle { stroke: #e8e8e8; }
 }
 """
 
 
-def draw(part: Neighbourhood, facts: Mapping[str, tuple[str, float]]) -> str:
+def draw(part: Neighborhood, facts: Mapping[str, tuple[str, float]]) -> str:
     """Draw nodes as circles, larger with more weight, and edges as lines, wider with more strength.
 
     `facts` are type and weight by key. Pointing at a node shows its key.
     """
     positions = _positions(part)
     types = sorted({facts[key][0] for key in part.hops})
-    colours = {kind: _COLOURS[n % len(_COLOURS)] for n, kind in enumerate(types)}
+    colors = {kind: _COLORS[n % len(_COLORS)] for n, kind in enumerate(types)}
     svg = ET.Element(
         "svg",
         xmlns="http://www.w3.org/2000/svg",
@@ -64,7 +64,7 @@ def draw(part: Neighbourhood, facts: Mapping[str, tuple[str, float]]) -> str:
         width=str(_SIZE),
         role="img",
     )
-    _add(svg, "title", f"What is linked to {part.centre}")
+    _add(svg, "title", f"What is linked to {part.center}")
     _add(svg, "style", _STYLE)
     _add_arrow(svg)
     radii = {key: 6 + 8 * facts[key][1] for key in part.hops}
@@ -75,17 +75,17 @@ def draw(part: Neighbourhood, facts: Mapping[str, tuple[str, float]]) -> str:
     for key in part.hops:
         kind, weight = facts[key]
         x, y = positions[key]
-        group = _add(svg, "g", **({"class": "centre"} if key == part.centre else {}))
+        group = _add(svg, "g", **({"class": "center"} if key == part.center else {}))
         _add(group, "title", f"{key} ({kind}, weight {weight:g})")
         _add(
-            group, "circle", cx=f"{x:.1f}", cy=f"{y:.1f}", r=f"{radii[key]:.1f}", fill=colours[kind]
+            group, "circle", cx=f"{x:.1f}", cy=f"{y:.1f}", r=f"{radii[key]:.1f}", fill=colors[kind]
         )
         text = _label(key)
         left, base = labels.placed(text, x, y + radii[key] + 14)
         _add(group, "text", text, x=f"{left:.1f}", y=f"{base:.1f}")
     for number, kind in enumerate(types):
         left, top = 20 + number % 6 * 145, _SIZE + 10 + number // 6 * 22
-        _add(svg, "circle", cx=str(left), cy=str(top), r="6", fill=colours[kind])
+        _add(svg, "circle", cx=str(left), cy=str(top), r="6", fill=colors[kind])
         _add(svg, "text", kind, x=str(left + 12), y=str(top + 4))
     ET.indent(svg)
     return ET.tostring(svg, encoding="unicode") + "\n"
@@ -160,7 +160,7 @@ def _add_line(  # noqa: PLR0913, PLR0917 - what a line shows
     _add(line, "title", f"{one} - {other}: {told}")
 
 
-def _positions(part: Neighbourhood) -> dict[str, tuple[float, float]]:
+def _positions(part: Neighborhood) -> dict[str, tuple[float, float]]:
     """Lay the nodes out by their edges, over the whole drawing."""
     graph: Any = nx.Graph()
     graph.add_nodes_from(part.hops)
@@ -184,14 +184,14 @@ def _spaced(numbers: list[float]) -> list[float]:
     return [round(_MARGIN + room * (number - least) / (most - least), 1) for number in numbers]
 
 
-def _shells(part: Neighbourhood) -> list[list[str]]:
+def _shells(part: Neighborhood) -> list[list[str]]:
     shells: list[list[str]] = [[] for _ in range(max(part.hops.values()) + 1)]
     for key, hop in part.hops.items():
         shells[hop].append(key)
     return [shell for shell in shells if shell]
 
 
-def _lines(part: Neighbourhood) -> dict[tuple[str, str], tuple[float, str]]:
+def _lines(part: Neighborhood) -> dict[tuple[str, str], tuple[float, str]]:
     """Join the edges between two nodes: the strongest counts, all relations are named."""
     between: dict[tuple[str, str], dict[str, float]] = {}
     for source, target, relation, strength in part.edges:

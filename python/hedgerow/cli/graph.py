@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from hedgerow._graph.figures import Neighbourhood, around, figures_of, neighbourhood_of
+from hedgerow._graph.figures import Neighborhood, around, figures_of, neighborhood_of
 
 from .output import write_json
 from .params import TEXT, Command
@@ -95,7 +95,7 @@ def _show_figures(opened: OpenStore, *, as_json: bool) -> None:
 
 def _show_part(opened: OpenStore, key: str, hops: int, *, as_json: bool) -> None:
     if opened.root is None:
-        part, unresolved = neighbourhood_of(opened.store, key, hops=hops, most=_LISTED), []
+        part, unresolved = neighborhood_of(opened.store, key, hops=hops, most=_LISTED), []
     else:
         graph = opened.root.graph()
         part = around(graph.edges, key, hops=hops, most=_LISTED)
@@ -112,14 +112,14 @@ def _tell_part(answer: Mapping[str, Any], *, as_json: bool) -> None:
         return
     from .graph_text import show_part  # noqa: PLC0415 - brings rich
 
-    part = Neighbourhood.from_dict(answer)
+    part = Neighborhood.from_dict(answer)
     show_part(part, answer["unresolved"], answer.get("validities", {}))
 
 
 def _draw(opened: OpenStore, key: str, file: str, hops: int, *, as_json: bool) -> None:
     from hedgerow._graph.svg import MOST_DRAWN, draw  # noqa: PLC0415 - needs an extra
 
-    part = neighbourhood_of(opened.store, key, hops=hops, most=MOST_DRAWN)
+    part = neighborhood_of(opened.store, key, hops=hops, most=MOST_DRAWN)
     rows = opened.store.query("all | select:key,type,weight").rows or []
     facts = {str(row[0]): (str(row[1]), float(row[2])) for row in rows}
     Path(file).write_text(draw(part, facts), encoding="utf-8", newline="\n")

@@ -13,7 +13,7 @@ from .output import echo, make_console, plural, visible
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from hedgerow._graph.figures import GraphFigures, Neighbourhood
+    from hedgerow._graph.figures import GraphFigures, Neighborhood
     from hedgerow.memory.results import RootGraph
 
 _SHOWN = 10
@@ -89,12 +89,12 @@ def _show_list(console: Console, heading: str, lines: Sequence[str]) -> None:
 
 
 def show_part(
-    part: Neighbourhood, unresolved: Sequence[str], validities: Mapping[str, Mapping[str, Any]]
+    part: Neighborhood, unresolved: Sequence[str], validities: Mapping[str, Mapping[str, Any]]
 ) -> None:
     """Print the links of a node, and of what is around it, and what of that does not hold."""
     console = make_console()
     others = plural(len(part.hops) - 1, "node")
-    console.print(Text.assemble((visible(part.centre), "cyan"), f": {others} around it."))
+    console.print(Text.assemble((visible(part.center), "cyan"), f": {others} around it."))
     if part.edges:
         table = Table("from", "to", "relation", box=None, pad_edge=False, header_style="dim")
         table.add_column("strength", justify="right")
@@ -113,7 +113,7 @@ def show_part(
         _show_list(console, "Not to be relied on as it is:", said)
 
 
-def show_drawn(part: Neighbourhood, file: str) -> None:
+def show_drawn(part: Neighborhood, file: str) -> None:
     """Report what was drawn."""
     left_out = f", {part.left_out:,} further ones left out" if part.left_out else ""
     echo(f"Drew {plural(len(part.hops), 'node')} into {visible(file)}{left_out}.")
