@@ -151,14 +151,14 @@ _ALLOWED: Mapping[str, Collection[Any]] = {
 
 
 def _check(option: str, values: Iterable[Any], allowed: Collection[Any]) -> None:
-    """Refuse what is no sequence of allowed values."""
+    """Raise TypeError or InvalidInputError for anything but a sequence of allowed values."""
     if isinstance(values, (str, bytes, Mapping)) or not isinstance(values, Sequence):
         raise TypeError(f"{option} must be a list, not {type(values).__name__}")
     for value in values:
         if not any(value is one or (value == one and type(value) is type(one)) for one in allowed):
             names = ", ".join(map(repr, allowed))
             raise InvalidInputError(
-                f"{option} is of {names}; {shown(value)} is none of them", code="invalid_option"
+                f"{option} must be one of {names}, not {shown(value)}", code="invalid_option"
             )
     if not values and option != "modes":
         raise InvalidInputError(f"{option} is empty; give at least one", code="invalid_option")

@@ -7,6 +7,7 @@ import json
 import os
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
 from typing import IO, Any, NamedTuple
 
 from ._checks import shown
@@ -18,9 +19,18 @@ from .typing import Judgements
 
 _HEADERS = frozenset({"query-id", "query_id", "queryid", "query", "qid", "topic"})
 LINE_LIMIT = 16 * 1024 * 1024
-"""The most bytes of a line, which a compressed file can make of few."""
+"""The most bytes of a line: a small compressed file can hold a very long one."""
 
+SCORE_LIMIT = 1_000_000
+"""The largest score, and the smallest below 0. The measures count documents in an array by score: a
+larger score would fill the memory, or be computed wrong without an error.
+"""
+
+_LONGEST_SCORE = 40
 _GZIP = b"\x1f\x8b"
+
+_Bad = Callable[[str], InvalidInputError]
+"""Makes the error for a reason: it knows which line or which item is wrong."""
 
 
 class JudgedQuery(NamedTuple):
@@ -35,51 +45,38 @@ class JudgedQuery(NamedTuple):
 def read_queries(path: str | os.PathLike[str]) -> list[JudgedQuery]:
     """The queries of a JSON Lines file: `id` or `_id`, `text`, and maybe `date` and `embedding`.
 
-    Raises InvalidInputError for a line that is none, with its number, and where only some of the
-    queries have an embedding.
+    Raises InvalidInputError, with the number of the line, for a line that is not a query, an id that
+    is used twice, and where only some of the queries have an embedding.
     """
-    queries: dict[str, JudgedQuery] = {}
-    for number, line in _lines(path):
-        query = _query(path, number, line)
-        if query.id in queries:
-            raise _bad(
-                path, number, f'the id "{query.id}" is used twice; every query needs its own'
-            )
-        queries[query.id] = query
-        if (query.vector is None) != (next(iter(queries.values())).vector is None):
-            raise _bad(
-                path,
-                number,
-                "some queries have an embedding and some have none; all or none must have one",
-            )
-    if not queries:
+    found = _distinct(_queries_of_lines(path))
+    if not found:
         raise _wrong(f"{os.fspath(path)} holds no query; write one JSON object a line")
-    return list(queries.values())
+    return found
 
 
 def read_judgements(path: str | os.PathLike[str]) -> Judgements:
     """The judgements of a file: query, document and score, or the four columns of TREC.
 
-    Columns are parted by tabs, or where a line has none by white space. The first line may name
-    the columns. Raises InvalidInputError for a line that is no judgement, with its number.
+    Columns are separated by tabs, or by white space in a line without tabs. The first line may name
+    the columns. Raises InvalidInputError, with its number, for a line that is not a judgement.
     """
     judgements: dict[str, dict[str, int]] = {}
     for number, line in _lines(path):
         columns = [part.strip() for part in line.split("\t")] if "\t" in line else line.split()
         if number == 1 and columns[0].lower() in _HEADERS and not _is_score(columns[-1]):
             continue
-        match columns:
-            case [query, document, score] | [query, _, document, score] if _is_score(score):
-                pass
-            case [_, _, _] | [_, _, _, _]:
-                raise _bad(path, number, f'the score "{columns[-1]}" is no whole number')
-            case _:
-                raise _bad(
-                    path,
-                    number,
-                    f"{len(columns)} columns; write query, document and score with tabs between, "
-                    "or the four columns of TREC",
-                )
+        if len(columns) not in {3, 4}:
+            raise _bad(
+                path,
+                number,
+                f"{len(columns)} columns; write query, document and score with tabs between, "
+                "or the four columns of TREC",
+            )
+        query, *_, document, score = columns
+        if not _is_score(score):
+            raise _bad(path, number, f'the score "{score}" is not a whole number')
+        if len(score) > _LONGEST_SCORE or abs(int(score)) > SCORE_LIMIT:
+            raise _bad(path, number, f"the score is beyond {SCORE_LIMIT:,}; write a smaller one")
         of_query = judgements.setdefault(query, {})
         if of_query.setdefault(document, int(score)) != int(score):
             raise _bad(path, number, f'"{document}" is judged twice for query "{query}"')
@@ -101,25 +98,10 @@ def given_queries(
             "queries must be a mapping of ids to texts, an iterable of mappings or the name of a "
             f"file, not {type(queries).__name__}"
         )
-    found: dict[str, JudgedQuery] = {}
-    for i, given in enumerate(queries):
-        record = given._asdict() if isinstance(given, JudgedQuery) else given
-        if not isinstance(record, Mapping):
-            raise TypeError(f"queries[{i}] must be a mapping, not {type(record).__name__}")
-        query = _query_of(record, lambda reason, i=i: _wrong(f"queries[{i}]: {reason}"))  # type: ignore[misc]  # i is bound
-        if query.id in found:
-            raise _wrong(
-                f'queries[{i}]: the id "{query.id}" is used twice; every query needs its own'
-            )
-        found[query.id] = query
-        if (query.vector is None) != (next(iter(found.values())).vector is None):
-            raise _wrong(
-                f"queries[{i}]: some queries have an embedding and some have none; all or none must "
-                "have one"
-            )
+    found = _distinct(_queries_of_records(queries))
     if not found:
         raise _wrong("queries is empty; give at least one")
-    return list(found.values())
+    return found
 
 
 def given_judgements(
@@ -145,6 +127,11 @@ def given_judgements(
                     f"judgements[{shown(query)}][{shown(document)}] must be a whole number, above 0 "
                     f"for relevant, not {shown(score)}"
                 )
+            if abs(score) > SCORE_LIMIT:
+                raise _wrong(
+                    f"judgements[{shown(query)}][{shown(document)}] is beyond {SCORE_LIMIT:,}; give a "
+                    "smaller score"
+                )
     return {query: dict(documents) for query, documents in judgements.items()}
 
 
@@ -156,9 +143,10 @@ def read_vectors(path: str | os.PathLike[str], count: int) -> list[Any]:
     if not os.path.isfile(path):  # noqa: PTH113 - Path raises for a name that is too long
         raise _missing(name)
     try:
-        rows = np.load(path, allow_pickle=False)
+        # Mapped, a file that is shorter than its header claims is an error before memory is reserved.
+        rows = np.load(path, mmap_mode="r", allow_pickle=False)
     except (ValueError, EOFError) as error:
-        raise _wrong(f"{name} is no .npy file of numbers; write it with numpy.save") from error
+        raise _wrong(f"{name} is not a .npy file of numbers; write it with numpy.save") from error
     if not isinstance(rows, np.ndarray) or rows.ndim != 2 or rows.dtype.kind not in "fiu":  # noqa: PLR2004 - a table
         raise _wrong(f"{name} must hold one table of numbers, a row for each query")
     if len(rows) != count:
@@ -193,22 +181,49 @@ def _lines(path: str | os.PathLike[str]) -> Iterator[tuple[int, str]]:
 
 
 def _cut_lines(stream: IO[bytes]) -> Iterator[bytes]:
-    """Yield lines, of one that is too long as much as shows it."""
+    """Yield lines; of a line over the limit, only as much as shows that it is."""
     while line := stream.readline(LINE_LIMIT + 1):
         yield line
 
 
-def _query(path: str | os.PathLike[str], number: int, line: str) -> JudgedQuery:
-    try:
-        record = json.loads(line)
-    except (ValueError, RecursionError) as error:
-        raise _bad(path, number, f"not JSON ({error})") from error
-    if not isinstance(record, dict):
-        raise _bad(path, number, "not a JSON object; every line is one object")
-    return _query_of(record, lambda reason: _bad(path, number, reason))
+def _queries_of_lines(path: str | os.PathLike[str]) -> Iterator[tuple[JudgedQuery, _Bad]]:
+    """The query of each line, with what makes the error for that line."""
+    for number, line in _lines(path):
+        bad = partial(_bad, path, number)
+        try:
+            record = json.loads(line)
+        except (ValueError, RecursionError) as error:
+            raise bad(f"not JSON ({error})") from error
+        if not isinstance(record, dict):
+            raise bad("not a JSON object; every line is one object")
+        yield _query_of(record, bad), bad
 
 
-def _query_of(record: Mapping[str, Any], bad: Callable[[str], InvalidInputError]) -> JudgedQuery:
+def _queries_of_records(queries: Iterable[Any]) -> Iterator[tuple[JudgedQuery, _Bad]]:
+    """The query of each mapping, with what makes the error for that mapping."""
+    for i, given in enumerate(queries):
+        record = given._asdict() if isinstance(given, JudgedQuery) else given
+        if not isinstance(record, Mapping):
+            raise TypeError(f"queries[{i}] must be a mapping, not {type(record).__name__}")
+        bad = partial(_bad_item, i)
+        yield _query_of(record, bad), bad
+
+
+def _distinct(queries: Iterable[tuple[JudgedQuery, _Bad]]) -> list[JudgedQuery]:
+    """The queries, each with its own id, and all of them with a vector or none."""
+    found: dict[str, JudgedQuery] = {}
+    for query, bad in queries:
+        if query.id in found:
+            raise bad(f'the id "{query.id}" is used twice; every query needs its own')
+        found[query.id] = query
+        if (query.vector is None) != (next(iter(found.values())).vector is None):
+            raise bad(
+                "some queries have an embedding and some have none; all or none must have one"
+            )
+    return list(found.values())
+
+
+def _query_of(record: Mapping[str, Any], bad: _Bad) -> JudgedQuery:
     name = record.get("id", record.get("_id"))
     if isinstance(name, int) and not isinstance(name, bool):
         name = str(name)
@@ -222,7 +237,7 @@ def _query_of(record: Mapping[str, Any], bad: Callable[[str], InvalidInputError]
     except HedgerowError as error:
         raise bad(error.message) from error
     if date is not None and (not isinstance(date, str) or parse_question_date(date) is None):
-        raise bad(f'the "date" {date!r} is none that can be read; write 2026-04-18')
+        raise bad(f'the "date" {date!r} cannot be read; write it as 2026-04-18')
     if vector is not None and hasattr(vector, "tolist"):
         vector = vector.tolist()
     numbers = isinstance(vector, list) and all(
@@ -239,6 +254,10 @@ def _is_score(text: str) -> bool:
 
 def _bad(path: str | os.PathLike[str], number: int, reason: str) -> InvalidInputError:
     return _wrong(f"{os.fspath(path)}:{number}: {reason}")
+
+
+def _bad_item(number: int, reason: str) -> InvalidInputError:
+    return _wrong(f"queries[{number}]: {reason}")
 
 
 def _wrong(message: str) -> InvalidInputError:

@@ -84,7 +84,7 @@ def test_what_is_best_and_what_it_says(judged: hr.Index) -> None:
     found = hr.evaluate(judged, {"q1": "froze hedgehogs"}, {"q1": {"pond#0": 1}})
     assert found.best() is max(found, key=lambda one: one.measures["nDCG@10"])
     assert found.best("MRR@10").measures["MRR@10"] > 0
-    with pytest.raises(hr.InvalidInputError, match="measure is of 'nDCG@10', 'Recall@10', 'MRR"):
+    with pytest.raises(hr.InvalidInputError, match="measure must be one of 'nDCG@10', 'Recall"):
         found.best("MAP")
     lines = str(found).splitlines()
     assert lines[0].split() == ["nDCG@10", "Recall@10", "MRR@10"]
@@ -125,12 +125,21 @@ def test_what_is_best_and_what_it_says(judged: hr.Index) -> None:
             ValueError,
             r"judgements\['q1'\]\['garden#1'\] must be a whole number, above 0 for relevant, not 0.5",
         ),
+        (
+            {"judgements": {"q1": {"garden#1": 10**400}}},
+            ValueError,
+            r"judgements\['q1'\]\['garden#1'\] is beyond 1,000,000; give a smaller score",
+        ),
         ({"judgements": {"q9": {"a": 1}}}, ValueError, "none of the 2 queries has a relevant doc"),
-        ({"by": "title"}, ValueError, "by is of 'id', 'path'; 'title' is none of them"),
+        ({"by": "title"}, ValueError, "by must be one of 'id', 'path', not 'title'"),
         ({"modes": "bm25"}, TypeError, "modes must be a list, not str"),
-        ({"modes": ["fuzzy"]}, ValueError, "modes is of 'bm25', 'semantic', 'hybrid'; 'fuzzy' is"),
+        (
+            {"modes": ["fuzzy"]},
+            ValueError,
+            "modes must be one of 'bm25', 'semantic', 'hybrid', not 'fuzzy'",
+        ),
         ({"modes": ["hybrid"]}, ValueError, "semantic and hybrid need vectors of the queries"),
-        ({"neighbors": [1]}, ValueError, "neighbors is of True, False; 1 is none of them"),
+        ({"neighbors": [1]}, ValueError, "neighbors must be one of True, False, not 1"),
         ({"fusion": []}, ValueError, "fusion is empty; give at least one"),
     ],
 )

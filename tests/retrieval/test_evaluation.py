@@ -68,7 +68,7 @@ class TestQueries:
                 '{"id": "a", "text": "x"}\n\n{"id": "a", "text": "y"}',
                 ':3: the id "a" is used twice',
             ),
-            ('{"id": "a", "text": "x", "date": "soon"}', ":1: the \"date\" 'soon' is none"),
+            ('{"id": "a", "text": "x", "date": "soon"}', ":1: the \"date\" 'soon' cannot be read"),
             ('{"id": "a", "text": "x", "embedding": ["1"]}', ':1: "embedding" must be a list'),
             (
                 '{"id": "a", "text": "x", "embedding": [1]}\n{"id": "b", "text": "x"}',
@@ -115,8 +115,10 @@ class TestJudgements:
     @pytest.mark.parametrize(
         ("content", "message"),
         [
-            ("q\ta\t1\nq\tb\tyes", ':2: the score "yes" is no whole number'),
-            ("a\tb\tscore\nq\tb\t1", ':1: the score "score" is no whole number'),
+            ("q\ta\t1\nq\tb\tyes", ':2: the score "yes" is not a whole number'),
+            ("a\tb\tscore\nq\tb\t1", ':1: the score "score" is not a whole number'),
+            ("q\ta\t1000001", ":1: the score is beyond 1,000,000; write a smaller one"),
+            ("q\ta\t-" + "9" * 5000, ":1: the score is beyond 1,000,000; write a smaller one"),
             ("q\ta\t1\nq\tb", ":2: 2 columns; write query, document and score"),
             ("q\ta\t1\nq\ta\t2", ':2: "a" is judged twice for query "q"'),
             ("query-id\tcorpus-id\tscore\n", " holds no judgement"),
@@ -140,10 +142,14 @@ class TestVectors:
             read_vectors(file, 1000)
 
     def test_what_is_no_table_of_numbers(self, tmp_path: Path) -> None:
-        with pytest.raises(hr.InvalidInputError, match=r"is no \.npy file of numbers"):
+        with pytest.raises(hr.InvalidInputError, match=r"is not a \.npy file of numbers"):
             read_vectors(written(tmp_path, "text"), 1)
-        with pytest.raises(hr.InvalidInputError, match=r"is no \.npy file of numbers"):
+        with pytest.raises(hr.InvalidInputError, match=r"is not a \.npy file of numbers"):
             read_vectors(written(tmp_path, ""), 1)
+        header = np.lib.format.magic(1, 0) + b"\x76\x00{'descr': '<f8', 'fortran_order': False, "
+        claims = (header + b"'shape': (10000000000000, 9), }").ljust(127) + b"\n12345678"
+        with pytest.raises(hr.InvalidInputError, match=r"is not a \.npy file of numbers"):
+            read_vectors(written(tmp_path, claims), 1)
         np.save(tmp_path / "line.npy", np.ones(3))
         with pytest.raises(hr.InvalidInputError, match="must hold one table"):
             read_vectors(tmp_path / "line.npy", 3)
