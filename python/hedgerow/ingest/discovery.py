@@ -74,9 +74,9 @@ class PassedBy:
 class Listing:
     """What is below one folder, by paths relative to it, in the order of names.
 
-    `files` maps each file to its signature. `unknown` are folders that could not be listed, of
-    which nothing can be said: each as the beginning of the paths below it. `passed_by` counts by
-    reason; `named` lists the same where that was asked for.
+    `files` maps each file to its signature. `unknown` are files and folders that could not be looked
+    at, so that nothing is known of them: each as its path, a folder as the beginning of the paths
+    below it. `passed_by` counts by reason; `named` lists the same where that was asked for.
     """
 
     files: dict[str, str] = field(default_factory=dict)
@@ -196,7 +196,11 @@ class _Walk:
                 levels.pop()
                 continue
             path = above + entry.name
-            is_folder = entry.is_dir(follow_symlinks=False)
+            try:
+                is_folder = entry.is_dir(follow_symlinks=False)
+            except OSError as error:
+                self._note_unknown(path, error)
+                continue
             included = self._patterns.includes(path)
             code = None if included else self._patterns.code(path, is_folder=is_folder)
             if entry.is_symlink():
@@ -230,8 +234,10 @@ class _Walk:
     def _file(self, entry: os.DirEntry[str], path: str) -> None:
         try:
             status = entry.stat(follow_symlinks=False)
-        except OSError:
-            # Gone between the listing and the look.
+        except FileNotFoundError:
+            return  # gone since the folder was listed
+        except OSError as error:
+            self._note_unknown(path, error)
             return
         if path.isprintable() and stat.S_ISREG(status.st_mode):
             self.listing.files[path] = signature(status)
@@ -239,6 +245,12 @@ class _Walk:
             self.listing.skips.append(problem)
         else:
             self.listing.files[path] = signature(status)
+
+    def _note_unknown(self, path: str, error: OSError) -> None:
+        """Report what cannot be looked at, as in a folder that may be listed and not entered."""
+        skip = Skip(printable(path), "unreadable", why_unreadable(error))
+        self.listing.skips.append(skip)
+        self.listing.unknown.append(path)
 
     def _pass_by(self, path: str, code: str) -> None:
         self.listing.passed_by[code] += 1
