@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import socket
 import threading
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from typing import ClassVar
 
+import httpx
 import pytest
 
 import hedgerow as hr
+from hedgerow.remote import _client
 from serving import TOKENS
 
 
@@ -85,6 +88,11 @@ class _Other(BaseHTTPRequestHandler):
         (302, b"", "answered 302 without saying why"),
         (500, b'{"code": "x", "detail": "a\\u001b[31m"}', "a\ufffd\\[31m"),
         (500, b'{"code": "x", "detail": "d", "error": "PipelineError"}', "d"),
+        (
+            500,
+            b'{"code": "x", "detail": "d", "error": "PipelineError", "kind": "k", "stage": 1e999}',
+            "d",
+        ),
     ],
 )
 def test_something_else_is_there(status, body, message, monkeypatch):
@@ -94,6 +102,19 @@ def test_something_else_is_there(status, body, message, monkeypatch):
         with pytest.raises(hr.BackendError, match=message):
             hr.connect(f"http://127.0.0.1:{server.server_port}", token="t" * 40)
         server.shutdown()
+
+
+def test_a_number_that_no_result_holds_is_an_answer_in_another_form(index, monkeypatch):
+    def answered(response):
+        big = json.loads(response.content)
+        big["results"][0]["ordinal"] = 2**70
+        changed = httpx.Response(200, json=big, request=response.request)
+        return _client._Outcome(changed)
+
+    monkeypatch.setattr(_client, "_answered", answered)
+    with pytest.raises(hr.BackendError, match="answered in a form that is not known") as caught:
+        index.search("slugs")
+    assert caught.value.code == "bad_answer"
 
 
 def test_a_closed_connection_says_so(root):

@@ -36,6 +36,8 @@ from ._problems import error_of
 T = TypeVar("T")
 
 TRIES = 3
+_MISREAD = (KeyError, TypeError, ValueError, AttributeError, OverflowError, RecursionError)
+"""What reading an answer of another form than the one expected raises."""
 _LOOPBACK = {"localhost", "127.0.0.1", "::1"}
 
 
@@ -109,7 +111,7 @@ class Client:
         response = self._answer(outcome)
         try:
             return read(json.loads(response.content))
-        except (KeyError, TypeError, ValueError, AttributeError, RecursionError):
+        except _MISREAD:
             pass  # as above: nothing of the response is kept
         raise BackendError(
             f"{self.url} answered in a form that is not known here; check that hedgerow serve runs there, "

@@ -35,7 +35,7 @@ def error_of_document(problem: Mapping[str, Any]) -> HedgerowError:
     code, message = str(problem["code"]), _shown(str(problem["detail"]))
     try:
         return _of_class(str(problem.get("error")), message, code, problem)
-    except (KeyError, TypeError, ValueError, AttributeError):
+    except (KeyError, TypeError, ValueError, AttributeError, OverflowError):
         return BackendError(message, code=code)
 
 
