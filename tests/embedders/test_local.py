@@ -55,6 +55,9 @@ def test_a_vector_of_zeros_is_no_vector(adapter: Any, double: Any) -> None:
     [
         (np.zeros(2), "with an array of 2 for 2 texts"),
         (np.ones((3, 4)), "with an array of 3x4 for 2 texts"),
+        (np.float32(1), "with a number for 2 texts"),
+        ([[1, 2], [3]], "with something other than an array of numbers for 2 texts"),
+        ([["oak"], ["elm"]], "with something other than an array of numbers for 2 texts"),
         (np.array([[1, 2], [1, np.nan]]), "with a number that is not finite for texts[2]"),
         (np.array([[1, 2], [1, np.inf]]), "with a number that is not finite for texts[2]"),
     ],

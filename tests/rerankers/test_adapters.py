@@ -89,6 +89,9 @@ def test_a_loaded_cross_encoder() -> None:
     [
         (np.ones(3), "with 3 scores for 2 documents"),
         (np.ones((2, 3)), "with something other than a finite score for document 0"),
+        ([1.0, 10**400], "with something other than a finite score for document 1"),
+        ([1.0, None], "with something other than a finite score for document 1"),
+        (np.float32(1), "with something other than scores for 2 documents"),
         (np.array([1, np.nan]), "with something other than a finite score for document 1"),
     ],
 )

@@ -66,13 +66,19 @@ class _Texts:
 
     def rows(self, answered: Any) -> NDArray[float32] | list[Any]:
         """The checked array, or a list of its rows where some texts have no vector."""
-        import numpy as np  # noqa: PLC0415 - comes with the libraries, hedgerow itself has no use for it
+        import numpy as np  # noqa: PLC0415 - comes with the libraries; hedgerow itself does without
 
-        vectors = np.asarray(answered, dtype=np.float32)
-        if vectors.ndim != 2 or len(vectors) != len(self._indices):  # noqa: PLR2004 - a matrix
-            shape = "x".join(map(str, vectors.shape))
-            texts = len(self._indices)
-            raise bad_answer(self._source, f"with an array of {shape} for {texts} texts")
+        texts = len(self._indices)
+        try:
+            vectors = np.asarray(answered, dtype=np.float32)
+        except (TypeError, ValueError) as error:
+            what = f"with something other than an array of numbers for {texts} texts"
+            raise bad_answer(self._source, what) from error
+        if vectors.ndim != 2 or len(vectors) != texts:  # noqa: PLR2004 - a matrix
+            shape = (
+                f"an array of {'x'.join(map(str, vectors.shape))}" if vectors.ndim else "a number"
+            )
+            raise bad_answer(self._source, f"with {shape} for {texts} texts")
         finite = np.isfinite(vectors).all(axis=1)
         if not finite.all():
             i = self._indices[int(finite.argmin())]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import math
+import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -60,12 +60,13 @@ def best_first(scores: Iterable[float]) -> list[RerankScore]:
 
 
 def checked_scores(scores: list[Any], expected: int, source: str) -> list[float]:
-    """The scores as floats; raises HedgerowError for another count, or what is no finite number."""
+    """The scores as floats; raises HedgerowError for another count, or for one that is not finite."""
     if len(scores) != expected:
         raise bad_answer(source, f"with {len(scores)} scores for {expected} documents")
     for i, score in enumerate(scores):
         number = isinstance(score, (int, float)) and not isinstance(score, bool)
-        if not number or not math.isfinite(score):
+        # Compared, not converted: not every integer has a float. NaN compares as false.
+        if not number or not abs(score) <= sys.float_info.max:
             raise bad_answer(source, f"with something other than a finite score for document {i}")
     return [float(score) for score in scores]
 

@@ -11,7 +11,7 @@ from hedgerow._adapters.models import loaded
 from hedgerow._checks import checked_count, checked_model_name, checked_text, checked_texts
 from hedgerow._extras import imports_of
 
-from .base import RerankDocument, RerankScore, best_first, checked_scores
+from .base import RerankDocument, RerankScore, bad_answer, best_first, checked_scores
 
 
 class PairScorer(Protocol):
@@ -99,8 +99,12 @@ class CrossEncoderReranker:
                 show_progress_bar=False,
                 convert_to_numpy=True,
             )
-        scores = [answer.tolist() for answer in answered]
-        return best_first(checked_scores(scores, len(texts), f"the model {self.name}"))
+        # What the library answers is an array; a caller's own model may answer with a list.
+        scores = answered.tolist() if hasattr(answered, "tolist") else answered
+        source = f"the model {self.name}"
+        if not isinstance(scores, list):
+            raise bad_answer(source, f"with something other than scores for {len(texts)} documents")
+        return best_first(checked_scores(scores, len(texts), source))
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.name!r})"
