@@ -14,6 +14,10 @@ if TYPE_CHECKING:
 __all__ = ["AliasTable"]
 
 
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
+
 class AliasTable(_engine.AliasTable, Mapping[str, tuple[str, ...]]):
     """An immutable snapshot of a mapping from a term to its alternatives.
 

@@ -26,6 +26,10 @@ __all__ = [
 ]
 
 
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
+
 class HedgerowError(Exception):
     """Base of every error hedgerow raises on purpose.
 

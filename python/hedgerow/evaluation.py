@@ -25,6 +25,11 @@ from .typing import Fusion, JudgedBy, JudgedMode, Judgements, Matching, Progress
 
 __all__ = ["Combination", "JudgedQuery", "Outcome", "Task"]
 
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
+
 DEPTH = 10
 MEASURES = (f"nDCG@{DEPTH}", f"Recall@{DEPTH}", f"MRR@{DEPTH}")
 

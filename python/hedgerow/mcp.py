@@ -36,6 +36,11 @@ from .typing import OnDuplicate, RecallKeywords
 
 __all__ = ["build_server"]
 
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
+
 _NAME = "hedgerow"
 
 _INSTRUCTIONS = """\

@@ -30,6 +30,11 @@ with imports_of("otel", needed_by="hedgerow.otel"):
 
 __all__ = ["instrument", "uninstrument"]
 
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
+
 _SCHEMA = "https://opentelemetry.io/schemas/1.37.0"
 
 # The boundaries that the conventions give for each histogram.

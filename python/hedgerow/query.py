@@ -9,6 +9,21 @@ from ._checks import checked_operator
 from ._engine import Token
 from .typing import Aliases, Matching, Operator, StopWords, Tokenizer
 
+__all__ = [
+    "ExplainedWord",
+    "QueryExplanation",
+    "explain_query",
+    "normalise",
+    "normalize",
+    "sanitise_query",
+    "sanitize_query",
+]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
+
 normalize = _engine.normalise
 sanitize_query = _engine.sanitise_query
 

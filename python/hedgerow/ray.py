@@ -41,6 +41,11 @@ with imports_of("ray", needed_by="hedgerow.ray"):
 
 __all__ = ["BatchKeywords", "search_many"]
 
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
+
 _CPUS = 0.9
 _FIELDS = ("id", "path", "score", "bm25_rank", "vector_similarity", "rerank_score")
 

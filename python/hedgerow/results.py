@@ -24,6 +24,10 @@ __all__ = [
 ]
 
 
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
+
 @dataclass(frozen=True, slots=True)
 class Response(Served):
     """The result of a search: `results`, best first, and the `trace` (spec/retrieval.md).

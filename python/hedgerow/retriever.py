@@ -55,6 +55,10 @@ else:
 __all__ = ["Retriever"]
 
 
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
+
 class Retriever(Holding):
     """Searches an index by keywords and by meaning, and explains the results (spec/retrieval.md).
 

@@ -44,6 +44,11 @@ __all__ = [
     "resolved_hint_line",
 ]
 
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
+
 # The digits must not continue a run to their left: the leftmost match starts a run anyway, and
 # without the guard a long run that leads nowhere would be tried again from each of its digits.
 _RELATIVE_TIME = re.compile(

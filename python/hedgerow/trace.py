@@ -11,6 +11,11 @@ from ._pydantic import Served, snake_case
 
 __all__ = ["Attempt", "Trace"]
 
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
+
 _ABSENT = {
     "matching": "spec",
     "fusion": "rrf",

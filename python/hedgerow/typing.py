@@ -79,6 +79,11 @@ __all__ = [
     "VisitOutcome",
 ]
 
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
+
 # Queries.
 
 TokenKind: TypeAlias = Literal["term", "phrase", "prefix"]

@@ -11,6 +11,12 @@ from ._steps import Call, Steps
 from .results import Response
 from .typing import Cut
 
+__all__ = ["LegRank", "WhyNot"]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
 
 class LegRank(NamedTuple):
     """Where a leg has a chunk: its rank from 0 if the leg had no end, and its score there."""

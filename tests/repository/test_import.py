@@ -2,6 +2,7 @@
 
 import inspect
 import pickle
+import pkgutil
 import subprocess
 import sys
 from importlib import import_module
@@ -66,6 +67,23 @@ def test_the_earlier_spelling_is_an_alias() -> None:
 def test_dir_lists_what_was_not_imported_yet() -> None:
     names = run("import hedgerow; print(*dir(hedgerow))").split()
     assert set(hr.__all__) <= set(names)
+
+
+# The command is a program, and `integrations` has nothing but its modules.
+PUBLIC = {found.name for found in pkgutil.iter_modules(hr.__path__) if found.name[0] != "_"}
+PUBLIC |= {"integrations.langchain", "integrations.llama_index"}
+PUBLIC -= {"cli", "integrations"}
+
+
+@pytest.mark.parametrize("name", sorted(PUBLIC))
+def test_dir_lists_the_public_names_of_a_module_alone(name: str) -> None:
+    try:
+        module = import_module(f"hedgerow.{name}")
+    except hr.MissingExtraError as missing:
+        pytest.skip(missing.message)
+    assert module.__all__
+    assert dir(module) == sorted(module.__all__)
+    assert [one for one in module.__all__ if not hasattr(module, one)] == []
 
 
 def test_a_star_gives_every_name() -> None:

@@ -99,3 +99,7 @@ __all__ = [
     "stopped_by_signals",
     "write_action",
 ]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

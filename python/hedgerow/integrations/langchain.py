@@ -27,6 +27,11 @@ with imports_of("langchain", needed_by=__name__):
 
 __all__ = ["HedgerowRetriever"]
 
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
+
 # The fields of the class that are options of a search.
 _OPTIONS = (
     "question_date",

@@ -25,6 +25,10 @@ with imports_of("llama-index", needed_by=__name__):
 __all__ = ["HedgerowRetriever"]
 
 
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
+
 class HedgerowRetriever(BaseRetriever):  # type: ignore[misc]  # no types where it is not installed
     """Nodes of a `Retriever`, best first, each with its score.
 

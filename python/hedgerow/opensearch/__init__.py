@@ -14,3 +14,7 @@ from .copying import Copied, copy_index
 from .stats import CollectionStats
 
 __all__ = ["Collection", "CollectionStats", "Copied", "copy_index"]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
