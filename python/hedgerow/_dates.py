@@ -27,16 +27,6 @@ from collections.abc import Mapping
 from datetime import date, datetime, timedelta, timezone
 from functools import cache
 
-__all__ = [
-    "MONTHS",
-    "SPACE",
-    "SPACES",
-    "WEEKDAYS",
-    "day_from_number",
-    "parse_anchor",
-    "shift_months",
-]
-
 WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 MONTHS = (
     "January",
@@ -53,15 +43,17 @@ MONTHS = (
     "December",
 )
 
-#: ECMAScript white space: what its `\s` matches and its `trim` removes. Unlike Python's own set
-#: it has U+FEFF, and has neither U+0085 nor U+001C to U+001F.
 SPACES = (
     "\t\n\v\f\r \u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a"
     "\u2028\u2029\u202f\u205f\u3000\ufeff"
 )
-#: `SPACES` as a regular expression. Our patterns are compiled with `re.ASCII`, which makes `\d`,
-#: `\b` and the letter case ASCII as in ECMAScript, and would make `\s` too narrow.
+"""ECMAScript white space: what its `\\s` matches and its `trim` removes. Unlike Python's own set it
+has U+FEFF, and has neither U+0085 nor U+001C to U+001F.
+"""
 SPACE = f"[{SPACES}]"
+"""`SPACES` as a regular expression. Our patterns are compiled with `re.ASCII`, which makes `\\d`,
+`\\b` and the letter case ASCII as in ECMAScript, and would make `\\s` too narrow.
+"""
 
 _LAST_DAY = date.max.toordinal()
 _DAYS_IN_400_YEARS = 146_097

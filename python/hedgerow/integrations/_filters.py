@@ -7,8 +7,6 @@ from typing import Any
 
 from hedgerow import Filters, InvalidInputError
 
-__all__ = ["both", "refused"]
-
 
 def both(
     filters: Filters | Mapping[str, Any] | None, where: Mapping[str, Any] | None

@@ -129,10 +129,9 @@ def _blocks(items: Sequence[Item]) -> list[list[Item]]:
 def _refusal(refused: dict[str, str], total: int) -> BackendError:
     shown = "; ".join(f"{id!r}: {reason}" for id, reason in list(refused.items())[:_SHOWN])  # noqa: A001
     more = f"; and {len(refused) - _SHOWN} more" if len(refused) > _SHOWN else ""
-    error = BackendError(
+    return BackendError(
         f"{len(refused):,} of {total:,} chunks were not written ({shown}{more}); the others were, so write "
         "these again once the cause is gone",
         code="bulk_refused",
+        refused=refused,
     )
-    error.refused = refused
-    return error

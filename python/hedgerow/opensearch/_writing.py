@@ -171,10 +171,9 @@ def _mismatch(given: int, wanted: int) -> InvalidInputError:
 
 
 def _kept_changing(chunks: Sequence[Chunk]) -> BackendError:
-    error = BackendError(
+    return BackendError(
         f"{len(chunks):,} chunks without embeddings were not written, since somebody else kept changing them "
         f"({chunks[0].id!r} is one); write them again",
         code="bulk_refused",
+        refused={chunk.id: "changed meanwhile" for chunk in chunks},
     )
-    error.refused = {chunk.id: "changed meanwhile" for chunk in chunks}
-    return error

@@ -7,7 +7,6 @@ import os
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import date
-from itertools import islice
 from pathlib import Path
 from typing import Any, Literal
 
@@ -257,7 +256,7 @@ def _blocks(
         end = first + 1
         while end < len(texts) and end - first < _MOST_QUERIES and dates[end] == dates[first]:
             end += 1
-        yield dates[first], list(islice(texts, first, end))
+        yield dates[first], list(texts[first:end])
         first = end
 
 
