@@ -132,7 +132,7 @@ def test_a_broken_reranker_leaves_the_order(
 def test_a_reranker_may_name_what_is_not_there_or_twice(notes_index: hr.Index) -> None:
     class Odd(FakeReranker):
         def rerank(self, _query, _documents, /):
-            return [hr.RerankScore(index, 1.0) for index in (7, -1, 1, 1, 0)]
+            return [hr.RerankScore(index, 1.0) for index in (7, -1, 2**70, 1, 1, 0)]
 
     hits = hr.Retriever(notes_index, reranker=Odd("odd")).search("winter")
     assert ids(hits) == ["pond", "hedge"]

@@ -221,7 +221,8 @@ class Stages:
         started = perf_counter()
         try:
             with observer().reranking(reranker, len(documents)):
-                scores = _scores((yield Call(reranker.rerank, (query, documents))))
+                answer = yield Call(reranker.rerank, (query, documents))
+                scores = _scores(answer, len(documents))
         except Exception as error:  # noqa: BLE001 - whatever it is, the fused order stands
             if self.on_leg_failure == "degrade":
                 _rerank_log.warning(
@@ -307,7 +308,11 @@ def _dated(query: str, date: QuestionDate | None) -> tuple[str, list[str]] | Non
     return (augment_query(query, date), hints) if hints else None
 
 
-def _scores(answer: Sequence[RerankScore]) -> list[tuple[int, float]]:
+def _scores(answer: Sequence[RerankScore], documents: int) -> list[tuple[int, float]]:
+    """Index and score of each document; raises HedgerowError for a score that is not finite.
+
+    Scores of documents that the reranker was not given are ignored.
+    """
     scores = [(operator.index(scored.index), float(scored.score)) for scored in answer]
     for index, score in scores:
         if not math.isfinite(score):
@@ -316,4 +321,4 @@ def _scores(answer: Sequence[RerankScore]) -> list[tuple[int, float]]:
                 "scores must be finite",
                 code="bad_answer",
             )
-    return scores
+    return [(index, score) for index, score in scores if 0 <= index < documents]
