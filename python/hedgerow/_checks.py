@@ -16,8 +16,8 @@ Item = TypeVar("Item")
 
 
 def shown(value: object) -> str:
-    """The repr of a value that a caller gave, for a message; its type where that fails, as when it
-    is nested too deep.
+    """The repr of a value that a caller gave, for a message; its type where repr fails, as for a value
+    that is nested too deep.
     """
     try:
         return repr(value)
@@ -26,7 +26,7 @@ def shown(value: object) -> str:
 
 
 def listed(items: Iterable[Item]) -> list[Item]:
-    """The items as a list, however many they say to be: `list` would make room for those."""
+    """The items as a list, whatever length they claim: `list` would reserve memory for that many."""
     return [item for item in items]  # noqa: C416
 
 
@@ -59,7 +59,7 @@ def checked_text(text: str, what: str) -> str:
 
 
 def checked_count(value: int, name: str, *, least: int = 1) -> int:
-    """The integer; raises InvalidInputError when it is none, or below `least`."""
+    """The integer; raises InvalidInputError unless it is one, of at least `least`."""
     if isinstance(value, bool) or not isinstance(value, int) or value < least:
         raise InvalidInputError(
             f"{name} must be an integer of at least {least}, not {shown(value)}",
@@ -84,7 +84,7 @@ def given(
 
 
 def checked_operator(operator: Operator | None, default_operator: Operator | None) -> Operator:
-    """What joins tokens; raises InvalidInputError for what does not."""
+    """The operator that joins tokens, under either name; raises InvalidInputError for another value."""
     name, found = given("operator", operator, "default_operator", default_operator)
     if found not in ("OR", "AND", None):
         raise InvalidInputError(
@@ -94,7 +94,7 @@ def checked_operator(operator: Operator | None, default_operator: Operator | Non
 
 
 def checked_seconds(value: float, name: str) -> float:
-    """The duration; raises InvalidInputError when it is no finite number above 0."""
+    """The duration; raises InvalidInputError unless it is a finite number above 0."""
     number = isinstance(value, (int, float)) and not isinstance(value, bool)
     # Compared first: not every integer has a float.
     if not number or not 0 < value <= sys.float_info.max:

@@ -112,7 +112,7 @@ def _grammar(pattern: str) -> re.Pattern[str]:
     return re.compile(pattern.replace(r"\s", SPACE), re.ASCII | re.IGNORECASE | re.VERBOSE)
 
 
-# The date ends where the text does, at white space, or at a parenthesis: 2026-04-1810:30 is none.
+# The date ends where the text does, at white space, or at a parenthesis, unlike in 2026-04-1810:30.
 _ANCHOR = r"""(?P<year>\d{4}) [-/] (?P<month>\d{2}) [-/] (?P<day>\d{2})
         (?: \s*\([^()]*\) | (?=\s) | \Z )
         (?: \s*(?P<hour>\d{2}) : (?P<minute>\d{2}) (?: :(?P<second>\d{2}) )? )?"""

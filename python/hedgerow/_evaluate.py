@@ -58,7 +58,7 @@ class Evaluation:
         return max(self.outcomes, key=lambda outcome: outcome.measures[measure])
 
     def to_dict(self) -> dict[str, Any]:
-        """What `hedgerow eval --json` says of it."""
+        """The results as `hedgerow eval --json` has them."""
         task = self.task
         return {
             "by": task.by,
@@ -106,17 +106,17 @@ def evaluate(  # noqa: PLR0913 - each has its default
 ) -> Evaluation:
     """Search for judged queries in several ways, and measure the first ten results of each.
 
-    It is `hedgerow eval` (docs/cli.md, "eval") as a function. `index` is open, or the path of a file,
-    which is only read. `queries` is a mapping of ids to texts, or mappings with "id", "text" and maybe
-    "date" and "embedding", or a JSON Lines file of those. `judgements` says of each query, by its id,
-    how relevant documents are, above 0 for relevant; or it is a file with lines of query, document
-    and score. Documents are ids of chunks, or with `by` "path" their paths; left out, whichever more
-    of them are.
+    This is `hedgerow eval` (docs/cli.md, "eval") as a function. `index` is an open index, or the path
+    of a file, which is only read. `queries` is a mapping of ids to texts, an iterable of mappings with
+    "id", "text" and optionally "date" and "embedding", or a JSON Lines file of these. `judgements` maps
+    the id of each query to a mapping of documents to whole numbers, above 0 for relevant; or it is a
+    file with lines of query, document and score. Documents are ids of chunks, or paths with `by="path"`;
+    without `by`, whichever of the two more documents are.
 
-    One outcome for each combination of `modes`, `matching`, `fusion`, `neighbors` and `reweight`
-    that differs from the others, and one for the profile "best" in each mode, unless `best`
-    is false. `modes` are "bm25" and, where queries have vectors, "hybrid", if not given. Vectors come
-    from `embedder`, or are in the queries. `progress(done, total)` is called with numbers of searches.
+    There is one outcome for each distinct combination of `modes`, `matching`, `fusion`, `neighbors` and
+    `reweight`, and one for the profile "best" in each mode, unless `best` is false. Without `modes`
+    these are "bm25" and, where queries have vectors, "hybrid". Vectors come from `embedder`, or are in
+    the queries. `progress(done, total)` is called with numbers of searches.
 
     Raises MissingExtraError without the extra "eval", InvalidInputError (`invalid_evaluation`) for
     queries and judgements that do not fit each other or the index, and what the embedder raises.
@@ -197,7 +197,7 @@ def _vectors(
     modes: Sequence[JudgedMode],
     embedder: AnyEmbedder | None,
 ) -> Embedder | None:
-    """The vectors of the queries, where a mode wants them."""
+    """The vectors of the queries, where a mode needs them."""
     if set(modes) == {"bm25"}:
         return None
     if embedder is not None:
@@ -223,5 +223,5 @@ def _outcomes(
             progress(len(outcomes) * of_one + done, total)
 
     for way in ways:
-        outcomes.append(outcome_of(index, task, way, vectors=vectors, progress=step))  # noqa: PERF401 - `step` looks at it
+        outcomes.append(outcome_of(index, task, way, vectors=vectors, progress=step))  # noqa: PERF401 - `step` reads the length
     return outcomes

@@ -41,7 +41,7 @@ def pip_name(package: str) -> str:
 def imports_of(extra: str, *, needed_by: str) -> Iterator[None]:
     """Turn the failed import of a package of `extra` into a MissingExtraError.
 
-    A package that is there but lacks one of its own is left to say so itself.
+    Where an installed package lacks one that it needs itself, its own error is raised.
     """
     missing = ""
     try:
@@ -75,7 +75,7 @@ def import_of(package: str, *, needed_by: str) -> Any:
 
 
 def _package(extra: str, module: str) -> str:
-    """The package of `extra` that is not there when `module` is not, by the name pip has for it."""
+    """The package of `extra` that is missing when `module` cannot be imported, as pip calls it."""
     for package in PACKAGES[extra]:
         # Without any package of theirs, `llama_index` is missing rather than `llama_index.core`.
         if package == module or package.startswith(f"{module}."):

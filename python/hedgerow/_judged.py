@@ -1,4 +1,4 @@
-"""What an evaluation reads: queries, judgements and ready-made vectors (docs/cli.md, "eval")."""
+"""What an evaluation reads: queries, judgements and the vectors of queries (docs/cli.md, "eval")."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class JudgedQuery(NamedTuple):
 
 
 def read_queries(path: str | os.PathLike[str]) -> list[JudgedQuery]:
-    """The queries of a JSON Lines file: `id` or `_id`, `text`, and maybe `date` and `embedding`.
+    """The queries of a JSON Lines file: `id` or `_id`, `text`, and optionally `date` and `embedding`.
 
     Raises InvalidInputError, with the number of the line, for a line that is not a query, an id that
     is used twice, and where only some of the queries have an embedding.
@@ -136,7 +136,7 @@ def given_judgements(
 
 
 def read_vectors(path: str | os.PathLike[str], count: int) -> list[Any]:
-    """The rows of a .npy file, one for each of `count` queries in the order of theirs."""
+    """The rows of a .npy file as float32, one for each of `count` queries, in the order of the queries."""
     with imports_of("eval", needed_by="reading vectors"):
         import numpy as np  # noqa: PLC0415 - comes with the extra
     name = os.fspath(path)

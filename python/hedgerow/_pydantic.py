@@ -1,6 +1,6 @@
 """How pydantic, and with it FastAPI, reads and writes results: as their `to_dict` has them.
 
-pydantic is no dependency. It calls `schema_of` where a result is the type of a field or of a response.
+pydantic is not a dependency. It calls `schema_of` where a result is the type of a field or of a response.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ class Served:
 
 
 def schema_of(kind: type[Any], handler: Any) -> Any:
-    """The schema of a class of results, which pydantic's `handler` is asked for."""
-    from pydantic_core import core_schema  # noqa: PLC0415 - no dependency
+    """The schema of a class of results, made by pydantic's `handler`."""
+    from pydantic_core import core_schema  # noqa: PLC0415 - not a dependency
 
     from . import _shapes  # noqa: PLC0415 - needs what pydantic brings
 
@@ -67,7 +67,7 @@ def snake_case(keys: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def hit_of(fields: Mapping[str, Any]) -> Hit:
-    """The hit of its `to_dict`."""
+    """The hit that its `to_dict` describes."""
     if fields["ordinal"] < 0:
         raise ValueError("ordinal must be an int from 0")
     explanation = fields.get("explanation")

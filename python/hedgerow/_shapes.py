@@ -1,4 +1,4 @@
-"""What `to_dict` of results gives, for pydantic, which makes schemas of it.
+"""The shapes of what `to_dict` of results returns, from which pydantic makes schemas.
 
 pydantic wants the TypedDict of typing_extensions, which it brings, on Python before 3.12.
 """

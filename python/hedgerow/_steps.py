@@ -20,7 +20,8 @@ from .errors import InvalidInputError
 T = TypeVar("T")
 
 
-# Not frozen, like the request of a search: made for each, and frozen ones take three times longer to make.
+# Not frozen, as the request of a search is not: each search makes them, and frozen ones take three
+# times as long to make.
 @dataclass(slots=True)
 class Call:
     """A function to call with these arguments; `stop`, if any, ends it early.
@@ -38,9 +39,9 @@ Steps: TypeAlias = Generator[Call, Any, T]
 
 
 def is_async(function: object) -> bool:
-    """Tell whether what is called answers with a coroutine, as far as it can be seen on it.
+    """Tell whether a call gives a coroutine, as far as that can be known without calling.
 
-    So do coroutine functions, objects whose `__call__` is one, and partials of both.
+    True for coroutine functions, objects whose `__call__` is one, and partials of both.
     """
     while isinstance(function, partial):
         function = function.func
@@ -114,7 +115,7 @@ async def _awaited(call: Call) -> Any:
         except RuntimeError as error:
             if "event loop" not in str(error):
                 raise
-            # What makes a task or a future of its answer can only do so on the loop's own thread.
+            # A function that makes a task or a future can only do so on the thread of the event loop.
             answer = function(*call.arguments)
         return await answer if inspect.isawaitable(answer) else answer
     except asyncio.CancelledError:

@@ -28,7 +28,7 @@ _DTYPES = {
 FIELDS = tuple(_DTYPES)
 """All of them, in the order of columns."""
 _JSON = ("metadata", "explanation")
-"""What has no columns of its own in Arrow, for each hit may have other keys."""
+"""What becomes JSON in Arrow, since every hit may have other keys."""
 
 
 def pandas_frame(hits: Sequence[Hit]) -> Any:
@@ -57,7 +57,7 @@ def arrow_type(field: str) -> Any:
 
 
 def arrow_values(hits: Sequence[Hit], field: str) -> list[Any]:
-    """What Arrow has of a field, of each hit; None for what a hit has not."""
+    """The values of a field for Arrow, one for each hit; None where a hit has none."""
     values = [getattr(hit, field) for hit in hits]
     if field not in _JSON:
         return values

@@ -13,7 +13,7 @@ from ._engine import Chunk, Index
 from .errors import InvalidInputError
 
 _DIGITS = 16
-"""Of an id that is made: 64 bits."""
+"""How many hexadecimal digits an id has that is made from a text: 64 bits."""
 
 
 def from_texts(  # noqa: PLR0913 - each has its default

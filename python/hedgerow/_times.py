@@ -18,7 +18,7 @@ _LEAST, _MOST = -(2**63), 2**63 - 1
 
 
 def aware(value: date) -> datetime | None:
-    """A datetime with a time zone; None for pandas' NaT, which is a datetime that is none."""
+    """A datetime with a time zone; None for pandas' NaT, a datetime that is no time."""
     if value != value:  # noqa: PLR0124 - as NaN
         return None
     if not isinstance(value, datetime):
@@ -42,7 +42,7 @@ def seconds_of(value: object) -> int | None:
 
 
 def checked_time(value: Time, name: str) -> int:
-    """The Unix seconds; raises InvalidInputError for what is no time."""
+    """The Unix seconds; raises InvalidInputError for anything else."""
     if isinstance(value, int) and not isinstance(value, bool) and _LEAST <= value <= _MOST:
         return value
     seconds = seconds_of(value)

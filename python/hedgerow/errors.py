@@ -103,7 +103,7 @@ class PipelineError(HedgerowError):
     """A pipeline cannot be read (spec/pipeline.md, "Errors"); no store was touched.
 
     `kind` is one word of the closed list there, `stage` counts from 0, and `start` and `end` are
-    the characters that are wrong, from 0 and without `end`. `suggestion` is the word that was
+    the characters that are wrong, from 0 and excluding `end`. `suggestion` is the word that was
     meant, or None. The message shows the position.
     """
 

@@ -48,7 +48,7 @@ class Combination(NamedTuple):
 
     @property
     def parts(self) -> tuple[str, ...]:
-        """What to call each part; empty is what has no meaning or is as the specification has it."""
+        """The name of each part, "" where it has no meaning or is the default of the specification."""
         return (
             self.matching or "",
             self.mode,
@@ -127,8 +127,8 @@ def make_task(
 ) -> Task:
     """Put queries and judgements together, and find what the judgements name in the index.
 
-    That is chunks by their ids, or paths; without `by`, whichever more of the documents are, and
-    ids where it is the same. Raises InvalidInputError when nothing is left to measure.
+    Documents are ids of chunks, or paths; without `by`, whichever more of them are, and ids where
+    it is the same. Raises InvalidInputError when nothing is left to measure.
     """
     asked = {query.id for query in queries}
     relevant = {
@@ -202,8 +202,8 @@ def embed_once(
 ) -> ReadyVectors:
     """The vectors of the queries, so that every combination searches with the same.
 
-    They are asked for as the vectors of `index` were.
-    Raises what the embedder raises: an evaluation without its vectors would measure something else.
+    The embedder is used as it was for the vectors of `index`. Raises what the embedder raises: an
+    evaluation without its vectors would measure something else.
     """
     texts = list(dict.fromkeys(query.text for query in queries))
     admitted = own_admission(embedder) if index is None else run(admission(index, embedder))

@@ -62,11 +62,11 @@ def instrument(
 ) -> None:
     """Have every retriever of this process make spans and metrics, until `uninstrument`.
 
-    Without a provider, those that the application set are used. `capture_query_text` adds the texts of queries
-    as `db.query.text`: they may be private, so they are left out unless asked for. Calling it again
-    replaces what was said before. Searches that run already are told of as they began.
+    Without a provider, those that the application set are used. `capture_query_text` adds the texts
+    of queries as `db.query.text`; they may be private, so they are left out by default. Calling it
+    again replaces the earlier settings. Searches that are under way keep those they began with.
 
-    Raises TypeError for what is no provider; importing this module raises MissingExtraError without
+    Raises TypeError for anything but a provider; importing this module raises MissingExtraError without
     the extra `otel`.
     """
     _check_provider(tracer_provider, "tracer_provider", "get_tracer")
@@ -75,7 +75,7 @@ def instrument(
 
 
 def uninstrument() -> None:
-    """Make no spans and metrics any more."""
+    """Stop making spans and metrics."""
     observe(None)
 
 
@@ -160,7 +160,7 @@ class _Telemetry(Observer):
     ) -> Iterator[dict[str, Any]]:
         """A span that is the current one, and its time in a histogram.
 
-        Yields what the histogram is to know in addition to the attributes.
+        Yields a mapping for further attributes of the histogram.
         """
         started = perf_counter()
         ended: dict[str, Any] = {}
@@ -288,7 +288,7 @@ _PROVIDERS = {
 
 
 def _provider(adapter: object) -> str:
-    """Who runs a model, as far as it is known: the server of an adapter, or the class itself."""
+    """Who runs a model, as far as that is known: the server of an adapter, or the class itself."""
     kind = type(adapter)
     return _PROVIDERS.get(kind.__module__, kind.__qualname__)
 
@@ -307,7 +307,7 @@ def _of_trace(traced: Trace) -> dict[str, Any]:
 
 
 def _failed(span: Span, error: BaseException) -> dict[str, Any]:
-    """Mark a span as failed; what is told of the error, which is no text of its own."""
+    """Mark a span as failed; returns the attributes of the error, none of which has its message."""
     span.set_status(Status(StatusCode.ERROR))
     told = {"error.type": type(error).__qualname__}
     if isinstance(error, HedgerowError):

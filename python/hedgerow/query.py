@@ -107,8 +107,9 @@ def explain_query(  # noqa: PLR0913 - each has its default
 ) -> QueryExplanation:
     """Explain what each word of a query is kept as, or why it is dropped.
 
-    `operator` (or `default_operator`) and `matching` are those of `compile_match`; `tokenizer` and `stopwords` are
-    those of the index the query is meant for. Raises QueryTooLargeError over the limits of spec/query.md.
+    `operator` (or `default_operator`) and `matching` are those of `compile_match`; `tokenizer` and
+    `stopwords` are those of the index that the query is meant for. Raises QueryTooLargeError over the
+    limits of spec/query.md.
     """
     joined = checked_operator(operator, default_operator)
     fields = _engine.explain_query(text, aliases, tokenizer, joined, matching, stopwords)

@@ -78,7 +78,7 @@ def search_many(  # noqa: PLR0913 - each has its default
     actor_options: Mapping[str, Any] | None = None,
     **options: Unpack[BatchKeywords],
 ) -> Dataset:
-    """The rows of a dataset with what `Retriever.search_many` answers to their queries, to the bit.
+    """The rows of a dataset, each with exactly what `Retriever.search_many` answers to its query.
 
     `index` is the path of an index file or an open index, of which each actor opens the file for
     itself and only to read; a `Retriever`, with its options; or a collection, which pickles as its
@@ -86,7 +86,7 @@ def search_many(  # noqa: PLR0913 - each has its default
     `options` are those of `Retriever` and of its `search`.
 
     `query_column` has the texts. `vector_column` has their vectors, null for keywords alone, in place
-    of an embedder; `date_column` has their question dates, or `question_date` is that of all.
+    of an embedder; `date_column` has their question dates, or `question_date` is one for all.
     `embedder` and `reranker` are pickled into each actor; `make_embedder` and `make_reranker` make them
     there, which suits models.
 
@@ -107,13 +107,13 @@ def search_many(  # noqa: PLR0913 - each has its default
     must see: the same call finds them there after the run was killed.
 
     `batch_size` queries at a time are searched on `threads` threads in each actor. `actors` is how many
-    there are, or the least and the most; if not given, from one to as many as CPUs. Each reserves
+    there are, or the least and the most; if not given, from one to the number of CPUs. Each reserves
     `num_cpus`, and `actor_options` are further arguments of `Dataset.map_batches`, such as
     `{"num_gpus": 1}`. An actor that dies is started again, and its blocks are searched again.
 
-    Raises TypeError and InvalidInputError for wrong arguments, parts that do not pickle among them, and what
-    `Index.open` and `Retriever` raise; all of that before anything runs. Importing this module raises
-    MissingExtraError without the extra `ray`.
+    Raises TypeError and InvalidInputError for wrong arguments, such as parts that do not pickle, and
+    what `Index.open` and `Retriever` raise; all of that before anything runs. Importing this module
+    raises MissingExtraError without the extra `ray`.
     """
     if not isinstance(dataset, Dataset):
         raise TypeError(f"dataset must be a ray.data.Dataset, not {type(dataset).__name__}")

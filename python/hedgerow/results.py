@@ -83,7 +83,7 @@ class Response(Served):
     def to_pandas(self) -> Any:
         """A pandas.DataFrame with a row for each result, and a column for each field of `Hit.to_dict`.
 
-        Of no results too it has all columns with their types. What a hit has not is missing.
+        Without results, too, it has all columns with their types. A value that a hit lacks is missing.
         Raises MissingExtraError where pandas is not installed.
         """
         from ._tables import pandas_frame  # noqa: PLC0415 - of few callers
@@ -94,7 +94,7 @@ class Response(Served):
         """A pyarrow.Table with a row for each result, and a column for each field of `Hit.to_dict`.
 
         `tags` are lists of texts; `metadata` and `explanation` are texts of JSON, as every hit may
-        have other keys. Of no results too it has all columns with their types. Raises
+        have other keys. Without results, too, it has all columns with their types. Raises
         MissingExtraError where pyarrow is not installed.
         """
         from ._tables import arrow_table  # noqa: PLC0415 - of few callers
@@ -103,7 +103,7 @@ class Response(Served):
 
     @classmethod
     def _from_dict(cls, keys: Mapping[str, Any]) -> Response:
-        """The response of such a JSON, which has nothing to make an error of."""
+        """The response that `to_dict` describes; its error cannot be made from that, and is None."""
         trace, error = keys["trace"], keys.get("error")
         hits = [hit if isinstance(hit, Hit) else hit_of(hit) for hit in keys["results"]]
         return cls(
@@ -257,7 +257,7 @@ class QueryResult(Served):
 
     @classmethod
     def _from_dict(cls, keys: Mapping[str, Any]) -> QueryResult:
-        """The result of such a JSON."""
+        """The result that `to_dict` describes."""
         given = {name: keys[name] for name in cls.__dataclass_fields__}
         given["pairs"] = [tuple(pair) for pair in given["pairs"]]
         given["stages"] = [

@@ -63,9 +63,9 @@ class Retriever(Holding):
     """Searches an index by keywords and by meaning, and explains the results (spec/retrieval.md).
 
     `index` is an open index, a collection elsewhere (`hedgerow.opensearch.Collection`), or the path of
-    an index file, which is opened as by `Index.open` and which `close` closes; so does the end of `with Retriever(path) as retriever`, or of `async with`.
-    An index that was given stays open, for its other users: whoever opened it closes it.
-    `embedder` turns texts into vectors: an object with `embed`, or with `embed_query` and
+    an index file. That is opened as by `Index.open`, and closed by `close` or at the end of
+    `with Retriever(path) as retriever`, or of `async with`. An index that was given stays open for its
+    other users: whoever opened it closes it. `embedder` turns texts into vectors: an object with `embed`, or with `embed_query` and
     `embed_documents`, or a function of texts. `reranker` reorders the best hits. Either may be
     asynchronous, for `asearch`. `aliases` are alternatives for terms.
     `trigram_chunks` are searched by the fuzzy rung of the retry ladder instead of the index's own
@@ -74,13 +74,12 @@ class Retriever(Holding):
     `profile` is how hits are ranked: "spec" as the specification has it, "best" for the best
     results known (spec/retrieval.md, "Profiles"). It stands for four options, each of which can be
     given on its own: `matching` as in `compile_match`; `fusion`, which combines both legs: "rrf" by
-    ranks, "score" by scores; `neighbors`, whether chunks beside a chunk in its path count for it; and
+    ranks, "score" by scores; `neighbors`, whether the chunks next to one in its path count for it; and
     `reweight`, whether scores are multiplied by what the question asks for.
 
-    `on_leg_failure` is what becomes of a search of which the embedder, a leg or the reranker fails
-    while the rest can answer: "degrade" answers without it, and trace, `Response.error` and log say
-    so; "raise" raises RetrievalError.
-    A search that takes longer than `slow_ms` milliseconds is logged as a warning, with its stages and
+    `on_leg_failure` says what happens when the embedder, a leg or the reranker fails and the rest can
+    answer: "degrade" answers without it, and trace, `Response.error` and log say so; "raise" raises
+    RetrievalError. A search that takes longer than `slow_ms` milliseconds is logged as a warning, with its stages and
     without the text of the query (docs/observability.md).
 
     One retriever serves many threads, as far as its embedder and reranker do. It pickles when
@@ -174,8 +173,10 @@ class Retriever(Holding):
 
         The old vectors answer until all new ones are there, and stay if the embedder fails. What it
         embedded by then is kept in the file, and the next call with an embedder of the same name
-        goes on from there.
-        `progress(done, total)` is called after each block of chunks.
+        continues from there. `progress(done, total)` is called after each block of chunks.
+
+        Raises InvalidInputError for a retriever without an embedder, or over a collection, and what
+        the embedder raises.
         """
         check_plain(self._asynchronous, "reembed")
         return run(self._stages.reembedding(progress))
@@ -204,13 +205,13 @@ class Retriever(Holding):
         """The best `limit` hits for a query, 10 if not given, and the trace of how they were found.
 
         `question_date` is when the question was asked, as a text, a datetime or a date: its phrases
-        like "last Friday" are then searched for as dates (spec/temporal.md). `mode` "auto" is "hybrid" with an embedder, else
-        "bm25". `offset` skips that many of the best: the hits are those that a search without it has
-        from there on, up to where the candidates end. Each leg returns at most `candidates` hits, 60 if not given; the reranker, unless `rerank` is false,
-        sees the first `rerank_top_n`. `skip_retry_ladder` leaves a query that finds nothing as it
-        is. `filters` are applied before ranking. `group_by` "path" keeps only the best chunk of each
-        path, in each leg before it is cut. `top_k` and `candidate_k` are the earlier names of `limit`
-        and `candidates`.
+        like "last Friday" are then searched for as dates (spec/temporal.md). `mode` "auto" is "hybrid"
+        with an embedder, else "bm25". `offset` skips that many of the best: the hits are those that a
+        search without it has from there on, up to where the candidates end. Each leg returns at most
+        `candidates` hits, 60 if not given; the reranker, unless `rerank` is false, sees the first
+        `rerank_top_n`. `skip_retry_ladder` leaves a query that finds nothing as it is. `filters` are
+        applied before ranking. `group_by` "path" keeps only the best chunk of each path, in each leg
+        before it is cut. `top_k` and `candidate_k` are the earlier names of `limit` and `candidates`.
 
         A failed embedder, leg or reranker is left out, and trace and log say so, unless the retriever
         was made with `on_leg_failure="raise"`. Raises RetrievalError, with the trace, when no leg could
@@ -317,9 +318,9 @@ class Retriever(Holding):
     ) -> WhyNot:
         """Why the chunk of this id is not among the results of `search`, which takes the same options.
 
-        It searches as `search` does, and then with legs without an end, so that it can take as long as
-        the index is large. `str()` of the answer is the reason in words. Raises what `search` does,
-        TypeError for an id that is no str.
+        It searches as `search` does, and then without a limit of the legs, so that its time grows with
+        the size of the index. `str()` of the answer is the reason in words. Raises what `search` does,
+        TypeError for an id that is not a str.
         """
         check_plain(self._asynchronous, "why_not")
         return run(self._why_not(query, id, question_date, options))

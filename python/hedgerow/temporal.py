@@ -95,10 +95,10 @@ class TemporalExpansion:
 def parse_question_date(text: QuestionDate | None) -> datetime | None:
     """Read the date of a question: an aware `datetime` in UTC, or None when it says none.
 
-    Takes a datetime, a date (its midnight), or a text: `2026-04-18` or `2026/04/18`, optionally with a weekday in parentheses (ignored) and a
-    time, `2026-04-18 (Sat) 10:30`; ISO 8601; RFC 2822; and English dates such as
-    `April 18, 2026`. Without an offset it is in UTC. None, blank text, any other form and
-    anything outside the years 1 to 9999 give None.
+    Takes a datetime, a date (its midnight), or a text: `2026-04-18` or `2026/04/18`, optionally with
+    a weekday in parentheses (ignored) and a time, `2026-04-18 (Sat) 10:30`; ISO 8601; RFC 2822; and
+    English dates such as `April 18, 2026`. Without an offset it is in UTC. None, blank text, any
+    other form and anything outside the years 1 to 9999 give None.
 
     Raises TypeError for anything but a str, a date or None. See spec/temporal.md, "Anchor forms".
     """

@@ -23,7 +23,7 @@ _ABSENT = {
     "reweight": True,
     "approximate": False,
 }
-"""What stands in a trace where its JSON says nothing; [] for lists, None for the other keys."""
+"""The values of keys that are absent from JSON; absent lists are [], other keys None."""
 
 
 class Attempt(NamedTuple):
@@ -83,7 +83,7 @@ class Trace(Served):
 
     @property
     def profile(self) -> Literal["spec", "best"] | None:
-        """The profile of these options; None where they are no profile's."""
+        """The profile with these options; None where no profile has them."""
         return profile_of(
             matching=self.matching,
             fusion=self.fusion,
@@ -131,7 +131,7 @@ class Trace(Served):
 
     @classmethod
     def _from_dict(cls, keys: Mapping[str, Any]) -> Trace:
-        """The trace of such a JSON."""
+        """The trace that `to_dict` describes."""
         given = {**_ABSENT, **snake_case(keys)}
         given = {name: given.get(name) for name in cls.__dataclass_fields__}
         given["attempts"] = [

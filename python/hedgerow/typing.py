@@ -33,7 +33,7 @@ if sys.version_info >= (3, 12):
 elif TYPE_CHECKING:
     from typing_extensions import Buffer
 else:
-    Buffer = Any  # it has no class there
+    Buffer = Any  # there is no class for it before Python 3.12
 
 __all__ = [
     "Aliases",
@@ -215,27 +215,27 @@ VisitLike: TypeAlias = (
 
 @runtime_checkable
 class Collection(Protocol):
-    """A collection of chunks that is elsewhere, as `hedgerow.opensearch.Collection` is one."""
+    """A collection of chunks elsewhere, such as `hedgerow.opensearch.Collection`."""
 
     @property
     def tokenizer(self) -> Tokenizer:
-        """What its texts are split by."""
+        """What splits its texts into tokens."""
 
     @property
     def stopwords(self) -> Literal["en+nl", "en", "nl", "none"] | frozenset[str]:
-        """What bare queries lose."""
+        """The words that a query without operators is not searched for."""
 
     def upsert(self, chunks: Iterable[ChunkLike]) -> int:
-        """Store chunks; how many distinct ids."""
+        """Store chunks; returns the number of distinct ids."""
 
     def delete(self, ids: Iterable[str]) -> int:
-        """Remove chunks; how many there were."""
+        """Remove chunks; returns how many there were."""
 
     def delete_path(self, path: str) -> int:
-        """Remove the chunks of a path; how many there were."""
+        """Remove the chunks of a path; returns how many there were."""
 
     def get(self, id: str) -> Chunk | None:  # noqa: A002 - as `Index.get` has it
-        """The chunk of an id."""
+        """The chunk of an id, or None."""
 
     def close(self) -> None:
         """Close the connections."""

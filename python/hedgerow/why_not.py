@@ -19,7 +19,7 @@ def __dir__() -> list[str]:
 
 
 class LegRank(NamedTuple):
-    """Where a leg has a chunk: its rank from 0 if the leg had no end, and its score there."""
+    """Where a leg has a chunk: its rank from 0 in the leg without a limit, and its score there."""
 
     rank: int
     score: float
@@ -30,7 +30,7 @@ class WhyNot:
     """Why a chunk is not among the results of a search, or where it is.
 
     `cut` is what kept it out, None when it is among the results; `result_rank` is its rank there.
-    `rank` and `score` are those in the fused ranking if both legs had no end, before a reranker;
+    `rank` and `score` are those in the fused ranking of both legs without a limit, before a reranker;
     `needed` is the score of the last result, None while there is room for more. `held` and `lacking`
     are the phrases searched for that it has and has not, `excluded_by` those after NOT that it has.
     `keywords` and `vectors` are its places in both legs, None where they do not have it. `explanation`

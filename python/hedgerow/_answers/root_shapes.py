@@ -13,7 +13,7 @@ from hedgerow._shapes import Trace
 
 
 class Provenance(TypedDict):
-    """Where a memory stands: its file, its lines from 1, its front matter."""
+    """Where a memory comes from: its file, its lines from 1, its front matter."""
 
     file: str
     lineStart: int

@@ -27,7 +27,7 @@ def search_answer(  # noqa: PLR0913 - what an answer tells
     explanation: QueryExplanation | None = None,
     why_not: WhyNot | None = None,
 ) -> dict[str, Any]:
-    """Tell of a search; with an `explanation` of the query, of each score too.
+    """The answer to a search; with an `explanation` of the query, each score is explained too.
 
     `place` says what was searched, `chunks` how many chunks it has.
     """
@@ -118,7 +118,7 @@ def _explained(hit: Hit, in_snippet: Sequence[Span], highlighter: Highlighter) -
 
 
 def query_told(explanation: QueryExplanation) -> dict[str, Any]:
-    """Tell what a query means."""
+    """What each word of a query became, and the expressions it was compiled to."""
     return {
         "text": explanation.text,
         "normalised": explanation.normalized,

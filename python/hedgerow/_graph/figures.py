@@ -18,7 +18,7 @@ Edge = tuple[str, str, str, float]
 
 
 class Community(NamedTuple):
-    """Nodes that belong together: the best linked of them, how many, and how much apart they are."""
+    """A community: its most linked node, how many nodes it has, and how isolated it is."""
 
     id: int
     node: str
@@ -30,9 +30,9 @@ class Community(NamedTuple):
 class GraphFigures:
     """What there is in a graph; edges are counted as the algorithms see them, without direction.
 
-    `components` are the sizes of parts of two nodes and more, the largest first, and
-    `communities` and `most_linked` the first of the largest; `grouped` counts all communities of
-    two nodes and more.
+    `components` are the sizes of the connected parts of two nodes or more, the largest first.
+    `communities` are the largest of two nodes or more, `MOST` at most, and `grouped` counts all of
+    them; `most_linked` are the `MOST` nodes with the most links. `alone` counts nodes without links.
     """
 
     nodes: int
@@ -92,7 +92,7 @@ def _counted(words: Iterable[str]) -> dict[str, int]:
 
 
 def _components(edges: Iterable[Edge]) -> list[int]:
-    """Give the sizes of the connected parts, the largest first."""
+    """Return the sizes of the connected parts, the largest first."""
     above: dict[str, str] = {}
 
     def top(key: str) -> str:
@@ -110,7 +110,7 @@ def _components(edges: Iterable[Edge]) -> list[int]:
 class Neighborhood:
     """The part of a graph around a node: hops from it by key, nearest first, and the edges between.
 
-    `left_out` counts nodes that are as near and not among them.
+    `left_out` counts the nodes within as many hops for which there was no room.
     """
 
     center: str
@@ -120,14 +120,14 @@ class Neighborhood:
 
     @classmethod
     def from_dict(cls, keys: Mapping[str, Any]) -> Neighborhood:
-        """Return that of such a JSON."""
+        """Return the neighborhood that `to_dict` describes."""
         edges = [
             (one["source"], one["target"], one["rel"], one["strength"]) for one in keys["edges"]
         ]
         return cls(keys["key"], keys["nodes"], edges, keys["leftOut"])
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the JSON of `hedgerow graph KEY`, without what a root alone knows."""
+        """Return the JSON of `hedgerow graph KEY`, without what only a root knows."""
         edges = [
             {"source": source, "target": target, "rel": relation, "strength": strength}
             for source, target, relation, strength in self.edges
@@ -141,9 +141,9 @@ class Neighborhood:
 
 
 def neighborhood_of(store: Store, key: str, *, hops: int, most: int) -> Neighborhood:
-    """Give what is at most so many hops from a node, at most so many nodes.
+    """Return the nodes at most `hops` hops from a node, at most `most` of them with that node.
 
-    The most strongly joined of a hop come first. Raises InvalidInputError for an unknown key.
+    Within a hop, the most strongly linked come first. Raises InvalidInputError for an unknown key.
     """
     if not _is_node(store, key):
         raise InvalidInputError(
@@ -154,7 +154,7 @@ def neighborhood_of(store: Store, key: str, *, hops: int, most: int) -> Neighbor
 
 
 def around(edges: Sequence[Edge], key: str, *, hops: int, most: int) -> Neighborhood:
-    """Give the same of edges alone."""
+    """Return the same from edges alone, without a store."""
     near: dict[str, dict[str, float]] = {}
     for source, target, _, strength in edges:
         for one, other in ((source, target), (target, source)):

@@ -92,7 +92,7 @@ def draw(part: Neighborhood, facts: Mapping[str, tuple[str, float]]) -> str:
 
 
 class _Labels:
-    """Finds room for labels: within the drawing, and below those that stand there already."""
+    """Finds room for labels: within the drawing, and below those that were placed before."""
 
     def __init__(self) -> None:
         self._taken: list[tuple[float, float, float]] = []
@@ -138,7 +138,7 @@ def _add_line(  # noqa: PLR0913, PLR0917 - what a line shows
     told: str,
     strength: float,
 ) -> None:
-    """Draw a line from the rim of one node to that of another, with arrows as links lead."""
+    """Draw a line from the rim of one node to that of another, with arrows where links point."""
     one, other = edge
     (x1, y1), (x2, y2) = positions[one], positions[other]
     length = max(math.hypot(x2 - x1, y2 - y1), 1.0)
@@ -161,7 +161,7 @@ def _add_line(  # noqa: PLR0913, PLR0917 - what a line shows
 
 
 def _positions(part: Neighborhood) -> dict[str, tuple[float, float]]:
-    """Lay the nodes out by their edges, over the whole drawing."""
+    """Lay out the nodes by their edges, over the whole drawing."""
     graph: Any = nx.Graph()
     graph.add_nodes_from(part.hops)
     for (one, other), (strength, _) in _lines(part).items():
@@ -203,7 +203,7 @@ def _lines(part: Neighborhood) -> dict[tuple[str, str], tuple[float, str]]:
 
 
 def _label(key: str) -> str:
-    """Give the name of a file without its ending, cut where it is long."""
+    """Return the name of a file without its suffix, shortened where it is long."""
     name = posixpath.basename(key).removesuffix(".md") or key
     return name if len(name) <= _LONGEST else f"{name[: _LONGEST - 1]}…"
 

@@ -1,6 +1,6 @@
 """The page that shows searches: one HTML document with its styles, scripts and data inside.
 
-The server answers with it, and `--report` writes it as a file. It asks nobody else for anything.
+The server answers with it, and `--report` writes it as a file. It loads nothing from elsewhere.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from importlib.resources import files
 from hedgerow._engine import __version__
 
 GENERATOR = '<meta name="generator" content="hedgerow '
-"""What stands near the beginning of every page, and tells it from other documents."""
+"""Stands near the beginning of every page, and tells it from other documents."""
 
 _SCRIPTS = (
     "dom.js",
@@ -31,11 +31,11 @@ _SCRIPTS = (
     "memories.js",
     "page.js",
 )
-"""In the order in which one needs the other."""
+"""In the order in which they need each other."""
 
 _PLACE = re.compile(r"\{\{(\w+)\}\}")
-# What would end the element, or what a reader of JavaScript or UTF-8 stumbles over. All of these
-# stand in strings, where an escape means the same.
+# What would end the element, or break a parser of JavaScript or UTF-8. All of these occur only in
+# strings, where an escape means the same.
 _UNSAFE = re.compile("[<>&\u2028\u2029\ud800-\udfff]")
 
 
@@ -43,7 +43,7 @@ def page(data: object | None) -> str:
     """Return the page: for a server with None, or as a report that has its data inside.
 
     `data` is what JSON can hold: `about` with `hedgerow`, `kind` and `name`, the `answer` that
-    `hedgerow search --json --explain` writes, and for a root maybe `links` by file.
+    `hedgerow search --json --explain` writes, and for a root optionally `links` by file.
     """
     script, style = _script(), _text("page.css")
     connect = "'self'" if data is None else "'none'"
@@ -57,7 +57,7 @@ def page(data: object | None) -> str:
         "script": script,
         "data": _embedded(data),
     }
-    # In one pass: what looks like a place in the data is none.
+    # In one pass, so that what looks like a placeholder in the data stays as it is.
     return _PLACE.sub(lambda found: places[found[1]], _text("page.html"))
 
 

@@ -1,1 +1,1 @@
-"""What actors of `hedgerow.ray` do. `plan`, `place` and `checkpoint` need no library of others."""
+"""What actors of `hedgerow.ray` do. `plan`, `place` and `checkpoint` need no other library."""

@@ -33,7 +33,7 @@ class Searching:
         """The rows of a block in their order, as tables of `batch_size` rows."""
         columns, size = self.plan.columns, self.plan.batch_size
         columns.check(block.column_names)
-        # Of no rows too there is a table, which has the columns with their types.
+        # A block without rows gives a table too, which has the columns with their types.
         for start in range(0, block.num_rows or 1, size):
             batch = block.slice(start, size)
             found = self._answers(batch)
@@ -54,7 +54,7 @@ class Searching:
         return self._kept(self.checkpoint, asked)
 
     def _kept(self, checkpoint: Checkpoint, asked: Asked) -> pa.Table:
-        """The answers that are in the checkpoint, or then are."""
+        """The answers from the checkpoint, which keeps them if it did not yet."""
         fields, trace = self.plan.columns.fields, self.plan.columns.trace
         name = asked.digest() + ".parquet"
         content = checkpoint.read(name)
@@ -68,7 +68,7 @@ class Searching:
         # What failed may succeed another time.
         if found.column("error").null_count == found.num_rows:
             checkpoint.write(name, content)
-        # As it will be read: Ray Data cuts blocks by their bytes, which then are the same.
+        # As a later run reads it: Ray Data cuts blocks by their bytes, which are then the same.
         return table_of_parquet(content, fields, trace, found.num_rows)
 
     def _search(self, asked: Asked) -> list[Response | HedgerowError]:

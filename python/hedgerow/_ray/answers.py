@@ -36,14 +36,14 @@ def answers_table(
 
 
 def parquet_bytes(table: Any) -> bytes:
-    """The table as a file, with what shows whether it is damaged."""
+    """The table as a file, with checksums that show whether it is damaged."""
     sink = pa.BufferOutputStream()
     parquet.write_table(table, sink, compression="zstd", write_page_checksum=True)
     return bytes(sink.getvalue())
 
 
 def table_of_parquet(content: bytes, fields: Sequence[str], trace: bool, rows: int) -> Any:
-    """The table of such a file; raises what pyarrow does for a damaged one, or ValueError."""
+    """The table in such a file; raises an error of pyarrow for a damaged one, or ValueError."""
     source = pa.BufferReader(content)
     table = parquet.read_table(source, page_checksum_verification=True)
     if table.num_rows != rows:
@@ -70,7 +70,7 @@ def _results(answers: Sequence[Response | HedgerowError], fields: Sequence[str])
 
 
 def _error(answer: Response | HedgerowError) -> dict[str, Any] | None:
-    """What a query failed with, or what its answer does without; None for a whole answer."""
+    """The error of a query, or the stage that its answer lacks; None for a complete answer."""
     if isinstance(answer, HedgerowError):
         return {"code": answer.code, "message": answer.message}
     if answer.trace.error_stage is None:
@@ -86,7 +86,7 @@ def _trace(answer: Response | HedgerowError) -> str | None:
     trace = getattr(answer, "trace", None)
     if trace is None:
         return None
-    # An actor that is started again has to make the same blocks again, to the byte: Ray Data takes
-    # those from it that it has not got yet.
+    # An actor that is started again has to make the same blocks, to the byte: Ray Data then takes
+    # those that it does not have yet.
     kept = {name: value for name, value in trace.to_dict().items() if name != "timings"}
     return json.dumps(kept, ensure_ascii=False)

@@ -1,4 +1,4 @@
-"""Answers that are kept in a folder, so that a run that was ended goes on (docs/ray.md)."""
+"""Answers that are kept in a folder, so that a run that was stopped can continue (docs/ray.md)."""
 
 from __future__ import annotations
 
@@ -54,8 +54,8 @@ class Checkpoint:
     def write(self, name: str, content: bytes) -> None:
         """Write a file so that it is there whole or not at all, whatever ends the process.
 
-        After a loss of power it may be damaged, which whoever reads it notices; waiting for the disk would
-        take longer than searching.
+        After a loss of power it may be damaged, which readers notice; waiting for the disk would take
+        longer than searching.
         """
         partial = self.folder / f".{name}.{token_hex(8)}.partial"
         with _told(self.folder):
@@ -77,7 +77,7 @@ class Asked:
     dates: Sequence[Any] | None = None
 
     def digest(self) -> str:
-        """Another one for any difference, and the same in each process."""
+        """A digest that any difference changes, and that is the same in every process."""
         found = sha256()
 
         def add(part: bytes | None) -> None:
@@ -96,20 +96,20 @@ class Asked:
 
 
 def shape(value: Any) -> Any:
-    """A value as JSON that is the same in each process, and another for another value."""
+    """A value as JSON that is the same in every process, and differs for different values."""
     if value is None or isinstance(value, (str, bool, int, float)):
         return value
     if isinstance(value, (list, tuple)):
         return [shape(one) for one in value]
     if isinstance(value, (Chunk, Candidate, Hit)):
-        # Their reprs are short.
+        # Their reprs leave out most of them.
         return [type(value).__name__, repr(value.__reduce__()[1])]
     return repr(value)
 
 
 @contextmanager
 def _told(folder: Path) -> Iterator[None]:
-    """Raise what the operating system refuses as an error of ours."""
+    """Raise an error of the operating system as one of ours."""
     try:
         yield
     except OSError as error:

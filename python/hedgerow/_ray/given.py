@@ -1,4 +1,4 @@
-"""An embedder whose vectors stand in a column beside the queries."""
+"""An embedder whose vectors are in a column beside the queries."""
 
 from __future__ import annotations
 
@@ -20,10 +20,11 @@ class GivenVectors:
         self._rows = list(zip(queries, vectors, strict=True))
 
     def embed(self, texts: Sequence[str], /) -> list[Any]:
-        """The vectors of the texts: of all that are expected, or without those that are refused.
+        """The vectors of the texts, which are those that are expected, less the refused ones.
 
-        A search asks for its queries in their order and without those that are over a limit, which a
-        query is by its text. So the next row with a text is its own, also where texts occur twice.
+        A search embeds its queries in their order, without those over a limit, and only its text says
+        whether a query is over one. So the next row with a text belongs to it, even where a text
+        occurs twice.
         """
         rows = iter(self._rows)
         return [next(vector for query, vector in rows if query == text) for text in texts]

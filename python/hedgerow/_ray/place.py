@@ -37,7 +37,7 @@ def place_of(index: Any) -> Place:
 
 
 def content_digest(index: Any) -> str:
-    """A digest of all that answers depend on, of an index; of a collection, its address.
+    """A digest of everything in an index that answers depend on; for a collection, of its address.
 
     It takes about 5 microseconds a chunk.
     """

@@ -1,4 +1,4 @@
-"""What a run is asked for, checked before any actor starts, and what an actor makes of it."""
+"""The options of a run, checked before any actor starts, and what an actor makes of them."""
 
 from __future__ import annotations
 
@@ -170,7 +170,7 @@ def plan_of(  # noqa: PLR0913 - the options of `hedgerow.ray.search_many`
 
 
 def checked_fields(fields: Iterable[str]) -> tuple[str, ...]:
-    """The fields of hits that results have; raises InvalidInputError for what is none."""
+    """The fields of hits that results have; raises InvalidInputError for unknown ones."""
     if fields == "all":
         return FIELDS
     if isinstance(fields, str) or not isinstance(fields, Iterable):
@@ -186,12 +186,12 @@ def checked_fields(fields: Iterable[str]) -> tuple[str, ...]:
 
 
 def checked_column(name: str | None, what: str) -> str | None:
-    """The name of a column; raises TypeError for what is none."""
+    """The name of a column, or None; raises TypeError for anything else."""
     return None if name is None else checked_text(name, what)
 
 
 def _split(options: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The options of the retriever and those of its searches; TypeError for what is neither."""
+    """The options of the retriever and those of its searches; raises TypeError for unknown ones."""
     known = {**RetrieverKeywords.__annotations__, **SearchKeywords.__annotations__}
     for name in options:
         if name not in known:
@@ -256,7 +256,7 @@ def _check_awaits_nothing(retriever: Retriever) -> None:
 
 
 def _identity(embedder: AnyEmbedder | None) -> list[str | None] | None:
-    """What tells the vectors of an embedder from those of others; None for none."""
+    """What tells the vectors of an embedder from those of others; None without an embedder."""
     if embedder is None or isinstance(embedder, GivenVectors):
         return None
     name = embedder_name(embedder)

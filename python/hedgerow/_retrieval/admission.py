@@ -31,8 +31,8 @@ _reported: set[tuple[str, str]] = set()
 class Admitted:
     """An embedder for one index: how it is asked, and what its vectors are stored with.
 
-    `is_older` is for vectors that an earlier version made without the prompts of the model: it is
-    then asked without them too.
+    `is_older` is for vectors that an earlier version made without the prompts of the model: queries
+    are then embedded without them too.
     """
 
     name: str | None
@@ -108,10 +108,10 @@ def own_admission(embedder: AnyEmbedder) -> Admitted:
 
 
 def admission(index: Searchable, embedder: AnyEmbedder, *, reports: bool = True) -> Steps[Admitted]:
-    """How to use the embedder with this index; an older one is reported, unless it is not to be.
+    """How to use the embedder with this index; with `reports`, vectors of an older version are logged.
 
-    Raises InvalidInputError (`embedder_mismatch`) when the vectors of the index are of another, or
-    were made with another prompt.
+    Raises InvalidInputError (`embedder_mismatch`) when the vectors of the index were made by another
+    embedder, or with another prompt.
     """
     own, name = own_admission(embedder), embedder_name(embedder)
     if name is None or own.name is None:

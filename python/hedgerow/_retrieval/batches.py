@@ -1,4 +1,4 @@
-"""What `search_many` is given and gives, checked before anything is embedded."""
+"""The arguments of `search_many`, checked before anything is embedded, and what it returns."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from hedgerow.typing import QuestionDate
 
 
 def checked_on_error(on_error: str) -> None:
-    """Raise InvalidInputError for what is no choice."""
+    """Raise InvalidInputError unless it is "raise" or "return"."""
     if on_error not in ("raise", "return"):
         raise InvalidInputError(
             f'on_error must be "raise" or "return", not {shown(on_error)}',

@@ -25,7 +25,7 @@ def embedder_of(searched: Searchable) -> tuple[str | None, str | None, int | Non
 
 
 def check_embedder(searched: Searchable, name: str) -> None:
-    """Raise InvalidInputError (`embedder_mismatch`) for another embedder than that of the vectors."""
+    """Raise InvalidInputError (`embedder_mismatch`) unless this embedder made the vectors."""
     if isinstance(searched, Index):
         _check_embedder(searched, name)
     else:
@@ -91,7 +91,7 @@ def in_one_state(
 
 
 class _Unreachable:
-    """A point in time of a collection that did not give one."""
+    """Stands in for the point in time of a collection that could not be reached."""
 
     def __init__(self, error: BackendError) -> None:
         self._error = error
@@ -103,4 +103,4 @@ class _Unreachable:
     chunks = in_paths = paths = _fail
 
     def report(self) -> None:
-        """There is nothing to say of it but the error."""
+        """Return None: the error says everything."""

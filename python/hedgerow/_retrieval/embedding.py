@@ -47,7 +47,7 @@ def upserting(
     chunks: Iterable[ChunkLike],
     progress: Progress | None,
 ) -> Steps[int]:
-    """Store chunks, block by block when they must be embedded first; how many distinct ids."""
+    """Store chunks, block by block when they must be embedded first; returns how many distinct ids."""
     given = listed(chunks)
     with observer().writing("upsert", index, len(given)):
         return (yield from _upserting(index, embedder, given, progress))
@@ -73,7 +73,7 @@ def _upserting(
         if missing:
             rows = yield from embedded(admitted, [chunk_text(block[i]) for i in missing])
             for i, row in zip(missing, rows, strict=True):
-                block[i] = block[i]._with_embedding(row)  # noqa: SLF001 - the shell's half of this
+                block[i] = block[i]._with_embedding(row)  # noqa: SLF001 - of this package
         yield Call(upsert_from, (index, block, admitted.name, admitted.details))
         if progress is not None:
             progress(start + len(block), len(given))
@@ -81,10 +81,10 @@ def _upserting(
 
 
 def reembedding(index: Index, embedder: AnyEmbedder, progress: Progress | None) -> Steps[int]:
-    """Replace all vectors, at one stroke once all are there; how many chunks took theirs.
+    """Replace all vectors in one transaction, once all are there; returns how many chunks got one.
 
-    They are staged in the file block by block, so an attempt with the same named embedder goes on
-    where one that failed ended.
+    They are staged in the file block by block, so that the next attempt with an embedder of the same
+    name continues where a failed one ended.
     """
     own, started = own_admission(embedder), perf_counter()
     staged: int = yield Call(_begin_staging, (index, own.name, own.details))
@@ -112,7 +112,7 @@ def reembedding(index: Index, embedder: AnyEmbedder, progress: Progress | None) 
 
 
 def embedding_missing(index: Index, embedder: AnyEmbedder, progress: Progress | None) -> Steps[int]:
-    """Give vectors to the stored chunks that have none; how many took theirs."""
+    """Embed the stored chunks that have no vector; returns how many got one."""
     admitted = yield from admission(index, embedder)
     stored = after = 0
     stats = yield Call(index.stats, ())
@@ -128,5 +128,5 @@ def embedding_missing(index: Index, embedder: AnyEmbedder, progress: Progress | 
 
 
 def chunk_text(chunk: Chunk) -> str:
-    """What is embedded of a chunk: title, summary and content, a line each, but no blank one."""
+    """What is embedded of a chunk: title, summary and content on lines of their own, less blank ones."""
     return "\n".join(text for text in (chunk.title, chunk.summary, chunk.content) if text.strip())

@@ -15,7 +15,7 @@ class Watched:
     """A search under way. This one tells nobody."""
 
     def begin(self) -> None:
-        """The engine is called next: what its stages took begins here."""
+        """The engine is called next: the times of its stages begin here."""
 
     def answered(self, answers: Sequence[Response | HedgerowError]) -> None:
         """These are the answers."""

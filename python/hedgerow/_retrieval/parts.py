@@ -13,7 +13,7 @@ from hedgerow.rerankers.base import AsyncReranker, Reranker
 def asynchronous_parts(
     embedder: AnyEmbedder | None, reranker: Reranker | AsyncReranker | None
 ) -> list[str]:
-    """Which of both have to be awaited; raises TypeError for what is no embedder or reranker."""
+    """Which of the two must be awaited; raises TypeError for anything but an embedder and a reranker."""
     found = []
     if embedder is not None and forms_of(embedder).asynchronous:
         found.append("embedder")
@@ -30,7 +30,7 @@ def asynchronous_parts(
 
 
 def check_plain(asynchronous: list[str], method: str) -> None:
-    """Refuse what has to be awaited, where nothing can."""
+    """Raise InvalidInputError for parts that must be awaited, in a method that cannot await."""
     if asynchronous:
         raise InvalidInputError(
             f"the {asynchronous[0]} is asynchronous; await a{method}(...) instead of {method}(...)",

@@ -10,9 +10,9 @@ from hedgerow.errors import InvalidInputError
 
 
 def ranking(profile: str, **options: Any) -> Ranking:
-    """The options of a profile; those that are given go before it.
+    """The options of a profile; options that are given take precedence.
 
-    Raises InvalidInputError for an unknown profile, TypeError for what is no bool.
+    Raises InvalidInputError for an unknown profile, TypeError for a flag that is not a bool.
     """
     known = PROFILES.get(profile) if isinstance(profile, str) else None  # type: ignore[call-overload]
     if known is None:

@@ -116,7 +116,7 @@ class Stages:
         return [answer for answer in answers if answer is not None]
 
     def check_may_degrade(self, mode: str) -> None:
-        """Refuse a mode that asks for vectors, of which this retriever has none, if none may fail."""
+        """Refuse a mode that needs an embedder, which this retriever lacks, where no leg may be left out."""
         if self.on_leg_failure == "raise":
             raise InvalidInputError(
                 f'mode="{mode}" needs an embedder, and on_leg_failure="raise" leaves no leg out; '
@@ -162,7 +162,7 @@ class Stages:
         return admitted
 
     def reembedding(self, progress: Progress | None) -> Steps[int]:
-        """Replace the vectors of all chunks; how many there are."""
+        """Replace the vectors of all chunks; returns how many there are."""
         count = yield from reembedding(
             index_of(self.index, "reembed"), needed(self.embedder), progress
         )
@@ -170,7 +170,7 @@ class Stages:
         return count
 
     def _embedded(self, admitted: Admitted, queries: list[str]) -> Steps[Embedded]:
-        """The rows of the embedder, or that it raised."""
+        """The rows of the embedder, or the error that it raised."""
         form, name = admitted.forms.queries, admitted.name
         try:
             with observer().embedding(form.embedder, len(queries)) as call:
@@ -216,7 +216,7 @@ class Stages:
     def _rerank(
         self, reranker: Reranker | AsyncReranker, head: int, query: str, found: Found
     ) -> Steps[Exception | None]:
-        """Have the head put in order; what the reranker raised, if it did."""
+        """Have the head reordered; returns what the reranker raised, if anything."""
         documents = [RerankDocument(name, text) for name, text in found.documents(head)]
         started = perf_counter()
         try:
@@ -235,7 +235,7 @@ class Stages:
 
 
 def checked_on_leg_failure(on_leg_failure: str) -> None:
-    """Raise InvalidInputError for what is no choice."""
+    """Raise InvalidInputError unless it is "degrade" or "raise"."""
     if on_leg_failure not in ("degrade", "raise"):
         raise InvalidInputError(
             f'on_leg_failure must be "degrade" or "raise", not {shown(on_leg_failure)}',
@@ -264,7 +264,7 @@ def _failed(trace: Trace, error: Exception, advice: str = "") -> RetrievalError:
 def _reported(
     answer: Response | HedgerowError, report: dict[str, Any] | None
 ) -> Response | HedgerowError:
-    """The answer with how a collection elsewhere came to it in its trace."""
+    """The answer, with what a collection elsewhere reported added to its trace."""
     if report is None:
         return answer
     if isinstance(answer, Response):

@@ -12,12 +12,12 @@ from hedgerow.results import Response, Trace
 
 _log = logging.getLogger("hedgerow.search")
 
-# What takes less is not worth its place in a line.
+# Stages that took less are not worth the room.
 _WORTH_NAMING_MS = 0.05
 
 
 def checked_slow_ms(value: float | None) -> float | None:
-    """The threshold; raises InvalidInputError when it is no finite number from 0 up."""
+    """The threshold; raises InvalidInputError unless it is a finite number from 0 up, or None."""
     if value is None:
         return None
     number = isinstance(value, (int, float)) and not isinstance(value, bool)
@@ -33,8 +33,8 @@ def checked_slow_ms(value: float | None) -> float | None:
 def log_slow(slow_ms: float, answers: Sequence[Response | HedgerowError], total_ms: float) -> None:
     """Log the searches that took longer than `slow_ms`, a line for each.
 
-    One alone took the time of its call. Those of a batch ran beside each other: each took the time of
-    its stages, without embedding, which is one call for all.
+    A single search took as long as its call. Searches of a batch ran in parallel: each took the time
+    of its stages, without embedding, which is one call for all.
     """
     alone = len(answers) == 1
     for answer in answers:
@@ -63,5 +63,5 @@ def _log_one(trace: Trace, found: int | None, took: float, *, alone: bool) -> No
     _log.warning(
         "slow search: %.1f ms (%s), mode %s, a query of %s, %s", took, stages, trace.mode, of, came
     )
-    # What people ask for is theirs: only who asks for everything is told.
+    # What people ask for is private: only the most verbose level shows it.
     _log.debug("the query of that slow search: %r", trace.original_query)

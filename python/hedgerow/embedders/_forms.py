@@ -84,7 +84,7 @@ class Forms:
 
 
 def forms_of(embedder: AnyEmbedder) -> Forms:
-    """How to ask the embedder; raises TypeError for what is none."""
+    """How to ask the embedder; raises TypeError for anything else."""
     for queries, documents in _KINDS:
         if queries is _CALLED and (isinstance(embedder, type) or hasattr(embedder, "encode")):
             continue
@@ -99,7 +99,7 @@ def forms_of(embedder: AnyEmbedder) -> Forms:
 
 def checked_rows(rows: Any, texts: int) -> Embeddings:
     """The rows of an embedder; raises HedgerowError unless there is one for each text."""
-    # A text has a length too, and is no rows.
+    # A text has a length too, and has no rows.
     count = None if isinstance(rows, str) or not hasattr(rows, "__len__") else len(rows)
     if count != texts:
         answered = "something without rows" if count is None else f"{count} rows"

@@ -1,4 +1,4 @@
-"""What the adapters have in common as to prompts: queries get one, and documents another."""
+"""What the adapters have in common: a prompt for queries, and another for documents."""
 
 from __future__ import annotations
 

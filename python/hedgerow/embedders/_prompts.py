@@ -13,7 +13,7 @@ _WEB_SEARCH = (
     "Instruct: Given a web search query, retrieve relevant passages that answer the query\nQuery:"
 )
 
-# From the models' own cards and configurations. A model that is not certain is not here.
+# From the models' own cards and configurations. Models whose prompts are not certain are left out.
 _FAMILIES: Sequence[tuple[str, str, str]] = (
     (r"(multilingual-)?e5-(small|base|large)(-v2)?", "query: ", "passage: "),
     (r"multilingual-e5-large-instruct|e5-mistral-7b-instruct", f"{_WEB_SEARCH} ", ""),
@@ -32,7 +32,7 @@ _FAMILIES: Sequence[tuple[str, str, str]] = (
     ),
 )
 
-# How copies of a model are called that compute the same, but for rounding.
+# Suffixes of copies of a model that compute the same, but for rounding.
 _COPY = re.compile(r"[-.](gguf|onnx|mlx|f16|fp16|bf16|f32|int8|[48]bit|q\d\w*)$")
 
 
@@ -46,7 +46,7 @@ class Prompts:
     document_given: bool = False
 
     def given(self, query: str | None, document: str | None) -> Prompts:
-        """These, but for those that the caller chose; "" is none, and None leaves the choice."""
+        """These prompts with those that the caller chose; "" is no prompt, and None leaves it as it is."""
         for what, prompt in (("query_prompt", query), ("document_prompt", document)):
             if prompt is not None:
                 checked_text(prompt, what)

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 class Batches:
     """Texts in batches for a server, and its rows in the order of the texts.
 
-    Blank texts are not sent, for some servers refuse them: their rows stay empty.
+    Blank texts are not sent, since some servers refuse them: their rows stay empty.
     """
 
     def __init__(self, texts: Sequence[str], size: int, source: str) -> None:

@@ -43,7 +43,7 @@ class AsyncEmbedder(Protocol):
 class QueryDocumentEmbedder(Protocol):
     """An embedder that asks its model in one way for queries, and in another for documents.
 
-    LangChain's `Embeddings` are such. Either method may return an awaitable. For a batch of queries
+    LangChain's `Embeddings` is one. Either method may return an awaitable. For a batch of queries
     `embed_query` is called for one after the other, unless there is also `embed_queries(texts)`,
     with one row for each text.
     """
@@ -79,7 +79,7 @@ AnyEmbedder: TypeAlias = (
 
 
 def bad_answer(source: str, what: str) -> HedgerowError:
-    """The error for an answer that is no answer to what was asked."""
+    """The error for an answer that does not fit what was asked."""
     return HedgerowError(
         f"{source} answered {what}; check that it serves a model of this kind", code="bad_answer"
     )

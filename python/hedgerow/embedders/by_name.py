@@ -1,4 +1,4 @@
-"""Embedders by one word, for configuration files and command lines."""
+"""Embedders by name, for configuration files and command lines."""
 
 from __future__ import annotations
 
@@ -68,9 +68,9 @@ def embedder_named(
 def local_embedder(
     adapter: str, model: str, *, name: str, query_prompt: str, document_prompt: str
 ) -> Embedder:
-    """An embedder that a file names, and no user: only of a model that is on this machine already.
+    """An embedder that a file names rather than a user: only of a model that is on this machine already.
 
-    Such a file may be anybody's. Raises InvalidInputError unless `may_be_local`, HedgerowError
+    Anybody may have written the file. Raises InvalidInputError unless `may_be_local`, HedgerowError
     (`model_unavailable`) for a model that is not here, and what the adapter raises.
     """
     if not may_be_local(adapter, model):
@@ -88,7 +88,7 @@ def sends_texts(adapter: str) -> bool:
 
 
 def may_be_local(adapter: str, model: str) -> bool:
-    """Whether a file may name this: a model of the hub for an adapter that sends nothing.
+    """Whether a file may name this: a model of the hub, for an adapter that sends no texts.
 
     A folder may hold code, and whoever sends a file may send a folder with it.
     """

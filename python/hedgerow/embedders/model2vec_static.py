@@ -32,7 +32,7 @@ class Model2VecEmbedder(LocalEmbedder):
     Threads may share it; they take turns. Raises MissingExtraError without the extra
     "model2vec", InvalidInputError for options that cannot be used and a folder that does not exist,
     HedgerowError (`model_unavailable`) for a model that is not here and cannot be downloaded, and
-    else what the library raises when it cannot load the model.
+    otherwise what the library raises when it cannot load the model.
     """
 
     adapter = "model2vec"

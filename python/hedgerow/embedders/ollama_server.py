@@ -44,10 +44,10 @@ class OllamaEmbedder(_Ollama, ServedEmbedder):
     """An `Embedder` over a model that an Ollama server has pulled.
 
     The first request waits until the model is loaded, hence the long `timeout` in seconds, from
-    one byte of the answer to the next. Ollama cuts texts that are too long for the model without
-    a word; `fields={"truncate": False}` makes it refuse them instead. `fields` are added to each
-    request (`keep_alive`, `options`, `dimensions`). A key is only wanted where something before
-    the server asks for one; `api_key`, `api_key_variable`, `batch_size`, `retries`, `name` and the
+    one byte of the answer to the next. Ollama silently cuts texts that are too long for the model;
+    `fields={"truncate": False}` makes it refuse them instead. `fields` are added to each request
+    (`keep_alive`, `options`, `dimensions`). A key is needed only where a proxy in front of the
+    server checks one; `api_key`, `api_key_variable`, `batch_size`, `retries`, `name` and the
     prompts are those of `OpenAIEmbedder`.
 
     Raises MissingExtraError without the extra "ollama", InvalidInputError for options that cannot

@@ -56,7 +56,7 @@ class SentenceTransformerEmbedder(LocalEmbedder):
     Threads may share it; they take turns. Raises MissingExtraError without the extra
     "sentence-transformers", InvalidInputError for options that cannot be used and a folder that does
     not exist, HedgerowError (`model_unavailable`) for a model that is not here and cannot be
-    downloaded, and else what the library raises when it cannot load the model.
+    downloaded, and otherwise what the library raises when it cannot load the model.
     """
 
     adapter = "sentence-transformers"
@@ -107,7 +107,7 @@ class SentenceTransformerEmbedder(LocalEmbedder):
         )
 
     def _found_prompts(self) -> Prompts:
-        """The prompts of the model itself, and else those of its family."""
+        """The prompts of the model itself, otherwise those of its family."""
         own: Mapping[str, str] = getattr(self._model, "prompts", None) or {}
         if self._prompt_name is not None:
             both = own.get(self._prompt_name) or ""
@@ -132,7 +132,7 @@ class SentenceTransformerEmbedder(LocalEmbedder):
         )
 
     def _encode_as(self, form: str, texts: list[str], prompt: str) -> Any:
-        """Encode by the model's own method for queries or for documents, which some route by."""
+        """Encode by the model's own method for queries or documents, since some models route by it."""
         encode = getattr(self._model, f"encode_{form}", None)
         # The library says what is wrong with a prompt name that its model does not have.
         unknown = self._prompt_name if not prompt else None

@@ -91,8 +91,8 @@ class Listing:
 class Discovery:
     """What was found under the paths that were asked for.
 
-    `covered` are these paths, absolute: what an index holds from under them and is not among
-    `sources` is gone. `unknown` are files and folders that could not be looked at, `named_files` are
+    `covered` are these paths, absolute: a file below them that an index has and `sources` lacks is
+    gone. `unknown` are files and folders that could not be looked at, `named_files` are
     files that were asked for by name; `passed_by` and `named` are as in a Listing.
     """
 
@@ -139,7 +139,7 @@ def discover(paths: Sequence[str], rules: Rules | None = None, *, named: bool = 
 
 
 def _visit(given: str, rules: Rules, found: Discovery, seen: set[str], *, named: bool) -> None:
-    """Take one path of the user's: a folder with what is below it, or a file."""
+    """Visit one path that was given: a folder with all below it, or a file."""
     parent, name = os.path.split(os.path.abspath(given))
     file = os.path.join(os.path.realpath(parent), name) if name else parent
     shown = os.path.normpath(given).replace(os.sep, "/")
@@ -264,7 +264,7 @@ class _Walk:
 
 
 def _problem(path: str, status: os.stat_result) -> Skip | None:
-    """Give why a file cannot be read for what it is or how it is called."""
+    """Return why a file cannot be read because of its kind or its name; None when it can be."""
     if not stat.S_ISREG(status.st_mode):
         return Skip(printable(path), "not_a_file", "not a regular file")
     if printable(path) != path or _CONTROL.search(path):
@@ -285,7 +285,7 @@ class _Patterns:
         return _is_match(self._include, path) and _name(path) not in _NEVER_INCLUDED
 
     def code(self, path: str, *, is_folder: bool) -> str | None:
-        """Give why a path that is not included is passed by; None when it is not."""
+        """Return why a path that is not included is passed by; None when it is read."""
         name = _name(path)
         if name[0] == ".":
             return "hidden"
@@ -295,7 +295,7 @@ class _Patterns:
 
 
 def passes_by(rules: Rules, path: str) -> str | None:
-    """Give why the rules pass by a file below a folder, or a folder above it; None when not."""
+    """Return why the rules pass by a file below a folder, or a folder above it; None if they do not."""
     patterns = _Patterns(rules)
     names = path.split("/")
     for count in range(1, len(names) + 1):
@@ -307,7 +307,7 @@ def passes_by(rules: Rules, path: str) -> str | None:
 
 
 def excluded_paths(rules: Rules) -> list[str] | None:
-    """Give the paths that are excluded; None where a pattern may mean several."""
+    """Return the paths that are excluded; None where a pattern may match several."""
     if any(
         "/" not in pattern.rstrip("/") or any(sign in pattern for sign in "*?[")
         for pattern in rules.exclude
@@ -334,12 +334,12 @@ def _is_match(matcher: re.Pattern[str] | None, path: str) -> bool:
 
 
 def signature(status: os.stat_result) -> str:
-    """Sum up what changes with a file's content; the change time cannot be set by a program."""
+    """Return a text that changes with a file's content: programs cannot set the change time."""
     return f"{status.st_size}.{status.st_mtime_ns}.{status.st_ctime_ns}.{status.st_ino}"
 
 
 def check_not_empty(folder: str, gone: int, found: int) -> None:
-    """Refuse to drop all that is known of a folder, whose disk may only not be mounted.
+    """Refuse to drop everything known of a folder: its disk may merely not be mounted.
 
     Raises InvalidInputError when nothing was found and several files are gone.
     """

@@ -91,8 +91,8 @@ class FrontMatter:
     def to_dict(self) -> dict[str, Any]:
         """Return all fields as plain JSON, with the items of lists as text.
 
-        Aliases can make much of little: a value of too many parts, or nested too deep, is left
-        out.
+        A short block with aliases can stand for a large value: one of too many parts, or nested too
+        deep, is left out.
         """
         plain = {}
         for key, value in self.fields.items():
@@ -117,7 +117,7 @@ def read_front_matter(lines: Sequence[str]) -> FrontMatter:
     try:
         value = load_lines(block)
     except InvalidYamlError as error:
-        # An alias alone stands for nothing, and is no text either.
+        # Alone, an alias refers to nothing, and its name is not the text of the value.
         is_yaml = isinstance(error, TooManyAliasesError)
         fields = _fields_of_lines(block, as_text=not is_yaml)
         if not fields and not (is_yaml and any(map(_KEY_LINE.match, block))):
@@ -140,8 +140,8 @@ def _closing_line(lines: Sequence[str]) -> int | None:
 def _fields_of_lines(block: Sequence[str], *, as_text: bool) -> dict[str, Any]:
     """Read each `key: value` line alone, so that one bad line costs only itself.
 
-    What is no YAML alone is left out, or `as_text` taken as it is written. Of a block that is too
-    long, as many lines are read as a block can have.
+    A value that is not valid YAML alone is left out, or kept as it is written with `as_text`. Of a
+    block that is too long, only the lines within the limit of a block are read.
     """
     fields: dict[str, Any] = {}
     size = count = 0

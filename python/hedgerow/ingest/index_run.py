@@ -33,7 +33,7 @@ _GROUP = 500
 
 _SCOPE = "files"
 _OF_OTHERS = frozenset({"path_taken", "bad_line", "refused"})
-"""What may be so because of other files: these are read again each time."""
+"""Reasons that may lie in other files: a file with one of them is read again each time."""
 
 
 @dataclass(slots=True)
@@ -80,7 +80,7 @@ class IndexReport:
 
 
 class IndexRun:
-    """One run over the files `found` into `index`; `report` holds good when it is stopped.
+    """One run over the files `found` into `index`; `report` is right even when it is stopped.
 
     Files that changed are replaced, unchanged chunks are left alone (an embedding stays),
     and chunks of sections and files that are gone are deleted. Chunks that were not made
@@ -118,9 +118,9 @@ class IndexRun:
         return self.report
 
     def _gone(self, target: _Files) -> list[Record]:
-        """Give the files under the paths that are not read any more.
+        """Return the files under the paths that are not read any more.
 
-        One that was named stays, as long as it exists, though its folder passes it by.
+        One that was named stays as long as it exists, even where the rules of its folder pass it by.
         """
         found = self._found
         known = {source.file for source in found.sources}
@@ -216,7 +216,7 @@ class _Files(IndexTarget):
         self.put(self._record(reading, skips))
 
     def _own(self, group: Sequence[Chunk], source: Source, skips: list[Skip]) -> list[Chunk]:
-        """Give those of some chunks whose ids are free for this file; others are left out.
+        """Return the chunks whose ids are free for this file; others are left out.
 
         Raises UnreadableSourceError when the path itself belongs to another file.
         """
@@ -258,7 +258,7 @@ class _Files(IndexTarget):
         removed: Sequence[str] = (),
         gone: Sequence[str] = (),
     ) -> None:
-        """Write the queue; a chunk that the index refuses, as for its vector, is left out."""
+        """Write the queue; a chunk that the index refuses, say for its vector, is left out."""
         try:
             super()._write(read, removed, gone)
         except InvalidInputError:
@@ -319,7 +319,7 @@ def _groups(chunks: Iterator[Chunk]) -> Iterator[list[Chunk]]:
 
 
 def _owner(chunk: Chunk) -> str | None:
-    """Give the file of a chunk from before there was a ledger."""
+    """Return the file of a chunk from before there was a ledger."""
     file = (chunk.metadata or {}).get("source_file")
     return file if isinstance(file, str) else None
 

@@ -29,7 +29,7 @@ class IndexTarget:
         self._size = 0
 
     def wants(self, source: Source) -> bool:
-        """Tell whether a file is not known to have been read as it is."""
+        """Tell whether a file has to be read: the ledger does not have it as it is now."""
         return not self.ledger.is_read(source.path, source.signature)
 
     def put(
@@ -72,9 +72,9 @@ class IndexTarget:
 
 
 def current_ledger(index: Index, scope: str, owner: Callable[[Chunk], str | None]) -> Ledger:
-    """Give the ledger of an index; where it is none of `scope`, one in which no file is read.
+    """Return the ledger of an index; if it has another scope, one in which no file counts as read.
 
-    Chunks from before there was a ledger are taken for those of the file that `owner` names.
+    Chunks from before there was a ledger are assigned to the file that `owner` names.
     """
     ledger = Ledger.load(index, scope)
     if ledger.is_current:

@@ -20,7 +20,7 @@ from hedgerow.errors import IndexFileError
 from .source import Skip
 
 READERS = 4
-"""Raised when files are read in another way: then every index reads its files again."""
+"""Incremented when files are read in another way: every index then reads its files again."""
 
 Row = tuple[str, str, bool, str, int, str, str]
 """Path, signature, whether that is settled, digest, number of chunks, skips and facts."""
@@ -98,33 +98,33 @@ class Ledger:
         return [(SCOPE, self.note)]
 
     def record(self, path: str) -> Record | None:
-        """Give what is known of a path."""
+        """Return what is known of a path."""
         row = self.rows.get(path)
         return None if row is None else self._record(row)
 
     def records(self) -> Iterator[Record]:
-        """Give all records, in path order."""
+        """Return all records, in path order."""
         return (self._record(self.rows[path]) for path in sorted(self.rows))
 
     def with_fact(self, key: str) -> list[Record]:
-        """Give the records with a fact of this name, in path order."""
-        # Most have none, and to read the facts of all takes its time.
+        """Return the records with a fact of this name, in path order."""
+        # Most have none, and parsing the facts of all of them takes long.
         name = f"{json.dumps(key)}: "
         some = sorted(path for path, row in self.rows.items() if name in row[6])
         return [one for path in some if key in (one := self._record(self.rows[path])).facts]
 
     def put(self, record: Record, chunks: int) -> None:
-        """Know of a file what is about to be written."""
+        """Note what is about to be written of a file."""
         path, signature, settled, digest, skips, facts = record.row
         self.rows[path] = path, signature, settled, digest, chunks, skips, facts
 
     def forget(self, paths: Iterable[str]) -> None:
-        """Know nothing of files that are about to be dropped."""
+        """Forget files that are about to be dropped."""
         for path in paths:
             self.rows.pop(path, None)
 
     def is_read(self, path: str, signature: str) -> bool:
-        """Tell whether a file of this signature has surely been read as it is."""
+        """Tell whether a file of this signature has certainly been read as it is."""
         row = self.rows.get(path)
         return row is not None and row[1] == signature and row[2] and self.is_current
 
@@ -136,18 +136,18 @@ class Ledger:
         return _KnownFiles([(path, row[1]) for path, row in self.rows.items()])
 
     def changed(self, files: Mapping[str, str]) -> dict[str, str]:
-        """Give the files to read of those listed, with their signatures."""
+        """Return those of the listed files that have to be read, with their signatures."""
         return {path: sign for path, sign in files.items() if not self.is_read(path, sign)}
 
     def gone(self, files: Mapping[str, str], unknown: Sequence[str]) -> list[str]:
-        """Give the paths that are not listed, but for those in folders that could not be."""
+        """Return the paths that are not listed, except those that could not be looked at."""
         if len(files) == len(self.rows) and files.keys() == self.rows.keys():
             return []
         unlisted = tuple(unknown)
         return [path for path in self.rows if path not in files and not path.startswith(unlisted)]
 
     def failures(self) -> list[Record]:
-        """Give the records of which something was reported, in path order."""
+        """Return the records with something to report, in path order."""
         return [self._record(row) for _, row in sorted(self.rows.items()) if row[5]]
 
     @property
@@ -180,12 +180,12 @@ class Ledger:
 
 
 def digest_of(data: bytes) -> str:
-    """Sum up the content of a file."""
+    """Return the digest of the content of a file."""
     return hashlib.blake2b(data, digest_size=16).hexdigest()
 
 
 def is_settled(signature: str, read_at: int) -> bool:
-    """Tell whether a change after this moment must show in the signature.
+    """Tell whether any change after this moment will show in the signature.
 
     Clocks of file systems tick: a change in the tick of the one before leaves no trace.
     """

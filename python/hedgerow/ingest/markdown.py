@@ -80,8 +80,8 @@ def markdown_chunks(
 
     Their tags are those of the front matter unless others are given.
 
-    Raises UnreadableSourceError when there is nothing to make a chunk of, or when what stands in
-    each chunk comes to too much.
+    Raises UnreadableSourceError when there is nothing to make a chunk of, or when what is repeated
+    in every chunk comes to too much.
     """
     # Blanked, not removed: line numbers stay those of the file.
     lines = [*[""] * matter.body_start, *lines[matter.body_start :]]
@@ -135,9 +135,9 @@ def structures(text: str) -> list[str]:
 def _check_repeated(
     source: Source, matter: FrontMatter, metadata: Mapping[str, Any], chunks: int
 ) -> None:
-    """Raise UnreadableSourceError when what stands in every chunk of a file comes to too much.
+    """Raise UnreadableSourceError when what is repeated in every chunk of a file comes to too much.
 
-    A text of many small sections under long front matter would be many times as large in an index.
+    Many small sections under long front matter would be many times as large in an index.
     """
     parts = (matter.text("title"), *matter.tags, json.dumps(metadata), source.file)
     # The path is in the id too.
@@ -226,7 +226,7 @@ class _Blocks:
     """What the parser finds in a text, with plain text for its inline mark-up.
 
     `paragraphs` are the lines they start on and their text, `boundaries` maps each line on which
-    a block starts to the depth of that block. Images are no words, so their text is left out.
+    a block starts to the depth of that block. The text of images is left out.
     """
 
     def __init__(self, lines: Sequence[str]) -> None:

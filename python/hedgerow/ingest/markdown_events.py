@@ -1,6 +1,6 @@
 """The one parser of Markdown: for the chunks of a file, and for the links of a memory.
 
-It takes time that grows with the length of a text and no faster, whatever is in it.
+It takes time linear in the length of a text, whatever is in it.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ MOST_MARKERS = 200
 """The most markers of lists and quotations on a line, and spaces and tabs before them, together."""
 
 _MARKER = r">|[-+*](?=[ \t])|[0-9]{1,9}[.)](?=[ \t])"
-# Each alternative begins with other characters, so there is one way only to match a line.
+# Each alternative begins with other characters, so there is only one way to match a line.
 _TOO_DEEP = re.compile(
     rf"^((?:[ \t]|{_MARKER}){{{MOST_MARKERS}}})([ \t]*(?:{_MARKER}).*)", re.MULTILINE
 )

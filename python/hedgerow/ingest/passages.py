@@ -17,8 +17,8 @@ _DEEPEST = 6
 """Boundaries nested deeper than this are ignored: lines are cut between instead."""
 
 _SENTENCE_END = re.compile(r"[.!?…][\"'”’)\]]*\s+|[。！？]+")  # noqa: RUF001
-# A run of stops is looked at from its first alone: one that ends nothing would else be gone through
-# from each. After white space the first of them is left out.
+# A run of stops is tried from its first alone: one that ends nothing would otherwise be scanned again
+# from each of them. After white space the first of them is left out.
 _FIRST_END = re.compile(
     r"(?<![.!?…])(?:(?<!\s)|[.!?…](?=[.!?…]))[.!?…]+[\"'”’)\]]*(?=\s|$)|[。！？]+[」』”’）]*"  # noqa: RUF001
 )

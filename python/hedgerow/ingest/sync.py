@@ -55,7 +55,7 @@ class Target(Protocol):
     """What is kept up to date with files: an index or a store."""
 
     def wants(self, source: Source) -> bool:
-        """Tell whether a file is not known to have been read as it is."""
+        """Tell whether a file has to be read: it is not known as it is now."""
 
     def take(self, reading: Reading, writer: Writer) -> None:
         """Queue what is made of a file."""
@@ -82,7 +82,7 @@ class Writer:
             self._wait()
 
     def write(self, work: Callable[[], None], *, meanwhile: bool) -> None:
-        """Do the work after what was given before; `meanwhile` more is read."""
+        """Do the work after the work before it; with `meanwhile`, on a thread while more is read."""
         self._wait()
         if not meanwhile:
             work()
@@ -121,7 +121,7 @@ def sync_files(
 
 
 def read_source(source: Source) -> Reading | None:
-    """Read one file; None when it has gone meanwhile, which the next sync will see."""
+    """Read one file; None when it is gone meanwhile, which the next sync will see."""
     settled = is_settled(source.signature, time.time_ns())
     try:
         if source.path.lower().endswith(JSONL_SUFFIXES):
@@ -133,7 +133,7 @@ def read_source(source: Source) -> Reading | None:
 
 
 def _digest_of_stream(source: Source) -> str:
-    """Sum up a file that may be larger than memory."""
+    """Return the digest of a file that may be larger than memory."""
     digest = hashlib.blake2b(digest_size=16)
     try:
         with open(source.file, "rb") as stream:  # noqa: PTH123 - names may not be UTF-8

@@ -21,7 +21,8 @@ DEPTH_LIMIT = 100
 
 EXPANDED_LIMIT = 4 * LIMIT
 """The most that a block may come to with its aliases written out: its characters, and one more for
-each value. A block without aliases is always below."""
+each value. A block without aliases is always below that.
+"""
 
 _LONGEST_NUMBER = 40
 """A number with more characters is text: nothing that it is kept in could hold it."""
@@ -45,7 +46,7 @@ class InvalidYamlError(Exception):
 
 
 class TooManyAliasesError(InvalidYamlError):
-    """The aliases of a block stand for too much, or one for what it is inside of."""
+    """The aliases of a block stand for too much, or one stands for a value that contains it."""
 
 
 def load_lines(lines: Sequence[str]) -> Any:
@@ -120,7 +121,7 @@ def _check_length(text: str) -> None:
 
 
 def _depth(text: str) -> int:
-    """Return how deep brackets nest: the library takes the square of it to see an open one.
+    """Return how deep brackets nest: with open ones the library takes quadratic time.
 
     Brackets in quotes and comments count too; no block that people write has so many.
     """
@@ -195,7 +196,7 @@ def _check_expanded(root: Any) -> None:
     A few hundred characters of aliases to aliases stand for more than fits into memory. Each node
     is looked at once, so that this takes no longer than reading it did.
     """
-    # Of each node that is done: what it comes to and how deep it nests. None: it is open.
+    # For each node that is done, its size and how deep it nests; None while it is open.
     known: dict[int, tuple[int, int] | None] = {}
     stack = [(root, _parts_of(root))]
     while stack:

@@ -7,11 +7,11 @@ from typing import Any
 from hedgerow import Hit
 
 RANKING = ("id", "score", "bm25_rank", "vector_similarity", "rerank_score")
-"""Keys on how a hit was found, which readers of its text do not need."""
+"""Keys that say how a hit was found, which readers of its text do not need."""
 
 
 def metadata_of(hit: Hit) -> dict[str, Any]:
-    """The chunk's own metadata, and above it what the hit is: keys without a value are left out."""
+    """The chunk's metadata, overridden by fields of the hit; fields without a value are left out."""
     own = {
         "path": hit.path,
         "title": hit.title or None,

@@ -54,7 +54,7 @@ class HedgerowRetriever(BaseRetriever):  # type: ignore[misc]  # no types where 
 
     The options are those of `Retriever.search`; `invoke` and `ainvoke` take them too, for one
     question. `filter` is a filter as LangChain's vector stores take it, a mapping such as
-    `{"year": {"$gte": 2024}}` (spec/filters.md) or a structured query's, and holds beside
+    `{"year": {"$gte": 2024}}` (spec/filters.md) or a structured query's, and applies in addition to
     `filters`. A document's `page_content` is the chunk's content; its metadata are the chunk's own
     with `path`, `id` and `score`, and where there are any `title`, `summary`, `bm25_rank`,
     `vector_similarity` and `rerank_score`.
@@ -89,7 +89,7 @@ class HedgerowRetriever(BaseRetriever):  # type: ignore[misc]  # no types where 
         profile: Profile = "best",
         **options: Any,
     ) -> HedgerowRetriever:
-        """One for an index or the path of one, by the profile "best" (spec/retrieval.md, "Profiles").
+        """A retriever for an index or the path of one, with the profile "best" (spec/retrieval.md).
 
         `options` are the fields of this class.
         """
@@ -159,7 +159,7 @@ def _where(given: Any) -> Mapping[str, Any] | None:
 
 
 def _value(value: Any) -> Any:
-    """The value of a comparison; dates stand in a mapping there."""
+    """The value of a comparison; LangChain wraps dates in a mapping."""
     if isinstance(value, Mapping) and value.get("type") in {"date", "datetime"}:
         return {"$date": value[value["type"]]}
     return value

@@ -32,15 +32,15 @@ def __dir__() -> list[str]:
 class HedgerowRetriever(BaseRetriever):  # type: ignore[misc]  # no types where it is not installed
     """Nodes of a `Retriever`, best first, each with its score.
 
-    `options` are those of `Retriever.search`; `filters` may be `MetadataFilters` too. A node's text is the chunk's content, its id the
-    chunk's; its metadata are the chunk's own with `path`, `id` and `score`, and where there are
-    any `title`, `summary`, `bm25_rank`, `vector_similarity` and `rerank_score`. A language model
-    or an embedder is not shown the ranks and scores. A vector in a query bundle is not used: the
-    retriever embeds by its own embedder.
+    `options` are those of `Retriever.search`; `filters` may be `MetadataFilters` too. A node's text
+    is the chunk's content, its id the chunk's; its metadata are the chunk's own with `path`, `id` and
+    `score`, and where there are any `title`, `summary`, `bm25_rank`, `vector_similarity` and
+    `rerank_score`. A language model or an embedder is not shown the ranks and scores. A vector in a
+    query bundle is not used: the retriever uses its own embedder.
 
     Raises TypeError for unknown options, InvalidInputError for operators of filters that hedgerow
-    does not have, and at each search what `Retriever.search` does; a
-    failed search is never an empty list.
+    does not have, and at each search what `Retriever.search` does; a failed search is never an empty
+    list.
     """
 
     def __init__(
@@ -68,7 +68,7 @@ class HedgerowRetriever(BaseRetriever):  # type: ignore[misc]  # no types where 
         profile: Profile = "best",
         **options: Any,
     ) -> HedgerowRetriever:
-        """One for an index or the path of one, by the profile "best" (spec/retrieval.md, "Profiles").
+        """A retriever for an index or the path of one, with the profile "best" (spec/retrieval.md).
 
         `options` are those of the constructor.
         """

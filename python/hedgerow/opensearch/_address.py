@@ -16,7 +16,7 @@ Auth = tuple[str, str] | Callable[[], tuple[str, str]]
 
 @dataclass(frozen=True)
 class Address:
-    """Where a collection is, and what its server trusts; `repr` tells no credentials."""
+    """Where a collection is, and what its server trusts; `repr` shows no credentials."""
 
     url: str
     auth: Auth | None

@@ -15,11 +15,11 @@ from hedgerow.errors import BackendError
 from ._client import BUSY, Client, reason_of
 
 MOST_BYTES = 8 << 20
-"""About how much one request has; servers refuse more than 100 MB."""
+"""About how large one request is; servers refuse more than 100 MB."""
 
 TRIES = 8
 FIRST_WAIT = 0.1
-"""Seconds before the second try; each later wait is twice as long, and half of it is chance."""
+"""Seconds before the second try; each later wait is twice as long, and half of it is random."""
 LONGEST_WAIT = 10.0
 
 _SHOWN = 3

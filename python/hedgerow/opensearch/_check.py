@@ -36,7 +36,7 @@ def _copies(stats: CollectionStats) -> Iterator[str]:
 
 
 def _fields(found: Described, mappings: dict[str, Any]) -> Iterator[str]:
-    """What the server keeps otherwise than it was told."""
+    """Settings that the server keeps other than it was told."""
     wanted = body(found.settings, found.dimensions, 1, 0)["mappings"]["properties"]
     for name, settings in wanted.items():
         kept = {"type": "object", **mappings.get("properties", {}).get(name, {})}

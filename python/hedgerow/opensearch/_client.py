@@ -1,4 +1,4 @@
-"""Requests to an OpenSearch server, with one deadline for all of a call and errors that name the cause.
+"""Requests to an OpenSearch server, with one deadline for a whole call and errors that name the cause.
 
 Importing this needs opensearch-py, so only `Collection.create` and `Collection.open` do.
 """
@@ -39,11 +39,11 @@ _LONGEST_CLOSING = 2.0  # seconds
 _LONGEST_MERGE = 24 * 3600.0  # seconds
 
 BUSY = (HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.BAD_GATEWAY, HTTPStatus.SERVICE_UNAVAILABLE)
-"""What a server answers that may do later what it does not do now."""
+"""What a server answers to a request that may succeed later."""
 
 
 class Deadline:
-    """When the time for a call is over; it covers every request of it."""
+    """The time limit of one call, for all of its requests together."""
 
     def __init__(self, seconds: float | None) -> None:
         self.seconds = seconds
@@ -131,7 +131,7 @@ class Client:
 
     def _forget_all(self, deadline: Deadline) -> None:
         unwanted, self._unwanted = self._unwanted, []
-        # The server forgets by itself soon enough where it does not hear of this.
+        # If this fails, the server still forgets them when their time is over.
         with suppress(HedgerowError):
             if unwanted:
                 state = {"pit_id": unwanted}

@@ -41,7 +41,7 @@ class Settings:
 
     @property
     def fast(self) -> Fast:
-        """What the collection keeps to be searched faster by."""
+        """Which faster ways of searching the collection is built for."""
         return Fast(vectors=self.vectors == "fast", keywords=self.keywords == "fast")
 
     def meta(self) -> dict[str, Any]:
@@ -153,7 +153,7 @@ def described(name: str, answer: Mapping[str, Any]) -> Described:
 
 
 def check_embedder(collection: Described, embedder: str) -> None:
-    """Raise InvalidInputError for another embedder than the one that the vectors are of."""
+    """Raise InvalidInputError unless this embedder made the vectors, or none is known."""
     known = collection.settings.embedder
     if known not in (None, embedder):
         raise InvalidInputError(

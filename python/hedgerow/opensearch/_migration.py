@@ -23,10 +23,10 @@ _DAY = 86_400.0  # seconds: for as long as there are chunks to copy
 
 
 def migrated(client: Client, old: Described) -> Described:
-    """Make the collection anew, with the fields of this schema; what it is then.
+    """Copy the collection into an index with the fields of this schema, and describe it.
 
-    Nothing is written into the old index from then on. A migration that ended early is gone on with
-    by the next `Collection.open`: chunks that are there already are not written again.
+    Nothing is written into the old index from then on. The next `Collection.open` continues a
+    migration that ended early: chunks that are there already are not written again.
     """
     target = index_name(client.name)
     new = replace(old, index=target, settings=replace(old.settings, schema=SCHEMA))
@@ -48,7 +48,7 @@ def migrated(client: Client, old: Described) -> Described:
             "open the collection again",
             code="backend_refused",
         )
-    # At one stroke: whoever asks for the name finds the old index or the new one, whole.
+    # In one step: whoever uses the name finds the old index or the new one, whole.
     client.call(
         "POST",
         "/_aliases",

@@ -94,7 +94,7 @@ class PointInTime:
         return self._collection.dimensions
 
     def check_embedder(self, embedder: str) -> None:
-        """Raise InvalidInputError for another embedder than the one that the vectors are of."""
+        """Raise InvalidInputError unless this embedder made the vectors, or none is known."""
         check_embedder(self._collection, embedder)
 
     def counts(self, phrases: Sequence[Given]) -> tuple[int, int, list[int]]:
@@ -211,7 +211,7 @@ class PointInTime:
         return self._pages(self._passing(query), fields, source=True, page=_FEW)
 
     def report(self) -> dict[str, Any]:
-        """How the answers came to be, for the trace."""
+        """How the answers were found, for the trace."""
         return self._report.trace()
 
     def _nearest(self, vector: list[float], limit: int) -> Query:
@@ -285,11 +285,11 @@ class PointInTime:
     def _hits_and_counts(
         self, body: dict[str, Any], expected: Sequence[Given]
     ) -> list[dict[str, Any]]:
-        """The hits of a search; what becomes of the counts is told to whoever asks for them."""
+        """The hits of a search; errors of the counts are raised when these are asked for."""
         try:
             counts = counting(expected)
         except InvalidInputError:
-            return self._hits(body)  # who asks for the counts is told
+            return self._hits(body)  # raised again when the counts are asked for
         bodies = [{"track_total_hits": False, **body}, *counts]
         answer, *counted = self._answers(bodies)
         hits: list[dict[str, Any]] = self._checked(answer)["hits"]["hits"]

@@ -18,7 +18,7 @@ class Report:
         self._rescored = 0
 
     def answered(self, shards: Mapping[str, Any]) -> None:
-        """Take note of the shards that an answer is of."""
+        """Note which shards an answer comes from."""
         with self._lock:
             seen = self._shards
             seen["total"] = max(seen["total"], shards["total"])

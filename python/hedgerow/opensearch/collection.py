@@ -74,15 +74,16 @@ class Collection:
         `auth` is a user and a password, or a function that returns them, `ca` a file with the
         certificates of authorities to trust, `timeout` the seconds for a call: a whole search, or each
         request of a write. Certificates are always checked, and a password is sent without TLS only
-        to this machine, or with `insecure_http`. With `allow_partial` searches answer without the
-        shards that do not, and their traces name those. `tokenizer` and `stopwords` are those of `Index.open`, and stay.
-        `vectors="fast"` has the server keep a graph, so that it may find most of the nearest sooner,
-        and `keywords="fast"` lets it leave out most chunks that hold common words alone, by its own
-        BM25; what either finds is scored exactly.
-        With `replicas=0` a server that is gone takes its part of the collection with it.
+        to this machine, or with `insecure_http`. With `allow_partial` searches leave out shards that
+        do not answer, and their traces name them. `tokenizer` and `stopwords` are those of
+        `Index.open`, and cannot be changed later. With `vectors="fast"` the server keeps a graph, with
+        which it finds most of the nearest sooner; `keywords="fast"` lets it leave out, by its own BM25,
+        most chunks that hold common words alone. What either finds is scored exactly. With `replicas=0`
+        a server that is lost takes its part of the collection with it.
 
-        Raises BackendError with the code `collection_exists` where there is one, and
-        MissingExtraError without opensearch-py.
+        Raises BackendError with the code `collection_exists` where there is one of this name,
+        InvalidInputError for options that cannot be used, and MissingExtraError without
+        opensearch-py.
         """
         chosen = Settings(
             tokenizer=_checked_of(tokenizer, "tokenizer", _TOKENIZERS),
@@ -118,11 +119,12 @@ class Collection:
         """Open the collection of this name; the arguments are those of `create`.
 
         `vectors="exact"` compares a query with every vector, and `keywords="exact"` with every chunk
-        that matches, though the collection be made for "fast". A collection of an earlier version of hedgerow is copied into a new index first, and
-        not written to meanwhile.
+        that matches, even if the collection was made for "fast". A collection of an earlier version of
+        hedgerow is copied into a new index first, and cannot be written to meanwhile.
 
-        Raises BackendError with the code `collection_missing` where there is none, `schema_newer`
-        where a newer hedgerow made it.
+        Raises BackendError with the code `collection_missing` where there is none of this name,
+        `schema_newer` where a newer hedgerow made it, and InvalidInputError for "fast" where it was
+        not made for that.
         """
         ways = [
             None if way is None else _way(way, option)
@@ -169,7 +171,7 @@ class Collection:
 
     @property
     def tokenizer(self) -> Tokenizer:
-        """What its texts are split by."""
+        """What splits its texts into tokens."""
         return cast("Tokenizer", self._found.settings.tokenizer)
 
     @property
@@ -224,7 +226,7 @@ class Collection:
             return next(moment.whole_chunks({"term": {"id": id}}), None)
 
     def chunks(self) -> Iterator[Chunk]:
-        """All chunks by id, with their vectors, as they were when the first was asked for."""
+        """All chunks in the order of ids, with their vectors, as they were when iteration began."""
         self._refresh()
         with self._point_in_time() as moment:
             yield from moment.whole_chunks()
@@ -234,7 +236,7 @@ class Collection:
         return int(self._client.call("GET", self._client.path("/_count"))["count"])
 
     def differing(self, chunks: Sequence[Chunk]) -> list[Chunk]:
-        """Those of some chunks that are not here as they are, vectors too, by what searches find."""
+        """The chunks that searches do not find here as they are given, vectors included."""
         ids = [chunk.id for chunk in chunks]
         with self._point_in_time() as moment:
             there = {chunk.id: chunk for chunk in moment.whole_chunks({"terms": {"id": ids}})}

@@ -25,8 +25,8 @@ class Copied(NamedTuple):
 def copy_index(index: Index, collection: Collection, *, progress: Progress | None = None) -> Copied:
     """Write every chunk of an index into a collection, with its vector.
 
-    Chunks that are there as they are in the index are not written, so that a copy that was
-    interrupted goes on where it ended when it is called again. What else the collection has stays.
+    Chunks that the collection has as they are in the index are not written, so that calling this
+    again continues an interrupted copy. Other chunks of the collection stay.
     `progress(done, total)` is called after each block.
 
     Raises InvalidInputError where the collection has another tokenizer or other stop words, and
@@ -58,7 +58,7 @@ def _check_alike(index: Index, collection: Collection) -> None:
 
 
 def _with_what_is_known(index: Index, chunks: list[Chunk]) -> list[Chunk]:
-    """The chunks; those that have no vector because there is none to be had say so."""
+    """The chunks, with an empty embedding where the index knows that there is no vector."""
     unknown = set(_unembedded(index, chunks))
     return [
         chunk._with_embedding([])  # noqa: SLF001 - of this package

@@ -1,6 +1,7 @@
-"""A server's root or index from afar (spec/service.md, "From Python").
+"""The root or the index of a server (spec/service.md, "From Python").
 
-`connect` gives the face of `MemoryRoot` or of `Retriever`. It needs the extra `remote`.
+`connect` returns an object with the methods of `MemoryRoot` or of `Retriever`. It needs the extra
+`remote`.
 """
 
 import lazy_loader

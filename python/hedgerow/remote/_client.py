@@ -96,10 +96,10 @@ class Client:
         params: Mapping[str, Any] | None = None,
         headers: Mapping[str, str] | None = None,
     ) -> Steps[T]:
-        """What is read from the JSON that the server answers with; raises the error that it had.
+        """What `read` makes of the JSON that the server answers with; raises the error that it had.
 
-        What is sent again, since no answer came, is done once: it has a key by which the server
-        knows it.
+        A request that is sent again because no answer came is done once: the server knows it by its
+        key.
         """
         content = None if body is None else json.dumps(body, allow_nan=False).encode()
         asked = _Asked(method, path, content, params, dict(headers or {}))

@@ -1,4 +1,4 @@
-"""What both faces share: a connection, and closing it."""
+"""What `RemoteRoot` and `RemoteRetriever` share: a connection, and closing it."""
 
 from __future__ import annotations
 

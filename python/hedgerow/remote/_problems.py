@@ -1,4 +1,4 @@
-"""What a server answers instead of what was asked for, as the error that it was there."""
+"""Problem documents of a server, as the errors that were raised there."""
 
 from __future__ import annotations
 

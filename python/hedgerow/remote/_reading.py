@@ -1,4 +1,4 @@
-"""Answers of a server as the results that they were there."""
+"""Answers of a server, as the results that were returned there."""
 
 from __future__ import annotations
 

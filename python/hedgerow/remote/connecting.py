@@ -1,4 +1,4 @@
-"""`connect`: from an address to a face of what is served there."""
+"""`connect`: from an address to the methods of what is served there."""
 
 from __future__ import annotations
 
@@ -59,15 +59,15 @@ def connect(  # noqa: PLR0913 - each has its default
 ) -> RemoteRoot | RemoteRetriever:
     """Use the root or the index that `hedgerow serve` answers for (spec/service.md, "From Python").
 
-    Returns what has the face of `MemoryRoot`, or of `Retriever` for an index. `kind` says which it
-    must be, for type checkers too. `token` is one of the server's; without it that of the
-    environment variable HEDGEROW_TOKEN is sent. `timeout` is that of each request, in seconds. `ca` is a file with
-    the authority that signed the server's certificate, where the system does not know it.
-    `insecure_http` allows http to another machine, over which others can read the token.
+    Returns an object with the methods of `MemoryRoot`, or of `Retriever` for an index. `kind` says
+    which it must be, for type checkers too. `token` is one of the server's; without it that of the
+    environment variable HEDGEROW_TOKEN is sent. `timeout` is that of each request, in seconds. `ca`
+    is a file with the authority that signed the server's certificate, where the system does not know
+    it. `insecure_http` allows http to another machine, over which others can read the token.
 
     Raises BackendError where no server answers (`backend_unavailable`), where it refuses the token
-    (`unauthorized`), or where it serves something else; InvalidInputError for an address that is none;
-    MissingExtraError.
+    (`unauthorized`), or where it serves something else; InvalidInputError for an address that cannot
+    be used; MissingExtraError without the extra.
     """
     with imports_of("remote", needed_by="hedgerow.connect"):
         from ._client import Client  # noqa: PLC0415 - needs an extra

@@ -1,4 +1,4 @@
-"""`RemoteRetriever`: the face of `Retriever` for the index of a server."""
+"""`RemoteRetriever`: the methods of `Retriever` for the index of a server."""
 
 from __future__ import annotations
 
@@ -250,7 +250,7 @@ def _filters(given: FiltersLike) -> dict[str, Any]:
 def _blocks(
     texts: Sequence[str], dates: Sequence[QuestionDate | None]
 ) -> Iterator[tuple[QuestionDate | None, list[str]]]:
-    """As many queries as fit in a request; those of one have one date."""
+    """As many queries as fit in a request, all with the same date."""
     first = 0
     while first < len(texts):
         end = first + 1
@@ -298,7 +298,7 @@ def _why_not(told: Mapping[str, Any]) -> WhyNot:
 
 
 def _chunk(answer: Mapping[str, Any]) -> Chunk:
-    told = {"line", "dimensions"}  # of a chunk, and no fields of it
+    told = {"line", "dimensions"}  # derived from a chunk
     return Chunk.from_dict({name: value for name, value in answer.items() if name not in told})
 
 

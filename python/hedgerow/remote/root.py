@@ -1,4 +1,4 @@
-"""`RemoteRoot`: the face of `MemoryRoot` for the root of a server."""
+"""`RemoteRoot`: the methods of `MemoryRoot` for the root of a server."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ class RemoteRoot(RemoteEdits):
         tags: Sequence[str] = (),
         on_duplicate: OnDuplicate = "error",
     ) -> Remembered:
-        """`MemoryRoot.remember` at the server; sent twice for want of an answer, it is done once."""
+        """`MemoryRoot.remember` at the server; done once, even if it is sent again without an answer."""
         return run(self._remember(text, title, type, tags, on_duplicate))
 
     async def aremember(

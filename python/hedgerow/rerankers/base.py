@@ -72,7 +72,7 @@ def checked_scores(scores: list[Any], expected: int, source: str) -> list[float]
 
 
 def bad_answer(source: str, what: str) -> HedgerowError:
-    """The error for an answer that is no answer to what was asked."""
+    """The error for an answer that does not fit what was asked."""
     return HedgerowError(
         f"{source} answered {what}; check that it serves a model that reranks, with one label",
         code="bad_answer",

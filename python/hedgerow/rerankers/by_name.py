@@ -1,4 +1,4 @@
-"""Rerankers by one word, for configuration files and command lines."""
+"""Rerankers by name, for configuration files and command lines."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ class CrossEncoderReranker:
     Threads may share it; they take turns. Raises MissingExtraError without the extra
     "sentence-transformers", InvalidInputError for options that cannot be used and a folder that does
     not exist, HedgerowError (`model_unavailable`) for a model that is not here and cannot be
-    downloaded, and else what the library raises when it cannot load the model.
+    downloaded, and otherwise what the library raises when it cannot load the model.
     """
 
     def __init__(
