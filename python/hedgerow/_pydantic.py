@@ -41,7 +41,7 @@ def schema_of(kind: type[Any], handler: Any) -> Any:
         try:
             return read(value)
         except (KeyError, TypeError, AttributeError, OverflowError) as error:
-            raise ValueError(f"no {kind.__name__} as of its to_dict(): {error!r}") from error
+            raise ValueError(f"not what {kind.__name__}.to_dict() returns: {error!r}") from error
 
     def of_python(value: Any, check: Callable[[Any], Any]) -> Any:
         if isinstance(value, kind):

@@ -240,7 +240,7 @@ def test_a_schema_that_is_newer_or_none_is_refused(node, name):
             Collection.open(node.url, name)
         assert caught.value.code == "schema_newer"
         client.call("PUT", client.path("/_mapping"), {"_meta": {}})
-        with pytest.raises(hr.BackendError, match="is no collection of hedgerow") as caught:
+        with pytest.raises(hr.BackendError, match="is not a collection of hedgerow") as caught:
             Collection.open(node.url, name)
         assert caught.value.code == "not_a_collection"
 

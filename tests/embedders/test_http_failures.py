@@ -131,7 +131,7 @@ def test_nobody_there() -> None:
         ),
         (
             Reply(b"<html>a page</html>", 418, {"Content-Type": "text/html"}),
-            "answered 418 I'm a Teapot; look into the log of the server",
+            "answered 418 I'm a Teapot; see the log of the server",
         ),
         (
             Reply(b"x" * 400, 400, {"Content-Type": "text/plain"}),
@@ -144,7 +144,7 @@ def test_nobody_there() -> None:
         ),
         (
             Reply({"message": "out of memory"}, 500),
-            "answered 500 Internal Server Error (out of memory); look into the log of the server "
+            "answered 500 Internal Server Error (out of memory); see the log of the server "
             "(tried 3 times)",
         ),
     ],

@@ -80,7 +80,7 @@ class _Other(BaseHTTPRequestHandler):
 @pytest.mark.parametrize(
     ("status", "body", "message"),
     [
-        (200, b'{"hello": 1}', "is no hedgerow serve; check the address"),
+        (200, b'{"hello": 1}', "is not hedgerow serve; check the address"),
         (200, b"[1]", "answered in a form that is not known here"),
         (200, b"<html>", "answered in a form that is not known here"),
         (404, b"<html>", "answered 404 without saying why"),

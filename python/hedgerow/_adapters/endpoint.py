@@ -161,7 +161,7 @@ class _Endpoint:
             problem += f" and asks to wait {asked:.0f} s"
         if response.is_redirect:
             return f"{problem}; redirects are not followed, so set base_url to where it moved"
-        return f"{problem}; {_HINTS.get(status, 'look into the log of the server')}"
+        return f"{problem}; {_HINTS.get(status, 'see the log of the server')}"
 
     def _value(self, outcome: _Outcome) -> Any:
         if not outcome.problem:

@@ -62,7 +62,9 @@ class Searching:
             try:
                 return table_of_parquet(content, fields, trace, len(asked.queries))
             except (pa.ArrowException, OSError, ValueError) as error:
-                _log.warning("%s is damaged, and is made anew: %s", checkpoint.folder / name, error)
+                _log.warning(
+                    "%s is damaged and is written again: %s", checkpoint.folder / name, error
+                )
         found = answers_table(self._search(asked), fields, trace)
         content = parquet_bytes(found)
         # What failed may succeed another time.

@@ -204,7 +204,7 @@ class Client:
         message = f"{self.address.url} answered {status} ({reason_of(info)})"
         if status in BUSY or status == "N/A":
             return BackendError(f"{message}; try again later", code="backend_unavailable")
-        return BackendError(f"{message}; look into its log", code="backend_refused")
+        return BackendError(f"{message}; see its log", code="backend_refused")
 
     def __getstate__(self) -> dict[str, Any]:
         return {"address": self.address, "name": self.name, "timeout": self.timeout}

@@ -135,7 +135,7 @@ def described(name: str, answer: Mapping[str, Any]) -> Described:
     meta = indices[0][1]["mappings"].get("_meta", {}).get("hedgerow") if indices else None
     if len(indices) != 1 or not isinstance(meta, dict) or not isinstance(meta.get("schema"), int):
         raise BackendError(
-            f"{name!r} is no collection of hedgerow; give another name, or make one with "
+            f"{name!r} is not a collection of hedgerow; give another name, or make one with "
             "Collection.create",
             code="not_a_collection",
         )

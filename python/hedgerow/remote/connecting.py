@@ -89,8 +89,8 @@ def connect(  # noqa: PLR0913 - each has its default
     except BaseException:
         client.close()
         raise
-    face = RemoteRoot if found == "root" else RemoteRetriever
-    return face(client, str(about["name"]))
+    kind_of_client = RemoteRoot if found == "root" else RemoteRetriever
+    return kind_of_client(client, str(about["name"]))
 
 
 def _kind_of(about: dict[str, Any], wanted: str | None, url: str) -> str:
@@ -98,7 +98,7 @@ def _kind_of(about: dict[str, Any], wanted: str | None, url: str) -> str:
     found = about.get("kind")
     if found not in _KINDS or "name" not in about:
         raise BackendError(
-            f"what answers at {url} is no hedgerow serve; check the address", code="bad_answer"
+            f"what answers at {url} is not hedgerow serve; check the address", code="bad_answer"
         )
     if wanted is not None and found != wanted:
         raise BackendError(
