@@ -139,6 +139,19 @@ def test_wrong_types_never_reach_the_server(index):
             call()
 
 
+def test_one_text_is_not_a_list_of_ids(index, local):
+    index.upsert([hr.Chunk("x", "x.md", "yew"), hr.Chunk("y", "y.md", "yew")])
+    for searched in (index, local):
+        with pytest.raises(hr.InvalidInputError, match="ids is one str; give a list") as caught:
+            searched.delete("xy")
+        assert caught.value.code == "invalid_id"
+    with pytest.raises(hr.InvalidInputError, match="ids is one str; give a list of strings"):
+        awaited(index, "adelete", "xy")
+    with pytest.raises(TypeError, match="ids must be an iterable of str, not int"):
+        index.delete(5)
+    assert index.delete(iter(["x", "y"])) == 2
+
+
 def test_it_pickles_without_a_token_that_was_passed(index, monkeypatch):
     assert TOKENS.write.encode() not in pickle.dumps(index)
     with (

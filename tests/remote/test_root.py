@@ -164,6 +164,23 @@ async def everything(url):
         return await root.afiles(), links, status
 
 
+def test_one_text_is_not_a_list_of_tags_or_terms(root, memory):
+    for searched in (root, memory):
+        with pytest.raises(TypeError, match="tags must be a sequence of str, not one str"):
+            searched.remember("Yew.", title="Yew", tags="tree")
+        with pytest.raises(hr.InvalidInputError, match="terms is one str; give a list") as caught:
+            searched.query("rank:age", terms="tree")
+        assert caught.value.code == "invalid_option"
+    with pytest.raises(TypeError, match="tags must be a sequence of str, not one str"):
+        root.wrapup("Yew.", title="Yew", tags="tree")
+
+
+def test_a_number_that_json_cannot_hold_is_not_sent(root):
+    with pytest.raises(hr.InvalidInputError, match="a number is not finite") as caught:
+        root.link("slugs", "ivy", strength=float("nan"))
+    assert caught.value.code == "invalid_number"
+
+
 def test_all_of_it_is_awaited_too(root, memory):
     files, links, status = asyncio.run(everything(root.url))
     assert len(files) == 4

@@ -101,7 +101,7 @@ class Client:
         A request that is sent again because no answer came is done once: the server knows it by its
         key.
         """
-        content = None if body is None else json.dumps(body, allow_nan=False).encode()
+        content = None if body is None else _encoded(body)
         asked = _Asked(method, path, content, params, dict(headers or {}))
         if content is not None:
             asked.headers["Content-Type"] = "application/json"
@@ -228,6 +228,16 @@ class Client:
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state)
         self._connect()
+
+
+def _encoded(body: Any) -> bytes:
+    """The body as JSON; raises InvalidInputError for a number that JSON cannot hold."""
+    try:
+        return json.dumps(body, allow_nan=False).encode()
+    except ValueError as error:
+        raise InvalidInputError(
+            f"a number is not finite, and cannot be sent as JSON ({error})", code="invalid_number"
+        ) from error
 
 
 def _answered(response: httpx.Response) -> _Outcome:

@@ -24,7 +24,7 @@ from hedgerow.trace import Trace
 from hedgerow.typing import ChunkLike, FiltersLike, Progress, QuestionDate, SearchKeywords
 from hedgerow.why_not import LegRank, WhyNot
 
-from ._connected import Connected, segment
+from ._connected import Connected, given_texts, segment
 from ._problems import error_of_document
 
 if sys.version_info >= (3, 11):
@@ -133,11 +133,11 @@ class RemoteRetriever(Connected):
 
     def delete(self, ids: Iterable[str]) -> int:
         """Remove chunks; returns how many there were."""
-        return run(self._delete({"ids": list(ids)}))
+        return run(self._delete({"ids": given_texts(ids, "ids", "invalid_id")}))
 
     async def adelete(self, ids: Iterable[str]) -> int:
         """`delete` without blocking the event loop."""
-        return await arun(self._delete({"ids": list(ids)}))
+        return await arun(self._delete({"ids": given_texts(ids, "ids", "invalid_id")}))
 
     def delete_path(self, path: str) -> int:
         """Remove all chunks of a path; returns how many there were."""

@@ -32,7 +32,7 @@ from hedgerow.typing import (
 )
 
 from . import _reading
-from ._connected import segment
+from ._connected import given_texts, segment
 from .root_edits import RemoteEdits
 
 _PAGE = 1_000
@@ -244,7 +244,8 @@ class RemoteRoot(RemoteEdits):
     def _remember(
         self, text: str, title: str, kind: str, tags: Sequence[str], on_duplicate: str
     ) -> Steps[Remembered]:
-        body = {"text": text, "title": title, "type": kind, "tags": list(tags)}
+        tags = checked_texts(tags, "tags")
+        body = {"text": text, "title": title, "type": kind, "tags": tags}
         if on_duplicate != "error":
             body["on_duplicate"] = on_duplicate
         return (
@@ -256,7 +257,8 @@ class RemoteRoot(RemoteEdits):
     def _wrapup(
         self, text: str, title: str, topic: str | None, limit: int, tags: Sequence[str]
     ) -> Steps[WrappedUp]:
-        body = {"text": text, "title": title, "topic": topic, "limit": limit, "tags": list(tags)}
+        tags = checked_texts(tags, "tags")
+        body = {"text": text, "title": title, "topic": topic, "limit": limit, "tags": tags}
         return (
             yield from self._client.request("POST", "v1/wrapup", body, read=_reading.wrapped_up_of)
         )
@@ -281,7 +283,7 @@ class RemoteRoot(RemoteEdits):
     ) -> Steps[QueryResult]:
         at = None if now is None else checked_time(now, "now")
         body = {"pipeline": _text_of(pipeline), "now": at, "explain": explain}
-        given = {} if terms is None else {"terms": list(terms)}
+        given = {} if terms is None else {"terms": given_texts(terms, "terms", "invalid_option")}
         return (
             yield from self._client.request(
                 "POST", "v1/query", {**body, **given}, read=_reading.query_result_of
