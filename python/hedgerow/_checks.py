@@ -40,6 +40,18 @@ def checked_texts(texts: Sequence[str], what: str = "texts") -> list[str]:
     return found
 
 
+def checked_list(texts: Iterable[str], what: str, code: str) -> list[str]:
+    """The texts as a list; raises InvalidInputError for one text, TypeError for anything else.
+
+    Iterated over, one text would be a list of its characters.
+    """
+    if isinstance(texts, str):
+        raise InvalidInputError(f"{what} is one str; give a list of strings", code=code)
+    if not isinstance(texts, Iterable):
+        raise TypeError(f"{what} must be an iterable of str, not {type(texts).__name__}")
+    return checked_texts(listed(texts), what)
+
+
 def checked_text(text: str, what: str) -> str:
     """The text; raises TypeError, or InvalidInputError for half a surrogate pair."""
     if not isinstance(text, str):

@@ -7,7 +7,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, cast
 
-from hedgerow._checks import checked_count, checked_seconds, checked_text, checked_texts, listed
+from hedgerow._checks import (
+    checked_count,
+    checked_list,
+    checked_seconds,
+    checked_text,
+    checked_texts,
+    listed,
+)
 from hedgerow._engine import Chunk, Filters, _chunks
 from hedgerow._extras import imports_of
 from hedgerow.errors import InvalidInputError
@@ -202,9 +209,9 @@ class Collection:
 
     def delete(self, ids: Iterable[str], *, refresh: bool = True) -> int:
         """Remove the chunks of these ids; returns how many there were."""
+        names = dict.fromkeys(checked_list(ids, "ids", "invalid_id"))
         from ._bulk import Bulk, Item  # noqa: PLC0415 - needs the extra
 
-        names = dict.fromkeys(checked_texts(listed(ids), "ids"))
         items = [Item(id, {"delete": {"_id": document_name(id)}}) for id in names]  # noqa: A001
         done = Bulk(self._client, self.name, require_alias=True).write(items).done
         if refresh and items:

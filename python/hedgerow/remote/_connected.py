@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
-
-from hedgerow._checks import checked_texts, listed
-from hedgerow.errors import InvalidInputError
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -53,18 +49,6 @@ class Connected:
 
     def __reduce__(self) -> tuple[Any, ...]:
         return (type(self), (self._client, self.name))
-
-
-def given_texts(texts: Iterable[str], what: str, code: str) -> list[str]:
-    """The texts as a list; raises InvalidInputError for one text, TypeError for anything else.
-
-    One text would be sent as a list of its characters.
-    """
-    if isinstance(texts, str):
-        raise InvalidInputError(f"{what} is one str; give a list of strings", code=code)
-    if not isinstance(texts, Iterable):
-        raise TypeError(f"{what} must be an iterable of str, not {type(texts).__name__}")
-    return checked_texts(listed(texts), what)
 
 
 def segment(name: str) -> str:

@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 from hedgerow._answers.names import read
 from hedgerow._answers.search import filters_asked
-from hedgerow._checks import checked_text
+from hedgerow._checks import checked_list, checked_text
 from hedgerow._checks import given as one_of
 from hedgerow._engine import Chunk, Filters, Hit, _chunks
 from hedgerow._pydantic import hit_of
@@ -24,7 +24,7 @@ from hedgerow.trace import Trace
 from hedgerow.typing import ChunkLike, FiltersLike, Progress, QuestionDate, SearchKeywords
 from hedgerow.why_not import LegRank, WhyNot
 
-from ._connected import Connected, given_texts, segment
+from ._connected import Connected, segment
 from ._problems import error_of_document
 
 if sys.version_info >= (3, 11):
@@ -133,11 +133,11 @@ class RemoteRetriever(Connected):
 
     def delete(self, ids: Iterable[str]) -> int:
         """Remove chunks; returns how many there were."""
-        return run(self._delete({"ids": given_texts(ids, "ids", "invalid_id")}))
+        return run(self._delete({"ids": checked_list(ids, "ids", "invalid_id")}))
 
     async def adelete(self, ids: Iterable[str]) -> int:
         """`delete` without blocking the event loop."""
-        return await arun(self._delete({"ids": given_texts(ids, "ids", "invalid_id")}))
+        return await arun(self._delete({"ids": checked_list(ids, "ids", "invalid_id")}))
 
     def delete_path(self, path: str) -> int:
         """Remove all chunks of a path; returns how many there were."""

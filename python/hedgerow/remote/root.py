@@ -12,7 +12,7 @@ if sys.version_info >= (3, 11):
 else:
     from typing_extensions import Unpack
 
-from hedgerow._checks import checked_text, checked_texts
+from hedgerow._checks import checked_list, checked_text, checked_texts
 from hedgerow._steps import Steps, arun, run
 from hedgerow._times import checked_time
 from hedgerow.memory.config import RootStatus
@@ -32,7 +32,7 @@ from hedgerow.typing import (
 )
 
 from . import _reading
-from ._connected import given_texts, segment
+from ._connected import segment
 from .root_edits import RemoteEdits
 
 _PAGE = 1_000
@@ -283,7 +283,7 @@ class RemoteRoot(RemoteEdits):
     ) -> Steps[QueryResult]:
         at = None if now is None else checked_time(now, "now")
         body = {"pipeline": _text_of(pipeline), "now": at, "explain": explain}
-        given = {} if terms is None else {"terms": given_texts(terms, "terms", "invalid_option")}
+        given = {} if terms is None else {"terms": checked_list(terms, "terms", "invalid_option")}
         return (
             yield from self._client.request(
                 "POST", "v1/query", {**body, **given}, read=_reading.query_result_of
