@@ -88,6 +88,7 @@ def test_a_folder_without_files_is_an_error_unless_it_is_meant(
     ("paths", "options", "error", "message"),
     [
         ("nowhere", {}, hr.InvalidInputError, "nowhere: no such file or folder"),
+        ("\ud800", {}, hr.InvalidInputError, r"^\\ud800: no such file or folder"),
         (5, {}, TypeError, "paths must be a path, or an iterable of paths, not int"),
         ([5], {}, TypeError, r"paths\[0\] must be a str or a path, not int"),
         (b"notes", {}, TypeError, "not bytes"),

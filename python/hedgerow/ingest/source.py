@@ -129,7 +129,11 @@ def decode(data: bytes) -> str:
 
 def printable(path: str) -> str:
     r"""Return a file's name as text that can be shown, with bytes that are not UTF-8 as `\xff`."""
-    return os.fsencode(path).decode("utf-8", "backslashreplace")
+    try:
+        name = os.fsencode(path)
+    except UnicodeEncodeError:  # half of a surrogate pair that stands for no byte: no file has it
+        name = path.encode("utf-8", "backslashreplace")
+    return name.decode("utf-8", "backslashreplace")
 
 
 def why_unreadable(error: OSError) -> str:
