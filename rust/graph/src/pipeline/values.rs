@@ -27,7 +27,7 @@ pub(super) fn number(text: &str) -> Option<f64> {
     number.is_finite().then_some(number)
 }
 
-/// ASCII digits; more than can be counted is as good as all.
+/// A number in ASCII digits. One that is too large to count is the largest there is.
 fn digits(text: &str) -> Option<i64> {
     let sound = !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
     sound.then(|| text.parse().unwrap_or(i64::MAX))
@@ -104,13 +104,10 @@ impl Piece<'_> {
         })
     }
 
-    /// A whole number of this range; more than can be counted is as good as all.
+    /// A whole number in this range. One that is too large to count is the largest there is.
     pub fn integer(self, range: RangeInclusive<usize>) -> Result<usize, Problem> {
-        let value = digits(self.str()).map(|value| match value {
-            i64::MAX => *range.end(),
-            value => usize::try_from(value).unwrap_or(usize::MAX),
-        });
-        value
+        digits(self.str())
+            .map(|value| usize::try_from(value).unwrap_or(usize::MAX))
             .filter(|value| range.contains(value))
             .ok_or_else(|| self.out_of_range("a whole number", &range, usize::MAX))
     }
@@ -195,6 +192,21 @@ pub(super) fn params<'t>(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_number_too_long_to_count_is_out_of_a_range_that_ends() {
+        let integer = |text, range| Piece::whole(text).integer(range);
+        let long = "99999999999999999999";
+        let problem = integer(long, 1..=100).unwrap_err();
+        let sentence = "\"99999999999999999999\" is not a whole number from 1 to 100";
+        assert_eq!(
+            (problem.kind, &*problem.sentence),
+            (ProblemKind::BadValue, sentence)
+        );
+        let all = integer(long, 0..=usize::MAX).unwrap();
+        assert!(all >= usize::MAX / 2);
+        assert_eq!(integer(&all.to_string(), 0..=usize::MAX), Ok(all));
+    }
 
     #[test]
     fn numbers_and_durations_are_ascii() {
