@@ -39,12 +39,16 @@ impl Vectors {
             )?;
             let mut rows = statement.query([])?;
             let (mut slots, mut values) = (Vec::new(), Vec::new());
+            let mut length = None;
             while let Some(row) = rows.next()? {
                 let slot = nodes.slot_of(row.get(0)?);
                 let Some(slot) = slot.filter(|slot| nodes.live[*slot as usize]) else {
                     continue;
                 };
-                if !unit_vector::read_blob(row.get_ref(2)?.as_blob()?, &mut values) {
+                let start = values.len();
+                let sound = unit_vector::read_blob(row.get_ref(2)?.as_blob()?, &mut values);
+                let read = values.len() - start;
+                if !sound || read != *length.get_or_insert(read) {
                     return Err(unit_vector::damaged(row.get(1)?));
                 }
                 slots.push(slot);
@@ -164,4 +168,34 @@ fn cosine(left: &[f32], right: &[f32]) -> f64 {
     };
     let lengths = (sum(left, left) * sum(right, right)).sqrt();
     sum(left, right) / lengths
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::graph::{Node, Store};
+    use crate::pipeline::{Options, parse, run};
+    use hedgerow_engine::error::ErrorCode;
+    use rusqlite::Connection;
+
+    #[test]
+    fn a_vector_of_another_length_is_damage() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("store.db");
+        let store = Store::open(&path).unwrap();
+        let node = |key: &str| Node {
+            key: key.to_owned(),
+            embedding: Some(vec![0.6, 0.8]),
+            ..Node::default()
+        };
+        let nodes = ["a", "b", "c"].map(node);
+        store.upsert(&nodes.each_ref(), 1).unwrap();
+        let damage = "UPDATE embeddings SET vector = x'0000803f' WHERE row = 2";
+        Connection::open(&path)
+            .unwrap()
+            .execute(damage, [])
+            .unwrap();
+        let pipeline = parse("interference-pairs", &[], &[]).unwrap();
+        let error = run(&store, &pipeline, &Options::default()).unwrap_err();
+        assert_eq!(error.code(), ErrorCode::IndexDamaged, "{error}");
+    }
 }
