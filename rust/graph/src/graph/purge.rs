@@ -41,17 +41,81 @@ fn purge(connection: &Connection, key: &str) -> rusqlite::Result<bool> {
     else {
         return Ok(false);
     };
-    for table in ["visits", "last_visits", "agent_claims"] {
+    for table in ["last_visits", "agent_claims"] {
         connection.execute(&format!("DELETE FROM {table} WHERE node = ?"), [id])?;
     }
+    purge_visits(connection, id)?;
     connection.execute("DELETE FROM edges WHERE ?1 IN (source, target)", [id])?;
     let generation = next_generation(connection, NODES_GENERATION)?;
+    // No node may have a NUL in its key, so this one is free.
     connection.execute(
-        "UPDATE nodes SET key = '(purged ' || id || ')', type = 'semantic', content_length = 0,
+        "UPDATE nodes SET key = '(purged ' || id || ')' || char(0), type = 'semantic', content_length = 0,
              weight = 0, category = 'general', emotion = 0, provenance = '', created_at = 0,
              updated_at = 0, last_replayed = 0, replay_interval = 1, deleted = TRUE, changed = ?2
              WHERE id = ?1",
         [id, generation],
     )?;
     Ok(true)
+}
+
+/// Delete the visits to a node, and empty the last visit of all if it is one of them: what is in
+/// memory goes by the greatest id, so that no other visit may have it again.
+fn purge_visits(connection: &Connection, node: i64) -> rusqlite::Result<()> {
+    connection.execute(
+        "DELETE FROM visits WHERE node = ? AND id < (SELECT max(id) FROM visits)",
+        [node],
+    )?;
+    connection.execute(
+        "UPDATE visits SET agent = '', at = 0, outcome = 'failed', run = NULL WHERE node = ?",
+        [node],
+    )?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::graph::{Node, Outcome, Visit};
+    use crate::pipeline::{Options, parse, run};
+
+    fn visit(key: &str) -> Visit {
+        Visit {
+            agent: "agent".to_owned(),
+            key: key.to_owned(),
+            at: 1,
+            outcome: Outcome::default(),
+        }
+    }
+
+    #[test]
+    fn a_visit_is_seen_that_follows_the_purge_of_the_last_one() {
+        let store = Store::in_memory().unwrap();
+        let node = |key: &str| Node {
+            key: key.to_owned(),
+            ..Node::default()
+        };
+        let nodes = ["a", "b"].map(node);
+        store.upsert(&nodes.each_ref(), 1).unwrap();
+        let pipeline = parse("visited:agent", &[], &[]).unwrap();
+        let visited = || run(&store, &pipeline, &Options::default()).unwrap().keys;
+        store.visit(&[visit("b")]).unwrap();
+        assert_eq!(visited(), ["b"]);
+        assert_eq!(store.purge(&["b", "nobody"]).unwrap(), 1);
+        store.visit(&[visit("a")]).unwrap();
+        assert_eq!(visited(), ["a"]);
+        assert_eq!(store.index().check().unwrap(), [] as [&str; 0]);
+    }
+
+    #[test]
+    fn what_is_purged_leaves_room_for_a_node_of_any_key() {
+        let store = Store::in_memory().unwrap();
+        let node = |key: &str| Node {
+            key: key.to_owned(),
+            ..Node::default()
+        };
+        let nodes = ["a", "(purged 1)"].map(node);
+        store.upsert(&nodes.each_ref(), 1).unwrap();
+        assert_eq!(store.purge(&["a"]).unwrap(), 1);
+        assert!(store.get("(purged 1)").unwrap().is_some());
+    }
 }
