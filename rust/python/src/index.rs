@@ -6,7 +6,6 @@ use std::time::Duration;
 
 use hedgerow_engine::ErrorCode;
 use hedgerow_engine::index::Index;
-use hedgerow_engine::query::MatchOptions;
 use hedgerow_engine::text::tokenizer::TokenizerKind;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
@@ -15,7 +14,6 @@ use crate::aliases::Aliases;
 use crate::calling;
 use crate::chunk::{self, PyChunk};
 use crate::chunk_iterator::PyChunks;
-use crate::compile;
 use crate::errors;
 use crate::filters::FiltersLike;
 use crate::held::Held;
@@ -53,16 +51,7 @@ impl PyIndex {
     fn new(path: &Bound<'_, PyAny>, options: Option<&Bound<'_, PyDict>>) -> PyResult<Self> {
         let open = path.py().get_type::<Self>().getattr("open")?;
         let opened = calling::call(&open, (path,), options)?.cast_into::<Self>()?;
-        let Self {
-            index,
-            tokenizer,
-            dimensions,
-        } = opened.get();
-        Ok(Self {
-            index: Held::new(Arc::clone(index)),
-            tokenizer: *tokenizer,
-            dimensions: *dimensions,
-        })
+        Ok(opened.get().shared())
     }
 
     /// Open an index file; it is made when there is none.
@@ -104,21 +93,11 @@ impl PyIndex {
         stopwords: Option<StopWordsLike>,
         metadata_index: Option<Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
-        if path.as_os_str() == ":memory:" {
-            return Err(errors::error(
-                ErrorCode::InvalidOption,
-                "path must name a file, not \":memory:\"; use Index.in_memory()",
-            ));
-        }
-        Self::made(
-            py,
-            dimensions,
-            tokenizer,
-            (ranking, vectors, resident),
-            stopwords,
-            metadata_index.as_ref(),
-            |tokenizer, methods| Index::open_with(&path, tokenizer, read_only, methods),
-        )
+        index_options::check_path(&path, "Index")?;
+        let methods = (ranking, vectors, resident);
+        let keys = metadata_index.as_ref();
+        let open = |tokenizer, methods| Index::open_with(&path, tokenizer, read_only, methods);
+        Self::made(py, dimensions, tokenizer, methods, stopwords, keys, open)
     }
 
     /// Make an index in memory, of at most 2 GiB; it is gone when it is closed.
@@ -162,13 +141,8 @@ impl PyIndex {
         texts: &Bound<'py, PyAny>,
         options: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        calling::call_named(
-            texts.py(),
-            "hedgerow._texts",
-            "from_texts",
-            (texts,),
-            options,
-        )
+        let py = texts.py();
+        calling::call_named(py, "hedgerow._texts", "from_texts", (texts,), options)
     }
 
     /// The absolute path of the file, as a pathlib.Path; None in memory.
@@ -250,11 +224,12 @@ impl PyIndex {
         paths: &Bound<'py, PyAny>,
         options: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<Bound<'py, PyAny>> {
+        let arguments = (slf, paths);
         calling::call_named(
             slf.py(),
             "hedgerow.ingest",
             "sync_files",
-            (slf, paths),
+            arguments,
             options,
         )
     }
@@ -303,20 +278,8 @@ impl PyIndex {
         operator: Option<&str>,
         default_operator: Option<&str>,
     ) -> PyResult<Vec<PyHit>> {
-        let filters = filters.map(|filters| filters.0).unwrap_or_default();
-        let aliases = aliases.as_ref().map(Aliases::table);
-        let hits = self.call(py, || {
-            let options = MatchOptions {
-                aliases,
-                default_operator: compile::joined_by(operator, default_operator)?,
-                matching: compile::matching(matching)?,
-                ..MatchOptions::default()
-            };
-            text.with(self.index.stopwords(), |query| {
-                self.index.search_bm25(query, limit.0, &filters, &options)
-            })
-        })?;
-        Ok(hits.into_iter().map(PyHit::from).collect())
+        let operators = (operator, default_operator);
+        self.found_by_words(py, &text, limit, aliases, filters, matching, operators)
     }
 
     /// The best `limit` chunks by the cosine of their vector with this one, best first

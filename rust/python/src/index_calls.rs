@@ -5,16 +5,22 @@ use std::sync::Arc;
 use hedgerow_engine::ErrorCode;
 use hedgerow_engine::bm25::Ranking;
 use hedgerow_engine::index::{Index, Methods};
+use hedgerow_engine::query::MatchOptions;
 use hedgerow_engine::text::tokenizer::TokenizerKind;
 use hedgerow_engine::vectors::{Resident, Vectors};
 use pyo3::prelude::*;
 
+use crate::aliases::Aliases;
+use crate::compile;
 use crate::errors;
+use crate::filters::FiltersLike;
 use crate::held::Held;
+use crate::hit::PyHit;
 use crate::index::PyIndex;
 use crate::notices;
+use crate::query::QueryOrText;
 use crate::stopwords::StopWordsLike;
-use crate::value::Argument;
+use crate::value::{Argument, Limit};
 use crate::vector::Dimensions;
 
 impl PyIndex {
@@ -46,6 +52,16 @@ impl PyIndex {
         }
     }
 
+    /// Another object with the handle of this one.
+    pub(crate) fn shared(&self) -> Self {
+        Self {
+            index: Held::new(Arc::clone(&self.index)),
+            tokenizer: self.tokenizer,
+            dimensions: self.dimensions,
+        }
+    }
+
+    /// The handle that `make` opens, with these options set on it.
     pub(crate) fn made(
         py: Python<'_>,
         dimensions: Option<Dimensions>,
@@ -84,5 +100,33 @@ impl PyIndex {
             })
         })
         .inspect(|opened| notices::log_opened(py, &opened.index))
+    }
+
+    /// What `Index.search_bm25` finds. `operators` are `operator` and `default_operator`.
+    #[allow(clippy::too_many_arguments, reason = "as many as `search_bm25` has")]
+    pub(crate) fn found_by_words(
+        &self,
+        py: Python<'_>,
+        text: &QueryOrText,
+        limit: Limit,
+        aliases: Option<Aliases<'_>>,
+        filters: Option<FiltersLike>,
+        matching: &str,
+        operators: (Option<&str>, Option<&str>),
+    ) -> PyResult<Vec<PyHit>> {
+        let filters = filters.map(|filters| filters.0).unwrap_or_default();
+        let aliases = aliases.as_ref().map(Aliases::table);
+        let hits = self.call(py, || {
+            let options = MatchOptions {
+                aliases,
+                default_operator: compile::joined_by(operators.0, operators.1)?,
+                matching: compile::matching(matching)?,
+                ..MatchOptions::default()
+            };
+            text.with(self.index.stopwords(), |query| {
+                self.index.search_bm25(query, limit.0, &filters, &options)
+            })
+        })?;
+        Ok(hits.into_iter().map(PyHit::from).collect())
     }
 }

@@ -1,6 +1,6 @@
 //! The options an `Index` was opened with, for its repr and for pickle.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use hedgerow_engine::ErrorCode;
 use hedgerow_engine::bm25::Ranking;
@@ -25,6 +25,16 @@ pub type OpenArguments = (
     Option<String>,
 );
 
+/// Refuse ":memory:", which names no file: the error leads to `in_memory` of the class.
+pub fn check_path(path: &Path, class: &str) -> PyResult<()> {
+    if path.as_os_str() != ":memory:" {
+        return Ok(());
+    }
+    let message = format!("path must name a file, not \":memory:\"; use {class}.in_memory()");
+    Err(errors::error(ErrorCode::InvalidOption, message))
+}
+
+/// What pickle keeps of a handle on a file; one in memory is refused.
 pub fn arguments(
     index: &Index,
     tokenizer: TokenizerKind,

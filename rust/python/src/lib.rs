@@ -48,7 +48,7 @@ mod sources;
 mod stats;
 mod stopwords;
 mod store;
-mod store_pipeline;
+mod store_calls;
 mod text;
 mod trigram_index;
 mod value;

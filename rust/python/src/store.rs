@@ -2,7 +2,6 @@
 
 use std::collections::HashSet;
 use std::path::PathBuf;
-use std::sync::Arc;
 
 use hedgerow_engine::ErrorCode;
 use hedgerow_graph::graph::{Edge, Node, Store, TYPES, Visit};
@@ -14,6 +13,7 @@ use crate::bulk;
 use crate::errors;
 use crate::held::Held;
 use crate::index::PyIndex;
+use crate::index_options;
 use crate::node::{self, PyNode, outcome_of, relation, time};
 use crate::node_iterator::PyNodes;
 use crate::notices;
@@ -32,7 +32,7 @@ use crate::value::Argument;
 #[pyclass(name = "Store", module = "hedgerow", frozen)]
 pub struct PyStore {
     pub store: Held<Store>,
-    index: Py<PyIndex>,
+    pub(crate) index: Py<PyIndex>,
 }
 
 #[pymethods]
@@ -56,12 +56,7 @@ impl PyStore {
         read_only: bool,
     ) -> PyResult<Self> {
         let types = named_types(types)?;
-        if path.as_os_str() == ":memory:" {
-            return Err(errors::error(
-                ErrorCode::InvalidOption,
-                "path must name a file, not \":memory:\"; use Store.in_memory()",
-            ));
-        }
+        index_options::check_path(&path, "Store")?;
         let store = errors::call_writing(py, None, || {
             let store = if read_only {
                 Store::open_to_read(&path)?
@@ -149,11 +144,7 @@ impl PyStore {
         py: Python<'py>,
         keys: &Bound<'py, PyAny>,
     ) -> PyResult<Bound<'py, PyDict>> {
-        let argument = Argument {
-            name: "keys",
-            code: ErrorCode::InvalidId,
-        };
-        let keys = argument.texts_of_any(keys)?;
+        let keys = keys_of("keys", keys)?;
         let found = self.call(py, || self.store.neighbours(&keys))?;
         let dict = PyDict::new(py);
         for (key, joined) in found {
@@ -374,35 +365,6 @@ impl PyStore {
             open = partial.call((open,), Some(&[("read_only", true)].into_py_dict(py)?))?;
         }
         Ok((open, (path.clone(),)))
-    }
-}
-
-impl PyStore {
-    /// Call the engine, and log what it has to report.
-    fn call<T: Send>(
-        &self,
-        py: Python<'_>,
-        engine: impl FnOnce() -> hedgerow_engine::Result<T> + Send,
-    ) -> PyResult<T> {
-        notices::call_detached(py, self.store.index(), engine)
-    }
-
-    /// The same for what may hold the write lock.
-    fn write<T: Send>(
-        &self,
-        py: Python<'_>,
-        bytes: Option<usize>,
-        engine: impl FnOnce() -> hedgerow_engine::Result<T> + Send,
-    ) -> PyResult<T> {
-        notices::call_writing(py, self.store.index(), bytes, engine)
-    }
-
-    fn of(py: Python<'_>, store: Store) -> PyResult<Self> {
-        let index = Py::new(py, PyIndex::of(Arc::clone(store.index())))?;
-        Ok(Self {
-            store: Held::new(store),
-            index,
-        })
     }
 }
 
