@@ -1,6 +1,6 @@
 //! The state of a store that one query reads.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use rusqlite::{Connection, Transaction, TransactionBehavior};
@@ -13,7 +13,7 @@ use super::links::Links;
 use super::nodes::{self, Nodes};
 use super::spectrum::Coordinates;
 use super::visits::{self, Visits};
-use hedgerow_engine::error::{Error, ErrorCode, Result};
+use hedgerow_engine::error::Result;
 use hedgerow_engine::index::Index;
 use hedgerow_engine::index::session::{self, Session};
 use hedgerow_engine::storage::Background;
@@ -22,6 +22,10 @@ use hedgerow_engine::storage::cache::Cache;
 /// How often a query begins anew because others write faster than it can read. After that it reads
 /// what it needs in its own transaction.
 const ATTEMPTS: usize = 4;
+
+/// For how many numbers of dimensions coordinates are kept: each takes memory for every node, and a
+/// pipeline may ask for any of 256.
+const DIMENSIONS: usize = 4;
 
 /// What a query reads in addition to the nodes.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -56,8 +60,8 @@ pub(super) struct Kept {
 struct Builds {
     background: Background,
     communities: Arc<Build<Communities>>,
-    /// By the number of dimensions.
-    coordinates: Mutex<BTreeMap<usize, Arc<Build<Coordinates>>>>,
+    /// For the numbers of dimensions that queries asked for last, the latest at the end.
+    coordinates: Mutex<VecDeque<(usize, Arc<Build<Coordinates>>)>>,
 }
 
 /// An agent, and what is kept of its visits.
@@ -69,6 +73,25 @@ struct Missed {
     nodes: Option<i64>,
     edges: Option<i64>,
     visits: Option<i64>,
+}
+
+impl Builds {
+    /// What works out coordinates of so many dimensions.
+    fn coordinates(&self, dimensions: usize) -> Arc<Build<Coordinates>> {
+        let mut builds = self
+            .coordinates
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        let known = builds.iter().position(|(of, _)| *of == dimensions);
+        let build = known.and_then(|position| builds.remove(position));
+        let (_, build) = build.unwrap_or_else(|| (dimensions, Arc::default()));
+        builds.push_back((dimensions, Arc::clone(&build)));
+        let dropped = (builds.len() > DIMENSIONS).then(|| builds.pop_front());
+        drop(builds);
+        // Freed here, after the lock.
+        drop(dropped);
+        build
+    }
 }
 
 impl Kept {
@@ -102,9 +125,7 @@ impl Kept {
         };
         Arc::clone(visits.entry(agent.to_owned()).or_insert_with(new))
     }
-}
 
-impl Kept {
     /// The state of this moment.
     pub fn snapshot(&self, index: &Index, needs: &Needs) -> Result<Snapshot> {
         self.with_caches(index, needs, |visits, waits| {
@@ -151,8 +172,8 @@ impl Kept {
         let visits: Vec<AgentVisits> = agents
             .map(|agent| (agent.clone(), self.visits(agent)))
             .collect();
-        let mut missed = Missed::default();
-        for attempt in 0.. {
+        let (mut missed, mut attempt) = (Missed::default(), 0);
+        loop {
             // Outside a transaction, since reading everything takes long and has one of its own.
             self.nodes.load_after(missed.nodes)?;
             if needs.edges {
@@ -165,9 +186,8 @@ impl Kept {
                 Ok(value) => return Ok(value),
                 Err(what) => missed = what,
             }
+            attempt += 1;
         }
-        let message = "a store could not be read; please report this";
-        Err(Error::new(ErrorCode::EngineFault, message))
     }
 
     /// The state that `connection` sees; where something is not in memory for it, and `waits` says
@@ -234,15 +254,7 @@ impl Snapshot {
 
     /// Coordinates of so many dimensions, and whether they are of earlier edges.
     pub fn coordinates(&self, dimensions: usize) -> Result<(Arc<Coordinates>, bool)> {
-        let build = {
-            let mut builds = self
-                .builds
-                .coordinates
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner);
-            Arc::clone(builds.entry(dimensions).or_default())
-        };
-        build.of(
+        self.builds.coordinates(dimensions).of(
             &self.edges,
             self.is_small(),
             &self.builds.background,
@@ -253,5 +265,33 @@ impl Snapshot {
 
     fn is_small(&self) -> bool {
         self.nodes.order.len() <= SMALL
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::graph::Store;
+    use crate::graph::node::Node;
+
+    #[test]
+    fn coordinates_are_kept_for_the_last_numbers_of_dimensions() {
+        let store = Store::in_memory().unwrap();
+        store
+            .upsert(
+                &[&Node {
+                    key: "a".to_owned(),
+                    ..Node::default()
+                }],
+                1,
+            )
+            .unwrap();
+        let snapshot = store.snapshot(&Needs::default()).unwrap();
+        for dimensions in [1, 2, 3, 4, 1, 5] {
+            snapshot.coordinates(dimensions).unwrap();
+        }
+        let kept = snapshot.builds.coordinates.lock().unwrap();
+        let kept: Vec<usize> = kept.iter().map(|(dimensions, _)| *dimensions).collect();
+        assert_eq!(kept, [3, 4, 1, 5]);
     }
 }

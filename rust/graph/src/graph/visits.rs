@@ -37,14 +37,15 @@ impl Version for Visits {
 
     fn load(source: &Source, connection: &Connection) -> rusqlite::Result<Self> {
         let nodes = source.nodes(connection)?;
-        let mut column = vec![NEVER; nodes.len()];
+        let mut column: Vec<i64> = Vec::new();
         let mut statement =
             connection.prepare_cached("SELECT node, at FROM last_visits WHERE agent = ?")?;
         let mut rows = statement.query([&source.agent])?;
         while let Some(row) = rows.next()? {
             if let Some(slot) = nodes.slot_of(row.get(0)?) {
-                let at = &mut column[slot as usize];
-                *at = row.get::<_, i64>(1)?.max(*at);
+                let slot = slot as usize;
+                column.resize(column.len().max(slot + 1), NEVER);
+                column[slot] = column[slot].max(row.get(1)?);
             }
         }
         Ok(Self {
