@@ -4,7 +4,7 @@ use super::nodes::Nodes;
 use super::ranking::{Scored, Shape, by_slot, finish};
 use super::spectrum::{Coordinates, distance};
 use hedgerow_engine::error::Result;
-use hedgerow_engine::interrupt::Pace;
+use hedgerow_engine::interrupt::{self, Pace};
 
 /// Which way along the line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -64,25 +64,19 @@ pub fn seeds_alone(nodes: &Nodes, seeds: &[Scored], shape: &Shape) -> Result<Vec
     finish(nodes, seeds, seeds.to_vec(), shape, None)
 }
 
-/// The component that the seeds weigh most in, the first of equals.
+/// The component in which the seeds weigh most; of equals, the one with the smallest slot.
 fn heaviest(coordinates: &Coordinates, seeds: &[Scored]) -> Result<Option<u32>> {
-    let mut pace = Pace::default();
-    let mut masses: Vec<(u32, f64)> = Vec::new();
-    for (seed, score) in by_slot(seeds) {
-        let Some(component) = coordinates.component(seed) else {
-            continue;
-        };
-        pace.step(1 + masses.len())?;
-        match masses.iter_mut().find(|(known, _)| *known == component) {
-            Some((_, mass)) => *mass += score,
-            None => masses.push((component, score)),
-        }
-    }
-    masses.sort_unstable_by_key(|(component, _)| *component);
+    let mut parts: Vec<Scored> = by_slot(seeds)
+        .into_iter()
+        .filter_map(|(seed, score)| Some((coordinates.component(seed)?, score)))
+        .collect();
+    // The sort is stable, so that the sums run in the order of slots.
+    interrupt::sort(&mut parts, |one, other| one.0.cmp(&other.0))?;
     let mut best: Option<(u32, f64)> = None;
-    for mass in masses {
-        if best.is_none_or(|best| mass.1 > best.1) {
-            best = Some(mass);
+    for part in parts.chunk_by(|one, other| one.0 == other.0) {
+        let mass: f64 = part.iter().map(|(_, score)| score).sum();
+        if best.is_none_or(|(_, most)| mass > most) {
+            best = Some((part[0].0, mass));
         }
     }
     Ok(best.map(|(component, _)| component))

@@ -16,9 +16,9 @@ pub fn run(
     seeds: &[Scored],
     shape: &Shape,
 ) -> Result<Vec<Scored>> {
-    let mut found = seeds.to_vec();
-    let seeds_by_slot = by_slot(seeds);
-    let embedded: Vec<(u32, f64, &[f64])> = seeds_by_slot
+    let seeds = by_slot(seeds);
+    let mut found = seeds.clone();
+    let embedded: Vec<(u32, f64, &[f64])> = seeds
         .iter()
         .filter_map(|(seed, score)| {
             Some((
@@ -46,16 +46,10 @@ pub fn run(
                 .map(|(_, score, there)| score / (1.0 + distance(there, here)))
                 .fold(best, f64::max);
         }
-        match seeds_by_slot.binary_search_by_key(&slot, |(seed, _)| *seed) {
-            Ok(_) => {
-                // Seeds stand in another order here.
-                pace.step(seeds.len())?;
-                if let Some((_, score)) = found.iter_mut().find(|(seed, _)| *seed == slot) {
-                    *score = score.max(best);
-                }
-            }
+        match seeds.binary_search_by_key(&slot, |(seed, _)| *seed) {
+            Ok(position) => found[position].1 = best.max(seeds[position].1),
             Err(_) => found.push((slot, best)),
         }
     }
-    finish(nodes, seeds, found, shape, None)
+    finish(nodes, &seeds, found, shape, None)
 }
