@@ -4,8 +4,7 @@ use std::cmp::Ordering;
 
 use rusqlite::{Connection, OptionalExtension};
 
-use super::node::Category;
-use super::node::Node;
+use super::node::{Category, Node};
 use super::nodes::word;
 use super::snapshot::Needs;
 use super::store::Store;

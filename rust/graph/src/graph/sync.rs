@@ -7,7 +7,7 @@ use hedgerow_engine::sources::{SourceFile, forget_source, note, put_source};
 
 use super::node::Node;
 use super::store::Store;
-use super::write::{Edge, check_edge, mark_deleted, relink_in};
+use super::write::{Edge, check_edge, check_nodes, mark_deleted, relink_in};
 
 /// What one transaction of a sync writes: the path of a file is the key of its node.
 #[derive(Debug, Clone, Default)]
@@ -26,10 +26,7 @@ impl Store {
     /// Write what a sync read, in one transaction. `now` stands for times that are not given.
     pub fn sync(&self, sync: &NodeSync<'_>, now: i64) -> Result<()> {
         let nodes: Vec<&Node> = sync.read.iter().filter_map(|(_, node)| *node).collect();
-        for (at, node) in nodes.iter().enumerate() {
-            node.check()
-                .map_err(|error| error.at(&format!("nodes[{at}]")))?;
-        }
+        check_nodes(&nodes)?;
         self.index.database().try_write(|connection| {
             if !nodes.is_empty() {
                 self.put_nodes(connection, &nodes, now)?;

@@ -45,10 +45,7 @@ impl Store {
     /// A replaced node keeps its id, and where the new one does not say, when it was created and
     /// its vector. A deleted one is there again. `now` stands for times that are not given.
     pub fn upsert(&self, nodes: &[&Node], now: i64) -> Result<usize> {
-        for (position, node) in nodes.iter().enumerate() {
-            node.check()
-                .map_err(|error| error.at(&format!("nodes[{position}]")))?;
-        }
+        check_nodes(nodes)?;
         self.index
             .database()
             .try_write(|connection| self.put_nodes(connection, nodes, now))
@@ -293,7 +290,16 @@ pub(crate) fn next_generation(connection: &Connection, name: &str) -> rusqlite::
     Ok(generation)
 }
 
-/// Refuse nodes of types that nobody registered.
+/// Refuse nodes that cannot be stored; the error names the position.
+pub(super) fn check_nodes(nodes: &[&Node]) -> Result<()> {
+    for (position, node) in nodes.iter().enumerate() {
+        node.check()
+            .map_err(|error| error.at(&format!("nodes[{position}]")))?;
+    }
+    Ok(())
+}
+
+/// Refuse nodes of types that are not registered.
 fn check_types(connection: &Connection, nodes: &[&Node]) -> std::result::Result<(), Failure> {
     let mut registered = None;
     for (position, node) in nodes.iter().enumerate() {

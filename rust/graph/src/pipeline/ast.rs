@@ -282,9 +282,7 @@ impl Pipeline {
             _ => None,
         })
     }
-}
 
-impl Pipeline {
     /// The types it names that not every store has, each once.
     pub fn registered_types(&self) -> Vec<&str> {
         let mut types: Vec<&str> = Vec::new();

@@ -112,10 +112,11 @@ fn terms(value: Piece<'_>) -> Result<Vec<String>, Problem> {
 
 /// A key and, after `^`, its score.
 fn seed(item: Piece<'_>) -> Result<(String, f64), Problem> {
-    let caret = match item.str().strip_prefix('"') {
-        // Within quotes a caret is one of the key.
-        Some(_) => item.find(|c| c == '^'),
-        None => item.str().rfind('^'),
+    // Within quotes a caret belongs to the key.
+    let caret = if item.str().starts_with('"') {
+        item.find(|c| c == '^')
+    } else {
+        item.str().rfind('^')
     };
     let Some(caret) = caret else {
         return Ok((item.string()?, 1.0));

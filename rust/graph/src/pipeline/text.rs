@@ -84,7 +84,7 @@ impl<'t> Piece<'t> {
     fn pieces(self, brackets: bool, separator: impl Fn(char) -> bool) -> Vec<Self> {
         let mut pieces = Vec::new();
         let mut start = self.start;
-        for (offset, c) in open(self.str(), brackets) {
+        for (offset, c) in Scan::new(self.str(), brackets) {
             if separator(c) {
                 let end = self.start + offset;
                 pieces.push(Self { start, end, ..self });
@@ -97,7 +97,7 @@ impl<'t> Piece<'t> {
 
     /// Where the first character stands that no quote holds and that is `wanted`.
     pub fn find(self, wanted: impl Fn(char) -> bool) -> Option<usize> {
-        let mut found = open(self.str(), false).filter(|(_, c)| wanted(*c));
+        let mut found = Scan::new(self.str(), false).filter(|(_, c)| wanted(*c));
         found.next().map(|(offset, _)| offset)
     }
 
@@ -179,16 +179,12 @@ impl<'t> Piece<'t> {
     }
 }
 
-/// The characters outside quotes and, if asked for, outside brackets, with their offsets.
-fn open(text: &str, brackets: bool) -> Scan<'_> {
-    Scan::new(text, brackets)
-}
-
+/// The characters outside quotes, and outside brackets too if `brackets` is true, with their offsets.
 struct Scan<'t> {
     rest: std::str::CharIndices<'t>,
     brackets: bool,
     depth: usize,
-    /// Where the quote began that is open.
+    /// Where the open quote began.
     quote: Option<usize>,
 }
 
