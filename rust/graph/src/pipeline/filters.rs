@@ -41,25 +41,8 @@ impl Run<'_> {
                 self.in_community(set, wanted, negated, &format!("no node {key:?}"))
             }
             Filter::Number(field, comparison, number) => {
-                let holds = |value: f64| comparison.holds(value, *number);
-                match field {
-                    NumberField::Weight => keep(set, negated, &nodes.weights, holds),
-                    NumberField::Emotion => keep(set, negated, &nodes.emotions, holds),
-                    NumberField::Score => set.retain(|_, score| holds(score) != negated),
-                    NumberField::KeyLen => keep(set, negated, &nodes.key_lengths, |length| {
-                        holds(length.into())
-                    }),
-                    NumberField::ContentLen => {
-                        keep(set, negated, &nodes.content_lengths, |length| {
-                            holds(length.into())
-                        })
-                    }
-                    NumberField::Degree => set.retain(|slot, _| {
-                        let degree = snapshot.edges.degree(slot);
-                        let degree = u32::try_from(degree).unwrap_or(u32::MAX);
-                        holds(degree.into()) != negated
-                    }),
-                }
+                let holds = |value| comparison.holds(value, *number);
+                self.filter_by_number(set, *field, negated, holds)
             }
             Filter::Age(comparison, seconds) => keep(set, negated, &nodes.updated, |time| {
                 comparison.holds(since(time, now), *seconds)
@@ -78,7 +61,33 @@ impl Run<'_> {
         }
     }
 
-    /// Keep the members of a community, which is known by its smallest slot.
+    /// Keep the nodes with a number that `holds` accepts, or those with another.
+    fn filter_by_number(
+        &self,
+        set: &mut Set,
+        field: NumberField,
+        negated: bool,
+        holds: impl Fn(f64) -> bool,
+    ) -> Result<()> {
+        let (nodes, edges) = (&self.snapshot.nodes, &self.snapshot.edges);
+        match field {
+            NumberField::Weight => keep(set, negated, &nodes.weights, holds),
+            NumberField::Emotion => keep(set, negated, &nodes.emotions, holds),
+            NumberField::Score => set.retain(|_, score| holds(score) != negated),
+            NumberField::KeyLen => keep(set, negated, &nodes.key_lengths, |length| {
+                holds(length.into())
+            }),
+            NumberField::ContentLen => keep(set, negated, &nodes.content_lengths, |length| {
+                holds(length.into())
+            }),
+            NumberField::Degree => set.retain(|slot, _| {
+                let degree = u32::try_from(edges.degree(slot)).unwrap_or(u32::MAX);
+                holds(degree.into()) != negated
+            }),
+        }
+    }
+
+    /// Keep the members of a community, or the others. `wanted` is its smallest slot.
     fn in_community(
         &mut self,
         set: &mut Set,

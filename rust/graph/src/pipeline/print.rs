@@ -10,7 +10,9 @@ use super::parse_algorithm::{DIRECTIONS, default};
 use super::parse_generator::{MAX_PAIRS, MIN_SIMILARITY, SEARCH_LIMIT};
 use super::text::is_space;
 use super::values::printed_duration;
+use crate::graph::confluence::Confluence;
 use crate::graph::ranking::Shape;
+use crate::graph::spread::Spread;
 use hedgerow_engine::retrieval::Mode;
 
 impl Display for Pipeline {
@@ -58,11 +60,8 @@ impl Generator {
                     1.0 => quoted(key, "^"),
                     score => format!("{}^{score}", quoted(key, "^")),
                 };
-                write!(
-                    f,
-                    ":{}",
-                    seeds.iter().map(seed).collect::<Vec<_>>().join(",")
-                )
+                let seeds = seeds.iter().map(seed);
+                write!(f, ":{}", seeds.collect::<Vec<_>>().join(","))
             }
             Self::Neighbors(key, min_strength) => {
                 write!(f, ":{}", quoted(key, ""))?;
@@ -190,24 +189,8 @@ impl Algorithm {
     fn print(&self, f: &mut Formatter<'_>, name: &str) -> fmt::Result {
         f.write_str(name)?;
         match (self, default(name)) {
-            (Self::Spread(own), Self::Spread(usual)) => {
-                param(f, "max_hops", &own.max_hops, &usual.max_hops)?;
-                param(f, "edge_decay", &own.edge_decay, &usual.edge_decay)?;
-                param(
-                    f,
-                    "min_activation",
-                    &own.min_activation,
-                    &usual.min_activation,
-                )?;
-                param(f, "norm", if own.share { &"out" } else { &"none" }, &"none")?;
-                own.shape.print(f, &usual.shape)
-            }
-            (Self::Confluence(own), Self::Confluence(usual)) => {
-                param(f, "max_hops", &own.max_hops, &usual.max_hops)?;
-                param(f, "edge_decay", &own.edge_decay, &usual.edge_decay)?;
-                param(f, "min_sources", &own.min_sources, &usual.min_sources)?;
-                own.shape.print(f, &usual.shape)
-            }
+            (Self::Spread(own), Self::Spread(usual)) => own.print(f, &usual),
+            (Self::Confluence(own), Self::Confluence(usual)) => own.print(f, &usual),
             (
                 Self::Spectral { dimensions, shape },
                 Self::Spectral {
@@ -255,14 +238,31 @@ impl Algorithm {
     }
 }
 
+impl Spread {
+    fn print(&self, f: &mut Formatter<'_>, usual: &Self) -> fmt::Result {
+        let norm = if self.share { "out" } else { "none" };
+        param(f, "max_hops", &self.max_hops, &usual.max_hops)?;
+        param(f, "edge_decay", &self.edge_decay, &usual.edge_decay)?;
+        let name = "min_activation";
+        param(f, name, &self.min_activation, &usual.min_activation)?;
+        param(f, "norm", &norm, &"none")?;
+        self.shape.print(f, &usual.shape)
+    }
+}
+
+impl Confluence {
+    fn print(&self, f: &mut Formatter<'_>, usual: &Self) -> fmt::Result {
+        param(f, "max_hops", &self.max_hops, &usual.max_hops)?;
+        param(f, "edge_decay", &self.edge_decay, &usual.edge_decay)?;
+        param(f, "min_sources", &self.min_sources, &usual.min_sources)?;
+        self.shape.print(f, &usual.shape)
+    }
+}
+
 impl Shape {
     fn print(&self, f: &mut Formatter<'_>, usual: &Self) -> fmt::Result {
-        param(
-            f,
-            "seeds",
-            if self.keep_seeds { &"keep" } else { &"drop" },
-            &"keep",
-        )?;
+        let seeds = if self.keep_seeds { "keep" } else { "drop" };
+        param(f, "seeds", &seeds, &"keep")?;
         param(f, "k", &self.limit.unwrap_or(0), &usual.limit.unwrap_or(0))?;
         param(f, "mix", &self.mix, &usual.mix)
     }

@@ -6,6 +6,7 @@ use super::run::Run;
 use crate::graph::ranking::{Scored, sort};
 use hedgerow_engine::chunks::Filters;
 use hedgerow_engine::error::Result;
+use hedgerow_engine::index::session::Session;
 use hedgerow_engine::interrupt::Pace;
 use hedgerow_engine::query::{Connective, Matching};
 use hedgerow_engine::retrieval::fuse::{DEFAULT_K, contribution};
@@ -96,23 +97,14 @@ impl Run<'_> {
             self.warn(what);
         }
         let nodes = &self.snapshot.nodes;
-        let session = self.session()?;
-        let key = |slot: &u32| nodes.key(*slot).to_owned();
-        let mut filters = Filters::default();
-        match among {
-            Some([]) => return Ok(Vec::new()),
-            Some(among) if among.len() < nodes.order.len() => {
-                filters.paths = among.iter().map(key).collect();
-            }
-            // The index may hold chunks that are no nodes.
-            _ if session.chunk_count()? != nodes.order.len() as u64 => {
-                filters.paths = nodes.order.iter().map(key).collect();
-            }
-            _ => {}
-        }
-        if nodes.order.is_empty() {
+        if nodes.order.is_empty() || among.is_some_and(<[u32]>::is_empty) {
             return Ok(Vec::new());
         }
+        let session = self.session()?;
+        let filters = Filters {
+            paths: self.paths(session, among)?,
+            ..Filters::default()
+        };
         let setup = Setup {
             collection: &**self.store.index(),
             aliases: None,
@@ -148,6 +140,20 @@ impl Run<'_> {
         let mut hits = found.hits;
         hits.sort_by_key(|found| found.hit.bm25_rank);
         Ok(hits.into_iter().map(|found| found.hit.id.clone()).collect())
+    }
+
+    /// The paths that a search is limited to; none if it may find any chunk.
+    fn paths(&self, session: &Session<'_>, among: Option<&[u32]>) -> Result<Vec<String>> {
+        let nodes = &self.snapshot.nodes;
+        let key = |slot: &u32| nodes.key(*slot).to_owned();
+        Ok(match among {
+            Some(among) if among.len() < nodes.order.len() => among.iter().map(key).collect(),
+            // The index may also have chunks that are not nodes.
+            _ if session.chunk_count()? != nodes.order.len() as u64 => {
+                nodes.order.iter().map(key).collect()
+            }
+            _ => Vec::new(),
+        })
     }
 }
 
