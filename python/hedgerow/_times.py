@@ -43,8 +43,11 @@ def seconds_of(value: object) -> int | None:
 
 def checked_time(value: Time, name: str) -> int:
     """The Unix seconds; raises InvalidInputError for anything else."""
-    if isinstance(value, int) and not isinstance(value, bool) and _LEAST <= value <= _MOST:
-        return value
+    if isinstance(value, int) and not isinstance(value, bool):
+        if _LEAST <= value <= _MOST:
+            return value
+        message = f"{name} is an int of more than 64 bits; give Unix seconds"
+        raise InvalidInputError(message, code="invalid_number")
     seconds = seconds_of(value)
     if seconds is None:
         raise InvalidInputError(

@@ -86,9 +86,11 @@ def test_a_run_claims_its_nodes_and_strong_neighbours():
     assert free(store) == ["a", "b", "d", "e", "f"]
     assert not _engine._end_run(store, 1, now=NOON + 1, status="failed"), "it has ended"
     assert free(store, EXPIRES) == ["a", "b", "c", "d", "e", "f"], "claims expire"
-    with pytest.raises(hr.InvalidInputError) as raised:
-        _engine._end_run(store, 2, now=NOON, status="gone")  # type: ignore[arg-type]
-    assert raised.value.code == "invalid_option"
+    for status in ["gone", "ok", "started"]:
+        with pytest.raises(hr.InvalidInputError) as raised:
+            _engine._end_run(store, 2, now=NOON, status=status)  # type: ignore[arg-type]
+        assert raised.value.code == "invalid_option"
+        assert raised.value.message == f'a run ends "failed" or "stopped", not "{status}"'
 
 
 def test_an_agent_has_one_run_at_a_time():

@@ -67,6 +67,9 @@ def test_a_node_keeps_what_it_is_given():
         ({"emotion": -1}, "the emotion must be from 0 to 10, not -1"),
         ({"replay_interval": 0}, "the replay_interval must be at least 1 day, not 0"),
         ({"replay_interval": "1"}, "replay_interval must be an int of days from 1, not str"),
+        ({"replay_interval": True}, "replay_interval must be an int of days from 1, not bool"),
+        ({"replay_interval": -1}, "replay_interval must be from 1 to 4294967295 days, not -1"),
+        ({"updated_at": 2**63}, "updated_at is an int of more than 64 bits; give Unix seconds"),
         (
             {"updated_at": 1.5},
             "updated_at must be an int of Unix seconds, a datetime or a date, not float",

@@ -75,6 +75,8 @@ def test_what_is_no_time_is_refused() -> None:
         assert str(raised.value) == (
             f"now must be an int of Unix seconds, a datetime or a date, not {given_type}"
         )
+    with pytest.raises(hr.InvalidInputError, match="now is an int of more than 64 bits; give Unix"):
+        checked_time(2**63, "now")
     with pytest.raises(TypeError) as wrong:
         hr.parse_question_date(5)  # type: ignore[arg-type]
     assert str(wrong.value) == (

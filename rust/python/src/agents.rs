@@ -83,7 +83,8 @@ pub fn _end_run(
     error: Option<String>,
     permanent: bool,
 ) -> PyResult<bool> {
-    let status = RunStatus::from_name(status).ok_or_else(|| {
+    let ends = |status: &RunStatus| matches!(status, RunStatus::Failed | RunStatus::Stopped);
+    let status = RunStatus::from_name(status).filter(ends).ok_or_else(|| {
         let message = format!("a run ends \"failed\" or \"stopped\", not {status:?}");
         errors::error(ErrorCode::InvalidOption, message)
     })?;
@@ -112,15 +113,12 @@ pub fn _apply_run(
     let actions = actions
         .into_iter()
         .map(|(object, line, action)| {
-            let reason = None;
-            Ok((
-                action_of(&object)?,
-                Record {
-                    line,
-                    action,
-                    reason,
-                },
-            ))
+            let record = Record {
+                line,
+                action,
+                reason: None,
+            };
+            Ok((action_of(&object)?, record))
         })
         .collect::<PyResult<Vec<_>>>()?;
     let rejected: Vec<Record> = rejected

@@ -241,20 +241,28 @@ pub fn seconds(object: &Bound<'_, PyAny>, argument: Argument<'_>) -> PyResult<i6
     if is_int && let Ok(seconds) = object.extract() {
         return Ok(seconds);
     }
-    let of_a_date = if is_int {
-        None
-    } else {
-        let times = object.py().import("hedgerow._times")?;
-        times.getattr("seconds_of")?.call1((object,))?.extract()?
-    };
+    if is_int {
+        return Err(argument.error("is an int of more than 64 bits; give Unix seconds"));
+    }
+    let times = object.py().import("hedgerow._times")?;
+    let seconds: Option<i64> = times.getattr("seconds_of")?.call1((object,))?.extract()?;
     let wanted = "must be an int of Unix seconds, a datetime or a date";
-    of_a_date.ok_or_else(|| argument.wrong(wanted, object))
+    seconds.ok_or_else(|| argument.wrong(wanted, object))
 }
 
 fn interval(object: &Bound<'_, PyAny>) -> PyResult<u32> {
-    let days: Option<u32> = object.extract().ok();
-    days.filter(|_| !object.is_instance_of::<PyBool>())
-        .ok_or_else(|| field("replay_interval").wrong("must be an int of days from 1", object))
+    let field = field("replay_interval");
+    if object.is_instance_of::<PyBool>() {
+        return Err(field.wrong("must be an int of days from 1", object));
+    }
+    object.extract().map_err(|_| {
+        if object.is_instance_of::<PyInt>() {
+            let given = value::repr(object);
+            field.error(&format!("must be from 1 to {} days, not {given}", u32::MAX))
+        } else {
+            field.wrong("must be an int of days from 1", object)
+        }
+    })
 }
 
 /// The nodes of any iterable.
