@@ -8,7 +8,7 @@ use pyo3::types::{PyList, PyMapping, PyTuple};
 
 use crate::errors;
 use crate::node::seconds;
-use crate::value::Argument;
+use crate::value::{self, Argument};
 
 /// What items of a list are, and how many of their values must be there.
 struct Items {
@@ -116,13 +116,12 @@ impl Items {
         };
         let mut found = Vec::new();
         for (position, item) in items.enumerate() {
-            let item = item?;
-            make(&Item {
+            let values = self.values(&item?, position)?;
+            found.push(make(&Item {
                 of: self,
                 position,
-                values: self.values(&item, position)?,
-            })
-            .map(|made| found.push(made))?;
+                values,
+            })?);
         }
         Ok(found)
     }
@@ -159,7 +158,7 @@ impl Items {
         for key in mapping.keys()? {
             let known = key.extract::<String>();
             if !known.is_ok_and(|key| self.names.contains(&key.as_str())) {
-                let key = crate::value::repr(&key);
+                let key = value::repr(&key);
                 let names = self.names.join(", ");
                 return Err(argument.error(&format!("has the key {key}; the keys are {names}")));
             }

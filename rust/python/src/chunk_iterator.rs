@@ -1,6 +1,5 @@
 //! `ChunkIterator`: the chunks of an index, one after the other.
 
-use std::mem;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use hedgerow_engine::chunks::{Chunk, Page};
@@ -53,7 +52,7 @@ impl PyChunks {
                 chunks.reverse();
                 *state = PageState {
                     done: chunks.is_empty(),
-                    left: mem::take(&mut chunks),
+                    left: chunks,
                     after,
                 };
             }

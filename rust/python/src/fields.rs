@@ -65,9 +65,8 @@ impl<'a, 'py> Fields<'a, 'py> {
         key: &str,
         convert: impl FnOnce(Argument<'_>, &Bound<'py, PyAny>) -> PyResult<T>,
     ) -> PyResult<Option<T>> {
-        let value = self.keys.iter().zip(&self.values);
-        let value = value.into_iter().find(|(name, _)| **name == key);
-        let Some((_, Some(value))) = value else {
+        let mut values = self.keys.iter().zip(&self.values);
+        let Some((_, Some(value))) = values.find(|(name, _)| **name == key) else {
             return Ok(None);
         };
         let name = format!("{}[{key:?}]", self.argument.name);

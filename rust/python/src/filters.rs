@@ -36,7 +36,7 @@ impl From<Filters> for PyFilters {
     fn from(filters: Filters) -> Self {
         let period = filters.period.as_ref();
         Self {
-            date_key: period.map_or("date", Period::key).to_owned(),
+            date_key: period.map_or(DATE_KEY, Period::key).to_owned(),
             filters,
         }
     }
@@ -230,7 +230,7 @@ impl<'py> FromPyObject<'_, 'py> for FiltersLike {
             if let Some(position) = argument(&key, &value) {
                 given[position] = Some(value).filter(|value| !value.is_none());
             } else {
-                check_no_argument(&key)?;
+                refuse_misspelled(&key)?;
                 conditions.set_item(key, value)?;
             }
         }
@@ -279,8 +279,8 @@ const ARGUMENTS: [&str; 8] = [
     "date_key",
 ];
 
-/// Refuse a name that is nearly one of these arguments, which are hardly keys of metadata.
-fn check_no_argument(key: &Bound<'_, PyAny>) -> PyResult<()> {
+/// Refuse a name that is nearly one of the longer arguments: it is hardly a key of metadata.
+fn refuse_misspelled(key: &Bound<'_, PyAny>) -> PyResult<()> {
     const LONG: [&str; 3] = ["path_prefix", "metadata", "date_key"];
     let Ok(key) = key.extract::<&str>() else {
         return Ok(());

@@ -264,6 +264,6 @@ pub fn parse_query(text: Text, stopwords: Option<StopWordsLike>) -> PyResult<PyQ
 /// That is an English or Dutch stop word, `and`, `or` or `not`, or a token of at most two UTF-16
 /// code units. Compared in lower case.
 #[pyfunction]
-pub fn is_stopword(token: Text) -> bool {
-    is_noise(&token)
+pub fn is_stopword(token: Text) -> PyResult<bool> {
+    errors::call(|| Ok(is_noise(&token)))
 }

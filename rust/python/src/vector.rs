@@ -73,9 +73,12 @@ pub fn _unit_vector<'py>(vector: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'p
         name: "the vector",
         code: ErrorCode::InvalidVector,
     };
-    let unit = unit_vector::unit(&self::vector(vector, argument)?);
-    let bytes = unit_vector::to_blob(&unit);
-    Ok((!unit.is_empty()).then(|| PyBytes::new(vector.py(), &bytes)))
+    let numbers = self::vector(vector, argument)?;
+    let bytes = errors::call(|| {
+        let unit = unit_vector::unit(&numbers);
+        Ok((!unit.is_empty()).then(|| unit_vector::to_blob(&unit)))
+    })?;
+    Ok(bytes.map(|bytes| PyBytes::new(vector.py(), &bytes)))
 }
 
 /// What an object shows of its memory.
