@@ -188,7 +188,7 @@ def test_what_cannot_be_is_rejected_with_a_reason_and_stops_nothing_else():
         (Categorize("a", "novel"), f'the category must be one of {categories}, not "novel"'),
         (WriteNode("a", "t"), 'there is a node "a" from "manual"; refine it, or write another'),
         (WriteNode("gone", "t"), 'the node "gone" was deleted'),
-        (WriteNode("chunk", "t"), '"chunk" is the id of a chunk that is no node'),
+        (WriteNode("chunk", "t"), '"chunk" is the id of a chunk that is not a node'),
         (WriteNode("", "t"), "the key has 0 characters; give it 1 to 512"),
         (WriteNode("new", "t", "sure"),
          'the confidence must be one of high, medium, low, not "sure"'),
@@ -200,9 +200,9 @@ def test_what_cannot_be_is_rejected_with_a_reason_and_stops_nothing_else():
         (Refine("b", "t"), '"b" was changed since the run began'),
         (Delete("b"), '"b" was changed since the run began'),
         (Delete("x"), 'there is no node "x"'),
-        (Rename("a", "b"), 'the key "b" is taken, or was by a deleted node'),
-        (Rename("a", "gone"), 'the key "gone" is taken, or was by a deleted node'),
-        (Rename("a", "chunk"), '"chunk" is the id of a chunk that is no node'),
+        (Rename("a", "b"), 'the key "b" is taken, or was taken by a deleted node'),
+        (Rename("a", "gone"), 'the key "gone" is taken, or was taken by a deleted node'),
+        (Rename("a", "chunk"), '"chunk" is the id of a chunk that is not a node'),
         (Rename("a", "k" * 513), "the key has 513 characters; give it 1 to 512"),
     ]  # fmt: skip
     reasons = did(store, *[action for action, _ in cases], Weight("c", 0.1), shown=[("b", "older")])

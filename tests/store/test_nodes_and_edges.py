@@ -80,7 +80,7 @@ def test_a_node_keeps_what_it_is_given():
         ),
         (
             {"type": "Two Words"},
-            'the type "Two Words" is no name; a type has 1 to 64 small letters, digits, - and _',
+            'the type "Two Words" is not a valid name; use 1 to 64 small letters, digits, - and _',
         ),
         (
             {"category": "x"},
@@ -275,8 +275,8 @@ class TestRegisteredTypes:
     @pytest.mark.parametrize(
         ("types", "message"),
         [
-            (["a b"], 'the type "a b" is no name'),
-            ([""], 'the type "" is no name'),
+            (["a b"], 'the type "a b" is not a valid name'),
+            ([""], 'the type "" is not a valid name'),
             (["x" * 65], "a type has 1 to 64 small letters"),
             (["session"], 'a "session" is of the type "episodic"'),
             ("bug", "types is one str; give a list of strings"),

@@ -209,7 +209,7 @@ impl Application<'_> {
     fn check_writable(&self, key: &str) -> Done<()> {
         match self.row(key)? {
             None if chunk_of(self.connection, key)?.is_some() => {
-                rejected(format!("{key:?} is the id of a chunk that is no node"))
+                rejected(format!("{key:?} is the id of a chunk that is not a node"))
             }
             None => Ok(()),
             Some(old) if old.provenance == self.provenance() => self.unclaimed(key, old.id),
@@ -253,11 +253,13 @@ impl Application<'_> {
         renamed.check()?;
         if self.row(new_key)?.is_some() {
             return rejected(format!(
-                "the key {new_key:?} is taken, or was by a deleted node"
+                "the key {new_key:?} is taken, or was taken by a deleted node"
             ));
         }
         if chunk_of(self.connection, new_key)?.is_some() {
-            return rejected(format!("{new_key:?} is the id of a chunk that is no node"));
+            return rejected(format!(
+                "{new_key:?} is the id of a chunk that is not a node"
+            ));
         }
         let chunk = chunk_of(self.connection, key)?.unwrap_or_default();
         let chunk = Chunk {

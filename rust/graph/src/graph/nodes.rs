@@ -389,7 +389,7 @@ pub(crate) fn word<T>(
             column,
             Type::Text,
             Box::new(FromSqlError::Other(
-                format!("{name:?} is no word for a node").into(),
+                format!("{name:?} is not a value that this column can have").into(),
             )),
         )
     })

@@ -19,7 +19,7 @@ pub(super) fn problem_of(name: &str) -> Option<String> {
         Some("a \"session\" is of the type \"episodic\"; give that".to_owned())
     } else if name.is_empty() || name.chars().count() > LENGTH || !name.chars().all(is_part) {
         Some(format!(
-            "the type {name:?} is no name; a type has 1 to {LENGTH} small letters, digits, - and _"
+            "the type {name:?} is not a valid name; use 1 to {LENGTH} small letters, digits, - and _"
         ))
     } else {
         None

@@ -41,7 +41,7 @@ impl Run<'_> {
                 if let Some(found) = found {
                     found
                 } else {
-                    let what = "manifold: a line takes two seeds that are joined; the seeds stay";
+                    let what = "manifold: a line takes two seeds that are connected; the result is the seeds";
                     self.warn(what.to_owned());
                     manifold::seeds_alone(nodes, &seeds, shape)?
                 }

@@ -211,7 +211,10 @@ fn stage(piece: Piece<'_>, types: &[String]) -> Result<Stage, Problem> {
     }
     let (name, rest) = inner.split_at(head(inner.str()));
     if name.is_empty() {
-        let sentence = format!("{:?} is no stage", inner.str());
+        let sentence = format!(
+            "{:?} is not a stage; begin with the name of one",
+            inner.str()
+        );
         return Err(inner.problem(ProblemKind::BadSyntax, sentence));
     }
     let Some((name, kind)) = STAGES.iter().find(|(known, _)| *known == name.str()) else {
@@ -262,7 +265,7 @@ fn bare(rest: Piece<'_>) -> Result<Vec<Piece<'_>>, Problem> {
     if trimmed.str().starts_with(',') {
         return Ok(trimmed.split_at(1).1.split(false, |c| c == ','));
     }
-    let sentence = "nothing but parameters, each after a comma, can follow this stage";
+    let sentence = "only parameters can follow this stage, each after a comma";
     Err(rest.problem(ProblemKind::BadSyntax, sentence))
 }
 
@@ -272,7 +275,7 @@ fn value(rest: Piece<'_>) -> Result<Piece<'_>, Problem> {
         return Err(rest.problem(ProblemKind::MissingValue, "this stage needs a value"));
     }
     if !rest.str().starts_with(':') {
-        let sentence = "a colon must stand between this stage and its value";
+        let sentence = "put a colon between this stage and its value";
         return Err(rest.problem(ProblemKind::BadSyntax, sentence));
     }
     needed(rest.split_at(1).1.trimmed())

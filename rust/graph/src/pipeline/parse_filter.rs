@@ -103,7 +103,7 @@ fn community(value: Piece<'_>) -> Result<Filter, Problem> {
     let digits = value.str().bytes().all(|byte| byte.is_ascii_digit());
     if value.is_empty() || !digits {
         let sentence = format!(
-            "{:?} is no community; give its number, or @ and the key of a member",
+            "{:?} is not a community; give its number, or @ and the key of a member",
             value.str()
         );
         return Err(value.problem(ProblemKind::BadValue, sentence));

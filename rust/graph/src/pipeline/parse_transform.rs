@@ -105,14 +105,14 @@ fn term(piece: Piece<'_>) -> Result<(f64, Value), Problem> {
         return Err(no_term(piece));
     }
     let Some(value) = field(name)? else {
-        let sentence = "a key is no number and cannot be part of a sum";
+        let sentence = "a key is not a number and cannot be part of a sum";
         return Err(name.problem(ProblemKind::BadSort, sentence));
     };
     Ok((weight, value))
 }
 
 fn no_term(piece: Piece<'_>) -> Problem {
-    let sentence = "what is summed is a field, or a field times a number";
+    let sentence = "a sum is of fields, each alone or times a number";
     piece.problem(ProblemKind::BadSort, sentence)
 }
 
@@ -142,7 +142,7 @@ fn field(piece: Piece<'_>) -> Result<Option<Value>, Problem> {
             if form.str() == "spectral" {
                 return Ok(Some(Value::SpectralPriority));
             }
-            let sentence = "priority can be spectral and nothing else";
+            let sentence = "in brackets priority takes spectral and nothing else";
             return Err(piece.problem(ProblemKind::BadValue, sentence));
         }
         (name, _) => plain(name),

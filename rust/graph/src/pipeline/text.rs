@@ -136,7 +136,7 @@ impl<'t> Piece<'t> {
     }
 
     fn misquoted(self) -> Problem {
-        let sentence = "quotes must stand around the whole value";
+        let sentence = "put the quotes around the whole value";
         self.problem(ProblemKind::BadSyntax, sentence)
     }
 

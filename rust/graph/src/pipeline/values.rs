@@ -80,7 +80,7 @@ impl Piece<'_> {
     pub fn compared_number(self) -> Result<(Comparison, f64), Problem> {
         let (comparison, value) = self.comparison()?;
         let number = number(value.str()).ok_or_else(|| {
-            let sentence = format!("{:?} is no number to compare with", value.str());
+            let sentence = format!("{:?} is not a number to compare with", value.str());
             value.problem(ProblemKind::BadComparison, sentence)
         })?;
         Ok((comparison, number))
@@ -97,7 +97,7 @@ impl Piece<'_> {
         }
         duration(self.str()).ok_or_else(|| {
             let sentence = format!(
-                "{:?} is no duration; write seconds, or parts like 7d, 36h, 1d12h",
+                "{:?} is not a duration; write seconds, or parts such as 7d, 36h or 1d12h",
                 self.str()
             );
             self.problem(ProblemKind::BadDuration, sentence)
@@ -150,7 +150,7 @@ impl Piece<'_> {
 
     /// The error that there is a value too many.
     pub fn unexpected(self) -> Problem {
-        let sentence = format!("there is no place for the value {:?}", self.str());
+        let sentence = format!("the value {:?} is one too many; leave it out", self.str());
         self.problem(ProblemKind::UnexpectedValue, sentence)
     }
 }
