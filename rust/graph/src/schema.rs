@@ -7,7 +7,7 @@ use rusqlite::Connection;
 pub(crate) const NODES_GENERATION: &str = "nodes_generation";
 /// The registered types of nodes, separated by spaces.
 pub(crate) const NODE_TYPES: &str = "node_types";
-/// How many transactions changed an edge, or which nodes there are to join.
+/// How many transactions changed an edge, or which nodes are live.
 pub(crate) const EDGES_GENERATION: &str = "edges_generation";
 
 /// Nodes, edges and visits (spec/pipeline.md, "The tables").
@@ -30,8 +30,8 @@ pub static AGENTS: Subject = Subject {
     writing_checks: &[],
 };
 
-/// The chunk of a live node's key has its texts: `graph` keeps both in step. A node is never
-/// removed, so that its id stays its own.
+/// A live node has its content in the chunk of its key; `graph` keeps the two in step. A node is
+/// never removed, so that no other gets its id.
 fn create_nodes(connection: &Connection) -> rusqlite::Result<()> {
     connection.execute_batch(
         "CREATE TABLE nodes (

@@ -1,6 +1,6 @@
-//! The actions an agent may ask for.
+//! The actions that an agent may request.
 
-/// What an agent wants done.
+/// An action that an agent requests.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Action {
     /// Join two nodes.
@@ -12,52 +12,52 @@ pub enum Action {
         /// How strong it is.
         strength: f64,
     },
-    /// Set how much a node counts.
+    /// Set the weight of a node.
     Weight {
-        /// Which node.
+        /// The key of the node.
         key: String,
         /// From 0 to 1.
         value: f64,
     },
-    /// Set what a node is about.
+    /// Set the category of a node.
     Categorize {
-        /// Which node.
+        /// The key of the node.
         key: String,
-        /// A category's name.
+        /// The name of the category.
         category: String,
     },
-    /// Write a node of the agent's own, in place of an earlier one of its own.
+    /// Write a node, which replaces an earlier one that the agent wrote.
     WriteNode {
         /// Its key.
         key: String,
-        /// What it says.
+        /// Its content.
         content: String,
         /// The name of its type.
         kind: String,
         /// How sure the agent is: `high`, `medium` or `low`.
         confidence: Option<String>,
-        /// The keys of what it was made of.
+        /// The keys of the nodes that it covers.
         covers: Vec<String>,
     },
-    /// Change what a node says.
+    /// Replace the content of a node.
     Refine {
-        /// Which node.
+        /// The key of the node.
         key: String,
-        /// What it says from now on.
+        /// Its new content.
         content: String,
     },
     /// Mark a node as deleted.
     Delete {
-        /// Which node.
+        /// The key of the node.
         key: String,
     },
     /// Give a node another key.
     Rename {
-        /// Which node.
+        /// The key of the node.
         key: String,
-        /// Its key from now on.
+        /// Its new key.
         new_key: String,
     },
-    /// Say something, for the record.
+    /// Store a text with the run.
     Note,
 }

@@ -12,24 +12,24 @@ use crate::graph::write::{Visit, id_of, note_visit};
 use hedgerow_engine::error::Result;
 use hedgerow_engine::storage::Failure;
 
-/// What a run comes to.
+/// What a run ends with.
 #[derive(Debug, Clone)]
 pub struct Applied<'a> {
     /// The run, which must be under way.
     pub run: i64,
     /// The time, in Unix seconds.
     pub now: i64,
-    /// The actions with what is kept of them, the reason of which is not looked at.
+    /// The actions, each with the record to keep of it; its reason is not used.
     pub actions: &'a [(Action, Record)],
-    /// What was rejected before.
+    /// The records of what was rejected before.
     pub rejected: &'a [Record],
-    /// The keys that are visited.
+    /// The keys of the nodes that were visited.
     pub visited: &'a [String],
-    /// What the nodes said that the model was shown, by key.
+    /// The contents that the model was shown, by key.
     pub shown: &'a [(String, String)],
     /// How many tokens the model read.
     pub tokens_in: u64,
-    /// How many it wrote.
+    /// How many tokens it wrote.
     pub tokens_out: u64,
 }
 
@@ -37,11 +37,11 @@ pub struct Applied<'a> {
 pub type Reasons = Vec<Option<String>>;
 
 impl Store {
-    /// Apply the actions of a run, note its visits, end it and let go of its nodes.
+    /// Apply the actions of a run, note its visits, end it and release its claims.
     ///
-    /// An action that cannot be is rejected, and does not stop the others. A visit counts as
-    /// `modified` where an action changed the node. None, and nothing is written, when the run
-    /// is over already, by its end or by its time.
+    /// An action that is impossible is rejected, and does not stop the others. A visit counts as
+    /// `modified` if an action changed the node. None, with nothing written, if the run has ended
+    /// or expired already.
     pub fn apply(&self, applied: &Applied<'_>) -> Result<Option<Reasons>> {
         self.index().database().try_write(|connection| {
             let Some(agent) = agent_of(connection, applied)? else {
@@ -67,8 +67,8 @@ impl Store {
         })
     }
 
-    /// What would become of actions of an agent now; nothing is written. `run` is the one that
-    /// has claimed their nodes, if any; `shown` is as for [`Store::apply`].
+    /// What would become of the actions of an agent now; nothing is written. `run` is the run that
+    /// has claimed their nodes, if there is one; `shown` is as in [`Applied`].
     pub fn rehearse(
         &self,
         agent: &str,
@@ -92,7 +92,7 @@ impl Store {
     }
 }
 
-/// What no run has for its number.
+/// A number that no run has.
 const NO_RUN: i64 = 0;
 
 fn act_all<'a>(
@@ -107,7 +107,7 @@ fn act_all<'a>(
     actions.map(reason).collect()
 }
 
-/// Whose run it is; None when it is not under way any more.
+/// The agent of a run; None if the run has ended or expired.
 fn agent_of(connection: &Connection, applied: &Applied<'_>) -> rusqlite::Result<Option<String>> {
     connection
         .prepare_cached(

@@ -1,4 +1,4 @@
-//! Claims: nodes that belong to a run until it ends, or until its time is up.
+//! Claims: nodes that belong to a run until it ends or expires.
 
 use rusqlite::{Connection, OptionalExtension, params};
 
@@ -46,7 +46,7 @@ pub(super) fn claim(
     Ok(())
 }
 
-/// Which other agent's run claims a node at `now`.
+/// The agent of another run that claims a node at `now`.
 pub(super) fn claimed_by_other(
     connection: &Connection,
     node: i64,
@@ -61,7 +61,7 @@ pub(super) fn claimed_by_other(
         .optional()
 }
 
-/// Let go of all that a run claims.
+/// Release everything that a run claims.
 pub(super) fn release(connection: &Connection, run: i64) -> rusqlite::Result<()> {
     connection
         .prepare_cached("DELETE FROM agent_claims WHERE run = ?")?
@@ -69,7 +69,7 @@ pub(super) fn release(connection: &Connection, run: i64) -> rusqlite::Result<()>
     Ok(())
 }
 
-/// Forget claims whose time is up.
+/// Remove claims that have expired.
 pub(super) fn forget_expired(connection: &Connection, now: i64) -> rusqlite::Result<()> {
     connection
         .prepare_cached("DELETE FROM agent_claims WHERE expires <= ?")?

@@ -1,4 +1,4 @@
-//! What each action needs to be so, and what it does.
+//! What each action requires, and what it does.
 
 use rusqlite::{Connection, OptionalExtension, params};
 
@@ -17,10 +17,10 @@ use hedgerow_engine::storage::Failure;
 
 /// The relation of edges that agents add.
 const LINK: &str = "link";
-/// The relation of edges from what an agent wrote to what it was made of.
+/// The relation of edges from a node that an agent wrote to the nodes it covers.
 const DERIVED: &str = "derived";
 
-/// How much a node counts, by how sure the agent is that wrote it.
+/// The weight of a node by how sure the agent is that wrote it.
 const CONFIDENCES: [(&str, f64); 3] = [("high", 0.9), ("medium", 0.7), ("low", 0.5)];
 
 /// Why an action stopped: it is rejected, with the reason, or nothing of the run can be stored.
@@ -41,7 +41,7 @@ impl From<Failure> for Stop {
     }
 }
 
-/// What was checked and found wrong with the action.
+/// A check that the action did not pass.
 impl From<Error> for Stop {
     fn from(error: Error) -> Self {
         Self::Rejected(error.message().to_owned())
@@ -58,12 +58,12 @@ fn rejected<T>(reason: impl Into<String>) -> Done<T> {
 pub(super) struct Application<'a> {
     pub store: &'a Store,
     pub connection: &'a Connection,
-    /// Whose run it is.
+    /// The agent of the run.
     pub agent: &'a str,
     pub run: i64,
     /// The time, in Unix seconds.
     pub now: i64,
-    /// What the nodes said that the model was shown, by key.
+    /// The contents that the model was shown, by key.
     pub shown: &'a [(String, String)],
     /// The ids of the nodes that were changed.
     pub touched: Vec<i64>,
@@ -205,7 +205,7 @@ impl Application<'_> {
         Ok(())
     }
 
-    /// An agent writes over nothing but what it wrote itself.
+    /// Refuse to replace anything but a node that the agent wrote itself.
     fn check_writable(&self, key: &str) -> Done<()> {
         match self.row(key)? {
             None if chunk_of(self.connection, key)?.is_some() => {
@@ -278,7 +278,7 @@ impl Application<'_> {
         )
     }
 
-    /// Where nodes that the agent writes come from.
+    /// The provenance of nodes that the agent writes.
     fn provenance(&self) -> String {
         format!("agent:{}:write", self.agent)
     }
@@ -306,7 +306,7 @@ impl Application<'_> {
         }
     }
 
-    /// A live node that says what the run was shown, where it was shown.
+    /// A live node, whose content must be what the model was shown, if it was shown.
     fn unchanged(&self, key: &str) -> Done<Node> {
         let Some(node) = live_node(self.connection, key)? else {
             return rejected(format!("there is no node {key:?}"));
@@ -340,7 +340,7 @@ struct NodeRow {
     provenance: String,
 }
 
-/// The edge from what was written to what it was made of.
+/// The edge from a node that was written to one that it covers.
 fn covering(key: &str, covered: &str) -> Edge {
     Edge {
         source: key.to_owned(),

@@ -1,4 +1,4 @@
-//! Runs: how one begins and ends, and what the last ones of an agent came to.
+//! Runs: how one begins and ends, and how the last ones of an agent ended.
 
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
@@ -11,16 +11,16 @@ use hedgerow_engine::named_enum;
 /// A neighbour is claimed too when the strength of the edge times its weight is above this.
 const STRONG: f64 = 0.15;
 
-/// What a process that died left behind.
+/// The error of a run that a dead process left behind.
 const LOST: &str = "the run did not end in its time; its process was killed, or hung";
 
-/// The last runs of an agent after one, the latest first.
+/// The last runs of an agent after a given one, the latest first.
 const RUNS: &str = "SELECT id, agent, definition, started, expires, ended, status, permanent,
                            nodes, applied, rejected, error, tokens_in, tokens_out
                       FROM agent_runs WHERE agent = ? AND id > ? ORDER BY id DESC LIMIT ?";
 
 named_enum! {
-    /// How far a run is.
+    /// The status of a run.
     #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
     pub enum RunStatus {
         /// It is under way.
@@ -30,7 +30,7 @@ named_enum! {
         Ok = "ok",
         /// Nothing of it is stored, and it counts as a failure.
         Failed = "failed",
-        /// It was given up on purpose: nothing of it is stored, and it counts for nothing.
+        /// It was stopped on purpose: nothing of it is stored, and it does not count.
         Stopped = "stopped",
     }
 }
@@ -40,7 +40,7 @@ named_enum! {
 pub struct Run {
     /// Its number.
     pub id: i64,
-    /// Whose.
+    /// The agent.
     pub agent: String,
     /// The hash of the definition it follows.
     pub definition: String,
@@ -50,9 +50,9 @@ pub struct Run {
     pub expires: i64,
     /// When it ended.
     pub ended: Option<i64>,
-    /// How far it is.
+    /// Its status.
     pub status: RunStatus,
-    /// Whether its failure will not pass by itself.
+    /// Whether its failure lasts until something is changed.
     pub permanent: bool,
     /// How many nodes it is about.
     pub nodes: usize,
@@ -64,31 +64,31 @@ pub struct Run {
     pub error: Option<String>,
     /// How many tokens the model read.
     pub tokens_in: u64,
-    /// How many it wrote.
+    /// How many tokens it wrote.
     pub tokens_out: u64,
 }
 
 /// What became of an action.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Record {
-    /// Where it stands in the reply, from 1.
+    /// Its line in the reply, from 1.
     pub line: u32,
-    /// The action as JSON, or the text that is none.
+    /// The action as JSON, or the text that is not one.
     pub action: String,
     /// Why it was rejected; None when it was applied.
     pub reason: Option<String>,
 }
 
-/// What a run begins with.
+/// What is needed to begin a run.
 #[derive(Debug, Clone)]
 pub struct Beginning<'a> {
-    /// Whose.
+    /// The agent.
     pub agent: &'a str,
     /// The hash of its definition.
     pub definition: &'a str,
     /// The nodes it is about.
     pub keys: &'a [String],
-    /// With fewer that are free it does not begin; at least 1.
+    /// The fewest free nodes it begins with; at least 1.
     pub least: usize,
     /// The agent's last run that the caller knows of.
     pub last: Option<i64>,
@@ -103,29 +103,29 @@ pub struct Beginning<'a> {
 pub struct Begun {
     /// Its number.
     pub run: i64,
-    /// The nodes it is about: those that nobody else had claimed.
+    /// The nodes it is about: those that no other run had claimed.
     pub keys: Vec<String>,
 }
 
-/// How an agent stands.
+/// The last runs of an agent in short.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Standing {
     /// Its last run.
     pub last: Option<Run>,
-    /// How many runs ended ok that started after the time asked for.
+    /// How many runs that began after a given time ended `ok`.
     pub ok_runs: usize,
-    /// How many of the last runs failed in a row: with the same definition, and since the agent
-    /// was last resumed.
+    /// How many of the last runs failed in a row, with the same definition and since the agent was
+    /// last resumed.
     pub failures: usize,
     /// The last of these.
     pub failure: Option<Run>,
 }
 
 impl Store {
-    /// Begin a run: claim its nodes, and strong neighbours of them that are free.
+    /// Begin a run: claim its nodes, and those of their strong neighbours that are free.
     ///
-    /// None when there are too few free nodes, and when the agent has a run under way or one
-    /// that the caller does not know of; then nothing is written.
+    /// None, with nothing written, if too few nodes are free, or if the agent has a run in progress
+    /// or one that the caller does not know of.
     pub fn begin_run(&self, beginning: &Beginning<'_>) -> Result<Option<Begun>> {
         let Beginning {
             agent,
@@ -180,8 +180,8 @@ impl Store {
         })
     }
 
-    /// End a run of which nothing is stored, and let go of its nodes; the answer is whether it
-    /// was under way. `permanent` says that its failure will not pass by itself.
+    /// End a run of which nothing is stored, and release its claims; returns whether it was in
+    /// progress. `permanent` says that its failure lasts until something is changed.
     pub fn end_run(
         &self,
         run: i64,
@@ -202,7 +202,7 @@ impl Store {
         })
     }
 
-    /// The last runs of an agent, the latest first; `now` says which have had their time.
+    /// The last runs of an agent, the latest first; those that expired before `now` failed.
     pub fn runs(&self, agent: &str, now: i64, limit: u32) -> Result<Vec<Run>> {
         self.index()
             .database()
@@ -227,7 +227,8 @@ impl Store {
         })
     }
 
-    /// How an agent with this definition stands; ok runs are counted that started after `since`.
+    /// The last runs of an agent with this definition in short; `ok` runs count if they began after
+    /// `since`.
     pub fn standing(
         &self,
         agent: &str,
@@ -263,7 +264,7 @@ impl Store {
         })
     }
 
-    /// When an agent last visited these nodes, visits that failed aside.
+    /// When an agent last visited these nodes, not counting visits that failed.
     pub fn last_visits(&self, agent: &str, keys: &[String]) -> Result<Vec<Option<i64>>> {
         self.index().database().read(|connection| {
             let mut find = connection.prepare_cached(
@@ -276,7 +277,7 @@ impl Store {
         })
     }
 
-    /// Have the failures of an agent so far count no more.
+    /// Stop counting the failures of an agent so far.
     pub fn resume(&self, agent: &str) -> Result<()> {
         self.index().database().try_write(|connection| {
             connection
@@ -290,7 +291,7 @@ impl Store {
     }
 }
 
-/// The last runs of an agent after one, the latest first.
+/// The last runs of an agent after a given one, the latest first.
 fn runs(
     connection: &Connection,
     agent: &str,
@@ -326,7 +327,7 @@ fn run_of(row: &Row<'_>) -> rusqlite::Result<Run> {
 }
 
 impl Run {
-    /// A run without an end failed when its time was up.
+    /// The run as it is at `now`: one that has not ended has failed once it expires.
     fn seen_at(self, now: i64) -> Self {
         if self.status != RunStatus::Started || now < self.expires {
             return self;
@@ -349,7 +350,7 @@ fn resumed_at(connection: &Connection, agent: &str) -> rusqlite::Result<i64> {
     Ok(run.unwrap_or_default())
 }
 
-/// The neighbours that matter to any of these nodes, by slot.
+/// The keys of the strong neighbours of these nodes, by slot.
 fn strong_neighbours(snapshot: &Snapshot, keys: &[String]) -> Vec<String> {
     let nodes = &snapshot.nodes;
     let mut strong: Vec<u32> = keys

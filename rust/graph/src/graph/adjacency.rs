@@ -11,9 +11,9 @@ use hedgerow_engine::storage::parallel;
 
 /// Up to how many edges the rows are made on one thread.
 pub(super) const SMALL: usize = 200_000;
-/// How many slots have their rows together.
+/// How many slots have their rows in one block.
 const BLOCK: usize = if cfg!(test) { 4 } else { 256 };
-/// After so many edges somebody is asked whether to go on.
+/// How many edges are read between two questions whether to go on.
 const PART: usize = 1 << 12;
 
 /// Two slots and the strength between them.
@@ -33,7 +33,7 @@ pub struct Adjacency {
 /// The rows of some slots.
 #[derive(Debug, Clone)]
 struct Block {
-    /// Where the neighbours of each slot begin, and where those of the last end.
+    /// Where the neighbours of each slot begin; the last entry is where those of the last slot end.
     starts: [u32; BLOCK + 1],
     targets: Vec<u32>,
     strengths: Vec<f64>,
@@ -52,7 +52,7 @@ impl Block {
         self.starts[local] as usize..self.starts[local + 1] as usize
     }
 
-    /// Add the row behind that of the slot before, of parallel edges the strongest.
+    /// Add the row of the next slot, with the strongest of parallel edges.
     fn push_row(&mut self, local: usize, row: &mut [(u32, f64)]) {
         let start = self.targets.len();
         row.sort_unstable_by_key(|(target, _)| *target);
@@ -79,7 +79,7 @@ impl Adjacency {
         Ok(Self::made(count, blocks(count, lists)?))
     }
 
-    /// The same, however many edges there are.
+    /// The same on one thread, however many edges there are.
     #[cfg(test)]
     pub(super) fn on_one_thread(count: usize, lists: &[&[Edge]]) -> Self {
         Self::made(count, rows(0..count, lists).expect("nobody interrupts"))
@@ -93,7 +93,7 @@ impl Adjacency {
         }
     }
 
-    /// Have so many slots.
+    /// Grow to `count` slots.
     pub(super) fn grow(&mut self, count: usize) {
         self.len = count;
         let blocks = count.div_ceil(BLOCK);
@@ -148,7 +148,7 @@ impl Adjacency {
         shared.copied().collect()
     }
 
-    /// How many slots there are; nodes that came since have no edges.
+    /// How many slots there are; nodes that were added since have no edges.
     pub fn len(&self) -> usize {
         self.len
     }
@@ -278,7 +278,7 @@ fn rows(slots: Range<usize>, lists: &[&[Edge]]) -> rusqlite::Result<Vec<Block>> 
             block.push_row(slot % BLOCK, &mut parallel[row]);
         }
     }
-    // Slots that are not there yet have no neighbours.
+    // Slots that do not exist yet have no neighbours.
     if let Some(last) = blocks.last_mut() {
         let used = (slots.len() - 1) % BLOCK + 1;
         last.starts[used..].fill(last.targets.len() as u32);

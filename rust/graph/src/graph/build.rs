@@ -1,8 +1,9 @@
 //! What takes long to work out from the edges, kept for the next query.
 //!
-//! Small graphs are worked out anew whenever their edges change. For a large one the last result
-//! is used until the next is there; only the first is waited for. A thread of its own works it out,
-//! once for all who wait, and goes on when one of them gives up. No lock is held meanwhile.
+//! A small graph is worked out again whenever its edges change. For a large one the last result is
+//! used until the next is ready, and only the first is waited for. A thread of its own does the
+//! work, once for all callers that wait, and goes on when one of them gives up. No lock is held
+//! meanwhile.
 
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -15,11 +16,12 @@ use hedgerow_engine::error::{Error, ErrorCode, Result};
 use hedgerow_engine::interrupt;
 use hedgerow_engine::storage::{Background, Level};
 
-/// Up to how many nodes a query waits for what is new.
+/// Up to how many nodes a query waits for the present result.
 pub(super) const SMALL: usize = 5000;
-/// How many results are kept: who asked before the edges changed again still waits for its own.
+/// How many results are kept: a query that began before the edges changed again still waits for its
+/// own.
 const RECENT: usize = 3;
-/// How long a caller waits before it asks whether somebody still waits for itself.
+/// How long a caller waits before it asks whether to go on.
 const MOMENT: Duration = Duration::from_millis(20);
 
 /// The last results, and whether the next is on its way.
@@ -31,7 +33,7 @@ pub(super) struct Build<T> {
 
 #[derive(Debug)]
 struct State<T> {
-    /// Of which generation of the edges, and what; the last to be ready at the end.
+    /// Each with the generation of its edges, in the order in which they were ready.
     recent: VecDeque<(i64, Arc<T>)>,
     running: bool,
     /// The generation whose attempt failed last, and why.
@@ -64,7 +66,8 @@ impl<T> State<T> {
 }
 
 impl<T: Send + Sync + 'static> Build<T> {
-    /// What `make` says of these edges, or of earlier ones: then the second is true.
+    /// What `make` returns for these edges, or returned for earlier ones; the second value says
+    /// which.
     pub fn of(
         self: &Arc<Self>,
         edges: &Arc<Edges>,
@@ -106,7 +109,7 @@ impl<T: Send + Sync + 'static> Build<T> {
         }
     }
 
-    /// Work it out on a thread of its own; the answer is whether one could be had.
+    /// Work it out on a thread of its own; returns whether one could be started.
     fn start(
         self: &Arc<Self>,
         edges: &Arc<Edges>,
@@ -151,7 +154,7 @@ impl<T: Send + Sync + 'static> Build<T> {
             }
         };
         drop(state);
-        // Freed here, after the lock.
+        // Freed after the lock is released.
         drop(dropped);
         self.ended.notify_all();
     }

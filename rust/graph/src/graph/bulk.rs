@@ -8,7 +8,7 @@ use hedgerow_engine::error::Result;
 use hedgerow_engine::storage::Failure;
 
 impl Store {
-    /// Join many nodes as `link` does; the answer is the number of distinct edges.
+    /// Join many nodes as `link` does; returns the number of distinct edges.
     ///
     /// An error names the position of its edge (`edges[3]: …`), and then none is stored.
     pub fn link_many(&self, edges: &[Edge]) -> Result<usize> {
@@ -38,7 +38,7 @@ impl Store {
         Ok(distinct.len())
     }
 
-    /// Note many visits as `visit` does; the answer is how many.
+    /// Note many visits as `visit` does; returns how many.
     ///
     /// An error names the position of its visit (`visits[3]: …`), and then none is noted.
     pub fn visit_many(&self, visits: &[Visit]) -> Result<usize> {
@@ -56,7 +56,7 @@ impl Store {
     }
 }
 
-/// The same failure, an error of ours led by the position of what it is about.
+/// The same failure; an error of ours begins with the position of the item.
 fn at(failure: Failure, list: &str, position: usize) -> Failure {
     match failure {
         Failure::Refused(error) => Failure::Refused(error.at(&format!("{list}[{position}]"))),

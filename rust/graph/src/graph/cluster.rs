@@ -5,7 +5,7 @@ use super::column::Column;
 use hedgerow_engine::error::Result;
 use hedgerow_engine::interrupt::Pace;
 
-/// How much of the neighbours of each slot are joined themselves.
+/// The clustering coefficient of each slot.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Clustering {
     /// How many triangles each slot is a corner of.
@@ -28,13 +28,13 @@ impl Clustering {
         })
     }
 
-    /// There are so many slots now.
+    /// Grow to `count` slots.
     pub fn grow(&mut self, count: usize) {
         self.triangles.grow(count, 0);
         self.coefficients.grow(count, 0.0);
     }
 
-    /// Two slots that share these neighbours were joined, or were parted.
+    /// Two slots with these neighbours in common were joined, or were separated.
     pub fn update(&mut self, edges: &Adjacency, ends: [u32; 2], shared: &[u32], joined: bool) {
         let at_ends = ends.iter().map(|end| (*end, shared.len() as u64));
         for (corner, count) in at_ends.chain(shared.iter().map(|corner| (*corner, 1))) {
@@ -57,8 +57,8 @@ fn coefficient(triangles: u64, degree: usize) -> f64 {
 
 /// How many triangles each slot is a corner of.
 ///
-/// Every triangle is found once, from its end with the fewest neighbours: a node that everything
-/// is joined to costs no more than its share.
+/// Every triangle is found once, from its corner with the fewest neighbours, so that a node that is
+/// joined to all others takes no more time than its share.
 fn triangles(edges: &Adjacency) -> Result<Vec<u64>> {
     let count = edges.len() as u32;
     let mut pace = Pace::default();
@@ -123,7 +123,7 @@ mod tests {
 
     #[test]
     fn coefficients_agree_with_counting_pairs() {
-        // A wheel, a tail and a lonely node.
+        // A wheel, a tail and an isolated node.
         let list: Vec<(u32, u32, f64)> = (1..8)
             .map(|n| (0, n, 1.0))
             .chain((1..8).map(|n| (n, n % 7 + 1, 1.0)))

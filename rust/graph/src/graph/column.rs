@@ -1,9 +1,9 @@
-//! A column of values, in blocks that copies of it share until one of them changes a value.
+//! A column of values, in blocks that its copies share until one of them changes a value.
 
 use std::ops::Index;
 use std::sync::Arc;
 
-/// A block holds two to the power of so many values.
+/// A block has two to the power of this many values.
 const BITS: usize = if cfg!(test) { 3 } else { 12 };
 const BLOCK: usize = 1 << BITS;
 
@@ -33,7 +33,7 @@ value!(bool, u8, u16, u32, u64, i64, super::node::Category);
 /// Values, each at its slot.
 #[derive(Debug, Clone)]
 pub struct Column<T> {
-    /// Full ones but for the last, behind whose values stand defaults.
+    /// All are full but the last, which is filled up with defaults.
     blocks: Vec<Arc<[T; BLOCK]>>,
     len: usize,
 }
@@ -73,12 +73,12 @@ impl<T: Value> Column<T> {
         self.slices().flatten().copied()
     }
 
-    /// Add a value behind the others.
+    /// Add a value at the end.
     pub fn push(&mut self, value: T) {
         self.extend_from_slice(&[value]);
     }
 
-    /// Add values behind the others.
+    /// Add values at the end.
     pub fn extend_from_slice(&mut self, mut values: &[T]) {
         while !values.is_empty() {
             let at = self.len % BLOCK;
@@ -94,7 +94,7 @@ impl<T: Value> Column<T> {
         }
     }
 
-    /// Add the values of another column behind these.
+    /// Add the values of another column at the end.
     pub fn append(&mut self, next: &Self) {
         next.slices()
             .for_each(|values| self.extend_from_slice(values));
@@ -107,14 +107,14 @@ impl<T: Value> Column<T> {
         }
     }
 
-    /// Have so many values, new ones like this.
+    /// Grow to `len` values, each new one equal to `value`.
     pub fn grow(&mut self, len: usize, value: T) {
         if len > self.len {
             self.extend_from_slice(&vec![value; len - self.len]);
         }
     }
 
-    /// The values in the order of slots, of a block each time.
+    /// The values in the order of slots, block by block.
     pub fn slices(&self) -> impl Iterator<Item = &[T]> {
         let ends = (0..).map(move |number| (self.len - number * BLOCK).min(BLOCK));
         let blocks = self.blocks.iter().zip(ends);

@@ -4,7 +4,7 @@ use super::edges::Edges;
 use hedgerow_engine::error::Result;
 use hedgerow_engine::interrupt::Pace;
 
-/// After so many sweeps the labels are taken as they are.
+/// After this many sweeps the labels are taken as they are.
 const MAX_SWEEPS: usize = 100;
 /// Votes this close are equal.
 const EQUAL: f64 = 1e-9;
@@ -14,7 +14,7 @@ const EQUAL: f64 = 1e-9;
 pub struct Communities {
     /// The smallest slot of each slot's community.
     labels: Vec<u32>,
-    /// At the smallest slot of each community, which share of its edges' strength stays inside.
+    /// At the smallest slot of each community, its isolation.
     isolations: Vec<f64>,
 }
 
@@ -25,23 +25,24 @@ impl Communities {
         Ok(Self { labels, isolations })
     }
 
-    /// The smallest slot of a slot's community. A node that came since is one of its own.
+    /// The smallest slot of a slot's community. A node that was added since is one by itself.
     pub fn label(&self, slot: u32) -> u32 {
         self.labels.get(slot as usize).copied().unwrap_or(slot)
     }
 
-    /// How much of its edges' strength a slot's community keeps to itself; 1 without edges.
+    /// The isolation of a slot's community: the share of the strength of its edges that is inside
+    /// it; 1 without edges.
     pub fn isolation(&self, slot: u32) -> f64 {
         let community = self.label(slot) as usize;
         self.isolations.get(community).copied().unwrap_or(1.0)
     }
 }
 
-/// Each slot takes the label that most of the strength around it is for: its own if that is as
-/// good, else the smallest of the best. Later slots see the labels of earlier ones at once.
+/// Each slot takes the label with the strongest votes of its neighbours: its own if that is one of
+/// the best, else the smallest of the best. Later slots see the new labels of earlier ones at once.
 ///
-/// A slot is looked at again only when a neighbour's label changed, since otherwise it would
-/// stay as it is.
+/// A slot is visited again only if the label of a neighbour changed: otherwise it would keep its
+/// own.
 fn propagate(edges: &Edges) -> Result<Vec<u32>> {
     let count = edges.len();
     let mut labels: Vec<u32> = (0..count as u32).collect();

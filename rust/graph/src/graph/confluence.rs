@@ -1,4 +1,4 @@
-//! Where the ways from several seeds meet (spec/pipeline.md, "confluence").
+//! Where the paths from several seeds meet (spec/pipeline.md, "confluence").
 
 use super::edges::Edges;
 use super::nodes::Nodes;
@@ -6,16 +6,16 @@ use super::ranking::{Scored, Shape, Wanted, by_slot, finish};
 use hedgerow_engine::error::Result;
 use hedgerow_engine::interrupt::Pace;
 
-/// How far the ways go.
+/// How far the paths go.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Confluence {
-    /// How many edges away from a seed.
+    /// How many edges a path may have.
     pub max_hops: usize,
-    /// What a seed counts one edge further away.
+    /// What the score of a seed is multiplied by for each edge.
     pub edge_decay: f64,
     /// How many seeds must reach a node; no more than there are.
     pub min_sources: usize,
-    /// How the result is handed over.
+    /// The options of every algorithm.
     pub shape: Shape,
 }
 
@@ -30,7 +30,7 @@ impl Confluence {
     ) -> Result<Vec<Scored>> {
         let mut sums = vec![0.0_f64; nodes.len()];
         let mut sources = vec![0_u32; nodes.len()];
-        // The last search that came by, from 1.
+        // The last search that reached each slot, from 1.
         let mut seen = vec![0_u32; nodes.len()];
         let mut reached = Vec::new();
         let (mut front, mut next) = (Vec::new(), Vec::new());

@@ -1,7 +1,7 @@
 //! Edges as compressed rows: for each node its neighbours, in the order of ids.
 //!
-//! The graph is undirected and simple: an edge counts for both its ends, of several between two
-//! nodes the strongest counts, and those of deleted nodes count not at all.
+//! The graph is undirected and simple: an edge counts for both its ends, and of several between two
+//! nodes the strongest counts. Edges of deleted nodes do not count.
 
 use std::ops::Deref;
 use std::sync::{Arc, OnceLock};
@@ -20,9 +20,9 @@ use hedgerow_engine::storage::cache::{Cache, Version};
 use hedgerow_engine::storage::parallel::{self, Table};
 use hedgerow_engine::storage::settings;
 
-/// Up to which share of the edges, one in so many, may change in memory.
+/// One in this many of the edges may change in memory.
 const ONE_IN: usize = if cfg!(test) { 5 } else { 100 };
-/// Up to how many edges are read by whoever needs them.
+/// Up to how many edges are read by the caller that needs them.
 const FEW: usize = if cfg!(test) { 50 } else { 10_000 };
 
 /// Every edge between live nodes, from both its ends.
@@ -82,7 +82,7 @@ impl Version for Edges {
             next.generation = generation;
             return Ok(Some(next));
         }
-        // A few are read sooner than a thread is started for them.
+        // Reading a few takes less time than starting a thread for them.
         let few = self.adjacency.targets() <= FEW;
         few.then(|| Self::load(source, connection)).transpose()
     }
@@ -145,8 +145,8 @@ impl Edges {
         })
     }
 
-    /// Change the strength between pairs of slots, None for no edge, in a graph that has `count`
-    /// slots now.
+    /// Change the strengths between pairs of slots, None for no edge, in a graph that now has
+    /// `count` slots.
     fn change(&mut self, count: usize, changes: &[(u32, u32, Option<f64>)]) {
         let mut clustering = self.clustering.take();
         if count > self.len() {
@@ -174,21 +174,20 @@ impl Edges {
         }
     }
 
-    /// For each slot how much of its neighbours are joined themselves (`cluster.rs`); 0 for
-    /// nodes that came since.
+    /// The clustering coefficient of each slot; nodes that were added since have none.
     pub fn clustering(&self) -> Result<&Column<f64>> {
         let clustering = known(&self.clustering, || Clustering::of(&self.adjacency))?;
         Ok(&clustering.coefficients)
     }
 
-    /// The smallest slot that each slot is connected to.
+    /// The component of each slot: the smallest slot that it is connected to.
     pub fn components(&self) -> Result<&[u32]> {
         let components = known(&self.components, || cluster::components(&self.adjacency))?;
         Ok(components)
     }
 }
 
-/// What was worked out before, or is now.
+/// The value of a cell, which is computed if it is empty.
 fn known<T>(cell: &OnceLock<Arc<T>>, make: impl FnOnce() -> Result<T>) -> Result<&T> {
     if let Some(value) = cell.get() {
         return Ok(value);
@@ -222,7 +221,7 @@ mod tests {
     /// Neighbours, clustering coefficient and component.
     type Summary = (Vec<(u32, f64)>, f64, u32);
 
-    /// All that can be asked of a graph.
+    /// Everything that a graph can be asked for.
     fn summary(edges: &Edges) -> Vec<Summary> {
         let (clustering, components) = (edges.clustering().unwrap(), edges.components().unwrap());
         (0..edges.len())

@@ -15,14 +15,15 @@ const EQUAL: f64 = 1e-9;
 pub struct Geodesic {
     /// How many edges a path may have.
     pub max_path: usize,
-    /// Between how many seeds, the best ones.
+    /// How many seeds are used, the best ones.
     pub max_seeds: usize,
-    /// How the result is handed over.
+    /// The options of every algorithm.
     pub shape: Shape,
 }
 
 impl Geodesic {
-    /// Walk from every seed to every other; the nodes on the way share the scores of the two.
+    /// Walk from every seed to every other. Each node between them gets half the product of their
+    /// scores.
     pub fn run(
         &self,
         nodes: &Nodes,
@@ -64,8 +65,8 @@ impl Geodesic {
         finish(nodes, seeds, found, &self.shape, wanted)
     }
 
-    /// The nodes between two others, always on to the neighbour that lies most in the direction
-    /// of the end; none when that leads nowhere.
+    /// The nodes between two others, going on to the neighbour that is most in the direction of the
+    /// end; None if the walk fails.
     fn walk(
         &self,
         nodes: &Nodes,

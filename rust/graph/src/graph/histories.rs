@@ -1,5 +1,5 @@
-//! What is kept in memory is what is in the file, whatever was written and in whatever order, and
-//! who reads an earlier state goes on to see it.
+//! What is kept in memory equals what is in the file, whatever was written and in whatever order,
+//! and a reader of an earlier state goes on seeing it.
 
 use std::path::Path;
 use std::thread;
@@ -16,7 +16,7 @@ use hedgerow_engine::interrupt::watched;
 
 #[derive(Debug, Clone)]
 enum Step {
-    /// Through one handle, or another that keeps its own.
+    /// Write through the other handle from now on.
     Other,
     Upsert(Vec<(u8, u8)>),
     Delete(Vec<u8>),
@@ -42,7 +42,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
     prop::collection::vec(step, 1..30)
 }
 
-/// All that can be asked of a state.
+/// Everything that a state can be asked for.
 fn shown(snapshot: &Snapshot) -> String {
     let (nodes, edges) = (&snapshot.nodes, &snapshot.edges);
     let (clustering, components) = (edges.clustering().unwrap(), edges.components().unwrap());

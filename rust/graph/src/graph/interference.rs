@@ -1,4 +1,4 @@
-//! Pairs that mean nearly the same and lie in different communities (spec/pipeline.md,
+//! Pairs of nodes with similar vectors in different communities (spec/pipeline.md,
 //! "interference-pairs").
 
 use super::community::Communities;
@@ -13,21 +13,21 @@ use hedgerow_engine::vectors::kernels;
 
 /// Up to how many vectors every pair is compared.
 const ALL_PAIRS: usize = 2000;
-/// With more of them: how many of the nearest of each node.
+/// With more vectors, how many of the nearest each node is compared with.
 const NEAREST: usize = 10;
 
-/// Two nodes, the smaller key first, and the cosine of their vectors.
+/// Two slots, the one with the smaller key first, and the cosine of their vectors.
 pub type Pair = (u32, u32, f64);
 
 /// The nodes that have a vector, and their vectors.
 pub struct Vectors {
     slots: Vec<u32>,
-    /// Vector after vector, all of one length.
+    /// One vector after the other, all of one length.
     values: Vec<f32>,
 }
 
 impl Vectors {
-    /// Read the vectors of these nodes, in the session that has their state.
+    /// Read the vectors of these nodes in the session of the same state.
     pub(crate) fn read(session: &Session<'_>, nodes: &Nodes) -> Result<Self> {
         session.read(|connection| {
             let mut statement = connection.prepare_cached(
@@ -67,7 +67,7 @@ impl Vectors {
         self.slots.is_empty()
     }
 
-    /// The most similar pairs that are at least so similar, best first.
+    /// The pairs of at least this similarity, the most similar first.
     pub fn interfering(
         &self,
         nodes: &Nodes,
@@ -121,7 +121,7 @@ impl Vectors {
             .collect()
     }
 
-    /// Each node with its nearest, every pair once.
+    /// Each node with its nearest ones, every pair once.
     fn nearest_pairs(&self) -> Result<Vec<(usize, usize)>> {
         let mut pairs = Vec::new();
         let mut nearest: Vec<(f32, usize)> = Vec::new();
@@ -146,7 +146,7 @@ impl Vectors {
     }
 }
 
-/// Both ends of each pair, with the similarity of their best.
+/// Both ends of each pair, each with its highest similarity.
 pub fn ends(nodes: &Nodes, pairs: &[Pair]) -> Result<Vec<Scored>> {
     let mut ends: Vec<Scored> = pairs
         .iter()
@@ -160,7 +160,7 @@ pub fn ends(nodes: &Nodes, pairs: &[Pair]) -> Result<Vec<Scored>> {
     Ok(ends)
 }
 
-/// Stored vectors are of length 1 to the precision of 32 bits; here it is made exact.
+/// The cosine in 64 bits: stored vectors have length 1 to the precision of 32 bits alone.
 fn cosine(left: &[f32], right: &[f32]) -> f64 {
     let sum = |left: &[f32], right: &[f32]| -> f64 {
         let products = left.iter().zip(right);

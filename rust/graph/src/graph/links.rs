@@ -1,4 +1,5 @@
-//! Edges that changed since they were read: a few are changed in memory, instead of reading all.
+//! Edges that changed since they were read: if they are few they are changed in memory, and not all
+//! are read again.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -32,7 +33,8 @@ impl Links {
         }
     }
 
-    /// What changed after one generation, up to another; None where somebody else did it.
+    /// The ends of the edges that changed after one generation and up to another; None if another
+    /// handle changed any of them.
     pub fn between(&self, before: i64, now: i64) -> Option<Vec<(i64, i64)>> {
         let mut noted = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         noted.retain(|one| one.generation > before);
@@ -48,7 +50,7 @@ impl Links {
     }
 }
 
-/// The strengths that there are now between these ids, as changes of slots; None for no edge.
+/// The present strengths between these ids, by slot; None for no edge.
 pub(super) fn changes(
     connection: &Connection,
     ends: &[(i64, i64)],

@@ -18,12 +18,12 @@ pub enum Direction {
     Backward,
 }
 
-/// When the axis moves less than this, it is found.
+/// The axis is found when it moves less than this.
 const SETTLED: f64 = 1e-13;
-/// After so many steps the axis is taken as it is.
+/// After this many steps the axis is taken as it is.
 const MAX_STEPS: usize = 1000;
 
-/// Rank the nodes along the seeds' axis; None when fewer than two seeds make none.
+/// Rank the nodes along the axis of the seeds; None if there is none, as with fewer than two seeds.
 pub fn run(
     nodes: &Nodes,
     coordinates: &Coordinates,
@@ -59,7 +59,7 @@ pub fn run(
     finish(nodes, seeds, found, shape, None).map(Some)
 }
 
-/// Just the seeds, where there is no line.
+/// The seeds alone, for when there is no line.
 pub fn seeds_alone(nodes: &Nodes, seeds: &[Scored], shape: &Shape) -> Result<Vec<Scored>> {
     finish(nodes, seeds, seeds.to_vec(), shape, None)
 }
@@ -86,7 +86,7 @@ fn heaviest(coordinates: &Coordinates, seeds: &[Scored]) -> Result<Option<u32>> 
 struct Line {
     centre: Vec<f64>,
     axis: Vec<f64>,
-    /// How far from the centre the outermost seed lies, along the axis.
+    /// The distance along the axis from the centre to the furthest seed.
     reach: f64,
 }
 
@@ -136,7 +136,7 @@ impl Line {
         Ok((reach > 0.0).then_some(line))
     }
 
-    /// How far along the axis a point lies, and how far beside it.
+    /// How far along the axis a point is, and how far beside it.
     fn project(&self, point: &[f64]) -> (f64, f64) {
         let offset = |slot: usize| point[slot] - self.centre[slot];
         let along: f64 = (0..point.len())
@@ -163,7 +163,7 @@ fn centre(points: &[(&[f64], f64)]) -> Result<Vec<f64>> {
 }
 
 /// The direction in which weighted points differ most, by power iteration from the two that are
-/// furthest apart; None where all are one.
+/// furthest apart; None if all points are equal.
 fn principal_axis(points: &[(&[f64], f64)], centre: &[f64]) -> Result<Option<Vec<f64>>> {
     let Some(mut axis) = furthest_apart(points)?.and_then(unit) else {
         return Ok(None);

@@ -9,19 +9,19 @@ use hedgerow_engine::error::Result;
 use hedgerow_engine::interrupt::{self, Pace};
 
 const DAY: f64 = 86_400.0;
-/// How much overdue is as overdue as can be.
+/// The most a node can be overdue.
 const MOST_OVERDUE: f64 = 5.0;
-/// How overdue what was never replayed is.
+/// How overdue a node is that was never replayed.
 const NEVER_REPLAYED: f64 = 3.0;
-/// From how many members on a community has a middle to be far from.
+/// From how many members on a community has outliers.
 const FEWEST_MEMBERS: usize = 3;
 
-/// How little the neighbours of a slot are joined themselves.
+/// The displacement of a slot: 1 less its clustering coefficient.
 pub fn displacement(clustering: &Column<f64>, slot: u32) -> f64 {
     1.0 - clustering.get(slot as usize).unwrap_or(0.0)
 }
 
-/// What is due to be replayed: displacement, times overdue, times how much it moved.
+/// How much a node is due to be replayed: displacement times overdue times emotion.
 pub fn priority(nodes: &Nodes, slot: u32, displacement: f64, now: i64) -> f64 {
     let slot = slot as usize;
     let overdue = match nodes.replayed[slot] {
@@ -34,7 +34,7 @@ pub fn priority(nodes: &Nodes, slot: u32, displacement: f64, now: i64) -> f64 {
     displacement * overdue * (1.0 + nodes.emotions[slot] / 10.0)
 }
 
-/// How long ago a visit was: near 0 just now, 0.5 after a week, 1 for never.
+/// How long ago a visit was: 0 for just now, 0.5 after a week, 1 for never.
 pub fn recency(visited: i64, now: i64) -> f64 {
     if visited == NEVER {
         return 1.0;
@@ -42,12 +42,12 @@ pub fn recency(visited: i64, now: i64) -> f64 {
     1.0 - (-(since(visited, now) as f64) / (7.0 * DAY)).exp2()
 }
 
-/// Seconds from then to now, none from the future.
+/// The seconds from `then` to `now`; 0 for a time in the future.
 pub fn since(then: i64, now: i64) -> i64 {
     now.saturating_sub(then).max(0)
 }
 
-/// For each slot the distance to the middle of its community, where the median is 1; None
+/// For each slot the distance to the mean of its community over the median of these distances; None
 /// without coordinates.
 pub fn outliers(communities: &Communities, coordinates: &Coordinates) -> Result<Vec<Option<f64>>> {
     interrupt::check()?;

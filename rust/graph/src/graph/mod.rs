@@ -1,9 +1,9 @@
 //! Memories as a graph (spec/pipeline.md): nodes, the edges between them, and who visited them.
 //!
 //! [`Store`] writes them into the file of an index; [`Snapshot`] is what the pipeline language
-//! reads: nodes in columns, edges as compressed rows. A *slot* is where a node stands in the
-//! columns. Slots are in the order of ids, and sums run in that order, so that they are the same
-//! to the bit whatever was asked before.
+//! reads: nodes in columns, edges as compressed rows. A *slot* is the index of a node in the
+//! columns. Slots are in the order of ids, and sums run in that order, so that equal states give
+//! equal bits.
 
 #![allow(
     clippy::cast_possible_truncation,

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// A block holds so many keys.
+/// How many keys a block has.
 const BLOCK: usize = if cfg!(test) { 8 } else { 4096 };
 
 /// Keys, in blocks that copies share: only the last is ever added to.
@@ -66,14 +66,14 @@ impl Texts {
         &self.0.texts
     }
 
-    /// Take in texts; the answer is the slot of each here.
+    /// Add texts; returns the slot of each here.
     pub fn append(&mut self, next: &Self) -> Vec<u32> {
         next.all().iter().map(|text| self.intern(text)).collect()
     }
 
     /// The slot of a text, which may be new.
     pub fn intern(&mut self, text: &str) -> u32 {
-        // Most nodes are from where the first is from.
+        // Most nodes have the same text as the first.
         if self.all().first().is_some_and(|first| first == text) {
             return 0;
         }

@@ -12,7 +12,7 @@ named_enum! {
     /// What a node is about.
     #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
     pub enum Category {
-        /// Who one is.
+        /// Who somebody is.
         Core = "core",
         /// Anything.
         #[default]
@@ -35,9 +35,9 @@ named_enum! {
         Processed = "processed",
         /// The node was changed.
         Modified = "modified",
-        /// The node was passed over.
+        /// The node was skipped.
         Skipped = "skipped",
-        /// The visit does not count.
+        /// The visit failed, and does not count.
         Failed = "failed",
     }
 }
@@ -51,21 +51,21 @@ pub struct Node {
     pub kind: String,
     /// What it says.
     pub content: String,
-    /// How much it counts, from 0 to 1.
+    /// Its weight, from 0 to 1.
     pub weight: f64,
     /// What it is about.
     pub category: Category,
-    /// How much it moved, from 0 to 10.
+    /// How much emotion it had, from 0 to 10.
     pub emotion: f64,
     /// Where it comes from.
     pub provenance: String,
-    /// When it was last changed, in Unix seconds; None, when it is stored.
+    /// When it was last changed, in Unix seconds; None for when it is stored.
     pub updated_at: Option<i64>,
-    /// When it was made; None, when a new one was updated.
+    /// When it was made, in Unix seconds; None for when it was updated, if it is new.
     pub created_at: Option<i64>,
-    /// When it was last replayed; 0, never.
+    /// When it was last replayed, in Unix seconds; 0 for never.
     pub last_replayed: i64,
-    /// After how many days it is to be replayed, at least 1.
+    /// The days after which it is due to be replayed, at least 1.
     pub replay_interval: u32,
     /// Its vector, as in a chunk.
     pub embedding: Option<Vec<f32>>,
@@ -112,7 +112,8 @@ impl Node {
         Err(Error::new(ErrorCode::InvalidNode, problem))
     }
 
-    /// What an index finds it by: key and content are searched, and both names are its key.
+    /// The chunk by which an index finds it: its key is the id and the path, and is searched like
+    /// its content.
     pub(super) fn chunk(&self) -> Chunk {
         Chunk {
             id: self.key.clone(),

@@ -19,7 +19,8 @@ use hedgerow_engine::storage::settings;
 const COLUMNS: &str = "id, key, type, content_length, weight, category, emotion, provenance, \
                        created_at, updated_at, last_replayed, replay_interval, deleted";
 
-/// Up to how many nodes may change, or one in so many, before all are read anew, on several threads.
+/// Up to this many changed nodes, or one in `ONE_IN` of all, are read one by one. If more changed,
+/// all are read, on several threads.
 const MOST_CHANGES: usize = if cfg!(test) { 10 } else { 1000 };
 const ONE_IN: usize = 4;
 
@@ -54,11 +55,11 @@ pub struct Nodes {
     pub replayed: Column<i64>,
     /// In days.
     pub intervals: Column<u32>,
-    /// Whether each is there, rather than deleted.
+    /// Whether each is live, not deleted.
     pub live: Column<bool>,
     /// The slots of live nodes, by key.
     pub order: Arc<Vec<u32>>,
-    /// Where each live node stands in `order`.
+    /// The position of each live node in `order`.
     pub ranks: Arc<Vec<u32>>,
 }
 
@@ -163,7 +164,7 @@ impl Nodes {
 
     /// The slot of an id.
     pub fn slot_of(&self, id: i64) -> Option<u32> {
-        // Ids begin with 1 and none is left out, unless somebody else wrote the file.
+        // Ids are 1, 2, 3 and so on, unless another program wrote the file.
         let dense = self.ids.last() == Some(self.ids.len() as i64);
         if dense {
             let known = (1..=self.ids.len() as i64).contains(&id);
@@ -214,7 +215,7 @@ impl Nodes {
         Ok(())
     }
 
-    /// The nodes with ids above one, up to another, in no order by key yet.
+    /// The nodes with ids above `after` and up to `last`, not yet ordered by key.
     fn read_rows(connection: &Connection, after: i64, last: i64) -> rusqlite::Result<Self> {
         let sql = format!("SELECT {COLUMNS} FROM nodes WHERE id > ? AND id <= ? ORDER BY id");
         let mut statement = connection.prepare_cached(&sql)?;
@@ -226,7 +227,7 @@ impl Nodes {
         Ok(nodes)
     }
 
-    /// Take in the nodes of the next ids.
+    /// Add the nodes of the next ids.
     fn append(&mut self, next: &Self) {
         let sources = self.sources.append(&next.sources);
         let types = self.types.append(&next.types);
@@ -250,8 +251,8 @@ impl Nodes {
         self.live.append(&next.live);
     }
 
-    /// The answer is whether all could be taken in: a node that has another key cannot, since
-    /// keys stand one after the other.
+    /// Read the nodes that changed; returns whether all could be. A node with another key cannot,
+    /// since keys are kept one after the other.
     fn read_changes(&mut self, connection: &Connection) -> rusqlite::Result<bool> {
         let sql = format!("SELECT {COLUMNS} FROM nodes WHERE changed > ? ORDER BY id");
         let mut statement = connection.prepare_cached(&sql)?;
@@ -274,7 +275,7 @@ impl Nodes {
         Ok(true)
     }
 
-    /// Whether the node of a row was known by another key.
+    /// Whether the node of a row had another key before.
     fn is_renamed(&self, row: &Row<'_>) -> rusqlite::Result<bool> {
         Ok(match self.slot_of(row.get(0)?) {
             Some(slot) => self.key(slot) != row.get_ref(1)?.as_str()?,
@@ -282,7 +283,7 @@ impl Nodes {
         })
     }
 
-    /// Take a row in; the answer is its slot and whether a live node was there before.
+    /// Read a row; returns its slot, and whether the node was live before.
     fn put(&mut self, row: &Row<'_>) -> rusqlite::Result<(u32, bool)> {
         let id = row.get(0)?;
         if let Some(slot) = self.slot_of(id) {
@@ -294,7 +295,7 @@ impl Nodes {
         Ok((self.ids.len() as u32 - 1, false))
     }
 
-    /// Take a row in behind the others.
+    /// Add a row after the others.
     fn push(&mut self, row: &Row<'_>) -> rusqlite::Result<()> {
         let key = row.get_ref(1)?.as_str()?;
         self.ids.push(row.get(0)?);
@@ -316,7 +317,7 @@ impl Nodes {
         Ok(())
     }
 
-    /// All but id and key, which stay.
+    /// Replace everything but id and key.
     fn replace(&mut self, slot: usize, row: &Row<'_>) -> rusqlite::Result<()> {
         let kind = self.types.intern(row.get_ref(2)?.as_str()?);
         self.kinds.set(slot, kind);
@@ -335,7 +336,7 @@ impl Nodes {
         Ok(())
     }
 
-    /// Take in the slots that came, and leave out those that went.
+    /// Add the slots of nodes that are live now, and drop those of nodes that are not.
     fn merge_order(&mut self, mut came: Vec<u32>) {
         came.sort_unstable_by(|left, right| self.key(*left).cmp(self.key(*right)));
         let mut merged = Vec::with_capacity(self.order.len() + came.len());
@@ -364,7 +365,7 @@ impl Nodes {
     }
 }
 
-/// What a piece of the table is read as.
+/// What is read of one piece of the table.
 enum Part {
     /// Every id, in the order of keys.
     Order(Vec<i64>),
@@ -377,7 +378,7 @@ fn read_order(connection: &Connection) -> rusqlite::Result<Vec<i64>> {
     statement.query_map([], |row| row.get(0))?.collect()
 }
 
-/// A word of a closed set; another one means that somebody else wrote the file.
+/// A word of a closed set; any other means that another program wrote the file.
 pub(crate) fn word<T>(
     row: &Row<'_>,
     column: usize,

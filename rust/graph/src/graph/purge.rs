@@ -1,4 +1,4 @@
-//! Nodes of which nothing is to be left in the file.
+//! Purging nodes, so that nothing of them is left in the file.
 
 use rusqlite::{Connection, params};
 
@@ -8,8 +8,9 @@ use crate::schema::{EDGES_GENERATION, NODES_GENERATION};
 use hedgerow_engine::error::Result;
 
 impl Store {
-    /// Remove what is known of nodes: their texts, edges and visits, and the actions of agents that
-    /// name them. Ids stay taken, by deleted nodes without anything. The answer is how many there were.
+    /// Remove everything about nodes: their texts, edges and visits, and the actions of agents that
+    /// name them. Their ids stay taken, by deleted nodes without content. Returns how many there
+    /// were.
     ///
     /// The bytes of what was removed stay in the file until `Index::vacuum`.
     pub fn purge<T: AsRef<str>>(&self, keys: &[T]) -> Result<usize> {
@@ -26,7 +27,7 @@ impl Store {
 }
 
 fn purge(connection: &Connection, key: &str) -> rusqlite::Result<bool> {
-    // The action names it as JSON, or as the text that it is.
+    // An action has the key in JSON, where it may be escaped, or in a text as it is.
     let quoted = serde_json::to_string(key).unwrap_or_default();
     connection.execute(
         "DELETE FROM agent_actions

@@ -1,4 +1,5 @@
-//! Rankings of nodes: what the algorithms take, and how they hand over what they found.
+//! Rankings of nodes: the seeds of the algorithms, and how their results are blended, cut and
+//! sorted.
 
 use super::nodes::Nodes;
 use hedgerow_engine::error::Result;
@@ -13,17 +14,17 @@ pub type Scored = (u32, f64);
 pub struct Shape {
     /// Whether seeds are among the results.
     pub keep_seeds: bool,
-    /// How many others may be; None for any number.
+    /// How many other results there may be; None for any number.
     pub limit: Option<usize>,
     /// The weight of the result against the scores of the seeds: from 0 to 1.
     pub mix: f64,
 }
 
-/// How much of a ranking is asked for: all of it, or the first so many.
+/// How much of a ranking is wanted: its first nodes, or None for all.
 pub type Wanted = Option<usize>;
 
-/// Seeds in the order they came, the best with 1, so that results do not depend on the scale of
-/// what made them. What scores nothing is no seed.
+/// The seeds in their order, with scores over the best, so that results do not depend on their
+/// scale. Nodes that score 0 are not seeds.
 pub fn normalised(input: &[Scored]) -> Vec<Scored> {
     let best = input.iter().map(|(_, score)| *score).fold(0.0, f64::max);
     let seeds = input.iter().filter(|(_, score)| *score > 0.0);
@@ -52,7 +53,7 @@ pub(super) fn finish(
         found = mixed(&seeds, found, shape.mix)?;
     }
     found.retain(|(slot, score)| *score > 0.0 && (shape.keep_seeds || is_seed(*slot).is_err()));
-    // Among so many there are as many others as there may be.
+    // Even if all seeds come first, this many have all the others that there may be.
     let most = shape.limit.map(|limit| limit.saturating_add(seeds.len()));
     let first = [most, wanted].into_iter().flatten().min();
     sort_first(nodes, &mut found, first)?;
@@ -78,7 +79,7 @@ fn mixed(seeds: &[Scored], mut found: Vec<Scored>, mix: f64) -> Result<Vec<Score
             0.0
         };
     }
-    // No slot is there twice.
+    // No slot is in it twice.
     interrupt::sort(&mut found, |one, other| one.0.cmp(&other.0))?;
     let known = found.len();
     let mut pace = Pace::default();
@@ -93,14 +94,14 @@ fn mixed(seeds: &[Scored], mut found: Vec<Scored>, mix: f64) -> Result<Vec<Score
     Ok(found)
 }
 
-/// Order by score, best first; scores that are the same to 12 decimals, by key.
+/// Order by score, best first; scores that are equal to 12 decimals by key.
 pub fn sort(nodes: &Nodes, scored: &mut Vec<Scored>) -> Result<()> {
     sort_first(nodes, scored, None)
 }
 
-/// The same, cut to the first so many.
+/// The same, cut to the `first` nodes.
 fn sort_first(nodes: &Nodes, scored: &mut Vec<Scored>, first: Option<usize>) -> Result<()> {
-    // What is compared is worked out once. Scores are finite.
+    // Sort keys are computed once for each node. Scores are finite.
     let mut keyed: Vec<(f64, u32, Scored)> = scored
         .iter()
         .map(|(slot, score)| {

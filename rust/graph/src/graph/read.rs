@@ -1,4 +1,4 @@
-//! Reading single nodes, and whom they are joined with.
+//! Reading single nodes, and their neighbours.
 
 use std::cmp::Ordering;
 
@@ -12,7 +12,7 @@ use hedgerow_engine::chunks::chunk_of;
 use hedgerow_engine::error::Result;
 use hedgerow_engine::interrupt::Pace;
 
-/// A key, and the keys it is joined with, each with the strength of the edge.
+/// A key, and the keys of its neighbours, each with the strength of the edge.
 pub type Neighbours = (String, Vec<(String, f64)>);
 
 impl Store {
@@ -42,8 +42,8 @@ impl Store {
         self.index.database().read(live_nodes)
     }
 
-    /// Whom the nodes of these keys are joined with: the strongest first, of equals by key.
-    /// Keys of no live node are left out.
+    /// The neighbours of the nodes of these keys: the strongest first, equals by key. Keys without
+    /// a live node are left out.
     pub fn neighbours<T: AsRef<str>>(&self, keys: &[T]) -> Result<Vec<Neighbours>> {
         let snapshot = self.snapshot(&Needs {
             edges: true,

@@ -19,20 +19,20 @@ use hedgerow_engine::index::session::{self, Session};
 use hedgerow_engine::storage::Background;
 use hedgerow_engine::storage::cache::Cache;
 
-/// How often a query begins anew because others write faster than it can read. After that it reads
+/// How often a query starts again because others write faster than it can read. After that it reads
 /// what it needs in its own transaction.
 const ATTEMPTS: usize = 4;
 
-/// For how many numbers of dimensions coordinates are kept: each takes memory for every node, and a
-/// pipeline may ask for any of 256.
+/// For how many numbers of dimensions coordinates are kept. Each takes memory for every node, and
+/// pipelines may use 256 different ones.
 const DIMENSIONS: usize = 4;
 
 /// What a query reads in addition to the nodes.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Needs {
-    /// Whether it asks for edges.
+    /// Whether it reads edges.
     pub edges: bool,
-    /// Whose visits it asks for.
+    /// The agents whose visits it reads.
     pub agents: Vec<String>,
 }
 
@@ -40,7 +40,7 @@ pub struct Needs {
 pub struct Snapshot {
     /// Every node.
     pub nodes: Arc<Nodes>,
-    /// Every edge; none when they were not asked for.
+    /// Every edge; none if they are not needed.
     pub edges: Arc<Edges>,
     visits: Vec<(String, Arc<Visits>)>,
     never: Column<i64>,
@@ -60,14 +60,14 @@ pub(super) struct Kept {
 struct Builds {
     background: Background,
     communities: Arc<Build<Communities>>,
-    /// For the numbers of dimensions that queries asked for last, the latest at the end.
+    /// For the numbers of dimensions that queries used last, the latest at the end.
     coordinates: Mutex<VecDeque<(usize, Arc<Build<Coordinates>>)>>,
 }
 
 /// An agent, and what is kept of its visits.
 type AgentVisits = (String, Arc<Cache<Visits>>);
 
-/// Of what a query needs, the generations that it could not have: it begins anew with later ones.
+/// Generations that a query needs and that are not in memory: it starts again after later ones are.
 #[derive(Default)]
 struct Missed {
     nodes: Option<i64>,
@@ -76,7 +76,7 @@ struct Missed {
 }
 
 impl Builds {
-    /// What works out coordinates of so many dimensions.
+    /// The build of coordinates with this number of dimensions.
     fn coordinates(&self, dimensions: usize) -> Arc<Build<Coordinates>> {
         let mut builds = self
             .coordinates
@@ -88,7 +88,7 @@ impl Builds {
         builds.push_back((dimensions, Arc::clone(&build)));
         let dropped = (builds.len() > DIMENSIONS).then(|| builds.pop_front());
         drop(builds);
-        // Freed here, after the lock.
+        // Freed after the lock is released.
         drop(dropped);
         build
     }
@@ -126,7 +126,7 @@ impl Kept {
         Arc::clone(visits.entry(agent.to_owned()).or_insert_with(new))
     }
 
-    /// The state of this moment.
+    /// The present state.
     pub fn snapshot(&self, index: &Index, needs: &Needs) -> Result<Snapshot> {
         self.with_caches(index, needs, |visits, waits| {
             index.database().on_reader(|reader| {
@@ -137,7 +137,7 @@ impl Kept {
         })
     }
 
-    /// Let `work` read the state of this moment, and the index in the same transaction.
+    /// Let `work` read the present state, and the index in the same transaction.
     ///
     /// Meanwhile the thread must not use the store or its index: in memory it could wait for a
     /// writer that waits for it.
@@ -159,8 +159,8 @@ impl Kept {
         })
     }
 
-    /// Call `read` with what is needed in memory, again for as long as that is of another
-    /// generation than the transaction of `read`.
+    /// Call `read` with what it needs in memory, and again as long as that is of another generation
+    /// than the transaction of `read`.
     fn with_caches<T>(
         &self,
         index: &Index,
@@ -174,7 +174,7 @@ impl Kept {
             .collect();
         let (mut missed, mut attempt) = (Missed::default(), 0);
         loop {
-            // Outside a transaction, since reading everything takes long and has one of its own.
+            // Outside a transaction: reading everything takes long and has one of its own.
             self.nodes.load_after(missed.nodes)?;
             if needs.edges {
                 self.edges.load_after(missed.edges)?;
@@ -190,8 +190,8 @@ impl Kept {
         }
     }
 
-    /// The state that `connection` sees; where something is not in memory for it, and `waits` says
-    /// that the caller rather begins anew, what that is.
+    /// The state that `connection` sees. If something of it is not in memory, and the caller
+    /// `waits` for that and starts again, what it is.
     fn state(
         &self,
         connection: &Connection,
@@ -235,7 +235,7 @@ impl Kept {
 }
 
 impl Snapshot {
-    /// When an agent last visited each slot; it must be among those that were asked for.
+    /// When an agent last visited each slot. The agent must be one of [`Needs::agents`].
     pub fn visits(&self, agent: &str) -> &Column<i64> {
         let found = self.visits.iter().find(|(name, _)| name == agent);
         found.map_or(&self.never, |(_, visits)| &visits.column)

@@ -6,10 +6,10 @@ use super::spectrum::{Coordinates, distance};
 use hedgerow_engine::error::Result;
 use hedgerow_engine::interrupt::Pace;
 
-/// How many seeds are compared with before somebody asks whether to go on.
+/// How many seeds are compared between two questions whether to go on.
 const SOME: usize = 1024;
 
-/// Rank by the distance of coordinates: `seed / (1 + distance)`, of the seed for which it is most.
+/// Rank by the distance of coordinates: the highest `seed / (1 + distance)` over the seeds.
 pub fn run(
     nodes: &Nodes,
     coordinates: &Coordinates,

@@ -1,4 +1,4 @@
-//! Coordinates of nodes such that their distances say how well they are connected
+//! Coordinates of nodes, whose distances say how well the nodes are connected
 //! (spec/pipeline.md, "Coordinates").
 //!
 //! For each connected component, of the normalised Laplacian `L = I - D^-1/2 W D^-1/2` with
@@ -12,28 +12,29 @@ use super::edges::Edges;
 use hedgerow_engine::error::Result;
 use hedgerow_engine::interrupt::{self, Pace};
 
-/// Up to how many nodes of a component all eigenvectors are worked out.
+/// Up to how many nodes a component has all its eigenvectors computed.
 const DENSE: usize = 600;
-/// Eigenvalues this close are one, and are not parted.
+/// Eigenvalues this close are equal, and are not separated.
 const EQUAL: f64 = 1e-8;
-/// How many eigenvectors more than asked for may be kept for that.
+/// How many more eigenvectors than wanted may be kept for that.
 const EXTRA: usize = 8;
-/// How exact the eigenvectors of large components are: the length of `M x - μ x`.
+/// The residual of the eigenvectors of large components: the length of `M x - μ x`.
 const TOLERANCE: f64 = 1e-6;
-/// How many vectors more than wanted are carried along, so that the last ones settle sooner.
+/// How many more vectors than wanted are iterated, so that the last ones converge sooner.
 const GUARDS: usize = 8;
-/// After so many rounds they are taken as they are.
+/// After this many rounds they are taken as they are.
 const MAX_ROUNDS: usize = 100;
 /// The highest degree of a filter, and how much it may raise one vector above another, as an
-/// exponent of e: much more, and what is low would drown in rounding.
+/// exponent of e: with much more the lower ones would be lost in rounding.
 const MAX_DEGREE: f64 = 80.0;
 const MAX_GROWTH: f64 = 20.0;
 
-/// Where each slot is, as far as it is joined to another.
+/// The coordinates of each slot that has an edge.
 #[derive(Debug, Default)]
 pub struct Coordinates {
     components: Vec<u32>,
-    /// Where the coordinates of each slot begin; one more, where the last end.
+    /// Where the coordinates of each slot begin; the last entry is where those of the last slot
+    /// end.
     starts: Vec<usize>,
     values: Vec<f64>,
 }
@@ -78,7 +79,7 @@ impl Coordinates {
         self.components.is_empty()
     }
 
-    /// The component of a slot; none of a node without edges, which has no coordinates.
+    /// The component of a slot; None for a node without edges, which has no coordinates.
     pub fn component(&self, slot: u32) -> Option<u32> {
         let component = self.components.get(slot as usize).copied();
         component.filter(|_| !self.of_slot(slot).is_empty())
@@ -103,8 +104,8 @@ pub(super) fn distance(one: &[f64], other: &[f64]) -> f64 {
     squares.sum::<f64>().sqrt()
 }
 
-/// How much a step from one node to the next goes in the direction of a third; 0 for a step that
-/// goes nowhere.
+/// The cosine between a step from one node to another and the direction of a third; 0 for a step
+/// of length 0.
 pub(super) fn cosine_of_step(coordinates: &Coordinates, from: u32, step: u32, to: u32) -> f64 {
     let [from, step, to] = [from, step, to].map(|slot| coordinates.of_slot(slot));
     let (mut product, mut step_square, mut way_square) = (0.0, 0.0, 0.0);
@@ -190,7 +191,7 @@ impl Component {
         rows.collect()
     }
 
-    /// All of it but the zero.
+    /// The whole spectrum without the zero.
     fn dense_spectrum(&self) -> Spectrum {
         let mut laplacian = DMatrix::identity(self.len(), self.len());
         for slot in 0..self.len() {
@@ -210,9 +211,9 @@ impl Component {
 
     /// The smallest `wanted`, without the zero.
     ///
-    /// These belong to the largest of `M = D^-1/2 W D^-1/2`, whose eigenvalues are from -1 to 1. A
-    /// block of vectors is turned to them by Chebyshev polynomials of `M`, which stay small below
-    /// the least eigenvalue of the block and rise steeply above it.
+    /// They belong to the largest eigenvalues of `M = D^-1/2 W D^-1/2`, which are from -1 to 1. A
+    /// block of vectors is turned towards them by Chebyshev polynomials of `M`, which stay small
+    /// below the smallest eigenvalue of the block and rise steeply above it.
     fn partial_spectrum(&self, wanted: usize) -> Result<Spectrum> {
         let width = wanted + 1 + GUARDS;
         let mut block = DMatrix::from_fn(self.len(), width, |row, column| {
@@ -237,12 +238,12 @@ impl Component {
         Ok(spectrum)
     }
 
-    /// Turn a block into approximate eigenvectors, best first (Rayleigh and Ritz); the answer is
-    /// their eigenvalues, and by how much the first ones are wrong.
+    /// Turn a block into approximate eigenvectors, best first (Rayleigh and Ritz). Returns their
+    /// eigenvalues, and the largest residual of the first `wanted`.
     fn settle(&self, block: &mut DMatrix<f64>, wanted: usize) -> Result<Option<(Vec<f64>, f64)>> {
         let base = std::mem::take(block).qr().q();
         let product = self.multiply(&base)?;
-        // The best are the largest: the smallest of the opposite.
+        // The best are the largest, which are the smallest of the negative.
         let Some((opposites, turn)) = eigen(-base.tr_mul(&product)) else {
             return Ok(None);
         };
@@ -259,7 +260,7 @@ impl Component {
         Ok(Some((values, worst)))
     }
 
-    /// The block, raised above its least eigenvalue.
+    /// The block after a filter that raises it above its smallest eigenvalue.
     fn filtered(&self, block: &DMatrix<f64>, values: &[f64]) -> Result<DMatrix<f64>> {
         let least = values
             .last()
@@ -318,7 +319,7 @@ fn eigen(matrix: DMatrix<f64>) -> Option<(Vec<f64>, DMatrix<f64>)> {
     Some((values.collect(), eigen.eigenvectors.select_columns(&order)))
 }
 
-/// A number from -1 to 1 that favours nothing, always the same for the same slot.
+/// A number from -1 to 1 without a pattern, always the same for the same slot.
 fn jitter(slot: u64) -> f64 {
     let mut bits = slot.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);

@@ -1,4 +1,4 @@
-//! Spreading activation: what is near the seeds by any path lights up (spec/pipeline.md,
+//! Spreading activation: what is near the seeds by any path becomes active (spec/pipeline.md,
 //! "spread"). After Collins and Loftus, 1975.
 
 use super::edges::Edges;
@@ -10,15 +10,15 @@ use hedgerow_engine::interrupt::{self, Pace};
 /// How activation spreads.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Spread {
-    /// How many edges it may travel.
+    /// How many edges activation may travel.
     pub max_hops: usize,
-    /// What is left of it after an edge, besides the edge's strength.
+    /// What activation is multiplied by for each edge, in addition to the strength of the edge.
     pub edge_decay: f64,
-    /// Less than this goes no further.
+    /// Activation below this is dropped.
     pub min_activation: f64,
-    /// Whether a node shares its activation out among its neighbours (the fan effect).
+    /// Whether a node divides its activation among its neighbours (the fan effect).
     pub share: bool,
-    /// How the result is handed over.
+    /// The options of every algorithm.
     pub shape: Shape,
 }
 
@@ -32,7 +32,7 @@ impl Spread {
         wanted: Wanted,
     ) -> Result<Vec<Scored>> {
         let mut front = by_slot(seeds);
-        // Zeroed memory is only paid for where it is touched.
+        // Zeroed memory costs nothing until it is written.
         let mut total = vec![0.0_f64; nodes.len()];
         let mut arrived = vec![0.0_f64; nodes.len()];
         let mut reached: Vec<u32> = Vec::new();
@@ -48,7 +48,7 @@ impl Spread {
             if hop < self.max_hops {
                 front = self.hop(edges, &front, &mut arrived)?;
             }
-            // The last to arrive send nothing on, and may stand in any order.
+            // The last to arrive send nothing on, so that their order does not matter.
             if hop + 1 < self.max_hops {
                 interrupt::sort(&mut front, |one, other| one.0.cmp(&other.0))?;
             }
@@ -60,7 +60,7 @@ impl Spread {
         finish(nodes, seeds, found.collect(), &self.shape, wanted)
     }
 
-    /// What arrives after one more edge, in no order. `arrived` is left all zeros.
+    /// What arrives after one more edge, in no order. `arrived` is all zeros before and after.
     fn hop(&self, edges: &Edges, front: &[Scored], arrived: &mut [f64]) -> Result<Vec<Scored>> {
         let mut touched = Vec::new();
         let mut pace = Pace::default();

@@ -31,17 +31,17 @@ pub struct Store {
 }
 
 impl Store {
-    /// Open the file of an index, made first when there is none.
+    /// Open the file of an index; it is made when there is none.
     pub fn open(path: &Path) -> Result<Self> {
         Self::open_at(Location::file(path, false, SUBJECTS)?, false)
     }
 
-    /// Open a file that has been a store before, to read it only.
+    /// Open a file for reading alone; it must have been opened as a store before.
     pub fn open_to_read(path: &Path) -> Result<Self> {
         Self::open_at(Location::file(path, true, SUBJECTS)?, true)
     }
 
-    /// Make a store in memory, gone with the handle.
+    /// Make a store in memory, which is gone when the handle is.
     pub fn in_memory() -> Result<Self> {
         Self::open_at(Location::memory(SUBJECTS), false)
     }
@@ -60,17 +60,17 @@ impl Store {
         }
     }
 
-    /// The index that finds the nodes: each live one is a chunk, its key for id and path.
+    /// The index of the same file, in which each live node is a chunk with its key for id and path.
     pub fn index(&self) -> &Arc<Index> {
         &self.index
     }
 
-    /// What searches fall back on when no word is found.
+    /// What the fuzzy rung of searches compares with.
     pub fn fuzzy(&self) -> &FuzzyChunks {
         &self.fuzzy
     }
 
-    /// Let nodes be of these types too, for good.
+    /// Register types of nodes in the file, for good.
     pub fn register<T: AsRef<str>>(&self, types: &[T]) -> Result<()> {
         for name in types {
             types::check(name.as_ref())?;
@@ -119,12 +119,12 @@ impl Store {
         *self.types.lock().unwrap_or_else(PoisonError::into_inner) = known;
     }
 
-    /// The state of this moment.
+    /// The present state.
     pub fn snapshot(&self, needs: &Needs) -> Result<Snapshot> {
         self.kept.snapshot(&self.index, needs)
     }
 
-    /// Let `work` read the state of this moment, and the index in the same transaction.
+    /// Let `work` read the present state, and the index in the same transaction.
     ///
     /// Meanwhile the thread must not use the store or its index: in memory it could wait for a
     /// writer that waits for it.

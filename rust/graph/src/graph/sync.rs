@@ -1,4 +1,4 @@
-//! Nodes that are made from files, written together with the ledger of their sync.
+//! Nodes that are made from files, and the ledger of their sync.
 
 use std::iter;
 
@@ -12,9 +12,9 @@ use super::write::{Edge, check_edge, check_nodes, mark_deleted, relink_in};
 /// What one transaction of a sync writes: the path of a file is the key of its node.
 #[derive(Debug, Clone, Default)]
 pub struct NodeSync<'a> {
-    /// Files, each with its node where that is to be stored.
+    /// The files that were read, each with its node if that is to be stored.
     pub read: Vec<(SourceFile, Option<&'a Node>)>,
-    /// The keys of nodes that are to be marked as deleted, their files being unreadable.
+    /// The keys of nodes to mark as deleted because their files cannot be read.
     pub lost: Vec<String>,
     /// Files that are gone, with their nodes.
     pub gone: Vec<String>,
@@ -23,7 +23,7 @@ pub struct NodeSync<'a> {
 }
 
 impl Store {
-    /// Write what a sync read, in one transaction. `now` stands for times that are not given.
+    /// Write what a sync read, in one transaction. `now` is used for times that are not given.
     pub fn sync(&self, sync: &NodeSync<'_>, now: i64) -> Result<()> {
         let nodes: Vec<&Node> = sync.read.iter().filter_map(|(_, node)| *node).collect();
         check_nodes(&nodes)?;
@@ -49,7 +49,7 @@ impl Store {
         })
     }
 
-    /// Remove edges, of which strengths do not count, put others, and write notes about the sync, in
+    /// Remove edges, whose strengths do not matter, add others, and write notes about the sync, in
     /// one transaction.
     pub fn relink(
         &self,
@@ -68,7 +68,7 @@ impl Store {
         Ok(())
     }
 
-    /// Take all live nodes for those of the files with their keys, which are to be read again.
+    /// Note a file for every live node, by its key as the path, which the next sync reads again.
     pub fn adopt_nodes(&self) -> Result<()> {
         self.index.database().try_write(|connection| {
             let keys: Vec<String> = connection

@@ -1,11 +1,11 @@
-//! The whole graph in numbers.
+//! The whole graph in figures.
 
 use super::snapshot::Needs;
 use super::store::Store;
 use hedgerow_engine::error::Result;
 use hedgerow_engine::interrupt;
 
-/// How many nodes and edges there are, and how they hang together.
+/// How many nodes and edges there are, and how they are connected.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Topology {
     /// How many live nodes.
@@ -23,7 +23,7 @@ pub struct Topology {
 }
 
 impl Store {
-    /// The whole graph in numbers.
+    /// The whole graph in figures.
     pub fn topology(&self) -> Result<Topology> {
         let snapshot = self.snapshot(&Needs {
             edges: true,

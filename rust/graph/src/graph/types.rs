@@ -6,7 +6,7 @@ use crate::schema::NODE_TYPES;
 use hedgerow_engine::error::{Error, ErrorCode, Result};
 use hedgerow_engine::storage::settings;
 
-/// The types of every store; a node is of the last unless it says otherwise.
+/// The types of every store. The last is the default.
 pub const TYPES: [&str; 5] = ["episodic", "daily", "weekly", "monthly", "semantic"];
 
 /// How many characters the name of a type may have.
@@ -26,7 +26,7 @@ pub(super) fn problem_of(name: &str) -> Option<String> {
     }
 }
 
-/// Refuse what cannot be the name of a type.
+/// Refuse a name that a type cannot have.
 pub fn check(name: &str) -> Result<()> {
     match problem_of(name) {
         Some(problem) => Err(Error::new(ErrorCode::InvalidOption, problem)),

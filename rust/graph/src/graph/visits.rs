@@ -1,4 +1,4 @@
-//! Who visited which node when: a column for each agent that was asked for.
+//! The last visits to nodes: a column for each agent that a query names.
 
 use std::sync::Arc;
 
@@ -9,15 +9,15 @@ use super::node::Outcome;
 use super::nodes::{self, Nodes};
 use hedgerow_engine::storage::cache::{Cache, Version};
 
-/// When a node was visited that never was.
+/// The time of the last visit of a node that was never visited.
 pub const NEVER: i64 = i64::MIN;
 
 /// The last visits of an agent that did not fail.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Visits {
-    /// The last visit of all agents that was read.
+    /// The id of the last visit that was read, of any agent.
     last: i64,
-    /// By slot; nodes beyond the end were never visited.
+    /// The time of the last visit by slot; nodes beyond the end were never visited.
     pub column: Column<i64>,
 }
 
@@ -87,7 +87,8 @@ impl Source {
     }
 }
 
-/// The last visit in the state that `connection` sees, whoever made it: as good as a generation.
+/// The id of the last visit of any agent in the state that `connection` sees, which serves as a
+/// generation.
 pub(super) fn last(connection: &Connection) -> rusqlite::Result<i64> {
     connection
         .prepare_cached("SELECT coalesce(max(id), 0) FROM visits")?

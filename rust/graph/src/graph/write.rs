@@ -20,7 +20,7 @@ pub struct Edge {
     pub source: String,
     /// The key it leads to.
     pub target: String,
-    /// What kind of edge it is: two nodes may be joined by one of each.
+    /// Its relation: two nodes may be joined by one edge of each.
     pub relation: String,
     /// How strong it is: above 0, up to 1.
     pub strength: f64,
@@ -29,21 +29,22 @@ pub struct Edge {
 /// An agent's visit to a node.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Visit {
-    /// Who.
+    /// The agent.
     pub agent: String,
-    /// Which node.
+    /// The key of the node.
     pub key: String,
-    /// When, in Unix seconds.
+    /// The time, in Unix seconds.
     pub at: i64,
     /// How it ended.
     pub outcome: Outcome,
 }
 
 impl Store {
-    /// Store nodes, each replacing the one of its key; the answer is the number of distinct keys.
+    /// Store nodes, each replacing the one of its key; returns the number of distinct keys.
     ///
-    /// A replaced node keeps its id, and where the new one does not say, when it was created and
-    /// its vector. A deleted one is there again. `now` stands for times that are not given.
+    /// A replaced node keeps its id. Unless the new one has its own, it also keeps the time when it
+    /// was created and, while its content stays the same, its vector. A deleted node is live again.
+    /// `now` is used for times that are not given.
     pub fn upsert(&self, nodes: &[&Node], now: i64) -> Result<usize> {
         check_nodes(nodes)?;
         self.index
@@ -73,9 +74,9 @@ impl Store {
         self.index.put_chunks(connection, &chunks, "nodes", None)
     }
 
-    /// Mark the nodes of these keys as deleted; the answer is how many there were.
+    /// Mark the nodes of these keys as deleted; returns how many there were.
     ///
-    /// Ids, edges and visits stay, and count again once a node is upserted; what it said is gone.
+    /// Ids, edges and visits stay, and count again once a node is upserted; its content is gone.
     pub fn delete<T: AsRef<str>>(&self, keys: &[T]) -> Result<usize> {
         self.index
             .database()
@@ -116,7 +117,7 @@ impl Store {
         })
     }
 
-    /// Remove an edge; the answer is whether there was one.
+    /// Remove an edge; returns whether there was one.
     pub fn unlink(&self, source: &str, target: &str, relation: &str) -> Result<bool> {
         let removed = self.index.database().try_write(|connection| {
             let (source, target) = (id_of(connection, source)?, id_of(connection, target)?);
@@ -140,7 +141,7 @@ impl Store {
         Ok(is_gone)
     }
 
-    /// Note visits. Nothing noted is ever changed; a failed visit counts for no filter.
+    /// Note visits, for good. A failed visit counts for no filter.
     pub fn visit(&self, visits: &[Visit]) -> Result<()> {
         self.index.database().try_write(|connection| {
             for visit in visits {
@@ -170,7 +171,8 @@ pub(super) fn relink_in(
     Ok(changed)
 }
 
-/// Mark the nodes of these keys as deleted in the transaction of `connection`; how many there were.
+/// Mark the nodes of these keys as deleted in the transaction of `connection`; returns how many
+/// there were.
 pub(crate) fn mark_deleted<T: AsRef<str>>(
     connection: &Connection,
     keys: &[T],
@@ -192,7 +194,7 @@ pub(crate) fn mark_deleted<T: AsRef<str>>(
     Ok(gone.len())
 }
 
-/// Note a visit to the node of this id, whatever its key is by now, and of which run it was.
+/// Note a visit to the node of this id, whose key may have changed, and the run it belongs to.
 pub(crate) fn note_visit(
     connection: &Connection,
     node: i64,
@@ -250,7 +252,7 @@ impl<'c> NodeStatements<'c> {
         })
     }
 
-    /// The answer is whether a deleted node is there again.
+    /// Returns whether a deleted node is live again.
     fn upsert(&mut self, node: &Node, now: i64) -> rusqlite::Result<bool> {
         let old: Option<(i64, bool)> = self
             .find

@@ -8,7 +8,7 @@ use crate::graph::{manifold, spectral};
 use hedgerow_engine::error::Result;
 
 impl Run<'_> {
-    /// Explore the graph from a set; where a limit follows at once, it says how much is wanted.
+    /// Explore the graph from a set. `wanted` is the limit that follows, if one does.
     pub fn explore(&mut self, set: &mut Set, algorithm: &Algorithm, wanted: Wanted) -> Result<()> {
         let snapshot = self.snapshot;
         let (nodes, edges) = (&snapshot.nodes, &snapshot.edges);

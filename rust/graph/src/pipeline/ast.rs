@@ -9,12 +9,12 @@ use crate::graph::{Category, TYPES};
 use hedgerow_engine::retrieval::Mode;
 use hedgerow_engine::text::glob::Glob;
 
-/// Stages, run from left to right. Printed, it parses to the same again.
+/// Stages, run from left to right. Its printed form parses to an equal pipeline.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Pipeline {
-    /// The stages, from the one that makes the set.
+    /// The stages; the first of them makes the set.
     pub stages: Vec<Stage>,
-    /// Whether the text leaves the first stage, `all`, out.
+    /// Whether the text left out the first stage, `all`.
     pub(super) implicit: bool,
 }
 
@@ -23,11 +23,11 @@ pub struct Pipeline {
 pub enum Stage {
     /// Makes a set.
     Generator(Generator),
-    /// Keeps what passes.
+    /// Keeps the nodes that pass.
     Filter {
-        /// Keeps what does not pass instead.
+        /// Whether it keeps the nodes that do not pass instead.
         negated: bool,
-        /// What must hold.
+        /// The condition.
         filter: Filter,
     },
     /// Orders, cuts or shows.
@@ -41,19 +41,19 @@ pub enum Stage {
 pub enum Generator {
     /// Every live node.
     All,
-    /// The nodes that have these terms in their key, or else in what they say.
+    /// The nodes that have these terms in their keys; terms that no key has, in their contents.
     Match(Vec<String>),
     /// What a hybrid search finds.
     Search(Search),
     /// These keys, each with its score.
     Seed(Vec<(String, f64)>),
-    /// What is joined to a node, at least so strongly.
+    /// The neighbors of a node, by edges of at least this strength.
     Neighbors(String, f64),
-    /// Pairs that mean nearly the same, in different communities.
+    /// Both ends of pairs of similar nodes in different communities.
     Interference {
-        /// The least cosine.
+        /// The smallest cosine of a pair.
         min_similarity: f64,
-        /// How many pairs.
+        /// How many pairs there may be.
         max_pairs: usize,
     },
 }
@@ -69,36 +69,36 @@ pub struct Search {
     pub mode: Mode,
 }
 
-/// What a node must be.
+/// A condition on nodes.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Filter {
     /// One of these types.
     Type(Vec<String>),
     /// One of these categories.
     Category(Vec<Category>),
-    /// A key like this.
+    /// A key that matches.
     Key(Glob),
-    /// A provenance like this.
+    /// A provenance that matches.
     Provenance(Glob),
     /// In the community of this id.
     Community(i64),
     /// In the community of the node of this key.
     CommunityOf(String),
-    /// A number that compares like this.
+    /// A number of the node that compares with this one.
     Number(NumberField, Comparison, f64),
-    /// Changed so long ago, in seconds.
+    /// The seconds since `updated_at`.
     Age(Comparison, i64),
-    /// Made so long ago, in seconds.
+    /// The seconds since `created_at`.
     Created(Comparison, i64),
-    /// Visited by an agent, within so many seconds where they are given.
+    /// Last visited by an agent less than this many seconds ago; None for at any time.
     Visited(String, Option<i64>),
-    /// The complement of that.
+    /// The complement of `Visited`.
     NotVisited(String, Option<i64>),
 }
 
 /// How two values compare.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[allow(missing_docs, reason = "they say it themselves")]
+#[allow(missing_docs, reason = "the names say it")]
 pub enum Comparison {
     Less,
     AtMost,
@@ -108,7 +108,7 @@ pub enum Comparison {
 }
 
 impl Comparison {
-    /// Every one; longer ones before those they begin with.
+    /// Every comparison; a longer sign comes before one that it begins with.
     pub(super) const ALL: [(Self, &'static str); 5] = [
         (Self::AtLeast, ">="),
         (Self::AtMost, "<="),
@@ -117,7 +117,7 @@ impl Comparison {
         (Self::Equal, "="),
     ];
 
-    /// Whether it holds.
+    /// Whether it holds between two values.
     pub fn holds<T: PartialOrd + Copy>(self, left: T, right: T) -> bool {
         match self {
             Self::Less => left < right,
@@ -129,9 +129,9 @@ impl Comparison {
     }
 }
 
-/// A number that nodes are filtered by.
+/// A number that nodes can be filtered by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[allow(missing_docs, reason = "they say it themselves")]
+#[allow(missing_docs, reason = "the names say it")]
 pub enum NumberField {
     Weight,
     KeyLen,
@@ -159,26 +159,26 @@ pub enum Transform {
 /// An order.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Sort {
-    /// What it is by.
+    /// What nodes are ordered by.
     pub by: SortBy,
-    /// Whether the least comes first.
+    /// Whether the smallest comes first.
     pub ascending: bool,
 }
 
-/// What an order is by.
+/// What nodes are ordered by.
 #[derive(Debug, Clone, PartialEq)]
 pub enum SortBy {
     /// The key.
     Key,
-    /// A value as it is.
+    /// One value.
     Value(Value),
-    /// A sum of values that are brought to one scale.
+    /// A weighted sum of values on one scale.
     Sum(Vec<(f64, Value)>),
 }
 
 /// A value of a node that can be sorted by.
 #[derive(Debug, Clone, PartialEq)]
-#[allow(missing_docs, reason = "they say it themselves")]
+#[allow(missing_docs, reason = "the names say it")]
 pub enum Value {
     Score,
     Weight,
@@ -197,7 +197,7 @@ pub enum Value {
 
 /// A column that can be shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[allow(missing_docs, reason = "they say it themselves")]
+#[allow(missing_docs, reason = "the names say it")]
 pub enum Column {
     Category,
     Community,
@@ -234,7 +234,7 @@ impl Column {
         (Self::Weight, "weight"),
     ];
 
-    /// The word users see.
+    /// Its name in the language.
     pub fn as_str(self) -> &'static str {
         let known = Self::ALL.iter().find(|(column, _)| *column == self);
         known.map_or("", |(_, name)| name)
@@ -246,29 +246,29 @@ impl Column {
 pub enum Algorithm {
     /// Spreading activation.
     Spread(Spread),
-    /// Where ways from several seeds meet.
+    /// Where the paths from several seeds meet.
     Confluence(Confluence),
-    /// What is near by all ways at once.
+    /// What is near by all paths at once.
     Spectral {
-        /// Of the coordinates.
+        /// How many dimensions the coordinates have.
         dimensions: usize,
-        /// How the result is handed over.
+        /// The options of every algorithm.
         shape: Shape,
     },
     /// Straightest paths between seeds.
     Geodesic {
-        /// Of the coordinates.
+        /// How many dimensions the coordinates have.
         dimensions: usize,
-        /// The paths.
+        /// Which paths are walked.
         geodesic: Geodesic,
     },
     /// Further along the seeds' line.
     Manifold {
-        /// Of the coordinates.
+        /// How many dimensions the coordinates have.
         dimensions: usize,
-        /// Which way.
+        /// Which way along the line.
         direction: Direction,
-        /// How the result is handed over.
+        /// The options of every algorithm.
         shape: Shape,
     },
 }
@@ -283,7 +283,7 @@ impl Pipeline {
         })
     }
 
-    /// The types it names that not every store has, each once.
+    /// The types it names that not every store has: each once, by name.
     pub fn registered_types(&self) -> Vec<&str> {
         let mut types: Vec<&str> = Vec::new();
         for stage in &self.stages {
@@ -303,7 +303,7 @@ impl Pipeline {
 }
 
 impl Stage {
-    /// The word it is known by.
+    /// Its name in the language.
     pub fn name(&self) -> &'static str {
         match self {
             Self::Generator(generator) => match generator {
@@ -361,7 +361,7 @@ impl NumberField {
         (Self::Score, "score"),
     ];
 
-    /// The word users see.
+    /// Its name in the language.
     pub fn as_str(self) -> &'static str {
         let known = Self::ALL.iter().find(|(field, _)| *field == self);
         known.map_or("", |(_, name)| name)

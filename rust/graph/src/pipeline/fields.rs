@@ -12,7 +12,7 @@ use crate::graph::ranking::Scored;
 use hedgerow_engine::error::Result;
 use hedgerow_engine::interrupt::{self, Pace};
 
-/// A value of every node, looked up once for the whole set.
+/// Where a value of each node is found, looked up once for the whole set.
 pub(super) enum Field<'r> {
     Score,
     Real(&'r Column<f64>),
@@ -27,12 +27,12 @@ pub(super) enum Field<'r> {
     Recency(&'r Column<i64>),
 }
 
-/// How much of an outlier a node has to be to count no more.
+/// What an outlier is divided by to be a displacement, and the largest displacement.
 const MOST_OUTLYING: f64 = 3.0;
 const OUTLIER_DIMENSIONS: usize = super::parse_algorithm::DIMENSIONS;
 
 impl<'s> Run<'s> {
-    /// What a value is of each node.
+    /// Look up where a value is found.
     pub fn field(&mut self, value: &Value) -> Result<Field<'s>> {
         let snapshot = self.snapshot;
         let nodes = &snapshot.nodes;
@@ -58,7 +58,7 @@ impl<'s> Run<'s> {
         })
     }
 
-    /// The values of nodes.
+    /// The values of a field for these nodes.
     #[allow(
         clippy::cast_precision_loss,
         reason = "lengths and times are sorted as numbers"

@@ -10,7 +10,7 @@ use hedgerow_engine::error::Result;
 use hedgerow_engine::text::glob::Glob;
 
 impl Run<'_> {
-    /// Keep what passes, or what does not.
+    /// Keep the nodes that pass, or those that do not.
     pub fn filter(&mut self, set: &mut Set, filter: &Filter, negated: bool) -> Result<()> {
         let snapshot = self.snapshot;
         let (nodes, now) = (&snapshot.nodes, self.now);
@@ -106,7 +106,7 @@ impl Run<'_> {
     }
 }
 
-/// Keep those whose value in a column passes, or those whose value does not.
+/// Keep the nodes whose value in a column passes, or those whose value does not.
 fn keep<T: Value>(
     set: &mut Set,
     negated: bool,
@@ -116,12 +116,12 @@ fn keep<T: Value>(
     set.retain_by(column, T::default(), |value| passes(value) != negated)
 }
 
-/// Whether the last visit is less than so long ago; whether there was one, where nobody says.
+/// Whether the last visit was less than `within` seconds ago; without it, whether there was one.
 fn visited(visit: i64, within: Option<i64>, now: i64) -> bool {
     visit != NEVER && within.is_none_or(|within| since(visit, now) < within)
 }
 
-/// For each text whether it is like the pattern.
+/// For each text whether it matches.
 fn passing(glob: &Glob, texts: &[String]) -> Vec<bool> {
     texts.iter().map(|text| glob.matches(text)).collect()
 }

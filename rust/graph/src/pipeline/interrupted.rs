@@ -1,5 +1,5 @@
-//! Whatever grows with the data asks on its way whether to go on, and does it again when it is
-//! called again.
+//! Whatever takes longer with more data asks now and then whether to go on, and gives the same
+//! result when it is called again after an interruption.
 
 use std::cell::Cell;
 use std::fmt::Debug;
@@ -16,16 +16,16 @@ use hedgerow_engine::index::Hit;
 use hedgerow_engine::interrupt::watched;
 use hedgerow_engine::retrieval::{Intent, TrigramIndex, reciprocal_rank_fusion, reweight};
 
-/// How many nodes there are: many times as many as steps between two looks.
+/// How many nodes there are: many times the steps between two questions whether to go on.
 const COUNT: usize = 3000;
-/// How often whoever goes over all of them asks at least.
+/// How often whatever visits all of them asks at least.
 const LEAST: usize = 10;
 
 fn key(number: usize) -> String {
     format!("folder/n{}", number * 7919 % COUNT)
 }
 
-/// A number of two digits as a part of one.
+/// A number of two digits as hundredths.
 fn small(number: usize) -> f32 {
     f32::from(u8::try_from(number).unwrap()) / 100.0
 }
@@ -62,7 +62,7 @@ fn filled() -> Store {
     store
 }
 
-/// Interrupt `work` after every number of asks, or after many of them.
+/// Interrupt `work` after some numbers of questions, from none to nearly all.
 fn ends_on_the_way<T: Debug>(name: &str, work: impl Fn() -> Result<T>) {
     let shown = || format!("{:?}", work().unwrap());
     let expected = shown();

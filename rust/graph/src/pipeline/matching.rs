@@ -1,4 +1,4 @@
-//! Running `match`: nodes by the words of their keys, or else of what they say.
+//! Running `match`: nodes by the words of their keys or, where no key has them, of their contents.
 
 use super::run::Run;
 use crate::graph::ranking::{Scored, sort};
@@ -7,15 +7,15 @@ use hedgerow_engine::error::Result;
 use hedgerow_engine::interrupt::{self, Pace};
 use hedgerow_engine::text::lower::lower;
 
-/// What a term counts that is a whole key, a part of one, or in the content.
+/// The score of a term that is a whole key, a part of one, or in the content.
 const WHOLE: f64 = 1.0;
 const PART: f64 = 0.5;
 const CONTENT: f64 = 0.2;
-/// How many nodes a term finds by their content.
+/// How many nodes a term may find by their content.
 const MOST_BY_CONTENT: usize = 50;
 
 impl Run<'_> {
-    /// The nodes that terms find, and the sum of what they count.
+    /// The nodes that terms find, each with the sum of its scores.
     pub fn matched(&self, terms: &[String]) -> Result<Vec<Scored>> {
         let nodes = &self.snapshot.nodes;
         let mut sums = vec![0.0; nodes.len()];
@@ -48,7 +48,7 @@ impl Run<'_> {
         Ok(found)
     }
 
-    /// The weightiest nodes that say a term, word for word.
+    /// The weightiest nodes whose content has the words of a term in a row.
     fn by_content(&self, term: &str) -> Result<Vec<Scored>> {
         let nodes = &self.snapshot.nodes;
         let words = phrase_words(term)?;
@@ -80,7 +80,7 @@ impl Run<'_> {
     }
 }
 
-/// What a term in lower case counts for a key.
+/// The score of a term in lower case for a key.
 fn by_key(key: &str, term: &str) -> Option<f64> {
     let is_term = |text: &str| {
         if text.is_ascii() {

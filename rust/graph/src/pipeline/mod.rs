@@ -1,7 +1,7 @@
 //! The selection language: stages from left to right over a set of nodes (spec/pipeline.md).
 //!
-//! Reading it: [`parse()`] and what it calls, one family of stages a file, with [`ast`] for what
-//! comes out and `print` for the way back. Running it: [`run()`], with the same families.
+//! [`parse()`] reads a text into an [`ast`], and `print` writes it back; each kind of stage has a
+//! file `parse_*`. [`run()`] runs it, and the kinds of stages have files of their own there too.
 
 mod algorithms;
 pub mod ast;

@@ -10,13 +10,13 @@ use hedgerow_engine::retrieval::Mode;
 pub struct Options {
     /// The time, in Unix seconds.
     pub now: i64,
-    /// What the caller's own legs found for the searches; None for those of the store.
+    /// What the caller's own legs found for the searches; None to use the legs of the store.
     pub legs: Option<Vec<Ranked>>,
     /// Whether to say what each stage did.
     pub explain: bool,
     /// The ids of nodes that no stage lets through, ascending.
     pub without: Vec<i64>,
-    /// The keys of the nodes that alone are let through, where not all are.
+    /// The keys of the only nodes that are let through; None for all.
     pub within: Option<HashSet<String>>,
 }
 
@@ -39,23 +39,23 @@ impl Options {
 /// The outcome of a run.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Outcome {
-    /// The nodes, in order; none where they were counted.
+    /// The keys of the nodes, in order; none after `count`.
     pub keys: Vec<String>,
     /// The score of each.
     pub scores: Vec<f64>,
-    /// How many there are, where they were counted.
+    /// How many nodes there are, after `count`.
     pub count: Option<usize>,
-    /// What the columns of the rows are, where there are rows.
+    /// The names of the columns, after `select`.
     pub columns: Option<Vec<String>>,
-    /// A row for each node.
+    /// A row for each node, after `select`.
     pub rows: Option<Vec<Vec<Cell>>>,
-    /// Pairs of keys, and how similar the two are.
+    /// Pairs of keys, each with the similarity of the two.
     pub pairs: Vec<(String, String, f64)>,
-    /// What was missing.
+    /// What the data lacks.
     pub warnings: Vec<String>,
     /// Whether communities or coordinates are of earlier edges.
     pub stale: bool,
-    /// What each stage did, where that was asked for.
+    /// What each stage did, with `explain`.
     pub stages: Vec<Report>,
 }
 
@@ -106,12 +106,12 @@ pub enum Cell {
 pub enum Leg {
     /// By words.
     Bm25,
-    /// By meaning.
+    /// By vectors.
     Semantic,
 }
 
 impl Leg {
-    /// The word users see.
+    /// Its name, as callers give it.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Bm25 => "bm25",
@@ -129,5 +129,5 @@ impl Leg {
     }
 }
 
-/// What a leg of the caller's found: the query, the leg, and keys, best first.
+/// What a leg of the caller found: the query, the leg, and keys, best first.
 pub type Ranked = (String, Leg, Vec<String>);

@@ -29,8 +29,8 @@
 //! string    = bare | '"' , { character | '\"' | '\\' } , '"' ;
 //! ```
 //!
-//! White space is space, tab, CR and LF; around `|`, `,`, values and after a comparison it means
-//! nothing. Everything is checked here, before a store is touched; the first problem is reported.
+//! White space is space, tab, CR and LF; it means nothing around `|`, `,` and values and after a
+//! comparison. Everything is checked before a store is touched, and the first problem is reported.
 
 use super::ast::{Generator, Pipeline, Stage, Transform};
 use super::problem::{Problem, ProblemKind};
@@ -43,10 +43,10 @@ const MAX_BYTES: usize = 4096;
 /// How many stages a text may have.
 const MAX_STAGES: usize = 32;
 
-/// What kind of stage a name is of.
+/// The kind of a stage, which decides what may follow its name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
-    /// Followed by nothing or parameters.
+    /// Followed by parameters, or by nothing.
     Algorithm,
     BareGenerator,
     BareTransform,
@@ -92,8 +92,8 @@ const STAGES: [(&str, Kind); 31] = [
     ("select", Kind::SpacedTransform),
 ];
 
-/// Parse a text; `terms`, where there are any, are what it begins with. `types` are those that
-/// nodes may have in addition to the built-in ones.
+/// Parse a text. `terms`, if there are any, become its first stage, a `match`. `types` are those
+/// that nodes may have in addition to the built-in ones.
 pub fn parse(text: &str, terms: &[String], types: &[String]) -> Result<Pipeline, Problem> {
     let whole = Piece::whole(text);
     if text.len() > MAX_BYTES {
@@ -129,8 +129,8 @@ pub fn parse(text: &str, terms: &[String], types: &[String]) -> Result<Pipeline,
     begin(pieces.first().copied().unwrap_or(whole), stages, terms)
 }
 
-/// Parse a text for a store, which may know more types; the file is read only when it names one
-/// that the store did not know.
+/// Parse a text with the types of a store. The file is read only when the text names a type that
+/// the store did not have when its types were last read.
 pub fn parse_for(
     store: &Store,
     text: &str,
@@ -151,7 +151,7 @@ pub fn parse_for(
     }
 }
 
-/// A generator comes first or not at all, and what shows a set comes last.
+/// A generator can only be first, and `count` and `select` can only be last.
 fn check_places(pieces: &[Piece<'_>], stages: &[Stage]) -> Result<(), Problem> {
     for (number, (piece, stage)) in pieces.iter().zip(stages).enumerate() {
         if number > 0 && matches!(stage, Stage::Generator(_)) {
@@ -247,7 +247,7 @@ fn not_negatable(piece: Piece<'_>) -> Problem {
     piece.problem(ProblemKind::NotNegatable, sentence)
 }
 
-/// How long the name is that a stage begins with.
+/// How many bytes the name has that a stage begins with.
 fn head(text: &str) -> usize {
     if !text.starts_with(|c: char| c.is_ascii_alphabetic()) {
         return 0;

@@ -11,13 +11,13 @@ use crate::graph::ranking::Shape;
 use crate::graph::spread::Spread;
 
 const SHAPE: [&str; 3] = ["seeds", "k", "mix"];
-/// How many edges activation may travel, and how many dimensions there may be.
+/// The largest values of parameters.
 const MAX_HOPS: usize = 100;
 const MAX_PATH: usize = 1000;
 const MAX_DIMENSIONS: usize = 256;
-/// Of the coordinates, where nobody says.
+/// How many dimensions the coordinates have by default.
 pub(super) const DIMENSIONS: usize = 20;
-/// How many results an algorithm on coordinates has, besides seeds, where nobody says.
+/// How many results besides the seeds an algorithm on coordinates has by default.
 const LIMIT: usize = 20;
 
 pub(super) const DIRECTIONS: [(&str, Direction); 3] = [
@@ -55,7 +55,7 @@ pub(super) fn algorithm(name: &str, items: &[Piece<'_>]) -> Result<Algorithm, Pr
     Ok(algorithm)
 }
 
-/// An algorithm without parameters.
+/// An algorithm with its default parameters.
 pub(super) fn default(name: &str) -> Algorithm {
     let shape = |limit| Shape {
         keep_seeds: true,

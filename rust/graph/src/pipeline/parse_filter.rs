@@ -60,7 +60,7 @@ fn of_one_value(name: &str, value: Piece<'_>) -> Result<Filter, Problem> {
     }
 }
 
-/// Words of a closed set.
+/// Words, each of a closed set.
 fn words<T>(
     items: &[Piece<'_>],
     what: &str,
@@ -77,7 +77,7 @@ fn words<T>(
     items.iter().map(word).collect()
 }
 
-/// A session is what an episode was called before.
+/// `session` is the earlier name of `episodic`.
 fn node_type(name: &str, known: &[&str]) -> Option<String> {
     let name = if name == "session" { "episodic" } else { name };
     known.contains(&name).then(|| name.to_owned())
@@ -111,7 +111,7 @@ fn community(value: Piece<'_>) -> Result<Filter, Problem> {
     Ok(Filter::Community(value.str().parse().unwrap_or(i64::MAX)))
 }
 
-/// An agent and how long ago.
+/// The agent of a visit, and the seconds within which it must be.
 fn visit(items: &[Piece<'_>]) -> Result<(String, Option<i64>), Problem> {
     let agent = match items.first() {
         Some(agent) => agent.string()?,

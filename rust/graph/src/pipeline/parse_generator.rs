@@ -38,7 +38,7 @@ pub(super) fn bare(name: &str, items: &[Piece<'_>]) -> Result<Generator, Problem
     })
 }
 
-/// Those with a value.
+/// The generators with a value.
 pub(super) fn generator(name: &str, value: Piece<'_>) -> Result<Generator, Problem> {
     match name {
         "match" => terms(value).map(Generator::Match),
@@ -83,7 +83,7 @@ pub(super) fn search(value: Piece<'_>) -> Result<Search, Problem> {
     Ok(search)
 }
 
-/// The text a value begins with, and what follows it.
+/// The first item of a value as text, and the items after it.
 fn first<'p, 't>(
     value: Piece<'t>,
     items: &'p [Piece<'t>],
@@ -94,7 +94,7 @@ fn first<'p, 't>(
     }
 }
 
-/// Terms stand between commas and white space.
+/// Terms, between commas and white space.
 fn terms(value: Piece<'_>) -> Result<Vec<String>, Problem> {
     let mut terms = Vec::new();
     for item in value.split(false, |c| c == ',') {

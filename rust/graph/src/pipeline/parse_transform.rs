@@ -90,19 +90,19 @@ fn single(piece: Piece<'_>) -> Result<SortBy, Problem> {
     })
 }
 
-/// A field of a sum, and how much it counts.
+/// The weight and the field of one term of a sum.
 fn term(piece: Piece<'_>) -> Result<(f64, Value), Problem> {
     let (weight, name) = match piece.split(true, |c| c == '*')[..] {
         [name] => (1.0, name),
         [left, right] => match (number(left.str()), number(right.str())) {
             (None, Some(weight)) => (weight, left),
             (Some(weight), None) => (weight, right),
-            _ => return Err(no_term(piece)),
+            _ => return Err(not_a_term(piece)),
         },
-        _ => return Err(no_term(piece)),
+        _ => return Err(not_a_term(piece)),
     };
     if name.is_empty() {
-        return Err(no_term(piece));
+        return Err(not_a_term(piece));
     }
     let Some(value) = field(name)? else {
         let sentence = "a key is not a number and cannot be part of a sum";
@@ -111,7 +111,7 @@ fn term(piece: Piece<'_>) -> Result<(f64, Value), Problem> {
     Ok((weight, value))
 }
 
-fn no_term(piece: Piece<'_>) -> Problem {
+fn not_a_term(piece: Piece<'_>) -> Problem {
     let sentence = "a sum is of fields, each alone or times a number";
     piece.problem(ProblemKind::BadSort, sentence)
 }

@@ -112,7 +112,7 @@ impl Filter {
 }
 
 impl Display for Comparison {
-    /// Equality is what no operator means.
+    /// Equality is left out: it is what no operator means.
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let sign = Self::ALL.iter().find(|(known, _)| known == self);
         match sign {
@@ -150,7 +150,7 @@ impl Sort {
                         f.write_char('+')?;
                     }
                     value.fmt(f)?;
-                    // Alone and unweighted it would be no sum.
+                    // A single field without a weight would be read as a plain order.
                     if terms.len() == 1 || weight.to_bits() != 1.0_f64.to_bits() {
                         write!(f, "*{weight}")?;
                     }
@@ -268,7 +268,7 @@ impl Shape {
     }
 }
 
-/// A parameter, unless it is as usual.
+/// A parameter, unless it has its default.
 fn param<T: Display + PartialEq>(
     f: &mut Formatter<'_>,
     name: &str,
@@ -285,7 +285,7 @@ fn list<'w>(f: &mut Formatter<'_>, words: impl Iterator<Item = &'w str>) -> fmt:
     f.write_str(&words.collect::<Vec<_>>().join(","))
 }
 
-/// A text as a value: in quotes where it could be taken for something else.
+/// A text as a value: in quotes if it is empty or has a character that means something.
 fn quoted(text: &str, special: &str) -> String {
     let is_bare =
         |c: char| !is_space(c) && !c.is_control() && !"|,\"".contains(c) && !special.contains(c);

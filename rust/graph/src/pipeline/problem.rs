@@ -12,7 +12,7 @@ macro_rules! kinds {
             /// Every kind, in the order of spec/pipeline.md.
             pub const ALL: &'static [Self] = &[$(Self::$kind,)*];
 
-            /// The word users see.
+            /// Its name, as spec/pipeline.md has it.
             pub fn as_str(self) -> &'static str {
                 match self { $(Self::$kind => stringify!($kind),)* }
             }
@@ -69,20 +69,20 @@ kinds! {
     AmbiguousInput,
 }
 
-/// The first problem of a text, and how to be rid of it.
+/// The first problem of a text, and what to do about it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Problem {
     /// What it is.
     pub kind: ProblemKind,
-    /// In which stage, from 0.
+    /// The number of its stage, from 0.
     pub stage: usize,
     /// Where it begins, in characters.
     pub start: usize,
-    /// Where it has ended, in characters.
+    /// Where it ends, in characters.
     pub end: usize,
-    /// A sentence.
+    /// What is wrong, in a sentence.
     pub sentence: String,
-    /// The word that was meant, where one is near.
+    /// The known word nearest to the one that was given, if one is near.
     pub suggestion: Option<String>,
     /// The part of the text that is shown, with a line of carets.
     shown: String,
@@ -92,7 +92,7 @@ pub struct Problem {
 const AROUND: usize = 36;
 
 impl Problem {
-    /// `start` and `end` are slots in bytes here.
+    /// `start` and `end` are offsets in bytes here.
     pub(super) fn new(
         text: &str,
         kind: ProblemKind,

@@ -14,7 +14,7 @@ use hedgerow_engine::error::{Error, ErrorCode, Result};
 use hedgerow_engine::index::session::Session;
 use hedgerow_engine::interrupt::{self, Pace};
 
-/// A pipeline on its way.
+/// A pipeline that is running.
 pub(super) struct Run<'s> {
     pub store: &'s Store,
     pub snapshot: &'s Snapshot,
@@ -27,7 +27,7 @@ pub(super) struct Run<'s> {
     outcome: Outcome,
 }
 
-/// Run a pipeline. What the data lacks is in the warnings; an error is one of the file's.
+/// Run a pipeline. What the data lacks is in the warnings; an error comes from the file.
 ///
 /// All stages read one state. A pipeline that reads the index does so in one transaction; any
 /// other takes a snapshot of the nodes and runs outside of one.
@@ -59,7 +59,7 @@ pub fn run(store: &Store, pipeline: &Pipeline, options: &Options) -> Result<Outc
     })
 }
 
-/// Run the stages; None if one needs slugs, which the session lacks.
+/// Run the stages; None if one needs slugs and the session lacks them.
 fn run_stages(
     store: &Store,
     snapshot: &Snapshot,
@@ -82,8 +82,7 @@ fn run_stages(
         interrupt::check()?;
         let start = Instant::now();
         let wanted = match pipeline.stages.get(number + 1) {
-            // Who wants to know what each stage did has it do all of it.
-            // So does who leaves out some of it.
+            // To explain a stage, or to leave out some of what it finds, takes all of its result.
             Some(Stage::Transform(Transform::Limit(limit)))
                 if !options.explain && !options.leaves_out() =>
             {
@@ -100,7 +99,7 @@ fn run_stages(
             set.retain(|slot, _| options.passes(nodes.ids[slot as usize], nodes.key(slot)))?;
         }
         if options.within.is_some() {
-            // How many others there are is not told either.
+            // Not even the number of other nodes is revealed.
             candidates = candidates.min(rows_in.max(set.len()));
         }
         if options.explain {
@@ -118,15 +117,15 @@ fn run_stages(
 }
 
 impl Stage {
-    /// Whether nodes may come that were not in the set.
+    /// Whether its result may have nodes that were not in the set.
     fn brings_nodes(&self) -> bool {
         matches!(self, Self::Generator(_) | Self::Algorithm(_))
     }
 }
 
 impl<'s> Run<'s> {
-    /// Run a stage; the answer is how many nodes it looked at. Where a limit follows at once,
-    /// `wanted` is that limit.
+    /// Run a stage; returns how many nodes it looked at. `wanted` is the limit that follows it, if
+    /// one does.
     fn step(
         &mut self,
         set: &mut Set,
@@ -182,7 +181,7 @@ impl<'s> Run<'s> {
         Ok(self.outcome)
     }
 
-    /// What the caller's own legs found for the searches; None for those of the store.
+    /// What the caller's own legs found for the searches; None to use the legs of the store.
     pub fn legs(&self) -> Option<&'s [Ranked]> {
         self.options.legs.as_deref()
     }
@@ -205,7 +204,7 @@ impl<'s> Run<'s> {
         })
     }
 
-    /// Say what was missing.
+    /// Add a warning about what the data lacks.
     pub fn warn(&mut self, what: String) {
         self.outcome.warnings.push(what);
     }

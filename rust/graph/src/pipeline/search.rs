@@ -13,7 +13,7 @@ use hedgerow_engine::retrieval::fuse::{DEFAULT_K, contribution};
 use hedgerow_engine::retrieval::{Embedding, Fusion, Mode, Request, Reranker, Setup, search_in};
 
 impl Run<'_> {
-    /// The best of a hybrid search, among these nodes where some are given, and how many were found.
+    /// The best nodes of a hybrid search, among `among` if it is given, and how many were found.
     pub fn searched(
         &mut self,
         wanted: &Search,
@@ -53,7 +53,7 @@ impl Run<'_> {
                 rank += 1.0;
             }
         }
-        // Each node once, with the sum of what its legs gave.
+        // Each node once, with the sum of its contributions.
         fused.sort_by_key(|(slot, _)| *slot);
         fused.dedup_by(|later, first| {
             let same = later.0 == first.0;
@@ -68,8 +68,8 @@ impl Run<'_> {
         Ok((fused, candidates))
     }
 
-    /// Say which legs the caller was asked for by name and does not have. Of `auto` nobody
-    /// expects more than there are.
+    /// Warn of a leg that the mode names and the caller does not have. `auto` takes the legs there
+    /// are.
     fn warn_of_missing(&mut self, mode: Mode, found: usize) {
         let what = match (mode, found) {
             (Mode::Hybrid, 1) => {
@@ -81,7 +81,7 @@ impl Run<'_> {
         self.warn(format!("search: {what}"));
     }
 
-    /// What the store finds itself: by words, since it has nothing that makes vectors of texts.
+    /// What the store finds itself: by words alone, since it has no embedder.
     fn found(&mut self, wanted: &Search, among: Option<&[u32]>) -> Result<Vec<String>> {
         let mode = wanted.mode;
         if mode == Mode::Semantic {
@@ -136,7 +136,7 @@ impl Run<'_> {
         if let Some(error) = found.error.filter(|_| found.failed) {
             return Err(error);
         }
-        // The slot among the words' hits counts, whatever a question's intent makes of it.
+        // The order is that of the keyword leg, whatever the intent of the query makes of it.
         let mut hits = found.hits;
         hits.sort_by_key(|found| found.hit.bm25_rank);
         Ok(hits.into_iter().map(|found| found.hit.id.clone()).collect())
@@ -157,7 +157,7 @@ impl Run<'_> {
     }
 }
 
-/// What the caller's legs found for a search.
+/// What the caller's legs found for a search, a list for each leg.
 fn given(legs: &[Ranked], wanted: &Search) -> Vec<Vec<String>> {
     let ranked = |leg: &Leg| {
         let mut found = legs

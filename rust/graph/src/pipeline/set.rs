@@ -1,4 +1,4 @@
-//! The set that goes from stage to stage: nodes in an order, each with a score.
+//! The set that stages pass on: nodes in an order, each with a score.
 
 use crate::graph::column::{Column, Value};
 use crate::graph::interference::Pair;
@@ -9,13 +9,14 @@ use hedgerow_engine::interrupt::{self, Pace};
 
 /// A set of nodes.
 pub(super) struct Set {
-    /// Those of all live nodes, by key, each with the score 1; None once they are listed.
+    /// For each slot whether it is in the set, which is by key and has scores of 1; None once the
+    /// set is listed.
     marks: Option<Vec<bool>>,
-    /// How many are marked.
+    /// How many slots are marked.
     marked: usize,
-    /// In this order.
+    /// The nodes in their order, once `marks` is None.
     list: Vec<Scored>,
-    /// The pairs that made the set, as far as both ends are in it.
+    /// The pairs that made the set and have both ends in it.
     pub pairs: Vec<Pair>,
 }
 
@@ -46,9 +47,9 @@ impl Set {
         }
     }
 
-    /// Keep what passes.
+    /// Keep the nodes that pass.
     ///
-    /// Marked nodes are looked at in the order of slots, which memory likes best.
+    /// Marked nodes are visited in the order of slots, which is the order in memory.
     pub fn retain(&mut self, passes: impl Fn(u32, f64) -> bool) -> Result<()> {
         let mut pace = Pace::default();
         if let Some(marks) = &mut self.marks {
@@ -76,7 +77,7 @@ impl Set {
         Ok(())
     }
 
-    /// Keep those whose value in a column passes; of slots behind its end that is `beyond`.
+    /// Keep the nodes whose value in a column passes. Slots beyond its end have the value `beyond`.
     pub fn retain_by<T: Value>(
         &mut self,
         column: &Column<T>,
@@ -113,7 +114,7 @@ impl Set {
         &mut self.list
     }
 
-    /// The first of the set.
+    /// Cut the set to its first nodes.
     pub fn truncate(&mut self, nodes: &Nodes, limit: usize) {
         self.list_marked(nodes, limit);
         self.list.truncate(limit);
@@ -130,7 +131,7 @@ impl Set {
         }
     }
 
-    /// Forget the pairs that lost an end.
+    /// Drop the pairs that lost an end.
     pub fn drop_pairs(&mut self) {
         if self.pairs.is_empty() {
             return;
@@ -180,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn of_no_place_no_value_is_asked() {
+    fn an_empty_set_asks_for_no_value() {
         let mut set = Set::all(&Nodes::default());
         let never = |_: u8| -> bool { panic!("there is no slot") };
         set.retain_by(&Column::default(), 0, never).unwrap();

@@ -1,12 +1,12 @@
-//! The text of a pipeline in pieces that know where they stand.
+//! Pieces of the text of a pipeline, which know their place in it.
 
 use super::problem::{Problem, ProblemKind};
 use hedgerow_engine::text::suggest::nearest;
 
-/// A part of the text, without the white space around it.
+/// A part of the text, with its place.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Piece<'t> {
-    /// All of the text.
+    /// The whole text.
     text: &'t str,
     /// Which stage it belongs to.
     pub stage: usize,
@@ -19,7 +19,7 @@ pub(super) fn is_space(c: char) -> bool {
 }
 
 impl<'t> Piece<'t> {
-    /// All of a text.
+    /// The whole of a text.
     pub fn whole(text: &'t str) -> Self {
         Self {
             text,
@@ -29,7 +29,7 @@ impl<'t> Piece<'t> {
         }
     }
 
-    /// What it says.
+    /// Its text.
     pub fn str(self) -> &'t str {
         &self.text[self.start..self.end]
     }
@@ -38,12 +38,12 @@ impl<'t> Piece<'t> {
         self.start == self.end
     }
 
-    /// The same as a piece of that stage.
+    /// The same piece as part of another stage.
     pub fn of_stage(self, stage: usize) -> Self {
         Self { stage, ..self }
     }
 
-    /// What is left without white space; of nothing but white space, its end.
+    /// The piece without the white space around it; of nothing but white space, its empty end.
     pub fn trimmed(self) -> Self {
         let trimmed = self.str().trim_start_matches(is_space);
         let start = self.end - trimmed.len();
@@ -67,7 +67,7 @@ impl<'t> Piece<'t> {
         (first, rest)
     }
 
-    /// The pieces between bars that no quote holds, as they are.
+    /// The pieces between the bars outside quotes, not trimmed.
     pub fn stages(self) -> Vec<Self> {
         let pieces = self.pieces(false, |c| c == '|').into_iter().enumerate();
         pieces
@@ -75,7 +75,8 @@ impl<'t> Piece<'t> {
             .collect()
     }
 
-    /// The trimmed pieces between separators outside quotes and, if asked for, outside brackets.
+    /// The trimmed pieces between the separators outside quotes, and outside brackets too if
+    /// `brackets` is true.
     pub fn split(self, brackets: bool, separator: impl Fn(char) -> bool) -> Vec<Self> {
         let pieces = self.pieces(brackets, separator);
         pieces.into_iter().map(Self::trimmed).collect()
@@ -95,13 +96,13 @@ impl<'t> Piece<'t> {
         pieces
     }
 
-    /// Where the first character stands that no quote holds and that is `wanted`.
+    /// The offset of the first `wanted` character outside quotes.
     pub fn find(self, wanted: impl Fn(char) -> bool) -> Option<usize> {
         let mut found = Scan::new(self.str(), false).filter(|(_, c)| wanted(*c));
         found.next().map(|(offset, _)| offset)
     }
 
-    /// Where a quote begins that does not end.
+    /// The text from a quote on that is not closed, and the number of its stage.
     pub fn unterminated(self) -> Option<(Self, usize)> {
         let mut scan = Scan::new(self.str(), false);
         let mut bars = 0;
@@ -112,7 +113,7 @@ impl<'t> Piece<'t> {
         Some((self.split_at(quote).1, bars))
     }
 
-    /// The text it stands for: itself, or what its quotes hold.
+    /// Its value: the text itself, or what is between its quotes.
     pub fn string(self) -> Result<String, Problem> {
         let missing = || self.problem(ProblemKind::MissingValue, "there is no value here");
         let Some(quoted) = self.str().strip_prefix('"') else {
@@ -145,7 +146,8 @@ impl<'t> Piece<'t> {
         self.suggesting(kind, sentence.into(), None)
     }
 
-    /// That there is no such word; suggests the nearest to `word`, its usual spelling.
+    /// The problem that there is no such word. The suggestion is the known word nearest to `word`,
+    /// the piece in its usual spelling.
     pub fn unknown<'w>(
         self,
         kind: ProblemKind,
@@ -157,7 +159,7 @@ impl<'t> Piece<'t> {
         self.suggesting(kind, sentence, nearest(word, known))
     }
 
-    /// What is wrong with this piece, suggesting the nearest of the known words.
+    /// What is wrong with this piece. The suggestion is the known word nearest to it.
     pub fn misspelled<'w>(
         self,
         kind: ProblemKind,
@@ -179,7 +181,8 @@ impl<'t> Piece<'t> {
     }
 }
 
-/// The characters outside quotes, and outside brackets too if `brackets` is true, with their offsets.
+/// The characters outside quotes, and outside brackets too if `brackets` is true, with their
+/// offsets.
 struct Scan<'t> {
     rest: std::str::CharIndices<'t>,
     brackets: bool,

@@ -14,8 +14,8 @@ use hedgerow_engine::interrupt::{self, Pace};
 use hedgerow_engine::top_k;
 
 impl Run<'_> {
-    /// Order a set; equal values stay in the order they were in. Where a limit follows at once,
-    /// no more than that has to be in order.
+    /// Order a set; equal values stay in the order they were in. With a limit only that many nodes
+    /// are put in order, and the rest is dropped.
     pub fn sort(&mut self, set: &mut Set, sort: &Sort, limit: Wanted) -> Result<()> {
         let snapshot = self.snapshot;
         let nodes = &snapshot.nodes;
@@ -101,7 +101,7 @@ impl Run<'_> {
 
 /// The list by its keys, stable in both directions; the first `limit` of it.
 fn ordered(list: &[Scored], keys: &[f64], ascending: bool, limit: Wanted) -> Result<Vec<Scored>> {
-    // 0 and -0 are the same number; sums of very large ones may be none, and have a slot too.
+    // 0 and -0 are equal here. A sum of very large numbers may be NaN, which has its place too.
     let by_key = |left: f64, right: f64| (left + 0.0).total_cmp(&(right + 0.0));
     let mut slots: Vec<(f64, usize)> = keys.iter().copied().zip(0..).collect();
     let order = |left: &(f64, usize), right: &(f64, usize)| {

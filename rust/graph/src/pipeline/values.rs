@@ -33,7 +33,7 @@ fn digits(text: &str) -> Option<i64> {
     sound.then(|| text.parse().unwrap_or(i64::MAX))
 }
 
-/// Seconds, bare or in parts with units.
+/// The seconds of a duration: bare digits, or parts with units.
 pub(super) fn duration(text: &str) -> Option<i64> {
     if let Some(seconds) = digits(text) {
         return Some(seconds);
@@ -51,7 +51,7 @@ pub(super) fn duration(text: &str) -> Option<i64> {
     (!text.is_empty()).then_some(seconds)
 }
 
-/// A duration as it is printed: in the largest unit that has no rest.
+/// A duration in its canonical form: in the largest unit that divides it.
 pub(super) fn printed_duration(seconds: i64) -> String {
     let whole = |(_, length): &&(char, i64)| seconds % length == 0;
     match UNITS.iter().rev().find(whole) {
@@ -61,7 +61,7 @@ pub(super) fn printed_duration(seconds: i64) -> String {
 }
 
 impl Piece<'_> {
-    /// An operator, equality if there is none, and what is compared with.
+    /// The operator, equality if there is none, and the value after it.
     fn comparison(self) -> Result<(Comparison, Self), Problem> {
         let operator = Comparison::ALL
             .into_iter()
@@ -112,7 +112,7 @@ impl Piece<'_> {
             .ok_or_else(|| self.out_of_range("a whole number", &range, usize::MAX))
     }
 
-    /// A number of this range.
+    /// A number in this range.
     pub fn real(self, range: RangeInclusive<f64>) -> Result<f64, Problem> {
         number(self.str())
             .filter(|value| range.contains(value))
@@ -148,14 +148,15 @@ impl Piece<'_> {
         })
     }
 
-    /// The error that there is a value too many.
+    /// The problem that this value is one too many.
     pub fn unexpected(self) -> Problem {
         let sentence = format!("the value {:?} is one too many; leave it out", self.str());
         self.problem(ProblemKind::UnexpectedValue, sentence)
     }
 }
 
-/// Hand each of these `name=value` over, from left to right.
+/// Read items of the form `name=value` from left to right, and pass each to `take`. A name must be
+/// `known`, and may be there once.
 pub(super) fn params<'t>(
     items: &[Piece<'t>],
     known: &[&str],
