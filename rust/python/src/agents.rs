@@ -1,4 +1,4 @@
-//! What runs of agents do to a store; `hedgerow.agents` calls it.
+//! What runs of agents do to a store, for `hedgerow.agents`.
 
 use hedgerow_engine::ErrorCode;
 use hedgerow_graph::agents::{Action, Applied, Beginning, Record, Run, RunStatus};
@@ -11,10 +11,10 @@ use crate::pipeline::{PipelineLike, ranked};
 use crate::results;
 use crate::store::PyStore;
 
-/// An action with its line in the reply, from 1, and what is kept of it.
+/// An action, its line in the reply (from 1), and the text to keep of it.
 type Acted<'py> = (Bound<'py, PyAny>, u32, String);
 
-/// Run a pipeline as if there were no nodes that are claimed at `now`; `legs` as in Store.query.
+/// Run a pipeline without the nodes that are claimed at `now`; `legs` is as in Store.query.
 #[pyfunction]
 #[pyo3(signature = (store, pipeline, now, legs=None))]
 pub fn _unclaimed<'py>(
@@ -38,7 +38,7 @@ pub fn _unclaimed<'py>(
     results::query_result(py, outcome)
 }
 
-/// Begin a run: its number and nodes, or None when it is not to be.
+/// Begin a run; returns its number and its nodes, or None if it cannot begin.
 #[pyfunction]
 #[allow(
     clippy::similar_names,
@@ -71,7 +71,8 @@ pub fn _begin_run(
     Ok(begun.map(|begun| (begun.run, begun.keys)))
 }
 
-/// End a run of which nothing is stored: it "failed", or was "stopped".
+/// End a run of which nothing is stored, as "failed" or "stopped"; returns whether it was in
+/// progress.
 #[pyfunction]
 #[pyo3(signature = (store, run, *, now, status, error=None, permanent=false))]
 pub fn _end_run(
@@ -94,7 +95,7 @@ pub fn _end_run(
     })
 }
 
-/// Apply a run: for each action why it was rejected; None in all when the run is over already.
+/// Apply a run; returns for each action why it was rejected, or None, and None if the run is over.
 #[pyfunction]
 #[allow(clippy::too_many_arguments, reason = "keyword arguments in Python")]
 #[pyo3(signature = (store, run, *, now, actions, rejected, visited, shown, tokens_in, tokens_out))]
@@ -143,7 +144,8 @@ pub fn _apply_run(
     })
 }
 
-/// Why each action of an agent would be rejected now, within a run or not; nothing is written.
+/// Why each action of an agent would be rejected now, or None, in a run or outside of one; nothing
+/// is written.
 #[pyfunction]
 #[pyo3(signature = (store, agent, actions, shown, now, run=None))]
 pub fn _rehearse(
@@ -188,7 +190,8 @@ pub fn _run_records(
         .collect())
 }
 
-/// How an agent stands: its last run, ok runs since a time, failures in a row, the last of them.
+/// The last run of an agent, its `ok` runs since a time, its failures in a row, and the last of
+/// them.
 #[pyfunction]
 pub fn _standing<'py>(
     py: Python<'py>,
@@ -209,7 +212,7 @@ pub fn _standing<'py>(
     Ok(dict)
 }
 
-/// When an agent last visited each of these nodes.
+/// When an agent last visited each of these nodes, or None.
 #[pyfunction]
 pub fn _last_visits(
     py: Python<'_>,
@@ -220,13 +223,14 @@ pub fn _last_visits(
     errors::call_detached(py, || store.store.last_visits(&agent, &keys))
 }
 
-/// Have the failures of an agent so far count no more.
+/// Stop counting the failures of an agent so far.
 #[pyfunction]
 pub fn _resume_agent(py: Python<'_>, store: &PyStore, agent: String) -> PyResult<()> {
     errors::call_writing(py, Some(0), || store.store.resume(&agent))
 }
 
-/// Nodes, edges, communities, communities of one, mean isolation, mean cc.
+/// The numbers of nodes, edges, communities and communities of one node, the mean isolation and the
+/// mean clustering coefficient.
 #[pyfunction]
 pub fn _topology(
     py: Python<'_>,

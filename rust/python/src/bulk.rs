@@ -10,7 +10,8 @@ use crate::errors;
 use crate::node::seconds;
 use crate::value::{self, Argument};
 
-/// What items of a list are, and how many of their values must be there.
+/// What the items of a list have: their names in order, the first `required` of which must be
+/// given.
 struct Items {
     list: &'static str,
     code: ErrorCode,

@@ -1,4 +1,4 @@
-//! Calling what may be written in Python.
+//! Calling code that may be written in Python.
 #![allow(unsafe_code)]
 
 use std::hint;
@@ -19,10 +19,10 @@ type Call = unsafe extern "C-unwind" fn(
 
 /// Call something that may run Python's code.
 ///
-/// Python's code lets go of the interpreter now and then. Before Python 3.14 a thread that asks for
-/// it again when it has begun to end is ended by `pthread_exit`, which on Linux unwinds the stack; the
-/// process aborts where that meets Rust. PyO3 has a thread sleep that it attaches to the
-/// interpreter then, as Python 3.14 does, and here it sleeps as well.
+/// Python code releases the interpreter now and then. Before Python 3.14, a thread that asks for it
+/// again while the interpreter shuts down is ended by `pthread_exit`, which unwinds the stack on
+/// Linux, and the process aborts where the unwinding meets Rust. Python 3.14 lets such a thread
+/// sleep, and so does PyO3 when it attaches a thread; here it sleeps as well.
 pub fn call<'py>(
     function: &Bound<'py, PyAny>,
     arguments: impl Arguments<'py>,
@@ -31,20 +31,20 @@ pub fn call<'py>(
     let arguments = arguments.into_pyobject(function.py()).map_err(Into::into)?;
     let options = options.map_or(ptr::null_mut(), Bound::as_ptr);
     let call: unsafe extern "C" fn(_, _, _) -> _ = ffi::PyObject_Call;
-    // Were the compiler to see which function it is, it would leave out what happens on unwinding,
-    // for its declaration says that there is none.
+    // If the compiler saw which function it is, it would leave out the code for unwinding, which
+    // the declaration of the function rules out.
     let call = hint::black_box(call);
-    // SAFETY: the two types differ in whether the stack may be unwound through the call.
+    // SAFETY: the two types differ only in whether the stack may be unwound through the call.
     let call: Call = unsafe { mem::transmute(call) };
     let sleep = Sleep;
-    // SAFETY: all that is given is alive until the call returns, and the interpreter is attached.
+    // SAFETY: all arguments live until the call returns, and the interpreter is attached.
     let result = unsafe { call(function.as_ptr(), arguments.as_ptr(), options) };
     mem::forget(sleep);
     // SAFETY: the result is a new reference, or null with an exception set.
     unsafe { Bound::from_owned_ptr_or_err(function.py(), result) }
 }
 
-/// The same with a function of a module of ours, which is written in Python.
+/// The same for a function of one of our own modules, which are written in Python.
 pub fn call_named<'py>(
     py: Python<'py>,
     module: &str,
@@ -66,7 +66,7 @@ impl<'py, T> Arguments<'py> for T where
 {
 }
 
-/// Dropped while the stack is unwound: the thread does not run any more.
+/// Dropped when the stack is unwound: the thread sleeps for good.
 struct Sleep;
 
 impl Drop for Sleep {

@@ -10,7 +10,7 @@ use crate::value::{self, Argument};
 
 /// A document as one ranking knows it, to be fused with others (spec/retrieval.md, "Fusion").
 ///
-/// `id` is what makes two candidates the same document; `bm25_rank` is the position in a BM25
+/// Candidates with the same `id` are the same document; `bm25_rank` is the position in a BM25
 /// ranking (an int from 0) and `vector_similarity` a cosine, None where there is none.
 /// `metadata` is JSON with str keys. Wherever a Candidate is taken, a Hit or a mapping with
 /// these keys is too. Immutable; `metadata` gives a new dict each time.
@@ -80,7 +80,7 @@ impl PyCandidate {
         }))
     }
 
-    /// What makes two candidates the same document.
+    /// Its id; candidates with the same id are the same document.
     #[getter]
     fn id(&self) -> &str {
         &self.0.id
@@ -189,7 +189,7 @@ impl PyCandidate {
     }
 }
 
-/// A field of a candidate, under check.
+/// A field of a candidate that is being checked.
 fn field(name: &str) -> Argument<'_> {
     Argument {
         name,

@@ -12,15 +12,15 @@ use crate::vector;
 
 /// One searchable piece of knowledge (spec/index.md, "Chunks").
 ///
-/// `id` names it in an index, `path` says where it comes from and may be shared, `ordinal` is
-/// its position among the chunks of its path (from 0). `path`, `title`, `summary`, `tags` and
-/// `content` are searched; `tags` and `metadata` (JSON with str keys) can be filtered by.
-/// `embedding` is its vector: a buffer of floats, such as a numpy array, or a sequence of
-/// numbers; empty, or all zeros, it says that there is none to be had (spec/index.md, "Vectors").
-/// Immutable; `metadata` gives a new dict each time, `embedding` a new array.
+/// `id` names it in an index, `path` says where it comes from and may be shared, `ordinal` is its
+/// position among the chunks of its path (from 0). `path`, `title`, `summary`, `tags` and `content`
+/// are searched; `tags` and `metadata` (JSON with str keys) can be filtered by. `embedding` is its
+/// vector: a buffer of floats, such as a numpy array, or a sequence of numbers. An empty one, or
+/// one of zeros, says that the chunk can have none (spec/index.md, "Vectors"). Immutable;
+/// `metadata` gives a new dict each time, `embedding` a new array.
 ///
-/// Write the fields with their names, `Chunk(id=..., path=..., content=...)`: path and content are both
-/// texts, and nothing notices when they change places. `Chunk.from_dict` takes a mapping.
+/// Pass the fields by name, `Chunk(id=..., path=..., content=...)`: path and content are both
+/// texts, and no error tells when they are swapped. `Chunk.from_dict` takes a mapping.
 ///
 /// Raises InvalidInputError for a value that cannot be stored exactly.
 #[pyclass(name = "Chunk", module = "hedgerow", frozen, eq)]
@@ -124,7 +124,7 @@ impl PyChunk {
         self.0.ordinal
     }
 
-    /// Its vector, as a new array.array of float32; None when it has none.
+    /// Its vector, as a new array.array of float32; None if it has none.
     ///
     /// An index gives it back with length 1.
     #[getter]
@@ -161,10 +161,11 @@ impl PyChunk {
         Ok(dict)
     }
 
-    /// The chunk of a mapping with the keys of `to_dict`; "id" and "content" must be there.
+    /// The chunk of a mapping with the keys of `to_dict`; "id" and "content" are required.
     ///
-    /// Without "path" the chunk stands alone under its id. A value of None is as good as none.
-    /// Raises InvalidInputError for an unknown key, which it names with the one that was meant.
+    /// Without "path" the id is the path. A value of None counts as left out. Raises
+    /// InvalidInputError for an unknown key, with the key that was probably meant, and for a value
+    /// that cannot be stored.
     #[staticmethod]
     fn from_dict(fields: &Bound<'_, PyAny>) -> PyResult<Self> {
         match fields.cast::<PyMapping>() {
@@ -216,7 +217,7 @@ impl PyChunk {
     }
 }
 
-/// A field of a chunk, under check.
+/// A field of a chunk that is being checked.
 pub fn field(name: &str) -> Argument<'_> {
     Argument {
         name,
@@ -237,7 +238,7 @@ const KEYS: [&str; 9] = [
     "embedding",
 ];
 
-/// The chunk of a mapping that is called `name`.
+/// The chunk of a mapping, which errors call `name`.
 fn of_mapping(name: &str, mapping: &Bound<'_, PyMapping>) -> PyResult<PyChunk> {
     let fields = Fields::new(field(name), &KEYS, mapping)?;
     let text = |key| fields.get(key, |argument, value| argument.text(value));
@@ -293,7 +294,7 @@ pub fn chunks(object: &Bound<'_, PyAny>) -> PyResult<Vec<Py<PyChunk>>> {
         .collect()
 }
 
-/// The chunks of any iterable of chunks and mappings, for the embedding of them.
+/// The chunks of any iterable of chunks and mappings, to be embedded.
 #[pyfunction]
 pub fn _chunks(chunks: &Bound<'_, PyAny>) -> PyResult<Vec<Py<PyChunk>>> {
     self::chunks(chunks)
@@ -313,7 +314,7 @@ pub fn bytes(chunks: &[Py<PyChunk>]) -> usize {
     chunks.iter().map(of_one).sum()
 }
 
-/// The engine's side of chunks.
+/// The chunks as the engine has them.
 pub fn inner(chunks: &[Py<PyChunk>]) -> Vec<&Chunk> {
     chunks.iter().map(|chunk| &chunk.get().0).collect()
 }

@@ -34,7 +34,7 @@ struct PageState {
     done: bool,
 }
 
-/// Chunks read at once: enough to make the cost of a transaction small.
+/// How many chunks are read at once: enough to make the cost of a transaction small.
 const PAGE: u32 = 256;
 
 #[pymethods]
@@ -44,7 +44,7 @@ impl PyChunks {
     }
 
     fn __next__(&self, py: Python<'_>) -> PyResult<Option<PyChunk>> {
-        // The lock is taken with the interpreter free, or two threads could wait for each other.
+        // The lock is taken while detached, or two threads could wait for each other.
         let next = errors::call_detached(py, || {
             let mut state = self.page.lock().unwrap_or_else(PoisonError::into_inner);
             if state.left.is_empty() && !state.done {

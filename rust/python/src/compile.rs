@@ -15,7 +15,8 @@ use crate::value::Argument;
 /// The normative text of a query (spec/compile.md, "Normative form").
 ///
 /// `operator` ("OR" or "AND") joins tokens that have no operator between them, "OR" if not given;
-/// `default_operator` is its earlier name. The text is for reading and comparing: what SQLite runs is `compile_match`.
+/// `default_operator` is its earlier name. The text is for reading and comparing: what SQLite runs
+/// is `compile_match`.
 #[pyfunction]
 #[pyo3(signature = (query_or_text, aliases=None, *, operator=None, default_operator=None))]
 pub fn compile_fts(
@@ -36,9 +37,11 @@ pub fn compile_fts(
 
 /// What SQLite runs for a query (spec/compile.md, "Executable form"); "" means run nothing.
 ///
-/// FTS5 accepts the result whatever the input. `matching` is "spec" or "extended"; `date_hints`
-/// are dates a bare query looks for as well; `stopwords` are as in `Index.open`. Phrases in which the unicode61 tokenizer finds no
-/// token are left out.
+/// FTS5 accepts the result whatever the input. `matching` is "spec" or "extended"; `date_hints` are
+/// dates that a bare query also looks for; `stopwords` are as in `Index.open`. Phrases in which the
+/// unicode61 tokenizer finds no token are left out.
+///
+/// Raises InvalidInputError for wrong options, and QueryTooLargeError.
 #[pyfunction]
 #[pyo3(
     signature = (query_or_text, aliases=None, *, operator=None, matching="spec", date_hints=None, stopwords=None, default_operator=None),
@@ -72,10 +75,12 @@ pub fn compile_match(
     })
 }
 
-/// Compile many texts in one call, other threads running meanwhile.
+/// Compile many texts in one call, during which other threads can run.
 ///
 /// `target` is "fts" for what `compile_fts` gives or "match" for what `compile_match` gives.
-/// Errors name the text at fault by its position.
+///
+/// Raises InvalidInputError for wrong options, and QueryTooLargeError with the position of the
+/// text.
 #[pyfunction]
 #[pyo3(signature = (texts, aliases=None, *, target="fts", operator=None, matching="spec", default_operator=None))]
 pub fn compile_many(
@@ -145,7 +150,7 @@ impl Target {
     }
 }
 
-/// What joins tokens: the option `operator`, or the same under its earlier name.
+/// What joins tokens: the option `operator`, or `default_operator`, its earlier name.
 pub fn joined_by(operator: Option<&str>, default_operator: Option<&str>) -> Result<Connective> {
     match (operator, default_operator) {
         (Some(_), Some(_)) => Err(Error::new(

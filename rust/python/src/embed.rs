@@ -1,4 +1,4 @@
-//! What the Python side needs to embed chunks: which have no vector, and giving them theirs.
+//! What the Python side needs to embed chunks: finding those without a vector, and storing vectors.
 
 use hedgerow_engine::vectors::Embedder;
 use pyo3::prelude::*;
@@ -9,7 +9,8 @@ use crate::index::PyIndex;
 use crate::text::Text;
 use crate::vector;
 
-/// Store chunks whose embeddings are of this embedder, which must be the index's.
+/// Store chunks with embeddings of this embedder, which must be that of the index; returns the
+/// number of distinct ids.
 #[pyfunction]
 #[pyo3(signature = (index, chunks, embedder=None, details=None))]
 pub fn _upsert_from(
@@ -27,7 +28,7 @@ pub fn _upsert_from(
     })
 }
 
-/// The positions of those chunks that would have no vector once they are upserted.
+/// The positions of the chunks that would have no vector after an upsert.
 #[pyfunction]
 pub fn _unembedded(
     py: Python<'_>,
@@ -52,7 +53,7 @@ pub fn _unembedded_page(
     Ok((page.chunks.into_iter().map(PyChunk).collect(), page.after))
 }
 
-/// Give stored chunks their vectors; returns how many still had the texts and took theirs.
+/// Give stored chunks their vectors; returns how many still had the same texts and were given one.
 #[pyfunction]
 #[pyo3(signature = (index, chunks, vectors, embedder=None, details=None))]
 pub fn _set_embeddings(
@@ -72,7 +73,7 @@ pub fn _set_embeddings(
     })
 }
 
-/// Begin to stage the vectors of an embedder, or go on; returns how many are staged already.
+/// Begin to stage the vectors of an embedder, or continue; returns how many are staged already.
 #[pyfunction]
 #[pyo3(signature = (index, embedder=None, details=None))]
 pub fn _begin_staging(
@@ -100,7 +101,8 @@ pub fn _unstaged_page(
     Ok((page.chunks.into_iter().map(PyChunk).collect(), page.after))
 }
 
-/// Stage vectors of stored chunks; returns how many still had the texts and took theirs.
+/// Stage vectors of stored chunks; returns how many chunks still had the same texts and were given
+/// one.
 #[pyfunction]
 pub fn _stage_embeddings(
     py: Python<'_>,
@@ -116,15 +118,15 @@ pub fn _stage_embeddings(
     })
 }
 
-/// Replace all vectors by those that are staged; returns how many there are.
+/// Replace all vectors with the staged ones; returns how many there are.
 #[pyfunction]
 pub fn _replace_by_staged(py: Python<'_>, index: &Bound<'_, PyIndex>) -> PyResult<usize> {
     let index = &index.get().index;
     errors::call_writing(py, None, || index.replace_by_staged())
 }
 
-/// The name of the embedder that the vectors are of, how it was asked, and their dimensions, where
-/// that is known.
+/// The name of the embedder of the vectors, how it was called, and their dimensions; None for what
+/// is not known.
 #[pyfunction]
 pub fn _embedder_of(
     py: Python<'_>,
@@ -139,7 +141,7 @@ fn of<'a>(name: Option<&'a str>, details: Option<&'a str>) -> Option<Embedder<'a
     name.map(|name| Embedder { name, details })
 }
 
-/// Refuse another embedder than the one the vectors are of, where that is known.
+/// Refuse an embedder other than that of the vectors, if that is known.
 #[pyfunction]
 pub fn _check_embedder(py: Python<'_>, index: &Bound<'_, PyIndex>, embedder: Text) -> PyResult<()> {
     let index = &index.get().index;

@@ -1,4 +1,4 @@
-//! Engine errors and caught panics as the exceptions of `hedgerow.errors`.
+//! Engine errors and caught panics as exceptions of `hedgerow.errors`.
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -17,10 +17,11 @@ pub fn call<T>(engine: impl FnOnce() -> Result<T>) -> PyResult<T> {
     guarded(engine).map_err(to_py)
 }
 
-/// [`call`] with the interpreter free for other threads. Ctrl-C ends it soon.
+/// [`call`] while detached from the interpreter, so that other threads can run. Ctrl-C ends it
+/// soon.
 ///
-/// For all that does not hold the write lock: Python's main thread waits for the interpreter now
-/// and then.
+/// Not for a call that may hold the write lock: on Python's main thread this waits for the
+/// interpreter now and then.
 pub fn call_detached<T: Send>(
     py: Python<'_>,
     engine: impl FnOnce() -> Result<T> + Send,
@@ -32,16 +33,16 @@ pub fn call_detached<T: Send>(
     result.map_err(to_py)
 }
 
-/// How many bytes are written in far less time than Ctrl-C may take to be noticed.
+/// How many bytes are written in far less time than it may take to notice Ctrl-C.
 const LITTLE: usize = 1 << 18;
-/// What one of many things is taken to have that are written together: a node, an edge, an id.
+/// How many bytes a small thing is taken to have: a node without its texts, an edge, an id.
 pub const ITEM: usize = 1 << 11;
 
-/// [`call_detached`] for what may hold the write lock, with which nobody waits for the interpreter.
-/// It writes about so many bytes, or None says that there is no telling.
+/// [`call_detached`] for a call that may hold the write lock, with which no thread may wait for the
+/// interpreter. It writes about this many bytes; None if that is not known.
 ///
-/// Having a helper thread write costs tens of microseconds, and milliseconds where all processors
-/// are busy. So a little is written on the spot, and Ctrl-C waits for it.
+/// A helper thread costs tens of microseconds, or milliseconds if all processors are busy.
+/// Therefore a little is written on the calling thread, and Ctrl-C waits for it.
 pub fn call_writing<T: Send>(
     py: Python<'_>,
     bytes: Option<usize>,
@@ -75,7 +76,7 @@ pub fn call_interruptible<T: Send>(
     }
 }
 
-/// [`call_detached`] for what must be done with little memory too: closing.
+/// [`call_detached`] for closing, which must succeed with little memory too.
 pub fn call_closing<T: Send>(
     py: Python<'_>,
     engine: impl FnOnce() -> Result<T> + Send,
@@ -89,7 +90,7 @@ fn guarded<T>(engine: impl FnOnce() -> Result<T>) -> Result<T> {
     caught(engine).map_err(|error| {
         let is_short = engine_memory::shortages() != before;
         if is_short && error.code() == ErrorCode::Interrupted {
-            // SQLite was stopped, and other threads have enough again.
+            // It was memory that ended the call: other threads may have enough again by now.
             return engine_memory::error();
         }
         error
@@ -106,7 +107,7 @@ pub fn to_py(error: Error) -> PyErr {
     Python::attach(|py| instantiate(py, &error).unwrap_or_else(|failure| failure))
 }
 
-/// An `InvalidInputError` and its like, made in the shell itself.
+/// The exception for an error that the shell itself finds.
 pub fn error(code: ErrorCode, message: impl Into<String>) -> PyErr {
     to_py(Error::new(code, message))
 }
@@ -138,7 +139,7 @@ fn panic_error(panic: &(dyn Any + Send)) -> Error {
     )
 }
 
-/// Panic inside the engine's guard, so that tests can see what a caller would.
+/// Panic where the engine is guarded, so that tests see what a caller would.
 #[pyfunction]
 #[allow(clippy::panic)]
 pub fn _panic(message: String) -> PyResult<()> {

@@ -1,4 +1,4 @@
-//! What `hedgerow.explain_query` is built from.
+//! The fields of what `hedgerow.explain_query` returns.
 
 use hedgerow_engine::query::{self, MatchOptions};
 use hedgerow_engine::text::tokenizer::TokenizerKind;

@@ -6,7 +6,7 @@ use pyo3::types::PyMapping;
 
 use crate::value::{self, Argument};
 
-/// What others call the fields, with what they are called here.
+/// What other libraries call the fields, and their names here.
 const OTHER_NAMES: [(&str, &str); 14] = [
     ("text", "content"),
     ("page_content", "content"),
@@ -24,7 +24,7 @@ const OTHER_NAMES: [(&str, &str); 14] = [
     ("embeddings", "embedding"),
 ];
 
-/// The values of a mapping by the positions of its keys; a value of None is not there.
+/// The values of a mapping by the positions of its keys; a value of None counts as left out.
 pub struct Fields<'a, 'py> {
     argument: Argument<'a>,
     keys: &'static [&'static str],
@@ -32,7 +32,7 @@ pub struct Fields<'a, 'py> {
 }
 
 impl<'a, 'py> Fields<'a, 'py> {
-    /// Refuses a key that is not among `keys`, which must have every key that is asked for later.
+    /// Refuse a key that is not one of `keys`, which must have every key that is read later.
     pub fn new(
         argument: Argument<'a>,
         keys: &'static [&'static str],
@@ -59,7 +59,7 @@ impl<'a, 'py> Fields<'a, 'py> {
         })
     }
 
-    /// The value of a key, converted; None where there is none.
+    /// The value of a key, converted; None if there is none.
     pub fn get<T>(
         &self,
         key: &str,
@@ -77,7 +77,7 @@ impl<'a, 'py> Fields<'a, 'py> {
         convert(argument, value).map(Some)
     }
 
-    /// The same of a key that must be there.
+    /// The same for a key that is required.
     pub fn required<T>(
         &self,
         key: &str,
@@ -88,7 +88,7 @@ impl<'a, 'py> Fields<'a, 'py> {
     }
 }
 
-/// The question whether another key was meant, or nothing.
+/// A question whether another key was meant, or nothing.
 fn meant(name: &str, keys: &[&'static str]) -> String {
     let other = OTHER_NAMES.iter().find(|(other, _)| *other == name);
     let other = other.map(|(_, meant)| (*meant).to_owned());

@@ -10,7 +10,7 @@ use serde_json::Map;
 use crate::errors;
 use crate::value::{self, Argument};
 
-/// The key that `after` and `before` compare unless another is named.
+/// The key that `after` and `before` compare by default.
 const DATE_KEY: &str = "date";
 
 /// Conditions that a chunk must meet to be searched at all (spec/filters.md).
@@ -138,7 +138,7 @@ impl PyFilters {
         self.filters.period.as_ref()?.after()
     }
 
-    /// The first date that passes no more, as ISO 8601, or None.
+    /// The first date that no longer passes, as ISO 8601, or None.
     #[getter]
     fn before(&self) -> Option<&str> {
         self.filters.period.as_ref()?.before()
@@ -267,7 +267,7 @@ impl<'py> FromPyObject<'_, 'py> for FiltersLike {
     }
 }
 
-/// The arguments of Filters, which keep their meaning in a mapping.
+/// The arguments of Filters, which mean the same in a mapping.
 const ARGUMENTS: [&str; 8] = [
     "paths",
     "path_prefix",
@@ -295,7 +295,7 @@ fn refuse_misspelled(key: &Bound<'_, PyAny>) -> PyResult<()> {
     }
 }
 
-/// Which argument an item of a mapping is; None for a condition. Tags with operators are one.
+/// Which argument an item of a mapping is; None for a condition, such as tags with operators.
 fn argument(key: &Bound<'_, PyAny>, value: &Bound<'_, PyAny>) -> Option<usize> {
     let key: &str = key.extract().ok()?;
     let position = ARGUMENTS.iter().position(|known| *known == key)?;

@@ -5,7 +5,7 @@ use pyo3::prelude::*;
 
 use crate::{errors, interrupt};
 
-/// To be called before a fork: no connection to a file may be open then.
+/// Called before a fork: no connection to a file may be open then.
 #[pyfunction]
 pub fn _before_fork(py: Python<'_>) -> PyResult<()> {
     errors::call_detached(py, || {
@@ -15,7 +15,7 @@ pub fn _before_fork(py: Python<'_>) -> PyResult<()> {
     })
 }
 
-/// To be called after a fork, by parent and child.
+/// Called after a fork, by parent and child.
 #[pyfunction]
 pub fn _after_fork(py: Python<'_>) -> PyResult<()> {
     // In the child the thread that forked is the main one.

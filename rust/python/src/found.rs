@@ -1,4 +1,4 @@
-//! `Found`: a search up to its reranker, which is Python's.
+//! `Found`: a search up to its reranker, which is written in Python.
 
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ pub struct PyFound(pub Found);
 
 #[pymethods]
 impl PyFound {
-    /// Whether a reranker is to see the head.
+    /// Whether a reranker is to be called.
     #[getter]
     fn wants_reranker(&self) -> bool {
         self.0.trace.rerank_skipped_reason.is_none()
@@ -33,7 +33,7 @@ impl PyFound {
         self.0.error.clone().map(errors::to_py)
     }
 
-    /// What it did so far.
+    /// What the search has done so far, a Trace.
     #[getter]
     fn trace<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         results::trace(py, &self.0.trace)
@@ -68,7 +68,7 @@ impl PyFound {
         })
     }
 
-    /// Leave the hits as they are, for the reranker failed.
+    /// Leave the hits in their order, because the reranker failed.
     fn rerank_failed(&mut self, seconds: f64) {
         self.0.rerank_failed(time(seconds));
     }

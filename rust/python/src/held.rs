@@ -1,11 +1,11 @@
-//! What takes long to drop.
+//! Handles that take long to drop.
 
 use std::ops::Deref;
 
 use pyo3::prelude::*;
 
-/// A handle of the engine that an object of Python holds. Dropping the last one closes a file, which
-/// may wait for the disk: other threads of Python run meanwhile.
+/// A handle of the engine that a Python object holds. Dropping the last one closes a file, which
+/// may wait for the disk, so that it is dropped while detached.
 pub struct Held<T: Send>(Option<T>);
 
 impl<T: Send> Held<T> {
@@ -28,7 +28,7 @@ impl<T: Send> Deref for Held<T> {
 impl<T: Send> Drop for Held<T> {
     fn drop(&mut self) {
         let handle = self.0.take();
-        // Where the interpreter is going, the handle is dropped all the same.
+        // If the interpreter is shutting down, the handle is dropped all the same.
         Python::try_attach(|py| py.detach(|| drop(handle)));
     }
 }

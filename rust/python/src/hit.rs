@@ -12,11 +12,11 @@ use crate::chunk;
 use crate::text::Text;
 use crate::value;
 
-/// A chunk that a search found, and why it stands where it does (spec/index.md, "Ranking").
+/// A chunk that a search found, and why it has its rank (spec/index.md, "Ranking").
 ///
-/// `score` is what the order is by, higher is better; `bm25_rank` the position in the BM25
-/// ranking from 0; `vector_similarity` and `rerank_score` are None where no vector or no
-/// reranker took part. `metadata` gives a new dict each time.
+/// Hits are ordered by `score`, higher is better; `bm25_rank` is the position in the BM25 ranking,
+/// from 0; `vector_similarity` and `rerank_score` are None if no vector or no reranker took part.
+/// `metadata` gives a new dict each time.
 ///
 /// `keys()` and `hit["path"]` read it as a mapping, so that `dict(hit)` is `to_dict()`.
 #[pyclass(name = "Hit", module = "hedgerow", frozen, eq, mapping)]
@@ -87,7 +87,7 @@ impl PyHit {
         &self.hit.path
     }
 
-    /// The chunk's place among the chunks of its path, from 0.
+    /// The chunk's position among the chunks of its path, from 0.
     #[getter]
     fn ordinal(&self) -> i64 {
         self.hit.ordinal
@@ -123,7 +123,7 @@ impl PyHit {
         value::dict(py, &self.hit.metadata)
     }
 
-    /// What the order is by; higher is better.
+    /// What hits are ordered by; higher is better.
     #[getter]
     fn score(&self) -> f64 {
         self.hit.score
@@ -141,7 +141,7 @@ impl PyHit {
         self.hit.vector_similarity
     }
 
-    /// What a reranker gave, or None.
+    /// The score that a reranker gave, or None.
     #[getter]
     fn rerank_score(&self) -> Option<f64> {
         self.hit.rerank_score
@@ -157,7 +157,7 @@ impl PyHit {
             .transpose()
     }
 
-    /// A short paragraph that says why the hit stands where it does.
+    /// A short paragraph that says why the hit has its rank.
     fn explain(&self) -> String {
         match &self.explanation {
             Some(explanation) => explanation.to_string(),
@@ -165,7 +165,7 @@ impl PyHit {
         }
     }
 
-    /// Every field by its name, as JSON has them: tags are a list, and what there is not is None.
+    /// Every field by its name, as in JSON: tags are a list, and what is missing is None.
     fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let dict = PyDict::new(py);
         for field in FIELDS {
@@ -213,7 +213,7 @@ impl PyHit {
         calling::call_named(slf.py(), "hedgerow._html", "of_hit", (slf,), None)
     }
 
-    /// How pydantic reads and writes hits: as `to_dict` has them.
+    /// How pydantic reads and writes hits: as dicts of `to_dict`.
     #[classmethod]
     fn __get_pydantic_core_schema__<'py>(
         class: &Bound<'py, PyType>,
@@ -243,7 +243,7 @@ impl PyHit {
         Ok((slf.get_type().getattr("_restore")?, state))
     }
 
-    /// Make a hit again from what pickle kept of it.
+    /// Make a hit of what pickle kept of it.
     #[staticmethod]
     #[allow(clippy::too_many_arguments, reason = "a hit has that many fields")]
     fn _restore(

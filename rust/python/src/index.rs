@@ -30,16 +30,16 @@ use crate::vector::{self, Dimensions};
 /// An embedded index: one SQLite file, or memory (spec/index.md).
 ///
 /// Made by `Index.open` or `Index.in_memory`; `Index(path)` is `Index.open(path)`. One handle
-/// serves many threads: searches run side by side and never wait for a writer of a file; writers
+/// serves many threads: searches run in parallel and never wait for a writer of a file; writers
 /// take turns. It is a context manager, and pickles as long as it has a file. After a fork, open
 /// the index again.
 ///
-/// Every method raises IndexFileError when the file cannot be read or written or was replaced,
-/// and when the handle is closed or was opened by another process.
+/// Every method raises IndexFileError when the file cannot be read or written or was replaced, and
+/// when the handle is closed or was opened by another process.
 #[pyclass(name = "Index", module = "hedgerow", frozen)]
 pub struct PyIndex {
     pub index: Held<Arc<Index>>,
-    /// As they were passed to `open`.
+    /// The tokenizer and the dimensions as they were passed to `open`.
     pub(crate) tokenizer: TokenizerKind,
     pub(crate) dimensions: Option<usize>,
 }
@@ -56,26 +56,26 @@ impl PyIndex {
 
     /// Open an index file; it is made when there is none.
     ///
-    /// `dimensions` is how many numbers its vectors have; left out, the first one stored fixes
-    /// it. `tokenizer` is chosen when the file is made: "porter unicode61" (words by their English
-    /// stems), "unicode61" (words as they stand) or "trigram" (for text without word spaces).
-    /// A file keeps its own; the default is accepted for any. A `read_only` handle refuses to
-    /// write, and needs a file that exists. `ranking` says who ranks by BM25, with the same
+    /// `dimensions` is how many numbers its vectors have; left out, the first one stored fixes it.
+    /// `tokenizer` is chosen when the file is made: "porter unicode61" (words by their English
+    /// stems), "unicode61" (words as they are) or "trigram" (for text without spaces between
+    /// words). A file keeps its own; the default is accepted for any. A `read_only` handle refuses
+    /// to write, and needs a file that exists. `ranking` says who ranks by BM25, with the same
     /// results (spec/index.md, "Ranking in memory"): "memory", many times as fast, for about 60 MB
-    /// in 100,000 chunks of 80 words; "fts5", without that memory; or "auto", memory from the second
-    /// search on where it takes at most 1 GiB. `vectors` says how the nearest are found: "exact", all
-    /// of them, or "fast", by one bit a number first, which may miss a few, for hundreds of thousands
-    /// of vectors (spec/index.md, "Fast search"). `resident` says what of them is kept in memory:
-    /// "all", or their "codes" alone, for a quarter of the memory and slower searches. `stopwords` are
-    /// what a query without operators is not searched for (spec/query.md, "Filtering"): "en+nl", "en",
-    /// "nl", "none" or words; the file keeps them, and left out they are those of the file.
-    /// `metadata_index` names keys of the metadata, or "tags", "path" and "ordinal", whose values are
-    /// indexed, so that filters on them are found sooner (spec/filters.md, "Declared keys"); the file
-    /// remembers them.
+    /// in 100,000 chunks of 80 words; "fts5", without that memory; or "auto", memory from the
+    /// second search on where it takes at most 1 GiB. `vectors` says how the nearest are found:
+    /// "exact", all of them, or "fast", by one bit a number first, which may miss a few, for
+    /// hundreds of thousands of vectors (spec/index.md, "Fast search"). `resident` says what of
+    /// them is kept in memory: "all", or their "codes" alone, for a quarter of the memory and
+    /// slower searches. `stopwords` are what a query without operators is not searched for
+    /// (spec/query.md, "Filtering"): "en+nl", "en", "nl", "none" or words; the file keeps them, and
+    /// left out they are those of the file. `metadata_index` names keys of the metadata, or "tags",
+    /// "path" and "ordinal", whose values are indexed, so that filters on them are found sooner
+    /// (spec/filters.md, "Declared keys"); the file remembers them.
     ///
-    /// Raises InvalidInputError for an unknown or another tokenizer, an unknown `ranking`, `vectors`,
-    /// `resident` or `stopwords`, for a wrong `metadata_index` and for dimensions that are not the file's,
-    /// IndexFileError for a file that cannot be used.
+    /// Raises InvalidInputError for an unknown or another tokenizer, an unknown `ranking`,
+    /// `vectors`, `resident` or `stopwords`, for a wrong `metadata_index` and for dimensions that
+    /// are not the file's, IndexFileError for a file that cannot be used.
     #[staticmethod]
     #[pyo3(
         signature = (path, *, dimensions=None, tokenizer="porter unicode61", read_only=false, ranking="auto", vectors="exact", resident="all", stopwords=None, metadata_index=None)
@@ -125,12 +125,12 @@ impl PyIndex {
     /// An index of plain texts, in memory or in the file `path`.
     ///
     /// `ids`, `paths`, `metadatas` and `embeddings` have a value for each text, as far as they are
-    /// given. Without an id, 16 hexadecimal digits are made of path and text, the same each time, and
-    /// those of a text that comes again get "-2", "-3" at their end; without a path, the id is one.
-    /// Ordinals count the texts of each path. The other options are those of `open`. A file may exist:
-    /// the texts are added, and replace those of their ids.
+    /// given. Without an id, 16 hexadecimal digits are made of path and text, the same each time,
+    /// and those of a text that comes again get "-2", "-3" at their end; without a path, the id is
+    /// one. Ordinals count the texts of each path. The other options are those of `open`. A file
+    /// may exist: the texts are added, and replace those of their ids.
     ///
-    /// Raises InvalidInputError for texts that are none and for lists of another length, before
+    /// Raises InvalidInputError for what is not a text and for lists of another length, before
     /// anything is opened, and what `open` and `upsert` raise.
     #[staticmethod]
     #[pyo3(
@@ -151,8 +151,8 @@ impl PyIndex {
         self.index.path()
     }
 
-    /// What a query without operators is not searched for: "en+nl", "en", "nl", "none", or words as a
-    /// frozenset.
+    /// What a query without operators is not searched for: "en+nl", "en", "nl", "none", or words as
+    /// a frozenset.
     #[getter]
     fn stopwords<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         stopwords::to_py(py, self.index.stopwords())
@@ -172,13 +172,13 @@ impl PyIndex {
 
     /// Store chunks from any iterable, in one transaction: all of them, or none.
     ///
-    /// Mappings with the fields of a Chunk are taken in their place, as `Chunk.from_dict` does.
-    /// A chunk replaces the one of the same id and keeps its row, which decides between equal
-    /// scores; of several with one id the last counts. A chunk without an embedding keeps its
-    /// vector while title, summary and content stay the same. Returns the number of distinct ids.
+    /// Mappings with the fields of a Chunk are taken in their place, as `Chunk.from_dict` does. A
+    /// chunk replaces the one of the same id and keeps its row, which decides between equal scores;
+    /// of several with one id the last counts. A chunk without an embedding keeps its vector while
+    /// title, summary and content stay the same. Returns the number of distinct ids.
     ///
-    /// Raises InvalidInputError, naming the position, for what is no Chunk and no mapping of one, has an empty id or an
-    /// embedding of another dimension than the index.
+    /// Raises InvalidInputError, with the position, for anything but a Chunk or a mapping of one,
+    /// for an empty id and for an embedding with other dimensions than those of the index.
     fn upsert(&self, py: Python<'_>, chunks: &Bound<'_, PyAny>) -> PyResult<usize> {
         let chunks = chunk::chunks(chunks)?;
         self.write(py, Some(chunk::bytes(&chunks)), || {
@@ -186,7 +186,9 @@ impl PyIndex {
         })
     }
 
-    /// Remove the chunks of these ids; returns how many there were.
+    /// Remove the chunks of these ids, from any iterable of str; returns how many there were.
+    ///
+    /// Raises InvalidInputError, with the position, for anything but a str.
     fn delete(&self, py: Python<'_>, ids: &Bound<'_, PyAny>) -> PyResult<usize> {
         let argument = Argument {
             name: "ids",
@@ -203,18 +205,19 @@ impl PyIndex {
         self.write(py, None, || self.index.delete_path(&path))
     }
 
-    /// Bring the index up to date with files and folders, as `hedgerow index` does
-    /// (spec/ingest.md, "Runs"); what it did, as an IndexReport.
+    /// Bring the index up to date with files and folders, as `hedgerow index` does (spec/ingest.md,
+    /// "Runs"); what it did, as an IndexReport.
     ///
-    /// `paths` are names of Markdown, text and JSON Lines files, and of folders with such files, or one
-    /// of them. What changed since the last time is read, and what is gone from the files is removed;
-    /// chunks that were not made from files are left alone. `exclude` and `include` are patterns of a
-    /// shell, for names or for paths below a folder: what is passed by, and what is read all the same.
-    /// `embedder`, if given, makes the vectors of chunks that have none. `progress(done, total)` is
-    /// called with numbers of files, then with those of chunks.
+    /// `paths` are names of Markdown, text and JSON Lines files, and of folders with such files, or
+    /// one of them. What changed since the last time is read, and what is gone from the files is
+    /// removed; chunks that were not made from files are left alone. `exclude` and `include` are
+    /// patterns of a shell, for names or for paths below a folder: what to skip, and what to read
+    /// all the same. `embedder`, if given, makes the vectors of chunks that have none.
+    /// `progress(done, total)` is called with numbers of files, then with those of chunks.
     ///
-    /// Raises InvalidInputError, with nothing changed, for a path that does not exist, and for one without
-    /// anything to read of which the index has files, unless `allow_empty`; what the embedder raises.
+    /// Raises InvalidInputError, with nothing changed, for a path that does not exist, and for one
+    /// without anything to read of which the index has files, unless `allow_empty`; what the
+    /// embedder raises.
     #[pyo3(
         signature = (paths, **options),
         text_signature = "($self, paths, *, exclude=(), include=(), allow_empty=False, embedder=None, progress=None)"
@@ -240,9 +243,9 @@ impl PyIndex {
         Ok(found.map(PyChunk))
     }
 
-    /// All chunks in row order, read as the iteration goes along.
+    /// All chunks in row order, read during the iteration.
     ///
-    /// Chunks may be written and deleted meanwhile: what is ahead shows the change.
+    /// Chunks may be written and deleted meanwhile, and the rest of the iteration shows the change.
     fn chunks(&self) -> PyChunks {
         PyChunks::new(&self.index)
     }
@@ -257,8 +260,8 @@ impl PyIndex {
     ///
     /// `text` is a query text or a Query; `aliases`, `matching` and `operator` are as
     /// in `compile_match`; `filters` is a Filters or a mapping (spec/filters.md), and holds before
-    /// anything is ranked. Equal scores stand in row order. A query with nothing searchable
-    /// in it finds nothing.
+    /// anything is ranked. Equal scores are in row order. A query with nothing to search for finds
+    /// nothing.
     ///
     /// Raises InvalidInputError for a limit below 1, wrong filters or options, and
     /// QueryTooLargeError.
@@ -286,8 +289,8 @@ impl PyIndex {
     /// (spec/index.md, "Vectors").
     ///
     /// `vector` is a buffer of floats, such as a numpy array, or a sequence of numbers; `filters`
-    /// holds before anything is ranked. All vectors are compared, and equal ones stand by path,
-    /// then by id. A vector that is empty or all zeros finds nothing.
+    /// holds before anything is ranked. All vectors are compared, and equal ones are ordered by
+    /// path, then by id. A vector that is empty or all zeros finds nothing.
     ///
     /// Raises InvalidInputError for a vector of another dimension than the index's or with NaN or
     /// an infinity, for a limit below 1 and for wrong filters.
@@ -312,10 +315,10 @@ impl PyIndex {
         Ok(hits.into_iter().map(PyHit::from).collect())
     }
 
-    /// Copy the index into a new file while it is in use: all of it, as of one moment.
+    /// Copy the index to a new file while it is in use: all of it, in one state.
     ///
-    /// Raises IndexFileError when there is something at `path` already; nothing half-written
-    /// stays behind.
+    /// Raises IndexFileError if there is something at `path` already; no part of a copy is left
+    /// behind.
     fn backup(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
         self.call(py, || self.index.backup(&path))
     }
@@ -326,7 +329,7 @@ impl PyIndex {
         stats::to_python(py, stats)
     }
 
-    /// Look for damage (spec/index.md, "Check"): one sentence for each problem, [] if none.
+    /// Look for damage (spec/index.md, "Check"); returns a sentence for each problem.
     ///
     /// A read-only handle compares the rows of the full-text index, but not its texts.
     fn check(&self, py: Python<'_>) -> PyResult<Vec<String>> {
@@ -338,7 +341,7 @@ impl PyIndex {
         self.write(py, None, || self.index.optimize())
     }
 
-    /// Close the files once running calls are through; closing again does nothing.
+    /// Close the files once running calls have ended; closing again does nothing.
     fn close(&self, py: Python<'_>) -> PyResult<()> {
         notices::call_closing(py, &self.index, || self.index.close())
     }
@@ -371,7 +374,7 @@ impl PyIndex {
         Ok((slf.get_type().getattr("_restore")?, arguments))
     }
 
-    /// Open an index again from what pickle kept of its handle.
+    /// Open an index with what pickle kept of its handle.
     #[staticmethod]
     #[allow(clippy::too_many_arguments, reason = "as many as `open` has")]
     fn _restore(

@@ -33,7 +33,7 @@ impl PyIndex {
         notices::call_detached(py, &self.index, engine)
     }
 
-    /// The same for what may hold the write lock.
+    /// The same for a call that may hold the write lock.
     pub(crate) fn write<T: Send>(
         &self,
         py: Python<'_>,

@@ -34,7 +34,7 @@ pub fn check_path(path: &Path, class: &str) -> PyResult<()> {
     Err(errors::error(ErrorCode::InvalidOption, message))
 }
 
-/// What pickle keeps of a handle on a file; one in memory is refused.
+/// What pickle keeps of a handle on a file. An index in memory is refused.
 pub fn arguments(
     index: &Index,
     tokenizer: TokenizerKind,
@@ -55,7 +55,7 @@ pub fn arguments(
         index.ranking().as_str(),
         index.vectors().as_str(),
         index.resident().as_str(),
-        // The file keeps those of a handle that writes.
+        // A handle that writes has stored them in the file.
         (index.read_only()).then(|| index.stopwords().to_string()),
     ))
 }

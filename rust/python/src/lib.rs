@@ -1,4 +1,4 @@
-//! `hedgerow._engine`: the engine as Python sees it. One file per Python-visible noun; each
+//! `hedgerow._engine`: the engine as Python sees it. Each noun that Python sees has a file; each
 //! function converts its arguments, calls the engine once and converts the result.
 
 #![allow(

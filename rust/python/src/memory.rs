@@ -1,9 +1,10 @@
-//! The allocator, which keeps some memory back: so a call that memory runs out for ends with an error.
+//! The allocator, which keeps a reserve, so that a call for which memory runs out ends with an
+//! error.
 //!
-//! Rust ends the process where memory is refused. The first time that happens the reserve is given
-//! up, which serves whoever asked, and the engine hears of it: calls end as soon as they look whether
-//! to go on. None begins before there is a reserve again. Who asks for more at once than the reserve
-//! has is refused.
+//! Rust ends the process when an allocation fails. The first time that one would, the reserve is
+//! freed to serve it, and the engine is told: calls end as soon as they ask whether to go on, and
+//! none begins before there is a reserve again. A single allocation larger than the reserve is
+//! refused.
 #![allow(unsafe_code)]
 
 use std::alloc::{GlobalAlloc, Layout, System};
@@ -14,14 +15,14 @@ use std::time::Duration;
 
 use hedgerow_engine::{Result, memory};
 
-/// 16 MiB, which are never touched.
+/// 16 MiB, which are never written.
 const LAYOUT: Layout = Layout::new::<[u64; 1 << 21]>();
-/// How often a thread tries while others let go of what they have.
+/// How often a thread tries while others free their memory.
 const TRIES: usize = 50;
 /// How long it waits before it tries again.
 const PAUSE: Duration = Duration::from_millis(1);
 
-/// What is kept back; null before the first call, and where it was given up.
+/// The reserve; null before the first call, and after it was given up.
 static RESERVE: AtomicPtr<u8> = AtomicPtr::new(ptr::null_mut());
 
 struct Reserving;
@@ -29,7 +30,7 @@ struct Reserving;
 #[global_allocator]
 static ALLOCATOR: Reserving = Reserving;
 
-// SAFETY: all memory is `System`'s, and goes back to it with what callers say of it.
+// SAFETY: all memory is from `System`, and goes back to it with the layout that callers give.
 unsafe impl GlobalAlloc for Reserving {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         // SAFETY: as the caller promises.
@@ -52,8 +53,8 @@ unsafe impl GlobalAlloc for Reserving {
     }
 }
 
-/// What `allocate` gets: where it gets nothing, with the reserve, and with what calls that end now
-/// let go of.
+/// What `allocate` returns. If that is null, it is tried again with the reserve, and with the
+/// memory of calls that end now.
 fn served(size: usize, allocate: impl Fn() -> *mut u8) -> *mut u8 {
     let mut found = allocate();
     for attempt in 0..TRIES {
@@ -78,10 +79,10 @@ fn give_up() {
     }
 }
 
-/// Have a reserve before a call begins.
+/// Make sure that there is a reserve before a call begins.
 pub fn restore() -> Result<()> {
     if !RESERVE.load(Ordering::Acquire).is_null() {
-        // Another thread may have had a reserve before this was noted of the last one.
+        // Another thread may have made a reserve before the loss of the last one was noted.
         if memory::is_short() {
             memory::note_enough();
         }

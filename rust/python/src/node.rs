@@ -15,10 +15,11 @@ use crate::vector;
 /// One memory (spec/pipeline.md, "Nodes").
 ///
 /// `key` names it in a store, 1 to 512 characters. `type` is "episodic", "daily", "weekly",
-/// "monthly" or "semantic", or one that is registered in the store; `category` "core", "general", "technical", "observation" or "task".
-/// `weight` is from 0 to 1, `emotion` from 0 to 10; `provenance` is any text. `updated_at`,
-/// `created_at` and `last_replayed` are Unix seconds, a datetime or a date: None for when it is
-/// stored, 0 for never replayed; `replay_interval` is days, at least 1. `embedding` is as in a Chunk. Immutable.
+/// "monthly" or "semantic", or one that is registered in the store; `category` is "core",
+/// "general", "technical", "observation" or "task". `weight` is from 0 to 1, `emotion` from 0 to
+/// 10; `provenance` is any text. `updated_at`, `created_at` and `last_replayed` are Unix seconds, a
+/// datetime or a date: None for when the node is stored, 0 for never replayed. `replay_interval` is
+/// days, at least 1. `embedding` is as in a Chunk. Immutable.
 ///
 /// Raises InvalidInputError for a value that cannot be stored.
 #[pyclass(name = "Node", module = "hedgerow", frozen, eq)]
@@ -116,13 +117,13 @@ impl PyNode {
         &self.0.kind
     }
 
-    /// What it says.
+    /// Its text.
     #[getter]
     fn content(&self) -> &str {
         &self.0.content
     }
 
-    /// How much it counts, from 0 to 1.
+    /// Its weight, from 0 to 1.
     #[getter]
     fn weight(&self) -> f64 {
         self.0.weight
@@ -134,7 +135,7 @@ impl PyNode {
         self.0.category.as_str()
     }
 
-    /// How much it moved, from 0 to 10.
+    /// How much emotion it had, from 0 to 10.
     #[getter]
     fn emotion(&self) -> f64 {
         self.0.emotion
@@ -146,31 +147,31 @@ impl PyNode {
         &self.0.provenance
     }
 
-    /// When it was last changed, in Unix seconds; None, when it is stored.
+    /// When it was last changed, in Unix seconds; None for when it is stored.
     #[getter]
     fn updated_at(&self) -> Option<i64> {
         self.0.updated_at
     }
 
-    /// When it was made, in Unix seconds; None, when a new one was updated.
+    /// When it was made, in Unix seconds; None for when it was updated, if it is new.
     #[getter]
     fn created_at(&self) -> Option<i64> {
         self.0.created_at
     }
 
-    /// When it was last replayed, in Unix seconds; 0, never.
+    /// When it was last replayed, in Unix seconds; 0 for never.
     #[getter]
     fn last_replayed(&self) -> i64 {
         self.0.last_replayed
     }
 
-    /// After how many days it is to be replayed.
+    /// The days after which it is due to be replayed.
     #[getter]
     fn replay_interval(&self) -> u32 {
         self.0.replay_interval
     }
 
-    /// Its vector, as a new array.array of float32; None when it has none.
+    /// Its vector, as a new array.array of float32; None if it has none.
     #[getter]
     fn embedding<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
         let embedding = self.0.embedding.as_ref();
@@ -212,7 +213,7 @@ impl PyNode {
     }
 }
 
-/// A field of a node, under check.
+/// A field of a node that is being checked.
 fn field(name: &str) -> Argument<'_> {
     Argument {
         name,
@@ -235,7 +236,7 @@ fn word<T>(
     })
 }
 
-/// A time: an int, or a datetime or date, which the standard library turns into one.
+/// The Unix seconds of a time: an int, or a datetime or date, which the standard library converts.
 pub fn seconds(object: &Bound<'_, PyAny>, argument: Argument<'_>) -> PyResult<i64> {
     let is_int = object.is_instance_of::<PyInt>() && !object.is_instance_of::<PyBool>();
     if is_int && let Ok(seconds) = object.extract() {
@@ -313,7 +314,7 @@ pub fn time(name: &str) -> Argument<'_> {
     }
 }
 
-/// The time by the system clock: the engine has none of its own.
+/// The time of the system clock, which the engine does not read.
 pub fn now() -> i64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH);
     since.map_or(0, |since| {

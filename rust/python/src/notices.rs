@@ -1,4 +1,4 @@
-//! What the engine reports in addition to the results of calls, for Python's log.
+//! Logging what the engine reports in addition to the results of calls.
 
 use hedgerow_engine::Result;
 use hedgerow_engine::index::Index;
@@ -8,7 +8,7 @@ use pyo3::types::PyString;
 
 use crate::{calling, errors};
 
-/// [`errors::call_detached`] for work on an index, after which what waits is logged.
+/// [`errors::call_detached`] for work on an index, whose notices are logged afterwards.
 pub fn call_detached<T: Send>(
     py: Python<'_>,
     index: &Index,
@@ -19,7 +19,7 @@ pub fn call_detached<T: Send>(
     result
 }
 
-/// [`errors::call_closing`] for an index, after which what waits is logged.
+/// [`errors::call_closing`] for an index, whose notices are logged afterwards.
 pub fn call_closing<T: Send>(
     py: Python<'_>,
     index: &Index,
@@ -30,7 +30,7 @@ pub fn call_closing<T: Send>(
     result
 }
 
-/// [`errors::call_writing`] for work on an index, after which what waits is logged.
+/// [`errors::call_writing`] for work on an index, whose notices are logged afterwards.
 pub fn call_writing<T: Send>(
     py: Python<'_>,
     index: &Index,
@@ -42,10 +42,10 @@ pub fn call_writing<T: Send>(
     result
 }
 
-/// The logger of all that an index or a store reports.
+/// The logger of everything that an index or a store reports.
 const LOGGER: &str = "hedgerow.index";
 
-/// Log that a file was opened, and what it was before.
+/// Log that a file was opened, and whether it was made or migrated.
 pub fn log_opened(py: Python<'_>, index: &Index) {
     let Some(path) = index.path() else {
         return;
@@ -66,7 +66,7 @@ pub fn log_opened(py: Python<'_>, index: &Index) {
     log_lines(py, &[(level, message)]);
 }
 
-/// Log what an index has to report; where that fails, the call that found it goes on.
+/// Log what an index has to report. A failure is reported as unraisable, and the call goes on.
 pub fn log(py: Python<'_>, index: &Index) {
     let readings = index.take_readings().into_iter().map(|reading| {
         let (what, seconds) = (reading.what, reading.time.as_secs_f64());

@@ -57,11 +57,12 @@ impl PyPipeline {
 
 /// Parse a pipeline (spec/pipeline.md, "Grammar").
 ///
-/// A sequence of texts is joined by " | ", and positions in errors are those of the joined text.
-/// `terms` are what it begins with, where it has no generator of its own. `types` are those that
-/// nodes may have in addition to the five built-in ones.
+/// A sequence of texts is joined with " | ", and positions in errors are those of the joined text.
+/// `terms` become its first stage, a `match`, if it has no generator. `types` are those that nodes
+/// may have in addition to the five built-in ones.
 ///
-/// Raises PipelineError with the kind, the stage and the characters that are wrong.
+/// Raises PipelineError, with the kind, the stage and the characters at fault, and
+/// InvalidInputError for terms or types of another shape.
 #[pyfunction]
 #[pyo3(
     signature = (text_or_flags, *, terms=None, types=None),
@@ -102,7 +103,7 @@ impl<'py> FromPyObject<'_, 'py> for PipelineText {
     }
 }
 
-/// A pipeline, or what is parsed to one.
+/// A pipeline, or a text that is parsed to one.
 pub enum PipelineLike {
     Parsed(Py<PyPipeline>),
     Text(String),
@@ -170,7 +171,7 @@ fn pipeline_error(problem: &Problem) -> PyErr {
     })
 }
 
-/// The names of types that are given, checked; none without any.
+/// The checked names of types; none if they are not given.
 pub fn named_types(types: Option<&Bound<'_, PyAny>>) -> PyResult<Vec<String>> {
     let argument = Argument {
         name: "types",
@@ -184,7 +185,7 @@ pub fn named_types(types: Option<&Bound<'_, PyAny>>) -> PyResult<Vec<String>> {
     Ok(types)
 }
 
-/// Ask the caller's legs for every search of a pipeline.
+/// Call the caller's legs for every search of a pipeline.
 pub fn ranked(legs: &Bound<'_, PyAny>, pipeline: &Pipeline) -> PyResult<Vec<Ranked>> {
     let mut ranked: Vec<Ranked> = Vec::new();
     for search in pipeline.searches() {

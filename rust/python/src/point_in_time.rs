@@ -1,4 +1,4 @@
-//! What a collection of Python's answers, as the engine asks it.
+//! A state of a collection that Python reads, as the engine asks for it.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -17,7 +17,7 @@ use crate::chunk::PyChunk;
 /// An object with the methods of `hedgerow.opensearch`'s point in time.
 pub struct PyPointInTime {
     object: Py<PyAny>,
-    /// The first exception that is no error of hedgerow's: it ends the search.
+    /// The first exception that is not an error of hedgerow's; it ends the search.
     raised: Mutex<Option<PyErr>>,
 }
 
@@ -31,7 +31,7 @@ impl PyPointInTime {
         }
     }
 
-    /// What was raised that is no error of hedgerow's.
+    /// The exception that was raised and is not an error of hedgerow's.
     pub fn raised(&self) -> Option<PyErr> {
         let mut raised = self.raised.lock().unwrap_or_else(PoisonError::into_inner);
         raised.take()
@@ -86,7 +86,7 @@ fn none(py: Python<'_>) -> PyResult<Bound<'_, PyTuple>> {
     Ok(PyTuple::empty(py))
 }
 
-/// Phrases as Python is given them.
+/// Phrases as they are passed to Python.
 fn phrases(phrases: &[GivenPhrase]) -> Vec<(&[String], bool)> {
     phrases
         .iter()
@@ -94,7 +94,7 @@ fn phrases(phrases: &[GivenPhrase]) -> Vec<(&[String], bool)> {
         .collect()
 }
 
-/// An expression as Python is given it.
+/// An expression as it is passed to Python.
 fn expression<'py>(py: Python<'py>, given: &Given) -> PyResult<Bound<'py, PyDict>> {
     let fields = PyDict::new(py);
     fields.set_item("phrases", phrases(&given.phrases()))?;
@@ -106,7 +106,7 @@ fn expression<'py>(py: Python<'py>, given: &Given) -> PyResult<Bound<'py, PyDict
     Ok(fields)
 }
 
-/// The numbers of little-endian bytes.
+/// The numbers that little-endian bytes hold.
 fn numbers(bytes: &[u8]) -> Vec<f32> {
     let (numbers, _) = bytes.as_chunks::<4>();
     numbers

@@ -180,7 +180,7 @@ impl PyQuery {
         Ok((slf.get_type().getattr("_restore")?, state))
     }
 
-    /// Make a query again from what pickle kept of it.
+    /// Make a query of what pickle kept of it.
     #[staticmethod]
     fn _restore(
         raw: Text,
@@ -235,7 +235,7 @@ impl QueryOrText {
     }
 }
 
-/// Refuse a text that no search takes, before it is embedded.
+/// Refuse a text that is over a limit before it is embedded.
 #[pyfunction]
 pub fn _check_query(text: Text) -> PyResult<()> {
     errors::call(|| parse(&text).map(drop))

@@ -1,4 +1,4 @@
-//! Pieces of the ranking that are functions alone.
+//! Parts of ranking that are plain functions.
 
 use hedgerow_engine::ErrorCode;
 use hedgerow_engine::retrieval::unanimity::DEFAULT_AGREE_MIN;
@@ -16,10 +16,10 @@ use crate::value::Argument;
 
 /// Several rankings as one, a list of Hit, best first (spec/retrieval.md, "Fusion").
 ///
-/// `lists` holds lists of Candidate, Hit or mappings with their keys, each best first. A
-/// document, known by its id, gets 1 / (k + position) from each list that has it, positions counted
-/// from 1; `k` is any real number, and 60 where it is not above 0. What the first list says of
-/// a document stands; later ones fill what is blank. Ties go by path, then id, in UTF-16 order.
+/// `lists` holds lists of Candidate, Hit or mappings with their keys, each best first. A document,
+/// known by its id, gets 1 / (k + position) from each list that has it, positions counted from 1;
+/// `k` is any real number, and 60 where it is not above 0. What the first list has of a document is
+/// kept; later lists fill in what is missing. Ties go by path, then id, in UTF-16 order.
 ///
 /// Raises InvalidInputError, naming the position, for lists or a `k` of another shape.
 #[pyfunction]
@@ -45,10 +45,10 @@ pub fn reciprocal_rank_fusion(
 /// Whether two legs agree on the head: a Unanimity, or None (spec/retrieval.md, "Unanimity").
 ///
 /// The first three of each leg's ids, best first, are compared position by position; at least
-/// `agree_min` of them must agree, any real number. None also when a leg has less than three.
+/// `agree_min` of them must agree, any real number. None also if a leg has fewer than three.
 ///
-/// Raises InvalidInputError for ids that are no list or tuple of str, and for an `agree_min`
-/// that is no number.
+/// Raises InvalidInputError for ids that are not a list or tuple of str, and for an `agree_min`
+/// that is not a number.
 #[pyfunction]
 #[pyo3(
     signature = (bm25_ids, vector_ids, agree_min=None),
@@ -106,7 +106,7 @@ pub fn reweight(py: Python<'_>, query: Text, hits: &Bound<'_, PyAny>) -> PyResul
 
 /// What a reranker reads of a hit (spec/retrieval.md, "Rerank text").
 ///
-/// Its title and its summary, a line each; the one there is; or else its content on one line,
+/// Its title and its summary, on a line each; the one of them it has; or its content on one line,
 /// cut after 280 UTF-16 units. `hit` is a Hit, a Candidate or a mapping with their keys.
 ///
 /// Raises InvalidInputError for anything else.
@@ -136,7 +136,7 @@ pub fn query_tokens(text: Text) -> PyResult<Vec<String>> {
 
 /// The `$`-padded trigrams of every word, three UTF-16 units each (spec/retrieval.md).
 ///
-/// A gram that cuts a surrogate pair is no text and left out here.
+/// A trigram that cuts a surrogate pair is not a text, and is left out.
 #[pyfunction]
 pub fn trigrams(py: Python<'_>, text: Text) -> PyResult<Bound<'_, PyFrozenSet>> {
     PyFrozenSet::new(py, errors::call(|| Ok(trigram::printable_grams(&text)))?)

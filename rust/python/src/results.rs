@@ -1,4 +1,4 @@
-//! The dataclasses of `hedgerow.results`, made from what the engine found.
+//! The dataclasses of `hedgerow.results`, made of what the engine found.
 
 use hedgerow_engine::chunks::GroupBy;
 use hedgerow_engine::retrieval::{Intent, SkippedReason, Stage, Trace, TrigramHit, Unanimity};

@@ -1,4 +1,4 @@
-//! What one call of a search is given: its options, and what was made of its queries.
+//! What one call of a search is given: its options, and the vectors of its queries.
 
 use hedgerow_engine::chunks::{Filters, GroupBy};
 use hedgerow_engine::retrieval::{Embedding, Mode, Request, Reranker};
@@ -26,14 +26,14 @@ pub struct PySearchOptions {
 
 #[pymethods]
 impl PySearchOptions {
-    /// What may be found.
+    /// The filters of the search.
     #[getter]
     fn filters(&self) -> PyFilters {
         self.filters.clone().into()
     }
 
-    /// `wanted` is how many hits to read the texts of. `reranks` is None when there is no reranker,
-    /// else whether it may run.
+    /// `wanted` is for how many hits the texts are read. `reranks` is whether the reranker may run;
+    /// None if there is none.
     #[new]
     fn new(
         mode: &str,
@@ -88,7 +88,7 @@ impl PySearchOptions {
     }
 }
 
-/// What the embedder made of one query.
+/// What the embedder returned for one query.
 pub enum Embedded {
     Absent,
     Failed,

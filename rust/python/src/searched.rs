@@ -17,7 +17,7 @@ use crate::stopwords::StopWordsLike;
 /// Where a retriever searches.
 pub enum Searched {
     Index(Held<Arc<Index>>),
-    /// A collection elsewhere, which each search opens a state of.
+    /// A collection elsewhere, of which each search opens a point in time.
     Elsewhere {
         tokenizer: TokenizerKind,
         stopwords: StopWords,
@@ -37,7 +37,7 @@ impl Searched {
         })
     }
 
-    /// The index, which has something to report.
+    /// The index, whose notices are logged.
     pub fn index(&self) -> Option<&Index> {
         match self {
             Self::Index(index) => Some(index),
@@ -46,7 +46,7 @@ impl Searched {
     }
 }
 
-/// A state of a collection elsewhere, as it is given to each call.
+/// The point in time of a collection elsewhere that is given to each call.
 pub struct State<'a> {
     asked: Option<PyPointInTime>,
     elsewhere: Option<(TokenizerKind, &'a StopWords)>,
@@ -75,7 +75,7 @@ impl<'a> State<'a> {
         })
     }
 
-    /// Raise what ended the search that is no error of hedgerow's.
+    /// Raise the exception that ended the search, if it is not an error of hedgerow's.
     pub fn check(&self) -> PyResult<()> {
         match self.asked.as_ref().and_then(PyPointInTime::raised) {
             Some(raised) => Err(raised),

@@ -39,12 +39,12 @@ impl PyStop {
         Self(Arc::default())
     }
 
-    /// Have the calls end soon; they change nothing.
+    /// End the calls soon; they change nothing.
     fn set(&self) {
         self.0.store(true, Ordering::Relaxed);
     }
 
-    /// Call a function with these arguments, whose calls into the engine are ended by `set`.
+    /// Call a function with these arguments; `set` ends its calls into the engine.
     #[pyo3(signature = (function, *arguments))]
     fn run<'py>(
         &self,
@@ -92,7 +92,7 @@ impl PySearcher {
                 default_operator: compile::connective(default_operator)?,
                 ..MatchOptions::default()
             };
-            // What excludes each other is refused now rather than by every search.
+            // Options that exclude each other are refused now, and not by every search.
             compile_match(&parse("")?, &options)?;
             let fuzzy = match chunks {
                 Some(chunks) => FuzzyChunks::given(chunks)?,
@@ -111,7 +111,8 @@ impl PySearcher {
         })
     }
 
-    /// What is known of the chunk `id` for a query: the arguments are those of `search`, for one.
+    /// What became of the chunk `id` in a search; the arguments are those of `search`, for one
+    /// query.
     #[allow(clippy::too_many_arguments, reason = "as many as `search` has")]
     fn why_not<'py>(
         &self,
@@ -156,9 +157,9 @@ impl PySearcher {
 
     /// Search for every query: the Found of each, or its exception.
     ///
-    /// `dated` and `vectors` have an item for each query; `vectors` is None without an embedder
-    /// and "failed" when it failed. `embedder` is its name, if it has one, and `embed_seconds` how
-    /// long it took.
+    /// `dated` and `vectors` have an item for each query; `vectors` is None without an embedder and
+    /// "failed" if it failed. `embedder` is its name, if it has one, and `embed_seconds` the time
+    /// it took.
     #[allow(clippy::too_many_arguments, reason = "one call does it all")]
     fn search<'py>(
         &self,
@@ -202,7 +203,7 @@ impl PySearcher {
 }
 
 impl PySearcher {
-    /// What searches have in common whose vectors are of this embedder.
+    /// What all searches with vectors of this embedder have in common.
     fn setup<'a>(
         &'a self,
         embedder: Option<&'a str>,
@@ -229,7 +230,8 @@ impl PySearcher {
         })
     }
 
-    /// One search runs as it is; a batch on threads of its own, so that it can be interrupted.
+    /// A single search runs on this thread; a batch on threads of its own, so that it can be
+    /// interrupted.
     fn run(
         &self,
         py: Python<'_>,
@@ -272,7 +274,8 @@ impl PySearcher {
     }
 }
 
-/// A Found or an exception; a search that was never run raises, for the batch was stopped.
+/// A Found or an exception. Raises CancelledError for a search that did not run, since the batch
+/// was stopped.
 fn answer(
     py: Python<'_>,
     found: Option<Result<Found>>,
@@ -294,7 +297,7 @@ fn answer(
     }
 }
 
-/// The chunks of the fuzzy rung, from any iterable of what has an id and a path.
+/// The chunks of the fuzzy rung, from any iterable of objects with an id and a path.
 fn chunks(object: &Bound<'_, PyAny>) -> PyResult<Vec<Chunk>> {
     let argument = Argument {
         name: "trigram_chunks",

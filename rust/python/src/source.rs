@@ -1,4 +1,4 @@
-//! What is ranked, in all the shapes it is taken in.
+//! What is ranked, in each form in which it may be given.
 
 use hedgerow_engine::ErrorCode;
 use hedgerow_engine::chunks::Texts;
@@ -11,7 +11,7 @@ use crate::fields::Fields;
 use crate::hit::PyHit;
 use crate::value::Argument;
 
-/// A candidate with its texts where they are: in a Python object, or read from a mapping.
+/// A candidate; its texts are in a Python object, or were read from a mapping.
 pub enum Source {
     Candidate(Py<PyCandidate>),
     Hit(Py<PyHit>),
@@ -19,7 +19,7 @@ pub enum Source {
 }
 
 impl Source {
-    /// A Candidate, a Hit or a mapping, called `name`.
+    /// A Candidate, a Hit or a mapping, which errors call `name`.
     pub fn new(name: &str, object: &Bound<'_, PyAny>) -> PyResult<Self> {
         Self::find(name, object)?
             .ok_or_else(|| argument(name).wrong("must be a Candidate, a Hit or a mapping", object))
@@ -39,7 +39,7 @@ impl Source {
         }
     }
 
-    /// [`Source::new`] with a score, which a Candidate has not.
+    /// [`Source::new`] with a score, which a Candidate does not have.
     pub fn with_score(name: &str, object: &Bound<'_, PyAny>) -> PyResult<Self> {
         match Self::new(name, object)? {
             Self::Candidate(_)

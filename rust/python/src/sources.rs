@@ -14,7 +14,8 @@ use crate::node::{self, PyNode};
 use crate::store::PyStore;
 use crate::text::Text;
 
-/// Path, signature, whether that is settled, digest, number of chunks, skips and facts.
+/// The path, the signature and whether it is settled, the digest, the number of chunks, skips and
+/// facts.
 type SourceTuple = (String, String, bool, String, u64, String, String);
 /// The same without the number of chunks, which the engine counts.
 type GivenSource = (Text, Text, bool, Text, Text, Text);
@@ -46,7 +47,7 @@ pub fn _sources_generation(py: Python<'_>, index: &Bound<'_, PyIndex>) -> PyResu
     errors::call_detached(py, || index.sources_generation())
 }
 
-/// Leave no byte in the file of what was removed.
+/// Rewrite the file, so that no byte of what was removed is left in it.
 #[pyfunction]
 pub fn _vacuum(py: Python<'_>, index: &Bound<'_, PyIndex>) -> PyResult<()> {
     let index = &index.get().index;
@@ -79,8 +80,8 @@ impl PyKnownFiles {
         }
     }
 
-    /// Whether these are all files below a folder whose names end in `suffix`, as they were.
-    /// But for those `excluded`, which are paths.
+    /// Whether the files below a folder whose names end in `suffix` are these, unchanged. The paths
+    /// `excluded` are not looked at.
     fn are_all_below(
         &self,
         py: Python<'_>,
@@ -125,8 +126,8 @@ pub fn _source_files(
     errors::call_detached(py, || index.source_files(&ids))
 }
 
-/// Write what a sync read, in one transaction; returns how many chunks were added, changed and
-/// unchanged, and how many were removed.
+/// Write what a sync read, in one transaction; returns how many chunks were added, changed,
+/// unchanged and removed.
 #[pyfunction]
 #[pyo3(signature = (index, read, *, adopted=Vec::new(), removed=Vec::new(), gone=Vec::new(), notes=Vec::new()))]
 pub fn _sync_index(
@@ -198,14 +199,14 @@ pub fn _sync_store(
     errors::call_writing(py, Some(bytes), || store.sync(&sync, now))
 }
 
-/// Take all nodes of a store for those of the files with their keys, which are to be read again.
+/// Note a file for every node of a store, by its key as the path, which the next sync reads again.
 #[pyfunction]
 pub fn _adopt_nodes(py: Python<'_>, store: &Bound<'_, PyStore>) -> PyResult<()> {
     let store = &store.get().store;
     errors::call_writing(py, None, || store.adopt_nodes())
 }
 
-/// Remove edges, of which strengths do not count, put others, and write notes, in one transaction.
+/// Remove edges, whose strengths do not matter, add others, and write notes, in one transaction.
 #[pyfunction]
 pub fn _sync_edges(
     py: Python<'_>,

@@ -1,4 +1,4 @@
-//! What bare queries lose as stop words, as Python names it.
+//! The stop words of bare queries, as Python gives them.
 
 use hedgerow_engine::ErrorCode;
 use hedgerow_engine::query::StopWords;

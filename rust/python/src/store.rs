@@ -39,11 +39,11 @@ pub struct PyStore {
 impl PyStore {
     /// Open the file of a store or an index; it is made when there is none.
     ///
-    /// `types` are registered in the file for good: nodes may be of them too. A `read_only` handle
-    /// refuses to write, and needs a file that was opened as a store before.
+    /// `types` are registered in the file, for good, as types that nodes may have. A `read_only`
+    /// handle refuses to write, and needs a file that was opened as a store before.
     ///
-    /// Raises IndexFileError for a file that cannot be used, InvalidInputError for what cannot
-    /// be the name of a type.
+    /// Raises IndexFileError for a file that cannot be used, and InvalidInputError for a name that
+    /// a type cannot have.
     #[staticmethod]
     #[pyo3(
         signature = (path, *, types=None, read_only=false),
@@ -83,7 +83,7 @@ impl PyStore {
         Self::of(py, store)
     }
 
-    /// The types that nodes of this store may be of, a new list: five, then those registered.
+    /// The types that nodes of this store may have, as a new list: five, then the registered ones.
     #[getter]
     fn types(&self, py: Python<'_>) -> PyResult<Vec<String>> {
         let registered = self.call(py, || self.store.read_types())?;
@@ -91,9 +91,10 @@ impl PyStore {
         Ok(own.chain(registered).collect())
     }
 
-    /// The index of the same file, which shares this handle: what nodes say is searched there.
+    /// The index of the same file, which shares this handle, and with which nodes are searched.
     ///
-    /// Each live node is a chunk with the key for id and path. Write nodes through the store.
+    /// Each live node is a chunk whose id and path are the key. Write nodes through the store
+    /// alone.
     #[getter]
     fn index(&self, py: Python<'_>) -> Py<PyIndex> {
         self.index.clone_ref(py)
@@ -101,12 +102,12 @@ impl PyStore {
 
     /// Store nodes from any iterable, in one transaction: all of them, or none.
     ///
-    /// A node replaces the one of the same key and keeps its id, its edges and visits; where the
-    /// new one does not say, also when it was created, and while the content stays the same its
-    /// vector. A deleted one is there again. Returns the number of distinct keys.
+    /// A node replaces the one of the same key, and keeps its id, edges and visits. Unless the new
+    /// one has its own, it also keeps the time when it was created and, while the content stays the
+    /// same, the vector. A deleted node is live again. Returns the number of distinct keys.
     ///
-    /// Raises InvalidInputError, naming the position, for what is no Node and for an embedding of
-    /// another dimension.
+    /// Raises InvalidInputError, with the position, for anything but a Node, for a type that is not
+    /// registered and for an embedding with other dimensions than those of the index.
     fn upsert(&self, py: Python<'_>, nodes: &Bound<'_, PyAny>) -> PyResult<usize> {
         let nodes = node::nodes(nodes)?;
         let now = node::now();
@@ -122,6 +123,8 @@ impl PyStore {
     /// Mark the nodes of these keys as deleted; returns how many there were.
     ///
     /// Ids, edges and visits stay, but no query sees them until the node is upserted again.
+    ///
+    /// Raises InvalidInputError, with the position, for anything but a str.
     fn delete(&self, py: Python<'_>, keys: &Bound<'_, PyAny>) -> PyResult<usize> {
         let keys = keys_of("keys", keys)?;
         self.write(py, Some(keys.len() * errors::ITEM), || {
@@ -129,16 +132,16 @@ impl PyStore {
         })
     }
 
-    /// The node of a key, with its embedding; None where there is none, or it was deleted.
+    /// The node of a key, with its embedding; None if there is none, or if it was deleted.
     fn get(&self, py: Python<'_>, key: Text) -> PyResult<Option<PyNode>> {
         let node = self.call(py, || self.store.get(&key))?;
         Ok(node.map(PyNode))
     }
 
-    /// Whom the nodes of these keys are joined with: for each a list of keys and strengths.
+    /// The neighbors of the nodes of these keys: for each key a list of keys and strengths.
     ///
-    /// Edges lead both ways, and of several between two nodes the strongest counts. The
-    /// strongest comes first, of equals the smaller key. Keys of no node are left out.
+    /// Edges have no direction, and of several between two nodes the strongest counts. The
+    /// strongest comes first, and of equals the smaller key. Keys without a live node are left out.
     fn neighbors<'py>(
         &self,
         py: Python<'py>,
@@ -153,13 +156,13 @@ impl PyStore {
         Ok(dict)
     }
 
-    /// Join two nodes by an edge of a relation, replacing the one there is.
+    /// Join two nodes with an edge, which replaces the one of the same nodes and relation.
     ///
-    /// `strength` is above 0, up to 1. Algorithms take edges for undirected and, of several
-    /// between two nodes, the strongest.
+    /// `strength` is above 0 and at most 1. To algorithms edges have no direction, and of several
+    /// between two nodes the strongest counts.
     ///
-    /// Raises InvalidInputError for a key that never was, for a node and itself, and for another
-    /// strength.
+    /// Raises InvalidInputError for a key that no node has or had, for an edge from a node to
+    /// itself, and for another strength.
     #[pyo3(signature = (a, b, strength=None, rel=None), text_signature = "($self, a, b, strength=1.0, rel='link')")]
     fn link(
         &self,
@@ -187,7 +190,7 @@ impl PyStore {
     /// `edges` are any iterable of what `link` takes: (a, b), (a, b, strength) or (a, b, strength,
     /// rel), or mappings with these names. All are stored, or none.
     ///
-    /// Raises InvalidInputError as `link` does, naming the position.
+    /// Raises InvalidInputError as `link` does, with the position.
     fn link_many(&self, py: Python<'_>, edges: &Bound<'_, PyAny>) -> PyResult<usize> {
         let edges = bulk::edges(edges)?;
         self.write(py, Some(edges.len() * errors::ITEM), || {
@@ -197,7 +200,7 @@ impl PyStore {
 
     /// Remove an edge; returns whether there was one.
     ///
-    /// Raises InvalidInputError for a key that never was.
+    /// Raises InvalidInputError for a key that no node has or had.
     #[pyo3(signature = (a, b, rel=None), text_signature = "($self, a, b, rel='link')")]
     fn unlink(&self, py: Python<'_>, a: Text, b: Text, rel: Option<Text>) -> PyResult<bool> {
         let relation = relation(rel.as_ref());
@@ -208,10 +211,10 @@ impl PyStore {
 
     /// Note that an agent visited a node at a time: Unix seconds, a datetime or a date.
     ///
-    /// `outcome` is "processed", "modified", "skipped" or "failed"; a failed visit is kept and
+    /// `outcome` is "processed", "modified", "skipped" or "failed"; a failed visit is kept, but
     /// counts for no filter.
     ///
-    /// Raises InvalidInputError for a key that never was and for another outcome.
+    /// Raises InvalidInputError for a key that no node has or had and for another outcome.
     #[pyo3(signature = (agent, key, at, outcome=None), text_signature = "($self, agent, key, at, outcome='processed')")]
     fn visit(
         &self,
@@ -235,7 +238,7 @@ impl PyStore {
     /// `visits` are any iterable of what `visit` takes: (agent, key, at) or (agent, key, at,
     /// outcome), or mappings with these names. All are noted, or none.
     ///
-    /// Raises InvalidInputError as `visit` does, naming the position.
+    /// Raises InvalidInputError as `visit` does, with the position.
     fn visit_many(&self, py: Python<'_>, visits: &Bound<'_, PyAny>) -> PyResult<usize> {
         let visits = bulk::visits(visits)?;
         self.write(py, Some(visits.len() * errors::ITEM), || {
@@ -245,15 +248,16 @@ impl PyStore {
 
     /// Run a pipeline (spec/pipeline.md) and return a QueryResult.
     ///
-    /// `pipeline` is a text, a sequence of texts that are joined by " | ", or a Pipeline; `terms`
-    /// are what it begins with, where it has no generator of its own. `now` is the time as Unix
-    /// seconds, a datetime or a date, the present one if None. `legs(query, leg)`, with the leg "bm25" or "semantic",
-    /// returns keys, best first, or None where it has no such leg, and takes the place of the
-    /// store's own retrieval. With `explain` the result says what each stage did. With `within`,
-    /// keys, all other nodes are left out after each stage that finds some, also where they are on
-    /// the way to others.
+    /// `pipeline` is a text, a sequence of texts that are joined with " | ", or a Pipeline; `terms`
+    /// become its first stage, a `match`, if it has no generator. `now` is a time as Unix seconds,
+    /// a datetime or a date; the present time if it is None. `legs(query, leg)`, with the leg
+    /// "bm25" or "semantic", replaces the retrieval of the store: it returns keys, best first, or
+    /// None if it has no such leg. With `explain` the result says what each stage did. With
+    /// `within`, keys, all other nodes are left out after each stage that brings nodes; they still
+    /// count on the way to others.
     ///
-    /// Raises PipelineError for a pipeline that cannot be read, before anything is.
+    /// Raises PipelineError for a pipeline that cannot be read, before the store is read, and
+    /// InvalidInputError for options of another shape.
     #[pyo3(signature = (pipeline, *, now=None, terms=None, legs=None, explain=false, within=None))]
     #[allow(clippy::too_many_arguments, reason = "keyword arguments in Python")]
     fn query<'py>(
@@ -281,7 +285,7 @@ impl PyStore {
         results::query_result(py, outcome)
     }
 
-    /// Close the files once running calls are through; closing again does nothing.
+    /// Close the files once running calls have ended; closing again does nothing.
     fn close(&self, py: Python<'_>) -> PyResult<()> {
         let index = self.store.index();
         notices::call_closing(py, index, || index.close())
@@ -293,7 +297,7 @@ impl PyStore {
         self.write(py, Some(0), || self.store.register(&types))
     }
 
-    /// Remove what is known of nodes, deleted or not, but for bytes that stay until `_vacuum`.
+    /// Remove everything about nodes, deleted or not, except for bytes that stay until `_vacuum`.
     fn _purge(&self, py: Python<'_>, keys: &Bound<'_, PyAny>) -> PyResult<usize> {
         let keys = keys_of("keys", keys)?;
         self.write(py, Some(keys.len() * errors::ITEM), || {
@@ -308,13 +312,13 @@ impl PyStore {
         Ok(edges.into_iter().map(tuple).collect())
     }
 
-    /// How many nodes there are, deleted ones not counted.
+    /// How many live nodes there are.
     fn __len__(&self, py: Python<'_>) -> PyResult<usize> {
         let nodes = self.call(py, || self.store.len())?;
         Ok(usize::try_from(nodes)?)
     }
 
-    /// The nodes in the order of their keys, all as they are now, whatever is written meanwhile.
+    /// The live nodes by key, in the present state, whatever is written meanwhile.
     fn __iter__(&self, py: Python<'_>) -> PyResult<PyNodes> {
         let nodes = self.call(py, || self.store.nodes())?;
         Ok(PyNodes::new(nodes))
@@ -326,7 +330,7 @@ impl PyStore {
             let node = &node.get().0;
             return Ok(self.call(py, || self.store.get(&node.key))?.as_ref() == Some(node));
         }
-        // What is no text, or none that can be stored, is the key of no node.
+        // Anything but a text, and a text that cannot be stored, is not the key of a node.
         let key = key.extract::<String>().unwrap_or_default();
         Ok(self.call(py, || self.store.get(&key))?.is_some())
     }

@@ -1,4 +1,4 @@
-//! Python strings as the engine takes them.
+//! Python strings for the engine, and texts as tokens, marks and snippets.
 
 use std::fmt::Display;
 use std::ops::{Deref, Range};
@@ -40,14 +40,14 @@ impl<'py> FromPyObject<'_, 'py> for Text {
 }
 
 impl Text {
-    /// The text, called `name` should it not be valid Unicode.
+    /// The text, which errors call `name`.
     pub fn named(string: &Bound<'_, PyString>, name: impl Display) -> PyResult<Self> {
         PyBackedStr::try_from(string.to_owned())
             .map(Self)
             .map_err(|error| lone_surrogate(string.py(), error, name))
     }
 
-    /// A copy that Python has no part in; an error where there is no memory for it.
+    /// A copy that Rust owns; an error if there is no memory for it.
     pub fn copied(&self) -> PyResult<String> {
         let mut copy = String::new();
         copy.try_reserve_exact(self.len())
@@ -57,7 +57,7 @@ impl Text {
     }
 }
 
-/// Many texts; one `str` is not taken for the sequence of its characters.
+/// Many texts. A single `str` is refused, not taken for the sequence of its characters.
 pub struct Texts(pub Vec<Text>);
 
 impl<'py> FromPyObject<'_, 'py> for Texts {
@@ -81,7 +81,7 @@ impl<'py> FromPyObject<'_, 'py> for Texts {
     }
 }
 
-/// Python's encoding error, said in terms of what the caller passed.
+/// Python's encoding error in terms of what the caller passed.
 fn lone_surrogate(py: Python<'_>, error: PyErr, name: impl Display) -> PyErr {
     if !error.is_instance_of::<PyUnicodeEncodeError>(py) {
         return error;
@@ -102,7 +102,7 @@ fn lone_surrogate(py: Python<'_>, error: PyErr, name: impl Display) -> PyErr {
     }
 }
 
-/// The tokens of each text, as an index with that tokenizer has them.
+/// The tokens of each text in an index with this tokenizer.
 #[pyfunction]
 #[allow(clippy::needless_pass_by_value, reason = "as Python gives them")]
 pub fn _tokenize(texts: Texts, tokenizer: &str) -> PyResult<Vec<Vec<String>>> {
@@ -115,8 +115,8 @@ pub fn _tokenize(texts: Texts, tokenizer: &str) -> PyResult<Vec<Vec<String>>> {
 type Places = Vec<(usize, usize)>;
 type WantedWords = Vec<(Vec<String>, bool)>;
 
-/// Where in each text stands what is wanted, as `(start, end)` in code points: the words of each thing,
-/// and whether the last is only begun.
+/// Where each text has what is wanted, as `(start, end)` in code points. Each wanted item is its
+/// words, and whether the last of them is a prefix.
 #[pyfunction]
 #[allow(clippy::needless_pass_by_value, reason = "as Python gives them")]
 pub fn _marks(
@@ -132,7 +132,8 @@ pub fn _marks(
     })
 }
 
-/// For each content with its title the part with the most different matches, and their places in it.
+/// For each content with its title the part with the most different matches, and their places in
+/// it, as `(start, end)` in code points.
 #[pyfunction]
 #[allow(clippy::needless_pass_by_value, reason = "as Python gives them")]
 pub fn _snippets(

@@ -17,7 +17,7 @@ use crate::value::{Argument, Limit};
 /// empty id is skipped, and of a repeated one the first counts. Only ids, paths and trigrams
 /// are kept. It never changes, so threads may share it; it pickles, and `len` counts chunks.
 ///
-/// Raises InvalidInputError, naming the position, for anything else among the chunks.
+/// Raises InvalidInputError, with the position, for anything else among the chunks.
 #[pyclass(name = "TrigramIndex", module = "hedgerow", frozen)]
 pub struct PyTrigramIndex(TrigramIndex);
 
@@ -47,7 +47,7 @@ impl PyTrigramIndex {
     /// Similarity is Jaccard's, over the trigrams of a token and of a slug; from 0.3 on it is a
     /// hit. Ties go by path, then id, in UTF-16 order.
     ///
-    /// Raises InvalidInputError for tokens that are no list or tuple of str, and for a limit
+    /// Raises InvalidInputError for tokens that are not a list or tuple of str, and for a limit
     /// below 1.
     fn search<'py>(
         &self,
@@ -80,14 +80,14 @@ impl PyTrigramIndex {
         Ok((slf.get_type().getattr("_restore")?, (entries,)))
     }
 
-    /// Make an index again from the ids and paths that pickle kept of it.
+    /// Make an index of the ids and paths that pickle kept of it.
     #[staticmethod]
     fn _restore(py: Python<'_>, entries: Entries) -> PyResult<Self> {
         errors::call_detached(py, || TrigramIndex::new(entries)).map(Self)
     }
 }
 
-/// Id and path of a chunk.
+/// The id and the path of a chunk.
 fn entry(position: usize, item: &Bound<'_, PyAny>) -> PyResult<(String, String)> {
     if let Ok(chunk) = item.cast::<PyChunk>() {
         let chunk = &chunk.get().0;

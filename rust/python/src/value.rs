@@ -1,4 +1,4 @@
-//! Texts, sequences of texts and JSON, checked as they come from Python.
+//! Checking values from Python: texts, sequences of texts, numbers and JSON.
 
 use std::fmt::{self, Display, Formatter};
 
@@ -15,11 +15,11 @@ use crate::text::Text;
 
 /// How deep JSON may nest: less than what the engine reads back.
 const MAX_DEPTH: usize = 100;
-/// How many values JSON may hold. A list that is in it twice counts twice, so that a few shared
-/// lists cannot stand for more than memory holds.
+/// How many values JSON may have. A list that is in it twice counts twice, so that a few shared
+/// lists cannot become more than memory holds.
 const MAX_VALUES: usize = 1_000_000;
 
-/// An argument under check: its name, and the code of what can be wrong with it.
+/// An argument that is being checked: its name, and the code of its errors.
 #[derive(Clone, Copy)]
 pub struct Argument<'a> {
     pub name: &'a str,
@@ -32,7 +32,7 @@ impl Argument<'_> {
         text(object, self.name, self.code)
     }
 
-    /// A sequence of `str`. One `str` is a sequence of its characters, never what was meant.
+    /// A sequence of `str`, but not one `str`, which is a sequence of its characters.
     pub fn texts(self, object: &Bound<'_, PyAny>) -> PyResult<Vec<String>> {
         if object.cast::<PySequence>().is_err() {
             return Err(self.wrong("must be a list or tuple of str", object));
@@ -54,7 +54,7 @@ impl Argument<'_> {
             .collect()
     }
 
-    /// A mapping with `str` keys that is JSON all through; None is an empty one.
+    /// A mapping with `str` keys that is JSON throughout; None is an empty one.
     pub fn json_object(self, object: Option<&Bound<'_, PyAny>>) -> PyResult<Map<String, Value>> {
         let Some(object) = object.filter(|object| !object.is_none()) else {
             return Ok(Map::new());
@@ -70,7 +70,7 @@ impl Argument<'_> {
         reader.mapping(mapping, Path::Root(self.name), 0)
     }
 
-    /// The same, in which a date is `{"$date": ...}`, as filters write it.
+    /// The same, in which a date becomes `{"$date": ...}`, as in filters.
     pub fn conditions(self, object: &Bound<'_, PyAny>) -> PyResult<Map<String, Value>> {
         let Ok(mapping) = object.cast::<PyMapping>() else {
             return Err(self.wrong("must be a mapping with str keys", object));
@@ -97,7 +97,7 @@ impl Argument<'_> {
         ))
     }
 
-    /// Any real number, infinite ones too; an int that no float can hold is infinite.
+    /// Any real number, also an infinite one; an int that is too large for a float is infinite.
     pub fn real(self, object: &Bound<'_, PyAny>) -> PyResult<f64> {
         let wrong = || self.wrong("must be a number", object);
         if object.is_instance_of::<PyBool>() {
@@ -148,7 +148,7 @@ impl Argument<'_> {
         }
     }
 
-    /// The error that says `what` of this argument.
+    /// The error that `what` is wrong with this argument.
     pub fn error(self, what: &str) -> PyErr {
         errors::error(self.code, format!("{} {what}", self.name))
     }
@@ -171,7 +171,7 @@ impl<'py> FromPyObject<'_, 'py> for Limit {
         if object.lt(1)? {
             return Err(argument.error(&format!("must be at least 1, not {}", repr(&object))));
         }
-        // More than a machine can count is as good as all.
+        // A number that is too large to count means all.
         Ok(Self(object.extract().unwrap_or(usize::MAX)))
     }
 }
@@ -183,7 +183,7 @@ fn text(object: &Bound<'_, PyAny>, name: &str, code: ErrorCode) -> PyResult<Stri
     }
 }
 
-/// Where in a JSON value something is; put into words only when it is wrong.
+/// A place in a JSON value, written out only when something is wrong there.
 #[derive(Clone, Copy)]
 enum Path<'a> {
     Root(&'a str),
@@ -203,11 +203,11 @@ impl Display for Path<'_> {
 
 /// Reads JSON from Python objects.
 struct JsonReader<'py> {
-    /// The code of what can be wrong with it.
+    /// The code of its errors.
     code: ErrorCode,
     /// How many values were read.
     values: usize,
-    /// Python's class of dates, where they are read too.
+    /// Python's class of dates, if they are accepted too.
     dates: Option<Bound<'py, PyAny>>,
 }
 
@@ -351,13 +351,14 @@ fn from_json<'py>(py: Python<'py>, value: &Value) -> PyResult<Bound<'py, PyAny>>
     })
 }
 
-/// What pickle kept was not written by us.
+/// The error that a state of pickle was not written by us.
 #[allow(clippy::needless_pass_by_value, reason = "for `map_err`")]
 pub fn unreadable(error: serde_json::Error) -> PyErr {
     PyValueError::new_err(format!("not a state that was pickled: {error}"))
 }
 
-/// The `repr` of a value for a message; its type where that fails, as where it nests too deep.
+/// The `repr` of a value for a message; its type if that fails, such as for one that nests too
+/// deep.
 pub fn repr(object: &Bound<'_, PyAny>) -> String {
     let name = || {
         object
@@ -370,7 +371,7 @@ pub fn repr(object: &Bound<'_, PyAny>) -> String {
         .map_or_else(|_| format!("<{}>", name()), |text| text.to_string())
 }
 
-/// The `repr` of a text, of a long one only the beginning.
+/// The `repr` of a text, cut if it is long.
 pub fn shown(py: Python<'_>, text: &str) -> PyResult<String> {
     const SHOWN: usize = 60;
     let text = match text.char_indices().nth(SHOWN) {

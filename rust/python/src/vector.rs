@@ -1,7 +1,7 @@
 //! Vectors as they come from Python: a buffer, or a sequence of numbers.
 //!
-//! Buffers go through `memoryview`, whose `tobytes` is one call however long the vector is. (The
-//! limited API of Python 3.10, which the wheel is built for, has no buffers of its own.)
+//! Buffers are read through `memoryview`, whose `tobytes` is one call however long the vector is:
+//! the limited API of Python 3.10, for which the wheel is built, has no buffers.
 
 use hedgerow_engine::{ErrorCode, unit_vector};
 use pyo3::prelude::*;
@@ -10,7 +10,7 @@ use pyo3::types::{PyByteArray, PyBytes, PyDict, PyFrozenSet, PyMemoryView, PySet
 use crate::errors;
 use crate::value::{self, Argument};
 
-/// One vector, under check.
+/// One vector.
 pub fn vector(object: &Bound<'_, PyAny>, argument: Argument<'_>) -> PyResult<Vec<f32>> {
     match Buffer::of(object, argument)? {
         Some(buffer) if buffer.shape.len() != 1 => Err(argument.error(&format!(
@@ -27,7 +27,7 @@ pub fn vectors(object: &Bound<'_, PyAny>, name: &str) -> PyResult<Vec<Vec<f32>>>
     each_vector(object, name)?.into_iter().collect()
 }
 
-/// The same, where one that is wrong leaves the others as they are.
+/// The same, with an error in the place of each vector that is wrong.
 pub fn each_vector(object: &Bound<'_, PyAny>, name: &str) -> PyResult<Vec<PyResult<Vec<f32>>>> {
     let argument = Argument {
         name,
@@ -54,7 +54,7 @@ pub fn each_vector(object: &Bound<'_, PyAny>, name: &str) -> PyResult<Vec<PyResu
         .collect()
 }
 
-/// A vector as Python keeps it: `array.array("f")`, which numpy takes over without a loop.
+/// A vector as an `array.array("f")`, which numpy reads without a loop.
 pub fn array<'py>(py: Python<'py>, vector: &[f32]) -> PyResult<Bound<'py, PyAny>> {
     let bytes: Vec<u8> = vector
         .iter()
@@ -65,8 +65,8 @@ pub fn array<'py>(py: Python<'py>, vector: &[f32]) -> PyResult<Bound<'py, PyAny>
         .call1(("f", PyBytes::new(py, &bytes)))
 }
 
-/// The bytes that an index stores of a vector: its numbers with length 1 as little-endian `float32`;
-/// None for one without a direction.
+/// The bytes that an index stores for a vector: its numbers at length 1 as little-endian `float32`;
+/// None for a vector of zeros, which has no direction.
 #[pyfunction]
 pub fn _unit_vector<'py>(vector: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyBytes>>> {
     let argument = Argument {
@@ -81,17 +81,18 @@ pub fn _unit_vector<'py>(vector: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'p
     Ok(bytes.map(|bytes| PyBytes::new(vector.py(), &bytes)))
 }
 
-/// What an object shows of its memory.
+/// The memory of an object with the buffer protocol.
 struct Buffer<'py> {
     view: Bound<'py, PyMemoryView>,
     shape: Vec<usize>,
-    /// The format without its byte order.
+    /// Its format without the byte order.
     letter: String,
     little_endian: bool,
 }
 
 impl<'py> Buffer<'py> {
-    /// None for an object without the buffer protocol. Bytes have it, and are not numbers.
+    /// None for an object without the buffer protocol. Bytes have it, but are refused: they are not
+    /// numbers.
     fn of(object: &Bound<'py, PyAny>, argument: Argument<'_>) -> PyResult<Option<Self>> {
         if object.is_instance_of::<PyBytes>() || object.is_instance_of::<PyByteArray>() {
             return Err(wrong(argument, object));
@@ -119,7 +120,7 @@ impl<'py> Buffer<'py> {
         }))
     }
 
-    /// Whether the numbers can be read from the bytes; others are asked for one by one.
+    /// Whether the numbers can be read from the bytes; others are read one by one.
     fn is_plain(&self) -> bool {
         matches!(self.letter.as_str(), "f" | "d")
     }
