@@ -148,7 +148,7 @@ impl PyStore {
         keys: &Bound<'py, PyAny>,
     ) -> PyResult<Bound<'py, PyDict>> {
         let keys = keys_of("keys", keys)?;
-        let found = self.call(py, || self.store.neighbours(&keys))?;
+        let found = self.call(py, || self.store.neighbors(&keys))?;
         let dict = PyDict::new(py);
         for (key, joined) in found {
             dict.set_item(key, joined)?;

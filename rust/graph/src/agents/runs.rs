@@ -8,7 +8,7 @@ use crate::graph::{Needs, Snapshot, Store};
 use hedgerow_engine::error::Result;
 use hedgerow_engine::named_enum;
 
-/// A neighbour is claimed too when the strength of the edge times its weight is above this.
+/// A neighbor is claimed too when the strength of the edge times its weight is above this.
 const STRONG: f64 = 0.15;
 
 /// The error of a run that a dead process left behind.
@@ -122,7 +122,7 @@ pub struct Standing {
 }
 
 impl Store {
-    /// Begin a run: claim its nodes, and those of their strong neighbours that are free.
+    /// Begin a run: claim its nodes, and those of their strong neighbors that are free.
     ///
     /// None, with nothing written, if too few nodes are free, or if the agent has a run in progress
     /// or one that the caller does not know of.
@@ -170,7 +170,7 @@ impl Store {
             for (node, _) in &mine {
                 claims::claim(connection, *node, agent, run, expires)?;
             }
-            for key in strong_neighbours(&snapshot, beginning.keys) {
+            for key in strong_neighbors(&snapshot, beginning.keys) {
                 if let Some(node) = claims::free_node(connection, &key, now)? {
                     claims::claim(connection, node, agent, run, expires)?;
                 }
@@ -350,8 +350,8 @@ fn resumed_at(connection: &Connection, agent: &str) -> rusqlite::Result<i64> {
     Ok(run.unwrap_or_default())
 }
 
-/// The keys of the strong neighbours of these nodes, by slot.
-fn strong_neighbours(snapshot: &Snapshot, keys: &[String]) -> Vec<String> {
+/// The keys of the strong neighbors of these nodes, by slot.
+fn strong_neighbors(snapshot: &Snapshot, keys: &[String]) -> Vec<String> {
     let nodes = &snapshot.nodes;
     let mut strong: Vec<u32> = keys
         .iter()

@@ -1,4 +1,4 @@
-//! The neighbours of each slot, as compressed rows in blocks that copies share.
+//! The neighbors of each slot, as compressed rows in blocks that copies share.
 
 use std::ops::Range;
 use std::panic::resume_unwind;
@@ -19,12 +19,12 @@ const PART: usize = 1 << 12;
 /// Two slots and the strength between them.
 pub type Edge = (u32, u32, f64);
 
-/// The neighbours of every slot, from both ends of each edge.
+/// The neighbors of every slot, from both ends of each edge.
 #[derive(Debug, Clone, Default)]
 pub struct Adjacency {
     /// How many slots there are.
     len: usize,
-    /// How many neighbours there are, of all slots together.
+    /// How many neighbors there are, of all slots together.
     targets: usize,
     /// The rows of `BLOCK` slots each. Copies share them until one of them changes.
     blocks: Vec<Arc<Block>>,
@@ -33,7 +33,7 @@ pub struct Adjacency {
 /// The rows of some slots.
 #[derive(Debug, Clone)]
 struct Block {
-    /// Where the neighbours of each slot begin; the last entry is where those of the last slot end.
+    /// Where the neighbors of each slot begin; the last entry is where those of the last slot end.
     starts: [u32; BLOCK + 1],
     targets: Vec<u32>,
     strengths: Vec<f64>,
@@ -100,7 +100,7 @@ impl Adjacency {
         self.blocks.resize_with(blocks, || Arc::new(Block::empty()));
     }
 
-    /// How many neighbours there are, of all slots together.
+    /// How many neighbors there are, of all slots together.
     pub(super) fn targets(&self) -> usize {
         self.targets
     }
@@ -136,9 +136,9 @@ impl Adjacency {
         }
     }
 
-    /// The neighbours that two slots have in common.
+    /// The neighbors that two slots have in common.
     pub(super) fn shared(&self, one: u32, other: u32) -> Vec<u32> {
-        let (few, many) = (self.neighbours(one), self.neighbours(other));
+        let (few, many) = (self.neighbors(one), self.neighbors(other));
         let (few, many) = if few.len() > many.len() {
             (many, few)
         } else {
@@ -158,18 +158,18 @@ impl Adjacency {
         self.len() == 0
     }
 
-    /// The neighbours of a slot, ascending.
-    pub fn neighbours(&self, slot: u32) -> &[u32] {
+    /// The neighbors of a slot, ascending.
+    pub fn neighbors(&self, slot: u32) -> &[u32] {
         self.row(slot).0
     }
 
-    /// Neighbours and strengths of a slot.
+    /// Neighbors and strengths of a slot.
     pub fn joined(&self, slot: u32) -> impl Iterator<Item = (u32, f64)> + '_ {
         let (targets, strengths) = self.row(slot);
         targets.iter().copied().zip(strengths.iter().copied())
     }
 
-    /// How many neighbours a slot has.
+    /// How many neighbors a slot has.
     pub fn degree(&self, slot: u32) -> usize {
         let slot = slot as usize;
         let block = self.blocks.get(slot / BLOCK);
@@ -278,7 +278,7 @@ fn rows(slots: Range<usize>, lists: &[&[Edge]]) -> rusqlite::Result<Vec<Block>> 
             block.push_row(slot % BLOCK, &mut parallel[row]);
         }
     }
-    // Slots that do not exist yet have no neighbours.
+    // Slots that do not exist yet have no neighbors.
     if let Some(last) = blocks.last_mut() {
         let used = (slots.len() - 1) % BLOCK + 1;
         last.starts[used..].fill(last.targets.len() as u32);

@@ -10,8 +10,8 @@ use hedgerow_engine::interrupt::Pace;
 pub(crate) struct Clustering {
     /// How many triangles each slot is a corner of.
     triangles: Column<u64>,
-    /// The share of its pairs of neighbours that are joined: `2e / (d (d - 1))`, and 0 below two
-    /// neighbours.
+    /// The share of its pairs of neighbors that are joined: `2e / (d (d - 1))`, and 0 below two
+    /// neighbors.
     pub coefficients: Column<f64>,
 }
 
@@ -34,7 +34,7 @@ impl Clustering {
         self.coefficients.grow(count, 0.0);
     }
 
-    /// Two slots with these neighbours in common were joined, or were separated.
+    /// Two slots with these neighbors in common were joined, or were separated.
     pub fn update(&mut self, edges: &Adjacency, ends: [u32; 2], shared: &[u32], joined: bool) {
         let at_ends = ends.iter().map(|end| (*end, shared.len() as u64));
         for (corner, count) in at_ends.chain(shared.iter().map(|corner| (*corner, 1))) {
@@ -57,7 +57,7 @@ fn coefficient(triangles: u64, degree: usize) -> f64 {
 
 /// How many triangles each slot is a corner of.
 ///
-/// Every triangle is found once, from its corner with the fewest neighbours, so that a node that is
+/// Every triangle is found once, from its corner with the fewest neighbors, so that a node that is
 /// joined to all others takes no more time than its share.
 fn triangles(edges: &Adjacency) -> Result<Vec<u64>> {
     let count = edges.len() as u32;
@@ -65,13 +65,13 @@ fn triangles(edges: &Adjacency) -> Result<Vec<u64>> {
     let rank = |slot: u32| (edges.degree(slot), slot);
     let later = (0..count).map(|slot| {
         pace.step(1 + edges.degree(slot))?;
-        let neighbours = edges.neighbours(slot).iter().copied();
-        let later = neighbours.filter(|other| rank(*other) > rank(slot));
+        let neighbors = edges.neighbors(slot).iter().copied();
+        let later = neighbors.filter(|other| rank(*other) > rank(slot));
         Ok(later.collect())
     });
     let later: Vec<Vec<u32>> = later.collect::<Result<_>>()?;
     let mut triangles = vec![0_u64; count as usize];
-    // The slot whose later neighbours are marked, at each of them.
+    // The slot whose later neighbors are marked, at each of them.
     let mut marks = vec![u32::MAX; count as usize];
     for slot in 0..count {
         for other in &later[slot as usize] {
@@ -105,7 +105,7 @@ pub(crate) fn components(edges: &Adjacency) -> Result<Vec<u32>> {
         queue.push(first);
         while let Some(slot) = queue.pop() {
             pace.step(1 + edges.degree(slot))?;
-            for other in edges.neighbours(slot) {
+            for other in edges.neighbors(slot) {
                 if components[*other as usize] == u32::MAX {
                     components[*other as usize] = first;
                     queue.push(*other);
@@ -132,7 +132,7 @@ mod tests {
         let edges = Edges::new(10, &list);
         let counted = Clustering::of(&edges).unwrap().coefficients;
         for slot in 0..10 {
-            let around = edges.neighbours(slot);
+            let around = edges.neighbors(slot);
             let pairs = around.iter().enumerate().flat_map(|(n, one)| {
                 let rest = &around[n + 1..];
                 rest.iter().map(move |other| (*one, *other))

@@ -38,10 +38,10 @@ impl Communities {
     }
 }
 
-/// Each slot takes the label with the strongest votes of its neighbours: its own if that is one of
+/// Each slot takes the label with the strongest votes of its neighbors: its own if that is one of
 /// the best, else the smallest of the best. Later slots see the new labels of earlier ones at once.
 ///
-/// A slot is visited again only if the label of a neighbour changed: otherwise it would keep its
+/// A slot is visited again only if the label of a neighbor changed: otherwise it would keep its
 /// own.
 fn propagate(edges: &Edges) -> Result<Vec<u32>> {
     let count = edges.len();
@@ -71,7 +71,7 @@ fn propagate(edges: &Edges) -> Result<Vec<u32>> {
             if label != labels[slot as usize] {
                 labels[slot as usize] = label;
                 changed = true;
-                for other in edges.neighbours(slot) {
+                for other in edges.neighbors(slot) {
                     open[*other as usize] = true;
                 }
             }

@@ -2,7 +2,7 @@
 
 use super::edges::Edges;
 use super::nodes::Nodes;
-use super::ranking::{Scored, Shape, Wanted, by_slot, finish};
+use super::ranking::{Output, Scored, Wanted, by_slot, finish};
 use hedgerow_engine::error::Result;
 use hedgerow_engine::interrupt::Pace;
 
@@ -16,7 +16,7 @@ pub struct Confluence {
     /// How many seeds must reach a node; no more than there are.
     pub min_sources: usize,
     /// The options of every algorithm.
-    pub shape: Shape,
+    pub output: Output,
 }
 
 impl Confluence {
@@ -57,7 +57,7 @@ impl Confluence {
                 next.clear();
                 for slot in &front {
                     pace.step(edges.degree(*slot))?;
-                    for other in edges.neighbours(*slot) {
+                    for other in edges.neighbors(*slot) {
                         if seen[*other as usize] != search {
                             seen[*other as usize] = search;
                             next.push(*other);
@@ -72,6 +72,6 @@ impl Confluence {
             .into_iter()
             .filter(|slot| sources[*slot as usize] as usize >= enough);
         let found = found.map(|slot| (slot, sums[slot as usize]));
-        finish(nodes, seeds, found.collect(), &self.shape, wanted)
+        finish(nodes, seeds, found.collect(), &self.output, wanted)
     }
 }

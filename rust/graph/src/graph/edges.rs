@@ -1,4 +1,4 @@
-//! Edges as compressed rows: for each node its neighbours, in the order of ids.
+//! Edges as compressed rows: for each node its neighbors, in the order of ids.
 //!
 //! The graph is undirected and simple: an edge counts for both its ends, and of several between two
 //! nodes the strongest counts. Edges of deleted nodes do not count.
@@ -218,7 +218,7 @@ mod tests {
         assert_eq!(edges.components().unwrap(), [0, 0, 0, 3]);
     }
 
-    /// Neighbours, clustering coefficient and component.
+    /// Neighbors, clustering coefficient and component.
     type Summary = (Vec<(u32, f64)>, f64, u32);
 
     /// Everything that a graph can be asked for.

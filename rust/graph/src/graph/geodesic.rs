@@ -2,7 +2,7 @@
 
 use super::edges::Edges;
 use super::nodes::Nodes;
-use super::ranking::{Scored, Shape, Wanted, finish, sort};
+use super::ranking::{Output, Scored, Wanted, finish, sort};
 use super::spectrum::{Coordinates, cosine_of_step};
 use hedgerow_engine::error::Result;
 use hedgerow_engine::interrupt::Pace;
@@ -18,7 +18,7 @@ pub struct Geodesic {
     /// How many seeds are used, the best ones.
     pub max_seeds: usize,
     /// The options of every algorithm.
-    pub shape: Shape,
+    pub output: Output,
 }
 
 impl Geodesic {
@@ -62,10 +62,10 @@ impl Geodesic {
             .into_iter()
             .filter(|slot| sums[*slot as usize] > 0.0);
         found.extend(others.map(|slot| (slot, sums[slot as usize])));
-        finish(nodes, seeds, found, &self.shape, wanted)
+        finish(nodes, seeds, found, &self.output, wanted)
     }
 
-    /// The nodes between two others, going on to the neighbour that is most in the direction of the
+    /// The nodes between two others, going on to the neighbor that is most in the direction of the
     /// end; None if the walk fails.
     fn walk(
         &self,
@@ -83,7 +83,7 @@ impl Geodesic {
                 return Ok(Some(path));
             }
             let mut best: Option<(u32, f64)> = None;
-            for other in edges.neighbours(here) {
+            for other in edges.neighbors(here) {
                 pace.step(1 + path.len())?;
                 if path.contains(other) {
                     continue;

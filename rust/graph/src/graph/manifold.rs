@@ -1,7 +1,7 @@
 //! Further along the line that the seeds lie on (spec/pipeline.md, "manifold").
 
 use super::nodes::Nodes;
-use super::ranking::{Scored, Shape, by_slot, finish};
+use super::ranking::{Output, Scored, by_slot, finish};
 use super::spectrum::{Coordinates, distance};
 use hedgerow_engine::error::Result;
 use hedgerow_engine::interrupt::{self, Pace};
@@ -29,7 +29,7 @@ pub fn run(
     coordinates: &Coordinates,
     seeds: &[Scored],
     direction: Direction,
-    shape: &Shape,
+    output: &Output,
 ) -> Result<Option<Vec<Scored>>> {
     let Some(component) = heaviest(coordinates, seeds)? else {
         return Ok(None);
@@ -56,12 +56,12 @@ pub fn run(
         };
         found.push((slot, along / (line.reach + beside)));
     }
-    finish(nodes, seeds, found, shape, None).map(Some)
+    finish(nodes, seeds, found, output, None).map(Some)
 }
 
 /// The seeds alone, for when there is no line.
-pub fn seeds_alone(nodes: &Nodes, seeds: &[Scored], shape: &Shape) -> Result<Vec<Scored>> {
-    finish(nodes, seeds, seeds.to_vec(), shape, None)
+pub fn seeds_alone(nodes: &Nodes, seeds: &[Scored], output: &Output) -> Result<Vec<Scored>> {
+    finish(nodes, seeds, seeds.to_vec(), output, None)
 }
 
 /// The component in which the seeds weigh most; of equals, the one with the smallest slot.
@@ -82,11 +82,11 @@ fn heaviest(coordinates: &Coordinates, seeds: &[Scored]) -> Result<Option<u32>> 
     Ok(best.map(|(component, _)| component))
 }
 
-/// The seeds' centre and principal axis.
+/// The seeds' center and principal axis.
 struct Line {
-    centre: Vec<f64>,
+    center: Vec<f64>,
     axis: Vec<f64>,
-    /// The distance along the axis from the centre to the furthest seed.
+    /// The distance along the axis from the center to the furthest seed.
     reach: f64,
 }
 
@@ -109,8 +109,8 @@ impl Line {
             .into_iter()
             .map(|(seed, score)| (coordinates.of_slot(seed), score))
             .collect();
-        let centre = centre(&points)?;
-        let Some(mut axis) = principal_axis(&points, &centre)? else {
+        let center = center(&points)?;
+        let Some(mut axis) = principal_axis(&points, &center)? else {
             return Ok(None);
         };
         let forward: f64 = (last.iter().zip(first).zip(&axis))
@@ -122,7 +122,7 @@ impl Line {
             }
         }
         let mut line = Self {
-            centre,
+            center,
             axis,
             reach: 0.0,
         };
@@ -138,7 +138,7 @@ impl Line {
 
     /// How far along the axis a point is, and how far beside it.
     fn project(&self, point: &[f64]) -> (f64, f64) {
-        let offset = |slot: usize| point[slot] - self.centre[slot];
+        let offset = |slot: usize| point[slot] - self.center[slot];
         let along: f64 = (0..point.len())
             .map(|slot| offset(slot) * self.axis[slot])
             .sum();
@@ -149,7 +149,7 @@ impl Line {
     }
 }
 
-fn centre(points: &[(&[f64], f64)]) -> Result<Vec<f64>> {
+fn center(points: &[(&[f64], f64)]) -> Result<Vec<f64>> {
     let mut pace = Pace::default();
     let mass: f64 = points.iter().map(|(_, weight)| weight).sum();
     let width = points.first().map_or(0, |(point, _)| point.len());
@@ -164,7 +164,7 @@ fn centre(points: &[(&[f64], f64)]) -> Result<Vec<f64>> {
 
 /// The direction in which weighted points differ most, by power iteration from the two that are
 /// furthest apart; None if all points are equal.
-fn principal_axis(points: &[(&[f64], f64)], centre: &[f64]) -> Result<Option<Vec<f64>>> {
+fn principal_axis(points: &[(&[f64], f64)], center: &[f64]) -> Result<Option<Vec<f64>>> {
     let Some(mut axis) = furthest_apart(points)?.and_then(unit) else {
         return Ok(None);
     };
@@ -173,11 +173,11 @@ fn principal_axis(points: &[(&[f64], f64)], centre: &[f64]) -> Result<Option<Vec
         let mut next = vec![0.0; axis.len()];
         for (point, weight) in points {
             pace.step(1 + point.len())?;
-            let along: f64 = (point.iter().zip(centre).zip(&axis))
-                .map(|((point, centre), axis)| (point - centre) * axis)
+            let along: f64 = (point.iter().zip(center).zip(&axis))
+                .map(|((point, center), axis)| (point - center) * axis)
                 .sum();
-            for ((next, point), centre) in next.iter_mut().zip(*point).zip(centre) {
-                *next += weight * along * (point - centre);
+            for ((next, point), center) in next.iter_mut().zip(*point).zip(center) {
+                *next += weight * along * (point - center);
             }
         }
         let Some(next) = unit(next) else {

@@ -46,7 +46,7 @@ mod visits;
 pub mod write;
 
 pub use node::{Category, Node, Outcome};
-pub use read::Neighbours;
+pub use read::Neighbors;
 pub use snapshot::{Needs, Snapshot};
 pub use store::Store;
 pub use sync::NodeSync;

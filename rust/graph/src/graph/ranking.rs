@@ -11,7 +11,7 @@ pub type Scored = (u32, f64);
 
 /// The options of all algorithms of the graph.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Shape {
+pub struct Output {
     /// Whether seeds are among the results.
     pub keep_seeds: bool,
     /// How many other results there may be; None for any number.
@@ -43,21 +43,21 @@ pub(super) fn finish(
     nodes: &Nodes,
     seeds: &[Scored],
     mut found: Vec<Scored>,
-    shape: &Shape,
+    output: &Output,
     wanted: Wanted,
 ) -> Result<Vec<Scored>> {
     interrupt::check()?;
     let seeds = by_slot(seeds);
     let is_seed = |slot: u32| seeds.binary_search_by_key(&slot, |(seed, _)| *seed);
-    if shape.mix < 1.0 {
-        found = mixed(&seeds, found, shape.mix)?;
+    if output.mix < 1.0 {
+        found = mixed(&seeds, found, output.mix)?;
     }
-    found.retain(|(slot, score)| *score > 0.0 && (shape.keep_seeds || is_seed(*slot).is_err()));
+    found.retain(|(slot, score)| *score > 0.0 && (output.keep_seeds || is_seed(*slot).is_err()));
     // Even if all seeds come first, this many have all the others that there may be.
-    let most = shape.limit.map(|limit| limit.saturating_add(seeds.len()));
+    let most = output.limit.map(|limit| limit.saturating_add(seeds.len()));
     let first = [most, wanted].into_iter().flatten().min();
     sort_first(nodes, &mut found, first)?;
-    if let Some(limit) = shape.limit {
+    if let Some(limit) = output.limit {
         let mut others = 0;
         found.retain(|(slot, _)| {
             is_seed(*slot).is_ok() || {

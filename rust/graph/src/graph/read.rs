@@ -1,4 +1,4 @@
-//! Reading single nodes, and their neighbours.
+//! Reading single nodes, and their neighbors.
 
 use std::cmp::Ordering;
 
@@ -12,8 +12,8 @@ use hedgerow_engine::chunks::chunk_of;
 use hedgerow_engine::error::Result;
 use hedgerow_engine::interrupt::Pace;
 
-/// A key, and the keys of its neighbours, each with the strength of the edge.
-pub type Neighbours = (String, Vec<(String, f64)>);
+/// A key, and the keys of its neighbors, each with the strength of the edge.
+pub type Neighbors = (String, Vec<(String, f64)>);
 
 impl Store {
     /// The live node of a key.
@@ -42,9 +42,9 @@ impl Store {
         self.index.database().read(live_nodes)
     }
 
-    /// The neighbours of the nodes of these keys: the strongest first, equals by key. Keys without
+    /// The neighbors of the nodes of these keys: the strongest first, equals by key. Keys without
     /// a live node are left out.
-    pub fn neighbours<T: AsRef<str>>(&self, keys: &[T]) -> Result<Vec<Neighbours>> {
+    pub fn neighbors<T: AsRef<str>>(&self, keys: &[T]) -> Result<Vec<Neighbors>> {
         let snapshot = self.snapshot(&Needs {
             edges: true,
             ..Needs::default()

@@ -1,7 +1,7 @@
 //! What is near the seeds by all paths at once (spec/pipeline.md, "spectral").
 
 use super::nodes::Nodes;
-use super::ranking::{Scored, Shape, by_slot, finish};
+use super::ranking::{Output, Scored, by_slot, finish};
 use super::spectrum::{Coordinates, distance};
 use hedgerow_engine::error::Result;
 use hedgerow_engine::interrupt::Pace;
@@ -14,7 +14,7 @@ pub fn run(
     nodes: &Nodes,
     coordinates: &Coordinates,
     seeds: &[Scored],
-    shape: &Shape,
+    output: &Output,
 ) -> Result<Vec<Scored>> {
     let seeds = by_slot(seeds);
     let mut found = seeds.clone();
@@ -51,5 +51,5 @@ pub fn run(
             Err(_) => found.push((slot, best)),
         }
     }
-    finish(nodes, &seeds, found, shape, None)
+    finish(nodes, &seeds, found, output, None)
 }

@@ -151,7 +151,7 @@ impl Component {
         for (here, slot) in members.iter().enumerate() {
             pace.step(1 + edges.degree(*slot))?;
             for (other, strength) in edges.joined(*slot) {
-                // Members are ascending, and neighbours are members.
+                // Members are ascending, and neighbors are members.
                 let there = members.binary_search(&other).unwrap_or_default();
                 targets.push(there as u32);
                 weights.push(strength / (roots[here] * roots[there]));

@@ -3,7 +3,7 @@
 
 use super::edges::Edges;
 use super::nodes::Nodes;
-use super::ranking::{Scored, Shape, Wanted, by_slot, finish};
+use super::ranking::{Output, Scored, Wanted, by_slot, finish};
 use hedgerow_engine::error::Result;
 use hedgerow_engine::interrupt::{self, Pace};
 
@@ -16,10 +16,10 @@ pub struct Spread {
     pub edge_decay: f64,
     /// Activation below this is dropped.
     pub min_activation: f64,
-    /// Whether a node divides its activation among its neighbours (the fan effect).
+    /// Whether a node divides its activation among its neighbors (the fan effect).
     pub share: bool,
     /// The options of every algorithm.
-    pub shape: Shape,
+    pub output: Output,
 }
 
 impl Spread {
@@ -57,7 +57,7 @@ impl Spread {
             let weight = nodes.weights[slot as usize];
             (slot, weight * total[slot as usize])
         });
-        finish(nodes, seeds, found.collect(), &self.shape, wanted)
+        finish(nodes, seeds, found.collect(), &self.output, wanted)
     }
 
     /// What arrives after one more edge, in no order. `arrived` is all zeros before and after.

@@ -20,9 +20,9 @@ impl Run<'_> {
         let found = match algorithm {
             Algorithm::Spread(spread) => spread.run(nodes, edges, &seeds, wanted)?,
             Algorithm::Confluence(confluence) => confluence.run(nodes, edges, &seeds, wanted)?,
-            Algorithm::Spectral { dimensions, shape } => {
+            Algorithm::Spectral { dimensions, output } => {
                 let coordinates = self.coordinates(*dimensions)?;
-                spectral::run(nodes, &coordinates, &seeds, shape)?
+                spectral::run(nodes, &coordinates, &seeds, output)?
             }
             Algorithm::Geodesic {
                 dimensions,
@@ -34,16 +34,16 @@ impl Run<'_> {
             Algorithm::Manifold {
                 dimensions,
                 direction,
-                shape,
+                output,
             } => {
                 let coordinates = self.coordinates(*dimensions)?;
-                let found = manifold::run(nodes, &coordinates, &seeds, *direction, shape)?;
+                let found = manifold::run(nodes, &coordinates, &seeds, *direction, output)?;
                 if let Some(found) = found {
                     found
                 } else {
                     let what = "manifold: a line takes two seeds that are connected; the result is the seeds";
                     self.warn(what.to_owned());
-                    manifold::seeds_alone(nodes, &seeds, shape)?
+                    manifold::seeds_alone(nodes, &seeds, output)?
                 }
             }
         };

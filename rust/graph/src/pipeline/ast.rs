@@ -3,7 +3,7 @@
 use crate::graph::confluence::Confluence;
 use crate::graph::geodesic::Geodesic;
 use crate::graph::manifold::Direction;
-use crate::graph::ranking::Shape;
+use crate::graph::ranking::Output;
 use crate::graph::spread::Spread;
 use crate::graph::{Category, TYPES};
 use hedgerow_engine::retrieval::Mode;
@@ -253,7 +253,7 @@ pub enum Algorithm {
         /// How many dimensions the coordinates have.
         dimensions: usize,
         /// The options of every algorithm.
-        shape: Shape,
+        output: Output,
     },
     /// Straightest paths between seeds.
     Geodesic {
@@ -269,7 +269,7 @@ pub enum Algorithm {
         /// Which way along the line.
         direction: Direction,
         /// The options of every algorithm.
-        shape: Shape,
+        output: Output,
     },
 }
 

@@ -22,7 +22,7 @@ impl Run<'_> {
             }
             Generator::Seed(seeds) => (Set::listed(self.seeds(seeds)), seeds.len()),
             Generator::Neighbors(key, min_strength) => {
-                let mut found = self.neighbours(key)?;
+                let mut found = self.neighbors(key)?;
                 let candidates = found.len();
                 found.retain(|(_, strength)| strength >= min_strength);
                 (Set::listed(found), candidates)
@@ -47,7 +47,7 @@ impl Run<'_> {
         list
     }
 
-    fn neighbours(&mut self, key: &str) -> Result<Vec<Scored>> {
+    fn neighbors(&mut self, key: &str) -> Result<Vec<Scored>> {
         let snapshot = self.snapshot;
         let Some(slot) = self.find(key) else {
             self.warn(format!("neighbors: there is no node {key:?}"));

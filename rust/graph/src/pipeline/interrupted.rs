@@ -133,8 +133,8 @@ fn what_is_read_or_worked_out_once() {
         Clustering::of(edges).map(|all| all.coefficients)
     });
     ends_on_the_way("components", || components(edges));
-    ends_on_the_way("neighbours", || {
-        store.neighbours(&(0..COUNT).map(key).collect::<Vec<_>>())
+    ends_on_the_way("neighbors", || {
+        store.neighbors(&(0..COUNT).map(key).collect::<Vec<_>>())
     });
 }
 

@@ -7,10 +7,10 @@ use super::values::params;
 use crate::graph::confluence::Confluence;
 use crate::graph::geodesic::Geodesic;
 use crate::graph::manifold::Direction;
-use crate::graph::ranking::Shape;
+use crate::graph::ranking::Output;
 use crate::graph::spread::Spread;
 
-const SHAPE: [&str; 3] = ["seeds", "k", "mix"];
+const OUTPUT: [&str; 3] = ["seeds", "k", "mix"];
 /// The largest values of parameters.
 const MAX_HOPS: usize = 100;
 const MAX_PATH: usize = 1000;
@@ -35,18 +35,18 @@ pub(super) fn algorithm(name: &str, items: &[Piece<'_>]) -> Result<Algorithm, Pr
         Algorithm::Geodesic { .. } => &["dims", "max_path", "max_seeds"],
         Algorithm::Manifold { .. } => &["dims", "dir"],
     };
-    let known = [own, &SHAPE[..]].concat();
+    let known = [own, &OUTPUT[..]].concat();
     params(items, &known, |name, value| {
         let coordinates = !matches!(algorithm, Algorithm::Spread(_) | Algorithm::Confluence(_));
         match name {
             "seeds" => {
-                shape(&mut algorithm).keep_seeds =
+                output(&mut algorithm).keep_seeds =
                     value.choice(&[("keep", true), ("drop", false)])?;
             }
-            "mix" => shape(&mut algorithm).mix = value.real(0.0..=1.0)?,
+            "mix" => output(&mut algorithm).mix = value.real(0.0..=1.0)?,
             "k" => {
                 let limit = value.integer(usize::from(coordinates)..=usize::MAX)?;
-                shape(&mut algorithm).limit = Some(limit).filter(|limit| *limit > 0);
+                output(&mut algorithm).limit = Some(limit).filter(|limit| *limit > 0);
             }
             name => set(&mut algorithm, name, value)?,
         }
@@ -57,7 +57,7 @@ pub(super) fn algorithm(name: &str, items: &[Piece<'_>]) -> Result<Algorithm, Pr
 
 /// An algorithm with its default parameters.
 pub(super) fn default(name: &str) -> Algorithm {
-    let shape = |limit| Shape {
+    let output = |limit| Output {
         keep_seeds: true,
         limit,
         mix: 1.0,
@@ -68,44 +68,44 @@ pub(super) fn default(name: &str) -> Algorithm {
             edge_decay: 0.5,
             min_activation: 0.005,
             share: false,
-            shape: shape(None),
+            output: output(None),
         }),
         "confluence" => Algorithm::Confluence(Confluence {
             max_hops: 3,
             edge_decay: 0.5,
             min_sources: 2,
-            shape: shape(None),
+            output: output(None),
         }),
         "spectral" => Algorithm::Spectral {
             dimensions: DIMENSIONS,
-            shape: shape(Some(LIMIT)),
+            output: output(Some(LIMIT)),
         },
         "geodesic" => Algorithm::Geodesic {
             dimensions: DIMENSIONS,
             geodesic: Geodesic {
                 max_path: 8,
                 max_seeds: 8,
-                shape: shape(Some(LIMIT)),
+                output: output(Some(LIMIT)),
             },
         },
         _ => Algorithm::Manifold {
             dimensions: DIMENSIONS,
             direction: Direction::Both,
-            shape: shape(Some(LIMIT)),
+            output: output(Some(LIMIT)),
         },
     }
 }
 
-fn shape(algorithm: &mut Algorithm) -> &mut Shape {
+fn output(algorithm: &mut Algorithm) -> &mut Output {
     match algorithm {
-        Algorithm::Spread(Spread { shape, .. })
-        | Algorithm::Confluence(Confluence { shape, .. })
-        | Algorithm::Spectral { shape, .. }
+        Algorithm::Spread(Spread { output, .. })
+        | Algorithm::Confluence(Confluence { output, .. })
+        | Algorithm::Spectral { output, .. }
         | Algorithm::Geodesic {
-            geodesic: Geodesic { shape, .. },
+            geodesic: Geodesic { output, .. },
             ..
         }
-        | Algorithm::Manifold { shape, .. } => shape,
+        | Algorithm::Manifold { output, .. } => output,
     }
 }
 

@@ -11,7 +11,7 @@ use super::parse_generator::{MAX_PAIRS, MIN_SIMILARITY, SEARCH_LIMIT};
 use super::text::is_space;
 use super::values::printed_duration;
 use crate::graph::confluence::Confluence;
-use crate::graph::ranking::Shape;
+use crate::graph::ranking::Output;
 use crate::graph::spread::Spread;
 use hedgerow_engine::retrieval::Mode;
 
@@ -192,14 +192,14 @@ impl Algorithm {
             (Self::Spread(own), Self::Spread(usual)) => own.print(f, &usual),
             (Self::Confluence(own), Self::Confluence(usual)) => own.print(f, &usual),
             (
-                Self::Spectral { dimensions, shape },
+                Self::Spectral { dimensions, output },
                 Self::Spectral {
                     dimensions: usual,
-                    shape: usual_shape,
+                    output: usual_shape,
                 },
             ) => {
                 param(f, "dims", dimensions, &usual)?;
-                shape.print(f, &usual_shape)
+                output.print(f, &usual_shape)
             }
             (
                 Self::Geodesic {
@@ -214,24 +214,24 @@ impl Algorithm {
                 param(f, "dims", dimensions, &usual_dimensions)?;
                 param(f, "max_path", &geodesic.max_path, &usual.max_path)?;
                 param(f, "max_seeds", &geodesic.max_seeds, &usual.max_seeds)?;
-                geodesic.shape.print(f, &usual.shape)
+                geodesic.output.print(f, &usual.output)
             }
             (
                 Self::Manifold {
                     dimensions,
                     direction,
-                    shape,
+                    output,
                 },
                 Self::Manifold {
                     dimensions: usual,
-                    shape: usual_shape,
+                    output: usual_shape,
                     ..
                 },
             ) => {
                 param(f, "dims", dimensions, &usual)?;
                 let known = DIRECTIONS.iter().find(|(_, known)| known == direction);
                 param(f, "dir", &known.map_or("both", |(word, _)| *word), &"both")?;
-                shape.print(f, &usual_shape)
+                output.print(f, &usual_shape)
             }
             _ => Ok(()),
         }
@@ -246,7 +246,7 @@ impl Spread {
         let name = "min_activation";
         param(f, name, &self.min_activation, &usual.min_activation)?;
         param(f, "norm", &norm, &"none")?;
-        self.shape.print(f, &usual.shape)
+        self.output.print(f, &usual.output)
     }
 }
 
@@ -255,11 +255,11 @@ impl Confluence {
         param(f, "max_hops", &self.max_hops, &usual.max_hops)?;
         param(f, "edge_decay", &self.edge_decay, &usual.edge_decay)?;
         param(f, "min_sources", &self.min_sources, &usual.min_sources)?;
-        self.shape.print(f, &usual.shape)
+        self.output.print(f, &usual.output)
     }
 }
 
-impl Shape {
+impl Output {
     fn print(&self, f: &mut Formatter<'_>, usual: &Self) -> fmt::Result {
         let seeds = if self.keep_seeds { "keep" } else { "drop" };
         param(f, "seeds", &seeds, &"keep")?;
