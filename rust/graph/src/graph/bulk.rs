@@ -24,7 +24,7 @@ impl Store {
             }
             put_edges(connection, edges)
         })?;
-        self.kept.edges.source().links.note(changed);
+        self.kept.edges.source().changed.note(changed);
         let distinct: HashSet<(&str, &str, &str)> = edges
             .iter()
             .map(|edge| {

@@ -9,9 +9,9 @@ use std::sync::{Arc, OnceLock};
 use rusqlite::Connection;
 
 use super::adjacency::{Adjacency, Edge};
+use super::changed_edges::{self, ChangedEdges};
 use super::cluster::{self, Clustering};
 use super::column::Column;
-use super::links::{self, Links};
 use super::nodes::{self, Nodes};
 use crate::schema::EDGES_GENERATION;
 use hedgerow_engine::error::Result;
@@ -38,7 +38,7 @@ pub struct Edges {
 pub struct Source {
     pub(super) background: Background,
     pub(super) nodes: Arc<Cache<Nodes>>,
-    pub(super) links: Links,
+    pub(super) changed: ChangedEdges,
 }
 
 impl Source {
@@ -72,11 +72,11 @@ impl Version for Edges {
         connection: &Connection,
         generation: i64,
     ) -> rusqlite::Result<Option<Self>> {
-        let ends = source.links.between(self.generation, generation);
+        let ends = source.changed.between(self.generation, generation);
         if let Some(ends) = ends.filter(|ends| 2 * ends.len() * ONE_IN <= self.adjacency.targets())
         {
             let nodes = source.nodes(connection)?;
-            let changes = links::changes(connection, &ends, &nodes)?;
+            let changes = changed_edges::changes(connection, &ends, &nodes)?;
             let mut next = Self::clone(self);
             next.change(nodes.len(), &changes);
             next.generation = generation;

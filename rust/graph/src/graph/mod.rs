@@ -16,6 +16,7 @@
 mod adjacency;
 mod build;
 mod bulk;
+mod changed_edges;
 pub mod cluster;
 pub mod column;
 pub mod community;
@@ -25,7 +26,6 @@ pub mod geodesic;
 #[cfg(test)]
 mod histories;
 pub mod interference;
-mod links;
 pub mod manifold;
 pub mod measure;
 mod names;

@@ -6,10 +6,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 
 use super::build::{Build, SMALL};
+use super::changed_edges::ChangedEdges;
 use super::column::Column;
 use super::community::Communities;
 use super::edges::{self, Edges};
-use super::links::Links;
 use super::nodes::{self, Nodes};
 use super::spectrum::Coordinates;
 use super::visits::{self, Visits};
@@ -100,7 +100,7 @@ impl Kept {
         let source = edges::Source {
             background: background.clone(),
             nodes: Arc::clone(&nodes),
-            links: Links::default(),
+            changed: ChangedEdges::default(),
         };
         Self {
             nodes,

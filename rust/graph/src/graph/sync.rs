@@ -64,7 +64,7 @@ impl Store {
             note(connection, notes)?;
             relink_in(connection, removed, added)
         })?;
-        self.kept.edges.source().links.note(changed);
+        self.kept.edges.source().changed.note(changed);
         Ok(())
     }
 

@@ -2,7 +2,7 @@
 
 use rusqlite::{CachedStatement, Connection, OptionalExtension, params};
 
-use super::links::Changed;
+use super::changed_edges::Changed;
 use super::node::{Node, Outcome};
 use super::store::Store;
 use super::types::{self, TYPES};
@@ -92,7 +92,7 @@ impl Store {
             .index
             .database()
             .try_write(|connection| put_edges(connection, edges))?;
-        self.kept.edges.source().links.note(changed);
+        self.kept.edges.source().changed.note(changed);
         Ok(())
     }
 
@@ -136,7 +136,7 @@ impl Store {
         })?;
         let is_gone = removed.is_some();
         if let Some(changed) = removed {
-            self.kept.edges.source().links.note(changed);
+            self.kept.edges.source().changed.note(changed);
         }
         Ok(is_gone)
     }

@@ -18,14 +18,14 @@ mod parse_algorithm;
 mod parse_filter;
 mod parse_generator;
 mod parse_transform;
+mod parse_value;
+mod piece;
 mod print;
 mod problem;
 mod run;
 mod search;
 mod set;
-mod text;
 mod transforms;
-mod values;
 
 pub use ast::Pipeline;
 pub use outcome::{Cell, Leg, Options, Outcome, Ranked, Report};

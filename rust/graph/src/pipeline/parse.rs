@@ -33,8 +33,8 @@
 //! comparison. Everything is checked before a store is touched, and the first problem is reported.
 
 use super::ast::{Generator, Pipeline, Stage, Transform};
+use super::piece::{Piece, hyphened, is_space};
 use super::problem::{Problem, ProblemKind};
-use super::text::{Piece, hyphened, is_space};
 use super::{parse_algorithm, parse_filter, parse_generator, parse_transform};
 use crate::graph::Store;
 

@@ -1,9 +1,9 @@
 //! Reading algorithms.
 
 use super::ast::Algorithm;
+use super::parse_value::params;
+use super::piece::Piece;
 use super::problem::Problem;
-use super::text::Piece;
-use super::values::params;
 use crate::graph::confluence::Confluence;
 use crate::graph::geodesic::Geodesic;
 use crate::graph::manifold::Direction;

@@ -1,8 +1,8 @@
 //! Reading filters.
 
 use super::ast::{Filter, NumberField};
+use super::piece::{Piece, hyphened};
 use super::problem::{Problem, ProblemKind};
-use super::text::{Piece, hyphened};
 use crate::graph::{Category, TYPES};
 use hedgerow_engine::text::glob::{BadGlob, Glob};
 

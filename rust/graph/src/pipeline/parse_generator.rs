@@ -1,9 +1,9 @@
 //! Reading generators.
 
 use super::ast::{Generator, Search};
+use super::parse_value::{number, params};
+use super::piece::{Piece, is_space};
 use super::problem::{Problem, ProblemKind};
-use super::text::{Piece, is_space};
-use super::values::{number, params};
 use hedgerow_engine::retrieval::Mode;
 
 const MODES: [(&str, Mode); 4] = [

@@ -2,9 +2,9 @@
 
 use super::ast::{Column, Sort, SortBy, Transform, Value};
 use super::parse_generator;
+use super::parse_value::{number, params};
+use super::piece::{Piece, hyphened, is_space};
 use super::problem::{Problem, ProblemKind};
-use super::text::{Piece, hyphened, is_space};
-use super::values::{number, params};
 
 /// Every field that can be sorted by.
 pub(super) const FIELDS: [&str; 13] = [

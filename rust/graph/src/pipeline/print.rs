@@ -8,8 +8,8 @@ use super::ast::{
 };
 use super::parse_algorithm::{DIRECTIONS, default};
 use super::parse_generator::{MAX_PAIRS, MIN_SIMILARITY, SEARCH_LIMIT};
-use super::text::is_space;
-use super::values::printed_duration;
+use super::parse_value::printed_duration;
+use super::piece::is_space;
 use crate::graph::confluence::Confluence;
 use crate::graph::ranking::Output;
 use crate::graph::spread::Spread;

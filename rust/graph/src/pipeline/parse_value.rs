@@ -4,8 +4,8 @@ use std::fmt::Display;
 use std::ops::RangeInclusive;
 
 use super::ast::Comparison;
+use super::piece::{Piece, underscored};
 use super::problem::{Problem, ProblemKind};
-use super::text::{Piece, underscored};
 
 const UNITS: [(char, i64); 5] = [
     ('s', 1),

@@ -21,9 +21,9 @@ pub(crate) struct Changed {
 
 /// The edges that this handle changed.
 #[derive(Default)]
-pub(crate) struct Links(Mutex<Vec<Changed>>);
+pub(crate) struct ChangedEdges(Mutex<Vec<Changed>>);
 
-impl Links {
+impl ChangedEdges {
     /// Remember what a transaction changed.
     pub fn note(&self, changed: Changed) {
         let mut noted = self.0.lock().unwrap_or_else(PoisonError::into_inner);
