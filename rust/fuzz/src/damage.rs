@@ -1,4 +1,4 @@
-//! Files in which somebody else wrote: a record of an index is replaced, and all of it is read.
+//! Files that another program wrote to: a record of an index is replaced, and everything is read.
 
 use std::fs;
 use std::sync::LazyLock;
@@ -55,7 +55,7 @@ pub fn template() -> &'static [u8] {
     &TEMPLATE
 }
 
-/// A record of the postings, chosen by the first byte, is what follows it.
+/// Replace a record of the postings, chosen by the first byte, with the bytes after it.
 pub fn postings(input: &[u8]) {
     let Some((which, bytes)) = input.split_first() else {
         return;
@@ -84,19 +84,20 @@ pub fn postings(input: &[u8]) {
     read_damaged(&sql, &[&bytes]);
 }
 
-/// A text of a chunk, chosen by the first byte, is what follows it.
+/// Replace a text of a chunk, chosen by the first byte, with the bytes after it.
 pub fn rows(input: &[u8]) {
     let Some((which, bytes)) = input.split_first() else {
         return;
     };
     let column = ["tags", "metadata", "title", "id", "path"][usize::from(which % 5)];
     let row = which / 5 + 1;
-    // As SQLite would keep bytes that were written as text, UTF-8 or not.
+    // SQLite keeps bytes that are written as text, UTF-8 or not.
     let sql = format!("UPDATE knowledge_chunks SET {column} = CAST(?1 AS TEXT) WHERE row = {row}");
     read_damaged(&sql, &[&bytes]);
 }
 
-/// A vector, or a setting of the vectors, chosen by the first byte, is what follows it.
+/// Replace a vector, or a setting of the vectors, chosen by the first byte, with the bytes after
+/// it.
 pub fn vectors(input: &[u8]) {
     let Some((which, bytes)) = input.split_first() else {
         return;
@@ -123,7 +124,7 @@ fn read_damaged(sql: &str, values: &[&dyn rusqlite::ToSql]) {
     connection
         .execute_batch("PRAGMA synchronous = OFF")
         .unwrap();
-    // A constraint may refuse it: then nobody can write it.
+    // A constraint may refuse it; then no file can have it.
     let written = connection.execute(sql, values);
     drop(connection);
     if written.is_err() {
@@ -166,7 +167,8 @@ fn read_all(index: &Index) {
     named(index.check());
 }
 
-/// The result, or None for an error; one that is no word about the file is a failure.
+/// The result, or None for an error. An error that blames hedgerow rather than the file is a
+/// failure.
 fn named<T>(result: Result<T>) -> Option<T> {
     match result {
         Ok(value) => Some(value),

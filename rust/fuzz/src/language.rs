@@ -38,10 +38,9 @@ thread_local! {
     static STORE: Store = store();
 }
 
-/// Any text, compiled in every way, against the judge that matters: FTS5 itself. The first byte
-/// says how.
+/// Compile any text, with options that the first byte chooses, and run it in FTS5.
 ///
-/// FTS5 may find nothing, but it may not refuse the expression; and parsing may not panic.
+/// FTS5 may find nothing, but it must not refuse the expression, and parsing must not panic.
 pub fn query(input: &[u8]) {
     let Some((flags, text)) = input.split_first() else {
         return;
@@ -99,8 +98,8 @@ fn store() -> Store {
     store
 }
 
-/// Any text as a pipeline: what is parsed is written, and parsed again, as itself; it runs, or is
-/// refused by an error.
+/// Parse any text as a pipeline. If it parses, its printed form must parse to an equal one, and it
+/// must run or end with an error.
 pub fn pipeline(input: &[u8]) {
     let text = String::from_utf8_lossy(input);
     let Ok(parsed) = pipeline::parse(&text, &[], &[]) else {

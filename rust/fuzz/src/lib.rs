@@ -1,10 +1,10 @@
 //! What fuzzing calls: each reader of foreign bytes, with any bytes at all.
 //!
-//! None may panic, hang or ask for memory without end. A file that is damaged is an error that says
-//! so, and never one that asks the user to report it.
+//! None may panic, hang or use memory without bound. A damaged file is an error that says so, and
+//! never one that asks the user to report it.
 //!
-//! libFuzzer calls these functions (`make fuzz`), and so does `cargo test`, which compiles this file
-//! a second time (`rust/graph/tests/fuzz.rs`).
+//! libFuzzer calls these functions (`make fuzz`), and so does `cargo test`, which compiles this
+//! file a second time (`rust/graph/tests/fuzz.rs`).
 #![allow(
     clippy::unwrap_used,
     clippy::panic,
@@ -17,10 +17,10 @@ mod language;
 pub use damage::{postings, rows, template, vectors};
 pub use language::{pipeline, query};
 
-/// A function that must come back, whatever it is given.
+/// A function that must return, whatever it is given.
 pub type Target = fn(&[u8]);
 
-/// Every target by its name, which is also that of its folder of seeds.
+/// Every target with its name, which its folder of seeds has too.
 pub const TARGETS: [(&str, Target); 5] = [
     ("pipeline", pipeline),
     ("postings", postings),

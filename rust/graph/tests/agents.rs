@@ -125,7 +125,7 @@ fn a_node_that_is_rewritten_is_derived_from_what_its_new_text_covers() {
     assert_eq!(linked, ["b"], "other relations stay");
 }
 
-/// Keys that are there, that are not, and that no node may have.
+/// Keys of nodes, keys of no node, and keys that no node may have.
 fn key() -> impl Strategy<Value = String> {
     prop_oneof![
         select(vec!["a", "b", "c", "x", ""]).prop_map(str::to_owned),

@@ -1,5 +1,5 @@
-//! The targets of fuzzing over their seeds and over what a generator makes of these: seconds of what
-//! `make fuzz` does for minutes. `FUZZ_ROUNDS` says how many mutants each seed has.
+//! The fuzz targets, run on their seeds and on mutants of them: for seconds what `make fuzz` does
+//! for minutes. `FUZZ_ROUNDS` is how many mutants each seed has.
 #![allow(
     clippy::unwrap_used,
     clippy::panic,

@@ -13,7 +13,7 @@ use hedgerow_graph::graph::{Category, Edge, Node, Outcome, Store, Visit};
 use hedgerow_graph::pipeline::{Cell, Leg, Options, Pipeline, Problem, Ranked, parse, run};
 use serde_json::{Value, json};
 
-/// The parts of a list that may not be there.
+/// The items of a list, which may be missing.
 fn list<'a>(value: &'a Value, key: &str) -> &'a [Value] {
     value[key].as_array().map_or(&[], Vec::as_slice)
 }

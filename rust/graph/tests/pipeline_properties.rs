@@ -1,4 +1,4 @@
-//! What holds for every pipeline: texts parse or have one problem, and stages keep their promises.
+//! What holds for every pipeline: texts parse or have one problem, and stages do what they say.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use hedgerow_graph::graph::{Edge, Node, Store, TYPES, Visit};

@@ -1,4 +1,4 @@
-//! All stages of a pipeline read one state of the store, whoever writes meanwhile.
+//! All stages of a pipeline read one state of the store, whatever is written meanwhile.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::cell::Cell;
@@ -9,7 +9,8 @@ use hedgerow_engine::interrupt::watched;
 use hedgerow_graph::graph::{Node, Store};
 use hedgerow_graph::pipeline::{Options, Outcome, parse, run};
 
-/// Of which state a node is: the keys found and the weights shown must be of the same.
+/// The weights of nodes in two states: the keys found and the weights shown must be of the same
+/// state.
 const BEFORE: f64 = 0.25;
 const AFTER: f64 = 0.75;
 
@@ -31,13 +32,13 @@ fn write(store: &Store, weight: f64) {
     store.upsert(&nodes.iter().collect::<Vec<_>>(), 1).unwrap();
 }
 
-/// Run a pipeline, while another handle writes when it is asked for the `nth` time whether to go on;
-/// and whether it was asked so often.
+/// Run a pipeline while another handle writes, when the pipeline asks for the `nth` time whether to
+/// go on; returns whether it asked that often too.
 fn run_while_writing(path: &Path, pipeline: &str, nth: usize) -> (Outcome, bool) {
     let (store, other) = (Store::open(path).unwrap(), Store::open(path).unwrap());
     write(&other, BEFORE);
     let pipeline = parse(pipeline, &[], &[]).unwrap();
-    // What is kept in memory is there, so that the run only has to read.
+    // This reads into memory what is kept there, so that the next run only has to look it up.
     run(&store, &pipeline, &Options::default()).unwrap();
     let (asked, written) = (Cell::new(0), Rc::new(Cell::new(false)));
     let done = Rc::clone(&written);
