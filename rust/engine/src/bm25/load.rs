@@ -56,6 +56,8 @@ fn load(connection: &Connection, threads: usize, batch_bytes: usize) -> Result<S
         let helpers: Vec<_> = (1..=threads)
             .map_while(|number| spawn(number).ok())
             .collect();
+        // Now that only helpers have it, nobody waits for answers once they are all gone.
+        drop(answers);
         let mut pipeline = Pipeline {
             tasks,
             answered,
@@ -240,6 +242,33 @@ mod tests {
             .read(|connection| Ok(interrupt::watched(|| true, || load(connection, 2, 100))));
         let failure = format!("{:?}", stopped.unwrap().err());
         assert!(failure.contains("OperationInterrupted"), "{failure}");
+    }
+
+    #[test]
+    fn terms_out_of_order_are_refused() {
+        let index = Index::in_memory(TokenizerKind::Porter).unwrap();
+        let chunk = Chunk {
+            id: "1".to_owned(),
+            content: "ash elm".to_owned(),
+            ..Chunk::default()
+        };
+        written(&index, &[chunk]);
+        let load = || {
+            let loaded = index.database().read(|connection| {
+                let failure = load(connection, 1, 1_000).err();
+                Ok(failure.map(|failure| format!("{failure:?}")))
+            });
+            loaded.unwrap()
+        };
+        assert_eq!(load(), None);
+        // As many words as before, in another order.
+        let damage = "UPDATE knowledge_fts_data
+            SET block = unhex(replace(hex(block), hex('elm'), hex('aaa'))) WHERE id > 10";
+        index
+            .database()
+            .write(|connection| connection.execute_batch(damage))
+            .unwrap();
+        assert_eq!(load().as_deref(), Some("Unfit(Damaged)"));
     }
 
     #[test]

@@ -65,7 +65,8 @@ pub(super) fn weigh(positions: &[u8]) -> Option<(u32, u32)> {
         if *first & 0x80 == 0 {
             rest = behind;
         } else {
-            take_number(&mut rest)?;
+            // So that offsets, which are sums of these, stay within 64 bits.
+            u32::try_from(take_number(&mut rest)?).ok()?;
         }
         weight = weight.checked_add(a_column)?;
         count += 1;
@@ -151,7 +152,8 @@ mod tests {
             occurrences.map(|(column, offset)| u64::from(column) << 32 | u64::from(offset));
         assert_eq!(offsets, expected);
         assert_eq!(weight_at(offsets[2]), 10);
-        for wrong in [&[][..], &[1, 5, 2], &[1], &[1, 4], &[0x80]] {
+        let too_far = [0x90, 0x80, 0x80, 0x80, 0];
+        for wrong in [&[][..], &[1, 5, 2], &[1], &[1, 4], &[0x80], &too_far] {
             assert_eq!(weigh(wrong), None, "{wrong:?}");
         }
     }

@@ -109,7 +109,8 @@ impl Run {
             Some(_) if kept > 0 => (kept - 1, added),
             _ => return Err(Unfit::Damaged.into()),
         };
-        if kept > self.term.len() {
+        // Terms ascend; where they do not, none could be found.
+        if self.term.get(kept..).is_none_or(|before| added <= before) {
             return Err(Unfit::Damaged.into());
         }
         self.term.truncate(kept);
@@ -175,11 +176,42 @@ impl Run {
         }
         let (mut at, mut first) = (0, true);
         while !footer.is_empty() {
-            at += usize::try_from(take_number(&mut footer)?).ok()?;
+            at = usize::try_from(take_number(&mut footer)?)
+                .ok()?
+                .checked_add(at)?;
             self.terms.push_back((offset(at)?, first));
             first = false;
         }
         self.bytes.extend_from_slice(content);
         Some(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn offsets_outside_a_page_are_damage() {
+        let add = |page: &[u8]| {
+            let mut run = Run::new(Pages {
+                run: 1,
+                first: 1,
+                last: 1,
+            });
+            run.add_page(page).map(|()| run.terms)
+        };
+        // The header, five bytes of content, and where terms begin.
+        let page = |footer: &[u8]| [&[0, 0, 0, 9, 7, 7, 7, 7, 7], footer].concat();
+        assert_eq!(
+            add(&page(&[4, 2])),
+            Some([(0, true), (2, false)].into_iter().collect())
+        );
+        assert_eq!(add(&page(&[3])), None);
+        assert_eq!(add(&page(&[10])), None);
+        assert_eq!(add(&page(&[&[4][..], &[0xff; 9]].concat())), None);
+        assert_eq!(add(&[0, 0, 0, 99, 7]), None);
+        assert_eq!(add(&[0, 9, 0, 4]), None);
+        assert_eq!(add(&[0, 0]), None);
     }
 }

@@ -15,6 +15,7 @@ use super::run::{Pages, Run};
 const STRUCTURE: i64 = 10;
 /// The record of totals.
 const AVERAGES: i64 = 1;
+
 /// How much is stored: rows, and tokens in all columns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Totals {
@@ -83,14 +84,16 @@ pub(super) fn runs(connection: &Connection) -> Result<Vec<Run>, Failure> {
 fn read_structure(record: &[u8]) -> Option<Vec<Pages>> {
     // Four bytes that count changes of the configuration come first.
     let mut rest = record.get(4..)?;
-    let mut next = || take_number(&mut rest).and_then(|number| i64::try_from(number).ok());
+    let mut next = || take_number(&mut rest);
     let (levels, _runs, _writes) = (next()?, next()?, next()?);
     let mut runs = Vec::new();
     for _ in 0..levels {
         let (_merging, count) = (next()?, next()?);
         let mut level = Vec::new();
         for _ in 0..count {
-            let (run, first, last) = (next()?, next()?, next()?);
+            // FTS5 numbers runs by 16 bits and pages by 31: what is larger would lead astray.
+            let run = u16::try_from(next()?).ok()?.into();
+            let [first, last] = [page(next()?)?, page(next()?)?];
             // A run of which everything is merged into another has no pages.
             if first > 0 {
                 level.push(Pages { run, first, last });
@@ -99,6 +102,10 @@ fn read_structure(record: &[u8]) -> Option<Vec<Pages>> {
         runs.extend(level.into_iter().rev());
     }
     rest.is_empty().then_some(runs)
+}
+
+fn page(number: u64) -> Option<i64> {
+    i32::try_from(number).ok().map(i64::from)
 }
 
 #[cfg(test)]
@@ -118,6 +125,29 @@ mod tests {
         );
         assert_eq!(read_structure(&record[..record.len() - 1]), None);
         assert_eq!(read_structure(&[]), None);
+    }
+
+    #[test]
+    fn numbers_that_fts5_never_gives_are_damage() {
+        // One level with one run.
+        let structure = |run: &[u8], first: &[u8], last: &[u8]| {
+            let record = [&[0, 0, 0, 9, 1, 1, 0, 0, 1], run, first, last].concat();
+            read_structure(&record)
+        };
+        let (too_large, largest) = (&[0xff; 9], &[0x87, 0xff, 0xff, 0xff, 0x7f]);
+        let last = i64::from(i32::MAX);
+        let pages = Pages {
+            run: 65_535,
+            first: 1,
+            last,
+        };
+        assert_eq!(
+            structure(&[0x83, 0xff, 0x7f], &[1], largest),
+            Some(vec![pages])
+        );
+        assert_eq!(structure(&[0x84, 0x80, 0], &[1], &[1]), None);
+        assert_eq!(structure(&[1], too_large, too_large), None);
+        assert_eq!(structure(&[1], &[1], &[0x88, 0x80, 0x80, 0x80, 0]), None);
     }
 
     #[test]
