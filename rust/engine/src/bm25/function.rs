@@ -99,13 +99,13 @@ macro_rules! ask {
 
 impl Row<'_> {
     /// What the first row of the query left behind, or leaves now.
+    ///
+    /// # Safety
+    /// FTS5 is at this row, and `values` are the `count` arguments of the function.
     #[allow(
         clippy::mut_from_ref,
         reason = "FTS5 keeps it, and calls for one row at a time"
     )]
-    ///
-    /// # Safety
-    /// FTS5 is at this row, and `values` are the `count` arguments of the function.
     unsafe fn query(
         &self,
         count: c_int,
@@ -138,8 +138,9 @@ impl Row<'_> {
         let (order, phrases) = unsafe {
             ask!(self, xRowCount, &raw mut rows)?;
             ask!(self, xColumnTotalSize, -1, &raw mut tokens)?;
-            let length = usize::try_from(ffi::sqlite3_value_bytes(order)).unwrap_or(0);
+            // First the blob: asking for it may convert the value, and change its length.
             let blob = ffi::sqlite3_value_blob(order).cast::<u8>();
+            let length = usize::try_from(ffi::sqlite3_value_bytes(order)).unwrap_or(0);
             let bytes: &[u8] = if blob.is_null() {
                 &[]
             } else {
