@@ -6,6 +6,7 @@ use std::ops::Range;
 use super::postings::{read_positions, weight_at};
 use super::segment::{Bytes, Segment};
 use crate::error::Result;
+use crate::interrupt::{self, Pace};
 use crate::query::Phrase;
 use crate::text::tokenizer::{LONGEST_TOKEN, TokenizerKind};
 
@@ -60,13 +61,13 @@ impl<'p> PhrasePostings<'p> {
     }
 
     /// The chunks of a segment that have a phrase.
-    pub fn find(segment: &'p Segment, phrase: &Tokens) -> Self {
+    pub fn find(segment: &'p Segment, phrase: &Tokens, pace: &mut Pace) -> rusqlite::Result<Self> {
         let terms: Vec<Range<usize>> = phrase.terms(segment);
         match terms.as_slice() {
-            [] => Self::own([]),
-            [terms] if terms.len() == 1 => Self::of_term(segment, terms.start),
-            [terms] => Self::of_any(segment, terms.clone()),
-            terms => Self::of_all(segment, terms),
+            [] => Ok(Self::own([])),
+            [terms] if terms.len() == 1 => Ok(Self::of_term(segment, terms.start)),
+            [terms] => Self::of_any(segment, terms.clone(), pace),
+            terms => Self::of_all(segment, terms, pace),
         }
     }
 
@@ -89,26 +90,25 @@ impl<'p> PhrasePostings<'p> {
     }
 
     /// The chunks that have any of the terms.
-    fn of_any(segment: &Segment, terms: Range<usize>) -> Self {
-        let postings = || terms.clone().flat_map(|term| segment.postings(term));
-        let count = terms
-            .clone()
-            .map(|term| segment.postings(term).len())
-            .sum::<usize>();
+    fn of_any(segment: &Segment, terms: Range<usize>, pace: &mut Pace) -> rusqlite::Result<Self> {
+        let postings = terms.clone().map(|term| segment.postings(term));
+        let count: usize = postings.clone().map(|postings| postings.len()).sum();
+        let weighted = |posting| (segment.chunks()[posting], segment.weights().get(posting));
         if count > segment.len() / 4 {
-            let mut weights = vec![0; segment.len()];
-            for posting in postings() {
-                let weight: &mut u32 = &mut weights[segment.chunks()[posting] as usize];
-                *weight = weight.saturating_add(segment.weights().get(posting));
+            let mut weights = vec![0_u32; segment.len()];
+            for postings in postings {
+                pace.read(postings.len())?;
+                for (chunk, more) in postings.map(weighted) {
+                    let weight = &mut weights[chunk as usize];
+                    *weight = weight.saturating_add(more);
+                }
             }
             let weights = weights.into_iter().zip(0..);
             let held = weights.filter(|(weight, _)| *weight > 0);
-            return Self::own(held.map(|(weight, chunk)| (chunk, weight)));
+            return Ok(Self::own(held.map(|(weight, chunk)| (chunk, weight))));
         }
-        let found = postings();
-        let mut found: Vec<(u32, u32)> = found
-            .map(|posting| (segment.chunks()[posting], segment.weights().get(posting)))
-            .collect();
+        pace.read(count)?;
+        let mut found: Vec<(u32, u32)> = postings.flatten().map(weighted).collect();
         found.sort_unstable();
         found.dedup_by(|(chunk, weight), kept| {
             let same = *chunk == kept.0;
@@ -117,32 +117,41 @@ impl<'p> PhrasePostings<'p> {
             }
             same
         });
-        Self::own(found)
+        Ok(Self::own(found))
     }
 
     /// The chunks that have the terms in a row, each of which may be any of a range.
-    fn of_all(segment: &Segment, terms: &[Range<usize>]) -> Self {
-        let mut columns: Vec<Occurrences<'_>> = terms
+    fn of_all(
+        segment: &Segment,
+        terms: &[Range<usize>],
+        pace: &mut Pace,
+    ) -> rusqlite::Result<Self> {
+        // Only the last token can be a prefix, so that there are some.
+        let words = terms.iter().filter(|terms| terms.len() == 1);
+        let of_words = words.map(|terms| &segment.chunks()[segment.postings(terms.start)]);
+        let possible = of_words.min_by_key(|chunks| chunks.len());
+        let mut tokens = Vec::with_capacity(terms.len());
+        for terms in terms {
+            let possible = possible.unwrap_or_default();
+            tokens.push(Occurrences::of(segment, terms, possible, pace)?);
+        }
+        let shortest = tokens
             .iter()
-            .map(|terms| Occurrences::of(segment, terms))
-            .collect();
-        let shortest = columns
-            .iter()
-            .zip(0..)
-            .min_by_key(|(column, _)| column.chunks.len());
-        let Some(lead) = shortest.map(|(_, lead)| lead) else {
-            return Self::own([]);
-        };
-        let mut candidates = columns[lead].chunks.clone();
+            .min_by_key(|token: &&Occurrences<'_>| token.chunks.len());
+        let mut candidates = shortest.map_or(Cow::Borrowed(&[][..]), |token| token.chunks.clone());
         if let Cow::Owned(candidates) = &mut candidates {
             candidates.dedup();
         }
         let mut matcher = Matcher::default();
-        Self::own(candidates.iter().filter_map(|chunk| {
-            let present = columns.iter_mut().all(|column| column.seek(*chunk));
-            let weight = if present { matcher.weigh(&columns) } else { 0 };
-            (weight > 0).then_some((*chunk, weight))
-        }))
+        let mut found = Vec::new();
+        for chunk in candidates.iter() {
+            pace.read(1)?;
+            if tokens.iter_mut().all(|token| token.seek(*chunk)) {
+                let weight = matcher.weigh(&tokens);
+                found.extend((weight > 0).then_some((*chunk, weight)));
+            }
+        }
+        Ok(Self::own(found))
     }
 }
 
@@ -241,7 +250,13 @@ enum Postings {
 }
 
 impl<'p> Occurrences<'p> {
-    fn of(segment: &'p Segment, terms: &Range<usize>) -> Self {
+    /// Where any of the terms stands; of several terms, only in the chunks that are possible.
+    fn of(
+        segment: &'p Segment,
+        terms: &Range<usize>,
+        possible: &[u32],
+        pace: &mut Pace,
+    ) -> rusqlite::Result<Self> {
         let (chunks, postings) = if terms.len() == 1 {
             let postings = segment.postings(terms.start);
             let first = postings.start;
@@ -250,20 +265,28 @@ impl<'p> Occurrences<'p> {
                 Postings::From(first),
             )
         } else {
-            let all = terms.clone().flat_map(|term| segment.postings(term));
-            let mut pairs: Vec<(u32, usize)> = all
-                .map(|posting| (segment.chunks()[posting], posting))
-                .collect();
-            pairs.sort_unstable();
+            let mut pairs: Vec<(u32, usize)> = Vec::new();
+            for term in terms.clone() {
+                let postings = segment.postings(term);
+                pace.read(postings.len())?;
+                let mut at = 0;
+                pairs.extend(postings.filter_map(|posting| {
+                    let chunk = segment.chunks()[posting];
+                    at = gallop(possible, at, chunk);
+                    (possible.get(at) == Some(&chunk)).then_some((chunk, posting))
+                }));
+            }
+            let sorted = interrupt::sort(&mut pairs, Ord::cmp);
+            interrupt::among_statements(sorted)?;
             let (chunks, postings) = pairs.into_iter().unzip();
             (Cow::Owned(chunks), Postings::Listed(postings))
         };
-        Self {
+        Ok(Self {
             segment,
             chunks,
             postings,
             at: 0,
-        }
+        })
     }
 
     /// Go forward to a chunk; whether it is there.
@@ -315,9 +338,9 @@ struct Matcher {
 
 impl Matcher {
     /// What the occurrences in the chunk count for together.
-    fn weigh(&mut self, columns: &[Occurrences<'_>]) -> u32 {
-        for (column, offset) in columns.iter().zip(0_u64..) {
-            column.positions(&mut self.scratch, &mut self.positions);
+    fn weigh(&mut self, tokens: &[Occurrences<'_>]) -> u32 {
+        for (token, offset) in tokens.iter().zip(0_u64..) {
+            token.positions(&mut self.scratch, &mut self.positions);
             if offset == 0 {
                 std::mem::swap(&mut self.matched, &mut self.positions);
                 continue;

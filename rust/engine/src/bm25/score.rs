@@ -10,19 +10,16 @@ use super::counts::{Counts, LengthNorms, gain};
 use super::part::Part;
 use super::phrase::{PhrasePostings, gallop};
 use super::phrase_counts::PhraseCounts;
-use super::plan::{Conjunction, Plan};
+use super::plan::{Addend, Conjunction, Plan};
 use super::ranking::Ranked;
 use super::scored_row::ScoredRow;
 use super::snapshot::Snapshot;
 use crate::chunks::{Filters, RowSet};
-use crate::interrupt;
+use crate::interrupt::Pace;
 use crate::top_k::{Scored, TopK};
 
 /// How many chunks are added up at a time: what fits into the processor's nearest memory.
 const WINDOW: u32 = 4096;
-
-/// How many additions are made between two looks at whether somebody waits for them.
-const STRIDE: usize = 1 << 20;
 
 /// Which rows may be found.
 #[derive(Clone, Copy)]
@@ -50,7 +47,7 @@ impl Snapshot {
         limit: Option<usize>,
         filter: Filter<'_>,
     ) -> rusqlite::Result<(Vec<Ranked>, PhraseCounts)> {
-        let found = self.find(plan);
+        let found = self.find(plan)?;
         let limit = limit.unwrap_or(usize::MAX);
         let sorted = |mut best: Vec<ScoredRow>| {
             best.sort_unstable_by(Scored::order);
@@ -70,21 +67,21 @@ impl Snapshot {
     }
 
     /// Look the phrases of an expression up.
-    fn find<'s>(&'s self, plan: &'s Plan) -> Found<'s> {
+    fn find<'s>(&'s self, plan: &'s Plan) -> rusqlite::Result<Found<'s>> {
         let parts = self.parts().iter().map(|part| Lists::find(part, plan));
-        let parts: Vec<Lists<'_>> = parts.collect();
+        let parts: Vec<Lists<'_>> = parts.collect::<rusqlite::Result<_>>()?;
         let frequency = |phrase: usize| {
             let of_parts = parts.iter().map(|lists| lists.document_frequency(phrase));
             of_parts.sum()
         };
-        Found {
+        Ok(Found {
             plan,
             counts: Counts {
                 document_frequencies: (0..plan.phrases.len()).map(frequency).collect(),
                 ..self.counts()
             },
             parts,
-        }
+        })
     }
 }
 
@@ -123,14 +120,17 @@ struct Lists<'p> {
 }
 
 impl<'p> Lists<'p> {
-    fn find(part: &'p Part, plan: &Plan) -> Self {
-        let phrases = plan.phrases.iter();
-        Self {
+    fn find(part: &'p Part, plan: &Plan) -> rusqlite::Result<Self> {
+        let mut pace = Pace::default();
+        let find = |phrase| PhrasePostings::find(&part.segment, phrase, &mut pace);
+        Ok(Self {
             part,
-            phrases: phrases
-                .map(|phrase| PhrasePostings::find(&part.segment, phrase))
-                .collect(),
-        }
+            phrases: plan
+                .phrases
+                .iter()
+                .map(find)
+                .collect::<rusqlite::Result<_>>()?,
+        })
     }
 
     /// How many chunks have a phrase and are not deleted.
@@ -151,7 +151,8 @@ impl<'p> Lists<'p> {
         if self.phrases.iter().all(|phrase| phrase.chunks.is_empty()) {
             return Ok(());
         }
-        let narrowed = self.narrowed(plan);
+        let mut pace = Pace::default();
+        let narrowed = self.narrowed(plan, &mut pace)?;
         let addends = plan.addends.iter().zip(&narrowed);
         let addends: Vec<(&PhrasePostings<'_>, f64)> = addends
             .map(|(addend, narrowed)| {
@@ -168,7 +169,6 @@ impl<'p> Lists<'p> {
             first: 0,
         };
         let mut spans = vec![(0, 0); addends.len()];
-        let mut additions = 0;
         while (window.first as usize) < self.part.segment.len() {
             let end = window.first.saturating_add(WINDOW);
             for ((postings, _), span) in addends.iter().zip(&mut spans) {
@@ -177,11 +177,7 @@ impl<'p> Lists<'p> {
             for (addend, times) in &plan.order {
                 let (span, (postings, idf)) = (spans[*addend], addends[*addend]);
                 window.add(postings, span, idf, *times);
-                additions += (span.1 - span.0) * *times as usize;
-                if additions > STRIDE {
-                    additions = 0;
-                    interrupt::check_reading()?;
-                }
+                pace.read((span.1 - span.0) * *times as usize)?;
             }
             for ((postings, _), span) in addends.iter().zip(&spans) {
                 window.offer(&postings.chunks[span.0..span.1], &excluded, best);
@@ -193,14 +189,28 @@ impl<'p> Lists<'p> {
 
     /// For each addend its postings among the chunks that meet its conjunction; None where that
     /// is all of them.
-    fn narrowed(&self, plan: &Plan) -> Vec<Option<PhrasePostings<'static>>> {
-        let met = plan.conjunctions.iter().map(|all| self.met(all));
-        let met: Vec<Option<Vec<u32>>> = met.collect();
-        let addends = plan.addends.iter().map(|addend| {
-            let met = met[addend.conjunction].as_ref()?;
-            Some(self.phrases[addend.phrase].within(met))
-        });
-        addends.collect()
+    fn narrowed(
+        &self,
+        plan: &Plan,
+        pace: &mut Pace,
+    ) -> rusqlite::Result<Vec<Option<PhrasePostings<'static>>>> {
+        let mut met = Vec::with_capacity(plan.conjunctions.len());
+        for all in &plan.conjunctions {
+            let steps = all
+                .iter()
+                .flatten()
+                .map(|phrase| self.phrases[*phrase].chunks.len());
+            pace.read(steps.sum())?;
+            met.push(self.met(all));
+        }
+        let narrowed = |addend: &Addend| -> rusqlite::Result<_> {
+            let Some(met) = &met[addend.conjunction] else {
+                return Ok(None);
+            };
+            pace.read(met.len())?;
+            Ok(Some(self.phrases[addend.phrase].within(met)))
+        };
+        plan.addends.iter().map(narrowed).collect()
     }
 
     /// The chunks that meet a conjunction; None for a single group, which its postings meet.
@@ -292,6 +302,54 @@ impl Window<'_> {
                     best.offer(ScoredRow { score, row });
                 }
             }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bm25::Ranking;
+    use crate::bm25::differential::many;
+    use crate::bm25::failure::is_interrupt;
+    use crate::index::Index;
+    use crate::interrupt::watched;
+    use crate::query::{MatchExpression, Phrase};
+    use crate::storage::generations::generation;
+    use crate::text::tokenizer::TokenizerKind;
+
+    #[test]
+    fn every_kind_of_expression_stops_when_nobody_waits() {
+        let tokenizer = TokenizerKind::Porter;
+        let index = Index::in_memory_with(tokenizer, Ranking::Memory).unwrap();
+        index
+            .upsert(&many(0..2_000, 1).iter().collect::<Vec<_>>())
+            .unwrap();
+        index.ranker.load().unwrap();
+        let snapshot = index
+            .database()
+            .read(|connection| index.ranker.current(connection, generation(connection)?));
+        let snapshot = snapshot.unwrap().unwrap();
+        let phrase = |text: &str, prefix| Phrase {
+            text: text.to_owned(),
+            prefix,
+        };
+        let (the, oak) = (phrase("the", false), phrase("oak", false));
+        // With the last three nothing is added up, but it takes time to look phrases up.
+        let nothing = || vec![vec![vec![phrase("nothing", false)]]];
+        for (any, none) in [
+            (vec![vec![vec![the.clone()]]], vec![]),
+            (vec![vec![vec![the], vec![oak]]], vec![]),
+            (nothing(), vec![phrase("e", true)]),
+            (nothing(), vec![phrase("the oak", false)]),
+            (nothing(), vec![phrase("the e", true)]),
+        ] {
+            let expression = MatchExpression { any, none };
+            let plan = Plan::of(&expression, tokenizer).unwrap();
+            let rank = || snapshot.rank(&plan, None, Filter::None);
+            rank().unwrap();
+            let stopped = watched(|| true, rank).unwrap_err();
+            assert!(is_interrupt(&stopped), "{expression}: {stopped}");
         }
     }
 }
