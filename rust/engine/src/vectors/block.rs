@@ -39,6 +39,8 @@ pub(super) struct Block {
     pub rows: Vec<i64>,
     /// The vectors, which copies of a block share; empty where they are not kept.
     values: Vec<Arc<[f32]>>,
+    /// The length of each residual.
+    pub lengths: Vec<f32>,
     pub codes: Codes,
     pub signs: Option<Signs>,
 }
@@ -73,6 +75,7 @@ impl RowBlock for Block {
         Self {
             rows: Vec::with_capacity(BLOCK),
             values: Vec::with_capacity(values),
+            lengths: Vec::with_capacity(BLOCK),
             codes: Codes::with_capacity(BLOCK, rotation),
             signs: (kept.signs).then(|| Signs::with_capacity(BLOCK, rotation.codes())),
         }
@@ -87,6 +90,8 @@ impl RowBlock for Block {
             self.values.extend_from_slice(values);
         }
         self.rows.extend_from_slice(&other.rows[entries.clone()]);
+        let lengths = &other.lengths[entries.clone()];
+        self.lengths.extend_from_slice(lengths);
         self.codes.extend(&other.codes, entries.clone());
         if let (Some(signs), Some(others)) = (&mut self.signs, &other.signs) {
             signs.extend(others, entries);
@@ -98,6 +103,7 @@ impl RowBlock for Block {
             self.values.remove(at);
         }
         self.rows.remove(at);
+        self.lengths.remove(at);
         self.codes.remove(at);
         if let Some(signs) = &mut self.signs {
             signs.remove(at);
@@ -129,6 +135,7 @@ impl Block {
                 if kept.values {
                     self.values[at] = encoded.vector.into();
                 }
+                self.lengths[at] = encoded.length;
                 self.codes.replace(at, &encoded.codes);
                 if let (Some(signs), Some(row)) = (&mut self.signs, &encoded.signs) {
                     signs.replace(at, row);
@@ -139,6 +146,7 @@ impl Block {
                 if kept.values {
                     self.values.insert(at, encoded.vector.into());
                 }
+                self.lengths.insert(at, encoded.length);
                 self.codes.insert(at, &encoded.codes);
                 if let (Some(signs), Some(row)) = (&mut self.signs, &encoded.signs) {
                     signs.insert(at, row);
@@ -151,6 +159,7 @@ impl Block {
     pub fn bytes(&self) -> usize {
         self.rows.capacity() * size_of::<i64>()
             + self.values.capacity() * size_of::<Arc<[f32]>>()
+            + self.lengths.capacity() * size_of::<f32>()
             + self
                 .values
                 .iter()

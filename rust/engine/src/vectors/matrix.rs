@@ -36,7 +36,8 @@ pub(crate) struct Matrix {
     /// As it stands in the file.
     center: Option<Arc<str>>,
     blocks: RowBlocks<Block>,
-    /// At least the length of every residual.
+    /// The length of the longest residual. Were it that of a vector that is gone, what a fast search
+    /// finds would depend on what was there before.
     longest: f32,
     /// The slots of the sample that stands for all, once it was asked for.
     sample: OnceLock<Option<Vec<usize>>>,
@@ -109,12 +110,16 @@ impl Version for Matrix {
             ..Self::clone(self)
         };
         let mut find = connection.prepare_cached("SELECT vector FROM embeddings WHERE row = ?")?;
+        let mut is_longest_gone = false;
         for row in rows {
             let blob: Option<Vec<u8>> = find.query_row([row], |found| found.get(0)).optional()?;
             if blob.as_ref().is_some_and(Vec::is_empty) {
                 return Err(damaged(row));
             }
-            next.put(row, &blob.unwrap_or_default())?;
+            is_longest_gone |= next.write(row, &blob.unwrap_or_default())?;
+        }
+        if is_longest_gone {
+            next.find_longest();
         }
         Ok(Some(next))
     }
@@ -169,21 +174,41 @@ impl Matrix {
 
     /// Keep the vector of a row; [`NONE`] and an empty one are none.
     pub(super) fn put(&mut self, row: i64, blob: &[u8]) -> rusqlite::Result<()> {
+        if self.write(row, blob)? {
+            self.find_longest();
+        }
+        Ok(())
+    }
+
+    /// [`Self::put`]; true when the longest residual may be gone, and is to be found again.
+    fn write(&mut self, row: i64, blob: &[u8]) -> rusqlite::Result<bool> {
+        let was_longest = self.length(row) >= Some(self.longest);
         if blob.is_empty() || blob == NONE {
             self.blocks.remove(row, &self.layout);
-            return Ok(());
+            return Ok(was_longest);
         }
         let mut vector = Vec::new();
         if !read_blob(blob, &mut vector) || vector.len() != self.dimensions() {
             return Err(damaged(row));
         }
         let encoded = Encoded::new(&vector, &self.layout);
-        self.longest = self.longest.max(encoded.length);
         let kept = self.layout.kept;
         self.blocks.put(row, &self.layout, |block, found| {
             block.put(row, &encoded, found, kept);
         });
-        Ok(())
+        self.longest = self.longest.max(encoded.length);
+        Ok(was_longest)
+    }
+
+    /// The length of a row's residual.
+    fn length(&self, row: i64) -> Option<f32> {
+        let (number, offset) = self.blocks.find(row)?;
+        Some(self.blocks()[number].lengths[offset])
+    }
+
+    fn find_longest(&mut self) {
+        let lengths = self.blocks().iter().flat_map(|block| &block.lengths);
+        self.longest = lengths.copied().fold(0.0, f32::max);
     }
 
     /// How many bytes of memory it takes.
@@ -304,6 +329,7 @@ impl Matrix {
     pub fn emptied(&self) -> Self {
         Self {
             blocks: RowBlocks::default(),
+            longest: 0.0,
             ..self.clone()
         }
     }

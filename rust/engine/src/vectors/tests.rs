@@ -216,6 +216,30 @@ fn a_fast_search_finds_nearly_all_and_tells_true_cosines() {
 }
 
 #[test]
+fn what_a_fast_search_finds_does_not_depend_on_what_is_gone() {
+    let mut numbers = Numbers(3);
+    let middle = numbers.vector(64);
+    let center: Vec<f32> = middle.iter().map(|x| 0.9 * x).collect();
+    let mut changed = matrix(64, center);
+    for row in 0..2000 {
+        let vector = numbers.near(&middle, 0.5);
+        changed.put(row, &to_blob(&vector)).unwrap();
+    }
+    let unchanged = changed.clone();
+    // Far from all others.
+    let opposite: Vec<f32> = middle.iter().map(|x| -x).collect();
+    changed.put(3000, &to_blob(&opposite)).unwrap();
+    changed.put(3000, &[]).unwrap();
+    let mut different = 0;
+    for _ in 0..10_000 {
+        let query = numbers.near(&middle, 0.5);
+        let find = |matrix| found(matrix, FirstLook::Signs, &[&query], 60, Slots::All);
+        different += u32::from(find(&changed) != find(&unchanged));
+    }
+    assert_eq!(different, 0);
+}
+
+#[test]
 fn the_best_and_their_equals_are_kept() {
     let vectors: Vec<Vec<f32>> = (0..1000_u16)
         .map(|n| vec![f32::from(n % 10) / 10.0, 0.0])
