@@ -158,6 +158,13 @@ impl TryFrom<Keys> for Explanation {
                 Condition::from_name(condition).ok_or_else(|| unknown("condition", condition))
             })
             .collect();
+        let far = keys
+            .neighbors
+            .iter()
+            .find(|by| !matches!(by.distance, 1 | 2));
+        if let Some(ByNeighbor { distance, .. }) = far {
+            return Err(format!("a neighbor is at distance 1 or 2, not {distance}"));
+        }
         Ok(Self {
             fusion: Fusion::from_name(&keys.fusion)
                 .ok_or_else(|| unknown("fusion", &keys.fusion))?,

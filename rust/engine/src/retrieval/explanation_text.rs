@@ -30,7 +30,8 @@ impl Explanation {
             #[allow(clippy::cast_precision_loss, reason = "to be read")]
             let below = DEFAULT_K + rank as f64 + 1.0;
             let contribution = digits(contribution, 4);
-            format!("number {} by {leg}: 1/{below} = {contribution}", rank + 1)
+            let place = rank as u128 + 1;
+            format!("number {place} by {leg}: 1/{below} = {contribution}")
         };
         let keywords = self.keywords.map(|by| {
             let leg = if by.fuzzy {

@@ -220,6 +220,35 @@ fn nearer_and_further() {
 }
 
 #[test]
+fn json_of_what_cannot_be_is_refused() {
+    let neighbor = ByNeighbor {
+        id: "talk#4".to_owned(),
+        distance: 2,
+        total: 0.5,
+        contribution: 0.1,
+    };
+    let explanation = Explanation {
+        neighbors: vec![neighbor],
+        ..rrf()
+    };
+    let text = serde_json::to_string(&explanation).unwrap();
+    assert_eq!(
+        serde_json::from_str::<Explanation>(&text).unwrap(),
+        explanation
+    );
+    for distance in ["0", "3", "255"] {
+        let other = text.replace("\"distance\":2", &format!("\"distance\":{distance}"));
+        let error = serde_json::from_str::<Explanation>(&other).unwrap_err();
+        let expected = format!("a neighbor is at distance 1 or 2, not {distance}");
+        assert_eq!(error.to_string(), expected);
+    }
+    let largest = format!("\"rank\":{}", usize::MAX);
+    let far = serde_json::from_str::<Explanation>(&text.replace("\"rank\":0", &largest));
+    let far = far.unwrap().to_string();
+    assert!(far.starts_with("number 18446744073709551616 by"), "{far}");
+}
+
+#[test]
 fn json_is_read_again() {
     let multiplied = Explanation {
         multiplier: multiplier("memory/global/user-preference-milestone-tea.md"),
