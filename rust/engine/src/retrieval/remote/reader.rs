@@ -190,7 +190,8 @@ impl Reader for RemoteReader<'_> {
         if similar.is_empty() {
             return Ok(Some(Vec::new()));
         }
-        let paths: Vec<String> = similar.keys().cloned().collect();
+        let mut paths: Vec<String> = similar.keys().cloned().collect();
+        paths.sort_unstable();
         let found = self.asked().in_paths(&paths)?.into_iter();
         let scored = found.filter_map(|entry| {
             let score = *similar.get(&entry.path)?;
