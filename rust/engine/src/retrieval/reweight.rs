@@ -49,7 +49,9 @@ pub(super) fn reweight_explained(
     if !intent.any() {
         return Ok(hits);
     }
+    let mut pace = Pace::default();
     for ExplainedHit { hit, explanation } in &mut hits {
+        pace.step(1 + hit.content.len())?;
         let multiplier = Multiplier::of(intent, hit)?;
         hit.score = match explanation.fusion {
             Fusion::Rrf => hit.score * multiplier.factor(),
@@ -58,6 +60,40 @@ pub(super) fn reweight_explained(
         explanation.multiplier = multiplier;
         explanation.score = hit.score;
     }
-    hits.sort_by(|left, right| order::descending(left.hit.score, right.hit.score));
+    interrupt::sort(&mut hits, |left, right| {
+        order::descending(left.hit.score, right.hit.score)
+    })?;
     Ok(hits)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::chunks::Texts;
+    use crate::error::ErrorCode;
+
+    #[test]
+    fn it_stops_when_nobody_waits() {
+        let intent = Intent {
+            preference: true,
+            concrete_fact: false,
+        };
+        let keys = json!({
+            "fusion": "rrf", "fused": 1.0, "neighbors": [], "multipliers": [], "score": 1.0,
+        });
+        let texts = Texts {
+            content: "oak ".repeat(100),
+            ..Texts::default()
+        };
+        let hit = ExplainedHit {
+            hit: texts.into(),
+            explanation: serde_json::from_value(keys).unwrap(),
+        };
+        let reweight = || reweight_explained(intent, vec![hit.clone(); 3]);
+        assert_eq!(reweight().unwrap().len(), 3);
+        let stopped = interrupt::watched(|| true, reweight).unwrap_err();
+        assert_eq!(stopped.code(), ErrorCode::Interrupted);
+    }
 }
