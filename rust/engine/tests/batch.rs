@@ -107,7 +107,7 @@ proptest! {
             fusion,
             neighbors: false,
             reweight: true,
-            fuzzy: &FuzzyChunks::own(),
+            fuzzy: &FuzzyChunks::Own,
             embedder: None,
         };
         let mut asked = asked;
@@ -156,7 +156,7 @@ fn one_wrong_vector_spoils_no_other_search() {
         fusion: Fusion::Rrf,
         neighbors: false,
         reweight: true,
-        fuzzy: &FuzzyChunks::own(),
+        fuzzy: &FuzzyChunks::Own,
         embedder: None,
     };
     let asked: Vec<Asked> = [

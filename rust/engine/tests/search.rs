@@ -94,7 +94,7 @@ fn fuzzy_chunks(kind: &Value) -> FuzzyChunks {
         ..Chunk::default()
     };
     match kind.as_str() {
-        None => FuzzyChunks::own(),
+        None => FuzzyChunks::Own,
         Some("empty") => FuzzyChunks::given(Vec::new()).unwrap(),
         Some(_) => FuzzyChunks::given(vec![
             chunk("tri-1", "custom/espresso-machine.md", "Espresso"),

@@ -73,7 +73,7 @@ fn request<'a>(query: &'a str, embedding: Embedding<'a>, filters: &'a Filters) -
 fn find(index: &Index, query: &str, embedding: Embedding<'_>) -> Found {
     let filters = Filters::default();
     search(
-        &setup(index, &FuzzyChunks::own()),
+        &setup(index, &FuzzyChunks::Own),
         &request(query, embedding, &filters),
     )
     .unwrap()
@@ -107,7 +107,7 @@ fn keywords_answer_when_the_embedder_fails() {
 
 #[test]
 fn the_embedder_must_be_that_of_the_index() {
-    let (index, fuzzy, filters) = (filled(), FuzzyChunks::own(), Filters::default());
+    let (index, fuzzy, filters) = (filled(), FuzzyChunks::Own, Filters::default());
     let find = |embedder, mode, embedding| {
         let setup = Setup {
             embedder,
@@ -206,7 +206,7 @@ fn when_every_leg_fails_the_search_has_failed() {
 
 #[test]
 fn what_the_caller_can_mend_is_an_error() {
-    let (index, fuzzy, filters) = (filled(), FuzzyChunks::own(), Filters::default());
+    let (index, fuzzy, filters) = (filled(), FuzzyChunks::Own, Filters::default());
     let code = |request: Request<'_>| search(&setup(&index, &fuzzy), &request).unwrap_err().code();
     let long = "oak ".repeat(5000);
     assert_eq!(
@@ -227,7 +227,7 @@ fn what_the_caller_can_mend_is_an_error() {
 
 #[test]
 fn the_fuzzy_rung_sees_what_was_written_since() {
-    let (index, fuzzy, filters) = (filled(), FuzzyChunks::own(), Filters::default());
+    let (index, fuzzy, filters) = (filled(), FuzzyChunks::Own, Filters::default());
     let setup = setup(&index, &fuzzy);
     let request = request("hedgehogg", Embedding::Absent, &filters);
     assert_eq!(ids(&search(&setup, &request).unwrap()), [] as [&str; 0]);
@@ -254,9 +254,9 @@ fn filters_hold_on_every_rung() {
         ..Filters::default()
     };
     for (fuzzy, query, expected) in [
-        (&FuzzyChunks::own(), "winter", vec!["fox"]),
-        (&FuzzyChunks::own(), "foxx", vec!["fox"]),
-        (&FuzzyChunks::own(), "oakk treee", vec![]),
+        (&FuzzyChunks::Own, "winter", vec!["fox"]),
+        (&FuzzyChunks::Own, "foxx", vec!["fox"]),
+        (&FuzzyChunks::Own, "oakk treee", vec![]),
         (&given, "oakk", vec!["given-fox"]),
     ] {
         let request = request(query, Embedding::Absent, &filters);
@@ -270,7 +270,7 @@ fn filters_hold_on_every_rung() {
 
 #[test]
 fn the_ladder_can_be_left_out() {
-    let (index, fuzzy, filters) = (filled(), FuzzyChunks::own(), Filters::default());
+    let (index, fuzzy, filters) = (filled(), FuzzyChunks::Own, Filters::default());
     let request = Request {
         skip_retry_ladder: true,
         ..request("foxx", Embedding::Absent, &filters)
@@ -281,7 +281,7 @@ fn the_ladder_can_be_left_out() {
 
 #[test]
 fn dates_widen_what_runs() {
-    let (index, fuzzy, filters) = (filled(), FuzzyChunks::own(), Filters::default());
+    let (index, fuzzy, filters) = (filled(), FuzzyChunks::Own, Filters::default());
     let hints = ["2026/04/04".to_owned()];
     let request = Request {
         augmented: Some("oak AI 2 weeks ago 2026/04/04 2026-04-04"),

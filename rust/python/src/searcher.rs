@@ -96,7 +96,7 @@ impl PySearcher {
             compile_match(&parse("")?, &options)?;
             let fuzzy = match chunks {
                 Some(chunks) => FuzzyChunks::given(chunks)?,
-                None => FuzzyChunks::own(),
+                None => FuzzyChunks::Own,
             };
             Ok(Self {
                 searched,

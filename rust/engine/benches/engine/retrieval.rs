@@ -76,7 +76,7 @@ fn whole(criterion: &mut Criterion) {
             fusion,
             neighbors: false,
             reweight: true,
-            fuzzy: &FuzzyChunks::own(),
+            fuzzy: &FuzzyChunks::Own,
             embedder: None,
         };
         let request = Request {

@@ -39,11 +39,6 @@ impl FuzzyChunks {
         }))
     }
 
-    /// Search the chunks of the index.
-    pub fn own() -> Self {
-        Self::Own
-    }
-
     /// The chunks whose slug is like a token, best first, as a BM25 leg would have them.
     pub(super) fn search(
         &self,

@@ -51,7 +51,7 @@ pub fn find(index: &Index, query: &str, ask: &Ask<'_>) -> Found {
         fusion: ask.fusion,
         neighbors: false,
         reweight: true,
-        fuzzy: &FuzzyChunks::own(),
+        fuzzy: &FuzzyChunks::Own,
         embedder: None,
     };
     let request = Request {

@@ -55,7 +55,7 @@ impl Store {
         Self {
             kept: Kept::new(index.database().background()),
             index: Arc::new(index),
-            fuzzy: FuzzyChunks::own(),
+            fuzzy: FuzzyChunks::Own,
             types: Mutex::default(),
         }
     }
