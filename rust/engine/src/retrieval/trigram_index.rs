@@ -2,7 +2,8 @@
 
 use std::collections::HashSet;
 
-use crate::error::{Error, ErrorCode, Result};
+use crate::chunks::check_limit;
+use crate::error::Result;
 pub use crate::fuzzy::THRESHOLD;
 use crate::fuzzy::{Entry, Segment};
 
@@ -50,12 +51,7 @@ impl TrigramIndex {
         limit: usize,
         may_be_found: impl Fn(&str) -> bool,
     ) -> Result<Vec<TrigramHit>> {
-        if limit == 0 {
-            return Err(Error::new(
-                ErrorCode::InvalidLimit,
-                "limit must be at least 1, not 0",
-            ));
-        }
+        check_limit(limit)?;
         let best = self
             .0
             .similar(tokens, limit, |_, entry| may_be_found(&entry.id))?;
