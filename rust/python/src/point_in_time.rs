@@ -2,7 +2,7 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use hedgerow_engine::bm25::{Given, GivenPhrase, Totals};
+use hedgerow_engine::bm25::{Counts, RemoteExpression, RemotePhrase};
 use hedgerow_engine::chunks::Chunk;
 use hedgerow_engine::retrieval::remote::{
     KeywordHit, PathEntry, PointInTime, Preselected, VectorHit,
@@ -87,7 +87,7 @@ fn none(py: Python<'_>) -> PyResult<Bound<'_, PyTuple>> {
 }
 
 /// Phrases as they are passed to Python.
-fn phrases(phrases: &[GivenPhrase]) -> Vec<(&[String], bool)> {
+fn phrases(phrases: &[RemotePhrase]) -> Vec<(&[String], bool)> {
     phrases
         .iter()
         .map(|phrase| (phrase.tokens.as_slice(), phrase.prefix))
@@ -95,7 +95,7 @@ fn phrases(phrases: &[GivenPhrase]) -> Vec<(&[String], bool)> {
 }
 
 /// An expression as it is passed to Python.
-fn expression<'py>(py: Python<'py>, given: &Given) -> PyResult<Bound<'py, PyDict>> {
+fn expression<'py>(py: Python<'py>, given: &RemoteExpression) -> PyResult<Bound<'py, PyDict>> {
     let fields = PyDict::new(py);
     fields.set_item("phrases", phrases(&given.phrases()))?;
     fields.set_item("idf", given.idf())?;
@@ -128,22 +128,26 @@ impl PointInTime for PyPointInTime {
         self.ask("dimensions", none, |answer| answer.extract())
     }
 
-    fn totals(&self, given: &[GivenPhrase]) -> Result<Totals> {
+    fn counts(&self, given: &[RemotePhrase]) -> Result<Counts> {
         self.ask(
             "counts",
             |py| (phrases(given),).into_pyobject(py),
             |answer| {
-                let (rows, tokens, holding) = answer.extract()?;
-                Ok(Totals {
+                let (rows, tokens, document_frequencies) = answer.extract()?;
+                Ok(Counts {
                     rows,
                     tokens,
-                    holding,
+                    document_frequencies,
                 })
             },
         )
     }
 
-    fn keyword_hits(&self, search: &Given, limit: usize) -> Result<Preselected<KeywordHit>> {
+    fn keyword_hits(
+        &self,
+        search: &RemoteExpression,
+        limit: usize,
+    ) -> Result<Preselected<KeywordHit>> {
         self.ask(
             "keyword_hits",
             |py| (expression(py, search)?, limit).into_pyobject(py),
@@ -168,7 +172,7 @@ impl PointInTime for PyPointInTime {
         &self,
         vector: &[f32],
         limit: usize,
-        expected: &[GivenPhrase],
+        expected: &[RemotePhrase],
     ) -> Result<Preselected<VectorHit>> {
         let approximate = self.ask_attribute("approximate")?;
         self.ask(

@@ -3,34 +3,34 @@
 const K1: f64 = 1.2;
 const B: f64 = 0.75;
 
-/// What a score depends on apart from the chunk: sums over all chunks that are ranked together.
+/// What a score depends on apart from the chunk: counts over all chunks that are ranked together,
+/// whatever the filters.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(super) struct Counts {
+pub struct Counts {
     /// How many chunks there are.
     pub rows: u64,
     /// How many tokens they have.
     pub tokens: u64,
-    /// How many chunks have each phrase.
+    /// How many chunks hold each phrase.
     pub document_frequencies: Vec<u64>,
 }
 
 impl Counts {
-    /// The inverse document frequency of a phrase that so many chunks have: next to nothing if half
-    /// of them do.
-    pub fn idf(&self, document_frequency: u64) -> f64 {
-        let (rows, having) = (float(self.rows), float(document_frequency));
+    /// The inverse document frequency of a phrase: next to nothing if half of the chunks hold it.
+    pub(super) fn idf(&self, document_frequency: u64) -> f64 {
+        let (rows, holding) = (float(self.rows), float(document_frequency));
         // In FTS5's order: it subtracts integers, which is exact either way.
-        let idf = ((rows - having + 0.5) / (having + 0.5)).ln();
+        let idf = ((rows - holding + 0.5) / (holding + 0.5)).ln();
         if idf <= 0.0 { 1e-6 } else { idf }
     }
 
-    /// How much a chunk of so many tokens weakens a match; the longer, the more.
-    pub fn length_norm(&self, length: u32) -> f64 {
+    /// By how much the length of a chunk weakens a match; the longer, the more.
+    pub(super) fn length_norm(&self, length: u32) -> f64 {
         K1 * (1.0 - B + B * f64::from(length) / self.mean_length())
     }
 
     /// How many tokens a chunk has on average.
-    pub fn mean_length(&self) -> f64 {
+    pub(super) fn mean_length(&self) -> f64 {
         float(self.tokens) / float(self.rows)
     }
 }
@@ -45,7 +45,7 @@ fn float(number: u64) -> f64 {
     number as f64
 }
 
-/// The length norms of all lengths that most chunks have, so that they are not computed for each.
+/// Length norms, computed once for the lengths that most chunks have.
 pub(super) struct LengthNorms<'c> {
     counts: &'c Counts,
     short: Vec<f64>,

@@ -3,7 +3,7 @@
 use rusqlite::Connection;
 
 use super::failure::Failure;
-use super::load::MOST_THREADS;
+use super::load::MAX_THREADS;
 use super::stored;
 
 /// The most that ranking takes by itself.
@@ -13,7 +13,7 @@ const TOKEN_BYTES: u64 = 7;
 const CHUNK_BYTES: u64 = 64;
 /// What is reserved for a token while a segment is built, and counted of a chunk by each thread.
 const BUILT_TOKEN_BYTES: u64 = 9;
-const BUILT_CHUNK_BYTES: u64 = CHUNK_BYTES + 4 * (MOST_THREADS as u64 + 1);
+const BUILT_CHUNK_BYTES: u64 = CHUNK_BYTES + 4 * (MAX_THREADS as u64 + 1);
 
 /// How many bytes a snapshot takes, and how many while it is built.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -20,7 +20,7 @@ use super::stored;
 use crate::interrupt;
 
 /// The most threads that decode.
-pub(super) const MOST_THREADS: usize = 8;
+pub(super) const MAX_THREADS: usize = 8;
 /// About how many bytes of FTS5's index are decoded together.
 const BATCH_BYTES: usize = 1 << 19;
 
@@ -28,7 +28,7 @@ const BATCH_BYTES: usize = 1 << 19;
 /// must agree, else the file is damaged.
 pub(super) fn from_stored(connection: &Connection) -> Result<Segment, Failure> {
     let threads = thread::available_parallelism().map_or(1, NonZeroUsize::get);
-    load(connection, threads.min(MOST_THREADS), BATCH_BYTES)
+    load(connection, threads.min(MAX_THREADS), BATCH_BYTES)
 }
 
 fn load(connection: &Connection, threads: usize, batch_bytes: usize) -> Result<Segment, Failure> {
@@ -186,7 +186,7 @@ impl<'r> Decoder<'r> {
 mod tests {
     use super::*;
     use crate::bm25::build;
-    use crate::bm25::differential::many;
+    use crate::bm25::tests::differential::many;
     use crate::chunks::Chunk;
     use crate::index::Index;
     use crate::text::tokenizer::TokenizerKind;

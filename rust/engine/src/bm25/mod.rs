@@ -13,18 +13,11 @@ mod batch;
 mod build;
 mod counts;
 mod deleted;
-#[cfg(test)]
-mod differential;
 mod estimate;
 mod failure;
 mod function;
-mod given;
-#[cfg(test)]
-mod histories;
 mod load;
 mod merging;
-#[cfg(test)]
-mod outcomes;
 mod part;
 mod phrase;
 mod phrase_counts;
@@ -34,16 +27,17 @@ mod postings;
 mod ranker;
 mod ranking;
 mod reason;
+mod remote_expression;
 mod run;
 mod schema;
 mod score;
 mod scored_row;
 mod search;
 mod segment;
-#[cfg(test)]
-mod serving;
 mod snapshot;
 mod stored;
+#[cfg(test)]
+mod tests;
 mod tiers;
 
 pub use phrase_counts::PhraseCounts;
@@ -51,11 +45,12 @@ pub use phrase_search::phrase_words;
 pub use ranking::Ranking;
 pub use schema::BM25;
 
-pub(crate) use given::holds;
-pub use given::{Given, Totals};
-pub use phrase::GivenPhrase;
+pub use counts::Counts;
+pub use phrase::RemotePhrase;
 pub(crate) use phrase_search::phrase_candidates;
 pub(crate) use ranker::{Acquired, Ranker};
+pub use remote_expression::RemoteExpression;
+pub(crate) use remote_expression::holds;
 pub use search::MatchedRows;
 pub(crate) use search::{Bm25, MATCHED};
 pub(crate) use snapshot::Snapshot;

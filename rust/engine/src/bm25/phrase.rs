@@ -14,16 +14,16 @@ use crate::text::tokenizer::{LONGEST_TOKEN, TokenizerKind};
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) struct Tokens {
     texts: Vec<Vec<u8>>,
-    /// Whether the last one only begins a word.
+    /// Whether the last one is a prefix.
     prefix: bool,
 }
 
-/// The same for whoever has the postings elsewhere. Without tokens it matches nothing.
+/// A phrase for whoever keeps the postings elsewhere. Without tokens it matches nothing.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct GivenPhrase {
+pub struct RemotePhrase {
     /// The tokens, as the tokenizer of the collection makes them.
     pub tokens: Vec<String>,
-    /// Whether the last one only begins a word.
+    /// Whether the last one is a prefix.
     pub prefix: bool,
 }
 
@@ -168,10 +168,10 @@ impl Tokens {
         })
     }
 
-    /// The same for whoever has the postings.
-    pub fn given(&self) -> GivenPhrase {
+    /// The phrase for whoever keeps the postings elsewhere.
+    pub fn to_remote(&self) -> RemotePhrase {
         let text = |token: &Vec<u8>| String::from_utf8_lossy(token).into_owned();
-        GivenPhrase {
+        RemotePhrase {
             tokens: self.texts.iter().map(text).collect(),
             prefix: self.prefix,
         }
@@ -203,8 +203,8 @@ impl Tokens {
     }
 }
 
-impl GivenPhrase {
-    /// Whether it stands at as many tokens as it has.
+impl RemotePhrase {
+    /// Whether a window of as many tokens as it has is an occurrence.
     pub(super) fn is_in(&self, window: &[String]) -> bool {
         let Some((last, others)) = self.tokens.split_last() else {
             return false;

@@ -7,14 +7,14 @@ use rusqlite::Connection;
 
 use crate::query::{MatchExpression, Phrase};
 
-/// What BM25 knows of the phrases of an expression.
+/// How common the phrases of an expression are.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct PhraseCounts {
     /// How many rows there are, whatever the filters.
     pub rows: u64,
-    /// Of each phrase that a result may hold, in order and as often as it is asked for, how many
-    /// rows do.
-    pub holding: Vec<u64>,
+    /// How many rows hold each phrase that a result may hold, in the order of the expression and as
+    /// often as it stands there.
+    pub document_frequencies: Vec<u64>,
 }
 
 impl PhraseCounts {
@@ -23,16 +23,16 @@ impl PhraseCounts {
         expression: &MatchExpression,
     ) -> rusqlite::Result<Self> {
         let mut known = HashMap::new();
-        let mut holding = Vec::new();
+        let mut document_frequencies = Vec::new();
         for phrase in expression.phrases() {
-            holding.push(match known.entry(phrase) {
+            document_frequencies.push(match known.entry(phrase) {
                 Entry::Occupied(entry) => *entry.get(),
-                Entry::Vacant(entry) => *entry.insert(rows_that_hold(connection, phrase)?),
+                Entry::Vacant(entry) => *entry.insert(document_frequency(connection, phrase)?),
             });
         }
         Ok(Self {
             rows: rows(connection)?,
-            holding,
+            document_frequencies,
         })
     }
 }
@@ -44,7 +44,7 @@ fn rows(connection: &Connection) -> rusqlite::Result<u64> {
         .query_row([], |row| row.get(0))
 }
 
-fn rows_that_hold(connection: &Connection, phrase: &Phrase) -> rusqlite::Result<u64> {
+fn document_frequency(connection: &Connection, phrase: &Phrase) -> rusqlite::Result<u64> {
     connection
         .prepare_cached("SELECT count(*) FROM knowledge_fts WHERE knowledge_fts MATCH ?")?
         .query_row([phrase.to_string()], |row| row.get(0))

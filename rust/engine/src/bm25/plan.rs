@@ -11,7 +11,7 @@ use crate::text::tokenizer::TokenizerKind;
 /// Phrases of which all must be there: of each group, one.
 pub(super) type Conjunction = Vec<Vec<usize>>;
 
-/// An expression in which everything that comes again is named by the index of the first.
+/// An expression in which whatever is repeated is there once and identified by its index.
 #[derive(Debug, Default)]
 pub(crate) struct Plan {
     /// The different phrases, as they are given to FTS5 and as tokens.
@@ -37,22 +37,22 @@ pub(super) struct Addend {
     pub phrase: usize,
 }
 
-/// FTS5 has a flaw that no other copy of it should have. Where all tokens of an AND within an OR or
+/// FTS5 has a flaw that is not copied. Where all tokens of an AND within an OR or
 /// a NOT meet in a row, but not as the phrases they make, FTS5 forgets the occurrences that the
 /// alternatives in it have in *later* rows, and scores those rows too low. Such expressions, with
 /// alternatives and phrases of several tokens in one AND, are left to FTS5.
 impl Plan {
     pub fn of(expression: &MatchExpression, tokenizer: TokenizerKind) -> Result<Self> {
-        let (mut phrases, mut conjunctions) = (Numbers::default(), Numbers::default());
+        let (mut phrases, mut conjunctions) = (Interner::default(), Interner::default());
         let mut texts = Vec::new();
         let mut number = |phrase: &Phrase| -> Result<usize> {
-            let index = phrases.of(Tokens::of(phrase, tokenizer)?);
+            let index = phrases.intern(Tokens::of(phrase, tokenizer)?);
             if index == texts.len() {
                 texts.push(phrase.clone());
             }
             Ok(index)
         };
-        let mut addends = Numbers::default();
+        let mut addends = Interner::default();
         let mut order: Vec<(usize, u32)> = Vec::new();
         for all in &expression.any {
             let mut conjunction = Vec::with_capacity(all.len());
@@ -64,9 +64,9 @@ impl Plan {
                 conjunction.push(group);
             }
             let members: Vec<usize> = conjunction.iter().flatten().copied().collect();
-            let conjunction = conjunctions.of(conjunction);
+            let conjunction = conjunctions.intern(conjunction);
             for phrase in members {
-                let addend = addends.of(Addend {
+                let addend = addends.intern(Addend {
                     conjunction,
                     phrase,
                 });
@@ -89,14 +89,14 @@ impl Plan {
                 && all
                     .iter()
                     .flatten()
-                    .any(|phrase| phrases.things[*phrase].len() > 1)
+                    .any(|phrase| phrases.items[*phrase].len() > 1)
         };
         Ok(Self {
-            only_fts5: nested && conjunctions.things.iter().any(forgetful),
+            only_fts5: nested && conjunctions.items.iter().any(forgetful),
             texts,
-            phrases: phrases.things,
-            conjunctions: conjunctions.things,
-            addends: addends.things,
+            phrases: phrases.items,
+            conjunctions: conjunctions.items,
+            addends: addends.items,
             order,
             none,
         })
@@ -120,20 +120,20 @@ impl Plan {
         let mut numbers = HashMap::new();
         let mut number = 0_u32;
         for (conjunction, all) in self.conjunctions.iter().enumerate() {
-            let mut groups = Numbers::default();
+            let mut groups = Interner::default();
             for group in all {
-                let mut alternatives = Numbers::default();
+                let mut alternatives = Interner::default();
                 for phrase in group {
-                    alternatives.of(*phrase);
+                    alternatives.intern(*phrase);
                 }
-                groups.of(alternatives.things);
+                groups.intern(alternatives.items);
             }
-            for phrase in groups.things.iter().flatten() {
+            for phrase in groups.items.iter().flatten() {
                 numbers.entry((conjunction, *phrase)).or_insert(number);
                 number += 1;
             }
             let groups = groups
-                .things
+                .items
                 .iter()
                 .map(|group| group.iter().map(text).collect());
             any.push(groups.collect());
@@ -153,27 +153,27 @@ impl Plan {
     }
 }
 
-/// Different things, in the order in which they came first.
-struct Numbers<T> {
-    things: Vec<T>,
+/// Gives equal items one index: different items, in the order in which they came first.
+struct Interner<T> {
+    items: Vec<T>,
     indices: HashMap<T, usize>,
 }
 
-impl<T> Default for Numbers<T> {
+impl<T> Default for Interner<T> {
     fn default() -> Self {
         Self {
-            things: Vec::new(),
+            items: Vec::new(),
             indices: HashMap::new(),
         }
     }
 }
 
-impl<T: Clone + Eq + Hash> Numbers<T> {
-    fn of(&mut self, thing: T) -> usize {
-        let Self { things, indices } = self;
-        *indices.entry(thing).or_insert_with_key(|thing| {
-            things.push(thing.clone());
-            things.len() - 1
+impl<T: Clone + Eq + Hash> Interner<T> {
+    fn intern(&mut self, item: T) -> usize {
+        let Self { items, indices } = self;
+        *indices.entry(item).or_insert_with_key(|item| {
+            items.push(item.clone());
+            items.len() - 1
         })
     }
 }

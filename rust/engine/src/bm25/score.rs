@@ -94,7 +94,7 @@ impl Found<'_> {
         });
         PhraseCounts {
             rows: self.counts.rows,
-            holding: in_order.collect(),
+            document_frequencies: in_order.collect(),
         }
     }
 
@@ -310,8 +310,8 @@ impl Window<'_> {
 mod tests {
     use super::*;
     use crate::bm25::Ranking;
-    use crate::bm25::differential::many;
     use crate::bm25::failure::is_interrupt;
+    use crate::bm25::tests::differential::many;
     use crate::index::Index;
     use crate::interrupt::watched;
     use crate::query::{MatchExpression, Phrase};

@@ -3,7 +3,7 @@
 //! Each part should have several times the chunks of all that are smaller: then a chunk is merged
 //! seldom, and a search has few parts to look into. What takes no time is merged by the search
 //! that adds a part, the rest in the background ([`super::merging`]), and meanwhile at most
-//! [`MOST_PARTS`] parts wait while others are merged.
+//! [`MAX_PARTS`] parts wait while others are merged.
 
 use super::failure::Failure;
 use super::part::Part;
@@ -14,7 +14,7 @@ const GROWTH: usize = 4;
 const INLINE_CHUNKS: usize = 64;
 /// A snapshot has at most so many parts that nobody merges. A search that adds another merges the
 /// smallest until half as many are left: as a rule the background is faster than that.
-pub(super) const MOST_PARTS: usize = 16;
+pub(super) const MAX_PARTS: usize = 16;
 
 /// The parts that nobody merges, the largest first.
 fn idle(parts: &[Part]) -> Vec<&Part> {
@@ -58,8 +58,8 @@ pub(super) fn due(parts: &[Part]) -> Vec<Part> {
 pub(super) fn tidy(parts: Vec<Part>) -> Result<Vec<Part>, Failure> {
     let idle = idle(&parts);
     let mut from = tail(&idle, INLINE_CHUNKS);
-    if from + usize::from(from < idle.len()) > MOST_PARTS {
-        from = MOST_PARTS / 2 - 1;
+    if from + usize::from(from < idle.len()) > MAX_PARTS {
+        from = MAX_PARTS / 2 - 1;
     }
     let tail = &idle[from..];
     if tail.is_empty() {

@@ -14,7 +14,7 @@ use crate::interrupt;
 /// The most searches that share a pass over the vectors.
 const TOGETHER: usize = 32;
 /// Into how many blocks a thread's part is cut, so that no thread waits long for the last.
-const BLOCKS_A_THREAD: usize = 4;
+const BLOCKS_PER_THREAD: usize = 4;
 
 /// Run every search, on at most `threads` threads; the answers stand as the requests do.
 ///
@@ -28,7 +28,7 @@ pub fn search_many(
     threads: NonZeroUsize,
     stop: &Arc<AtomicBool>,
 ) -> Vec<Option<Result<Found>>> {
-    let parts = threads.get().saturating_mul(BLOCKS_A_THREAD);
+    let parts = threads.get().saturating_mul(BLOCKS_PER_THREAD);
     let together = requests.len().div_ceil(parts).clamp(1, TOGETHER);
     let blocks: Vec<&[Request<'_>]> = requests
         .chunk_by(may_share)

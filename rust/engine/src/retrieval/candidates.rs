@@ -14,8 +14,8 @@ use crate::vectors::Spread;
 pub(super) struct Candidates<'a> {
     /// Those that keywords found first.
     documents: Vec<Candidate<'a>>,
-    /// What no BM25 can exceed, where that is known.
-    greatest: Option<f64>,
+    /// The bound of BM25, where it is known.
+    bound: Option<f64>,
     spread: Spread,
 }
 
@@ -75,7 +75,7 @@ impl<'a> Candidates<'a> {
         }));
         Self {
             documents,
-            greatest: matches.greatest,
+            bound: matches.bound,
             spread: nearest.spread,
         }
     }
@@ -127,7 +127,7 @@ impl<'a> Candidates<'a> {
 
     fn by_score(self) -> Vec<Document<'a>> {
         let scores = self.documents.iter().filter_map(|one| one.keywords);
-        let scale = Scale::new(scores.map(|by| by.score), self.greatest, self.spread);
+        let scale = Scale::new(scores.map(|by| by.score), self.bound, self.spread);
         let fuse = |mut candidate: Candidate<'a>| {
             if let Some(keywords) = &mut candidate.keywords {
                 let share = scale.share(keywords.score);

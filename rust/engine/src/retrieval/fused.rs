@@ -247,7 +247,7 @@ mod tests {
                     score: 0.7,
                 }],
                 fuzzy: true,
-                greatest: None,
+                bound: None,
             };
             let fused = Candidates::join(&matches, &nearest(&[7])).fuse(Fusion::Rrf, 2);
             let hits = fused.hits(60, read, id).unwrap();

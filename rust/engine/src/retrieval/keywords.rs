@@ -3,7 +3,7 @@
 use super::collection::Reader;
 use super::matches::{Match, Matches, Source};
 use super::request::{Request, Setup};
-use super::score_fusion::greatest_bm25;
+use super::score_fusion::bm25_bound;
 use crate::chunks::RankedRow;
 use crate::error::Result;
 use crate::query::{
@@ -98,7 +98,7 @@ impl<'a> Keywords<'a> {
         Ok(Matches {
             found,
             fuzzy: true,
-            greatest: None,
+            bound: None,
         })
     }
 
@@ -115,7 +115,7 @@ impl<'a> Keywords<'a> {
         Ok(Matches {
             found: found.collect(),
             fuzzy: false,
-            greatest: matched.phrases.as_ref().map(greatest_bm25),
+            bound: matched.phrases.as_ref().map(bm25_bound),
         })
     }
 }

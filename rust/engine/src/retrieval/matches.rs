@@ -9,8 +9,8 @@ pub(super) struct Matches<'a> {
     pub found: Vec<Match<'a>>,
     /// Whether they are of the fuzzy rung: then the scores are similarities.
     pub fuzzy: bool,
-    /// What no BM25 can exceed, for the expression that ran; where score fusion asks for it.
-    pub greatest: Option<f64>,
+    /// The bound of BM25 for the expression that ran, where score fusion asks for it.
+    pub bound: Option<f64>,
 }
 
 /// A document that keywords found.

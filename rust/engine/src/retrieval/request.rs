@@ -40,7 +40,7 @@ named_enum! {
 
 /// Of how many chunks a leg finds its paths, for each path, where chunks are grouped after their
 /// neighbors counted.
-const MOST_CHUNKS_A_PATH: usize = 16;
+const MAX_CHUNKS_PER_PATH: usize = 16;
 
 /// What every search of one retriever has in common.
 pub struct Setup<'a> {
@@ -119,13 +119,13 @@ pub struct Request<'a> {
 impl<'a> Request<'a> {
     /// What either leg may hold.
     pub(super) fn selection(&self, setup: &Setup<'_>) -> Selection<'a> {
-        let chunks_a_path = if self.groups_late(setup) {
-            MOST_CHUNKS_A_PATH
+        let chunks_per_path = if self.groups_late(setup) {
+            MAX_CHUNKS_PER_PATH
         } else {
             1
         };
         Selection {
-            limit: self.candidate_k.saturating_mul(chunks_a_path),
+            limit: self.candidate_k.saturating_mul(chunks_per_path),
             filters: self.filters,
             // Neighbors are those of chunks, so that groups are made once they counted.
             group_by: self.group_by.filter(|_| !setup.neighbors),

@@ -6,28 +6,28 @@ use crate::vectors::Spread;
 
 /// What a standard deviation of the cosines counts, where the best keyword match counts 1.
 pub(super) const MEANING_WEIGHT: f64 = 0.20;
-/// The part of the greatest possible BM25 from which on the best keyword match counts in full.
+/// From which part of the bound of BM25 on the best keyword match counts in full.
 const FULL_COVERAGE: f64 = 0.20;
-/// The most that BM25 multiplies the rarity of a phrase by: k1 + 1.
-const MOST_OCCURRENCES: f64 = 2.2;
-/// What FTS5 gives a phrase that half of the rows or more hold.
-const LEAST_RARITY: f64 = 1e-6;
+/// What the gain of a phrase tends to, as a multiple of its idf, the more often it occurs: k1 + 1.
+const SATURATION: f64 = 2.2;
+/// The idf of a phrase that half of the rows or more hold, as in FTS5.
+const LEAST_IDF: f64 = 1e-6;
 /// Cosines that spread less than this are taken for equal.
 const LEAST_DEVIATION: f64 = 1e-6;
 
-/// How rare a phrase is, as FTS5's BM25 has it.
-fn rarity(rows: u64, holding: u64) -> f64 {
+fn idf(rows: u64, document_frequency: u64) -> f64 {
     #[allow(clippy::cast_precision_loss, reason = "fewer than 2^52 rows")]
-    let (rows, holding) = (rows as f64, holding as f64);
+    let (rows, holding) = (rows as f64, document_frequency as f64);
     ((rows - holding + 0.5) / (holding + 0.5))
         .ln()
-        .max(LEAST_RARITY)
+        .max(LEAST_IDF)
 }
 
-/// The BM25 that no row can exceed.
-pub(super) fn greatest_bm25(counts: &PhraseCounts) -> f64 {
-    let rarities = counts.holding.iter().map(|n| rarity(counts.rows, *n));
-    MOST_OCCURRENCES * rarities.sum::<f64>()
+/// The score that BM25 cannot exceed.
+pub(super) fn bm25_bound(counts: &PhraseCounts) -> f64 {
+    let frequencies = counts.document_frequencies.iter();
+    let idfs = frequencies.map(|frequency| idf(counts.rows, *frequency));
+    SATURATION * idfs.sum::<f64>()
 }
 
 /// What the scores of one search are measured by.
@@ -35,7 +35,7 @@ pub(super) fn greatest_bm25(counts: &PhraseCounts) -> f64 {
 pub(super) struct Scale {
     /// The best score by keywords; 0 where there is none.
     best: f64,
-    /// How much of what BM25 could give the best keyword match has; None where that is unknown.
+    /// The best score by keywords as a part of its bound; None where that is unknown.
     pub coverage: Option<f64>,
     /// What the best keyword match counts.
     pub weight: f64,
@@ -43,12 +43,12 @@ pub(super) struct Scale {
 }
 
 impl Scale {
-    /// The scale of these scores by keywords; `greatest` is what no BM25 can exceed.
-    pub fn new(keywords: impl Iterator<Item = f64>, greatest: Option<f64>, spread: Spread) -> Self {
+    /// The scale of these scores by keywords, which cannot exceed `bound`.
+    pub fn new(keywords: impl Iterator<Item = f64>, bound: Option<f64>, spread: Spread) -> Self {
         let best = keywords.fold(0.0, f64::max);
-        let coverage = greatest
-            .filter(|greatest| best > 0.0 && *greatest > 0.0)
-            .map(|greatest| best / greatest);
+        let coverage = bound
+            .filter(|bound| best > 0.0 && *bound > 0.0)
+            .map(|bound| best / bound);
         Self {
             best,
             coverage,
@@ -111,27 +111,27 @@ mod tests {
             (10, 8, 1e-6),
             (10, 5, 1e-6),
         ] {
-            let rarity = rarity(rows, holding);
-            assert!(close(rarity, expected), "{rows} {holding}: {rarity}");
+            let idf = idf(rows, holding);
+            assert!(close(idf, expected), "{rows} {holding}: {idf}");
         }
-        let counts = |holding: &[u64]| PhraseCounts {
+        let counts = |document_frequencies: &[u64]| PhraseCounts {
             rows: 1000,
-            holding: holding.to_vec(),
+            document_frequencies: document_frequencies.to_vec(),
         };
-        assert!(close(greatest_bm25(&counts(&[3, 60])), 18.471_766));
-        assert!(close(greatest_bm25(&counts(&[3, 60, 3])), 30.907_242));
+        assert!(close(bm25_bound(&counts(&[3, 60])), 18.471_766));
+        assert!(close(bm25_bound(&counts(&[3, 60, 3])), 30.907_242));
     }
 
     #[test]
     fn keywords_count_by_what_the_best_of_them_covers() {
-        for (greatest, coverage, weight) in [
+        for (bound, coverage, weight) in [
             (Some(18.0), Some(0.5), 1.0),
             (Some(45.0), Some(0.2), 1.0),
             (Some(90.0), Some(0.1), 0.5),
             (Some(0.0), None, 1.0),
             (None, None, 1.0),
         ] {
-            let scale = Scale::new([6.0, 9.0].into_iter(), greatest, Spread::default());
+            let scale = Scale::new([6.0, 9.0].into_iter(), bound, Spread::default());
             assert_eq!((scale.coverage, scale.weight), (coverage, weight));
         }
         let nothing = Scale::new([].into_iter(), Some(90.0), Spread::default());

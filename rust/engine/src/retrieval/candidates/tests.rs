@@ -93,7 +93,7 @@ fn totals(
     bm25: &[(&str, f64)],
     cosines: &[(&str, f64)],
     (mean, deviation): (f64, f64),
-    greatest: Option<f64>,
+    bound: Option<f64>,
     limit: usize,
 ) -> Vec<(String, f64)> {
     let (mut matches, mut nearest) = legs(bm25, cosines, limit);
@@ -101,7 +101,7 @@ fn totals(
     let found = bm25.iter().take(limit);
     nearest.cosines = found.map(|(id, _)| cosine(id)).collect();
     nearest.spread = Spread { mean, deviation };
-    matches.greatest = greatest;
+    matches.bound = bound;
     let fused = Candidates::join(&matches, &nearest).fuse(Fusion::Score, 2);
     let fused = fused.hits(usize::MAX, read, id).unwrap();
     for ExplainedHit { hit, explanation } in &fused {

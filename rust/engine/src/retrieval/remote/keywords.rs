@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use super::names::Name;
 use super::reader::{Found, RemoteReader, is_certain, more};
-use crate::bm25::{Given, MatchedRows};
+use crate::bm25::{MatchedRows, RemoteExpression};
 use crate::chunks::{Selection, check_limit};
 use crate::error::Result;
 use crate::query::MatchExpression;
@@ -23,14 +23,14 @@ impl RemoteReader<'_> {
         if expression.is_empty() {
             return Ok(MatchedRows::default());
         }
-        let mut given = Given::of(expression, self.tokenizer)?;
-        given.learn(self.asked().totals(&given.phrases())?);
-        if given.is_hopeless() {
+        let mut remote = RemoteExpression::of(expression, self.tokenizer)?;
+        remote.learn(self.asked().counts(&remote.phrases())?);
+        if remote.is_hopeless() {
             return Ok(MatchedRows::default());
         }
-        let ranked = self.best(&given, selection.limit)?;
+        let ranked = self.best(&remote, selection.limit)?;
         let phrases = (selection.statistics && !ranked.is_empty())
-            .then(|| given.phrase_counts(expression))
+            .then(|| remote.phrase_counts(expression))
             .transpose()?;
         Ok(MatchedRows {
             rows: self.rows(ranked),
@@ -40,12 +40,12 @@ impl RemoteReader<'_> {
 
     /// The best chunks, or the best of each group, in order. More are asked for until it is certain
     /// that none of those that were not preselected is among them.
-    fn best(&self, given: &Given, limit: usize) -> Result<Vec<Found>> {
+    fn best(&self, remote: &RemoteExpression, limit: usize) -> Result<Vec<Found>> {
         let mut wanted = more(limit);
         loop {
-            let preselected = self.asked().keyword_hits(given, wanted)?;
+            let preselected = self.asked().keyword_hits(remote, wanted)?;
             let scored = preselected.hits.into_iter().filter_map(|hit| {
-                let score = given.score(hit.length, &hit.frequencies)?;
+                let score = remote.score(hit.length, &hit.frequencies)?;
                 let name = Name {
                     path: hit.path,
                     id: hit.id,

@@ -1,11 +1,11 @@
 //! What a search asks of a collection elsewhere.
 
-use crate::bm25::{Given, GivenPhrase, Totals};
+use crate::bm25::{Counts, RemoteExpression, RemotePhrase};
 use crate::chunks::Chunk;
 use crate::error::Result;
 
 /// One state of a collection elsewhere, and what it can be asked. The filters of a search are chosen
-/// when the state is opened: everything but `totals` and `chunks` is of chunks that pass them.
+/// when the state is opened: everything but `counts` and `chunks` is about chunks that pass them.
 pub trait PointInTime: Sync {
     /// Refuse another embedder than the one the vectors are of.
     fn check_embedder(&self, embedder: &str) -> Result<()>;
@@ -14,18 +14,22 @@ pub trait PointInTime: Sync {
     fn dimensions(&self) -> Result<Option<usize>>;
 
     /// What is counted over all chunks, whatever the filters.
-    fn totals(&self, phrases: &[GivenPhrase]) -> Result<Totals>;
+    fn counts(&self, phrases: &[RemotePhrase]) -> Result<Counts>;
 
     /// About the best `limit` chunks that match.
-    fn keyword_hits(&self, search: &Given, limit: usize) -> Result<Preselected<KeywordHit>>;
+    fn keyword_hits(
+        &self,
+        search: &RemoteExpression,
+        limit: usize,
+    ) -> Result<Preselected<KeywordHit>>;
 
-    /// About the nearest `limit` chunks to a vector of length 1. The totals of `expected` are asked for
+    /// About the nearest `limit` chunks to a vector of length 1. The counts of `expected` are asked for
     /// next: whoever answers may look them up along with the vectors.
     fn vector_hits(
         &self,
         vector: &[f32],
         limit: usize,
-        expected: &[GivenPhrase],
+        expected: &[RemotePhrase],
     ) -> Result<Preselected<VectorHit>>;
 
     /// The chunks of these ids, in their order.

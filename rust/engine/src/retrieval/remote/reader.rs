@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::names::{Name, Names};
 use super::point_in_time::{PathEntry, PointInTime};
-use crate::bm25::{self, Given, GivenPhrase, MatchedRows};
+use crate::bm25::{self, MatchedRows, RemoteExpression, RemotePhrase};
 use crate::chunks::{Chunk, Filters, RankedRow, Selection, Side, Texts};
 use crate::error::{Error, ErrorCode, Result};
 use crate::fuzzy::{Entry, Segment};
@@ -28,7 +28,7 @@ pub(super) struct RemoteReader<'a> {
     /// Whether groups are made after neighbors counted.
     late_groups: bool,
     /// The phrases that keywords are going to be searched by, until somebody was told of them.
-    pub expected: RefCell<Vec<GivenPhrase>>,
+    pub expected: RefCell<Vec<RemotePhrase>>,
     names: Names,
 }
 
@@ -153,8 +153,8 @@ impl Reader for RemoteReader<'_> {
 
     fn expect(&self, expression: &MatchExpression) {
         // What cannot be asked for fails when it is asked for.
-        if let Ok(given) = Given::of(expression, self.tokenizer) {
-            self.expected.replace(given.phrases());
+        if let Ok(remote) = RemoteExpression::of(expression, self.tokenizer) {
+            self.expected.replace(remote.phrases());
         }
     }
 

@@ -7,9 +7,9 @@ use std::sync::{Arc, Mutex};
 use std::thread::{self, ScopedJoinHandle};
 use std::time::Duration;
 
-use super::score::Filter;
-use super::search::rank_by_fts5;
-use super::{Acquired, Ranking};
+use crate::bm25::score::Filter;
+use crate::bm25::search::rank_by_fts5;
+use crate::bm25::{Acquired, Ranking};
 use crate::chunks::{Chunk, Filters};
 use crate::error::ErrorCode;
 use crate::index::Index;
@@ -282,7 +282,7 @@ fn concurrent_searches_are_of_their_own_generation() {
         let tokenizer = TokenizerKind::Porter;
         while !done.load(Ordering::SeqCst) {
             for expression in &expressions {
-                let plan = super::plan::Plan::of(expression, tokenizer).unwrap();
+                let plan = crate::bm25::plan::Plan::of(expression, tokenizer).unwrap();
                 let compare = |session: &crate::index::session::Session<'_>| {
                     let filters = Filters::default();
                     session.read(|connection| -> rusqlite::Result<()> {

@@ -1,7 +1,7 @@
-//! Scores from counts that are given: what ranks chunks whose postings are elsewhere.
+//! Scoring chunks whose postings are kept elsewhere, from the counts that are asked for there.
 
 use super::counts::{Counts, gain};
-use super::phrase::{GivenPhrase, Tokens};
+use super::phrase::{RemotePhrase, Tokens};
 use super::phrase_counts::PhraseCounts;
 use super::plan::Plan;
 use crate::chunks::Chunk;
@@ -9,28 +9,17 @@ use crate::error::Result;
 use crate::query::{MatchExpression, Phrase};
 use crate::text::tokenizer::TokenizerKind;
 
-/// What is counted over all chunks, whatever the filters.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Totals {
-    /// How many chunks there are.
-    pub rows: u64,
-    /// How many tokens they have.
-    pub tokens: u64,
-    /// How many chunks hold each phrase.
-    pub holding: Vec<u64>,
-}
-
-/// An expression to be searched for elsewhere. Phrases, and conjunctions of them, are named by their
-/// indices.
+/// An expression that is searched for elsewhere and scored here. Phrases, and conjunctions of them, are
+/// identified by their indices.
 #[derive(Debug)]
-pub struct Given {
+pub struct RemoteExpression {
     plan: Plan,
     tokenizer: TokenizerKind,
     counts: Counts,
 }
 
-impl Given {
-    /// The expression, to which nothing is known yet.
+impl RemoteExpression {
+    /// The expression, before anything is known of its phrases.
     pub fn of(expression: &MatchExpression, tokenizer: TokenizerKind) -> Result<Self> {
         Ok(Self {
             plan: Plan::of(expression, tokenizer)?,
@@ -40,17 +29,13 @@ impl Given {
     }
 
     /// Its different phrases.
-    pub fn phrases(&self) -> Vec<GivenPhrase> {
-        self.plan.phrases.iter().map(Tokens::given).collect()
+    pub fn phrases(&self) -> Vec<RemotePhrase> {
+        self.plan.phrases.iter().map(Tokens::to_remote).collect()
     }
 
-    /// Learn the totals of its phrases.
-    pub fn learn(&mut self, totals: Totals) {
-        self.counts = Counts {
-            rows: totals.rows,
-            tokens: totals.tokens,
-            document_frequencies: totals.holding,
-        };
+    /// Take in how common its phrases are.
+    pub fn learn(&mut self, counts: Counts) {
+        self.counts = counts;
     }
 
     /// Whether nothing can match it.
@@ -70,8 +55,8 @@ impl Given {
         &self.plan.none
     }
 
-    /// What adds to the score of a chunk that meets the conjunction: the gain of the phrase, so many
-    /// times.
+    /// Conjunction, phrase and number of times: the gain of the phrase is added to the score of a
+    /// chunk that meets the conjunction so many times.
     pub fn addends(&self) -> impl Iterator<Item = (usize, usize, u32)> {
         self.plan.order.iter().map(|(addend, times)| {
             let addend = self.plan.addends[*addend];
@@ -90,8 +75,8 @@ impl Given {
         self.counts.mean_length()
     }
 
-    /// The score of a chunk of so many tokens that holds the phrases so often, weighted by their
-    /// columns; None where it does not match.
+    /// The score of a chunk of so many tokens, given the column-weighted frequency of each phrase in
+    /// it; None where it does not match.
     pub fn score(&self, length: u32, frequencies: &[u32]) -> Option<f64> {
         let frequency = |phrase: usize| frequencies.get(phrase).copied().unwrap_or_default();
         if self.plan.none.iter().any(|phrase| frequency(*phrase) > 0) {
@@ -121,7 +106,7 @@ impl Given {
 
     /// How common the phrases of the expression are, as often as they stand in it.
     pub fn phrase_counts(&self, expression: &MatchExpression) -> Result<PhraseCounts> {
-        let holding = |phrase: &Phrase| {
+        let document_frequency = |phrase: &Phrase| {
             let tokens = Tokens::of(phrase, self.tokenizer)?;
             let at = self.plan.phrases.iter().position(|one| *one == tokens);
             let known = at.and_then(|at| self.counts.document_frequencies.get(at));
@@ -129,14 +114,17 @@ impl Given {
         };
         Ok(PhraseCounts {
             rows: self.counts.rows,
-            holding: expression.phrases().map(holding).collect::<Result<_>>()?,
+            document_frequencies: expression
+                .phrases()
+                .map(document_frequency)
+                .collect::<Result<_>>()?,
         })
     }
 }
 
 /// Whether a chunk holds a phrase.
 pub(crate) fn holds(chunk: &Chunk, phrase: &Phrase, tokenizer: TokenizerKind) -> Result<bool> {
-    let phrase = Tokens::of(phrase, tokenizer)?.given();
+    let phrase = Tokens::of(phrase, tokenizer)?.to_remote();
     for column in chunk.columns() {
         let tokens = tokenizer.tokens(&column)?;
         let mut windows = tokens.windows(phrase.tokens.len().max(1));
@@ -175,7 +163,7 @@ mod tests {
         }
     }
 
-    fn weighted(chunk: &Chunk, phrase: &GivenPhrase) -> u32 {
+    fn weighted(chunk: &Chunk, phrase: &RemotePhrase) -> u32 {
         let columns = chunk.columns().into_iter().zip([3, 10, 5, 4, 1]);
         let of_column = |(column, weight): (String, u32)| {
             let tokens = TokenizerKind::Porter.tokens(&column).unwrap();
@@ -210,27 +198,27 @@ mod tests {
         ] {
             let expression = match_expression(&parse(query).unwrap(), &MatchOptions::default());
             let expression = expression.unwrap();
-            let mut given = Given::of(&expression, TokenizerKind::Porter).unwrap();
-            let phrases = given.phrases();
+            let mut remote = RemoteExpression::of(&expression, TokenizerKind::Porter).unwrap();
+            let phrases = remote.phrases();
             let holding = |phrase| chunks.iter().filter(move |one| weighted(one, phrase) > 0);
-            given.learn(Totals {
+            remote.learn(Counts {
                 rows: 6,
                 tokens: chunks.iter().map(|one| u64::from(length(one))).sum(),
-                holding: phrases
+                document_frequencies: phrases
                     .iter()
                     .map(|one| holding(one).count() as u64)
                     .collect(),
             });
             let score = |one: &Chunk| {
                 let frequencies: Vec<u32> = phrases.iter().map(|p| weighted(one, p)).collect();
-                given.score(length(one), &frequencies)
+                remote.score(length(one), &frequencies)
             };
             let mut scored: Vec<(String, u64)> = chunks
                 .iter()
                 .filter_map(|one| Some((one.id.clone(), score(one)?.to_bits())))
                 .collect();
             scored.sort();
-            assert_eq!(scored.is_empty(), given.is_hopeless(), "{query}");
+            assert_eq!(scored.is_empty(), remote.is_hopeless(), "{query}");
             let needs = Needs {
                 keywords: true,
                 ..Needs::default()

@@ -6,12 +6,12 @@ use std::ops::Range;
 use proptest::prelude::*;
 use rusqlite::{Connection, ToSql, params_from_iter};
 
-use super::phrase_counts::PhraseCounts;
-use super::plan::Plan;
-use super::ranking::Ranked;
-use super::score::Filter;
-use super::search::rank_by_fts5;
-use super::*;
+use crate::bm25::phrase_counts::PhraseCounts;
+use crate::bm25::plan::Plan;
+use crate::bm25::ranking::Ranked;
+use crate::bm25::score::Filter;
+use crate::bm25::search::rank_by_fts5;
+use crate::bm25::*;
 use crate::chunks::Chunk;
 use crate::chunks::{Filters, RowSet};
 use crate::index::Index;
@@ -225,7 +225,7 @@ proptest! {
 
 /// Chunks by the thousand, so that there are several windows and parts: the same words, each
 /// time in another order.
-pub(super) fn many(ids: Range<u32>, seed: u32) -> Vec<Chunk> {
+pub(in crate::bm25) fn many(ids: Range<u32>, seed: u32) -> Vec<Chunk> {
     let mut state = seed;
     let mut dice = move |sides: usize| {
         state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);

@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use super::Ranking;
 use super::serving::{Loads, chunk, from_memory, hits, in_file, wait_for_memory};
+use crate::bm25::Ranking;
 use crate::index::Index;
 use crate::storage::Level;
 

@@ -6,11 +6,11 @@ use std::time::Duration;
 
 use proptest::prelude::*;
 
-use super::Ranking;
 use super::differential::{Change, compare, expression, make, many, words};
-use super::merging::Merge;
-use super::part::Part;
-use super::tiers::MOST_PARTS;
+use crate::bm25::Ranking;
+use crate::bm25::merging::Merge;
+use crate::bm25::part::Part;
+use crate::bm25::tiers::MAX_PARTS;
 use crate::chunks::Chunk;
 use crate::index::Index;
 use crate::interrupt;
@@ -83,8 +83,8 @@ fn begin(index: &Index) -> Option<(Merge, Part)> {
 fn check_bounds(index: &Index) {
     let parts = parts(index);
     let idle = parts.iter().filter(|part| !part.is_merging()).count();
-    assert!(idle <= MOST_PARTS + 1, "{idle}");
-    assert!(parts.len() <= 2 * MOST_PARTS, "{}", parts.len());
+    assert!(idle <= MAX_PARTS + 1, "{idle}");
+    assert!(parts.len() <= 2 * MAX_PARTS, "{}", parts.len());
 }
 
 proptest! {
@@ -175,7 +175,7 @@ fn parts_stay_few_while_a_large_merge_takes_its_time() {
         }
     }
     assert!(
-        most > MOST_PARTS,
+        most > MAX_PARTS,
         "more than the large merge leaves alone: {most}"
     );
     merge.publish(index.ranker.snapshots(), merged);
