@@ -9,9 +9,9 @@ use super::scored_row::ScoredRow;
 use crate::chunks::Filters;
 use crate::top_k::Scored;
 
-/// How many are looked at first; each time twice as many as before.
+/// How many rows are checked first, and then each time twice as many as before.
 const FIRST: usize = 128;
-/// As many rows are read at most to know all that some paths have.
+/// Where the named paths have fewer chunks than this, all that pass are read at once.
 const FEW: usize = 1024;
 
 /// The best `limit` of these that pass the filters, in order.
@@ -27,7 +27,7 @@ pub(super) fn best(
         found.truncate(limit);
         return Ok(found);
     }
-    // From the best on, as many are looked at as needed.
+    // From the best on, as many are checked as needed.
     let mut ahead: BinaryHeap<Ahead> = found.into_iter().map(Ahead).collect();
     let (mut passed, mut size) = (Vec::new(), FIRST);
     while passed.len() < limit && !ahead.is_empty() {

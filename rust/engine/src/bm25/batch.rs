@@ -1,4 +1,4 @@
-//! Terms of FTS5's index with what all runs say of them, apart from the file.
+//! Terms of FTS5's index with their entries in all runs, copied out of the file.
 
 use std::ops::Range;
 
@@ -15,10 +15,10 @@ use super::stored;
 pub(super) struct Batch {
     /// The bytes of terms and lists.
     bytes: Vec<u8>,
-    /// Where in the bytes rows are written out that are not the first of their list; others are
-    /// differences.
+    /// Offsets of rows that are written out in full although they are not the first of their list; all
+    /// others are differences.
     rows: Vec<usize>,
-    /// What one run says of a term each: where its bytes are, and its rows.
+    /// The entries of one term in one run: where their bytes are, and which of `rows` are theirs.
     lists: Vec<(Range<usize>, Range<usize>)>,
     /// Where the bytes of a term are, and its lists, the newest first.
     terms: Vec<(Range<usize>, Range<usize>)>,
@@ -105,7 +105,7 @@ impl Batch {
     }
 }
 
-/// What a run says of a term and a row.
+/// The entry of a run for a term and a row.
 #[derive(Debug, Clone, Copy)]
 struct Entry<'b> {
     row: i64,
@@ -143,7 +143,7 @@ impl Cursor<'_> {
             Some(before) if !is_written_out => before.wrapping_add(number),
             _ => number,
         };
-        // The lowest bit says something of tables that can be deleted from without their texts.
+        // The lowest bit matters only to tables that rows are deleted from without their texts.
         let size = take_number(&mut rest).ok_or(Unfit::Damaged)? / 2;
         let size = usize::try_from(size).map_err(|_| Unfit::Damaged)?;
         let positions = rest.get(..size).ok_or(Unfit::Damaged)?;
@@ -160,7 +160,8 @@ impl Cursor<'_> {
     }
 }
 
-/// Add the entries of a term to a builder by row; of several for a row the first list's counts.
+/// Add the entries of a term to a builder by row; of several for one row, that of the first list
+/// counts.
 fn merge(cursors: &mut Vec<Cursor<'_>>, rows: &[i64], builder: &mut Builder) -> Result<(), Unfit> {
     let mut near = 0;
     let mut put = |entry: Entry<'_>| -> Result<(), Unfit> {
@@ -172,7 +173,8 @@ fn merge(cursors: &mut Vec<Cursor<'_>>, rows: &[i64], builder: &mut Builder) -> 
         builder.push(near, entry.positions)
     };
     while let Some(row) = cursors.iter().map(Cursor::row).min() {
-        // All others come later, as a rule for long: where chunks were only added, to the end.
+        // The other lists usually go on much later: where chunks were only added, after the last row
+        // of this one.
         let is_next = |cursor: &Cursor<'_>| cursor.row() == row;
         let Some(first) = cursors.iter().position(is_next) else {
             return Ok(());

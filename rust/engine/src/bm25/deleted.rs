@@ -8,8 +8,8 @@ use super::phrase::gallop;
 const BITS: u32 = 14;
 const CHUNKS: u32 = 1 << BITS;
 const WORDS: usize = CHUNKS as usize / 64;
-/// Postings are searched for deleted chunks where there are so many times as many of them;
-/// otherwise all are looked up.
+/// Where there are at least so many times as many postings as deleted chunks, each deleted chunk is
+/// searched for among the postings; otherwise each posting is looked up.
 const FEW: usize = 32;
 
 /// The deleted chunks of a segment. A clone shares all blocks, and adding to it copies one.

@@ -6,12 +6,12 @@ use super::failure::Failure;
 use super::load::MAX_THREADS;
 use super::stored;
 
-/// The most that ranking takes by itself.
+/// The most memory that `auto` takes.
 const AUTO_BYTES: u64 = 1 << 30;
 /// About what a token and a chunk take.
 const TOKEN_BYTES: u64 = 7;
 const CHUNK_BYTES: u64 = 64;
-/// What is reserved for a token while a segment is built, and counted of a chunk by each thread.
+/// What a token takes while a segment is built, and a chunk, which every thread counts for itself.
 const BUILT_TOKEN_BYTES: u64 = 9;
 const BUILT_CHUNK_BYTES: u64 = CHUNK_BYTES + 4 * (MAX_THREADS as u64 + 1);
 
@@ -28,12 +28,13 @@ impl Estimate {
         Ok(Self::of(totals.rows, totals.tokens))
     }
 
-    /// Whether ranking may take that by itself.
+    /// Whether `auto` may take that.
     pub fn is_small_enough(&self) -> bool {
         self.building <= AUTO_BYTES
     }
 
-    /// Of so many chunks and tokens. What FTS5 stores of them is read and let go of bit by bit.
+    /// The estimate for so many chunks and tokens. What FTS5 stores is read piece by piece, and does
+    /// not count.
     fn of(rows: u64, tokens: u64) -> Self {
         let of = |token_bytes: u64, chunk_bytes: u64| {
             let chunks = rows.saturating_mul(chunk_bytes);
@@ -46,7 +47,7 @@ impl Estimate {
     }
 }
 
-/// A number of bytes for people.
+/// A number of bytes as people write it.
 pub(super) fn size(bytes: u64) -> String {
     if bytes < AUTO_BYTES {
         return format!("{} MB", bytes.div_ceil(1_000_000));

@@ -1,8 +1,8 @@
-//! FTS5's `bm25` once more, as a function of ours that FTS5 calls: `hedgerow_bm25`.
+//! FTS5's `bm25` as a function of our own that FTS5 calls: `hedgerow_bm25`.
 //!
 //! FTS5's own takes time that grows with the square of how many phrases an expression has, and
-//! does not know that phrases are repeated. And the formula is compiled once, so that memory and
-//! FTS5 agree on every processor. SQLite hands out its interface as C function pointers
+//! does not know that phrases are repeated. Also, both ways of ranking then share one compiled
+//! formula, so that they agree on every processor. SQLite hands out its interface as C function pointers
 //! (<https://sqlite.org/fts5.html#custom_auxiliary_functions>).
 #![allow(unsafe_code)] // FTS5 is called through pointers
 

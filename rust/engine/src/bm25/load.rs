@@ -1,8 +1,7 @@
 //! Making the segment of all chunks from FTS5's index, on the cores there are.
 //!
-//! The caller's thread reads terms in batches and appends what the others made of them, in order:
-//! so the segment is the same however many they are, and what is read and not yet written stays
-//! small.
+//! The caller's thread reads terms in batches and appends what the other threads made of them, in
+//! order: so the segment does not depend on how many there are, and little waits in between.
 
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
@@ -24,8 +23,8 @@ pub(super) const MAX_THREADS: usize = 8;
 /// About how many bytes of FTS5's index are decoded together.
 const BATCH_BYTES: usize = 1 << 19;
 
-/// All chunks, from what FTS5 stored of them. What it says of chunks and what it says of terms
-/// must agree, else the file is damaged.
+/// All chunks, from what FTS5 stored of them. Its lengths of chunks and its positions of terms must
+/// agree, or else the file is damaged.
 pub(super) fn from_stored(connection: &Connection) -> Result<Segment, Failure> {
     let threads = thread::available_parallelism().map_or(1, NonZeroUsize::get);
     load(connection, threads.min(MAX_THREADS), BATCH_BYTES)
@@ -83,13 +82,13 @@ type Answer = thread::Result<Result<Segment, Unfit>>;
 struct Pipeline<'r> {
     tasks: Sender<(usize, Batch)>,
     answered: Receiver<(usize, Answer)>,
-    /// As many are under way at most.
+    /// At most this many batches are under way.
     most: usize,
     /// Decodes where there is no helper.
     decoder: Option<Decoder<'r>>,
     sent: usize,
     appended: usize,
-    /// What was made of batches before those that come first.
+    /// Segments that were finished before earlier ones.
     early: BTreeMap<usize, Segment>,
 }
 

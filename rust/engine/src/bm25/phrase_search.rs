@@ -5,10 +5,10 @@ use rusqlite::Connection;
 use crate::error::Result;
 use crate::text::tokenizer::TokenizerKind;
 
-/// The ids of the chunks whose content may hold these words in a row: all that do are there.
+/// The ids of all chunks whose content holds these words in a row, and perhaps of others.
 ///
-/// What the index keeps are stems, or trigrams: whether a chunk does is for [`phrase_words`] of its
-/// content to show.
+/// The index keeps stems, or trigrams: only the [`phrase_words`] of its content show whether a chunk
+/// holds the words.
 pub(crate) fn phrase_candidates(
     connection: &Connection,
     tokenizer: TokenizerKind,
@@ -32,7 +32,7 @@ pub(crate) fn phrase_candidates(
         .collect()
 }
 
-/// The words of a text as they stand: folded to lower case and without accents, not to stems.
+/// The words of a text in lower case and without accents, but not stemmed.
 pub fn phrase_words(text: &str) -> Result<Vec<String>> {
     let mut words = Vec::new();
     TokenizerKind::Unicode61.tokenize(text, |word| {

@@ -8,16 +8,16 @@ use crate::error::Result;
 use crate::query::{MatchExpression, Phrase};
 use crate::text::tokenizer::TokenizerKind;
 
-/// Phrases of which all must be there: of each group, one.
+/// Groups of phrases: a chunk meets it when it holds one of each group.
 pub(super) type Conjunction = Vec<Vec<usize>>;
 
-/// An expression in which whatever is repeated is there once and identified by its index.
+/// An expression whose phrases and conjunctions are kept once each and referred to by index.
 #[derive(Debug, Default)]
 pub(crate) struct Plan {
-    /// The different phrases, as they are given to FTS5 and as tokens.
+    /// The distinct phrases, as FTS5 is given them and as tokens.
     pub(super) texts: Vec<Phrase>,
     pub(super) phrases: Vec<Tokens>,
-    /// The different conjunctions, of indices of phrases.
+    /// The distinct conjunctions, of indices of phrases.
     pub(super) conjunctions: Vec<Conjunction>,
     /// What adds to a score: a phrase where it stands in a conjunction. A chunk gets it when it
     /// holds the phrase and meets the conjunction.
@@ -106,7 +106,7 @@ impl Plan {
 impl Plan {
     /// What FTS5 is to run for an expression, and which phrases of that to add up, in order.
     ///
-    /// Nothing stands there twice that would find the same, except where FTS5's flaw depends on it.
+    /// Repetitions are left out, except where FTS5's flaw depends on them.
     pub fn for_fts5(&self, expression: &MatchExpression) -> (MatchExpression, Vec<u32>) {
         if self.only_fts5 {
             let phrases = expression.any.iter().flatten().flatten();
@@ -153,7 +153,7 @@ impl Plan {
     }
 }
 
-/// Gives equal items one index: different items, in the order in which they came first.
+/// Distinct items, in the order in which they first came; equal ones share an index.
 struct Interner<T> {
     items: Vec<T>,
     indices: HashMap<T, usize>,

@@ -1,9 +1,9 @@
-//! How FTS5 writes numbers and position lists, and what they say
+//! How FTS5 writes numbers and position lists, and what they mean
 //! (<https://sqlite.org/fts5.html#the_fts5_data_table>).
 
 /// What an occurrence counts for, by column: path, title, summary, tags, content.
 pub(super) const WEIGHTS: [u32; 5] = [3, 10, 5, 4, 1];
-/// In a position list, what says that another column begins.
+/// Marks the beginning of another column in a position list.
 const COLUMN: u8 = 1;
 
 /// Take a number off the front of `bytes`: seven bits a byte, highest first, eight in a ninth.
@@ -50,8 +50,8 @@ pub(super) fn put_number(bytes: &mut Vec<u8>, number: u32) {
     bytes.push((number & 0x7f) as u8);
 }
 
-/// How much a term counts in a chunk, and how often it occurs there; None for what is no
-/// position list.
+/// How much a term counts in a chunk, and how often it occurs there; None if this is not a position
+/// list.
 pub(super) fn weigh(positions: &[u8]) -> Option<(u32, u32)> {
     let (mut weight, mut count) = (0_u32, 0_u32);
     let mut a_column = WEIGHTS[0];

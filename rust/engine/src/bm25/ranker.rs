@@ -155,7 +155,7 @@ impl Ranker {
         match self.is_small_enough(connection) {
             Ok(true) => {
                 self.note(Outcome::Loading);
-                // Its failure is a notice; FTS5 answers.
+                // If that fails there is a notice, and FTS5 answers.
                 let _ = self.snapshots.load_in_background();
             }
             Ok(false) => self.note(Outcome::TooLarge),
@@ -181,7 +181,7 @@ impl Ranker {
     }
 }
 
-/// Set a flag; whether it was set before. Nearly always it was, and nothing is written then.
+/// Set a flag, and say whether it was set before. Nearly always it was, and nothing is written then.
 fn was_set(flag: &AtomicBool) -> bool {
     flag.load(Ordering::Relaxed) || flag.swap(true, Ordering::Relaxed)
 }

@@ -10,11 +10,11 @@ use super::postings::take_number;
 
 /// In the number of a page, the bits of its offset in the run.
 const PAGE_BITS: u32 = 37;
-/// What leads every term: the main index, not one of prefixes.
+/// The first byte of every term of the main index; indexes of prefixes have others.
 const MAIN: u8 = b'0';
 /// A page begins with two numbers of two bytes.
 const HEADER: usize = 4;
-/// So many pages are read together.
+/// How many pages are read at once.
 const READ_PAGES: i64 = 64;
 
 /// A run's position among the pages.
@@ -25,17 +25,18 @@ pub(super) struct Pages {
     pub last: i64,
 }
 
-/// A run, and how far it is read. What lies behind the term at hand is let go of.
+/// A run, and how far it is read. What was read before the current term is dropped.
 #[derive(Debug)]
 pub(super) struct Run {
-    /// Those that are still to be read.
+    /// Those still to be read.
     pages: Pages,
     /// What the pages hold, put together.
     bytes: Vec<u8>,
-    /// Where each of the next terms begins, and whether it is the first of its page: then it is
-    /// written out, the others continue the one before.
+    /// Where each of the next terms begins, and whether it is the first of its page: that one is
+    /// written out in full, the others share a prefix with the one before.
     terms: VecDeque<(usize, bool)>,
-    /// Where rows are written out that are not the first of their term; others are differences.
+    /// Offsets of rows that are written out in full although they are not the first of their term; all
+    /// others are differences.
     rows: VecDeque<usize>,
     term: Vec<u8>,
     /// Where the entries of the term are.
@@ -66,8 +67,8 @@ impl Run {
         self.is_at_end
     }
 
-    /// Copy the entries of the term, and where among them rows are written out: where both are
-    /// among the copies then.
+    /// Append the entries of the term to `bytes`, and the offsets of rows written out in full to
+    /// `rows`; the ranges say where they are there.
     pub fn copy_list(
         &mut self,
         bytes: &mut Vec<u8>,
@@ -103,7 +104,7 @@ impl Run {
         let kept = if first { 0 } else { next()? };
         let new = next()?;
         let added = rest.get(..new).ok_or(Unfit::Damaged)?;
-        // The mark of the main index, which is not part of the term, is never kept apart.
+        // The mark of the main index is not part of the term, but of what terms have in common.
         let (kept, added) = match added.split_first() {
             Some((&MAIN, added)) if kept == 0 => (0, added),
             Some(_) if kept > 0 => (kept - 1, added),
@@ -143,7 +144,7 @@ impl Run {
         Ok(())
     }
 
-    /// Let go of what lies before the next term.
+    /// Drop what was read before the next term.
     fn forget(&mut self) {
         let done = self
             .terms

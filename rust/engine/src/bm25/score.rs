@@ -18,7 +18,7 @@ use crate::chunks::{Filters, RowSet};
 use crate::interrupt::Pace;
 use crate::top_k::{Scored, TopK};
 
-/// How many chunks are added up at a time: what fits into the processor's nearest memory.
+/// How many chunks are scored at a time: as many as fit into the first-level cache.
 const WINDOW: u32 = 4096;
 
 /// Which rows may be found.
@@ -66,7 +66,7 @@ impl Snapshot {
         Ok((ranked.collect(), found.phrase_counts()))
     }
 
-    /// Look the phrases of an expression up.
+    /// Look up the phrases of an expression.
     fn find<'s>(&'s self, plan: &'s Plan) -> rusqlite::Result<Found<'s>> {
         let parts = self.parts().iter().map(|part| Lists::find(part, plan));
         let parts: Vec<Lists<'_>> = parts.collect::<rusqlite::Result<_>>()?;
@@ -245,7 +245,7 @@ impl<'p> Lists<'p> {
         Cow::Owned(chunks)
     }
 
-    /// A bit for each chunk that has what none may; empty when there is no such phrase.
+    /// A bit for each chunk that holds an excluded phrase; empty when there is no such phrase.
     fn excluded(&self, plan: &Plan) -> Vec<u64> {
         if plan.none.is_empty() {
             return Vec::new();
@@ -260,7 +260,7 @@ impl<'p> Lists<'p> {
     }
 }
 
-/// The scores of some chunks that follow each other. A chunk that nothing was added to has 0.
+/// The scores of consecutive chunks; 0 where nothing was added.
 struct Window<'p> {
     part: &'p Part,
     norms: &'p LengthNorms<'p>,
@@ -285,7 +285,7 @@ impl Window<'_> {
         }
     }
 
-    /// Offer those of the chunks that were not offered before, and take their scores back.
+    /// Offer those of the chunks that were not offered before, and reset their scores.
     fn offer(&mut self, chunks: &[u32], excluded: &[u64], best: &mut TopK<ScoredRow>) {
         for chunk in chunks {
             let score = std::mem::take(&mut self.scores[(chunk - self.first) as usize]);

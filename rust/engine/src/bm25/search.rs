@@ -14,7 +14,7 @@ use crate::query::MatchExpression;
 use crate::storage::Failure;
 use crate::text::tokenizer::TokenizerKind;
 
-/// What a row is that an expression matches, should there be no chunk of it.
+/// What messages call a row that an expression matches, should there be no chunk of it.
 pub(crate) const MATCHED: &str = "a row of the full-text index";
 
 /// Rows that match an expression.

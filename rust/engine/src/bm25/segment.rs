@@ -3,14 +3,14 @@
 use super::failure::Unfit;
 use super::postings::weigh;
 
-/// After how many postings the slot of the next one's positions is noted.
+/// For one in so many postings it is noted where its position list begins.
 const BLOCK: usize = 128;
-/// In an array of bytes, what says that the number is too large for one and stands elsewhere.
+/// Marks a number that is too large for a byte and kept apart.
 const LARGE: u8 = u8::MAX;
 
-/// For every term, in order, which chunks hold it, how much it counts in each, and where it stands.
+/// For every term, in order, which chunks hold it, how much it counts in each, and at which positions.
 ///
-/// A chunk is called by its slot in `rows` and a term by its slot in the order of terms. The
+/// A chunk is identified by its slot in `rows`, a term by its slot in the order of terms. The
 /// postings of term `t` are those from `firsts[t]` to before `firsts[t + 1]`, by chunk.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Segment {
@@ -37,7 +37,7 @@ pub(super) struct Segment {
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Bytes {
     small: Vec<u8>,
-    /// Place and number of the others.
+    /// Slot and number of the others.
     large: Vec<(u32, u32)>,
 }
 
@@ -52,7 +52,7 @@ impl Bytes {
         }
     }
 
-    /// Append others, the first of which is at this slot then.
+    /// Append others, the first of them at this slot.
     fn append(&mut self, others: &Self, first: u32) {
         self.small.extend_from_slice(&others.small);
         let large = others.large.iter();
@@ -182,7 +182,7 @@ impl Segment {
 #[derive(Debug)]
 pub(super) struct Builder {
     segment: Segment,
-    /// How many tokens of each chunk came so far.
+    /// How many tokens each chunk was given so far.
     counted: Vec<u32>,
 }
 
@@ -195,9 +195,9 @@ impl Builder {
         }
     }
 
-    /// Make room for about so many tokens.
+    /// Reserve memory for about so many tokens.
     pub fn reserve(&mut self, tokens: u64) -> Result<(), Unfit> {
-        // Growing step by step would copy everything several times; too much room is given back.
+        // Growing step by step would copy everything several times; what is not used is given back.
         let tokens = usize::try_from(tokens).unwrap_or_default();
         let segment = &mut self.segment;
         let no_room = |_| Unfit::OutOfMemory;
@@ -208,7 +208,7 @@ impl Builder {
         segment.positions.try_reserve(positions).map_err(no_room)
     }
 
-    /// Begin a term; one that is given no postings is forgotten.
+    /// Begin a term; the one before is dropped if it was given no postings.
     pub fn begin(&mut self, text: &[u8]) -> Result<(), Unfit> {
         let segment = &mut self.segment;
         let posting = u32::try_from(segment.chunks.len()).map_err(|_| Unfit::TooLarge)?;
@@ -246,7 +246,7 @@ impl Builder {
         Ok(())
     }
 
-    /// Add a segment without chunks that has the next terms.
+    /// Append the next terms, from a segment without chunks.
     pub fn append(&mut self, next: &Segment) -> Result<(), Unfit> {
         let to = &mut self.segment;
         let ends_at = |length: usize, more: usize| {
@@ -283,13 +283,13 @@ impl Builder {
         Ok(())
     }
 
-    /// The terms so far, without chunks, and none are left; what was counted stays.
+    /// Take the terms so far, as a segment without chunks; what was counted stays.
     pub fn take(&mut self) -> Result<Segment, Unfit> {
         self.end()?;
         Ok(std::mem::take(&mut self.segment))
     }
 
-    /// How many tokens of each chunk came.
+    /// How many tokens each chunk was given.
     pub fn counted(&self) -> &[u32] {
         &self.counted
     }
@@ -301,15 +301,15 @@ impl Builder {
         }
     }
 
-    /// Forget the last term if it is empty, and note where the postings end.
+    /// Drop the last term if it has no postings, and note where the postings end.
     fn end(&mut self) -> Result<(), Unfit> {
         self.begin(&[])?;
         self.segment.ends.pop();
         Ok(())
     }
 
-    /// The segment of chunks of these rows, ascending, when each was given as many tokens as it
-    /// has.
+    /// The segment with the chunks of these rows, ascending; damaged unless each was given as many
+    /// tokens as it has.
     pub fn finish(mut self, rows: Vec<i64>, lengths: Vec<u32>) -> Result<Segment, Unfit> {
         self.end()?;
         if self.counted != lengths {
@@ -332,7 +332,7 @@ impl Builder {
     }
 }
 
-/// The chunk of a row, one of these, to be looked for from `near` on.
+/// The slot of a row in `rows`, looked for from `near` on.
 #[inline]
 pub(super) fn chunk_of(rows: &[i64], row: i64, near: u32) -> Result<u32, Unfit> {
     let near = near as usize;

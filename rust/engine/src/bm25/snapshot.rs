@@ -16,7 +16,7 @@ use crate::storage::cache::Version;
 use crate::storage::generations;
 use crate::text::tokenizer::TokenizerKind;
 
-/// A search reads so many changed chunks again; when more changed, all is read anew.
+/// How many changed chunks a search reads again; when more changed, the whole index is read anew.
 const REFRESHED_ROWS: usize = 1024;
 
 /// Everything that ranking needs of one generation. Generations share what did not change.
@@ -24,7 +24,7 @@ const REFRESHED_ROWS: usize = 1024;
 pub(crate) struct Snapshot {
     generation: i64,
     parts: Vec<Part>,
-    /// Why it has nothing and FTS5 must rank; None where it has everything.
+    /// Why it holds nothing, so that FTS5 must rank; None where it holds everything.
     unfit: Option<String>,
     /// Whether there is something to merge in the background.
     is_merge_due: bool,
@@ -33,7 +33,7 @@ pub(crate) struct Snapshot {
 /// What snapshots are made from in addition to the file.
 pub(crate) struct Source {
     tokenizer: TokenizerKind,
-    /// What a test wants to know of loads.
+    /// Called when a load begins, for tests.
     #[cfg(test)]
     pub on_load: std::sync::Mutex<Option<Arc<dyn Fn() + Send + Sync>>>,
 }
@@ -121,7 +121,7 @@ impl Snapshot {
         }
     }
 
-    /// A snapshot that says why there is none.
+    /// A snapshot that holds nothing but the reason why.
     fn unfit(generation: i64, why: String) -> Self {
         Self {
             generation,
@@ -155,8 +155,8 @@ impl Snapshot {
         Ok(Self::of(generation, tiers::tidy(parts)?))
     }
 
-    /// The same generation with some parts in one, which was made of them as they were some time
-    /// ago; None when they are not all there any more.
+    /// The same generation with some parts replaced by the one that they were merged into, as they
+    /// were some time ago; None when they are no longer all there.
     pub(super) fn with_merged(&self, parts: &[Part], mut merged: Part) -> Option<Self> {
         for part in parts {
             let now = self.parts.iter().find(|now| now.is(part))?;

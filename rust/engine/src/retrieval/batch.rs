@@ -13,10 +13,10 @@ use crate::interrupt;
 
 /// The most searches that share a pass over the vectors.
 const TOGETHER: usize = 32;
-/// Into how many blocks a thread's part is cut, so that no thread waits long for the last.
+/// How many blocks each thread is to have, so that no thread waits long for the last one.
 const BLOCKS_PER_THREAD: usize = 4;
 
-/// Run every search, on at most `threads` threads; the answers stand as the requests do.
+/// Run every search, on at most `threads` threads; the answers are in the order of the requests.
 ///
 /// Each is what [`search()`] gives. Once `stop` is set no further search begins, and those under way
 /// end soon; those that were not run have no answer.
@@ -54,7 +54,7 @@ pub fn search_many(
         work()
     } else {
         thread::scope(|scope| {
-            // Where the system refuses threads, those that there are do the work.
+            // If the system refuses threads, the others do the work.
             let spawn = |_| thread::Builder::new().spawn_scoped(scope, work).ok();
             let others: Vec<_> = (1..threads).map_while(spawn).collect();
             let mut answered = work();
@@ -78,7 +78,7 @@ pub fn search_many(
     of_blocks.into_iter().flatten().collect()
 }
 
-/// Whether two requests may hold the same, so that one pass serves both.
+/// Whether two requests have the same selection, so that one pass serves both.
 fn may_share(left: &Request<'_>, right: &Request<'_>) -> bool {
     ptr::eq(left.filters, right.filters)
         && left.candidate_k == right.candidate_k

@@ -80,8 +80,7 @@ impl<'a> Candidates<'a> {
         }
     }
 
-    /// What they share with the same documents of the other leg, which is their rows if nothing is
-    /// grouped.
+    /// Their keys, which are their rows if nothing is grouped.
     pub fn keys(&self) -> Vec<i64> {
         self.documents.iter().filter_map(|one| one.key).collect()
     }
@@ -99,7 +98,7 @@ impl<'a> Candidates<'a> {
             .extend(rows.iter().zip(cosines).map(candidate));
     }
 
-    /// The documents fused; `legs` is how many could have found them.
+    /// Fuse the documents; `legs` is how many legs took part.
     pub fn fuse(self, fusion: Fusion, legs: usize) -> Fused<'a> {
         Fused(match fusion {
             Fusion::Rrf => self.by_rank(legs),

@@ -1,5 +1,5 @@
-//! What a search asks of a place that holds chunks. The index in a file is one; another is a
-//! collection elsewhere ([`super::remote`]).
+//! What a search needs of whatever holds chunks: the index in a file, or a collection elsewhere
+//! ([`super::remote`]).
 
 use std::sync::Arc;
 
@@ -11,19 +11,19 @@ use crate::query::{MatchExpression, Phrase, StopWords};
 use crate::text::tokenizer::TokenizerKind;
 use crate::vectors::NearestRows;
 
-/// A place that holds chunks.
+/// Whatever holds chunks and can be searched.
 pub trait Collection: Sync {
-    /// What its texts are split by.
+    /// The tokenizer of its texts.
     fn tokenizer(&self) -> TokenizerKind;
 
-    /// What bare queries lose.
+    /// The words that plain queries are not searched for.
     fn stopwords(&self) -> &StopWords;
 
-    /// Let `work` read one state, in which what is needed is at hand.
+    /// Have `work` read one state, in which everything needed is at hand.
     fn read(&self, needs: Needs, work: &mut dyn FnMut(&dyn Reader)) -> Result<()>;
 }
 
-/// A chunk whose slug is like a word.
+/// A chunk whose slug resembles a word.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SimilarSlug {
     /// The chunk.
@@ -45,8 +45,8 @@ pub trait Reader {
     /// Refuse another embedder than the one the vectors are of.
     fn check_embedder(&self, embedder: &str) -> Result<()>;
 
-    /// Take note of what will be searched for by keywords once the vectors were compared. What
-    /// is elsewhere can then be asked for both at once.
+    /// Announce the search by keywords that follows the comparison of vectors, so that a collection
+    /// elsewhere can be asked for both at once.
     fn expect(&self, _: &MatchExpression) {}
 
     /// The best rows of a selection by BM25, best first.
@@ -64,12 +64,12 @@ pub trait Reader {
         selection: &Selection<'_>,
     ) -> Result<Vec<Result<NearestRows>>>;
 
-    /// The cosine of what has each of these keys, be it near or not; None where there is no vector.
-    /// Asked only where the nearest were selected with statistics.
+    /// The cosine of the row or group of each key, whether near or not; None where there is no vector.
+    /// Called only if the nearest were selected with statistics.
     fn cosines(&self, nearest: &NearestRows, keys: &[Option<i64>]) -> Result<Vec<Option<f64>>>;
 
-    /// The chunks that pass the filters whose slugs are like any of the words, best first; equal ones
-    /// by path, then by id. None where the slugs have to be read first: [`Self::lacks_slugs`].
+    /// The chunks that pass the filters and whose slugs resemble any of the words, best first; equal
+    /// ones by path, then by id. None if the slugs have to be read first: [`Self::lacks_slugs`].
     fn similar_slugs(
         &self,
         words: &[String],
@@ -77,14 +77,13 @@ pub trait Reader {
         filters: &Filters,
     ) -> Result<Option<Vec<SimilarSlug>>>;
 
-    /// Whether something was not found since the slugs were not there: then the search is to begin
-    /// anew with them as a need.
+    /// Whether slugs were asked for and not at hand: then the search begins anew and needs them.
     fn lacks_slugs(&self) -> bool;
 
-    /// How to go from these rows, and from those beside them, along their paths.
+    /// How to step from these rows, and from those beside them, along their paths.
     fn beside<'r>(&'r self, filters: &Filters, rows: &[i64]) -> Result<Step<'r>>;
 
-    /// What stands for the group of a row that is made after neighbors counted; without grouping None.
+    /// The key of a row's group where groups are made after neighbors have counted; otherwise None.
     fn group_of(&self, row: i64) -> Option<i64>;
 
     /// The row of an id.
@@ -93,8 +92,8 @@ pub trait Reader {
     /// The id of a row.
     fn id(&self, row: i64) -> Result<String>;
 
-    /// What stands for the group that a chunk of this id and path would be in; None when there is
-    /// nothing that it could be one document with.
+    /// The key that a chunk of this id and path would have; None if no document in the collection could
+    /// be the same.
     fn key_of(&self, id: &str, path: &str) -> Result<Option<i64>>;
 
     /// Whether a row passes the filters.
@@ -103,7 +102,7 @@ pub trait Reader {
     /// Whether a row holds a phrase.
     fn holds(&self, row: i64, phrase: &Phrase) -> Result<bool>;
 
-    /// The texts of rows, each with what it was found by, in their order. To be called late and of few
+    /// The texts of rows, in their order, each given with what found it. To be called late and for few
     /// rows.
     fn texts(&self, rows: &[(i64, &str)]) -> Result<Vec<Arc<Texts>>>;
 }

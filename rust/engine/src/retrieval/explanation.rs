@@ -32,10 +32,11 @@ pub struct Explanation {
     pub fused: f64,
     /// What the best chunks beside it added, the nearer first.
     pub neighbors: Vec<ByNeighbor>,
-    /// What the first of every leg that took part has. Of score fusion None: it has no bound.
+    /// The score of a hit that is first in every leg that took part. None for score fusion, which has
+    /// no bound.
     pub best_possible: Option<f64>,
-    /// How much of what BM25 could give for the question its best match has. Known of score
-    /// fusion alone, and not where slugs were compared.
+    /// The score of the best match as a part of what BM25 could give for the query. For score fusion
+    /// alone, and not where slugs were compared.
     pub coverage: Option<f64>,
     /// What the best match by keywords counts in score fusion, at most 1.
     pub weight: Option<f64>,
@@ -95,7 +96,7 @@ impl Explanation {
         given.fold(self.fused, |total, given| total + given)
     }
 
-    /// The numbers by name; null is what has no meaning here.
+    /// The numbers by name; null where one has no meaning.
     pub fn to_json(&self) -> Map<String, Value> {
         let factors = self.multiplier.conditions().map(
             |condition| json!({ "factor": condition.factor(), "condition": condition.as_str() }),
@@ -125,7 +126,7 @@ impl Serialize for Explanation {
     }
 }
 
-/// The keys of an explanation in JSON, but for those that follow from others.
+/// The keys of an explanation in JSON, except those that follow from others.
 #[derive(Deserialize)]
 struct Keys {
     fusion: String,

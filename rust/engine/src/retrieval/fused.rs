@@ -22,7 +22,7 @@ pub(super) struct Document<'a> {
     /// What it shares with the same document of the other leg; without grouping its row, if it has
     /// one.
     pub key: Option<i64>,
-    /// What stands beside it and counted.
+    /// The chunks beside it that counted.
     pub neighbors: Vec<Beside>,
     pub source: Source<'a>,
     /// The row by which meaning found what keywords found elsewhere.
@@ -30,7 +30,7 @@ pub(super) struct Document<'a> {
     pub explanation: Explanation,
 }
 
-/// What a chunk beside a document gave it.
+/// What a chunk beside a document adds to its score.
 pub(super) struct Beside {
     pub row: i64,
     pub distance: u8,
@@ -76,7 +76,7 @@ impl Document<'_> {
     }
 }
 
-/// Documents in no order yet: between equal ones it is by texts, which are read of few.
+/// Documents in no order yet: ties are broken by texts, of which few are read.
 pub(super) struct Fused<'a>(pub Vec<Document<'a>>);
 
 impl<'a> Fused<'a> {
@@ -85,7 +85,8 @@ impl<'a> Fused<'a> {
         self.0.len()
     }
 
-    /// The best document of each group, the first by row of equals; what has no group stays.
+    /// The best document of each group, of equal ones the first by row; documents without a group
+    /// stay.
     #[must_use]
     pub fn grouped(self, group_of: impl Fn(i64) -> Option<i64>) -> Self {
         let mut documents = self.0;
@@ -100,8 +101,8 @@ impl<'a> Fused<'a> {
         Self(documents)
     }
 
-    /// The first `wanted` hits, with their texts; none are read but of what may be among them. The
-    /// ids of neighbors are read of those hits alone.
+    /// The first `wanted` hits, with their texts; only those of possible hits are read. Ids of
+    /// neighbors are read for the hits alone.
     pub fn hits(
         self,
         wanted: usize,

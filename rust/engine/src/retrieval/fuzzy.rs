@@ -1,4 +1,4 @@
-//! What the fuzzy rung of the ladder searches: chunks given once, or the index's own.
+//! What the fuzzy rung of the ladder searches: chunks that the caller gave, or those of the index.
 
 use std::collections::HashMap;
 
@@ -16,14 +16,14 @@ pub enum FuzzyChunks {
     Own,
 }
 
-/// Chunks that stand outside the index.
+/// Chunks from outside the index.
 pub struct Given {
     chunks: HashMap<String, Chunk>,
     trigrams: TrigramIndex,
 }
 
 impl FuzzyChunks {
-    /// Search these chunks rather than the index; an empty id is skipped, a repeated one too.
+    /// Search these chunks rather than the index; those with an empty or repeated id are skipped.
     pub fn given(chunks: Vec<Chunk>) -> Result<Self> {
         let paths = chunks
             .iter()
@@ -39,7 +39,7 @@ impl FuzzyChunks {
         }))
     }
 
-    /// The chunks whose slug is like a token, best first, as a BM25 leg would have them.
+    /// The chunks whose slug resembles a token, best first, in place of a BM25 leg.
     pub(super) fn search(
         &self,
         reader: &dyn Reader,
@@ -100,7 +100,7 @@ impl Given {
     }
 }
 
-/// How many hits to ask for: of groups nobody knows beforehand how many they come from.
+/// How many hits to ask for: all if they are grouped, since groups may have any number of them.
 fn asked(selection: &Selection<'_>) -> usize {
     match selection.group_by {
         Some(GroupBy::Path) => usize::MAX,

@@ -14,7 +14,7 @@ pub struct Intent {
 }
 
 impl Intent {
-    /// The intent of an English query; other languages have none.
+    /// The intent of a query in English; one in another language has none.
     pub fn detect(query: &str) -> Result<Self> {
         let query = lower_ascii(query.to_owned());
         let patterns = patterns()?;

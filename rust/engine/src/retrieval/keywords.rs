@@ -22,9 +22,9 @@ pub(super) struct Keywords<'a> {
 pub(super) struct Compiled {
     /// The normative text.
     pub fts: String,
-    /// What the index is asked.
+    /// What the index is searched for.
     pub expression: MatchExpression,
-    /// The words of the question that it is not asked for.
+    /// The words of the query that are not searched for.
     pub not_searched_for: Vec<String>,
 }
 
@@ -63,7 +63,7 @@ impl Compiled {
             }
             Matching::Extended => Ok(Self {
                 fts: compile_fts(&query, setup.aliases, setup.default_operator)?,
-                // It reads the words as they were asked, and has the dates as hints.
+                // Extended matching reads the words of the query itself; dates are hints.
                 expression: match augmented {
                     Some(_) => match_expression(&parse_with(text, stopwords)?, &options)?,
                     None => match_expression(&query, &options)?,

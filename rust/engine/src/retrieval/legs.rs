@@ -32,7 +32,7 @@ impl<'a> Bm25Leg<'a> {
         match timed(&mut timings.bm25, || keywords.run(compiled)) {
             Ok(matches) => leg.matches = matches,
             Err(error) => {
-                // The ladder is for what finds nothing, not for what fails.
+                // The ladder is for finding nothing, not for failures.
                 leg.failure = Some(of_the_leg(error)?);
                 return Ok(leg);
             }
@@ -91,11 +91,11 @@ fn unreadable(
 
 /// The vector leg.
 pub(super) enum VectorLeg {
-    /// The mode or the lack of an embedder leaves it out.
+    /// The mode leaves it out, or there is no embedder.
     Absent,
     /// The query has no vector.
     Empty,
-    /// The embedder failed, or the search, which says why.
+    /// The embedder failed, or the search failed with this error.
     Failed(Option<Error>),
     Answered(NearestRows),
 }
@@ -111,7 +111,7 @@ pub(super) struct Nearest {
 }
 
 impl VectorLeg {
-    /// Run the legs of requests that may hold the same; they share one pass over the vectors.
+    /// Run the legs of requests with the same selection in one pass over the vectors.
     pub fn run(
         reader: &dyn Reader,
         setup: &Setup<'_>,
@@ -147,7 +147,7 @@ impl VectorLeg {
         requests.iter().map(leg).collect()
     }
 
-    /// The leg of a request that nothing is searched for.
+    /// The leg of a request that has no vectors searched.
     fn without_search(request: &Request<'_>) -> Option<Self> {
         match request.embedding {
             _ if request.mode == Mode::Bm25 => Some(Self::Absent),
@@ -158,7 +158,7 @@ impl VectorLeg {
         }
     }
 
-    /// The leg of a request for which nothing could be searched.
+    /// The leg of a request whose search could not even begin.
     pub fn failed(request: &Request<'_>, error: Error) -> Self {
         Self::without_search(request).unwrap_or(Self::Failed(Some(error)))
     }
@@ -208,7 +208,7 @@ impl VectorLeg {
         })
     }
 
-    /// The cosine of each of these rows, be it near or not; None where there is no vector.
+    /// The cosine of each of these rows, whether near or not; None where there is no vector.
     pub fn cosines(&self, reader: &dyn Reader, rows: &[i64]) -> Result<Vec<Option<f64>>> {
         let Self::Answered(nearest) = self else {
             return Ok(vec![None; rows.len()]);
@@ -226,7 +226,7 @@ impl VectorLeg {
     }
 }
 
-/// The vector that a request has nearest chunks searched for.
+/// The vector whose nearest chunks a request wants.
 pub(super) fn vector<'a>(request: &Request<'a>) -> Option<&'a [f32]> {
     match request.embedding {
         Embedding::Vector(vector) if request.mode != Mode::Bm25 => Some(vector),
@@ -234,8 +234,8 @@ pub(super) fn vector<'a>(request: &Request<'a>) -> Option<&'a [f32]> {
     }
 }
 
-/// An error that only this leg has; one of the caller, who may be gone, or of a handle that is, is
-/// passed on, and so is memory that ran out.
+/// An error that concerns this leg alone. One that the caller can mend or caused, by closing the index
+/// or by interrupting, is passed on, and so is memory that ran out.
 pub(super) fn of_the_leg(error: Error) -> Result<Error> {
     let code = error.code();
     let caller = matches!(

@@ -16,7 +16,7 @@ pub(super) struct Matches<'a> {
 /// A document that keywords found.
 pub(super) struct Match<'a> {
     pub source: Source<'a>,
-    /// What it shares with the same document of the other leg; None when that cannot have it.
+    /// What it shares with the same document of the other leg; None if that cannot contain it.
     pub key: Option<i64>,
     pub score: f64,
 }

@@ -54,9 +54,10 @@ pub use trigram_index::{TrigramHit, TrigramIndex};
 pub use unanimity::{Unanimity, unanimity};
 pub use why_not::{WhyNot, why_not};
 
-/// Make what searches share and make when they first need it. To be called before a fork: a child
-/// would wait forever for what another thread was making.
+/// Make what all searches share and would otherwise make when they first need it. To be called before
+/// a fork: a child would wait forever for what another thread was making.
 pub fn prepare() {
+    // An error comes again in the search that needs the patterns.
     let _ = patterns::patterns();
     LazyLock::force(&RETRY);
 }

@@ -66,7 +66,7 @@ impl Multiplier {
         Ok(multiplier)
     }
 
-    /// The multiplier of which these conditions are told.
+    /// The multiplier that has these conditions.
     pub(super) fn of_conditions(conditions: impl IntoIterator<Item = Condition>) -> Self {
         let mut multiplier = Self::default();
         for condition in conditions {
@@ -179,8 +179,8 @@ impl<'a> Note<'a> {
     }
 }
 
-/// Whether there is an `i` or a `we` before what may be white space. Where there is none
-/// `atomic_event_note` finds nothing, and is many times slower to report it.
+/// Whether there is an `i` or a `we` before what may be white space. Otherwise `atomic_event_note`
+/// cannot match, and takes many times as long to say so.
 fn may_tell_of_us(text: &str) -> bool {
     let bytes = text.as_bytes();
     let ends_word = |byte: u8| !byte.is_ascii_graphic();

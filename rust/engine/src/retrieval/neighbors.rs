@@ -1,4 +1,4 @@
-//! What stands beside a chunk in its path counts for it (spec/retrieval.md, "Neighbors").
+//! The chunks beside a chunk in its path count for it (spec/retrieval.md, "Neighbors").
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -8,18 +8,18 @@ use super::order;
 use crate::chunks::{Filters, Side};
 use crate::error::Result;
 
-/// What a document is given of the best total at distance 1, and of that at distance 2.
+/// The share of the best total at distance 1, and at distance 2, that is added to a document.
 pub(super) const SHARES: [f64; 2] = [0.4, 0.2];
 
-/// The candidates, and what stands beside each of them.
+/// The candidates, and the rows beside each of them.
 pub(super) struct Surroundings {
     /// For each candidate the rows at distance 1, and those at distance 2; the row before it first.
     candidates: BTreeMap<i64, [Vec<i64>; 2]>,
 }
 
 impl Surroundings {
-    /// Those of the documents that the legs found: they are candidates, and so is what stands next
-    /// to them. Chunks that do not pass the filters are not there at all.
+    /// The surroundings of the documents that the legs found. These are candidates, and so are the rows
+    /// next to them. Chunks that do not pass the filters are skipped as if they did not exist.
     pub fn of(reader: &dyn Reader, filters: &Filters, found: &[i64]) -> Result<Self> {
         let mut step = reader.beside(filters, found)?;
         let mut candidates = BTreeMap::new();
@@ -33,7 +33,7 @@ impl Surroundings {
         Ok(Self { candidates })
     }
 
-    /// All rows whose totals are asked for, ascending.
+    /// All rows whose totals are needed, ascending.
     pub fn rows(&self) -> Vec<i64> {
         let beside = self.candidates.values().flatten().flatten();
         let mut rows: Vec<i64> = self.candidates.keys().chain(beside).copied().collect();
@@ -42,15 +42,15 @@ impl Surroundings {
         rows
     }
 
-    /// Add to the total of each candidate what is due to it from those beside it, and drop what
-    /// is no candidate.
+    /// Add to the total of each candidate its shares of the totals beside it, and drop what is not a
+    /// candidate.
     pub fn raise<'a>(&self, fused: Fused<'a>) -> Fused<'a> {
         let documents = fused.0;
         let of_row = |document: &Document<'_>| Some((document.key?, document.explanation.fused));
         let totals: HashMap<i64, f64> = documents.iter().filter_map(of_row).collect();
         let raised = documents.into_iter().filter_map(|mut document| {
             let Some(row) = document.key else {
-                // It stands outside the index.
+                // It is from outside the index.
                 return Some(document);
             };
             let distances = self.candidates.get(&row)?;

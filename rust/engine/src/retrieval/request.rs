@@ -38,8 +38,8 @@ named_enum! {
     }
 }
 
-/// Of how many chunks a leg finds its paths, for each path, where chunks are grouped after their
-/// neighbors counted.
+/// How many chunks a leg may have for each path that it may hold, where chunks are grouped after
+/// their neighbors have counted.
 const MAX_CHUNKS_PER_PATH: usize = 16;
 
 /// What every search of one retriever has in common.
@@ -54,14 +54,14 @@ pub struct Setup<'a> {
     pub matching: Matching,
     /// How the legs become one ranking.
     pub fusion: Fusion,
-    /// Whether what stands beside a chunk counts for it.
+    /// Whether the chunks beside a chunk count for it.
     pub neighbors: bool,
     /// Whether scores are multiplied by what the query asks for.
     pub reweight: bool,
     /// What the fuzzy rung searches.
     pub fuzzy: &'a FuzzyChunks,
-    /// The name of what made the vectors of the requests, where it has one: another than that of the
-    /// index's vectors is an error.
+    /// The name of the embedder of the requests' vectors, if it has one: an error unless it is that of
+    /// the index's vectors.
     pub embedder: Option<&'a str>,
 }
 
@@ -104,7 +104,7 @@ pub struct Request<'a> {
     pub embedding: Embedding<'a>,
     /// How long each leg may be; at least 1.
     pub candidate_k: usize,
-    /// How many hits to give, of all that the legs have found: texts are read of no more.
+    /// How many hits to return; no more texts are read than these need.
     pub wanted: usize,
     /// Whether a reranker is to see the head.
     pub reranker: Reranker,
@@ -127,7 +127,7 @@ impl<'a> Request<'a> {
         Selection {
             limit: self.candidate_k.saturating_mul(chunks_per_path),
             filters: self.filters,
-            // Neighbors are those of chunks, so that groups are made once they counted.
+            // Neighbors are chunks, so that groups are made only after they have counted.
             group_by: self.group_by.filter(|_| !setup.neighbors),
             statistics: setup.fusion == Fusion::Score,
         }

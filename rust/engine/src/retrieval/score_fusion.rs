@@ -1,5 +1,5 @@
-//! Score fusion (spec/retrieval.md, "Score fusion"): how well words match and how near the
-//! meaning is, brought to one scale and added. Numbers alone; the legs gather them.
+//! Score fusion (spec/retrieval.md, "Score fusion"): how well words match and how near the meaning is,
+//! brought to one scale and added.
 
 use crate::bm25::PhraseCounts;
 use crate::vectors::Spread;

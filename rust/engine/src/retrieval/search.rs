@@ -38,8 +38,8 @@ pub struct Found {
 
 /// Run every stage of a search but the reranker.
 ///
-/// An error is one of the caller: a text over the limits, a vector that does not fit, a closed
-/// index. What fails on the way is in the trace and in [`Found::error`].
+/// It fails only for what the caller can mend: a text over the limits, a vector that does not fit, a
+/// closed index. What fails on the way is in the trace and in [`Found::error`].
 pub fn search(setup: &Setup<'_>, request: &Request<'_>) -> Result<Found> {
     let mut found = search_together(setup, slice::from_ref(request));
     found.pop().flatten().unwrap_or_else(|| {
@@ -48,8 +48,8 @@ pub fn search(setup: &Setup<'_>, request: &Request<'_>) -> Result<Found> {
     })
 }
 
-/// The same for requests that may hold the same, in one state of the index. Those that nobody waits
-/// for any more when their turn comes have no answer.
+/// The same for requests that may share a pass, in one state of the index. A request that nobody waits
+/// for any more when its turn comes has no answer.
 pub(super) fn search_together(
     setup: &Setup<'_>,
     requests: &[Request<'_>],
@@ -65,7 +65,7 @@ pub(super) fn search_together(
     };
     let mut found = in_one_state(setup, requests, needs);
     if matches!(found, Ok(None)) {
-        // Hardly any search comes to the fuzzy rung, so none has its slugs read beforehand.
+        // Hardly any search reaches the fuzzy rung, so slugs are read only when one does.
         needs.slugs = true;
         found = in_one_state(setup, requests, needs);
     }
@@ -79,7 +79,7 @@ pub(super) fn search_together(
     }
 }
 
-/// [`search_together`]; None when it turned out on the way that slugs are needed.
+/// [`search_together`]; None if slugs turned out to be needed.
 fn in_one_state(
     setup: &Setup<'_>,
     requests: &[Request<'_>],
@@ -93,7 +93,7 @@ fn in_one_state(
     Ok(answered)
 }
 
-/// [`search`] in an open state; None if it needs slugs, which it lacks.
+/// [`search`] in an open state; None if it needs slugs, which are not at hand.
 pub fn search_in(
     reader: &dyn Reader,
     setup: &Setup<'_>,
@@ -120,7 +120,7 @@ fn run_all(
     }
     let start = Instant::now();
     let legs = VectorLeg::run(reader, setup, requests);
-    // Each has an equal part in the pass that they share.
+    // Each counts an equal part of the pass that they share.
     let time = start.elapsed() / u32::try_from(requests.len()).unwrap_or(u32::MAX).max(1);
     let one = |((request, compiled), leg)| {
         let search = Search {
@@ -137,7 +137,7 @@ fn run_all(
     requests.iter().zip(compiled).zip(legs).map(one).collect()
 }
 
-/// What a search comes to for which the index could not be read.
+/// The answer to a search for which the index could not be read.
 fn without_index(setup: &Setup<'_>, request: &Request<'_>, error: &Error) -> Result<Found> {
     let compiled = Compiled::new(setup, request)?;
     let error = of_the_leg(error.clone())?;
@@ -198,8 +198,8 @@ impl Search<'_> {
         Ok(legs.report(setup, request, compiled, hits, timings))
     }
 
-    /// Fuse what the legs found, and read the texts of what is wanted: of everything where an
-    /// intent asks what it says.
+    /// Fuse what the legs found, and read the texts of the hits that are wanted, or of all candidates if
+    /// an intent depends on what they say.
     pub fn hits(&self, legs: &Legs<'_>, timings: &mut Timings) -> Result<Hits> {
         let wanted = self.request.wanted;
         let intent = if self.setup.reweight {
@@ -222,7 +222,7 @@ impl Search<'_> {
     }
 }
 
-/// What fusion gave: how many documents, and the first of them.
+/// The result of fusion: how many documents there are, and the first of them.
 #[derive(Default)]
 pub(super) struct Hits {
     fused_count: usize,
@@ -236,7 +236,7 @@ pub(super) struct Legs<'a> {
 }
 
 impl<'a> Legs<'a> {
-    /// The mode that runs: keywords alone when there is no vector leg to be had.
+    /// The mode that runs: keywords alone if there is no vector leg.
     fn mode(&self, request: &Request<'_>) -> Mode {
         match (&self.vector, request.mode) {
             (VectorLeg::Absent | VectorLeg::Failed(_), _) => Mode::Bm25,
@@ -245,7 +245,7 @@ impl<'a> Legs<'a> {
         }
     }
 
-    /// How many legs the mode fuses that had a ranking to give, be it an empty one.
+    /// How many of the legs that the mode fuses gave a ranking, even an empty one.
     fn that_took_part(&self, mode: Mode) -> usize {
         let keywords = mode != Mode::Semantic && self.bm25.failure.is_none();
         let meaning = mode != Mode::Bm25 && self.vector.answered();

@@ -7,7 +7,7 @@ use crate::error::Result;
 pub use crate::fuzzy::THRESHOLD;
 use crate::fuzzy::{Entry, Segment};
 
-/// A chunk whose slug is like a word.
+/// A chunk whose slug resembles a word.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TrigramHit {
     /// The chunk's id.

@@ -13,7 +13,7 @@ use crate::error::Result;
 use crate::index::session::Needs;
 use crate::query::Phrase;
 
-/// What is known of one chunk, had both legs no end.
+/// What becomes of one chunk where both legs hold everything.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct WhyNot {
     /// Whether the index has it.
@@ -34,7 +34,7 @@ pub struct WhyNot {
     pub explanation: Option<Explanation>,
 }
 
-/// Search as for the request, with legs that hold all there is, and see what became of the chunk.
+/// Run the search of a request with legs that hold everything, and see what becomes of a chunk.
 pub fn why_not(setup: &Setup<'_>, request: &Request<'_>, id: &str) -> Result<WhyNot> {
     let endless = Request {
         candidate_k: usize::MAX,
@@ -130,7 +130,7 @@ fn ranked(
 ) -> Result<Option<(usize, Explanation)>> {
     let multiplied = search.setup.reweight && Intent::detect(search.request.query)?.any();
     if multiplied {
-        // What multiplies a score is in the texts, so that all of them are read.
+        // Multipliers depend on texts, so that all of them are read.
         let hits = search.hits(legs, &mut Timings::default())?.hits;
         let mut ranked = hits.into_iter().enumerate();
         let found = ranked.find(|(_, one)| one.hit.id == id);

@@ -1,13 +1,13 @@
-//! The center of an index's vectors, kept in the file so that everybody who reads it rounds them
-//! the same way.
+//! The center of an index's vectors, kept in the file so that all who read it round them in the same
+//! way.
 
 use rusqlite::Connection;
 
 use crate::storage::settings::{self, CENTER};
 use crate::unit_vector::read_blob;
 
-/// From so many vectors on there is a center: the mean of the first so many by row. It stays, for
-/// it need not be exact, and another one would have everybody round all vectors anew.
+/// How many vectors it takes for a center: the mean of so many, the first by row. It stays, since it
+/// need not be exact, and with another one all vectors would have to be rounded again.
 pub(super) const CENTERED: usize = 1024;
 
 /// The center as it is stored.
@@ -15,7 +15,7 @@ pub(super) fn read(connection: &Connection) -> rusqlite::Result<Option<String>> 
     settings::get(connection, CENTER)
 }
 
-/// The numbers of a stored center; none where it is not one of so many.
+/// The numbers of a stored center; none if it is malformed or of another dimension.
 pub(super) fn numbers(center: Option<&str>, dimensions: usize) -> Vec<f32> {
     let words = center.unwrap_or_default().split(' ');
     let numbers = words.map(|word| u32::from_str_radix(word, 16).ok().map(f32::from_bits));
@@ -25,8 +25,8 @@ pub(super) fn numbers(center: Option<&str>, dimensions: usize) -> Vec<f32> {
     numbers.filter(sound).unwrap_or_default()
 }
 
-/// Store the center if there is none and vectors enough; to be called after vectors were written,
-/// in the same transaction.
+/// Store the center if there is none and there are enough vectors; to be called in the transaction
+/// that wrote vectors, after them.
 pub(crate) fn settle(connection: &Connection) -> rusqlite::Result<()> {
     // The largest row is found at once, and cannot be small where there are many.
     let largest: Option<i64> = connection

@@ -1,9 +1,9 @@
-//! Vectors in few bits, and between what bounds a similarity lies that is computed from them.
+//! Vectors in few bits, and bounds of the similarities that are computed from them.
 //!
 //! A vector is rotated ([`Rotation`]) and rounded to 8 bits a number. The high four bits stand in
-//! one plane and the low four in another, so that a scan reads half of them. By Cauchy and Schwarz
-//! what the codes leave out cannot change a product by more than its length times that of the
-//! query: bounds that are proven, at either precision.
+//! one plane and the low four in another, so that a scan reads half of them. By the Cauchy-Schwarz
+//! inequality what the codes leave out cannot change a product by more than its length times that
+//! of the query: at either precision the bounds are proven.
 
 use std::ops::Range;
 
@@ -46,7 +46,7 @@ impl RowCodes {
         let step = (largest / MIDDLE).max(f32::MIN_POSITIVE);
         let mut codes = Vec::with_capacity(residual.len().next_multiple_of(CODES_AT_ONCE));
         let [error, high_error] = round(residual, step, &mut codes);
-        // What they stand for meets zeros of the query.
+        // The query has zeros there.
         codes.resize(codes.len().next_multiple_of(CODES_AT_ONCE), 0);
         Self {
             high: packed(&codes, |code| code >> 4),
@@ -71,7 +71,7 @@ fn packed(codes: &[u8], half: impl Fn(u8) -> u8) -> Vec<u8> {
     packed
 }
 
-/// Put some bytes before those at `at`.
+/// Insert bytes at `at`.
 fn insert(bytes: &mut Vec<u8>, at: usize, more: &[u8]) {
     // Mostly at the end, where nothing moves.
     bytes.extend_from_slice(more);
@@ -116,7 +116,7 @@ impl Codes {
         self.high.len() / self.len().max(1)
     }
 
-    /// Put a row before the one at `at`.
+    /// Insert a row at `at`.
     pub fn insert(&mut self, at: usize, row: &RowCodes) {
         let start = at * row.high.len();
         insert(&mut self.high, start, &row.high);
@@ -126,7 +126,7 @@ impl Codes {
         self.errors.insert(at, row.error);
     }
 
-    /// Put a row in the place of the one at `at`.
+    /// Replace the row at `at`.
     pub fn replace(&mut self, at: usize, row: &RowCodes) {
         let start = at * row.high.len();
         self.high[start..start + row.high.len()].copy_from_slice(&row.high);
@@ -219,7 +219,7 @@ pub(super) struct CodeQuery {
     base: f64,
     /// At least the length of what the codes stand for.
     length: f32,
-    /// How far off a product is whatever the row, with the coarse codes, and with both.
+    /// The part of the error that does not depend on the row, with the coarse codes and with both.
     slack: f32,
     fine_slack: f32,
 }
@@ -279,8 +279,8 @@ impl CodeQuery {
         }
     }
 
-    /// Between what the similarity to a row lies, by the sums of products of its codes with both of
-    /// the query's, its step and its error.
+    /// The bounds of the similarity to a row, from the sums of products of its codes with both of the
+    /// query's, its step and its error.
     pub fn bound(&self, [coarse, fine]: [i32; 2], step: f32, error: f32) -> Bound {
         let product = self.coarse.product(coarse) + self.fine.product(fine);
         #[allow(clippy::cast_possible_truncation, reason = "the slack allows for it")]
@@ -292,7 +292,7 @@ impl CodeQuery {
     }
 }
 
-/// A similarity, and by how much it can be off. It is held to be a cosine, as exact ones are.
+/// A similarity, and by how much it can be off. Like an exact one it stays between -1 and 1.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Bound {
     pub middle: f32,

@@ -12,7 +12,7 @@ use super::slots::{ScoredSlot, Slots};
 use super::spread::{Spread, sample};
 use crate::chunks::{Paths, without_chunk};
 
-/// How many times as many chunks are asked for when those that came are of too few paths.
+/// By how much the number of chunks grows when those found have too few paths.
 const MORE_CHUNKS: usize = 4;
 
 /// Vectors, and the paths of their chunks.
@@ -23,10 +23,10 @@ pub(crate) struct Groups<'a> {
 }
 
 impl Groups<'_> {
-    /// For each direction the chunks of the nearest `limit` paths, and of all that are as near as the
-    /// last of them, that are as near as their path: as near as its nearest chunk.
+    /// For each direction the nearest chunks of the nearest `limit` paths, and of all paths that are as
+    /// near as the last of them. A path is as near as its nearest chunk.
     ///
-    /// The nearest chunks are asked for, and more of them where they are of too few paths.
+    /// The nearest chunks are searched for, and more of them as long as they have too few paths.
     pub fn nearest(
         &self,
         look: FirstLook,
@@ -126,8 +126,8 @@ impl Groups<'_> {
         Members::of(slots)
     }
 
-    /// How similar the paths of these numbers are to a direction: as the most similar of their
-    /// chunks that are among `slots`.
+    /// How similar the paths of these numbers are to a direction: as similar as the most similar of
+    /// their chunks among `slots`.
     pub fn similarities(
         &self,
         direction: &[f32],
@@ -185,22 +185,5 @@ impl Groups<'_> {
             let possible = possible.filter(|(_, bound)| bound.highest() >= certain);
             possible.map(|(slot, _)| *slot).collect()
         }))
-    }
-}
-
-impl Members {
-    fn of(slots: impl Iterator<Item = Vec<usize>>) -> Self {
-        let mut members = Self::default();
-        for of_path in slots {
-            members.slots.extend(of_path);
-            members.ends.push(members.slots.len());
-        }
-        members
-    }
-
-    /// Where the slots of each path are.
-    fn ranges(&self) -> impl Iterator<Item = std::ops::Range<usize>> + '_ {
-        let starts = std::iter::once(&0).chain(&self.ends);
-        starts.zip(&self.ends).map(|(start, end)| *start..*end)
     }
 }

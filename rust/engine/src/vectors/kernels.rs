@@ -48,7 +48,7 @@ pub fn dots(query: &[f32], rows: &[&[f32]]) -> Vec<f32> {
 /// The products of each query with `count` rows of a plane: all of the first query, then all of the
 /// second. `ahead` is where the next rows are read from, which are prefetched.
 ///
-/// To be called with as many rows as the processor keeps close by: every query reads them again.
+/// To be called with as many rows as fit into the cache: every query reads them again.
 pub(super) fn plane_dots(
     queries: &[&[i8]],
     plane: Plane<'_>,
@@ -74,8 +74,8 @@ pub(super) fn plane_dots(
     plane_dots_plain(queries, plane, count, sums);
 }
 
-/// The products of both codes of a query with each of these rows, high plane and low plane taken
-/// together as 8-bit codes.
+/// The products of both codes of a query with each of these rows, whose high and low planes together
+/// are 8-bit codes.
 pub(super) fn code_dots(query: [&[i8]; 2], rows: &[Planes<'_>]) -> Vec<[i32; 2]> {
     let mut sums = vec![[0; 2]; rows.len()];
     #[cfg(target_arch = "x86_64")]

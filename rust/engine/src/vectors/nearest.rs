@@ -13,8 +13,8 @@ use crate::interrupt::Pace;
 use crate::top_k::{self, Scored as _, TopK};
 use crate::unit_vector::{damaged, read_blob};
 
-/// With fewer vectors than this, or so many that are wanted, all are compared: looks at codes would
-/// take longer.
+/// Up to this many vectors, and up to `PART` times as many as are wanted, all are compared in full:
+/// looking at codes first would take longer.
 const FEW: usize = 256;
 const PART: usize = 4;
 /// How many vectors are searched for, and how many nearest of each, to see what is missed.
@@ -23,7 +23,7 @@ const RECALL_AT: usize = 60;
 /// How many vectors are compared between two looks at whether somebody waits.
 const AT_ONCE: usize = 1024;
 
-/// What a row is that a vector was found for, should there be no chunk of it.
+/// What messages call a row that a vector was found for, should there be no chunk of it.
 pub(crate) const NEAREST: &str = "a vector";
 
 /// A matrix, and where the vectors are read from that it does not keep.
@@ -109,8 +109,8 @@ impl VectorReader<'_> {
         queries.iter().zip(found).map(of_query).collect()
     }
 
-    /// What [`Self::nearest`] finds, and how similar all of these vectors are to each query: a
-    /// sample of them where there are many.
+    /// What [`Self::nearest`] finds, and for each query the spread of its similarities to all of these
+    /// vectors, or to a sample where there are many.
     pub fn nearest_and_spreads(
         &self,
         look: FirstLook,
@@ -141,7 +141,7 @@ impl VectorReader<'_> {
         Ok((nearest, spreads.collect::<rusqlite::Result<_>>()?))
     }
 
-    /// Of more vectors than a sample has those that stand for all.
+    /// The sample that stands for these vectors, which are more than it has.
     fn sampled(&self, slots: Slots<'_>) -> Cow<'_, [usize]> {
         if let (Slots::All, Some(sampled)) = (slots, self.matrix.sample()) {
             return Cow::Borrowed(sampled);
@@ -151,8 +151,8 @@ impl VectorReader<'_> {
         Cow::Owned(sampled.map_or_else(Vec::new, |sampled| sampled.map(|nth| all[nth]).collect()))
     }
 
-    /// What part of the nearest vectors a fast search finds, for some of the vectors themselves;
-    /// None where searches are exact.
+    /// The share of the nearest vectors that a fast search finds, measured with some of the vectors as
+    /// queries; None where searches are exact.
     pub fn recall(&self) -> rusqlite::Result<Option<f64>> {
         let look = self.matrix.first_look();
         if look == FirstLook::HighPlane {
@@ -221,12 +221,12 @@ impl VectorReader<'_> {
     }
 }
 
-/// The cosine of two vectors of length 1. Rounding can leave a little more than 1.
-/// How similar to the query each of these vectors is.
+/// The cosine of the query with each of these vectors, all of length 1.
 pub(crate) fn similarities(query: &[f32], rows: &[&[f32]]) -> Vec<f32> {
     dots(query, rows).into_iter().map(within_bounds).collect()
 }
 
+/// Rounding can leave a little more than 1.
 fn within_bounds(similarity: f32) -> f32 {
     similarity.clamp(-1.0, 1.0)
 }

@@ -1,5 +1,5 @@
-//! A fixed rotation, which spreads what a vector says evenly over its numbers, so that a few bits of
-//! each number are enough to tell how near another vector is.
+//! A fixed rotation that spreads the information in a vector evenly over its numbers, so that a few
+//! bits of each are enough to tell how near another vector is.
 
 use std::sync::OnceLock;
 
@@ -19,8 +19,8 @@ pub(super) struct Rotation {
     dimensions: usize,
     /// What is subtracted from vectors before they are rotated; nothing where it is empty.
     center: Vec<f32>,
-    /// 1 or -1 for each number and round, made for the first vector: what a file says of its
-    /// dimension takes no memory before there is one.
+    /// 1 or -1 for each number and round, made for the first vector: before there is one, a dimension
+    /// that a file claims takes no memory.
     signs: OnceLock<Vec<Vec<f32>>>,
 }
 

@@ -16,10 +16,10 @@ use super::slots::{Bits, ScoredSlot, Slots, slot};
 use crate::interrupt::Pace;
 use crate::top_k::TopK;
 
-/// Of a tile with fewer wanted vectors than this the first look is left out.
+/// A tile with fewer wanted vectors than this is not given a first look.
 const FEW: u32 = 8;
 
-/// A vector that can be among the nearest, and the most that its similarity can be.
+/// A vector that can be among the nearest, and the upper bound of its similarity.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Candidate {
     pub slot: usize,
@@ -136,9 +136,9 @@ struct Scan<'m> {
     query: CodeQuery,
     signs: Option<SignQuery>,
     limit: usize,
-    /// What is near at first look and was not looked at closer yet, and how near it can be.
+    /// What seemed near at the first look and still awaits a closer one, with its upper bound.
     near: Vec<(usize, f32)>,
-    /// How many vectors were looked at, and how many there are to be before the next closer look.
+    /// How many vectors were looked at, and after how many the next closer look is due.
     looked: usize,
     due: usize,
     /// The best of those similarities that are certain.
@@ -201,8 +201,8 @@ impl<'m> Scan<'m> {
         self.near.extend(near);
     }
 
-    /// Note that so many vectors were looked at. Each time they have doubled the most promising are
-    /// looked at closer, which raises the threshold: it is what others are left out by.
+    /// Count vectors that were looked at. Whenever their number has doubled, the most promising are
+    /// looked at more closely, which raises the threshold below which others are left out.
     fn count(&mut self, looked: u32) {
         self.looked += looked as usize;
         if self.looked >= self.due {
@@ -245,7 +245,7 @@ impl<'m> Scan<'m> {
             let (step, error) = (block.codes.steps[offset], block.codes.errors[offset]);
             let bound = self.query.bound(sums, step, error);
             // No more than at first look: then what a fast search finds does not depend on when
-            // the threshold rose, and so not on how vectors are shared out among blocks.
+            // the threshold rose, nor on which blocks the vectors are in.
             let (lowest, highest) = (bound.lowest().min(highest), bound.highest().min(highest));
             if highest >= self.certain.threshold() {
                 self.certain.offer((slot, lowest));

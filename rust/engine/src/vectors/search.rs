@@ -26,10 +26,10 @@ use crate::unit_vector;
 pub struct NearestRows {
     /// The best of them, best first; their scores are cosines.
     pub rows: Vec<RankedRow>,
-    /// How all cosines are spread, if that was asked.
+    /// How all cosines are spread, if the selection asked for statistics.
     pub spread: Spread,
-    /// What the cosines of other rows are asked by; None where there is no direction, to which
-    /// nothing is near.
+    /// What the cosines of other rows are computed from; None if the query has no direction, so that
+    /// nothing is near it.
     asked: Option<Asked>,
     /// The cosines by key, where all are known already.
     pub(crate) known: HashMap<i64, f64>,
@@ -85,7 +85,7 @@ impl VectorSearch<'_> {
         Ok(directions.into_iter().map(of_query).collect())
     }
 
-    /// The cosine of what has each of these keys, be it near or not; None where there is no vector.
+    /// The cosine of the row or group of each key, whether near or not; None where there is no vector.
     pub fn cosines(
         &self,
         nearest: &NearestRows,
@@ -112,8 +112,8 @@ impl VectorSearch<'_> {
         Ok(found.into_iter().map(cosine).collect())
     }
 
-    /// What part of the nearest vectors a fast search finds, for some of the vectors themselves;
-    /// None where searches are exact.
+    /// The share of the nearest vectors that a fast search finds, measured with some of the vectors as
+    /// queries; None where searches are exact.
     pub fn recall(&self) -> rusqlite::Result<Option<f64>> {
         self.vectors().recall()
     }

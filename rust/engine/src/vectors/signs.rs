@@ -9,7 +9,7 @@ use std::ops::Range;
 use super::kernels::{Line, QUERY_PLANES, SIGN_ROWS, TILE, dot, prefetch};
 
 /// How many deviations above its estimate a similarity is thought possible. What lies higher is
-/// missed: with this two or three of a thousand among the 60 nearest, measured on real embeddings.
+/// missed: of the 60 nearest two or three in a thousand, measured on real embeddings.
 const DEVIATIONS: f32 = 2.0;
 /// The largest code of a query.
 const LARGEST: f32 = 15.0;
@@ -44,7 +44,7 @@ impl RowSigns {
             let bits = part.iter().enumerate();
             *word = bits.fold(0, |word, (nth, x)| word | u64::from(*x > 0.0) << nth);
         }
-        let total = length_by_parts(residual);
+        let total = absolute_sum(residual);
         let square = dot(residual, residual);
         if total <= 0.0 {
             // The center itself: its product is known.
@@ -73,8 +73,8 @@ impl RowSigns {
     }
 }
 
-/// The sum of what the numbers come to without their signs, added in lanes.
-fn length_by_parts(vector: &[f32]) -> f32 {
+/// The sum of absolute values, added in lanes.
+fn absolute_sum(vector: &[f32]) -> f32 {
     let mut sums = [0.0_f32; 16];
     for part in vector.chunks(sums.len()) {
         for (sum, x) in sums.iter_mut().zip(part) {
@@ -104,7 +104,7 @@ impl Signs {
         &self.words[start..end]
     }
 
-    /// Ask memory for what a scan reads first; where it goes on, the processor sees by itself.
+    /// Prefetch what a scan reads first; from there on the processor prefetches by itself.
     pub fn prefetch(&self) {
         prefetch(&self.words[..self.words.len().min(SIGN_ROWS)]);
         for numbers in [&self.ones, &self.factors, &self.deviations] {
@@ -112,7 +112,7 @@ impl Signs {
         }
     }
 
-    /// Put a row before the one at `at`.
+    /// Insert a row at `at`.
     pub fn insert(&mut self, at: usize, row: &RowSigns) {
         let count = self.factors.len();
         if count.is_multiple_of(SIGN_ROWS) {
@@ -128,7 +128,7 @@ impl Signs {
         self.deviations.insert(at, row.deviation);
     }
 
-    /// Put a row in the place of the one at `at`.
+    /// Replace the row at `at`.
     pub fn replace(&mut self, at: usize, row: &RowSigns) {
         self.put(at, row);
         self.ones[at] = row.ones();

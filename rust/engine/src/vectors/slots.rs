@@ -54,7 +54,7 @@ pub(crate) struct SlotSet {
 }
 
 impl SlotSet {
-    /// These slots, each of which may come once.
+    /// These slots, without repetitions.
     #[cfg(test)]
     pub fn new(slots: impl IntoIterator<Item = usize>) -> Self {
         let mut set = Self::default();

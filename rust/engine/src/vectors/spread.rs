@@ -13,7 +13,7 @@ const UNITS: f64 = 1_099_511_627_776.0;
 pub struct Spread {
     /// The mean; 0 of none.
     pub mean: f64,
-    /// The standard deviation of all of them, not of a sample of more; 0 of none.
+    /// The population standard deviation; 0 of none.
     pub deviation: f64,
 }
 
@@ -26,7 +26,7 @@ impl Spread {
     }
 }
 
-/// What the spread of cosines is made of, while they come one by one.
+/// Sums from which the spread of cosines is computed.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Sums {
     count: i128,

@@ -31,7 +31,7 @@ impl<'c> VectorWriter<'c> {
         Ok(())
     }
 
-    /// Store the vector of a row; the answer is whether it had another, or none.
+    /// Store the vector of a row; false if it was stored already.
     pub fn set(&mut self, row: i64, embedding: &[f32]) -> rusqlite::Result<bool> {
         let blob = unit_vector::to_blob(&unit_vector::unit(embedding));
         let same = |found: &Row<'_>| Ok(found.get_ref(0)?.as_bytes()? == blob);
@@ -42,7 +42,7 @@ impl<'c> VectorWriter<'c> {
         Ok(true)
     }
 
-    /// Remove the vector of a row; the answer is whether it had one.
+    /// Remove the vector of a row; false if it had none.
     pub fn remove(&mut self, row: i64) -> rusqlite::Result<bool> {
         Ok(self.remove.execute([row])? > 0)
     }

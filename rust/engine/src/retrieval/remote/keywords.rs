@@ -10,7 +10,7 @@ use crate::error::Result;
 use crate::query::MatchExpression;
 use crate::retrieval::order;
 
-/// By how much a score of `float32`, added up in any order, can be off.
+/// By what part a score that is added up in `float32`, in any order, can be off.
 const ROUNDING: f64 = 1e-5;
 
 impl RemoteReader<'_> {
@@ -38,8 +38,8 @@ impl RemoteReader<'_> {
         })
     }
 
-    /// The best chunks, or the best of each group, in order. More are asked for until it is certain
-    /// that none of those that were not preselected is among them.
+    /// The best chunks, or the best of each group, in order. More are preselected until no others can
+    /// be among them.
     fn best(&self, remote: &RemoteExpression, limit: usize) -> Result<Vec<Found>> {
         let mut wanted = more(limit);
         loop {

@@ -1,5 +1,5 @@
-//! A collection that another process holds: it counts, preselects and stores, and everything that
-//! makes a score is computed here (spec/opensearch.md).
+//! A collection in another process: that one stores, counts and preselects, and everything that makes
+//! up a score is computed here (spec/opensearch.md).
 
 mod keywords;
 mod names;
@@ -21,11 +21,11 @@ use reader::RemoteReader;
 /// A collection elsewhere, as it is at one point in time.
 #[derive(Clone, Copy)]
 pub struct RemoteCollection<'a> {
-    /// What its texts are split by.
+    /// The tokenizer of its texts.
     pub tokenizer: TokenizerKind,
-    /// What bare queries lose.
+    /// The words that plain queries are not searched for.
     pub stopwords: &'a StopWords,
-    /// Whom to ask.
+    /// What answers for it.
     pub point_in_time: &'a dyn PointInTime,
 }
 

@@ -5,7 +5,7 @@ use crate::chunks::Chunk;
 use crate::error::Result;
 
 /// One state of a collection elsewhere, and what it can be asked. The filters of a search are chosen
-/// when the state is opened: everything but `counts` and `chunks` is about chunks that pass them.
+/// when the state is opened: all but `counts` and `chunks` see only chunks that pass them.
 pub trait PointInTime: Sync {
     /// Refuse another embedder than the one the vectors are of.
     fn check_embedder(&self, embedder: &str) -> Result<()>;
@@ -13,7 +13,7 @@ pub trait PointInTime: Sync {
     /// How many numbers a vector has; None before there was one.
     fn dimensions(&self) -> Result<Option<usize>>;
 
-    /// What is counted over all chunks, whatever the filters.
+    /// Counts over all chunks, whatever the filters.
     fn counts(&self, phrases: &[RemotePhrase]) -> Result<Counts>;
 
     /// About the best `limit` chunks that match.
@@ -24,7 +24,7 @@ pub trait PointInTime: Sync {
     ) -> Result<Preselected<KeywordHit>>;
 
     /// About the nearest `limit` chunks to a vector of length 1. The counts of `expected` are asked for
-    /// next: whoever answers may look them up along with the vectors.
+    /// next, and may be looked up along with the vectors.
     fn vector_hits(
         &self,
         vector: &[f32],
@@ -42,14 +42,14 @@ pub trait PointInTime: Sync {
     fn paths(&self) -> Result<Vec<String>>;
 }
 
-/// What a collection preselected by scores that are nearly right.
+/// What a collection preselected by nearly exact scores.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Preselected<T> {
-    /// The best, in whatever order.
+    /// The best, in any order.
     pub hits: Vec<T>,
-    /// The least score of these where there may be more; None where these are all.
+    /// The lowest of their scores if there may be more hits; None if these are all.
     pub floor: Option<f64>,
-    /// Whether others may have better scores, since not all were looked at: then these are taken as
+    /// Whether others may have better scores, since not all were looked at: then these are accepted as
     /// they are.
     pub approximate: bool,
 }

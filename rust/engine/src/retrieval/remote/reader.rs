@@ -16,7 +16,7 @@ use crate::retrieval::collection::{Reader, SimilarSlug, Step};
 use crate::text::tokenizer::TokenizerKind;
 use crate::vectors::NearestRows;
 
-/// How many more than wanted are preselected, so that rounding rarely has them asked for again.
+/// How many more than wanted are preselected, so that rounding rarely makes it necessary to ask again.
 const MARGIN: usize = 20;
 
 /// What a search reads, and what it has met.
@@ -27,7 +27,7 @@ pub(super) struct RemoteReader<'a> {
     pub groups: bool,
     /// Whether groups are made after neighbors counted.
     late_groups: bool,
-    /// The phrases that keywords are going to be searched by, until somebody was told of them.
+    /// The phrases of the search by keywords to come, until they are passed on.
     pub expected: RefCell<Vec<RemotePhrase>>,
     names: Names,
 }
@@ -44,7 +44,7 @@ pub(super) fn more(limit: usize) -> usize {
     limit.saturating_add(MARGIN)
 }
 
-/// Whether nothing that was not preselected can be among the first: it has at most this score.
+/// Whether the first are certain, where nothing else has a score above `most`.
 pub(super) fn is_certain(ranked: &[Found], limit: usize, most: f64) -> bool {
     ranked.get(limit - 1).is_some_and(|last| last.score > most)
 }
@@ -122,7 +122,7 @@ impl<'a> RemoteReader<'a> {
         })
     }
 
-    /// The paths whose slugs are like any of the words, the best `limit` with their similarities.
+    /// The best `limit` paths whose slugs resemble any of the words, with their similarities.
     fn similar_paths(&self, words: &[String], limit: usize) -> Result<HashMap<String, f64>> {
         let entry = |(row, path)| Entry {
             path,
@@ -152,7 +152,7 @@ impl Reader for RemoteReader<'_> {
     }
 
     fn expect(&self, expression: &MatchExpression) {
-        // What cannot be asked for fails when it is asked for.
+        // An error comes again when the expression is searched for.
         if let Ok(remote) = RemoteExpression::of(expression, self.tokenizer) {
             self.expected.replace(remote.phrases());
         }

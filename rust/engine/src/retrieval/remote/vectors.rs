@@ -51,7 +51,7 @@ impl RemoteReader<'_> {
         }
     }
 
-    /// Refuse to take a part of the cosines for all of them.
+    /// Refuse to take some of the cosines for all of them.
     fn check_few(&self, all: bool, count: usize) -> Result<()> {
         let groups = if self.groups { "paths" } else { "chunks" };
         if all && count <= SAMPLE {
@@ -67,7 +67,7 @@ impl RemoteReader<'_> {
         ))
     }
 
-    /// What score fusion asks of all that passes the filters: how the cosines are spread, and each.
+    /// What score fusion needs of everything that passes the filters: every cosine and their spread.
     fn all(&self, compared: Vec<Found>) -> NearestRows {
         let of_groups = self.ranked(compared);
         #[allow(clippy::cast_possible_truncation, reason = "it was a float32")]

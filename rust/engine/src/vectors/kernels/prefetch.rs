@@ -1,4 +1,4 @@
-//! Asking memory for rows before they are read: a scan waits for little else.
+//! Prefetching rows: a scan waits for little else than memory.
 
 #![allow(clippy::inline_always)] // compiled for the processor of the function around it
 
