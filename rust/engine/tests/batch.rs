@@ -2,19 +2,21 @@
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod searching;
+
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use hedgerow_engine::chunks::{Chunk, Filters, GroupBy};
 use hedgerow_engine::index::Index;
-use hedgerow_engine::query::{Connective, Matching};
 use hedgerow_engine::retrieval::{
     Embedding, Found, Fusion, FuzzyChunks, Mode, Request, Reranker, Setup, search, search_many,
 };
 use hedgerow_engine::text::tokenizer::TokenizerKind;
 use proptest::prelude::*;
 use proptest::sample::select;
+use searching::{request, setup};
 
 const WORDS: [&str; 6] = ["oak", "elm", "fox", "hedge", "recommend", "how many"];
 const DIMENSIONS: usize = 3;
@@ -61,20 +63,17 @@ fn asked() -> impl Strategy<Value = Asked> {
 }
 
 fn requests<'a>(asked: &'a [Asked], filters: &'a [Filters; 2], wanted: usize) -> Vec<Request<'a>> {
-    let request = |(query, vector, mode, candidate_k, grouped, filtered): &'a Asked| Request {
-        query,
-        augmented: None,
-        date_hints: &[],
-        mode: *mode,
-        embedding: vector
-            .as_deref()
-            .map_or(Embedding::Absent, Embedding::Vector),
-        candidate_k: *candidate_k,
-        wanted,
-        reranker: Reranker::Ready,
-        skip_retry_ladder: false,
-        filters: &filters[usize::from(*filtered)],
-        group_by: grouped.then_some(GroupBy::Path),
+    let request = |(query, vector, mode, candidate_k, grouped, filtered): &'a Asked| {
+        let vector = vector.as_deref();
+        let embedding = vector.map_or(Embedding::Absent, Embedding::Vector);
+        Request {
+            mode: *mode,
+            candidate_k: *candidate_k,
+            wanted,
+            reranker: Reranker::Ready,
+            group_by: grouped.then_some(GroupBy::Path),
+            ..request(query, embedding, &filters[usize::from(*filtered)])
+        }
     };
     asked.iter().map(request).collect()
 }
@@ -99,17 +98,7 @@ proptest! {
         let index = Index::in_memory(TokenizerKind::Porter).unwrap();
         index.expect_dimensions(DIMENSIONS).unwrap();
         index.upsert(&chunks.iter().collect::<Vec<_>>()).unwrap();
-        let setup = Setup {
-            collection: &index,
-            aliases: None,
-            default_operator: Connective::Or,
-            matching: Matching::Spec,
-            fusion,
-            neighbors: false,
-            reweight: true,
-            fuzzy: &FuzzyChunks::Own,
-            embedder: None,
-        };
+        let setup = Setup { fusion, ..setup(&index, &FuzzyChunks::Own) };
         let mut asked = asked;
         if sorted {
             // Equal options side by side share a pass.
@@ -148,17 +137,7 @@ fn one_wrong_vector_spoils_no_other_search() {
         ..Chunk::default()
     };
     index.upsert(&[&chunk]).unwrap();
-    let setup = Setup {
-        collection: &index,
-        aliases: None,
-        default_operator: Connective::Or,
-        matching: Matching::Spec,
-        fusion: Fusion::Rrf,
-        neighbors: false,
-        reweight: true,
-        fuzzy: &FuzzyChunks::Own,
-        embedder: None,
-    };
+    let setup = setup(&index, &FuzzyChunks::Own);
     let asked: Vec<Asked> = [
         vec![1.0, 1.0, 0.0],
         vec![1.0],

@@ -2,27 +2,15 @@
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-mod asking;
+mod searching;
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use asking::{Ask, ask, find, index};
 use hedgerow_engine::ErrorCode;
-use hedgerow_engine::chunks::{Chunk, Filters, GroupBy};
+use hedgerow_engine::chunks::{Filters, GroupBy};
 use hedgerow_engine::retrieval::{Found, Fusion, Mode, RerankScore};
-
-const NORTH: [f32; 2] = [0.0, 1.0];
-
-fn chunk(id: &str, path: &str, content: &str, vector: [f32; 2]) -> Chunk {
-    Chunk {
-        id: id.to_owned(),
-        path: path.to_owned(),
-        content: content.to_owned(),
-        embedding: Some(vector.to_vec()),
-        ..Chunk::default()
-    }
-}
+use searching::{Ask, NORTH, ask, chunk, find, index};
 
 #[test]
 fn the_fuzzy_rung_is_measured_by_its_similarities() {

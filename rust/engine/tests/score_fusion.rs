@@ -2,17 +2,17 @@
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-mod asking;
+mod searching;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use asking::{ALL, Ask, ask, find, index};
 use hedgerow_engine::chunks::{Chunk, Filters, GroupBy};
 use hedgerow_engine::index::{Hit, Index};
 use hedgerow_engine::query::{MatchOptions, parse};
 use hedgerow_engine::retrieval::{ExplainedHit, Found, Fusion, Mode};
 use hedgerow_engine::text::utf16;
 use proptest::prelude::*;
+use searching::{ALL, Ask, ask, find, index};
 
 const WORDS: [&str; 5] = ["oak", "elm", "fox", "owl", "winter"];
 

@@ -2,29 +2,20 @@
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-use std::collections::HashMap;
-use std::fs;
-use std::path::PathBuf;
+mod cases;
+mod searching;
 
+use std::collections::HashMap;
+
+use cases::jsonl;
 use hedgerow_engine::chunks::{Chunk, Filters};
 use hedgerow_engine::index::{Hit, Index};
-use hedgerow_engine::query::{AliasTable, Connective, Matching};
+use hedgerow_engine::query::AliasTable;
 use hedgerow_engine::retrieval::{
-    Embedding, Found, Fusion, FuzzyChunks, Mode, Request, Reranker, Setup, rerank_text, search,
+    Embedding, Found, FuzzyChunks, Mode, Request, Reranker, Setup, rerank_text, search,
 };
 use hedgerow_engine::text::tokenizer::TokenizerKind;
 use serde_json::{Value, json};
-
-fn jsonl(name: &str) -> Vec<Value> {
-    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR"))
-        .join("../../spec/fixtures")
-        .join(name);
-    let text = fs::read_to_string(path).unwrap();
-    text.split('\n')
-        .filter(|line| !line.is_empty())
-        .map(|line| serde_json::from_str(line).unwrap())
-        .collect()
-}
 
 fn text(value: &Value) -> String {
     value.as_str().unwrap_or_default().to_owned()
@@ -56,7 +47,6 @@ fn fnv64(text: &str) -> Option<Vec<f32>> {
 fn corpus(name: &str) -> Index {
     let index = Index::in_memory(TokenizerKind::Porter).unwrap();
     let chunks: Vec<Chunk> = jsonl(&format!("corpora/{name}.jsonl"))
-        .iter()
         .map(|line| {
             let [title, summary, content] =
                 ["title", "summary", "content"].map(|key| text(&line[key]));
@@ -116,15 +106,8 @@ fn run(index: &Index, case: &Value) -> Found {
     });
     let fuzzy = fuzzy_chunks(&options["trigramChunks"]);
     let setup = Setup {
-        collection: index,
         aliases: aliases.as_ref(),
-        default_operator: Connective::Or,
-        matching: Matching::Spec,
-        fusion: Fusion::Rrf,
-        neighbors: false,
-        reweight: true,
-        fuzzy: &fuzzy,
-        embedder: None,
+        ..searching::setup(index, &fuzzy)
     };
     let query = text(&request["query"]);
     let has_embedder = !options["embedder"].is_null();
@@ -145,17 +128,11 @@ fn run(index: &Index, case: &Value) -> Found {
         Reranker::Ready
     };
     let request = Request {
-        query: &query,
-        augmented: None,
-        date_hints: &[],
         mode,
-        embedding,
         candidate_k: usize::try_from(candidate_k).unwrap(),
-        wanted: usize::MAX,
         reranker,
         skip_retry_ladder: request["skipRetryLadder"].as_bool().unwrap_or(false),
-        filters: &filters,
-        group_by: None,
+        ..searching::request(&query, embedding, &filters)
     };
     search(&setup, &request).unwrap()
 }
@@ -270,7 +247,7 @@ fn search_cases() {
         .into_iter()
         .map(|name| (name, corpus(name)))
         .collect();
-    let cases = jsonl("search.jsonl");
+    let cases: Vec<Value> = jsonl("search.jsonl").collect();
     assert!(
         cases.len() > 400,
         "only {} cases: is the fixture whole?",

@@ -2,28 +2,20 @@
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod searching;
+
 use hedgerow_engine::ErrorCode;
-use hedgerow_engine::chunks::{Chunk, Filters};
+use hedgerow_engine::chunks::Filters;
 use hedgerow_engine::index::Index;
-use hedgerow_engine::query::{Connective, Matching};
+use hedgerow_engine::query::Matching;
 use hedgerow_engine::retrieval::{
-    Embedding, Found, Fusion, FuzzyChunks, Mode, Request, Reranker, Setup, Stage, Strategy, search,
+    Embedding, Found, FuzzyChunks, Mode, Request, Setup, Stage, Strategy, search,
 };
 use hedgerow_engine::text::tokenizer::TokenizerKind;
 use rusqlite::Connection;
+use searching::{NORTH, chunk, request, setup};
 
-const NORTH: [f32; 2] = [0.0, 1.0];
 const EAST: [f32; 2] = [1.0, 0.0];
-
-fn chunk(id: &str, path: &str, content: &str, vector: [f32; 2]) -> Chunk {
-    Chunk {
-        id: id.to_owned(),
-        path: path.to_owned(),
-        content: content.to_owned(),
-        embedding: Some(vector.to_vec()),
-        ..Chunk::default()
-    }
-}
 
 fn fill(index: &Index) {
     let chunks = [
@@ -38,36 +30,6 @@ fn filled() -> Index {
     let index = Index::in_memory(TokenizerKind::Porter).unwrap();
     fill(&index);
     index
-}
-
-fn setup<'a>(index: &'a Index, fuzzy: &'a FuzzyChunks) -> Setup<'a> {
-    Setup {
-        collection: index,
-        aliases: None,
-        default_operator: Connective::Or,
-        matching: Matching::Spec,
-        fusion: Fusion::Rrf,
-        neighbors: false,
-        reweight: true,
-        fuzzy,
-        embedder: None,
-    }
-}
-
-fn request<'a>(query: &'a str, embedding: Embedding<'a>, filters: &'a Filters) -> Request<'a> {
-    Request {
-        query,
-        augmented: None,
-        date_hints: &[],
-        mode: Mode::Auto,
-        embedding,
-        candidate_k: 60,
-        wanted: usize::MAX,
-        reranker: Reranker::Absent,
-        skip_retry_ladder: false,
-        filters,
-        group_by: None,
-    }
 }
 
 fn find(index: &Index, query: &str, embedding: Embedding<'_>) -> Found {
