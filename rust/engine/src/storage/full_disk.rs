@@ -4,13 +4,14 @@
 //! the disk is full it is rolled back, but SQLite keeps what it wrote as room for later writes: on a
 //! full disk that is all the room there was, and a checkpoint needs some itself.
 
-use std::ffi::OsString;
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufReader, Read};
 use std::path::Path;
 use std::time::Duration;
 
 use rusqlite::{Connection, Transaction, TransactionBehavior};
+
+use super::beside::{LOG, beside};
 
 /// The log begins with a header, whose last quarter but one are two salts; a frame is a header with
 /// the same salts, and a page (<https://sqlite.org/fileformat2.html#the_write_ahead_log>).
@@ -34,9 +35,10 @@ pub(super) fn release(connection: &Connection, file: &Path) {
 /// meanwhile, and no reader looks there.
 fn cut_log(connection: &Connection, file: &Path) -> rusqlite::Result<()> {
     let transaction = Transaction::new_unchecked(connection, TransactionBehavior::Immediate)?;
-    let mut log = OsString::from(file);
-    log.push("-wal");
-    let opened = OpenOptions::new().read(true).write(true).open(&log);
+    let opened = OpenOptions::new()
+        .read(true)
+        .write(true)
+        .open(beside(file, LOG));
     if let Ok(log) = opened {
         let _ = committed_bytes(&log).and_then(|length| match length {
             Some(length) if length < log.metadata()?.len() => log.set_len(length),
@@ -77,7 +79,6 @@ fn committed_bytes(log: &File) -> io::Result<Option<u64>> {
 #[cfg(test)]
 mod tests {
     use std::fs;
-    use std::path::PathBuf;
 
     use super::*;
     use crate::chunks::Chunk;
@@ -95,9 +96,7 @@ mod tests {
     }
 
     fn log_bytes(path: &Path) -> u64 {
-        let mut log = path.as_os_str().to_owned();
-        log.push("-wal");
-        fs::metadata(PathBuf::from(log)).map_or(0, |log| log.len())
+        fs::metadata(beside(path, LOG)).map_or(0, |log| log.len())
     }
 
     #[test]
@@ -129,35 +128,51 @@ mod tests {
     fn what_is_committed_stays_in_a_log_that_is_read() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("index.db");
-        let writer = Connection::open(&path).unwrap();
+        check_read_log(&path, &path);
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn the_log_is_that_of_the_file_which_a_link_leads_to() {
+        let folder = tempfile::tempdir().unwrap();
+        let [path, links] = ["index.db", "links"].map(|name| folder.path().join(name));
+        fs::create_dir(&links).unwrap();
+        let link = links.join("linked.db");
+        std::os::unix::fs::symlink(&path, &link).unwrap();
+        check_read_log(&link, &path);
+    }
+
+    /// Write into a file that is known as `link`, and release what a rolled back transaction left.
+    fn check_read_log(link: &Path, path: &Path) {
+        let writer = Connection::open(link).unwrap();
         writer
             .execute_batch(
                 "PRAGMA journal_mode = WAL; PRAGMA cache_size = 5; CREATE TABLE texts (text);
                  INSERT INTO texts VALUES ('kept')",
             )
             .unwrap();
-        let reader = Connection::open(&path).unwrap();
+        let reader = Connection::open(link).unwrap();
         reader.execute_batch("BEGIN; SELECT * FROM texts").unwrap();
         writer
             .execute_batch("INSERT INTO texts VALUES ('kept too')")
             .unwrap();
-        let before = log_bytes(&path);
+        let before = log_bytes(path);
         writer
             .execute_batch(
                 "BEGIN; WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 999)
                  INSERT INTO texts SELECT zeroblob(999) FROM n; ROLLBACK",
             )
             .unwrap();
-        assert!(log_bytes(&path) > before);
-        release(&writer, &path);
-        assert_eq!(log_bytes(&path), before, "the reader still needs it");
+        assert!(log_bytes(path) > before);
+        release(&writer, link);
+        assert_eq!(log_bytes(path), before, "the reader still needs it");
         drop(reader);
-        let other = Connection::open(&path).unwrap();
+        let other = Connection::open(path).unwrap();
         let count: i64 = other
             .query_row("SELECT count(*) FROM texts", [], |row| row.get(0))
             .unwrap();
         assert_eq!(count, 2);
-        release(&writer, &path);
-        assert_eq!(log_bytes(&path), 0);
+        release(&writer, link);
+        assert_eq!(log_bytes(path), 0);
     }
 }

@@ -7,6 +7,7 @@
 
 pub mod background;
 mod backup;
+mod beside;
 pub mod cache;
 mod check;
 mod checkpoint;

@@ -4,7 +4,6 @@
 //! it cannot, the file is read as one that nobody changes (`immutable=1`), unless there is a log that
 //! would be passed over.
 
-use std::ffi::OsString;
 use std::fs::{self, OpenOptions};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -12,6 +11,8 @@ use std::process;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use rusqlite::{Error, ErrorCode};
+
+use super::beside::{JOURNAL, LOG, SHARED, beside, followed};
 
 /// Whether an error may come of a folder in which nothing can be made.
 pub(super) fn may_explain(error: &Error) -> bool {
@@ -21,13 +22,14 @@ pub(super) fn may_explain(error: &Error) -> bool {
     )
 }
 
-/// Whether nothing can be made in the folder of a file, for want of permission or of a writable disk.
+/// Whether nothing can be made in the folder of a file, for want of permission or of a writable disk. Of a
+/// link it is the folder of the file that it leads to, where SQLite makes its files.
 ///
-/// Only trying tells: permissions alone know nothing of mounts, nor of who may pass them over.
+/// Only an attempt can tell: permissions know nothing of mounts, nor of users whom they do not bind.
 pub(super) fn is_folder_read_only(file: &Path) -> bool {
     static COUNTER: AtomicU64 = AtomicU64::new(0);
     let number = COUNTER.fetch_add(1, Ordering::Relaxed);
-    let probe = file.with_file_name(format!(".hedgerow-{}-{number}.tmp", process::id()));
+    let probe = followed(file).with_file_name(format!(".hedgerow-{}-{number}.tmp", process::id()));
     match OpenOptions::new().write(true).create_new(true).open(&probe) {
         Ok(made) => {
             drop(made);
@@ -44,17 +46,11 @@ pub(super) fn is_folder_read_only(file: &Path) -> bool {
 
 /// The log beside a file that has, or may have, what the file itself lacks.
 pub(super) fn log_of(file: &Path) -> Option<PathBuf> {
-    let beside = |suffix: &str| {
-        let mut name = OsString::from(file);
-        name.push(suffix);
-        PathBuf::from(name)
-    };
-    let (wal, journal) = (beside("-wal"), beside("-journal"));
+    let [log, shared, journal] = [LOG, SHARED, JOURNAL].map(|suffix| beside(file, suffix));
     let has_content = |log: &PathBuf| fs::metadata(log).is_ok_and(|metadata| metadata.len() > 0);
     // An empty log with its index is that of a process that has the file open.
-    let is_in_use = |log: &PathBuf| log.exists() && beside("-shm").exists();
-    if has_content(&wal) || is_in_use(&wal) {
-        return Some(wal);
+    if has_content(&log) || (log.exists() && shared.exists()) {
+        return Some(log);
     }
     Some(journal).filter(has_content)
 }
@@ -81,4 +77,26 @@ fn path_bytes(file: &Path) -> Vec<u8> {
     format!("/{}", file.display())
         .replace('\\', "/")
         .into_bytes()
+}
+
+#[cfg(test)]
+#[cfg(unix)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_log_is_found_beside_the_file_that_a_link_leads_to() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("index.db");
+        fs::create_dir(folder.path().join("links")).unwrap();
+        let link = folder.path().join("links/linked.db");
+        fs::write(&file, "").unwrap();
+        std::os::unix::fs::symlink(&file, &link).unwrap();
+        assert_eq!(log_of(&link), None);
+        let log = fs::canonicalize(folder.path())
+            .unwrap()
+            .join("index.db-wal");
+        fs::write(&log, "not in the file yet").unwrap();
+        assert_eq!(log_of(&link), Some(log));
+    }
 }
