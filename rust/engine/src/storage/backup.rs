@@ -10,9 +10,14 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use rusqlite::backup::{Backup, StepResult};
 use rusqlite::{Connection, ErrorCode as SqliteCode, ffi};
 
+use super::beside::{LOG, SHARED, beside};
 use super::database::Database;
 use super::identity;
 use crate::error::{Error, ErrorCode, Result};
+use crate::interrupt;
+
+/// How many pages are copied between two checks whether anybody waits: a few milliseconds of work.
+const STEP: i32 = 1000;
 
 impl Database {
     /// Copy the index into a new file: all of it, as it was at one moment.
@@ -25,14 +30,14 @@ impl Database {
             return Err(exists(target));
         }
         let partial = partial_name(target)?;
-        let logs = identity::beside(&partial);
+        let logs = [LOG, SHARED].map(|suffix| beside(&partial, suffix));
         let copied = self
             .read(|connection| Ok(copy(connection, &partial)))
             .and_then(|copied| copied.map_err(|error| self.copy_error(target, &error)))
             .and_then(|()| move_into_place(&partial, target));
         if copied.is_err() {
-            for log in logs {
-                let _ = fs::remove_file(log);
+            for log in &logs {
+                remove(log);
             }
         }
         match fs::remove_file(&partial) {
@@ -46,9 +51,12 @@ impl Database {
 
     fn copy_error(&self, target: &Path, error: &rusqlite::Error) -> Error {
         match error.sqlite_error_code() {
-            Some(SqliteCode::DatabaseCorrupt | SqliteCode::NotADatabase) => {
-                self.location.error(error)
-            }
+            Some(
+                SqliteCode::DatabaseCorrupt
+                | SqliteCode::NotADatabase
+                | SqliteCode::OperationInterrupted
+                | SqliteCode::OutOfMemory,
+            ) => self.location.error(error),
             _ => failed(target, error),
         }
     }
@@ -73,14 +81,16 @@ fn partial_name(target: &Path) -> Result<PathBuf> {
     Ok(target.with_file_name(hidden))
 }
 
-/// Copy all pages at once: the source is read in one transaction.
+/// Copy all pages of the state that the transaction of `source` sees.
 ///
 /// Not `VACUUM INTO`, which would write the copy of a database in memory into memory as well.
 fn copy(source: &Connection, path: &Path) -> rusqlite::Result<()> {
+    // A transaction begins with what it reads first, and then every step copies the same state.
+    source.query_row("PRAGMA schema_version", [], |_| Ok(()))?;
     let mut copy = Connection::open(path)?;
     // The file is of use only when it is whole, so it needs no journal.
     copy.execute_batch("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF")?;
-    let copied = Backup::new(source, &mut copy)?.step(-1)?;
+    let copied = copy_pages(&Backup::new(source, &mut copy)?)?;
     match copied {
         // A handle that is open on the file notices when the copy is put in its place.
         StepResult::Done => {
@@ -94,23 +104,46 @@ fn copy(source: &Connection, path: &Path) -> rusqlite::Result<()> {
     }
 }
 
+/// Copy step by step, unless nobody waits for it.
+fn copy_pages(backup: &Backup<'_, '_>) -> rusqlite::Result<StepResult> {
+    loop {
+        interrupt::check_reading()?;
+        match backup.step(STEP)? {
+            StepResult::More => {}
+            ended => return Ok(ended),
+        }
+    }
+}
+
 /// Give the finished copy its name, unless something has that name by now.
 fn move_into_place(partial: &Path, target: &Path) -> Result<()> {
     sync(partial)
-        .and_then(|()| match fs::hard_link(partial, target) {
-            // Some file systems have no hard links: reserve the name, then rename over it.
-            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => OpenOptions::new()
-                .write(true)
-                .create_new(true)
-                .open(target)
-                .and_then(|_| fs::rename(partial, target)),
-            linked => linked,
-        })
-        .and_then(|()| sync_folder(target))
+        .and_then(|()| give_name(partial, target))
+        .and_then(|()| sync_folder(target).inspect_err(|_| remove(target)))
         .map_err(|error| match error.kind() {
             io::ErrorKind::AlreadyExists => exists(target),
             _ => failed(target, &error),
         })
+}
+
+/// Give a file a name that is free.
+fn give_name(partial: &Path, target: &Path) -> io::Result<()> {
+    match fs::hard_link(partial, target) {
+        // Some file systems have no hard links: reserve the name, then rename over it.
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
+            OpenOptions::new()
+                .write(true)
+                .create_new(true)
+                .open(target)?;
+            fs::rename(partial, target).inspect_err(|_| remove(target))
+        }
+        linked => linked,
+    }
+}
+
+/// Remove what a failure left behind. That failure is reported, and not that this one failed too.
+fn remove(file: &Path) {
+    let _ = fs::remove_file(file);
 }
 
 /// Have a file on the disk. Windows syncs only what is open for writing.
@@ -151,4 +184,45 @@ fn failed(target: &Path, error: &dyn std::error::Error) -> Error {
             target.display()
         ),
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+
+    use super::*;
+    use crate::chunks::Chunk;
+    use crate::index::Index;
+    use crate::interrupt::watched;
+    use crate::text::tokenizer::TokenizerKind;
+
+    #[test]
+    fn an_interrupted_backup_leaves_nothing_behind() {
+        let folder = tempfile::tempdir().unwrap();
+        let index = Index::in_memory(TokenizerKind::Porter).unwrap();
+        let large = Chunk {
+            id: "a".to_owned(),
+            content: "oak ".repeat(1_000_000),
+            ..Chunk::default()
+        };
+        index.upsert(&[&large]).unwrap();
+        let target = folder.path().join("copy.db");
+        let asked = Cell::new(0);
+        let after_some = move || asked.replace(asked.get() + 1) == 1;
+        let error = watched(after_some, || index.backup(&target)).unwrap_err();
+        assert_eq!(error.code(), ErrorCode::Interrupted, "{error}");
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+        index.backup(&target).unwrap();
+        let copy = Index::open(&target, TokenizerKind::Porter, true).unwrap();
+        assert_eq!(copy.get("a").unwrap(), Some(large));
+    }
+
+    #[test]
+    fn a_copy_that_cannot_be_named_leaves_no_empty_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let [missing, target] = ["missing", "copy.db"].map(|name| folder.path().join(name));
+        let error = give_name(&missing, &target).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::NotFound);
+        assert!(!target.exists());
+    }
 }

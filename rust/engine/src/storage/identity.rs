@@ -10,7 +10,7 @@
 //! which every transaction writes, so that it is read from the write-ahead log where that has any.
 
 use std::fs::{self, Metadata};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -145,15 +145,4 @@ pub(super) fn has_moved(connection: &Connection) -> bool {
 #[cfg(not(unix))]
 pub(super) const fn has_moved(_: &Connection) -> bool {
     false
-}
-
-/// The two files that SQLite keeps beside one, whose name may be a link: the write-ahead log and
-/// what its connections share of it.
-pub(super) fn beside(path: &Path) -> [PathBuf; 2] {
-    let real = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-    ["-wal", "-shm"].map(|ending| {
-        let mut name = real.clone().into_os_string();
-        name.push(ending);
-        PathBuf::from(name)
-    })
 }

@@ -9,7 +9,8 @@ use std::time::Duration;
 
 use rusqlite::{Connection, ErrorCode as SqliteCode, OpenFlags};
 
-use super::identity::{Known, Stamp, beside, has_moved, recorded, try_identify};
+use super::beside::{LOG, SHARED, beside};
+use super::identity::{Known, Stamp, has_moved, recorded, try_identify};
 use super::location::Location;
 use super::read_only;
 use crate::error::{Error, ErrorCode, Result};
@@ -29,7 +30,7 @@ impl Location {
         }
         // Closing must not move that log into this file.
         self.keep_log(connection, true)?;
-        let [log, shared] = beside(path);
+        let [log, shared] = [LOG, SHARED].map(|suffix| beside(path, suffix));
         if fs::metadata(&log).map_or(0, |metadata| metadata.len()) == 0 {
             return Err(self.damaged("its identity is not the one in its settings"));
         }
@@ -114,7 +115,7 @@ impl Location {
         Ok(())
     }
 
-    /// The identity that the file has by now; none where it is damaged, or none of hedgerow's.
+    /// The identity that the file has by now; None where it is damaged, or not an index.
     ///
     /// While another file is copied over it, or a checkpoint written into it, reading may fail in
     /// any way. That is waited for.
@@ -144,7 +145,7 @@ impl Location {
     ///
     /// The transaction that made it may be in the log alone; and without its log a file cannot be
     /// read whose checkpoint a full disk ended. But the log may be that of a file that is just being
-    /// replaced: this is asked only when the file itself has told nothing for a while.
+    /// replaced: this is asked only when nothing could be read from the file itself for a while.
     fn identity_with_log(&self) -> Result<Option<String>> {
         let connection = self.connection(true)?;
         let found = recorded(&connection).map_err(|error| self.error(&error))?;
