@@ -33,13 +33,13 @@ pub struct Index {
     pub(crate) ranker: Ranker,
     /// Which chunks share a path, from the first search that groups by it on.
     pub(crate) paths: Cache<Paths>,
-    /// Which chunks stand beside which, from the first search on that counts them.
+    /// Which chunks stand beside which, from the first search that counts them on.
     pub(crate) neighbors: Cache<Neighbors>,
     /// Which rows pass the filters of the last searches.
     pub(crate) passing: Passing,
     /// What the last searches found.
     pub(crate) texts: Cache<KeptTexts>,
-    /// What words are compared with that are nearly right, from the first search on that needs it.
+    /// The slugs that misspelt words are compared with, from the first search that needs them on.
     pub(crate) slugs: Arc<Cache<Slugs>>,
     /// A generation, and how many chunks it has.
     pub(crate) counted: Mutex<Option<(i64, u64)>>,
@@ -187,13 +187,12 @@ impl Index {
         self.methods.resident
     }
 
-    /// What happened since the last time that no caller waits for: each notice is given once.
+    /// What there is to report since the last time that no caller waits for: each notice is given once.
     pub fn take_notices(&self) -> Vec<Notice> {
         self.database.background().notices().take()
     }
 
-    /// What was read into memory in the background since the last time; to be asked before
-    /// [`Index::take_notices`].
+    /// What was read into memory in the background since the last time.
     pub fn take_readings(&self) -> Vec<Reading> {
         self.database.background().notices().take_readings()
     }

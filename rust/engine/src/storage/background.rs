@@ -184,23 +184,25 @@ impl Notices {
         }
     }
 
-    /// Take what was read since the last time: to be asked before [`Notices::take`].
+    /// Take what was read since the last time.
     pub fn take_readings(&self) -> Vec<Reading> {
-        if !self.waiting.load(Ordering::Relaxed) {
-            return Vec::new();
-        }
-        let mut given = self.given.lock().unwrap_or_else(PoisonError::into_inner);
-        mem::take(&mut given.readings)
+        self.take_from(|given| mem::take(&mut given.readings))
     }
 
     /// Take what was reported since the last time.
     pub fn take(&self) -> Vec<Notice> {
+        self.take_from(|given| mem::take(&mut given.waiting))
+    }
+
+    fn take_from<T>(&self, take: impl FnOnce(&mut Given) -> Vec<T>) -> Vec<T> {
         if !self.waiting.load(Ordering::Relaxed) {
             return Vec::new();
         }
-        self.waiting.store(false, Ordering::Relaxed);
         let mut given = self.given.lock().unwrap_or_else(PoisonError::into_inner);
-        mem::take(&mut given.waiting)
+        let taken = take(&mut given);
+        let is_empty = given.waiting.is_empty() && given.readings.is_empty();
+        self.waiting.store(!is_empty, Ordering::Relaxed);
+        taken
     }
 }
 
@@ -231,6 +233,13 @@ mod tests {
         };
         assert_eq!(notices.take_readings(), [reading]);
         assert_eq!(notices.take_readings(), []);
+        notices.note_reading("vectors", Duration::from_secs(1));
+        assert_eq!(notices.take(), []);
+        assert_eq!(
+            notices.take_readings(),
+            [reading],
+            "whichever is asked for first"
+        );
         for number in 0..2 * MOST_NOTICES {
             notices.report(Level::Info, number.to_string());
         }
