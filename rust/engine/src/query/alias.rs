@@ -1,6 +1,6 @@
 //! Alias tables and their expansion (spec/query.md, "Aliases").
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use super::ast::{Query, Token, TokenKind};
 use super::limits;
@@ -14,7 +14,7 @@ pub struct AliasTable {
     alternatives: HashMap<String, Vec<Alternative>>,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 struct Alternative {
     kind: TokenKind,
     text: String,
@@ -56,6 +56,11 @@ impl AliasTable {
             .collect()
     }
 
+    /// The tokens that replace a term; None where it stays as it is.
+    pub(super) fn replacement(&self, token: &Token) -> Option<Vec<Token>> {
+        Some(self.expand(token)).filter(|tokens| tokens.as_slice() != [token.clone()])
+    }
+
     /// Phrases and prefixes are literal and have none.
     fn alternatives_of(&self, token: &Token) -> &[Alternative] {
         if token.kind != TokenKind::Term {
@@ -70,7 +75,7 @@ impl AliasTable {
 
 /// One word becomes a term, several a phrase; equal ones and empty ones go.
 fn clean_alternatives(surfaces: impl IntoIterator<Item: Into<String>>) -> Vec<Alternative> {
-    let mut cleaned: Vec<Alternative> = Vec::new();
+    let (mut cleaned, mut seen) = (Vec::new(), HashSet::new());
     for surface in surfaces {
         let surface = lower(surface.into());
         let words: Vec<&str> = letter_digit_runs(&surface).collect();
@@ -79,12 +84,10 @@ fn clean_alternatives(surfaces: impl IntoIterator<Item: Into<String>>) -> Vec<Al
             1 => TokenKind::Term,
             _ => TokenKind::Phrase,
         };
-        let alternative = Alternative {
-            kind,
-            text: words.join(" "),
-        };
-        if !cleaned.contains(&alternative) {
-            cleaned.push(alternative);
+        // Equal texts are of one kind: phrases alone have a space.
+        let text = words.join(" ");
+        if seen.insert(text.clone()) {
+            cleaned.push(Alternative { kind, text });
         }
     }
     cleaned

@@ -1,5 +1,7 @@
 //! The two compiled forms of a query (spec/compile.md).
 
+use std::borrow::Cow;
+use std::collections::HashSet;
 use std::ops::Deref;
 
 use super::alias::{self, AliasTable, already_expanded};
@@ -20,7 +22,7 @@ pub enum Matching {
     /// As the specification has it.
     #[default]
     Spec,
-    /// For better recall: word parts, numbers, abbreviations (spec/compile.md, "Extended").
+    /// For better recall: word parts, numbers, abbreviations (spec/compile.md, "Extended matching").
     Extended,
 }
 
@@ -59,15 +61,16 @@ pub fn compile_fts(
     aliases: Option<&AliasTable>,
     default_operator: Connective,
 ) -> Result<String> {
-    let expanded;
-    let query = match aliases {
-        Some(aliases) => {
-            expanded = alias::expand(query, aliases)?;
-            &expanded
-        }
-        None => query,
-    };
+    let query = expanded(query, aliases)?;
     Ok(normative(&query.raw, query.tokens.iter(), default_operator))
+}
+
+/// The query with its aliases expanded, where there are any.
+fn expanded<'q>(query: &'q Query, aliases: Option<&AliasTable>) -> Result<Cow<'q, Query>> {
+    Ok(match aliases {
+        Some(aliases) => Cow::Owned(alias::expand(query, aliases)?),
+        None => Cow::Borrowed(query),
+    })
 }
 
 /// [`compile_fts`] of a text, without copies of its words where there are no aliases.
@@ -160,14 +163,7 @@ fn check_extended(query: &Query, options: &MatchOptions<'_>) -> Result<()> {
 }
 
 fn spec_expression(query: &Query, options: &MatchOptions<'_>) -> Result<MatchExpression> {
-    let expanded;
-    let query = match options.aliases {
-        Some(aliases) => {
-            expanded = alias::expand(query, aliases)?;
-            &expanded
-        }
-        None => query,
-    };
+    let query = expanded(query, options.aliases)?;
     let groups = query.token_groups().map(|group| {
         let operator = group.first().and_then(|token| token.operator);
         (operator, group.iter().map(Phrase::of).collect())
@@ -177,17 +173,15 @@ fn spec_expression(query: &Query, options: &MatchOptions<'_>) -> Result<MatchExp
 
 /// Each date once, as its numbers in a row: `2026/04/04` becomes `"2026 04 04"`.
 fn date_phrases(date_hints: &[String]) -> impl Iterator<Item = Phrase> {
-    let mut texts: Vec<String> = Vec::new();
-    for hint in date_hints {
-        let text = letter_digit_runs(hint).collect::<Vec<_>>().join(" ");
-        if !texts.contains(&text) {
-            texts.push(text);
-        }
-    }
-    texts.into_iter().map(|text| Phrase {
-        text,
-        prefix: false,
-    })
+    let mut seen = HashSet::new();
+    date_hints
+        .iter()
+        .map(|hint| letter_digit_runs(hint).collect::<Vec<_>>().join(" "))
+        .filter(move |text| seen.insert(text.clone()))
+        .map(|text| Phrase {
+            text,
+            prefix: false,
+        })
 }
 
 /// Leave out what holds no token: FTS5 takes it for an empty phrase, and AND fails on it.

@@ -43,18 +43,14 @@ pub struct ExplainedWord {
 /// The words of `text` that a bare query is not searched for: noise, each once, as they stand there.
 pub fn not_searched_for(text: &str, options: &MatchOptions<'_>) -> Result<Vec<String>> {
     let query = super::parse_with(text, options.stopwords)?;
-    let mut noise: Vec<String> = Vec::new();
-    let words = words(&query, options);
-    let dropped = words.into_iter().filter(|word| {
+    let noise = words(&query, options).into_iter().filter(|word| {
         word.outcome == "dropped" && matches!(word.reason, "stop_word" | "too_short" | "filler")
     });
     let mut seen = HashSet::new();
-    noise.extend(
-        dropped
-            .map(|word| word.source)
-            .filter(|word| seen.insert(word.clone())),
-    );
-    Ok(noise)
+    Ok(noise
+        .map(|word| word.source)
+        .filter(|word| seen.insert(word.clone()))
+        .collect())
 }
 
 /// Explain `text` as [`super::parse()`], [`compile_fts`] and [`compile_match`] treat it.
@@ -211,10 +207,10 @@ fn kept_word(source: String, token: &Token, options: &MatchOptions<'_>) -> Expla
         (Matching::Spec, Some(aliases)) => aliases.expand(token),
         (Matching::Spec, None) => vec![token.clone()],
     };
-    let alias = options
+    let replacement = options
         .aliases
-        .is_some_and(|aliases| aliases.expand(token) != [token.clone()]);
-    let (reason, detail) = if alias {
+        .and_then(|aliases| aliases.replacement(token));
+    let (reason, detail) = if replacement.is_some() {
         ("alias", format!("{} is an alias", token.text))
     } else if tokens.iter().any(|stand_in| stand_in.kind != token.kind) {
         ("parts", String::new())

@@ -61,7 +61,7 @@ fn with_operators(query: &Query, aliases: Option<&AliasTable>) -> Result<MatchEx
 /// What is searched for in place of a token of a query with operators: the alternatives of its
 /// alias, the phrase of its word's parts where there are several, else itself.
 pub(super) fn stand_in(source: &str, token: &Token, aliases: Option<&AliasTable>) -> Vec<Token> {
-    if let Some(alternatives) = replacement(token, aliases) {
+    if let Some(alternatives) = aliases.and_then(|aliases| aliases.replacement(token)) {
         return alternatives;
     }
     let composed: String = source.nfc().collect();
@@ -216,7 +216,12 @@ impl Counter<'_> {
             operator: None,
         };
         let counts = self.counts(&token);
-        counts.then(|| replacement(&token, self.aliases).unwrap_or_else(|| vec![token]))
+        let replacement = |aliases: &AliasTable| aliases.replacement(&token);
+        counts.then(|| {
+            self.aliases
+                .and_then(replacement)
+                .unwrap_or_else(|| vec![token.clone()])
+        })
     }
 
     fn counts(&mut self, token: &Token) -> bool {
@@ -224,13 +229,6 @@ impl Counter<'_> {
         *count += 1;
         *count <= self.most
     }
-}
-
-/// What the alias table puts in a token's place, if it knows it.
-fn replacement(token: &Token, aliases: Option<&AliasTable>) -> Option<Vec<Token>> {
-    let group = aliases?.expand(token);
-    let replaced = group.len() != 1 || group.first() != Some(token);
-    replaced.then_some(group)
 }
 
 /// A word of the text, its parts without the punctuation around and between them.

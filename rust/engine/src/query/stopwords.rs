@@ -43,7 +43,7 @@ pub enum StopWords {
     Words(Arc<BTreeSet<String>>),
 }
 
-/// How many bytes words of a caller's may have together.
+/// How many bytes the words of a caller may have together.
 const WORDS_LIMIT: usize = 1 << 20;
 
 impl StopWords {
@@ -54,13 +54,15 @@ impl StopWords {
         for word in words {
             let word = word.as_ref();
             bytes += word.len();
-            if word.is_empty() || word.contains(whitespace::is_whitespace) || bytes > WORDS_LIMIT {
-                return Err(Error::new(
-                    ErrorCode::InvalidOption,
-                    format!(
-                        "stopwords must be single words, of at most 1 MiB together; {word:?} is not"
-                    ),
+            if bytes > WORDS_LIMIT {
+                return Err(refused(
+                    "stopwords take more than 1 MiB together; give fewer".to_owned(),
                 ));
+            }
+            if word.is_empty() || word.contains(whitespace::is_whitespace) {
+                return Err(refused(format!(
+                    "stopwords must be single words, and {word:?} is not one"
+                )));
             }
             kept.insert(lower(normalise(word).into_owned()));
         }
@@ -74,17 +76,14 @@ impl StopWords {
             "en" => Ok(Self::English),
             "nl" => Ok(Self::Dutch),
             "none" => Ok(Self::None),
-            _ => Err(Error::new(
-                ErrorCode::InvalidOption,
-                format!(
-                    "stopwords must be \"en+nl\", \"en\", \"nl\", \"none\" or a list of words, not \
-                     {name:?}"
-                ),
-            )),
+            _ => Err(refused(format!(
+                "stopwords must be \"en+nl\", \"en\", \"nl\", \"none\" or a list of words, not \
+                 {name:?}"
+            ))),
         }
     }
 
-    /// The name of the lists; None for words of a caller's.
+    /// The name of the lists; None for the words of a caller.
     pub fn name(&self) -> Option<&'static str> {
         match self {
             Self::EnglishAndDutch => Some("en+nl"),
@@ -105,6 +104,10 @@ impl StopWords {
             Self::Words(words) => words.contains(token),
         }
     }
+}
+
+fn refused(message: String) -> Error {
+    Error::new(ErrorCode::InvalidOption, message)
 }
 
 impl Default for &StopWords {
@@ -210,10 +213,23 @@ mod tests {
 
     #[test]
     fn what_is_no_list_of_words_is_refused() {
-        for words in [vec![""], vec!["two words"], vec!["x"; WORDS_LIMIT + 1]] {
+        for (words, message) in [
+            (
+                vec![""],
+                "stopwords must be single words, and \"\" is not one",
+            ),
+            (
+                vec!["two words"],
+                "stopwords must be single words, and \"two words\" is not one",
+            ),
+            (
+                vec!["x"; WORDS_LIMIT + 1],
+                "stopwords take more than 1 MiB together; give fewer",
+            ),
+        ] {
             let error = StopWords::words(words).unwrap_err();
             assert_eq!(error.code(), ErrorCode::InvalidOption);
-            assert!(error.message().contains("single words"), "{error}");
+            assert_eq!(error.message(), message);
         }
         let error = StopWords::named("de").unwrap_err();
         assert_eq!(
