@@ -1,4 +1,4 @@
-//! Where in a text stands what a query searches for, to be marked there.
+//! Finding in a text what a query searches for, so that it can be marked there.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -7,10 +7,10 @@ use super::category::is_letter_or_digit;
 use super::tokenizer::TokenizerKind;
 use crate::error::Result;
 
-/// The most words of a phrase that are looked for: a longer one is marked by its beginning.
+/// How many words of a phrase are looked for: of a longer one only the beginning is marked.
 const MOST_WORDS: usize = 64;
 
-/// One thing that is searched for: a run of words.
+/// One thing that is searched for: some words in a row.
 #[derive(Debug, Clone)]
 pub struct Wanted {
     /// The words, in their order.
@@ -19,7 +19,7 @@ pub struct Wanted {
     pub prefix: bool,
 }
 
-/// Finds what is wanted in texts.
+/// Finds in texts what is wanted.
 ///
 /// Words are equal if their tokens are, so stems and accents count as they do in the index. With
 /// the tokenizer `trigram` they are found within words too.
@@ -27,7 +27,7 @@ pub struct Marker {
     known: Known,
     sought: Vec<Sought>,
     beginnings: Beginnings,
-    substrings: Vec<Vec<char>>,
+    substrings: Vec<String>,
 }
 
 impl Marker {
@@ -38,7 +38,8 @@ impl Marker {
         let mut substrings = Vec::new();
         for one in wanted.iter().filter(|one| !one.words.is_empty()) {
             if tokenizer == TokenizerKind::Trigram {
-                substrings.push(one.words.join(" ").chars().map(lower).collect());
+                let text = one.words.join(" ");
+                substrings.extend(Some(lower(&text)).filter(|text| !text.is_empty()));
             } else {
                 sought.push(Sought::of(one, &mut known)?);
             }
@@ -56,9 +57,9 @@ impl Marker {
     pub fn marks(&mut self, text: &str) -> Result<Vec<Range<usize>>> {
         let mut found = self.phrases(text)?;
         if !self.substrings.is_empty() {
-            let chars: Vec<char> = text.chars().map(lower).collect();
-            let places = self.substrings.iter();
-            found.extend(places.flat_map(|sought| occurrences(&chars, sought)));
+            let text = lower(text);
+            let sought = self.substrings.iter();
+            found.extend(sought.flat_map(|sought| occurrences(&text, sought)));
         }
         found.sort_by_key(|place| (place.start, place.end));
         Ok(joined(found))
@@ -81,34 +82,33 @@ impl Marker {
     }
 }
 
-/// The lower case of a character where that is one character, else itself.
-fn lower(c: char) -> char {
-    let mut lower = c.to_lowercase();
-    match (lower.next(), lower.next()) {
-        (Some(one), None) => one,
-        _ => c,
-    }
+/// The text in lower case, with as many characters: one whose lower case has several stays as it is.
+fn lower(text: &str) -> String {
+    let lower = |c: char| {
+        let mut lower = c.to_lowercase();
+        match (lower.next(), lower.next()) {
+            (Some(one), None) => one,
+            _ => c,
+        }
+    };
+    text.chars().map(lower).collect()
 }
 
-/// Where the characters stand, one place behind the other.
-fn occurrences(chars: &[char], sought: &[char]) -> Vec<Range<usize>> {
-    let mut found = Vec::new();
-    let mut start = 0;
-    while start + sought.len() <= chars.len() {
-        if chars[start..].starts_with(sought) {
-            found.push(start..start + sought.len());
-            start += sought.len();
-        } else {
-            start += 1;
-        }
-    }
-    found
+/// Where `sought` occurs, in characters and without overlaps, in time linear in both texts.
+fn occurrences<'t>(text: &'t str, sought: &'t str) -> impl Iterator<Item = Range<usize>> + 't {
+    let length = sought.chars().count();
+    let (mut offset, mut start) = (0, 0);
+    text.match_indices(sought).map(move |(at, _)| {
+        start += text[offset..at].chars().count();
+        offset = at;
+        start..start + length
+    })
 }
 
 /// The ASCII characters that tokens begin with.
 ///
-/// Stems and cases differ only behind the first letter and in its case, so that a word in ASCII with another
-/// one need not be taken apart: that is most of the work.
+/// A stem begins with the first letter of its words, whatever the case, so a word in ASCII with another
+/// first letter need not be tokenized, which is most of the work.
 struct Beginnings(u128);
 
 impl Beginnings {
@@ -124,7 +124,7 @@ impl Beginnings {
     }
 }
 
-/// A word of a text: which one it is, unless it cannot be one that is sought, and where it stands.
+/// A word of a text: where it stands, and which one it is; None where it cannot be one that is sought.
 struct Word {
     id: Option<usize>,
     place: Range<usize>,
@@ -218,7 +218,7 @@ impl Sought {
     }
 }
 
-/// Whether the tokens that are sought stand there in a row, the last perhaps only begun.
+/// Whether `tokens` has those that are sought in a row; of the last it may be only the beginning.
 fn holds(tokens: &[String], sought: &[String], begun: bool) -> bool {
     let Some((last, whole)) = sought.split_last() else {
         return false;
@@ -283,6 +283,18 @@ mod tests {
             &[wanted("在冬天", true)],
         );
         assert_eq!(found, ["在冬天"]);
+        let found = marked_by(TokenizerKind::Trigram, "aaaé aaé", &[wanted("aaé", false)]);
+        assert_eq!(found, ["aaé", "aaé"]);
+        let nothing = [wanted("", false)];
+        assert!(marked_by(TokenizerKind::Trigram, "text", &nothing).is_empty());
+    }
+
+    #[test]
+    fn a_long_substring_that_nearly_matches_everywhere_does_not_take_forever() {
+        let sought = "a".repeat(100_000) + "b";
+        let text = "a".repeat(1_000_000);
+        let found = marked_by(TokenizerKind::Trigram, &text, &[wanted(&sought, false)]);
+        assert!(found.is_empty());
     }
 
     #[test]
