@@ -3,6 +3,7 @@
 mod embed;
 mod handle;
 mod hit;
+mod read;
 mod search;
 pub mod session;
 mod staging;

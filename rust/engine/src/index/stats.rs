@@ -1,13 +1,10 @@
-//! Reading chunks, and what is in an index.
-
-use std::sync::PoisonError;
+//! What is in an index, and what its handle keeps in memory.
 
 use super::handle::Index;
 use super::session::Needs;
-use crate::chunks::{Chunk, Page, chunk_of, count_chunks, declared};
+use crate::chunks::declared;
 use crate::error::Result;
 use crate::storage::FORMAT;
-use crate::storage::generations::generation;
 use crate::text::tokenizer::TokenizerKind;
 use crate::vectors::{Space, Vectors};
 
@@ -53,40 +50,6 @@ pub struct IndexStats {
 }
 
 impl Index {
-    /// The chunk of an id.
-    pub fn get(&self, id: &str) -> Result<Option<Chunk>> {
-        self.database.read(|connection| chunk_of(connection, id))
-    }
-
-    /// Up to `limit` chunks whose row comes after `after`; begin with 0.
-    ///
-    /// Pages follow rows, not offsets, so that chunks may come and go between two pages.
-    pub fn page(&self, after: i64, limit: u32) -> Result<Page> {
-        self.database
-            .read(|connection| Page::read(connection, "TRUE", after, limit))
-    }
-
-    /// How many chunks there are.
-    pub fn len(&self) -> Result<u64> {
-        self.database.read(|connection| {
-            // Counting reads an index from end to end.
-            let now = generation(connection)?;
-            let counted = || self.counted.lock().unwrap_or_else(PoisonError::into_inner);
-            let known = counted().filter(|(generation, _)| *generation == now);
-            if let Some((_, chunks)) = known {
-                return Ok(chunks);
-            }
-            let chunks = count_chunks(connection)?;
-            *counted() = Some((now, chunks));
-            Ok(chunks)
-        })
-    }
-
-    /// Whether there is no chunk.
-    pub fn is_empty(&self) -> Result<bool> {
-        self.len().map(|chunks| chunks == 0)
-    }
-
     /// How many bytes of memory the vectors take now: none before they are first searched.
     pub fn vector_bytes(&self) -> usize {
         let newest = self.matrices.newest();
