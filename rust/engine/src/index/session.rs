@@ -6,22 +6,20 @@ use std::sync::Arc;
 use rusqlite::Connection;
 
 use super::handle::Index;
-use crate::bm25::{self, Acquired, Bm25, MatchedRows, Snapshot, phrase_words};
+use crate::bm25::{self, Bm25, MatchedRows, Snapshot, phrase_words};
 use crate::chunks::{
     Filters, GroupBy, KeptTexts, Neighbors, Paths, RowSet, Selection, Side, Texts, chunk_of,
     count_chunks, group_key, name_of, row_of,
 };
-use crate::error::{ErrorCode, Result};
+use crate::error::Result;
 use crate::fuzzy::{self, Slugs};
 use crate::query::MatchExpression;
+use crate::storage::Failure;
 use crate::storage::cache::At;
 use crate::storage::settings::{self, EMBEDDER};
-use crate::storage::{Failure, ReadTransaction, generations};
 use crate::vectors::{Matrix, NearestRows, Space, VectorSearch};
 
-/// How often a search begins anew because others write faster than it can read. After that it
-/// reads what it needs in its own transaction.
-const ATTEMPTS: usize = 4;
+mod begin;
 
 /// What a search has to have in memory.
 #[derive(Debug, Clone, Copy, Default)]
@@ -33,10 +31,10 @@ pub struct Needs {
     pub vectors: bool,
     /// Whether it groups what it finds.
     pub group_by: Option<GroupBy>,
-    /// Whether what stands beside a chunk counts. Then the legs find chunks, and groups are made of
-    /// these.
+    /// Whether what stands beside a chunk counts. Then the legs find chunks, which are grouped
+    /// afterwards.
     pub neighbors: bool,
-    /// Whether it looks for slugs that are like words.
+    /// Whether it looks for slugs that are similar to words.
     pub slugs: bool,
 }
 
@@ -64,141 +62,6 @@ pub struct Session<'a> {
     slugs: Option<Arc<Slugs>>,
     lacks_slugs: Cell<bool>,
     texts: Arc<KeptTexts>,
-}
-
-impl Index {
-    /// Let `work` search the index as it is now, with what it needs in memory.
-    pub fn session<T>(
-        &self,
-        needs: Needs,
-        work: impl FnOnce(&Session<'_>) -> Result<T>,
-    ) -> Result<T> {
-        self.database.check_process()?;
-        let mut work = Some(work);
-        let mut seen = None;
-        for attempt in 0.. {
-            // Outside a transaction, since reading everything takes long and has one of its own.
-            let loaded = self.loaded(needs, seen).or_else(|error| {
-                // A file that was replaced may look damaged.
-                self.database.on_reader(|_| Ok::<_, Failure>(()))?;
-                Err(error)
-            })?;
-            let result = self.database.on_reader(|reader| {
-                let transaction = ReadTransaction::begin(reader)?;
-                let opened = self.session_at(&transaction, needs, &loaded, attempt < ATTEMPTS)?;
-                let session = match opened {
-                    Ok(session) => session,
-                    Err(generation) => {
-                        // What is needed is of another generation by now.
-                        seen = Some(generation - 1);
-                        return Ok(None);
-                    }
-                };
-                let result = work.take().map(|work| work(&session));
-                result.transpose().map_err(Failure::from)
-            })?;
-            if let Some(result) = result {
-                return Ok(result);
-            }
-        }
-        Err(self
-            .database
-            .location()
-            .damaged("its generation cannot be read"))
-    }
-
-    /// Wait until what is needed is in memory, and later than `seen`; vectors may be unreadable.
-    fn loaded(&self, needs: Needs, seen: Option<i64>) -> Result<Result<()>> {
-        if needs.keywords {
-            self.ranker.load()?;
-        }
-        if needs.group_by.is_some() {
-            self.paths.load_after(seen)?;
-        }
-        if needs.neighbors {
-            self.neighbors.load_after(seen)?;
-        }
-        if needs.slugs {
-            self.slugs.load_after(seen)?;
-        }
-        if !needs.vectors {
-            return Ok(Ok(()));
-        }
-        match self.matrices.load_after(seen) {
-            Err(error) if error.code() == ErrorCode::Interrupted => Err(error),
-            loaded => Ok(loaded),
-        }
-    }
-
-    /// The state that `connection` sees; its generation where something is not in memory for it
-    /// and `waits` says that the caller rather begins anew.
-    fn session_at<'a>(
-        &'a self,
-        connection: &'a Connection,
-        needs: Needs,
-        loaded: &Result<()>,
-        waits: bool,
-    ) -> rusqlite::Result<std::result::Result<Session<'a>, i64>> {
-        let generation = generations::generation(connection)?;
-        let matrix = match loaded {
-            _ if !needs.vectors => Some(None),
-            Err(error) => Some(Some(Err(error.clone()))),
-            Ok(()) => match self.matrices.current(connection, generation, waits) {
-                Ok(found) => found.map(|found| Some(Ok(found))),
-                Err(error) => Some(Some(Err(self.database.map_error(error)))),
-            },
-        };
-        let paths = match needs.group_by {
-            None => Some(None),
-            Some(GroupBy::Path) => self.paths.current(connection, generation, waits)?.map(Some),
-        };
-        let neighbors = if needs.neighbors {
-            (self.neighbors.current(connection, generation, waits)?).map(Some)
-        } else {
-            Some(None)
-        };
-        let keywords = if needs.keywords {
-            match self.ranker.acquire(connection, generation, waits)? {
-                Acquired::Snapshot(snapshot) => Some(Some(snapshot)),
-                Acquired::Fts5 => Some(None),
-                Acquired::Later => None,
-            }
-        } else {
-            Some(None)
-        };
-        let slugs = if needs.slugs {
-            self.slugs.current(connection, generation, waits)?.map(Some)
-        } else {
-            Some(None)
-        };
-        let (Some(keywords), Some(matrix), Some(paths), Some(neighbors), Some(slugs)) =
-            (keywords, matrix, paths, neighbors, slugs)
-        else {
-            return Ok(Err(generation));
-        };
-        let (paths, groups) = if needs.neighbors {
-            (None, paths)
-        } else {
-            (paths, None)
-        };
-        let texts = match self.texts.at(connection, generation)? {
-            At::Current(texts) => texts,
-            At::Later | At::Stale => self.texts.load_here(connection)?,
-        };
-        Ok(Ok(Session {
-            index: self,
-            connection,
-            generation,
-            keywords,
-            matrix,
-            paths,
-            neighbors,
-            groups,
-            slugs,
-            lacks_slugs: Cell::new(false),
-            texts,
-        }))
-    }
 }
 
 impl Session<'_> {
@@ -229,7 +92,7 @@ impl Session<'_> {
             .map(Some)
     }
 
-    /// The same where it takes little time; None too where it is told sooner of a few rows alone.
+    /// The same where it takes little time; else None too, and the best rows are looked at one by one.
     fn passing_at_hand(&self, filters: &Filters) -> Result<Option<Arc<RowSet>>> {
         if filters.is_empty() || self.keywords.is_none() {
             return Ok(None);
@@ -267,13 +130,13 @@ impl Session<'_> {
         self.read(|connection| name_of(connection, row, "a neighbor"))
     }
 
-    /// What stands for the group of a row that is made after neighbors counted; without grouping None.
+    /// What stands for the group of a row that is made after its neighbors counted; without grouping None.
     pub(crate) fn group_of(&self, row: i64) -> Option<i64> {
         self.groups.as_ref()?.of_row(row)
     }
 
-    /// What stands for the group that a chunk of this id and path would be in; None when there is
-    /// nothing that it could be one document with.
+    /// What stands for the group that a chunk of this id and path would be in; None when no chunk is
+    /// in it yet.
     pub(crate) fn key_of(&self, id: &str, path: &str) -> Result<Option<i64>> {
         match &self.paths {
             None => self.row(id),
@@ -293,7 +156,8 @@ impl Session<'_> {
                 }
             }
         };
-        // Others of the same block may find what another thread has read meanwhile: this one did not.
+        // Other searches of this session may find what another thread has read meanwhile; this one did
+        // not.
         self.lacks_slugs
             .set(self.lacks_slugs.get() || slugs.is_none());
         fuzzy::merge_when_due(&self.index.slugs, self.index.database.background());

@@ -1,0 +1,160 @@
+//! Beginning a session: what a search needs is brought into memory, in the state that it reads.
+
+use std::cell::Cell;
+
+use rusqlite::Connection;
+
+use super::{Needs, Session};
+use crate::bm25::Acquired;
+use crate::chunks::GroupBy;
+use crate::error::{ErrorCode, Result};
+use crate::index::Index;
+use crate::storage::cache::At;
+use crate::storage::{Failure, ReadTransaction, generations};
+
+/// How often a search begins anew because others write faster than it can read. After that it
+/// reads what it needs in its own transaction.
+const ATTEMPTS: usize = 4;
+
+impl Index {
+    /// Let `work` search the index as it is now, with what it needs in memory.
+    pub fn session<T>(
+        &self,
+        needs: Needs,
+        mut work: impl FnOnce(&Session<'_>) -> Result<T>,
+    ) -> Result<T> {
+        self.database.check_process()?;
+        let (mut attempts, mut seen) = (0, None);
+        loop {
+            // Outside a transaction, since reading everything takes long and has one of its own.
+            let loaded = self.loaded(needs, seen).or_else(|error| {
+                // A file that was replaced may look damaged.
+                self.database.on_reader(|_| Ok::<_, Failure>(()))?;
+                Err(error)
+            })?;
+            let waits = attempts < ATTEMPTS;
+            let done = self.database.on_reader(|reader| {
+                let transaction = ReadTransaction::begin(reader)?;
+                let generation = generations::generation(&transaction)?;
+                let begun = self.begin(&transaction, generation, needs, &loaded, waits)?;
+                Ok::<_, Failure>(match begun {
+                    Some(session) => Ok(work(&session)?),
+                    None => Err((work, generation)),
+                })
+            })?;
+            match done {
+                Ok(result) => return Ok(result),
+                // What is needed is of another generation by now.
+                Err((left, generation)) => {
+                    work = left;
+                    attempts += 1;
+                    seen = Some(generation.saturating_sub(1));
+                }
+            }
+        }
+    }
+
+    /// Wait until what is needed is in memory, and later than `seen`; vectors may be unreadable.
+    fn loaded(&self, needs: Needs, seen: Option<i64>) -> Result<Result<()>> {
+        if needs.keywords {
+            self.ranker.load()?;
+        }
+        if needs.group_by.is_some() {
+            self.paths.load_after(seen)?;
+        }
+        if needs.neighbors {
+            self.neighbors.load_after(seen)?;
+        }
+        if needs.slugs {
+            self.slugs.load_after(seen)?;
+        }
+        if !needs.vectors {
+            return Ok(Ok(()));
+        }
+        match self.matrices.load_after(seen) {
+            Err(error) if error.code() == ErrorCode::Interrupted => Err(error),
+            loaded => Ok(loaded),
+        }
+    }
+
+    /// The state of a generation, which `connection` sees; None where something is not in memory for it
+    /// and the caller `waits`: it begins anew.
+    fn begin<'a>(
+        &'a self,
+        connection: &'a Connection,
+        generation: i64,
+        needs: Needs,
+        loaded: &Result<()>,
+        waits: bool,
+    ) -> rusqlite::Result<Option<Session<'a>>> {
+        let matrix = needed(needs.vectors, || {
+            let found = loaded.clone().and_then(|()| {
+                let found = self.matrices.current(connection, generation, waits);
+                found.map_err(|error| self.database.map_error(error))
+            });
+            Ok(found.transpose())
+        })?;
+        let is_grouped = matches!(needs.group_by, Some(GroupBy::Path));
+        let paths = needed(is_grouped, || {
+            self.paths.current(connection, generation, waits)
+        })?;
+        let neighbors = needed(needs.neighbors, || {
+            self.neighbors.current(connection, generation, waits)
+        })?;
+        let keywords = if needs.keywords {
+            match self.ranker.acquire(connection, generation, waits)? {
+                Acquired::Snapshot(snapshot) => Some(Some(snapshot)),
+                Acquired::Fts5 => Some(None),
+                Acquired::Later => None,
+            }
+        } else {
+            Some(None)
+        };
+        let slugs = needed(needs.slugs, || {
+            self.slugs.current(connection, generation, waits)
+        })?;
+        let (Some(keywords), Some(matrix), Some(paths), Some(neighbors), Some(slugs)) =
+            (keywords, matrix, paths, neighbors, slugs)
+        else {
+            return Ok(None);
+        };
+        let (paths, groups) = if needs.neighbors {
+            (None, paths)
+        } else {
+            (paths, None)
+        };
+        let texts = match self.texts.at(connection, generation)? {
+            At::Current(texts) => texts,
+            At::Later | At::Stale => self.texts.load_here(connection)?,
+        };
+        Ok(Some(Session {
+            index: self,
+            connection,
+            generation,
+            keywords,
+            matrix,
+            paths,
+            neighbors,
+            groups,
+            slugs,
+            lacks_slugs: Cell::new(false),
+            texts,
+        }))
+    }
+}
+
+/// What a search needs, if it does; None where that is not in memory.
+#[allow(
+    clippy::option_option,
+    reason = "not needed and not there are two things"
+)]
+fn needed<T>(
+    is_needed: bool,
+    find: impl FnOnce() -> rusqlite::Result<Option<T>>,
+) -> rusqlite::Result<Option<Option<T>>> {
+    if is_needed {
+        Ok(find()?.map(Some))
+    } else {
+        Ok(Some(None))
+    }
+}
