@@ -5,13 +5,11 @@ use std::sync::Arc;
 
 use rusqlite::{Connection, OptionalExtension};
 
-use crate::interrupt::Pace;
+use super::read::each_path;
 use crate::storage::cache::Version;
-use crate::storage::generations;
+use crate::storage::generations::{self, FOLLOWED_ROWS};
 use crate::storage::row_blocks::{RowBlocks, Values};
 
-/// A search follows so many changed rows; when more changed, all are read anew.
-const FOLLOWED_ROWS: usize = 4096;
 /// No row at all: an `Option` would be twice as large.
 const NONE: i64 = i64::MIN;
 
@@ -57,24 +55,7 @@ impl Version for Neighbors {
             beside: RowBlocks::default(),
         };
         let mut links = Vec::new();
-        let mut pace = Pace::default();
-        // The index on paths holds all that is read here, in this order.
-        let sql = "SELECT path, row FROM knowledge_chunks ORDER BY path, ordinal, row";
-        let mut statement = connection.prepare_cached(sql)?;
-        let mut found = statement.query([])?;
-        let mut path: Option<String> = None;
-        let mut rows = Vec::new();
-        while let Some(found) = found.next()? {
-            pace.read(1)?;
-            let next = found.get_ref(0)?.as_str()?;
-            if path.as_deref() != Some(next) {
-                link(&rows, &mut links);
-                rows.clear();
-                path = Some(next.to_owned());
-            }
-            rows.push(found.get(1)?);
-        }
-        link(&rows, &mut links);
+        each_path(connection, |_, rows| link(rows, &mut links))?;
         links.sort_unstable();
         for (row, beside) in links {
             neighbors.beside.set(row, beside);
@@ -88,8 +69,8 @@ impl Version for Neighbors {
         connection: &Connection,
         generation: i64,
     ) -> rusqlite::Result<Option<Self>> {
-        let rows = generations::since(connection, self.generation)?;
-        let Some(rows) = rows.filter(|rows| rows.len() <= FOLLOWED_ROWS) else {
+        let changed = generations::few_since(connection, self.generation, FOLLOWED_ROWS)?;
+        let Some(rows) = changed else {
             return Ok(None);
         };
         let mut next = Self {

@@ -9,7 +9,7 @@ use super::columns::{Answer, Columns};
 use super::filters::{Filters, to_json};
 use super::metadata_index::declared;
 use super::row_set::RowSet;
-use crate::storage::generations;
+use crate::storage::generations::{self, FOLLOWED_ROWS};
 
 /// The most memory that the rows of all filters take.
 const MOST_BYTES: usize = 16 << 20;
@@ -17,9 +17,7 @@ const MOST_BYTES: usize = 16 << 20;
 const MOST_FILTERS: usize = 1024;
 /// A filter of more bytes than this is not kept.
 const LARGEST_FILTER: usize = 1 << 16;
-/// So many changed rows are looked at again; when more changed, all are.
-const FOLLOWED_ROWS: usize = 4096;
-/// After so many changed rows the columns are read anew, since each new filter looks at them.
+/// After how many changed rows the columns are read anew, since each new filter looks at these rows.
 const CHANGED_ROWS: usize = 512;
 
 /// What a handle knows of filters.
@@ -47,7 +45,7 @@ struct Kept {
 #[derive(Clone, Default)]
 struct Known {
     generation: i64,
-    /// None where it was asked for once, and nothing was to be gained by looking at all rows.
+    /// None where it was asked for once, and looking at all rows was not worth it.
     rows: Option<Arc<RowSet>>,
 }
 
@@ -75,8 +73,8 @@ impl Passing {
         self.found(&asked, answer)
     }
 
-    /// The rows that pass where they are known or soon told, or where this was asked before: who
-    /// needs to know few rows only does without them the first time.
+    /// The rows that pass, where they are known, quickly found, or asked for a second time. A search that
+    /// need only know of a few rows does without the others the first time.
     pub fn rows_at_hand(
         &self,
         connection: &Connection,
@@ -133,10 +131,7 @@ impl Passing {
         if conditions.is_empty() || declared(asked.connection)?.is_empty() {
             return Ok(None);
         }
-        let Current {
-            generation,
-            columns,
-        } = self.columns(asked)?;
+        let (columns, changed) = self.columns(asked)?;
         let answers: Vec<Option<Answer>> = conditions
             .iter()
             .map(|condition| columns.answer(condition))
@@ -151,23 +146,18 @@ impl Passing {
         };
         answers.for_each(|other| answer.rows.intersect(&other.rows));
         answer.exact = exact;
-        let changed = asked
-            .changed_since(generation, CHANGED_ROWS)?
-            .unwrap_or_default();
         answer.rows = asked.with_changed(answer.rows, changed)?;
         Ok(Some(answer))
     }
 
-    /// Columns that few rows have changed since.
-    fn columns(&self, asked: &Asked<'_>) -> rusqlite::Result<Current> {
+    /// The columns, and the few rows that have changed since they were read.
+    fn columns(&self, asked: &Asked<'_>) -> rusqlite::Result<(Arc<Columns>, Vec<i64>)> {
         let known = lock(&self.columns).clone();
         if let Some(known) = known
             && known.columns.keys() == declared(asked.connection)?
-            && asked
-                .changed_since(known.generation, CHANGED_ROWS)?
-                .is_some()
+            && let Some(changed) = asked.changed_since(known.generation, CHANGED_ROWS)?
         {
-            return Ok(known);
+            return Ok((known.columns, changed));
         }
         let loaded = Current {
             generation: asked.generation,
@@ -178,7 +168,7 @@ impl Passing {
         if newest <= Some(loaded.generation) {
             *columns = Some(loaded.clone());
         }
-        Ok(loaded)
+        Ok((loaded.columns, Vec::new()))
     }
 
     /// All rows that pass, by what the columns leave.
@@ -233,8 +223,7 @@ impl<'a> Asked<'a> {
         if known == self.generation {
             return Ok(Some(Vec::new()));
         }
-        let changed = generations::since(self.connection, known)?;
-        Ok(changed.filter(|rows| rows.len() <= most))
+        generations::few_since(self.connection, known, most)
     }
 
     /// The rows after some of them were looked at again.
@@ -258,8 +247,7 @@ impl Kept {
         self.rows.as_mut()?.get(key).cloned()
     }
 
-    /// Keep what is known of a filter, unless something newer is, instead of what was not used for
-    /// longest.
+    /// Keep what is known of a filter, unless something newer is, and drop what was used least recently.
     fn put(&mut self, key: &str, known: Known) {
         let rows = self.rows.get_or_insert_with(LruCache::new_unbounded);
         let bytes = |key: &str, known: &Known| {

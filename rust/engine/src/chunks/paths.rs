@@ -5,13 +5,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use rusqlite::{Connection, OptionalExtension};
 
-use crate::interrupt::Pace;
+use super::read::each_path;
 use crate::storage::cache::Version;
-use crate::storage::generations;
+use crate::storage::generations::{self, FOLLOWED_ROWS};
 use crate::storage::row_blocks::{RowBlocks, Values};
-
-/// A search reads so many changed paths again; when more changed, all are read anew.
-const FOLLOWED_ROWS: usize = 4096;
 
 /// The paths of one generation of an index, each with a number.
 #[derive(Debug)]
@@ -40,27 +37,14 @@ impl Version for Paths {
             rows: RowBlocks::default(),
             numbers: Arc::default(),
         };
-        // The index on paths holds all that is read here, path after path.
-        let sql = "SELECT path, row FROM knowledge_chunks ORDER BY path";
-        let mut statement = connection.prepare_cached(sql)?;
-        let mut found = statement.query([])?;
-        let mut pace = Pace::default();
-        let (mut of_rows, mut members) = (Vec::new(), Vec::new());
-        let mut number = -1;
-        let mut last: Option<String> = None;
-        while let Some(found) = found.next()? {
-            pace.read(1)?;
-            let path = found.get_ref(0)?.as_str()?;
-            if last.as_deref() != Some(path) {
-                paths.add(number, std::mem::take(&mut members));
-                number = paths.number_for(path);
-                last = Some(path.to_owned());
-            }
-            let row = found.get(1)?;
-            members.push(row);
-            of_rows.push((row, number));
-        }
-        paths.add(number, members);
+        let mut of_rows = Vec::new();
+        each_path(connection, |path, rows| {
+            let number = paths.number_for(path);
+            of_rows.extend(rows.iter().map(|row| (*row, number)));
+            let mut members = rows.to_vec();
+            members.sort_unstable();
+            paths.rows.set(number, members);
+        })?;
         of_rows.sort_unstable();
         for (row, number) in of_rows {
             paths.of_rows.set(row, number);
@@ -74,8 +58,8 @@ impl Version for Paths {
         connection: &Connection,
         generation: i64,
     ) -> rusqlite::Result<Option<Self>> {
-        let rows = generations::since(connection, self.generation)?;
-        let Some(rows) = rows.filter(|rows| rows.len() <= FOLLOWED_ROWS) else {
+        let changed = generations::few_since(connection, self.generation, FOLLOWED_ROWS)?;
+        let Some(rows) = changed else {
             return Ok(None);
         };
         let mut next = Self {
@@ -95,14 +79,6 @@ impl Version for Paths {
 }
 
 impl Paths {
-    /// Note the rows of a path that are read, be there any.
-    fn add(&mut self, number: i64, mut rows: Vec<i64>) {
-        if !rows.is_empty() {
-            rows.sort_unstable();
-            self.rows.set(number, rows);
-        }
-    }
-
     /// Note the path of a row; None when there is no such row any more.
     fn put(&mut self, row: i64, path: Option<&str>) {
         let number = path.map(|path| self.number_for(path));

@@ -3,6 +3,7 @@
 use rusqlite::{Connection, OptionalExtension, ffi};
 
 use super::chunk::{COLUMNS, Chunk, VECTOR};
+use crate::interrupt::Pace;
 
 /// Some chunks in row order, and where the next page begins.
 #[derive(Debug)]
@@ -75,6 +76,35 @@ pub(crate) fn row_of(connection: &Connection, id: &str) -> rusqlite::Result<Opti
         .prepare_cached("SELECT row FROM knowledge_chunks WHERE id = ?")?
         .query_row([id], |found| found.get(0))
         .optional()
+}
+
+/// Call `see` with each path, in order, and its rows: by ordinal, then by row.
+pub(super) fn each_path(
+    connection: &Connection,
+    mut see: impl FnMut(&str, &[i64]),
+) -> rusqlite::Result<()> {
+    // The index on paths holds all that is read here, in this order.
+    let sql = "SELECT path, row FROM knowledge_chunks ORDER BY path, ordinal, row";
+    let mut statement = connection.prepare_cached(sql)?;
+    let mut found = statement.query([])?;
+    let mut pace = Pace::default();
+    let mut path: Option<String> = None;
+    let mut rows = Vec::new();
+    while let Some(found) = found.next()? {
+        pace.read(1)?;
+        let next = found.get_ref(0)?.as_str()?;
+        if path.as_deref() != Some(next) {
+            if let Some(path) = path.replace(next.to_owned()) {
+                see(&path, &rows);
+            }
+            rows.clear();
+        }
+        rows.push(found.get(1)?);
+    }
+    if let Some(path) = path {
+        see(&path, &rows);
+    }
+    Ok(())
 }
 
 /// Path and id of a row that was found by `what`.

@@ -13,13 +13,11 @@ use super::segment::{Entry, Segment};
 use crate::error::Result;
 use crate::interrupt;
 use crate::storage::cache::Version;
-use crate::storage::generations;
+use crate::storage::generations::{self, FOLLOWED_ROWS};
 
-/// After more changes at once everything is read anew.
-pub(super) const MOST_CHANGES: usize = 4096;
 /// Up to how many entries are merged at once.
 pub(super) const SMALL: usize = if cfg!(test) { 8 } else { 4096 };
-/// Which share of the entries may be out of date, one in so many.
+/// One entry in how many may be out of date.
 pub(super) const ONE_IN: usize = 8;
 /// How many parts a search may have to look into.
 pub(super) const MOST_PARTS: usize = 24;
@@ -77,9 +75,9 @@ impl Version for Slugs {
         connection: &Connection,
         generation: i64,
     ) -> rusqlite::Result<Option<Self>> {
-        let rows = match generations::since(connection, self.generation)? {
-            Some(rows) if rows.len() <= MOST_CHANGES => rows,
-            _ => return Ok(None),
+        let changed = generations::few_since(connection, self.generation, FOLLOWED_ROWS)?;
+        let Some(rows) = changed else {
+            return Ok(None);
         };
         let mut of_row = connection
             .prepare_cached("SELECT row, id, path FROM knowledge_chunks WHERE row = ?")?;

@@ -10,6 +10,10 @@ const LISTED_ROWS: usize = 256;
 /// How many transactions the list goes back: more than are written while a large index is read.
 const LISTED_GENERATIONS: i64 = 1024;
 
+/// How many changed rows a search follows, for most of what is kept in memory; when more changed, all is
+/// read anew.
+pub const FOLLOWED_ROWS: usize = 4096;
+
 /// How many transactions changed a chunk or a vector. Equal numbers mean an equal state.
 pub fn generation(connection: &Connection) -> rusqlite::Result<i64> {
     Ok(settings::get(connection, GENERATION)?.unwrap_or_default())
@@ -55,6 +59,15 @@ pub fn since(connection: &Connection, known: i64) -> rusqlite::Result<Option<Vec
         .query_map([known], |row| row.get(0))?
         .collect::<rusqlite::Result<_>>()
         .map(Some)
+}
+
+/// [`since`] where the rows are at most `most`: when more changed, it is quicker to read everything.
+pub fn few_since(
+    connection: &Connection,
+    known: i64,
+    most: usize,
+) -> rusqlite::Result<Option<Vec<i64>>> {
+    Ok(since(connection, known)?.filter(|rows| rows.len() <= most))
 }
 
 #[cfg(test)]
