@@ -10,19 +10,13 @@ pub(crate) type Instant = (i64, u32);
 pub(crate) fn instant(text: &str) -> Option<Instant> {
     let mut reader = Reader(text.as_bytes());
     let year = i64::from(reader.number(4)?);
-    let mut date = [1, 1];
-    for (part, most) in date.iter_mut().zip([12, 31]) {
-        if !reader.takes(b"-") {
-            break;
-        }
-        *part = reader
-            .number(2)
-            .filter(|number| (1..=most).contains(number))?;
-    }
-    let [month, day] = date;
-    // The parts that are missing are the first ones.
-    let has_day = text.len() >= 10 && text.as_bytes()[7] == b'-';
-    if year == 0 || day > days_in(year, month) {
+    let (month, has_month) = reader.part(12)?;
+    let (day, has_day) = if has_month {
+        reader.part(days_in(year, month))?
+    } else {
+        (1, false)
+    };
+    if year == 0 {
         return None;
     }
     let midnight = days_before(year, month) + i64::from(day) - 1;
@@ -48,6 +42,15 @@ impl Reader<'_> {
         }
         self.0 = rest;
         Some(number)
+    }
+
+    /// The next part of a date, from 1 to `most`, and whether it is there; one that is missing is 1.
+    fn part(&mut self, most: u32) -> Option<(u32, bool)> {
+        if !self.takes(b"-") {
+            return Some((1, false));
+        }
+        let part = self.number(2).filter(|part| (1..=most).contains(part))?;
+        Some((part, true))
     }
 
     /// Whether one of these comes next, which is then read.
@@ -76,7 +79,7 @@ impl Reader<'_> {
             .then(|| (i64::from(hours * 3600 + minutes * 60 + seconds), nanos))
     }
 
-    /// Up to nine digits count, and there may be more.
+    /// A part of a second, of which up to nine digits count.
     fn fraction(&mut self) -> Option<u32> {
         let digits = self.0.iter().take_while(|byte| byte.is_ascii_digit());
         let (digits, rest) = self.0.split_at(digits.count());
@@ -91,12 +94,12 @@ impl Reader<'_> {
         if self.0.is_empty() || self.takes(b"Zz") {
             return Some(0);
         }
-        let sign = match self.0.split_first()? {
+        let (sign, rest) = match self.0.split_first()? {
             (b'+', rest) => (1, rest),
             (b'-', rest) => (-1, rest),
             _ => return None,
         };
-        self.0 = sign.1;
+        self.0 = rest;
         let hours = self.number(2).filter(|hours| *hours < 24)?;
         let mut offset = i64::from(hours) * 3600;
         let colon = self.takes(b":");
@@ -106,7 +109,7 @@ impl Reader<'_> {
         if colon && self.takes(b":") {
             offset += i64::from(self.number(2).filter(|seconds| *seconds < 60)?);
         }
-        Some(sign.0 * offset)
+        Some(sign * offset)
     }
 }
 

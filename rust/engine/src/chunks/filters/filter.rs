@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 use super::condition::Condition;
 use super::field::Subject;
 use super::json;
-use super::wanted::{Period, Where};
+use super::where_and_period::{Period, Where};
 use crate::chunks::chunk::Chunk;
 
 /// What a chunk must be to count; every condition given must hold.

@@ -9,7 +9,7 @@ mod json;
 mod parse;
 mod problem;
 mod rows;
-mod wanted;
+mod where_and_period;
 
 pub(crate) use condition::{Comparison, Condition, Test, Values};
 pub(crate) use dates::{Instant, instant};
@@ -18,4 +18,4 @@ pub use filter::Filters;
 pub(super) use functions::{register, to_json};
 pub(crate) use json::{comparable, compare};
 pub(crate) use rows::text_array;
-pub use wanted::{Period, Where};
+pub use where_and_period::{Period, Where};

@@ -1,4 +1,4 @@
-//! Reading conditions from the JSON that people write (spec/filters.md, "Grammar").
+//! Reading conditions from the JSON that people write (spec/filters.md, "Conditions").
 
 use serde_json::{Map, Value};
 
@@ -9,7 +9,7 @@ use super::problem::{JOINS, OPERATORS, Place, check_plain, kind, list, object, s
 use crate::error::Result;
 use crate::text::glob::{BadGlob, Glob};
 
-/// How deep conditions may stand in each other.
+/// How deep conditions may nest.
 const MAX_DEPTH: usize = 32;
 /// How many conditions a filter may have.
 const MAX_CONDITIONS: usize = 1000;

@@ -90,7 +90,7 @@ fn other(name: &str) -> Option<&'static str> {
     found.map(|(_, operator)| *operator)
 }
 
-/// What is wrong with an operator that there is not.
+/// What is wrong with an operator that does not exist.
 pub(super) fn unknown(name: &str, known: &[&str]) -> String {
     let lower = name.to_lowercase();
     let meant = other(name).map(str::to_owned);
@@ -116,7 +116,7 @@ pub(super) fn list<'v>(value: &'v Value, place: Place<'_>, what: &str) -> Result
     value.as_array().map(Vec::as_slice).ok_or_else(wrong)
 }
 
-/// A list that is not empty: who joins nothing means everything or nothing.
+/// A list that is not empty: joining nothing could mean everything or nothing.
 pub(super) fn some<'v>(value: &'v Value, place: Place<'_>, what: &str) -> Result<&'v [Value]> {
     let items = list(value, place, what)?;
     if items.is_empty() {

@@ -7,7 +7,7 @@ use rusqlite::{Connection, ToSql, params_from_iter};
 
 use super::filter::Filters;
 use super::functions::to_json;
-use super::wanted::Period;
+use super::where_and_period::Period;
 
 /// Conditions in SQL on a chunk called `chunk`, with the values they take in order.
 #[derive(Default)]

@@ -100,7 +100,7 @@ impl Period {
         self.after.as_deref()
     }
 
-    /// The first date that passes no more.
+    /// The first date that no longer passes.
     pub fn before(&self) -> Option<&str> {
         self.before.as_deref()
     }
