@@ -207,7 +207,7 @@ pub(crate) fn disown(connection: &Connection, rows: &[i64]) -> rusqlite::Result<
 
 /// Count one more transaction that changed the ledger.
 fn count(connection: &Connection) -> rusqlite::Result<()> {
-    let generation = sources_generation(connection)? + 1;
+    let generation = sources_generation(connection)?.saturating_add(1);
     settings::set(
         connection,
         SOURCES_GENERATION,

@@ -53,7 +53,7 @@ pub enum At<V> {
 /// How many versions are kept: a search that began a little earlier than the last may still ask
 /// for its own. They share nearly all their memory.
 const RECENT: usize = 4;
-/// How long a caller waits before it asks whether somebody still waits for itself.
+/// How long a caller waits before it checks whether anybody still waits for it.
 const MOMENT: Duration = Duration::from_millis(20);
 
 /// The versions of a handle.
@@ -66,7 +66,7 @@ struct Shared<V: Version> {
     source: V::Source,
     /// The newest last. Locked to look or to publish, never while anything is read.
     recent: Mutex<VecDeque<Arc<V>>>,
-    /// Held by who derives the next version.
+    /// Held by whoever derives the next version.
     turn: Mutex<()>,
     loading: Mutex<Loading>,
     loaded: Condvar,
@@ -171,7 +171,8 @@ impl<V: Version> Cache<V> {
         let started = self.background.spawn(V::NAME, move |connection| {
             let mut attempt = Attempt::of(&shared);
             let Some(connection) = connection else {
-                return attempt.failure = None;
+                attempt.failure = None;
+                return;
             };
             let start = Instant::now();
             let loaded = connection.and_then(|connection| {
@@ -227,8 +228,8 @@ impl<V: Version> Cache<V> {
         Ok(At::Current(next))
     }
 
-    /// The version of a generation; None where there is none and `waits` says that the caller rather
-    /// begins anew than reads everything.
+    /// The version of a generation; None where there is none and the caller `waits`: it begins anew,
+    /// rather than read everything itself.
     pub fn current(
         &self,
         connection: &Connection,
@@ -252,8 +253,8 @@ impl<V: Version> Cache<V> {
         Ok(version)
     }
 
-    /// Put a version in the place of one of the same generation, unless that is not the newest any
-    /// more; `make` is given the newest and has None where it has nothing to say of it.
+    /// Put another version of the same generation in the place of the newest, which `make` is given; it
+    /// answers None to leave it.
     pub fn revise(&self, make: impl FnOnce(&Arc<V>) -> Option<V>) {
         let _turn = lock(&self.shared.turn);
         if let Some(known) = self.newest()
@@ -275,7 +276,7 @@ impl<V: Version> Shared<V> {
     }
 
     fn is_before(&self, generation: i64) -> bool {
-        !self.is_later(Some(generation - 1))
+        !self.is_later(Some(generation.saturating_sub(1)))
     }
 
     /// What there is for a generation; None when the newest version must be brought up to date.
@@ -327,7 +328,7 @@ struct Attempt<'s, V: Version> {
 
 impl<'s, V: Version> Attempt<'s, V> {
     fn of(shared: &'s Shared<V>) -> Self {
-        // What stands unless something else is said before the end.
+        // What remains unless something else is noted before the end.
         let message = format!("reading the {} panicked; please report this", V::NAME);
         Self {
             shared,
