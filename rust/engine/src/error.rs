@@ -48,7 +48,7 @@ error_codes! {
         InvalidOption = "invalid_option",
         /// Two options exclude each other.
         IncompatibleOptions = "incompatible_options",
-        /// A token of unknown kind or operator, or tokens that are no sequence of texts.
+        /// A token of unknown kind or operator, or tokens that are not a sequence of texts.
         InvalidToken = "invalid_token",
         /// An alias table of another shape than text to texts.
         InvalidAliases = "invalid_aliases",
@@ -70,7 +70,7 @@ error_codes! {
         UnknownTokenizer = "unknown_tokenizer",
         /// Another tokenizer than the one the file was made with.
         TokenizerMismatch = "tokenizer_mismatch",
-        /// A vector that is none, or cannot be searched with.
+        /// Something that is not a vector, or cannot be searched with.
         InvalidVector = "invalid_vector",
         /// A vector of another dimension than the index's.
         DimensionMismatch = "dimension_mismatch",
@@ -80,11 +80,11 @@ error_codes! {
         InvalidNode = "invalid_node",
         /// A key that no node has.
         UnknownNode = "unknown_node",
-        /// An edge that cannot be.
+        /// An edge that cannot be stored.
         InvalidEdge = "invalid_edge",
         /// A handle that cannot be pickled.
         NotPicklable = "not_picklable",
-        /// What a collection elsewhere cannot do to the bit, and would not do otherwise.
+        /// What a collection elsewhere cannot answer exactly, and so does not answer at all.
         UnsupportedByBackend = "unsupported_by_backend",
     }
     QueryTooLarge {
@@ -114,7 +114,7 @@ error_codes! {
         IndexClosed = "index_closed",
         /// The handle was made in the parent process.
         IndexForked = "index_forked",
-        /// The caller did not wait for the end.
+        /// The caller stopped waiting.
         Interrupted = "interrupted",
         /// Memory ran out.
         OutOfMemory = "out_of_memory",
@@ -172,7 +172,7 @@ impl Error {
         }
     }
 
-    /// A name that is none of the closed set of an option's values.
+    /// The error of a name that is not one of the values of an option.
     pub fn invalid_option(option: &str, values: &[&str], given: &str) -> Self {
         let quoted: Vec<String> = values.iter().map(|value| format!("\"{value}\"")).collect();
         let choice = match quoted.split_last() {
@@ -187,7 +187,7 @@ impl Error {
         )
     }
 
-    /// The word of the closed list.
+    /// The code, of the closed list.
     pub fn code(&self) -> ErrorCode {
         self.code
     }
@@ -197,7 +197,7 @@ impl Error {
         &self.message
     }
 
-    /// The same error, its sentence led by where it happened (`texts[3]: …`).
+    /// The same error, with where it happened before its sentence (`texts[3]: …`).
     #[must_use]
     pub fn at(mut self, context: &str) -> Self {
         self.message = format!("{context}: {}", self.message);

@@ -1,8 +1,8 @@
 //! Stopping a call that takes long.
 //!
-//! Whoever calls may be asked every now and then whether to go on. What stops then fails with
-//! [`crate::ErrorCode::Interrupted`], and a write leaves nothing behind. Memory that runs out stops
-//! every call.
+//! A call asks its caller every now and then whether to go on. One that stops fails with
+//! [`crate::ErrorCode::Interrupted`], and a write leaves nothing behind. When memory runs out, every
+//! call stops.
 
 use std::cell::RefCell;
 use std::cmp::Ordering;
@@ -16,7 +16,7 @@ use crate::memory;
 type Check = Rc<dyn Fn() -> bool>;
 
 thread_local! {
-    /// Who is asked about the call that this thread is in.
+    /// Who is asked whether the call that this thread is in should go on.
     static CHECK: RefCell<Option<Check>> = const { RefCell::new(None) };
 }
 
@@ -64,7 +64,7 @@ pub fn check_reading() -> rusqlite::Result<()> {
     Ok(())
 }
 
-/// What was done among statements without any: nothing but an interruption can have ended it.
+/// The result of work among statements, which nothing but an interruption can have ended early.
 pub fn among_statements<T>(done: Result<T>) -> rusqlite::Result<T> {
     done.map_err(|_| interrupted())
 }
@@ -73,15 +73,15 @@ fn interrupted() -> rusqlite::Error {
     rusqlite::Error::SqliteFailure(ffi::Error::new(ffi::SQLITE_INTERRUPT), None)
 }
 
-/// How many steps of a long loop lie between two looks at whether somebody waits for it.
+/// How many steps of a long loop are taken between two checks.
 const STRIDE: usize = if cfg!(any(test, feature = "testing")) {
     1 << 8
 } else {
     1 << 16
 };
 
-/// How many steps of a loop that should not count each are taken together.
-pub const SOME: usize = STRIDE / 16;
+/// How many steps a loop takes at once, where counting each of them would cost too much.
+pub const BATCH: usize = STRIDE / 16;
 
 /// [`check`] for a long loop that counts its steps.
 #[derive(Debug, Default)]
@@ -114,7 +114,7 @@ impl Pace {
     }
 }
 
-/// Sort many items, equal ones in the order they were in, unless nobody waits for it.
+/// Sort many items, and keep equal ones in their order, unless nobody waits for it.
 pub fn sort<T>(items: &mut [T], compare: impl Fn(&T, &T) -> Ordering) -> Result<()> {
     for run in items.chunks_mut(STRIDE) {
         check()?;

@@ -1,8 +1,8 @@
 //! Memory that runs out.
 //!
-//! Rust ends the process where memory is refused. Who has an allocator that keeps some back, as the
-//! Python module does, says here that it was given up: every call that is under way then ends as it
-//! does when it is interrupted, with an error of its own.
+//! Rust ends the process where memory is refused. An allocator that keeps some back, such as that of the
+//! Python module, notes here that it had to give it up: every call under way then ends as if it were
+//! interrupted, with an error of its own.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
@@ -27,12 +27,13 @@ pub fn is_short() -> bool {
     SHORT.load(Ordering::Relaxed)
 }
 
-/// How often memory ran out. Where the number changed, what ended meanwhile may have ended for that.
+/// How often memory ran out. Where the number has changed, a call that ended meanwhile may have ended
+/// because of that.
 pub fn shortages() -> usize {
     SHORTAGES.load(Ordering::Relaxed)
 }
 
-/// The error of a call that memory did not suffice for.
+/// The error of a call for which there was not enough memory.
 pub fn error() -> Error {
     Error::new(
         ErrorCode::OutOfMemory,

@@ -1,4 +1,4 @@
-//! The best k of many, and all that are as good as the last of them: none under a total order.
+//! The best k of many, and with them all equals of the last one, of which a total order has none.
 
 use std::cmp::Ordering;
 
@@ -40,9 +40,9 @@ pub(crate) trait Scored: Copy {
 pub(crate) struct TopK<S: Scored> {
     limit: usize,
     kept: Vec<S>,
-    /// The last of the best at the latest cut: what is worse cannot be among them.
+    /// The last of the best at the latest cut: nothing worse can be among them.
     last: Option<S>,
-    /// How many better ones came since. Its equals do not count: all of them are kept, however
+    /// How many better ones came since. Equals of the last do not count: all of them are kept, however
     /// many, and another cut would change nothing.
     better: usize,
 }

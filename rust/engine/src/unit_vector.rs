@@ -37,7 +37,7 @@ pub fn unit(vector: &[f32]) -> Vec<f32> {
     vector.iter().map(scaled).collect()
 }
 
-/// What is stored where there is no vector to be had; an empty blob is damage.
+/// What is stored for a chunk that can have no vector; an empty blob is damage.
 pub const NONE: [u8; 1] = [1];
 
 /// The bytes a vector is stored as: `f32`, little-endian; [`NONE`] for an empty one.
@@ -51,8 +51,8 @@ pub fn to_blob(vector: &[f32]) -> Vec<u8> {
         .collect()
 }
 
-/// Add the numbers of a stored vector to `values`, of [`NONE`] none; false, and nothing added, when
-/// it is not a vector.
+/// Append the numbers of a stored vector to `values`; [`NONE`] has none. False, with nothing appended,
+/// where the blob is not a vector.
 pub fn read_blob(blob: &[u8], values: &mut Vec<f32>) -> bool {
     if blob == NONE {
         return true;
@@ -69,7 +69,7 @@ pub fn read_blob(blob: &[u8], values: &mut Vec<f32>) -> bool {
     sound
 }
 
-/// What a row of `embeddings` holds is not a vector of this index: the file is damaged.
+/// The error that a row of `embeddings` does not hold a vector of this index: the file is damaged.
 pub fn damaged(row: i64) -> rusqlite::Error {
     rusqlite::Error::FromSqlConversionFailure(
         0,

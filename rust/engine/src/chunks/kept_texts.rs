@@ -85,8 +85,8 @@ impl KeptTexts {
         .collect()
     }
 
-    /// Keep the texts of rows, each with about how many bytes it takes, instead
-    /// of what was not used for longest.
+    /// Keep the texts of rows, each with about how many bytes it takes, and drop what was used least
+    /// recently.
     pub fn keep(&self, texts: impl Iterator<Item = (i64, Arc<Texts>, usize)>) {
         let mut kept = self.lock();
         if kept.generation != self.generation {

@@ -12,8 +12,8 @@ use crate::error::{Error, ErrorCode, Result};
 use crate::interrupt::Pace;
 use crate::storage::summarize;
 
-/// What stands for a key that is there with a value that is not in the index: an empty list, an
-/// object. No JSON is an empty text.
+/// Stands for the value of a key that has only values the index does not hold: an empty list, an
+/// object. It is an empty text, which is not JSON.
 pub(super) const OTHER: &str = "";
 
 /// A key that is indexed.
@@ -176,7 +176,7 @@ pub(super) fn problems(connection: &Connection) -> rusqlite::Result<Vec<String>>
     let mut expected: BTreeMap<i64, i64> = BTreeMap::new();
     let mut missing = Vec::new();
     for found in statement.query_map([], Chunk::with_row)? {
-        // Who cannot be read is another problem.
+        // A chunk that cannot be read is a problem that another check finds.
         let Ok((row, chunk)) = found else { continue };
         let mut whole = true;
         for key in &keys {

@@ -1,4 +1,4 @@
-//! Rows in the order of their values, of which a range is told quickly.
+//! Rows in the order of their values, for finding those of a range quickly.
 
 use std::cmp::Ordering;
 use std::ops::Range;
@@ -6,7 +6,7 @@ use std::ops::Range;
 use super::filters::Comparison;
 use super::row_set::RowSet;
 
-/// How many sets of first rows there are.
+/// How many prefixes there are.
 const PREFIXES: usize = 32;
 
 /// Distinct values, ascending, each with the rows that have it.
@@ -88,7 +88,7 @@ impl<V> Ordered<V> {
         rows
     }
 
-    /// The rows of the values of a span that compare so with another, which `order` tells.
+    /// The rows of those values `within` a span that compare so with another value, as `order` says.
     pub fn compared(
         &self,
         comparison: Comparison,
@@ -115,7 +115,7 @@ impl<V> Ordered<V> {
             + prefixes
     }
 
-    /// The first rows, so many.
+    /// The first `count` rows.
     fn first(&self, count: usize) -> RowSet {
         let number = (count / self.step).min(self.prefixes.len() - 1);
         let mut rows = self.prefixes[number].clone();

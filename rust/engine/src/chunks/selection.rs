@@ -1,4 +1,4 @@
-//! What one leg of a search may hold.
+//! What one leg of a search may find.
 
 use serde::{Deserialize, Serialize};
 
@@ -24,7 +24,7 @@ pub struct Selection<'a> {
     pub filters: &'a Filters,
     /// Keep the best of each group alone, before the result is cut.
     pub group_by: Option<GroupBy>,
-    /// Tell also what score fusion must know of all chunks.
+    /// Also tell what score fusion must know of all chunks.
     pub statistics: bool,
 }
 
@@ -45,7 +45,7 @@ impl<'a> Selection<'a> {
 pub struct RankedRow {
     /// The row.
     pub row: i64,
-    /// What it has in common with all others of its group; without grouping the row itself.
+    /// What all rows of its group have in common; without grouping the row itself.
     pub key: i64,
     /// What the order is by; higher is better.
     pub score: f64,

@@ -1,4 +1,4 @@
-//! Slugs by their trigrams, made once: what words are compared with that are nearly right.
+//! The trigrams of slugs, with which misspelt words are compared.
 
 use std::cmp::Ordering;
 use std::collections::{BTreeSet, HashMap};
@@ -14,7 +14,7 @@ use crate::top_k;
 /// The least similarity that is a hit.
 pub const THRESHOLD: f64 = 0.3;
 
-/// Of how many entries it is asked at once whether any has enough in common with a token.
+/// How many entries are checked at once for one that has enough in common with a token.
 const BLOCK: usize = 64;
 /// How many entries of a posting can be counted while one is searched for in it.
 const SEARCH_COST: usize = 64;
@@ -138,10 +138,10 @@ impl Segment {
         Ok(found)
     }
 
-    /// Count at each entry how many of the grams it has; which those entries are is `touched`.
+    /// Count for each entry how many of the grams it has, and collect the entries in `touched`.
     ///
-    /// An entry that has fewer than `least` need not be counted, so the longest postings only count
-    /// where a shorter one came before.
+    /// An entry that has fewer than `least` need not be counted, so the longest postings count only for
+    /// entries that a shorter one has too.
     fn count_common(
         &self,
         grams: &BTreeSet<Gram>,
@@ -186,8 +186,8 @@ impl Segment {
         Ok(())
     }
 
-    /// How many grams a hit has in common with a token of so many: since the union is no smaller
-    /// than the token, and since no entry has fewer than the smallest.
+    /// How many grams a hit has at least in common with a token of so many, since the union is no
+    /// smaller than the token, and no entry has fewer than the smallest.
     #[allow(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
@@ -196,7 +196,7 @@ impl Segment {
     fn least_in_common(&self, grams: usize) -> usize {
         let size = f64::from(count(grams));
         let both = (size + f64::from(self.smallest)) / (1.0 + THRESHOLD);
-        // Rather one too few than one too many.
+        // Better one too few than one too many.
         let least = THRESHOLD * size.max(both) - 1e-6;
         (least.ceil() as usize).max(1)
     }

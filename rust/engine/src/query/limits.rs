@@ -23,7 +23,7 @@ pub fn check_text(raw: &str) -> Result<()> {
     ))
 }
 
-/// Refuse a query of too many tokens, given their texts and those of phrases.
+/// Refuse a query of too many tokens, whose texts are given.
 ///
 /// FTS5 looks every word of a phrase up, and every part of a word with punctuation inside.
 pub fn check_tokens<S: AsRef<str>>(raw: &str, tokens: impl Iterator<Item = S>) -> Result<()> {

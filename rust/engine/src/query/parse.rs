@@ -1,15 +1,6 @@
 //! From text to tokens (spec/query.md, "Grammar").
 //!
-//! ```text
-//! query     = { space | operator | phrase | term } ;
-//! operator  = "AND" | "OR" | "NOT" ;            (* a whole bare word, upper case only *)
-//! phrase    = '"' , { character - '"' } , ( '"' | end ) ;
-//! term      = word , [ "*" ] ;                  (* a final "*" makes it a prefix *)
-//! word      = ( character - space - '"' ) , { character - space - '"' } ;
-//! ```
-//!
-//! Not supported on purpose: parentheses, column filters, NEAR and boosts. Their characters
-//! are stripped like any other punctuation. Parsing cannot fail: every text means something.
+//! Parsing cannot fail, except over the limits: every text means something.
 
 use std::borrow::Cow;
 
@@ -135,7 +126,7 @@ pub enum Reason<'a> {
 /// Read a normalised text word by word.
 pub fn scan<'a>(raw: &'a str, stopwords: &StopWords) -> Scan<'a> {
     let mut scanner = Scanner {
-        words: Vec::with_capacity(raw.len() / LETTERS_A_WORD + 1),
+        words: Vec::with_capacity(raw.len() / BYTES_A_WORD + 1),
         pending: None,
         has_operators: false,
     };
@@ -159,10 +150,10 @@ pub fn scan<'a>(raw: &'a str, stopwords: &StopWords) -> Scan<'a> {
     scanner.finish(stopwords)
 }
 
-/// What a word takes in most texts, with the space after it.
-const LETTERS_A_WORD: usize = 5;
+/// How many bytes a word takes in most texts, with the space after it.
+const BYTES_A_WORD: usize = 5;
 
-/// The one white space there is in a normalised text is the space.
+/// The only white space in a normalised text is the space.
 fn is_word_end(byte: u8) -> bool {
     matches!(byte, b'"' | b' ')
 }
@@ -298,7 +289,7 @@ fn cleaned(source: &str) -> Cow<'_, str> {
     Cow::Owned(lower(text))
 }
 
-/// Whether a word is clean as it stands. What is outside ASCII is not looked into.
+/// Whether a word is clean as it is. One that is not ASCII is taken not to be.
 fn is_clean(word: &str) -> bool {
     word.bytes().all(|byte| CLEAN[usize::from(byte)])
 }

@@ -1,9 +1,8 @@
 //! Whether a folder has just the files that were read, each as it was: asked before every recall.
 //!
 //! The rules of what is read are those of spec/ingest.md, "Which files", with patterns that are
-//! paths. What is
-//! out of the ordinary makes the answer no: then the files are listed with all that is to be told
-//! of them.
+//! paths. Anything out of the ordinary makes the answer no: then the sync lists the files itself, with
+//! everything that is to be said about them.
 
 use std::collections::HashMap;
 use std::ffi::OsStr;
@@ -32,7 +31,7 @@ struct Folder {
 }
 
 impl KnownFiles {
-    /// Know of these files, as (path, signature); None where a signature is none of ours.
+    /// Know of these files, as (path, signature); None where a signature is not one of ours.
     pub fn new(files: impl IntoIterator<Item = (String, String)>) -> Option<Self> {
         let read = |(path, text): (String, String)| Some((path.into_boxed_str(), parsed(&text)?));
         Some(Self {
@@ -129,7 +128,7 @@ fn signature(status: &fs::Metadata) -> Option<Signature> {
     })
 }
 
-/// Nothing is known of the other systems: there all files are listed.
+/// On other systems nothing is known of a file, and the sync always lists them all.
 #[cfg(not(unix))]
 fn signature(_: &fs::Metadata) -> Option<Signature> {
     None

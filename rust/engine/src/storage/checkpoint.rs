@@ -9,10 +9,10 @@ use rusqlite::hooks::Wal;
 
 use super::background::{Background, Level};
 
-/// From so many pages in the log on a checkpoint is due. After it the log is begun anew, and that
-/// has a write wait for the disk: so it is seldom, four times as seldom as SQLite itself has it.
+/// From how many pages in the log a checkpoint is due. The log begins anew after one, and a write then
+/// waits for the disk, so there are only a quarter as many as SQLite would make.
 const DUE: i32 = 4000;
-/// From so many on a write makes one itself, so that the log stays small whatever happens.
+/// From how many pages a write makes one itself, so that the log stays small whatever happens.
 const OVERDUE: i32 = 4 * DUE;
 
 /// When a checkpoint is due, and whether one is being made.

@@ -2,9 +2,9 @@
 
 use rusqlite::{Error, ErrorCode};
 
-/// How messages begin that SQLite and FTS5 have no code for. Our statements name those tables and
-/// columns only that this version of the schema has, and FTS5 reads a definition that we wrote: so
-/// somebody else, or a bad disk, wrote over it.
+/// How the messages begin for which SQLite and FTS5 have no code. Our statements name only tables and
+/// columns that this version of the schema has, and FTS5 reads a definition that we wrote: so
+/// something else, or a bad disk, wrote over it.
 const BEGINNINGS: [&str; 11] = [
     "no such table: ",
     "no such column: ",
@@ -18,11 +18,11 @@ const BEGINNINGS: [&str; 11] = [
     "unrecognized option: ",
     "vtable constructor failed: ",
 ];
-/// What such messages have in them.
+/// What other such messages contain.
 const PARTS: [&str; 2] = [" has no column named ", "because it is a view"];
 
-/// Whether no healthy file brings this error about.
-pub(super) fn is_told_by(error: &Error) -> bool {
+/// Whether an error reports damage: no healthy file causes it.
+pub(super) fn is_reported_by(error: &Error) -> bool {
     match error {
         // Values of another type or shape than ours, and rows missing that we always write.
         Error::FromSqlConversionFailure(..)

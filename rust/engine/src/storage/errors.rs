@@ -40,7 +40,7 @@ impl Location {
                 );
             }
             _ if is_memory(error) => return memory::error(),
-            _ if damage::is_told_by(error) => return self.damaged(&error.to_string()),
+            _ if damage::is_reported_by(error) => return self.damaged(&error.to_string()),
             _ => {}
         }
         let (code, sentence) = match error.sqlite_error_code() {
@@ -89,7 +89,7 @@ impl Location {
             });
         match found {
             Ok(sound) => !sound,
-            Err(error) => damage::is_told_by(&error),
+            Err(error) => damage::is_reported_by(&error),
         }
     }
 

@@ -80,7 +80,8 @@ impl Table<'_> {
     }
 }
 
-/// Do work on a connection of its own if that sees this state; without one there is none.
+/// Do `work` on another connection, unless none can be opened or it sees another state: then nothing is
+/// done.
 fn in_state<T>(
     background: &Background,
     (name, generation): (&str, i64),

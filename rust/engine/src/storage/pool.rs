@@ -67,7 +67,7 @@ impl Pool {
         let writer = self.writer.get_mut();
         let mut connections = std::mem::take(readers.unwrap_or_else(PoisonError::into_inner));
         connections.extend(writer.unwrap_or_else(PoisonError::into_inner).take());
-        // What is left in the write-ahead log belongs into the file that it was written for.
+        // What is left in the write-ahead log belongs in the file that it was written for.
         if !self.location.is_replaced() {
             for connection in &connections {
                 // What stays in the log is read from there by whoever opens the file next.

@@ -18,7 +18,7 @@ pub struct Subject {
     pub name: &'static str,
     /// The first makes the tables; a file that has version n of them needs those from n on.
     pub migrations: &'static [Migration],
-    /// From which format on a file without the table `subjects` has version 1 of them.
+    /// The first format whose files have version 1 of them without a table `subjects` that says so.
     pub since_format: u32,
     /// Adds the SQL functions that its statements call, to each connection.
     pub register: fn(&Connection) -> rusqlite::Result<()>,

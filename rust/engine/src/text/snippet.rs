@@ -1,4 +1,4 @@
-//! The part of a text that shows best what was found in it, without most of its mark-up.
+//! The part of a text that best shows what was found in it, without most of its mark-up.
 //!
 //! Lines of prose become one; items of lists and lines of code stay lines.
 
@@ -15,7 +15,7 @@ const LIMIT: usize = 240;
 /// Lines of a snippet.
 const LINES: usize = 6;
 
-/// A snippet is taken from so many characters at the beginning of a text.
+/// How many characters at the beginning of a text a snippet is taken from.
 pub const LOOKED_AT: usize = 64 * 1024;
 
 /// What stands between the headings of a title.
@@ -26,7 +26,7 @@ const TITLE_SEPARATOR: &str = " > ";
 pub struct Snippet {
     /// At most six lines, with ellipses where something was cut off.
     pub text: String,
-    /// Where in it stands what was found.
+    /// Where in it the matches are.
     pub marks: Vec<Range<usize>>,
 }
 
@@ -39,7 +39,7 @@ pub fn snippet(content: &str, title: &str, marker: &mut Marker) -> Result<Snippe
     Ok(cut(&plain.chars().collect::<Vec<_>>(), &places, is_longer))
 }
 
-/// As much of a text as is looked at.
+/// The beginning of a text that is looked at.
 pub fn beginning(text: &str) -> &str {
     match text.char_indices().nth(LOOKED_AT) {
         Some((end, _)) => &text[..end],
@@ -125,7 +125,7 @@ fn best_start(text: &[char], places: &[Range<usize>]) -> usize {
 
 /// A chunk's source without most of its mark-up: prose on one line, items and code on their own.
 ///
-/// Headings that the title shows already are left out, and so are pictures and addresses.
+/// Headings that the title already shows are left out, and so are pictures and addresses.
 fn readable(content: &str, title: &str) -> String {
     let shown: Vec<String> = title
         .split(TITLE_SEPARATOR)
@@ -181,7 +181,7 @@ fn push_line(text: &mut String, line: &str) {
     text.push_str(line);
 }
 
-/// What a line of code begins and ends with, if it is a fence.
+/// The mark of a fence, which begins or ends a block of code; None for any other line.
 fn fence_of(line: &str) -> Option<&str> {
     let line = line.trim();
     ["```", "~~~"]
@@ -267,7 +267,8 @@ fn address(text: &str) -> Option<usize> {
     rest[end..].starts_with(']').then_some(end + 2)
 }
 
-/// The line, in which what follows each `start` may be replaced: by a text, for so many bytes.
+/// The line after `replace` has seen what follows each `start`: where it answers with a text and a number
+/// of bytes, that text replaces `start` and those bytes.
 fn replaced<'a>(
     line: &'a str,
     start: &str,

@@ -16,7 +16,7 @@ use rusqlite::{Connection, ffi};
 use crate::error::{Error, ErrorCode, Result};
 use crate::named_enum;
 
-/// FTS5 cuts tokens to this many bytes.
+/// FTS5 cuts tokens off after this many bytes.
 pub(crate) const LONGEST_TOKEN: usize = 32_768;
 
 named_enum! {
@@ -84,14 +84,15 @@ impl TokenizerKind {
     }
 }
 
-/// Open what all tokenizers come from. To be called before SQLite is used for anything else, and
-/// before a fork.
+/// Open the connection that all tokenizers come from. To be called before SQLite is used for anything
+/// else, and before a fork.
 ///
 /// A fork leaves out the threads that hold SQLite's mutexes, and the child would wait for them
 /// forever. Tokenizing is not held off while a process forks, so it takes none: this is the only
 /// connection, and a fork waits for it to be open; what an instance allocates comes from the C
 /// library, whose locks survive a fork, with no mutex of SQLite around it.
 pub fn prepare() {
+    // A failure is kept, and returned to whoever tokenizes.
     let _ = fts5();
 }
 

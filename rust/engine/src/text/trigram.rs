@@ -1,7 +1,9 @@
 //! Trigrams over UTF-16 code units, as the fuzzy rung compares them (spec/retrieval.md).
 
-use super::lower::lower;
 use std::collections::BTreeSet;
+
+use super::category::letter_digit_runs;
+use super::lower::lower;
 
 /// Three UTF-16 code units; one may be half of a surrogate pair.
 pub type Gram = [u16; 3];
@@ -10,7 +12,7 @@ pub type Gram = [u16; 3];
 pub fn grams(text: &str) -> BTreeSet<Gram> {
     let text = lower(text.to_owned());
     let mut grams = BTreeSet::new();
-    for word in super::category::letter_digit_runs(&text) {
+    for word in letter_digit_runs(&text) {
         let dollar = u16::from(b'$');
         let padded: Vec<u16> = std::iter::once(dollar)
             .chain(word.encode_utf16())

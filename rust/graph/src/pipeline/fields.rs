@@ -100,7 +100,7 @@ impl<'s> Run<'s> {
 fn each(list: &[Scored], value: impl Fn(u32, f64) -> f64) -> Result<Vec<f64>> {
     let mut pace = Pace::default();
     let mut values = Vec::with_capacity(list.len());
-    for some in list.chunks(interrupt::SOME) {
+    for some in list.chunks(interrupt::BATCH) {
         pace.step(some.len())?;
         values.extend(some.iter().map(|(slot, score)| value(*slot, *score)));
     }

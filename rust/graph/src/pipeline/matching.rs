@@ -24,7 +24,7 @@ impl Run<'_> {
         for term in terms {
             let term = lower(term.clone());
             let mut hits: Vec<Scored> = Vec::new();
-            for some in nodes.order.chunks(interrupt::SOME) {
+            for some in nodes.order.chunks(interrupt::BATCH) {
                 pace.step(some.len())?;
                 let hit = |slot: &u32| Some((*slot, by_key(nodes.key(*slot), &term)?));
                 hits.extend(some.iter().filter_map(hit));

@@ -55,8 +55,8 @@ impl Set {
         if let Some(marks) = &mut self.marks {
             self.marked = 0;
             for (first, marks) in (0..)
-                .step_by(interrupt::SOME)
-                .zip(marks.chunks_mut(interrupt::SOME))
+                .step_by(interrupt::BATCH)
+                .zip(marks.chunks_mut(interrupt::BATCH))
             {
                 pace.step(marks.len())?;
                 for (slot, mark) in (first..).zip(marks) {
@@ -66,7 +66,7 @@ impl Set {
             }
         } else {
             let mut kept = Vec::new();
-            for some in self.list.chunks(interrupt::SOME) {
+            for some in self.list.chunks(interrupt::BATCH) {
                 pace.step(some.len())?;
                 let passing = some.iter().filter(|(slot, score)| passes(*slot, *score));
                 kept.extend(passing);
