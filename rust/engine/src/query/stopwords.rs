@@ -52,19 +52,20 @@ impl StopWords {
         let mut kept = BTreeSet::new();
         let mut bytes = 0;
         for word in words {
-            let word = word.as_ref();
+            let given = word.as_ref();
+            let word = lower(normalise(given).into_owned());
             bytes += word.len();
             if bytes > WORDS_LIMIT {
                 return Err(refused(
                     "stopwords take more than 1 MiB together; give fewer".to_owned(),
                 ));
             }
-            if word.is_empty() || word.contains(whitespace::is_whitespace) {
+            if word.is_empty() || given.contains(whitespace::is_whitespace) {
                 return Err(refused(format!(
-                    "stopwords must be single words, and {word:?} is not one"
+                    "stopwords must be single words, and {given:?} is not one"
                 )));
             }
-            kept.insert(lower(normalise(word).into_owned()));
+            kept.insert(word);
         }
         Ok(Self::Words(Arc::new(kept)))
     }
@@ -133,8 +134,9 @@ impl FromStr for StopWords {
     type Err = Error;
 
     fn from_str(text: &str) -> Result<Self> {
-        match serde_json::from_str::<Vec<String>>(text) {
-            Ok(words) => Self::words(words),
+        match serde_json::from_str(text) {
+            // They were checked when they were chosen, and normalising twice can change a word.
+            Ok(words) => Ok(Self::Words(Arc::new(words))),
             Err(_) => Self::named(text),
         }
     }
@@ -195,9 +197,12 @@ mod tests {
         let own = StopWords::words(["DNS", "e\u{301}t\u{e9}", "dns"]).unwrap();
         assert_eq!(own.to_string(), r#"["dns","été"]"#);
         assert!(own.contains("été") && own.contains("dns") && !own.contains("the"));
+        let composed_late = StopWords::words(["e\u{200B}\u{301}"]).unwrap();
+        assert!(composed_late.contains("e\u{301}"));
+        let long = StopWords::words(["\u{130}".repeat(WORDS_LIMIT / 3)]).unwrap();
         let named = ["en+nl", "en", "nl", "none"].map(|name| StopWords::named(name).unwrap());
         assert_eq!(named[0], StopWords::default());
-        for chosen in named.into_iter().chain([own]) {
+        for chosen in named.into_iter().chain([own, composed_late, long]) {
             assert_eq!(chosen.to_string().parse::<StopWords>().unwrap(), chosen);
         }
         for (word, expected) in [
@@ -223,7 +228,11 @@ mod tests {
                 "stopwords must be single words, and \"two words\" is not one",
             ),
             (
-                vec!["x"; WORDS_LIMIT + 1],
+                vec!["\u{200B}"],
+                "stopwords must be single words, and \"\\u{200b}\" is not one",
+            ),
+            (
+                vec!["\u{130}"; WORDS_LIMIT / 3 + 1],
                 "stopwords take more than 1 MiB together; give fewer",
             ),
         ] {
