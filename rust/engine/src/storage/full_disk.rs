@@ -22,13 +22,14 @@ const FRAME_HEADER: usize = 24;
 ///
 /// Waits for nobody, and does what it can: whatever stays, the next write tries again.
 pub(super) fn release(connection: &Connection, file: &Path) {
-    let timeout = connection.query_row("PRAGMA busy_timeout", [], |row| row.get(0));
+    // What is set to zero here must be set back.
+    let Ok(timeout) = connection.query_row("PRAGMA busy_timeout", [], |row| row.get(0)) else {
+        return;
+    };
     let _ = connection.busy_timeout(Duration::ZERO);
     let _ = cut_log(connection, file);
     let _ = connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()));
-    if let Ok(timeout) = timeout {
-        let _ = connection.busy_timeout(Duration::from_millis(timeout));
-    }
+    let _ = connection.busy_timeout(Duration::from_millis(timeout));
 }
 
 /// Cut off what follows the last committed transaction. With the lock of writers nobody appends
