@@ -47,6 +47,8 @@ struct Merge {
 }
 
 impl Merge {
+    /// Merge where that is possible. A merge that is interrupted leaves the parts as they are, and a
+    /// later search begins another.
     fn end(&mut self, may_work: bool, before: &Slugs) {
         self.merged = may_work.then(|| before.merged().ok()).flatten();
     }
