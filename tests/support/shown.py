@@ -1,38 +1,184 @@
-"""Documents that show code and what it prints: the code is run, as a reader would type it."""
+"""Pages that show code and what it prints: their blocks, run as a reader would type them.
+
+The blocks of a page are run in its order, in one folder and one namespace. A block under the name of
+a file, such as "`agents/linker.toml`:", is written to that file.
+"""
 
 from __future__ import annotations
 
+import ast
+import asyncio
 import contextlib
+import inspect
 import io
+import logging
 import os
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
+
+from places import ROOT
+
+BLOCK = re.compile(
+    r"(?:^`(?P<file>[^`\s]+)`:\n\n)?^(?P<fence>```+)(?P<language>[^\n`]*)\n(?P<text>.*?)^(?P=fence)$",
+    re.MULTILINE | re.DOTALL,
+)
+NO_PAGES = ("examples/", "tests/data/", "spec/fixtures/", ".github/")
+"""Data that happens to be Markdown."""
 
 
-def run_python(code: str, file: str, namespace: dict[str, object]) -> str:
-    """What the code of a file prints; the namespace keeps what it defines for the next."""
+@dataclass(frozen=True)
+class Block:
+    """What is between two fences; `file` is the name above it, or empty."""
+
+    page: str
+    line: int
+    language: str
+    text: str
+    file: str
+
+    def __str__(self) -> str:
+        return f"{self.page}:{self.line}"
+
+
+def pages() -> list[str]:
+    """Every page of the repository."""
+    found = [
+        file
+        for pattern in ("*.md", "*/*.md", "docs/*/*.md", "tests/*/*.md", "clients/*/*.md")
+        for file in ROOT.glob(pattern)
+    ]
+    names = {file.relative_to(ROOT).as_posix() for file in found}
+    return sorted(name for name in names if not name.startswith((".", *NO_PAGES)))
+
+
+def blocks_of(page: str) -> list[Block]:
+    text = (ROOT / page).read_text(encoding="utf-8")
+    return [
+        Block(
+            page,
+            text.count("\n", 0, found.start("fence")) + 1,
+            found["language"],
+            found["text"],
+            found["file"] or "",
+        )
+        for found in BLOCK.finditer(text)
+    ]
+
+
+def prose_of(page: str) -> str:
+    """A page without its blocks."""
+    return BLOCK.sub("", (ROOT / page).read_text(encoding="utf-8"))
+
+
+@dataclass(frozen=True)
+class Run:
+    """A page as it shows itself, as it was when it was run, and what its code has defined."""
+
+    shown: str
+    printed: str
+    names: dict[str, Any]
+
+
+@contextlib.contextmanager
+def run_page(
+    page: str, folder: Path, names: dict[str, Any], without: str | None = None
+) -> Iterator[Run]:
+    """Run a page in a folder; what it left open is closed at the end.
+
+    Blocks of Python that match the pattern `without`, and what they print, are left out.
+    """
+    shown = printed = ""
+    left_out = False
+    try:
+        for block in blocks_of(page):
+            if block.language == "python":
+                left_out = without is not None and bool(re.search(without, block.text))
+            if block.file:
+                file = folder / block.file
+                file.parent.mkdir(exist_ok=True)
+                file.write_text(block.text, encoding="utf-8")
+            elif block.language == "python" and not left_out:
+                shown += f"--- {block}\n"
+                printed += f"--- {block}\n{run_python(block.text, str(block), names)}"
+            elif block.language == "console":
+                shown += f"--- {block}\n{block.text}"
+                printed += f"--- {block}\n{run_console(block.text, folder)}"
+            elif block.language == "text" and not left_out and not is_diagram(block):
+                shown += block.text
+        home = Path(os.environ["HOME"]).resolve()
+        for path, name in ((folder.resolve(), "~/garden"), (home, "~")):
+            printed = printed.replace(str(path), name)
+        yield Run(comparable(shown), comparable(printed), names)
+    finally:
+        for value in names.values():
+            if hasattr(value, "close") and type(value).__module__.startswith("hedgerow"):
+                value.close()
+
+
+def is_diagram(block: Block) -> bool:
+    return re.search("[─├]", block.text) is not None and "│" in block.text
+
+
+def run_python(code: str, file: str, namespace: dict[str, Any]) -> str:
+    """What the code of a file prints, and the warnings that hedgerow logs; `await` may stand anywhere.
+
+    The namespace keeps what the code defines for the next.
+    """
     output = io.StringIO()
-    with contextlib.redirect_stdout(output):
-        exec(compile(code, file, "exec"), namespace)  # noqa: S102
+    handler = logging.StreamHandler(output)
+    handler.setLevel(logging.WARNING)
+    logging.getLogger("hedgerow").addHandler(handler)
+    try:
+        with contextlib.redirect_stdout(output):
+            compiled = compile(code, file, "exec", flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
+            awaited = eval(compiled, namespace)  # noqa: S307
+            if inspect.iscoroutine(awaited):
+                asyncio.run(awaited)
+    finally:
+        logging.getLogger("hedgerow").removeHandler(handler)
     return output.getvalue()
 
 
 def run_console(block: str, folder: Path) -> str:
     """The block as it reads when its commands, each after `$ `, are run in a folder."""
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    environment = {**os.environ, "PATH": path, "NO_COLOR": "1", "COLUMNS": "100"}
     printed = ""
     for command in re.findall(r"^\$ (.*)", block, re.MULTILINE):
-        done = subprocess.run(
-            ["sh", "-c", command],
+        serves = command.startswith("hedgerow serve")
+        started = subprocess.Popen(
+            # A port that is free, and no shell between this and the server that it ends.
+            ["sh", "-c", f"exec {command} --port 0" if serves else command],
             cwd=folder,
-            env={**os.environ, "PATH": path, "NO_COLOR": "1", "COLUMNS": "100"},
+            env=environment,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
             encoding="utf-8",
-            check=False,
         )
-        printed += f"$ {command}\n{done.stdout}"
+        with started:
+            assert started.stdout is not None
+            if serves:
+                told = "".join(started.stdout.readline() for _ in range(2))
+                started.terminate()
+                told = re.sub(r"(http://127\.0\.0\.1):\d+", r"\1:7411", told)
+            else:
+                told = started.stdout.read()
+        printed += f"$ {command}\n{told}"
     return printed
+
+
+def comparable(text: str) -> str:
+    """Without what a clock says, random tokens, sizes that depend on folders, and lines between commands."""
+    text = re.sub(r"\n\n(?=\$ )", "\n", text)
+    text = re.sub(r" *\d+\.\d+ ms\b", " 0.00 ms", text)
+    text = re.sub(r"\d+\.\d (s|KB)\b", r"0.0 \1", text)
+    text = re.sub(r"\(embed \d+\.\d[^)]*\)", "(stages that took long)", text)
+    text = re.sub(r"(\d\.\d{4} +)\d+\.\d\d$", r"\g<1>0.00", text, flags=re.MULTILINE)
+    text = re.sub(r"hedgerow [0-9a-f]{16}$", "hedgerow token", text, flags=re.MULTILINE)
+    return re.sub(r"20\d\d-\d\d-\d\d(T[\d:.]+Z| \d\d:\d\dZ)?", "day", text)
