@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import json
-import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -17,7 +16,6 @@ import hedgerow as hr
 from command_line import as_json, failed, failed_as_json, ok
 from hedgerow.evaluation import MEASURES
 from local_server import LocalServer, Reply, Request
-from places import ROOT
 from retrieval_doubles import FnvEmbedder, fnv64
 
 QUERIES = [
@@ -87,20 +85,6 @@ def test_every_option_can_be_measured_on_its_own() -> None:
         ("score", True, True),
         ("score", True, False),
     ]
-
-
-@pytest.mark.usefixtures("in_examples")
-def test_the_guide_shows_what_is_printed() -> None:
-    text = (ROOT / "docs" / "cli.md").read_text(encoding="utf-8").partition("\n## eval\n")[2]
-    text = text.partition("\n## ")[0]
-    [shown] = re.findall(r"^```console\n\$ hedgerow eval (.*?)^```", text, re.MULTILINE | re.DOTALL)
-    questions, judged = re.findall(r"^```text\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
-    Path("questions.jsonl").write_text(questions, encoding="utf-8")
-    Path("judged.tsv").write_text(judged, encoding="utf-8")
-    command, _, printed = shown.partition("\n")
-    assert re.sub(r"\d\.\d\d$", "", ok("eval", *command.split()), flags=re.MULTILINE) == re.sub(
-        r"\d\.\d\d$", "", printed, flags=re.MULTILINE
-    )
 
 
 def test_json_has_all_combinations_where_queries_have_vectors() -> None:

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import inspect
-import io
-import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -20,9 +17,6 @@ from pydantic import ValidationError
 
 import hedgerow as hr
 from hedgerow.integrations import langchain, llama_index
-from places import ROOT
-
-GUIDE = (ROOT / "docs" / "frameworks.md").read_text(encoding="utf-8")
 
 
 class Counting:
@@ -146,17 +140,6 @@ def test_a_failed_search_is_not_an_empty_one() -> None:
         langchain.HedgerowRetriever(retriever=retriever).invoke("hedgehog")
     with pytest.raises(hr.HedgerowError):
         llama_index.HedgerowRetriever(retriever).retrieve("hedgehog")
-
-
-def test_the_guide_prints_what_it_shows() -> None:
-    blocks = re.findall(r"^```(python|text)\n(.*?)^```$", GUIDE, re.MULTILINE | re.DOTALL)
-    namespace: dict[str, Any] = {}
-    output = io.StringIO()
-    with contextlib.redirect_stdout(output):
-        for language, text in blocks:
-            if language == "python":
-                exec(compile(text, "docs/frameworks.md", "exec"), namespace)  # noqa: S102
-    assert output.getvalue() == "".join(text for language, text in blocks if language == "text")
 
 
 # Embeddings of the frameworks as embedders

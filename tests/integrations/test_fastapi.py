@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from typing import Any
 
 import pytest
@@ -12,7 +11,6 @@ from fastapi.testclient import TestClient
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
 import hedgerow as hr
-from places import ROOT
 
 INDEX = hr.Index.from_texts(
     ["The oak in winter.", "An oak in summer."],
@@ -198,12 +196,3 @@ def test_values_of_another_type_are_refused():
             TypeAdapter(hr.Hit).validate_python({**hit, field: value})
         with pytest.raises(ValidationError):
             TypeAdapter(hr.Hit).validate_json(json.dumps({**hit, field: value}))
-
-
-def test_the_guide_answers() -> None:
-    guide = (ROOT / "docs" / "frameworks.md").read_text(encoding="utf-8")
-    (block,) = re.findall(r"^```py\n(.*?)^```$", guide, re.MULTILINE | re.DOTALL)
-    namespace: dict[str, Any] = {"hr": hr, "hedgerow": RETRIEVER}
-    exec(compile(block, "docs/frameworks.md", "exec"), namespace)  # noqa: S102
-    answered = TestClient(namespace["app"]).get("/search", params={"q": "winter"})
-    assert answered.json()["results"][0]["id"] == "a"

@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-import ast
 import importlib
-import re
 import subprocess
 import sys
 
 import pytest
 
 import hedgerow as hr
-from places import ROOT
-
-GUIDE = (ROOT / "docs" / "frameworks.md").read_text(encoding="utf-8")
 
 FRAMEWORKS = [
     ("langchain", "langchain", "langchain_core", "langchain-core"),
@@ -53,10 +48,3 @@ def test_hedgerow_imports_no_framework() -> None:
     roots = {name.partition(".")[0] for name in done.stdout.split()}
     assert not roots & {"langchain_core", "llama_index", "pydantic"}
     assert "hedgerow.integrations.langchain" not in done.stdout
-
-
-def test_the_guide_is_python() -> None:
-    blocks = re.findall(r"^```python\n(.*?)^```$", GUIDE, re.MULTILINE | re.DOTALL)
-    assert len(blocks) == 3
-    for block in blocks:
-        ast.parse(block)

@@ -21,7 +21,6 @@ from hedgerow import embedders, rerankers
 from hedgerow._extras import PACKAGES, imports_of, pip_name
 from places import ROOT
 
-GUIDE = (ROOT / "docs" / "embedders.md").read_text(encoding="utf-8")
 ADAPTERS = {
     name: value
     for package in (embedders, rerankers)
@@ -244,21 +243,3 @@ def test_adapters_are_what_the_protocols_ask_for(tmp_path: Path) -> None:
     ], result.stdout + result.stderr  # fmt: skip
     assert "Incompatible types" in found[0]
     assert all("has no attribute" in line for line in found[1:])
-
-
-# docs/embedders.md
-
-BLOCKS = re.findall(r"^```python\n(.*?)^```$", GUIDE, re.MULTILINE | re.DOTALL)
-
-
-@pytest.mark.parametrize("block", BLOCKS)
-def test_calls_in_the_guide_have_arguments_that_exist(block: str) -> None:
-    for call in [node for node in ast.walk(ast.parse(block)) if isinstance(node, ast.Call)]:
-        name = ast.unparse(call.func).rpartition(".")[2]
-        if name in ADAPTERS:
-            inspect.signature(ADAPTERS[name]).bind(
-                *call.args, **{keyword.arg: None for keyword in call.keywords if keyword.arg}
-            )
-    names = re.findall(r"hr\.((?:embedders|rerankers)\.)?(\w+)", block)
-    for package, name in names:
-        assert hasattr(getattr(hr, package[:-1]) if package else hr, name), name

@@ -1,26 +1,51 @@
-"""Every page of the repository is true: what it shows is run, parsed or sent, and what that gives compared."""
+"""Every page of the repository is true: what it shows is run, parsed or sent, and what that gives compared.
+
+Blocks of Python and of the console are run, here or by a suite that has what they need; blocks of `sh` are read
+in test_page_commands.py; a block under the name of a file is a file for those; all others are read by `READ`.
+"""
 
 from __future__ import annotations
 
+import os
+import re
 import sys
+from itertools import pairwise
 from pathlib import Path
 
+import httpx
 import pytest
 
+from places import ROOT
 from scenes import scene_of
-from shown import blocks_of, pages, run_page
+from shown import Block, blocks_of, is_output, pages, run_page
+from shown_commands import commands_of
+from shown_data import READ, as_curl_sends_it
 
-# Blocks of Python that need what only a suite of its own has; the page is run whole by that file.
+pytestmark = pytest.mark.skipif(not (ROOT / "Makefile").exists(), reason="a source distribution")
+
+# Blocks of Python that match the pattern need what only another suite has; it runs the whole page.
 ELSEWHERE = {
     "docs/frameworks.md": ("tests/extras/test_pages.py", r"hedgerow\.integrations"),
-    "docs/ray.md": ("tests/ray/test_pages.py", r"import ray|search_many\("),
+    "docs/ray.md": ("tests/ray/test_pages.py", r"search_many\("),
     "spec/opensearch.md": ("tests/cluster/test_pages.py", "Collection"),
 }
-RUN = [
-    page
-    for page in pages()
-    if any(block.language in ("python", "console") for block in blocks_of(page))
-]
+# Languages of a page that another program checks than this suite.
+BY_OTHERS = {
+    ("clients/typescript/README.md", "ts"): "tests/typescript/test_client.py",
+    ("docs/site/api.md", "{eval-rst}"): "Makefile",
+    ("docs/site/commands.md", "{eval-rst}"): "Makefile",
+}
+ALL = [block for page in pages() for block in blocks_of(page)]
+
+
+def is_run_here(block: Block) -> bool:
+    _, without = ELSEWHERE.get(block.page, (None, None))
+    return block.language == "console" or (
+        block.language == "python" and (without is None or not re.search(without, block.text))
+    )
+
+
+RUN = sorted({block.page for block in ALL if is_run_here(block)})
 
 
 @pytest.mark.parametrize("page", RUN)
@@ -30,3 +55,84 @@ def test_a_page_prints_what_it_shows(page: str, tmp_path: Path) -> None:
     _, without = ELSEWHERE.get(page, (None, None))
     with scene_of(page, tmp_path) as scene, run_page(page, tmp_path, scene.names, without) as run:
         assert run.printed == run.shown
+
+
+@pytest.mark.parametrize(
+    "block",
+    [block for block in ALL if (block.page, block.language) in READ and not block.file],
+    ids=str,
+)
+def test_data_is_what_its_reader_takes(block: Block, tmp_path: Path) -> None:
+    READ[block.page, block.language](block, tmp_path)
+
+
+def test_requests_of_curl_are_answered(tmp_path: Path) -> None:
+    """Each is sent to the server that its page has, and answered."""
+    calls = [
+        (block.page, words)
+        for block in ALL
+        if block.language == "sh"
+        for program, *words in commands_of(block.text)
+        if program == "curl"
+    ]
+    assert [page for page, _ in calls] == ["docs/service.md"]
+    for page, words in calls:
+        with scene_of(page, tmp_path):
+            answer = as_curl_sends_it(words)
+            assert answer.status_code == httpx.codes.OK, answer.text
+            assert answer.json()["results"] != []
+
+
+def test_no_block_escapes() -> None:
+    """Every block is of a language that is run or read; a new one needs an entry in `READ`."""
+    loose = [
+        f"{block}: {block.language or 'no language'}"
+        for block in ALL
+        if block.language not in ("python", "console", "sh", "text")
+        and not block.file
+        and (block.page, block.language) not in {*READ, *BY_OTHERS}
+    ]
+    assert loose == []
+    there = {(block.page, block.language) for block in ALL}
+    assert {*READ, *BY_OTHERS} <= there, "an entry of a block that is gone"
+    assert {*ELSEWHERE} <= {block.page for block in ALL if not is_run_here(block)}
+
+
+def test_text_is_what_python_prints_or_a_diagram() -> None:
+    found = [
+        str(block)
+        for page in pages()
+        for before, block in pairwise([None, *blocks_of(page)])
+        if block is not None and block.language == "text"
+        if not is_output(before) and not re.search("[─├]", block.text)
+    ]
+    assert found == []
+
+
+def test_files_that_a_page_shows_are_used_by_it() -> None:
+    for page in pages():
+        blocks = blocks_of(page)
+        for place, block in enumerate(blocks):
+            if block.file:
+                later = "".join(other.text for other in blocks[place + 1 :])
+                named = Path(block.file).name, str(Path(block.file).parent)
+                assert any(name in later for name in named if name != "."), f"{block}: {block.file}"
+
+
+@pytest.mark.parametrize(("page", "file"), [(page, file) for page, (file, _) in ELSEWHERE.items()])
+def test_what_is_run_elsewhere_is_run_there(page: str, file: str) -> None:
+    assert f'"{page}"' in (ROOT / file).read_text(encoding="utf-8")
+
+
+def test_every_page_is_on_the_site() -> None:
+    """In its table of contents, but for one that only readers of those tests need."""
+    folder = ROOT / "docs" / "site"
+    listed = {"docs/site/index.md"}
+    for block in blocks_of("docs/site/index.md"):
+        for line in block.text.splitlines():
+            if line and not line.startswith(":"):
+                found = folder.glob(f"{line}.md") if "*" in line else [folder / f"{line}.md"]
+                listed.update(os.path.relpath(os.path.normpath(file), ROOT) for file in found)
+    assert set(pages()) - {name.replace(os.sep, "/") for name in listed} == {
+        "tests/faults/README.md"
+    }

@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -26,6 +26,9 @@ import library_doubles
 from local_server import LocalServer, Reply, Request, local_server
 from places import ROOT
 from waiting import until
+
+if TYPE_CHECKING:
+    import httpx
 
 
 class Scene:
@@ -52,26 +55,33 @@ class Scene:
         return server
 
     def _lead_elsewhere(self) -> None:
+        """Have httpx send to the servers of the test, and close what pages leave open."""
         import httpx
 
+        sync, asynchronous = httpx.HTTPTransport, httpx.AsyncHTTPTransport
+        send, asend = sync.handle_request, asynchronous.handle_async_request
+
         def led(request: httpx.Request) -> httpx.Request:
-            url = request.url
-            shown = f"{url.scheme}://{url.netloc.decode()}"
-            assert shown in self.addresses, f"the page calls {shown}, which its scene does not answer"
+            shown = f"{request.url.scheme}://{request.url.netloc.decode()}"
+            assert shown in self.addresses, (
+                f"the page calls {shown}, which its scene does not answer"
+            )
             real = httpx.URL(self.addresses[shown])
-            request.url = url.copy_with(scheme=real.scheme, host=real.host, port=real.port)
+            request.url = request.url.copy_with(scheme=real.scheme, host=real.host, port=real.port)
             request.headers["Host"] = real.netloc.decode()
             return request
 
-        send, asend = httpx.HTTPTransport.handle_request, httpx.AsyncHTTPTransport.handle_async_request
-        self.patch.setattr(
-            httpx.HTTPTransport, "handle_request", lambda transport, request: send(transport, led(request))
-        )
-        self.patch.setattr(
-            httpx.AsyncHTTPTransport,
-            "handle_async_request",
-            lambda transport, request: asend(transport, led(request)),
-        )
+        def handle(transport: httpx.HTTPTransport, request: httpx.Request) -> httpx.Response:
+            self.at_the_end(transport.close)
+            return send(transport, led(request))
+
+        async def handle_async(
+            transport: httpx.AsyncHTTPTransport, request: httpx.Request
+        ) -> httpx.Response:
+            return await asend(transport, led(request))
+
+        self.patch.setattr(sync, "handle_request", handle)
+        self.patch.setattr(asynchronous, "handle_async_request", handle_async)
 
 
 @contextmanager
@@ -118,7 +128,7 @@ class Slow:
 
 
 class Unreachable:
-    def embed(self, texts: Sequence[str]) -> list[list[float]]:
+    def embed(self, _texts: Sequence[str]) -> list[list[float]]:
         raise ConnectionError("no model today")
 
 
@@ -202,6 +212,7 @@ def service(scene: Scene) -> None:
     indexed(scene)
     with hr.MemoryRoot.init("memory") as root:
         root.remember("Beer traps drown slugs.", title="Beer traps", type="finding")
+        root.remember("Go on feeding all winter.", title="Hedgehogs")
     memory = scene.enter(hr.MemoryRoot.open("memory"))
     retriever = scene.enter(hr.Retriever("notes.db", profile="best"))
     index_url = scene.enter(listening(IndexService(retriever)))

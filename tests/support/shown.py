@@ -18,6 +18,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -95,7 +96,8 @@ def run_page(
     shown = printed = ""
     left_out = False
     try:
-        for block in blocks_of(page):
+        for before, block in pairwise([None, *blocks_of(page)]):
+            assert block is not None
             if block.language == "python":
                 left_out = without is not None and bool(re.search(without, block.text))
             if block.file:
@@ -108,7 +110,7 @@ def run_page(
             elif block.language == "console":
                 shown += f"--- {block}\n{block.text}"
                 printed += f"--- {block}\n{run_console(block.text, folder)}"
-            elif block.language == "text" and not left_out and not is_diagram(block):
+            elif block.language == "text" and not left_out and is_output(before):
                 shown += block.text
         home = Path(os.environ["HOME"]).resolve()
         for path, name in ((folder.resolve(), "~/garden"), (home, "~")):
@@ -120,8 +122,9 @@ def run_page(
                 value.close()
 
 
-def is_diagram(block: Block) -> bool:
-    return re.search("[─├]", block.text) is not None and "│" in block.text
+def is_output(before: Block | None) -> bool:
+    """Whether text after a block is what that prints; else it is a diagram."""
+    return before is not None and before.language == "python"
 
 
 def run_python(code: str, file: str, namespace: dict[str, Any]) -> str:

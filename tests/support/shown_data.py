@@ -1,0 +1,248 @@
+"""Configuration, requests, grammars and patterns as pages show them, each given to what reads it."""
+
+from __future__ import annotations
+
+import configparser
+import json
+import re
+import shlex
+import shutil
+import sys
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
+from pathlib import Path
+from typing import Any
+
+import anyio
+import httpx
+import httpx2
+from mcp import Client
+from mcp.client.stdio import StdioServerParameters, stdio_client
+from mcp.client.streamable_http import streamable_http_client
+
+import hedgerow as hr
+from hedgerow import temporal
+from hedgerow.agents import load_definition, parse_reply
+from places import ROOT
+from scenes import scene_of
+from serving import TOKENS
+from shown import Block, blocks_of
+from shown_commands import check_hedgerow
+from temporal_cases import CASES
+
+Checked = Callable[[Block, Path], None]
+
+
+def tools_of(transport: AbstractAsyncContextManager[Any]) -> list[str]:
+    async def listed() -> list[str]:
+        async with Client(transport) as client:
+            return [tool.name for tool in (await client.list_tools()).tools]
+
+    return anyio.run(listed)
+
+
+def an_agent_that_starts_it(block: Block, folder: Path) -> None:
+    """The command that an agent starts serves the root that `hedgerow init` made."""
+    hr.MemoryRoot.initialize(folder / "memory")
+    server = json.loads(block.text)["mcpServers"]["memory"]
+    assert server["command"] == "hedgerow"
+    program = shutil.which("hedgerow", path=str(Path(sys.executable).parent))
+    assert program is not None
+    parameters = StdioServerParameters(command=program, args=server["args"], cwd=folder)
+    assert "memory_recall" in tools_of(stdio_client(parameters))
+
+
+def an_agent_over_http(block: Block, folder: Path) -> None:
+    server = json.loads(block.text)["mcpServers"]["memory"]
+    assert server["type"] == "http"
+    headers = {
+        name: value.replace("TOKEN", TOKENS.read) for name, value in server["headers"].items()
+    }
+    with scene_of(block.page, folder) as scene:
+        url = server["url"].replace(
+            "http://127.0.0.1:7411", scene.addresses["http://127.0.0.1:7411"]
+        )
+
+        async def listed() -> list[str]:
+            async with (
+                httpx2.AsyncClient(headers=headers) as http,
+                Client(streamable_http_client(url, http_client=http)) as client,
+            ):
+                return [tool.name for tool in (await client.list_tools()).tools]
+
+        found = anyio.run(listed)
+    assert "memory_recall" in found
+    assert "memory_remember" not in found  # as the page says of this token
+
+
+def an_expansion(block: Block, _: Path) -> None:
+    shown = json.loads(block.text)
+    [anchor, question] = re.findall(
+        r"^Anchor `(.*?)`, question `(.*?)`:$",
+        (ROOT / block.page).read_text(encoding="utf-8"),
+        re.MULTILINE,
+    )[0]
+    assert temporal.expand_temporal(question, anchor).to_dict() == shown
+
+
+def a_definition(block: Block, _: Path) -> None:
+    """That of examples/, word for word but for its comment."""
+    example = ROOT / "examples" / "agents" / "linker.toml"
+    _, text = example.read_text(encoding="utf-8").split("\n", 1)
+    assert block.text == text
+    assert load_definition(example).name == "linker"
+
+
+def the_beginning_of_a_template(block: Block, _: Path) -> None:
+    template = load_definition(ROOT / "examples" / "agents" / "linker.toml").template
+    assert template.startswith(block.text.rstrip("\n"))
+
+
+def a_reply(block: Block, _: Path) -> None:
+    [token] = re.findall("^`+hedgerow ([0-9a-f]+)$", block.text, re.MULTILINE)
+    read = parse_reply(block.text, allowed=["link-add"], max_actions=5, token=token)
+    assert [action.to_dict()["op"] for action in read.actions] == ["link-add"]
+    assert not read.rejected
+
+
+def a_scope(block: Block, folder: Path) -> None:
+    root = hr.MemoryRoot.init(folder / "memory")
+    memory = folder / "memory" / "notes" / "tea.md"
+    memory.write_text(f"---\n{block.text}---\n\n# Tea\n\nPrefers tea.\n", encoding="utf-8")
+    with root:
+        assert [one.file for one in root.scoped(user="ana", session="trip").recall("tea")] != []
+        assert [*root.scoped(user="ben").recall("tea")] == []
+
+
+def a_unit(block: Block, _: Path) -> None:
+    """A unit of systemd, which starts a command of ours."""
+    unit = configparser.ConfigParser(interpolation=None)
+    unit.optionxform = str  # type: ignore[assignment, method-assign]
+    unit.read_string(block.text)
+    assert unit.sections() == ["Unit", "Service", "Install"]
+    program, *words = shlex.split(unit["Service"]["ExecStart"])
+    assert Path(program).name == "hedgerow"
+    check_hedgerow(words)
+
+
+def an_image(block: Block, _: Path) -> None:
+    [command] = re.findall(r"^CMD (\[.*\])$", block.text, re.MULTILINE)
+    program, *words = json.loads(command)
+    assert program == "hedgerow"
+    check_hedgerow(words)
+    [port] = re.findall(r"^EXPOSE (\d+)$", block.text, re.MULTILINE)
+    assert port == "7411"
+
+
+def a_grammar(block: Block, _: Path) -> None:
+    """Every rule is used, but for the first, and every name is a rule or a class of characters."""
+    text = re.sub(r"\(\*.*?\*\)|\"[^\"]*\"|'[^']*'", "", block.text, flags=re.DOTALL)
+    rules = re.findall(r"^([a-z-]+) *=", text, re.MULTILINE)
+    names = set(re.findall(r"[a-z][a-z-]*", text))
+    used = set(re.findall(r"(?<![a-z-])[a-z][a-z-]*(?![a-z-]* *=)", text))
+    assert names - set(rules) <= OUTSIDE
+    assert set(rules[1:]) - used <= CLASSES
+    assert text.count(";") == len(rules)
+
+
+# What a sentence of the page defines, and rules that classify what another one has read.
+OUTSIDE = {"bare", "character", "digit", "digits", "end-of-text", "field", "name", "operand", "operator", "space", "value", "year", "month", "day", "hour", "minute", "second"}  # fmt: skip
+CLASSES = {"operator", "prefix", "term", "time", "offset"}
+
+
+def a_pattern(block: Block, _: Path) -> None:
+    """A pattern of spec/temporal.md, which matches where the fixtures say that something was found."""
+    pattern = re.compile(block.text.replace("\n", "").replace(" ", ""), re.IGNORECASE)
+    if pattern.pattern.startswith("^"):
+        dates = [case["questionDate"] or "" for case in CASES if case["expected"]["parsedEpochMs"]]
+        others = [other for other in PATTERNS if other.startswith("^")]
+        assert len(others) == 2
+        assert sum(pattern.search(date.strip()) is not None for date in dates) > 10
+    else:
+        word = "around" if "ago" in pattern.pattern else r"\d{4}/"
+        found = 0
+        for case in CASES:
+            expansion = case["expected"]["expansion"]
+            if re.search(rf"\({word}", expansion["expandedQuery"]) and not re.search(
+                rf"\({word}", case["question"]
+            ):
+                assert pattern.search(case["question"]) is not None, case["id"]
+                found += 1
+        assert found > 10
+
+
+PATTERNS = [
+    re.sub(r"[\n ]", "", block.text)
+    for block in blocks_of("spec/temporal.md")
+    if block.language == "regex"
+]
+
+
+def a_tree_of_pages(block: Block, _: Path) -> None:
+    folder = (ROOT / block.page).parent
+    for line in block.text.splitlines():
+        if line and not line.startswith(":"):
+            name = line if "*" in line else f"{line}.md"
+            assert [*folder.glob(name)] or (folder / name).resolve().is_file(), line
+
+
+def a_tree_of_errors(block: Block, _: Path) -> None:
+    """The classes with their parents, as they are."""
+    parents: list[str] = []
+    shown = {}
+    for line in block.text.splitlines():
+        found = re.match(r"^([│ ├└─]*)(\w+)", line)
+        assert found is not None
+        depth = len(found[1]) // 4
+        parents[depth:] = [found[2]]
+        shown[found[2]] = parents[depth - 1] if depth else "Exception"
+    real: dict[str, str] = {}
+
+    def add(kind: type) -> None:
+        real[kind.__name__] = kind.__bases__[0].__name__
+        for one in kind.__subclasses__():
+            if one.__module__.startswith("hedgerow"):
+                add(one)
+
+    assert hr.agents.ModelError.__module__.startswith("hedgerow")  # imported with the others
+    add(hr.HedgerowError)
+    assert shown == real, f"{shown} is not {real}"
+
+
+def as_curl_sends_it(words: list[str]) -> httpx.Response:
+    given = iter(words)
+    headers, body, url = {}, None, ""
+    for word in given:
+        if word == "-H":
+            name, _, value = next(given).partition(": ")
+            headers[name] = re.sub(
+                r"\$\(cat .*/tokens/(\w+)\)", lambda m: getattr(TOKENS, m[1]), value
+            )
+        elif word == "--json":
+            body = json.loads(next(given))
+        else:
+            assert not word.startswith("-"), word
+            url = word
+    return httpx.request("GET" if body is None else "POST", url, headers=headers, json=body)
+
+
+# What reads the blocks of a page in a language that is neither run nor a command.
+READ: dict[tuple[str, str], Checked] = {
+    ("README.md", "json"): an_agent_that_starts_it,
+    ("docs/mcp.md", "json"): an_agent_that_starts_it,
+    ("docs/tutorials/agent-memory-over-mcp.md", "json"): an_agent_that_starts_it,
+    ("docs/service.md", "json"): an_agent_over_http,
+    ("docs/service.md", "ini"): a_unit,
+    ("docs/service.md", "dockerfile"): an_image,
+    ("docs/agents.md", "toml"): a_definition,
+    ("docs/agents.md", "markdown"): the_beginning_of_a_template,
+    ("docs/site/index.md", "{toctree}"): a_tree_of_pages,
+    ("spec/agents.md", "markdown"): a_reply,
+    ("spec/errors.md", "text"): a_tree_of_errors,
+    ("spec/filters.md", "ebnf"): a_grammar,
+    ("spec/memory.md", "yaml"): a_scope,
+    ("spec/pipeline.md", "ebnf"): a_grammar,
+    ("spec/query.md", "ebnf"): a_grammar,
+    ("spec/temporal.md", "json"): an_expansion,
+    ("spec/temporal.md", "regex"): a_pattern,
+}
