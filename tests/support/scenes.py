@@ -92,7 +92,8 @@ def scene_of(page: str, folder: Path) -> Iterator[Scene]:
         for variable in ("HEDGEROW_MEMORY_ROOT", "HEDGEROW_MODEL_URL", "OPENAI_API_KEY"):
             patch.delenv(variable, raising=False)
         scene = Scene(folder, patch, stack)
-        SCENES.get(page, lambda _: None)(scene)
+        if page in SCENES:
+            SCENES[page](scene)
         yield scene
 
 
