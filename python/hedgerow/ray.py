@@ -100,11 +100,11 @@ def search_many(  # noqa: PLR0913 - each has its default
 
     As all of Ray Data it is lazy: searches run, with Ray Data's progress bars, when the dataset that
     is returned is used. Rows keep their order within a block; blocks keep theirs with Ray's
-    `execution_options.preserve_order`. `on_error` "raise" ends the run with Ray's error, of which ours is
-    the cause in its text; "return" puts the error of a query into its row.
+    `execution_options.preserve_order`. `on_error` "raise" ends the run with Ray's error, whose text
+    has ours as its cause; "return" puts the error of a query into its row.
 
-    Answers that are complete are kept in the folder `checkpoint_path`, if given, which all nodes
-    must see: the same call finds them there after the run was killed.
+    Complete answers are kept in the folder `checkpoint_path`, if given, which all nodes must see: after
+    a run was killed, the same call finds them there.
 
     `batch_size` queries at a time are searched on `threads` threads in each actor. `actors` is how many
     there are, or the least and the most; if not given, from one to the number of CPUs. Each reserves

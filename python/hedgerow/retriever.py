@@ -64,12 +64,14 @@ class Retriever(Holding):
 
     `index` is an open index, a collection elsewhere (`hedgerow.opensearch.Collection`), or the path of
     an index file. That is opened as by `Index.open`, and closed by `close` or at the end of
-    `with Retriever(path) as retriever`, or of `async with`. An index that was given stays open for its
-    other users: whoever opened it closes it. `embedder` turns texts into vectors: an object with `embed`, or with `embed_query` and
+    `with Retriever(path) as retriever`, or of `async with`. An index that was given stays open for
+    its other users: whoever opened it closes it.
+
+    `embedder` turns texts into vectors: an object with `embed`, or with `embed_query` and
     `embed_documents`, or a function of texts. `reranker` reorders the best hits. Either may be
-    asynchronous, for `asearch`. `aliases` are alternatives for terms.
-    `trigram_chunks` are searched by the fuzzy rung of the retry ladder instead of the index's own
-    chunks. `operator` is as in `compile_match`, and so is its earlier name, `default_operator`.
+    asynchronous, for `asearch`. `aliases` are alternatives for terms. `trigram_chunks` are searched by
+    the fuzzy rung of the retry ladder instead of the index's own chunks. `operator` is as in
+    `compile_match`, and so is its earlier name, `default_operator`.
 
     `profile` is how hits are ranked: "spec" as the specification has it, "best" for the best
     results known (spec/retrieval.md, "Profiles"). It stands for four options, each of which can be
@@ -79,8 +81,8 @@ class Retriever(Holding):
 
     `on_leg_failure` says what happens when the embedder, a leg or the reranker fails and the rest can
     answer: "degrade" answers without it, and trace, `Response.error` and log say so; "raise" raises
-    RetrievalError. A search that takes longer than `slow_ms` milliseconds is logged as a warning, with its stages and
-    without the text of the query (docs/observability.md).
+    RetrievalError. A search that takes longer than `slow_ms` milliseconds is logged as a warning, with
+    its stages and without the text of the query (docs/observability.md).
 
     One retriever serves many threads, as far as its embedder and reranker do. It pickles when
     they and its index do.

@@ -22,9 +22,9 @@ class LLMReranker:
     `complete(prompt)` is called with `batch_size` documents at a time, in up to `concurrency`
     threads, so it must allow that; timeouts and retries are its own business. Its exceptions
     are passed on, because an order made of failures would look like an order. An answer that
-    leaves out documents or cannot be parsed is requested once more; what is still missing then
-    scores 0, with a warning on the logger "hedgerow.rerank". Scores are from 0 to 1; documents of equal score
-    keep their order.
+    leaves out documents or cannot be parsed is requested once more; documents that still have no
+    grade score 0, with a warning on the logger "hedgerow.rerank". Scores are from 0 to 1; documents
+    of equal score keep their order.
 
     The prompt keeps documents apart from instructions, but a model may fall for text that argues
     for itself: a grade is not a safeguard.
