@@ -267,6 +267,10 @@ class TestMetadata:
         matter = read_front_matter(["---", "t: [1, true, x]", "n: 1e3", "d: 2026-04-18", "---"])
         assert matter.to_dict() == {"t": ["1", "true", "x"], "n": "1e3", "d": "2026-04-18"}
 
+    def test_a_set_is_the_same_in_every_process(self) -> None:
+        matter = read_front_matter(["---", "s: !!set {g, c, 2, f, a, h, d, b, e, 1}", "---"])
+        assert matter.to_dict() == {"s": ["1", "2", "a", "b", "c", "d", "e", "f", "g", "h"]}
+
     def test_numbers_beyond_json_are_text(self) -> None:
         matter = read_front_matter(["---", "a: .inf", "b: 99999999999999999999", "---"])
         assert matter.to_dict() == {"a": "inf", "b": "99999999999999999999"}

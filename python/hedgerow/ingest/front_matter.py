@@ -188,7 +188,9 @@ def _json_value(value: Any, budget: Iterable[int], depth: int) -> Any:
         return {str(key): _json_value(item, budget, depth - 1) for key, item in value.items()}
     if isinstance(value, list | set | tuple):
         items = (_json_value(item, budget, depth - 1) for item in value)
-        return [x if isinstance(x, str) else json.dumps(x, ensure_ascii=False) for x in items]
+        texts = [x if isinstance(x, str) else json.dumps(x, ensure_ascii=False) for x in items]
+        # A set (`!!set`) has another order in every process.
+        return sorted(texts) if isinstance(value, set) else texts
     return _json_scalar(value)
 
 
