@@ -11,6 +11,7 @@ import pytest
 import hedgerow as hr
 import library_doubles
 from hedgerow.embedders import Model2VecEmbedder, SentenceTransformerEmbedder
+from hedgerow.embedders.by_name import local_embedder
 from hedgerow.rerankers import CrossEncoderReranker, reranker_named
 from hub_double import Hub, install
 
@@ -195,3 +196,26 @@ def test_a_cross_encoder_goes_on_with_a_download(hub: Hub, monkeypatch: pytest.M
     hub.cached.add("org/reranker")
     CrossEncoderReranker("org/reranker")
     assert offline == [True, False]
+
+
+@pytest.mark.parametrize(
+    ("adapter", "model"),
+    [
+        ("openai", "bge-m3"),
+        ("ollama", "nomic-embed-text"),
+        ("word2vec", "small"),
+        ("model2vec", "./small"),
+        ("model2vec", "/models/small"),
+        ("sentence-transformers", "../e5"),
+        ("sentence-transformers", "small"),
+    ],
+)
+def test_a_file_names_no_server_and_no_folder(
+    adapter: str, model: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "small").mkdir()
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(hr.InvalidInputError) as raised:
+        local_embedder(adapter, model, name="n", query_prompt="", document_prompt="")
+    assert raised.value.code == "invalid_option"
+    assert str(raised.value) == f"{adapter}:{model} is used only where its user names it"
