@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 from datetime import datetime, timezone
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -109,6 +110,18 @@ def test_a_backup_is_a_new_file(index, tmp_path, local):
     ):
         reads.backup(tmp_path / "none.db")
     assert not (tmp_path / "none.db").exists()
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="a device that is always full")
+def test_a_backup_that_does_not_fit_leaves_no_file(index, tmp_path, monkeypatch):
+    def opened(path, mode):
+        path.touch()
+        return open("/dev/full", mode.replace("x", "w"))  # noqa: PTH123 - not that path
+
+    monkeypatch.setattr(Path, "open", opened)
+    with pytest.raises(OSError, match="No space left"):
+        index.backup(tmp_path / "copy.db")
+    assert not (tmp_path / "copy.db").exists()
 
 
 @pytest.mark.parametrize(

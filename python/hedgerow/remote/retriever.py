@@ -160,10 +160,15 @@ class RemoteRetriever(Connected):
         place = Path(file)
         if place.exists():
             raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(place))
-        # A failed request leaves no file that looks like an index.
+        # Neither a failed request nor a full disk leaves a file that looks like an index.
         content = run(self._client.download("POST", "v1/backup"))
-        with place.open("xb") as stream:
-            stream.write(content)
+        stream = place.open("xb")
+        try:
+            with stream:
+                stream.write(content)
+        except BaseException:
+            place.unlink(missing_ok=True)
+            raise
 
     def _search(
         self, query: str, question_date: QuestionDate | None, options: SearchKeywords
