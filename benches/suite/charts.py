@@ -22,7 +22,10 @@ _INK = "#808080"
 _OURS = "#d9730d"
 _SLOWER = "#4a90c2"
 _FASTER = "#3aa76d"
-_COLOURS = ("#4a90c2", "#3aa76d", "#b05fb0", "#c2a83a", "#d05c5c", "#5cb8b8", "#8f7fd0", "#999999")
+_COLOURS = (
+    *("#4a90c2", "#3aa76d", "#b05fb0", "#c2a83a", "#d05c5c"),
+    *("#5cb8b8", "#8f7fd0", "#999999", "#a0764a", "#d27aa4"),
+)
 _LINES = {
     "bm25-OR": "Words joined by OR, top 60",
     "vector": "Vectors, top 60",

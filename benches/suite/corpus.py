@@ -56,6 +56,16 @@ class Corpus:
         """How many chunks."""
         return len(self.texts)
 
+    @property
+    def kept(self) -> int:
+        """A tenth of the chunks has a stamp below it."""
+        return len(self) // 10
+
+    def stamps(self) -> list[int]:
+        """A number for each chunk, in no order, for filters to keep some of them by."""
+        stamps: list[int] = np.random.default_rng(5).permutation(len(self)).tolist()
+        return stamps
+
     def chunks(self, *, with_vectors: bool) -> Iterator[hr.Chunk]:
         """The texts as hedgerow takes them."""
         return (

@@ -20,11 +20,12 @@ from suite.results import (
     shown,
     times_at_most,
 )
-from suite.rows import EACH, parts
+from suite.rows import EACH, filters, parts
 from suite.timing import Times
 
 BENCHES = ROOT / "benches"
 PEERS = {"tantivy", "bm25s", "faiss flat", "faiss HNSW", "hnswlib", "LanceDB"}
+PEERS |= {"Chroma", "Qdrant local"}
 
 
 def times(seconds: float) -> Times:
@@ -62,11 +63,12 @@ def test_it_measures_every_line_of_the_table(tmp_path, capsys):
         *("vector", "vector-busy", "vector-batch", "intent", "trigrams", "hybrid", "threads"),
         *("fusion", "fusion-grouped"),
         *("filters-same-keywords", "filters-same-vectors", "filters-same-hybrid"),
+        "filters-peers",
         *("filters-declared-keywords", "filters-declared-vectors", "filters-declared-hybrid"),
         *("filters-new-keywords", "filters-new-vectors", "filters-new-hybrid"),
-        *("made", "bulk", "single", "open", "memory"),
+        *("made", "bulk", "single", "single-vector", "open", "open-vectors", "memory"),
     ]
-    assert "hedgerow, vectors" in found["rows"][-2]["figures"]
+    assert "hedgerow, vectors" in found["rows"][-3]["figures"]
     # Floors that need nothing are there in any environment.
     assert {"hedgerow", "FTS5"} <= set(found["rows"][4]["figures"])
     for name in PEERS:
@@ -74,8 +76,8 @@ def test_it_measures_every_line_of_the_table(tmp_path, capsys):
     assert printed.count("ids, order and scores identical to FTS5: 200 of 200") == 6
     assert printed.count("hits are the full ranking's that pass: 3 of 3") == 9
     assert "similarities as by sets: 20 of 20" in printed
-    assert "recall of hedgerow 1.0000" in printed
-    assert "hedgerow finds what it wrote: yes" in printed
+    assert printed.count("recall of hedgerow 1.0000") == 2, "without a filter, and with one"
+    assert printed.count("hedgerow finds what it wrote: yes") == 2
     assert "answers on one thread and on two are equal: yes" in printed
     tables = written[1].read_text()
     assert "### 1,000 chunks" in tables
@@ -185,6 +187,27 @@ def test_a_corpus_is_always_the_same(monkeypatch):
     assert next(one.chunks(with_vectors=False)).embedding is None
 
 
+def test_a_tenth_of_a_corpus_is_kept_by_its_stamps():
+    corpus = made_up(300)
+    assert sorted(corpus.stamps()) == list(range(300))
+    assert corpus.stamps() == made_up(300).stamps() != list(range(300))
+    assert sum(stamp < corpus.kept for stamp in corpus.stamps()) == 30
+
+
+def test_a_filter_that_finds_the_wrong_chunks_shows_in_its_recall(tmp_path, monkeypatch):
+    class Unfiltered(contenders()[0]):
+        NAME = "unfiltered"
+        kept = contenders()[0].nearest
+
+    monkeypatch.setattr(bench, "contenders", lambda: [contenders()[0], Unfiltered])
+    made = bench.Bench(made_up(300), tmp_path, 0.01)
+    made.make()
+    [row] = [row for row in filters.measure(made) if row.key == "filters-peers"]
+    made.close()
+    assert row.checks[0] == "recall of hedgerow 1.0000"
+    assert re.fullmatch(r"recall of unfiltered 0\.[0-8]\d+", row.checks[1])
+
+
 def test_real_texts_are_read_from_a_folder(collection):
     corpus = real(collection)
     assert corpus.name == f"{collection.name} (2)"
@@ -280,7 +303,7 @@ def test_charts_are_small_and_always_the_same(tmp_path):
     for one, other in zip(made, again, strict=True):
         text = one.read_text(encoding="utf-8")
         assert text == other.read_text(encoding="utf-8")
-        assert len(text) < 60_000
+        assert len(text) < 70_000, "with everybody in each panel, as no run has them"
         assert "<dc:date>" not in text
         # Readable on white and on black: no page of its own, and no black ink.
         assert "fill: #ffffff" not in text
@@ -338,5 +361,17 @@ def test_a_contender_finds_what_there_is(tmp_path):
         assert list(map(str, contender.rows(contender.nearest(vector)))) == exact
         batch = contender.nearest_many(corpus.question_vectors[:3])
         assert list(map(str, contender.rows(batch[0]))) == exact
+    for name in {"hedgerow", "LanceDB", "Qdrant local"} & set(made.present):
+        contender = made.present[name]
+        assert list(map(str, contender.rows(contender.reopened(vector)))) == exact
+        new = -vector
+        found = contender.rows(contender.add_with_vector(("new", new)))
+        assert found == [len(corpus) + 1]
+        assert len(contender.rows(contender.nearest(vector))) == TOP, "still open"
+    for name in {"LanceDB", "Chroma", "Qdrant local"} & set(made.present):
+        contender = made.present[name]
+        stamps = corpus.stamps()
+        kept = {row for row, stamp in enumerate(stamps, 1) if stamp < corpus.kept}
+        assert set(contender.rows(contender.kept(vector))) == kept
     made.close()
     assert not tmp_path.exists()

@@ -10,9 +10,12 @@ of any answer the rows of the corpus, best first.
     operators(text)             the same for a phrase, AND and NOT
     nearest(vector)             the best 60 chunks for a vector
     nearest_many(vectors)       the same for many vectors in one call
+    kept(vector)                the same among the chunks whose stamp is below the corpus's `kept`
     hybrid(question)            the best 10 chunks by both, with their texts; by the place of the
                                 question in the corpus
     add(content)                write one more chunk, and find it by its first word
+    add_with_vector(new)        write one more chunk, a content and its vector, and find it by this
+    reopened(vector)            let go of the index, open it again, and find the best 60 chunks
 """
 
 from __future__ import annotations
@@ -65,6 +68,8 @@ def contenders() -> list[type[Contender]]:
         "faiss_hnsw": "Graph",
         "hnswlib": "Hnswlib",
         "lancedb": "LanceDB",
+        "chroma": "Chroma",
+        "qdrant": "Qdrant",
     }
     return [getattr(import_module(f".{file}", __name__), name) for file, name in names.items()]
 

@@ -28,10 +28,15 @@ class LanceDB:
 
         del shared
         vector = pa.list_(pa.float32(), corpus.vectors.shape[1])
-        schema = pa.schema({"row": pa.int64(), "content": pa.string(), "vector": vector})
-        batches = (_batch(corpus, block, schema) for block in blocks(len(corpus)))
+        columns = {"row": pa.int64(), "content": pa.string(), "stamp": pa.int64(), "vector": vector}
+        schema = pa.schema(columns)
+        stamps = corpus.stamps()
+        batches = (_batch(corpus, block, stamps, schema) for block in blocks(len(corpus)))
         reader = pa.RecordBatchReader.from_batches(schema, batches)
-        self._table = lancedb.connect(folder).create_table("chunks", reader)
+        self._connect = lambda: lancedb.connect(folder)
+        self._table = self._connect().create_table("chunks", reader)
+        self._rows = len(corpus)
+        self._filter = f"stamp < {corpus.kept}"
         self._table.create_index("content", config=FTS())
         self._fuse = RRFReranker(K=60)
         words = (hr.compile_fts(question).replace(" OR ", " ") for question in corpus.questions)
@@ -39,7 +44,15 @@ class LanceDB:
 
     def nearest(self, vector: Any) -> list[dict[str, Any]]:
         """Rows and distances."""
-        query = self._table.search(vector).distance_type("dot").select(["row", "_distance"])
+        found: list[dict[str, Any]] = self._near(vector).limit(TOP).to_list()
+        return found
+
+    def _near(self, vector: Any) -> Any:
+        return self._table.search(vector).distance_type("dot").select(["row", "_distance"])
+
+    def kept(self, vector: Any) -> list[dict[str, Any]]:
+        """Filtered before vectors are compared; the column has no index."""
+        query = self._near(vector).where(self._filter, prefilter=True)
         found: list[dict[str, Any]] = query.limit(TOP).to_list()
         return found
 
@@ -51,6 +64,20 @@ class LanceDB:
         found: list[dict[str, Any]] = query.rerank(self._fuse).limit(SHOWN).to_list()
         return found
 
+    def add_with_vector(self, new: tuple[str, Any]) -> list[dict[str, Any]]:
+        """A version of the table for each."""
+        self._rows += 1
+        content, vector = new
+        chunk = {"row": self._rows, "content": content, "stamp": self._rows, "vector": vector}
+        self._table.add([chunk])
+        found: list[dict[str, Any]] = self._near(vector).limit(1).to_list()
+        return found
+
+    def reopened(self, vector: Any) -> list[dict[str, Any]]:
+        """It reads what a search needs."""
+        self._table = self._connect().open_table("chunks")
+        return self.nearest(vector)
+
     def rows(self, answer: list[dict[str, Any]]) -> list[int]:
         """A column."""
         return [one["row"] for one in answer]
@@ -60,14 +87,15 @@ class LanceDB:
         del self._table
 
 
-def _batch(corpus: Corpus, block: slice, schema: Any) -> Any:
-    """The texts of a chunk as one, and its vector."""
+def _batch(corpus: Corpus, block: slice, stamps: list[int], schema: Any) -> Any:
+    """The texts of a chunk as one, its stamp, and its vector."""
     import pyarrow as pa
 
     texts, vectors = corpus.texts[block], corpus.vectors[block]
     columns = [
         pa.array([text.row for text in texts]),
         pa.array([" ".join(text[1:]) for text in texts]),
+        pa.array(stamps[block]),
         pa.FixedSizeListArray.from_arrays(vectors.ravel(), vectors.shape[1]),
     ]
     return pa.RecordBatch.from_arrays(columns, schema=schema)

@@ -95,6 +95,18 @@ class Hedgerow(Opened):
         self.index.upsert([hr.Chunk(str(self._rows), "new.md", content)])
         return self.index.search_bm25(content.split(" ", 1)[0], 1)
 
+    def add_with_vector(self, new: tuple[str, Any]) -> list[hr.Hit]:
+        """The same, found by meaning."""
+        self._rows += 1
+        content, vector = new
+        self.index.upsert([hr.Chunk(str(self._rows), "new.md", content, embedding=vector)])
+        return self.index.search_vector(vector, 1)
+
+    def reopened(self, vector: Any) -> list[hr.Hit]:
+        """Beside the index that is open, for it shares nothing with it."""
+        with hr.Index.open(self.path) as index:
+            return index.search_vector(vector, TOP)
+
 
 def write(index: hr.Index, chunks: Iterable[hr.Chunk]) -> None:
     """In one call up to 100,000 chunks; more in several, for a call holds all that it is given."""

@@ -50,7 +50,7 @@ EACH = {
     "pieces": Part(pieces.measure),
     "hybrid": Part(hybrid.measure),
     "fusion": Part(fusion.measure, peers=False),
-    "filters": Part(filters.measure, peers=False),
+    "filters": Part(filters.measure),
     "writing": Part(writing.measure),
     "opening": Part(opening.measure),
     "mixed": Part(mixed.measure, LARGE, peers=False, apart=True),

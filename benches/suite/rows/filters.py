@@ -15,9 +15,11 @@ from suite.contenders.ours import Ready, write
 from suite.corpus import Corpus
 from suite.results import Row, agreement, times_at_most
 from suite.timing import by_turns
+from suite.truth import Truth
 
 _SHARES = (1, 10, 50)
 _MOST = 1.5
+_ASKED = 100
 _WAYS = {
     "keywords": f"BM25, top {TOP}",
     "vectors": f"vectors, top {TOP}",
@@ -39,14 +41,15 @@ def measure(bench: Bench) -> Iterator[Row]:
             searching = _Searching(index, bench.corpus, is_new=is_new)
             for way, searched in _WAYS.items():
                 yield _row(bench, searching, f"filters-{kind}-{way}", way, f"{searched}, {what}")
+            if kind == "same":
+                yield _beside(bench, index)
         path.unlink()
 
 
 def _chunks(corpus: Corpus) -> Iterator[hr.Chunk]:
     """The texts, each with a number of its own, in no order."""
-    stamps = np.random.default_rng(5).permutation(len(corpus)).tolist()
     chunks = corpus.chunks(with_vectors=True)
-    for chunk, stamp in zip(chunks, stamps, strict=True):
+    for chunk, stamp in zip(chunks, corpus.stamps(), strict=True):
         yield hr.Chunk(
             chunk.id,
             chunk.path,
@@ -111,6 +114,32 @@ def _row(bench: Bench, searching: _Searching, key: str, way: str, what: str) -> 
         figures,
         targets=tuple(targets) if bench.large else (),
         checks=(_same(searching, way),),
+    )
+
+
+def _beside(bench: Bench, index: hr.Index) -> Row:
+    """Everybody who filters vectors, and how many of the nearest that pass are found."""
+    corpus = bench.corpus
+    filters = {"stamp": {"$lt": corpus.kept}}
+    ours = {"hedgerow": lambda vector: index.search_vector(vector, TOP, filters=filters)}
+    calls = {**ours, **bench.calls("kept")}
+    figures = by_turns(calls, list(corpus.question_vectors), bench.budget)
+    passing = np.flatnonzero(np.array(corpus.stamps()) < corpus.kept)
+    places = {int(row): place for place, row in enumerate(passing + 1, 1)}
+    asked = corpus.question_vectors[:_ASKED]
+    truth = Truth(corpus.vectors[passing], asked)
+    checks = []
+    for name, call in calls.items():
+        found = [bench.present[name].rows(call(vector)) for vector in asked]
+        kept = [[places[row] for row in rows if row in places] for rows in found]
+        checks.append(f"recall of {name} {truth.recall(kept):.4f}")
+    return bench.row(
+        "filters-peers",
+        f"vectors, top {TOP}, with a filter that keeps 10 %",
+        "ms",
+        figures,
+        checks=tuple(checks),
+        absent=bench.missing("kept"),
     )
 
 

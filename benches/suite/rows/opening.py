@@ -6,10 +6,11 @@ import json
 import subprocess
 import sys
 from collections.abc import Iterator
+from functools import partial
 
 import hedgerow as hr
 from suite.bench import LARGE, Bench
-from suite.contenders import SHOWN, fts5, ours
+from suite.contenders import SHOWN, TOP, fts5, ours
 from suite.results import Row, at_most
 from suite.timing import Times, rounds
 
@@ -38,8 +39,9 @@ print(json.dumps([index.stats().ranking_bytes, grown]))
 
 
 def measure(bench: Bench) -> Iterator[Row]:
-    """Both."""
+    """From a file to keywords and to vectors, and memory."""
     yield _opening(bench)
+    yield _vectors(bench)
     yield _memory(bench)
 
 
@@ -85,6 +87,19 @@ def _opening(bench: Bench) -> Row:
     slowest = max(times.p50 for name, times in figures.items() if name.startswith("hedgerow"))
     aims = (at_most(400, "ms", slowest),) if bench.large and not bench.million else ()
     return bench.row("open", "open a file and search it once", "ms", figures, targets=aims)
+
+
+def _vectors(bench: Bench) -> Row:
+    """Everybody who keeps vectors in files; whoever is open is closed first."""
+    vector = bench.corpus.question_vectors[0]
+    calls = {name: partial(call, vector) for name, call in bench.calls("reopened").items()}
+    return bench.row(
+        "open-vectors",
+        f"open a file or a folder and search vectors once, top {TOP}",
+        "ms",
+        rounds(calls, _ROUNDS),
+        absent=bench.missing("reopened"),
+    )
 
 
 def _memory(bench: Bench) -> Row:

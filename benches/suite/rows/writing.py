@@ -5,11 +5,15 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator
 from itertools import count
+from typing import Any
+
+import numpy as np
 
 import hedgerow as hr
 from suite.bench import LARGE, Bench
 from suite.contenders import fts5, ours
 from suite.results import Row, Target, at_most
+from suite.shapes import unit
 from suite.timing import Times, by_turns, rounds
 
 _WORDS = 80
@@ -26,6 +30,7 @@ def measure(bench: Bench) -> Iterator[Row]:
     )
     yield _bulk(bench)
     yield _single(bench)
+    yield _single_with_vector(bench)
 
 
 def _bulk(bench: Bench) -> Row:
@@ -57,18 +62,9 @@ def _bulk(bench: Bench) -> Row:
 
 def _single(bench: Bench) -> Row:
     """New words each time, so that the search shows whether the chunk is there."""
-    dice = random.Random(17)
-    words = [word for text in bench.corpus.texts[:200] for word in text.content.split()]
-    contents = [
-        f"fresh{number} {' '.join(dice.choices(words, k=_WORDS))}" for number in range(_ADDED)
-    ]
     calls = bench.calls("add")
-    figures = by_turns(calls, contents, bench.budget)
-    checks = []
-    for name, call in calls.items():
-        found = bench.present[name].rows(call("freshlast and found"))
-        seen = bool(found) and found[0] > len(bench.corpus)
-        checks.append(f"{name} finds what it wrote: {'yes' if seen else 'NO'}")
+    figures = by_turns(calls, _contents(bench), bench.budget)
+    checks = [_seen(bench, name, call("freshlast and found")) for name, call in calls.items()]
     return bench.row(
         "single",
         "`upsert` of one chunk and a search that sees it",
@@ -77,4 +73,35 @@ def _single(bench: Bench) -> Row:
         targets=(at_most(2, "ms", figures["hedgerow"].p50),) if bench.large else (),
         checks=tuple(checks),
         absent=bench.missing("add"),
+    )
+
+
+def _single_with_vector(bench: Bench) -> Row:
+    """New directions each time, so that a chunk is nearest to its own vector."""
+    dimensions = bench.corpus.vectors.shape[1]
+    vectors = unit(np.random.default_rng(17).standard_normal((_ADDED + 1, dimensions)))
+    *new, last = zip([*_contents(bench), "last"], vectors, strict=True)
+    calls = bench.calls("add_with_vector")
+    figures = by_turns(calls, new, bench.budget)
+    return bench.row(
+        "single-vector",
+        "`upsert` of one chunk with its vector and a vector search that sees it",
+        "ms",
+        figures,
+        checks=tuple(_seen(bench, name, call(last)) for name, call in calls.items()),
+        absent=bench.missing("add_with_vector"),
+    )
+
+
+def _contents(bench: Bench) -> list[str]:
+    dice = random.Random(17)
+    words = [word for text in bench.corpus.texts[:200] for word in text.content.split()]
+    return [f"fresh{number} {' '.join(dice.choices(words, k=_WORDS))}" for number in range(_ADDED)]
+
+
+def _seen(bench: Bench, name: str, answer: Any) -> str:
+    """Whether the first of what was found was written after the corpus."""
+    found = bench.present[name].rows(answer)
+    return (
+        f"{name} finds what it wrote: {'yes' if found and found[0] > len(bench.corpus) else 'NO'}"
     )
