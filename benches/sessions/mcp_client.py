@@ -1,0 +1,63 @@
+"""As much of an MCP client as it takes to call a tool of a server on standard input and output."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from itertools import count
+from subprocess import DEVNULL, PIPE, Popen, TimeoutExpired
+from typing import Any
+
+_CLIENT = {
+    "protocolVersion": "2025-06-18",
+    "capabilities": {},
+    "clientInfo": {"name": "bench", "version": "1"},
+}
+_PATIENCE = 10
+
+
+class Server:
+    """A server that was started and greeted."""
+
+    def __init__(self, command: Sequence[str], environment: Mapping[str, str]) -> None:
+        self._process = Popen(  # noqa: S603
+            command, stdin=PIPE, stdout=PIPE, stderr=DEVNULL, text=True, env=environment
+        )
+        self._numbers = count(1)
+        self._ask("initialize", _CLIENT)
+        self._tell({"method": "notifications/initialized"})
+
+    def call(self, tool: str, arguments: Mapping[str, Any]) -> str:
+        """What the tool answers, as JSON; RuntimeError if it reports an error."""
+        answer = self._ask("tools/call", {"name": tool, "arguments": arguments})
+        if answer.get("isError"):
+            raise RuntimeError(f"{tool} failed: {json.dumps(answer)[:500]}")
+        return json.dumps(answer)
+
+    def _ask(self, method: str, params: Mapping[str, Any]) -> dict[str, Any]:
+        number = next(self._numbers)
+        self._tell({"id": number, "method": method, "params": params})
+        assert self._process.stdout is not None  # noqa: S101 - it is a pipe
+        for line in self._process.stdout:
+            message = json.loads(line)
+            if message.get("id") == number and "method" not in message:
+                if "error" in message:
+                    raise RuntimeError(f"{method} failed: {json.dumps(message['error'])[:500]}")
+                result: dict[str, Any] = message["result"]
+                return result
+        raise RuntimeError(f"the server ended before it answered {method}")
+
+    def _tell(self, message: Mapping[str, Any]) -> None:
+        assert self._process.stdin is not None  # noqa: S101 - it is a pipe
+        self._process.stdin.write(json.dumps({"jsonrpc": "2.0", **message}) + "\n")
+        self._process.stdin.flush()
+
+    def close(self) -> None:
+        """End of input is the end of it; who does not end by itself is ended."""
+        with self._process as process:
+            assert process.stdin is not None  # noqa: S101 - it is a pipe
+            process.stdin.close()
+            try:
+                process.wait(_PATIENCE)
+            except TimeoutExpired:
+                process.kill()
