@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import threading
 import uuid
 from collections.abc import Iterator
 from typing import Any
@@ -12,6 +13,8 @@ import pytest
 import hedgerow as hr
 from hedgerow import _engine
 from hedgerow.opensearch import Collection, _point_in_time
+from hedgerow.opensearch._address import Address
+from hedgerow.opensearch._client import Client, Deadline
 from opensearch_server import Node
 from phrase_oracle import Counted, Phrase, counted, score
 
@@ -278,3 +281,27 @@ def test_more_hits_than_the_server_gives_at_once(filled, monkeypatch):
             with pytest.raises(hr.InvalidInputError, match="more than 5 chunks") as raised:
                 ask()
             assert raised.value.code == "unsupported_by_backend"
+
+
+def test_a_state_is_forgotten_that_comes_while_another_thread_forgets(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    client = Client(Address("http://127.0.0.1:1", None, None, insecure_http=False), "notes", 1.0)
+    forgotten: list[str] = []
+
+    def call(_method: str, _path: str, body: dict[str, list[str]], **_: object) -> None:
+        forgotten.extend(body["pit_id"])
+
+    class Unwanted(list[str]):
+        def append(self, name: str) -> None:
+            other.start()
+            other.join(0.2)  # it waits for this, so this must not wait for it
+            super().append(name)
+
+    monkeypatch.setattr(client, "call", call)
+    other = threading.Thread(target=client._forget_all, args=[Deadline(None)])
+    client._unwanted = Unwanted(["one"])
+    client.forget("another", Deadline(None))
+    other.join()
+    client.close()
+    assert forgotten == ["one", "another"]

@@ -25,6 +25,7 @@ from embedder_servers import (
     rows,
     vector_of,
 )
+from event_loops import Gone
 from hedgerow.embedders import (
     AsyncOllamaEmbedder,
     AsyncOpenAIEmbedder,
@@ -186,6 +187,20 @@ def test_a_forked_child_has_a_connection_of_its_own(server: LocalServer) -> None
 
 
 # asyncio
+
+
+def test_event_loops_of_other_threads_come_and_go(server: LocalServer) -> None:
+    server.answer = openai_answer
+    embedder = AsyncOpenAIEmbedder("m", base_url=f"{server.url}/v1")
+    clients: Any = embedder._endpoint._clients
+    clients[Gone(clients)] = None
+
+    async def run() -> None:
+        async with embedder:
+            assert rows(await embedder.embed(["a"])) == [vector_of("a")]
+
+    asyncio.run(run())
+    assert not any(isinstance(loop, Gone) for loop in clients)
 
 
 @pytest.mark.usefixtures("no_waiting")

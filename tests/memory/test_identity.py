@@ -6,6 +6,9 @@ import logging
 import stat
 import subprocess
 import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 
 import click
@@ -99,3 +102,25 @@ class TestTheKey:
         assert "each process makes .hedgerow/ anew" in record.getMessage()
         assert "set HEDGEROW_CONFIG_DIR to a folder that you may write to" in record.getMessage()
         assert not (users / "here").exists()
+
+    def test_that_cannot_be_kept_is_one_for_all_threads(
+        self, users: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv("HEDGEROW_CONFIG_DIR", put(users, "file", "x").as_posix() + "/below")
+        made: list[bytes] = []
+        both = threading.Barrier(2)
+
+        def slowly(count: int) -> bytes:
+            with suppress(threading.BrokenBarrierError):
+                both.wait(0.5)  # only a second key would be waited for with success
+            made.append(bytes([len(made)]) * count)
+            return made[-1]
+
+        monkeypatch.setattr(identity.secrets, "token_bytes", slowly)
+        try:
+            with ThreadPoolExecutor(2) as pool:
+                for done in [pool.submit(identity.ensure_key) for _ in range(2)]:
+                    done.result()
+            assert len(made) == 1
+        finally:
+            identity._key_of_this_process.cache_clear()

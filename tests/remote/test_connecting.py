@@ -14,6 +14,7 @@ import httpx
 import pytest
 
 import hedgerow as hr
+from event_loops import Gone
 from hedgerow.remote import _client
 from serving import TOKENS
 
@@ -130,6 +131,19 @@ def test_a_closed_connection_says_so(root):
 
     for _ in range(2):  # one event loop after another
         assert asyncio.run(with_async()).results
+
+
+def test_event_loops_of_other_threads_come_and_go(root):
+    async def recalled():
+        async with hr.connect(root.url, kind="root", token=TOKENS.read) as found:
+            clients = found._client._clients
+            clients.clear()
+            clients[Gone(clients)] = None
+            recall = await found.arecall("slugs")
+            assert not any(isinstance(loop, Gone) for loop in clients)
+            return recall
+
+    assert asyncio.run(recalled()).results
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="Windows has no fork")

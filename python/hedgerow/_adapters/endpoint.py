@@ -259,8 +259,9 @@ class AsyncEndpoint(_Endpoint):
         loop = asyncio.get_running_loop()
         client = self._clients.get(loop)
         if client is None:
-            for gone in [other for other in self._clients if other.is_closed()]:
-                del self._clients[gone]
+            # A copy: the loops of other threads come and go meanwhile.
+            for gone in [other for other in list(self._clients) if other.is_closed()]:
+                self._clients.pop(gone, None)
             client = self._clients[loop] = httpx.AsyncClient(**self._options())
         return client
 

@@ -11,6 +11,7 @@ import hmac
 import logging
 import os
 import secrets
+import threading
 from pathlib import Path
 
 from hedgerow.errors import HedgerowError
@@ -22,6 +23,8 @@ _FILE = "identity"
 _BYTES = 32
 _LENGTH = 32
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL
+
+_making = threading.Lock()
 
 _logger = logging.getLogger("hedgerow.memory")
 
@@ -55,7 +58,8 @@ def ensure_key() -> None:
             reason,
             VARIABLE,
         )
-        _key_of_this_process()
+        with _making:  # two threads would make two keys
+            _key_of_this_process()
 
 
 def _write(file: Path, text: str) -> None:

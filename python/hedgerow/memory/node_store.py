@@ -153,9 +153,10 @@ class NodeStore:
         """Give what the store knows of the files, read again when that has changed."""
         store = self._opened(derived)
         version = (self._file, derived.scope, _sources_generation(store.index))
-        if self._state is None or self._state[0] != version:
-            self._state = version, NodeState(Ledger.load(store.index, derived.scope))
-        return self._state[1]
+        known = self._state  # read once: other threads replace it
+        if known is None or known[0] != version:
+            self._state = known = version, NodeState(Ledger.load(store.index, derived.scope))
+        return known[1]
 
     def _opened(self, derived: Derived) -> Store:
         """Give the open store, opened again when its file was deleted and made anew."""

@@ -12,6 +12,7 @@ import re
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from http import HTTPStatus
+from threading import Lock
 from time import monotonic
 from typing import Any
 from urllib.parse import quote
@@ -69,6 +70,7 @@ class Client:
         self._parts = address.parts()
         self._closed = False
         self._unwanted: list[str] = []
+        self._forgetting = Lock()
         self._connect()
 
     def path(self, suffix: str = "", *, of: str | None = None) -> str:
@@ -125,12 +127,15 @@ class Client:
 
     def forget(self, point_in_time: str, deadline: Deadline) -> None:
         """Let the server forget a state, some at a time: few searches wait for such a request."""
-        self._unwanted.append(point_in_time)
-        if len(self._unwanted) >= _FORGOTTEN_TOGETHER:
+        with self._forgetting:
+            self._unwanted.append(point_in_time)
+            is_due = len(self._unwanted) >= _FORGOTTEN_TOGETHER
+        if is_due:
             self._forget_all(deadline)
 
     def _forget_all(self, deadline: Deadline) -> None:
-        unwanted, self._unwanted = self._unwanted, []
+        with self._forgetting:
+            unwanted, self._unwanted = self._unwanted, []
         # If this fails, the server still forgets them when their time is over.
         with suppress(HedgerowError):
             if unwanted:
