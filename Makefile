@@ -16,7 +16,7 @@ BENCH_DATA ?=
 BENCH_OPTIONS ?=
 
 # Which tests `make check` runs, and which `make test-matrix`, where it is not the suite;
-# MATRIX_OPTIONS=--ends takes the oldest and the newest interpreter alone.
+# MATRIX_OPTIONS=--ends takes the oldest and the newest interpreter with a GIL alone.
 TESTS ?= tests/repository tests/typing
 MATRIX_TESTS ?=
 MATRIX_OPTIONS ?=

@@ -3,8 +3,9 @@
 python scripts/test_matrix.py [--ends] WHEELHOUSE [PYTEST ARGUMENT ...]
 
 Looks for CPython 3.10 and later in PATH and among pyenv's versions, free-threaded builds too. Each gets
-an environment of its own in .venv-matrix, with the wheel and without the sources of the package. --ends
-takes the oldest and the newest of them alone.
+an environment of its own in .venv-matrix, with the wheel and without the sources of the package. A
+free-threaded one cannot install the wheel of the others: its own is built, which takes some minutes.
+--ends takes the oldest and the newest of those that have a GIL.
 """
 
 from __future__ import annotations
@@ -41,16 +42,18 @@ def main() -> int:
     """Test each interpreter; 1 if one of them failed, or if there is none."""
     is_ends = sys.argv[1:2] == ["--ends"]
     wheelhouse, *arguments = sys.argv[1 + is_ends :]
-    wheels = sorted(Path(wheelhouse).glob("hedgerow-*.whl"), key=lambda one: one.stat().st_mtime)
-    if not wheels:
+    wheel = newest(Path(wheelhouse), "abi3")
+    if wheel is None:
         print(f"there is no wheel in {wheelhouse}; make one with: make wheels")
         return 1
     found = sorted(interpreters().items())
+    if is_ends:
+        found = ends(found)
     results = {}
-    for name, python in found[:1] + found[1:][-1:] if is_ends else found:
+    for name, python in found:
         began = time.monotonic()
         print(f"\n=== {name}: {python}", flush=True)
-        results[name] = tested(name, python, wheels[-1], arguments or TESTS)
+        results[name] = tested(name, python, wheel, arguments or TESTS)
         print(f"=== {name}: {results[name]} after {time.monotonic() - began:.0f} s", flush=True)
     print()
     for name, result in results.items():
@@ -58,6 +61,23 @@ def main() -> int:
     if not results:
         print("there is no CPython 3.10 or later in PATH")
     return int(not results or any(result != "passed" for result in results.values()))
+
+
+def ends(found: list[tuple[str, str]]) -> list[tuple[str, str]]:
+    """The oldest and the newest with a GIL."""
+    usual = [(name, python) for name, python in found if not is_free_threaded(name)]
+    return usual[:1] + usual[1:][-1:]
+
+
+def is_free_threaded(name: str) -> bool:
+    """Whether an interpreter of this name has no GIL."""
+    return name.endswith("t")
+
+
+def newest(folder: Path, abi: str) -> Path | None:
+    """The wheel for an ABI, such as abi3 or cp314t, that was made last."""
+    wheels = folder.glob(f"hedgerow-*-{abi}-*.whl")
+    return max(wheels, key=lambda one: one.stat().st_mtime, default=None)
 
 
 def interpreters() -> dict[str, str]:
@@ -90,6 +110,14 @@ def tested(name: str, python: str, wheel: Path, arguments: list[str]) -> str:
     """Install the wheel and the tests' own packages, and run the tests."""
     environment = ROOT / ".venv-matrix" / name
     shutil.rmtree(environment, ignore_errors=True)
+    variables = dict(os.environ)
+    if is_free_threaded(name):
+        print(f"{name} cannot install {wheel.name}: a wheel of its own is built", flush=True)
+        built = built_for(python, environment)
+        if built is None:
+            return "failed (wheel)"
+        wheel = built
+        variables["PYTHON_GIL"] = "0"  # whatever else is imported
     run = environment / ("Scripts" if os.name == "nt" else "bin") / "python"
     steps = [
         [python, "-m", "venv", str(environment)],
@@ -108,9 +136,20 @@ def tested(name: str, python: str, wheel: Path, arguments: list[str]) -> str:
         ],
     ]
     for step, said in zip(steps, ["venv", "pip", "packages", "tests"], strict=True):
-        if subprocess.run(step, cwd=ROOT, check=False).returncode:
+        if subprocess.run(step, cwd=ROOT, env=variables, check=False).returncode:
             return f"failed ({said})"
     return "passed"
+
+
+def built_for(python: str, environment: Path) -> Path | None:
+    """Build a wheel for one interpreter alone, beside its environment; None where that fails."""
+    maturin = str(Path(sys.executable).with_name("maturin"))
+    folder = environment.with_name(f"{environment.name}-wheel")
+    shutil.rmtree(folder, ignore_errors=True)
+    command = [maturin, "build", "--release", "--locked", "--interpreter", python]
+    if subprocess.run([*command, "--out", str(folder)], cwd=ROOT, check=False).returncode:
+        return None
+    return newest(folder, "*")
 
 
 if __name__ == "__main__":
