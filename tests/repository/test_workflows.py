@@ -66,6 +66,18 @@ def test_only_the_job_that_publishes_may_sign_and_write() -> None:
     assert set(jobs["publish"]["needs"]) == {"wheels", "sdist"}
 
 
+def test_no_wheel_takes_the_place_of_another() -> None:
+    """Each is kept under a name of its own, made of its system, its libc and its interpreter."""
+    wheel = read(ROOT / ".github" / "workflows" / "wheels.yml")["jobs"]["wheel"]
+    [name] = [
+        step["with"]["name"] for step in wheel["steps"] if "upload-artifact" in step.get("uses", "")
+    ]
+    keys = re.findall(r"matrix\.(\w+)", name)
+    assert keys == ["os", "libc", "python"]
+    kept = [tuple(map(one.get, keys)) for one in wheel["strategy"]["matrix"]["include"]]
+    assert len(kept) == len(set(kept))
+
+
 def test_every_template_of_an_issue_asks_for_something() -> None:
     forms = [
         read(file)
