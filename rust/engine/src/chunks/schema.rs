@@ -143,3 +143,75 @@ fn text_problems(connection: &Connection) -> rusqlite::Result<Vec<String>> {
         Err(error) => Err(error),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::chunks::{Chunk, Filters, Where};
+    use crate::index::Index;
+    use crate::storage::generations;
+
+    #[test]
+    fn a_file_without_a_known_tokenizer_is_damaged() {
+        for (damage, what) in [
+            (
+                "DELETE FROM settings WHERE name = 'tokenizer'",
+                "is damaged (it names no tokenizer);",
+            ),
+            (
+                "UPDATE settings SET value = 'snowball' WHERE name = 'tokenizer'",
+                "is damaged (it names an unknown tokenizer, \"snowball\");",
+            ),
+        ] {
+            let folder = tempfile::tempdir().unwrap();
+            let path = folder.path().join("index.db");
+            let index = Index::open(&path, TokenizerKind::Porter, false).unwrap();
+            let spoil = |connection: &Connection| connection.execute_batch(damage);
+            index.database().write(spoil).unwrap();
+            index.close().unwrap();
+            let error = Index::open(&path, TokenizerKind::Porter, false);
+            let error = error.err().unwrap();
+            assert_eq!(error.code(), ErrorCode::IndexDamaged, "{error}");
+            assert!(error.message().contains(what), "{error}");
+        }
+    }
+
+    #[test]
+    fn an_index_of_metadata_that_cannot_be_read_is_damage() {
+        for damage in [
+            "UPDATE metadata_keys SET name = ''",
+            "UPDATE metadata_values SET value = '{'",
+        ] {
+            let index = Index::in_memory(TokenizerKind::Porter).unwrap();
+            index.index_metadata(&["year"]).unwrap();
+            let source = json!({"year": 2024}).as_object().cloned().unwrap();
+            let chunk = Chunk {
+                id: "a".to_owned(),
+                metadata: source.clone(),
+                embedding: Some(vec![1.0, 0.0]),
+                ..Chunk::default()
+            };
+            index.upsert(&[&chunk]).unwrap();
+            let filters = Filters {
+                wanted: Where::new("where", source).unwrap(),
+                ..Filters::default()
+            };
+            let search = || index.search_vector(&[1.0, 0.0], 9, &filters);
+            assert_eq!(search().unwrap().len(), 1);
+            index
+                .database()
+                .write(|connection| {
+                    connection.execute_batch(damage)?;
+                    // More rows than are followed, so that everything is read anew.
+                    generations::record(connection, &(0..999).collect::<Vec<_>>())
+                })
+                .unwrap();
+            let error = search().unwrap_err();
+            assert_eq!(error.code(), ErrorCode::IndexDamaged, "{damage}: {error}");
+            let what = "the index of the metadata cannot be read";
+            assert!(error.message().contains(what), "{error}");
+        }
+    }
+}

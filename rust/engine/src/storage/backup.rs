@@ -218,6 +218,19 @@ mod tests {
     }
 
     #[test]
+    fn a_backup_that_cannot_be_written_says_what_to_check() {
+        let folder = tempfile::tempdir().unwrap();
+        let index = Index::in_memory(TokenizerKind::Porter).unwrap();
+        let target = folder.path().join("missing/copy.db");
+        let error = index.backup(&target).unwrap_err();
+        assert_eq!(error.code(), ErrorCode::IndexIo);
+        let named = format!("the backup {} cannot be written (", target.display());
+        assert!(error.message().starts_with(&named), "{error}");
+        let advice = "check the folder, its permissions and the space on its disk";
+        assert!(error.message().ends_with(advice), "{error}");
+    }
+
+    #[test]
     fn a_copy_that_cannot_be_named_leaves_no_empty_file() {
         let folder = tempfile::tempdir().unwrap();
         let [missing, target] = ["missing", "copy.db"].map(|name| folder.path().join(name));
