@@ -42,7 +42,10 @@ impl RemoteExpression {
     pub fn is_hopeless(&self) -> bool {
         let held = |phrase: &usize| self.counts.document_frequencies.get(*phrase) > Some(&0);
         let possible = |all: &Vec<Vec<usize>>| all.iter().all(|group| group.iter().any(held));
-        self.counts.rows == 0 || !self.plan.conjunctions.iter().any(possible)
+        // Without tokens there is no mean length to score by.
+        self.counts.rows == 0
+            || self.counts.tokens == 0
+            || !self.plan.conjunctions.iter().any(possible)
     }
 
     /// OR of ANDs of alternatives.
@@ -234,6 +237,26 @@ mod tests {
             let mut found = found.unwrap();
             found.sort();
             assert_eq!(scored, found, "{query}");
+        }
+    }
+
+    #[test]
+    fn counts_of_chunks_without_tokens_give_no_score() {
+        let expression = match_expression(&parse("winter").unwrap(), &MatchOptions::default());
+        let expression = expression.unwrap();
+        let mut remote = RemoteExpression::of(&expression, TokenizerKind::Porter).unwrap();
+        for (rows, tokens, holding, hopeless) in [
+            (0, 0, 0, true),
+            (3, 9, 0, true),
+            (3, 0, 1, true),
+            (3, 9, 1, false),
+        ] {
+            remote.learn(Counts {
+                rows,
+                tokens,
+                document_frequencies: vec![holding],
+            });
+            assert_eq!(remote.is_hopeless(), hopeless, "{rows} {tokens} {holding}");
         }
     }
 }

@@ -245,7 +245,8 @@ fn json_of_what_cannot_be_is_refused() {
     let largest = format!("\"rank\":{}", usize::MAX);
     let far = serde_json::from_str::<Explanation>(&text.replace("\"rank\":0", &largest));
     let far = far.unwrap().to_string();
-    assert!(far.starts_with("number 18446744073709551616 by"), "{far}");
+    let number = format!("number {} by", usize::MAX as u128 + 1);
+    assert!(far.starts_with(&number), "{far}");
 }
 
 #[test]

@@ -94,6 +94,13 @@ fn compared(direction: &[f32], preselected: Preselected<VectorHit>) -> Result<Ve
             ),
         ));
     }
+    for hit in hits
+        .iter()
+        .filter(|hit| !hit.vector.iter().all(|x| x.is_finite()))
+    {
+        let name = format!("the vector of the chunk {:?}", hit.id);
+        unit_vector::check(&hit.vector, &name, ErrorCode::CollectionDamaged)?;
+    }
     let rows: Vec<&[f32]> = hits.iter().map(|hit| hit.vector.as_slice()).collect();
     let cosines = vectors::similarities(direction, &rows);
     let found = hits.into_iter().zip(cosines).map(|(hit, cosine)| Found {
@@ -112,4 +119,43 @@ fn rounding(dimensions: usize) -> f64 {
     #[allow(clippy::cast_precision_loss, reason = "few dimensions")]
     let dimensions = dimensions as f64;
     (dimensions + 4.0) * 2.0 * f64::from(f32::EPSILON)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn vectors_that_cannot_be_compared_are_damage() {
+        let compare = |vector: &[f32]| {
+            let hit = VectorHit {
+                id: "oak".to_owned(),
+                path: "trees.md".to_owned(),
+                vector: vector.to_vec(),
+            };
+            compared(
+                &[0.6, 0.8],
+                Preselected {
+                    hits: vec![hit],
+                    floor: None,
+                    approximate: false,
+                },
+            )
+        };
+        assert_eq!(compare(&[0.0, 1.0]).unwrap().len(), 1);
+        for (vector, message) in [
+            (
+                &[1.0][..],
+                "the vector of the chunk \"oak\" has 1 dimensions instead of 2; upsert it again",
+            ),
+            (
+                &[0.0, f32::NAN],
+                "the vector of the chunk \"oak\" is not finite at position 1; embed the text again",
+            ),
+        ] {
+            let error = compare(vector).unwrap_err();
+            assert_eq!(error.code(), ErrorCode::CollectionDamaged);
+            assert_eq!(error.message(), message);
+        }
+    }
 }
