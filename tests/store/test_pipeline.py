@@ -317,3 +317,11 @@ class TestWithin:
     def test_keys_are_texts(self, store: hr.Store) -> None:
         with pytest.raises(hr.InvalidInputError, match=r"within\[1\]"):
             store.query("all", within=["a", 1])  # type: ignore[list-item]
+
+
+def test_a_pipeline_with_long_terms_pickles():
+    pipeline = hr.parse_pipeline("limit:1", terms=["x" * 5000])
+    assert len(pipeline.to_string()) > 5000
+    assert pickle.loads(pickle.dumps(pipeline)) == pipeline
+    with pytest.raises(hr.PipelineError, match="and the limit is 4096; shorten it"):
+        hr.parse_pipeline(pipeline.to_string())

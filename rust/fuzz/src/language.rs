@@ -106,7 +106,7 @@ pub fn pipeline(input: &[u8]) {
         return;
     };
     let written = parsed.to_string();
-    match pipeline::parse(&written, &[], &[]) {
+    match pipeline::parse_canonical(&written, &[]) {
         Ok(again) => assert_eq!(again, parsed, "{text:?} became {written:?}"),
         Err(problem) => panic!("{text:?} became {written:?}: {}", problem.message()),
     }

@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use hedgerow_graph::graph::{Edge, Node, Store, TYPES, Visit};
-use hedgerow_graph::pipeline::{Options, Outcome, Pipeline, parse, run};
+use hedgerow_graph::pipeline::{Options, Outcome, Pipeline, parse, parse_canonical, run};
 use proptest::prelude::*;
 use proptest::sample::select;
 
@@ -328,6 +328,19 @@ proptest! {
         let all = outcome(&store, &text).keys;
         let cut = outcome(&store, &format!("{text} | limit:{limit}")).keys;
         prop_assert_eq!(&cut[..], &all[..limit.min(all.len())]);
+    }
+}
+
+#[test]
+fn a_canonical_form_parses_however_long_it_became() {
+    let halves = format!("sort:{}", ["weight*.5"; 400].join("+"));
+    let many = ["limit:9"; 32].join("|");
+    let term = ["x".repeat(5000)];
+    for (text, terms) in [(&*halves, &[][..]), (&many, &term), ("limit:1", &term)] {
+        let parsed = parse(text, terms, &[]).unwrap();
+        let printed = parsed.to_string();
+        assert!(parse(&printed, &[], &[]).is_err(), "{printed}");
+        assert_eq!(parse_canonical(&printed, &[]), Ok(parsed));
     }
 }
 

@@ -2,7 +2,7 @@
 
 use hedgerow_engine::ErrorCode;
 use hedgerow_graph::graph::types::check;
-use hedgerow_graph::pipeline::{Leg, Pipeline, Problem, Ranked, parse};
+use hedgerow_graph::pipeline::{Leg, Pipeline, Problem, Ranked, parse, parse_canonical};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString};
@@ -17,6 +17,9 @@ use crate::value::Argument;
 #[pyclass(name = "Pipeline", module = "hedgerow", frozen, eq)]
 #[derive(Clone, PartialEq)]
 pub struct PyPipeline(pub Pipeline);
+
+/// What pickle keeps of a pipeline: its canonical form, and the registered types in it.
+type PipelineState = (String, Vec<String>);
 
 #[pymethods]
 impl PyPipeline {
@@ -41,17 +44,18 @@ impl PyPipeline {
         })
     }
 
-    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, (String,))> {
-        let py = slf.py();
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, PipelineState)> {
         let pipeline = &slf.get().0;
-        let parse = py.import("hedgerow")?.getattr("parse_pipeline")?;
-        let types = PyDict::new(py);
-        types.set_item("types", pipeline.registered_types())?;
-        let partial = py.import("functools")?.getattr("partial")?;
-        Ok((
-            partial.call((parse,), Some(&types))?,
-            (pipeline.to_string(),),
-        ))
+        let types = pipeline.registered_types().into_iter().map(str::to_owned);
+        let state = (pipeline.to_string(), types.collect());
+        Ok((slf.get_type().getattr("_restore")?, state))
+    }
+
+    /// Make a pipeline of what pickle kept of it.
+    #[staticmethod]
+    fn _restore(text: Text, types: Vec<String>) -> PyResult<Self> {
+        let parsed = errors::call(|| Ok(parse_canonical(&text, &types)))?;
+        parsed.map(Self).map_err(|problem| pipeline_error(&problem))
     }
 }
 

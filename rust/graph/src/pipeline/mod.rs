@@ -29,6 +29,6 @@ mod transforms;
 
 pub use ast::Pipeline;
 pub use outcome::{Cell, Leg, Options, Outcome, Ranked, Report};
-pub use parse::{parse, parse_for};
+pub use parse::{parse, parse_canonical, parse_for};
 pub use problem::{Problem, ProblemKind};
 pub use run::run;

@@ -103,6 +103,21 @@ pub fn parse(text: &str, terms: &[String], types: &[String]) -> Result<Pipeline,
         );
         return Err(whole.problem(ProblemKind::TooLong, sentence));
     }
+    parse_up_to(MAX_STAGES, whole, terms, types)
+}
+
+/// Parse the canonical form of a pipeline, which may be longer than a text that is given: terms are
+/// part of it, and `.5` is `0.5` in it.
+pub fn parse_canonical(text: &str, types: &[String]) -> Result<Pipeline, Problem> {
+    parse_up_to(usize::MAX, Piece::whole(text), &[], types)
+}
+
+fn parse_up_to(
+    max_stages: usize,
+    whole: Piece<'_>,
+    terms: &[String],
+    types: &[String],
+) -> Result<Pipeline, Problem> {
     if whole.trimmed().is_empty() {
         let sentence = "the pipeline has no stage; begin with \"all\"";
         return Err(whole.problem(ProblemKind::EmptyPipeline, sentence));
@@ -113,9 +128,9 @@ pub fn parse(text: &str, terms: &[String], types: &[String]) -> Result<Pipeline,
         return Err(quote.problem(ProblemKind::UnterminatedQuote, sentence));
     }
     let pieces = whole.stages();
-    if let Some(piece) = pieces.get(MAX_STAGES) {
+    if let Some(piece) = pieces.get(max_stages) {
         let sentence = format!(
-            "the pipeline has {} stages and the limit is {MAX_STAGES}; shorten it",
+            "the pipeline has {} stages and the limit is {max_stages}; shorten it",
             pieces.len()
         );
         return Err(piece.problem(ProblemKind::TooLong, sentence));
