@@ -277,7 +277,7 @@ class TestRegisteredTypes:
         [
             (["a b"], 'the type "a b" is not a valid name'),
             ([""], 'the type "" is not a valid name'),
-            (["x" * 65], "a type has 1 to 64 small letters"),
+            (["x" * 65], "use 1 to 64 small letters"),
             (["session"], 'a "session" is of the type "episodic"'),
             ("bug", "types is one str; give a list of strings"),
             ([1], r"types\[0\] must be str"),

@@ -1,6 +1,10 @@
 //! Whole searches over three small corpora: spec/fixtures/search.jsonl, up to the reranker.
 
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a test fails by panicking"
+)]
 
 mod cases;
 mod searching;
