@@ -14,14 +14,17 @@ from pathlib import Path
 
 import httpx
 import pytest
+from fastapi.testclient import TestClient
 
 from places import ROOT
 from scenes import scene_of
-from shown import Block, blocks_of, is_output, pages, run_page
+from shown import Block, blocks_of, is_output, pages, prose_of, run_page
 from shown_commands import commands_of
 from shown_data import READ, as_curl_sends_it
 
-pytestmark = pytest.mark.skipif(not (ROOT / "Makefile").exists(), reason="a source distribution")
+in_the_repository = pytest.mark.skipif(
+    not (ROOT / "Makefile").exists(), reason="a source distribution lacks pages"
+)
 
 # Blocks that match the pattern need what only another suite has, which runs them.
 ELSEWHERE = {
@@ -45,13 +48,18 @@ def is_run_here(block: Block) -> bool:
     return is_code and (without is None or not re.search(without, block.text))
 
 
+def needs_a_shell() -> None:
+    if sys.platform == "win32":
+        pytest.skip("the console blocks are for a POSIX shell")
+
+
 RUN = sorted({block.page for block in ALL if is_run_here(block)})
 
 
 @pytest.mark.parametrize("page", RUN)
 def test_a_page_prints_what_it_shows(page: str, tmp_path: Path) -> None:
-    if sys.platform == "win32" and any(block.language == "console" for block in blocks_of(page)):
-        pytest.skip("the console blocks are for a POSIX shell")
+    if any(block.language == "console" for block in blocks_of(page)):
+        needs_a_shell()
     _, without = ELSEWHERE.get(page, (None, None))
     with scene_of(page, tmp_path) as scene, run_page(page, tmp_path, scene.names, without) as run:
         assert run.printed == run.shown
@@ -66,6 +74,7 @@ def test_data_is_what_its_reader_takes(block: Block, tmp_path: Path) -> None:
     READ[block.page, block.language](block, tmp_path)
 
 
+@in_the_repository
 def test_requests_of_curl_are_answered(tmp_path: Path) -> None:
     """Each is sent to the server that its page has, and answered."""
     calls = [
@@ -83,6 +92,7 @@ def test_requests_of_curl_are_answered(tmp_path: Path) -> None:
             assert answer.json()["results"] != []
 
 
+@in_the_repository
 def test_no_block_escapes() -> None:
     """Every block is of a language that is run or read; a new one needs an entry in `READ`."""
     loose = [
@@ -93,9 +103,35 @@ def test_no_block_escapes() -> None:
         and (block.page, block.language) not in {*READ, *BY_OTHERS}
     ]
     assert loose == []
+    fences = [page for page in pages() if re.search("^ *(```|~~~)", prose_of(page), re.MULTILINE)]
+    assert fences == [], "an indented block, which nothing reads"
     there = {(block.page, block.language) for block in ALL}
     assert {*READ, *BY_OTHERS} <= there, "an entry of a block that is gone"
     assert {*ELSEWHERE} <= {block.page for block in ALL if not is_run_here(block)}
+
+
+def test_a_wrong_page_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else the tests above could not fail."""
+    needs_a_shell()
+    text = "```python\nprint(1 + 1)\n```\n\n```text\n3\n```\n\n```console\n$ echo 4\n5\n```\n"
+    (tmp_path / "page.md").write_text(text)
+    monkeypatch.setattr("shown.ROOT", tmp_path)
+    with run_page("page.md", tmp_path, {}) as run:
+        assert run.shown.replace("3", "2").replace("5\n", "4\n") == run.printed
+        assert run.shown != run.printed
+
+
+@in_the_repository
+def test_the_service_of_its_page_answers(tmp_path: Path) -> None:
+    needs_a_shell()
+    page = "docs/service.md"
+    with (
+        scene_of(page, tmp_path) as scene,
+        run_page(page, tmp_path, scene.names) as run,
+        TestClient(run.names["app"]) as client,
+    ):
+        answer = client.get("/search", params={"query": "winter feeding"})
+    assert answer.json()["results"][0]["path"] == "notes/garden/hedgehogs.md"
 
 
 def test_text_is_what_python_prints_or_a_diagram() -> None:
@@ -119,11 +155,13 @@ def test_files_that_a_page_shows_are_used_by_it() -> None:
                 assert any(name in later for name in named if name != "."), f"{block}: {block.file}"
 
 
+@in_the_repository
 @pytest.mark.parametrize(("page", "file"), [(page, file) for page, (file, _) in ELSEWHERE.items()])
 def test_what_is_run_elsewhere_is_run_there(page: str, file: str) -> None:
     assert f'"{page}"' in (ROOT / file).read_text(encoding="utf-8")
 
 
+@in_the_repository
 def test_every_page_is_on_the_site() -> None:
     """In its table of contents, but for one that only readers of those tests need."""
     folder = ROOT / "docs" / "site"
