@@ -30,3 +30,4 @@ html_theme = "furo"
 html_title = f"hedgerow {version}"
 html_copy_source = False
 html_show_sphinx = False
+html_extra_path = ["root"]  # leads from the folder of the site to its first page
