@@ -35,7 +35,7 @@ class Evaluation:
     """What `evaluate` measured: an outcome for each way of searching, over which it iterates.
 
     `task` says what was measured with, and what had to be left out. Each of `outcomes` has its
-    `combination`, its `measures` by their names ("nDCG@10", "Recall@10", "MRR@10"), the same for each
+    `combination`, its `measures` by their names (`nDCG@10`, `Recall@10`, `MRR@10`), the same for each
     query in `per_query`, the `seconds` of the searches, and in `degraded` how many queries were not
     searched in full. `print` it to see a table.
     """
