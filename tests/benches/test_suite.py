@@ -2,6 +2,7 @@
 
 import json
 import re
+import time
 from dataclasses import replace
 
 import numpy as np
@@ -145,6 +146,10 @@ def test_a_failure_shows_in_the_exit_status(monkeypatch, capsys):
         ),
         (["--budget", "long"], "argument --budget: invalid float value: 'long'"),
         (["--only", "mixed", "--publish"], "--publish wants all lines: leave --only out"),
+        (
+            ["--processor-time", "--publish"],
+            "--publish wants elapsed time: leave --processor-time out",
+        ),
         (["--only", "vectors", "colors"], "argument --only: invalid choice: 'colors'"),
     ],
 )
@@ -227,6 +232,15 @@ def test_turns_are_taken_by_ten():
     assert "".join(runs) == "aabbbbaaab"
     assert measured["a"].calls == 25
     assert timing.by_turns(calls, range(25), 0)["b"].calls == 10
+
+
+def test_waiting_takes_no_processor_time(monkeypatch):
+    monkeypatch.setattr(timing, "_clock", timing.perf_counter)
+    elapsed = timing.seconds(lambda: time.sleep(0.2))
+    assert elapsed >= 0.2
+    assert command.main(["--processor-time", "--sizes", "--only", "writing"]) == 0
+    assert timing.seconds(lambda: time.sleep(0.2)) < 0.1
+    assert timing.by_turns({"a": time.sleep}, [0.02], 1)["a"].p50 < 0.01
 
 
 def test_targets():
