@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from hedgerow import HedgerowError
 from hedgerow.ingest.front_matter import (
     FrontMatter,
-    append_item,
+    append_items,
     read_front_matter,
     render_front_matter,
     update_front_matter,
@@ -249,7 +249,7 @@ class TestUpdate:
         with pytest.raises(HedgerowError, match="the value of b is an alias; mend it by hand"):
             update_front_matter("a: &x [1]\nb: *x\n", {"b": 3})
         with pytest.raises(HedgerowError, match="the value of b is an alias; mend it by hand"):
-            append_item("a: &x [1]\nb: *x\n", "b", [1], 2)
+            append_items("a: &x [1]\nb: *x\n", "b", [1], [2])
 
     @given(st.dictionaries(KEYS, VALUES, min_size=1, max_size=5), st.data())
     def test_other_keys_read_as_before(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import time
 import zipfile
 from pathlib import Path
 
@@ -60,6 +61,21 @@ class TestForms:
         assert 'relates_to: ["[[Slugs]]"]' in text
         assert "- [reason] What eats the slugs eats the pellets #slugs (Marijke)" in text
         assert root.query("all | type:decision").keys == [done.memories[0].file]
+
+    def test_many_relations_and_long_lines_take_linear_time(self, root: MemoryRoot) -> None:
+        vault = root.path.parent / "project"
+        vault.mkdir()
+        many = "".join(f"- relates_to [[n{one}]]\n" for one in range(400))
+        kinds = "".join(f"- kind{one} [[x]]\n" for one in range(105))
+        (vault / "a.md").write_text(f"{many}{kinds}- word{' ' * 200_000}.\n")
+        begun = time.process_time()
+        done = moved(root, "basic-memory", vault)
+        assert time.process_time() - begun < 60
+        text = text_of(root, done)
+        assert 'relates_to: ["[[n0]]", "[[n1]]", ' in text
+        assert '"[[n399]]"]\n' in text
+        assert "\nkind98: " in text
+        assert "\nkind99: " not in text
 
     def test_mem0_keeps_whose_a_memory_is(self, root: MemoryRoot) -> None:
         done = moved(root, "mem0")
@@ -171,6 +187,28 @@ class TestAgain:
         assert (root.path / "notes/a.md").read_text().endswith("Note a, anew.\n")
         assert mine.read_text().endswith("Note b.\nMine.\n")
 
+    def test_line_ends_that_version_control_changed_are_no_edit(self, root: MemoryRoot) -> None:
+        source = root.path / "one.jsonl"
+        source.write_text('{"id": "1", "text": "one"}\n')
+        file = root.path / moved(root, "jsonl", source).memories[0].file
+        file.write_bytes(file.read_bytes().replace(b"\n", b"\r\n"))
+        source.write_text('{"id": "1", "text": "two"}\n')
+        assert [one.action for one in moved(root, "jsonl", source).memories] == ["changed"]
+        assert file.read_text().endswith("two\n")
+
+    @pytest.mark.parametrize(
+        ("title", "name"), [(".env files", "env-files"), ("aux.c", "note-aux.c")]
+    )
+    def test_without_a_day_no_name_is_hidden_or_a_device(
+        self, root: MemoryRoot, title: str, name: str
+    ) -> None:
+        source = root.path / "one.jsonl"
+        source.write_text(json.dumps({"text": "hello", "title": title}))
+        [file] = [one.file for one in moved(root, "jsonl", source).memories]
+        assert file.startswith(f"notes/{name}-")
+        assert [one.action for one in moved(root, "jsonl", source).memories] == ["unchanged"]
+        assert [one.file for one in root.memories().memories] == [file]
+
     def test_a_moved_file_is_known_again(self, root: MemoryRoot) -> None:
         moved(root, "obsidian")
         (root.path / "notes/Hedge.md").rename(root.path / "notes/hawthorn.md")
@@ -229,6 +267,48 @@ class TestProblems:
             made.writestr("user.json", "{}")
         with pytest.raises(InvalidInputError, match=r"it holds no conversations\.json"):
             root.import_from(archive, "chatgpt")
+
+    def test_a_damaged_archive_is_refused(self, root: MemoryRoot) -> None:
+        archive = root.path / "export.zip"
+        with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as made:
+            made.writestr("conversations.json", json.dumps(list(range(10_000))))
+        data = bytearray(archive.read_bytes())
+        data[60:300] = b"\xff" * 240
+        archive.write_bytes(data)
+        with pytest.raises(InvalidInputError, match="it is no ZIP archive that can be read"):
+            root.import_from(archive, "chatgpt")
+
+    @pytest.mark.parametrize(
+        "record",
+        [
+            {"text": "hi", "id": "\ud800"},
+            {"text": "hi", "rating": "\ud800"},
+            {"text": "hi", "tags": ["\ud800"]},
+            {"text": "hi", "user_id": "\ud800"},
+        ],
+    )
+    def test_half_of_a_surrogate_pair_keeps_no_other(
+        self, root: MemoryRoot, record: dict[str, object]
+    ) -> None:
+        source = root.path / "half.jsonl"
+        source.write_text(f'{json.dumps(record)}\n{{"text": "whole"}}\n')
+        done = moved(root, "jsonl", source)
+        assert len(done.memories) == 1
+        assert [one.line for one in done.unreadable] == [1]
+        assert "has half of a surrogate pair" in done.unreadable[0].reason
+
+    def test_numbers_and_times_that_nothing_can_hold(self, root: MemoryRoot) -> None:
+        source = root.path / "odd.jsonl"
+        source.write_text(
+            '{"text": "a", "rating": NaN, "other": -1e999, "date": "0001-01-01T00:00+05:00"}\n'
+            '{"text": "b", "date": "0500-01-01"}\n'
+        )
+        done = moved(root, "jsonl", source)
+        text = text_of(root, done)
+        assert 'rating: "nan"\nother: "-inf"\n' in text
+        assert "created_at" not in text
+        assert done.memories[1].file.startswith("notes/0500-01-01-b-")
+        assert 'created_at: "0500-01-01T00:00:00.000Z"' in text_of(root, done, 1)
 
     def test_a_form_that_is_none_is_refused(self, root: MemoryRoot) -> None:
         with pytest.raises(InvalidInputError, match="format must be one of obsidian, basic-memory"):

@@ -60,8 +60,8 @@ class TestSlug:
             ("Console", "console"),
         ],
     )
-    def test_of_a_page_is_neither_hidden_nor_a_device(self, topic: str, name: str) -> None:
-        assert note.page_name(topic) == name
+    def test_without_a_day_is_neither_hidden_nor_a_device(self, topic: str, name: str) -> None:
+        assert note.undated_name(topic, "page", "page") == name
 
 
 class TestRemember:

@@ -227,24 +227,30 @@ def update_front_matter(block: str, changes: Mapping[str, Any], newline: str = "
     return block + "".join(lines)
 
 
-def append_item(block: str, key: str, items: Sequence[Any], item: Any, newline: str = "\n") -> str:
-    """Append an item to the list `items` of a key, on a line of its own or inside its brackets.
+def append_items(
+    block: str, key: str, items: Sequence[Any], new: Sequence[Any], newline: str = "\n"
+) -> str:
+    """Append `new` to the list `items` of a key, each on a line of its own or inside its brackets.
 
     An empty list, or a value that is not a list yet, is rewritten. Raises as
     `update_front_matter` does.
     """
     node = _list_node(block, key)
     if node is None:
-        return update_front_matter(block, {key: [*items, item]}, newline)
+        items, new = [*items, new[0]], new[1:]
+        block = update_front_matter(block, {key: items}, newline)
+        return append_items(block, key, items, new, newline) if new else block
     end = _end_of(node.value[-1])
     if node.flow_style:
-        return f"{block[:end]}, {yaml_value(item)}{block[end:]}"
+        added = "".join(f", {yaml_value(item)}" for item in new)
+        return f"{block[:end]}{added}{block[end:]}"
     end = block.find("\n", end) + 1
     if not end:
         block += newline
         end = len(block)
     indent = " " * node.start_mark.column
-    return f"{block[:end]}{indent}- {yaml_value(item)}{newline}{block[end:]}"
+    added = "".join(f"{indent}- {yaml_value(item)}{newline}" for item in new)
+    return f"{block[:end]}{added}{block[end:]}"
 
 
 def remove_items(

@@ -15,7 +15,7 @@ from typing import Any
 from hedgerow.errors import HedgerowError
 from hedgerow.ingest.front_matter import (
     FrontMatter,
-    append_item,
+    append_items,
     read_front_matter,
     remove_items,
     remove_key,
@@ -132,10 +132,9 @@ def with_items(
             return block, fields
         if dropped:
             block = remove_items(block, name, sorted(dropped), kept, newline)
-        for item in new:
-            block = append_item(block, name, kept, item, newline)
-            kept = [*kept, item]
-        return block, {**fields, name: kept}
+        if new:
+            block = append_items(block, name, kept, new, newline)
+        return block, {**fields, name: [*kept, *new]}
 
     return change
 

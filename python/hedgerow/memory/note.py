@@ -33,7 +33,8 @@ def now() -> datetime:
 
 def iso_time(time: datetime) -> str:
     """Format a time in UTC with milliseconds: `2026-04-18T09:30:00.000Z`."""
-    return time.strftime("%Y-%m-%dT%H:%M:%S.") + f"{time.microsecond // 1000:03}Z"
+    # Not `strftime`: some systems write the year 500 as three digits.
+    return time.replace(tzinfo=None).isoformat(timespec="milliseconds") + "Z"
 
 
 def day(time: datetime) -> str:
@@ -56,13 +57,14 @@ def slug(title: str, fallback: str) -> str:
     return name if any(character.isalnum() for character in name) else fallback
 
 
-def page_name(topic: str) -> str:
-    """Return the name of the page about a topic, without its suffix: the slug of the topic.
+def undated_name(title: str, kind: str, fallback: str) -> str:
+    """Return the name of a file that does not begin with a day, without its suffix: a slug.
 
-    A leading dot would hide the page from every search, and Windows reserves the names of devices.
+    A leading dot would hide the file from every search, and Windows reserves the names of devices:
+    the type of the memory is put before those.
     """
-    name = slug(topic, "page").lstrip(".")
-    return f"page-{name}" if _DEVICE.fullmatch(name) else name
+    name = slug(title, fallback).lstrip(".")
+    return f"{kind}-{name}" if _DEVICE.fullmatch(name) else name
 
 
 def _cut(name: str) -> str:
@@ -79,8 +81,12 @@ def title_of(text: str) -> str:
 
 def checked_title(title: str, fallback: str) -> str:
     """Return a title as one line without control characters; `fallback` for a blank one."""
-    line = " ".join(_CONTROL.sub(" ", checked_text(title, "title")).split())
-    return line or fallback
+    return one_line(checked_text(title, "title")) or fallback
+
+
+def one_line(text: str) -> str:
+    """Return a text as one line without control characters."""
+    return " ".join(_CONTROL.sub(" ", text).split())
 
 
 def checked_body(body: str) -> str:

@@ -49,7 +49,7 @@ def checked_topic(selection: Selection) -> str:
 
 def page_path(topic: str, scope: Scope) -> str:
     """Return the path, below the root, of the page of a scope about a topic."""
-    return f"{DIRECTORIES['page']}/{note.page_name(topic)}{scope.suffix}.md"
+    return f"{DIRECTORIES['page']}/{note.undated_name(topic, 'page', 'page')}{scope.suffix}.md"
 
 
 def choose_sources(
@@ -160,7 +160,10 @@ def _generated(sources: Sequence[Document]) -> str:
         "",
         "## Source memories",
         "",
-        *(f"- `{document.path}` — {_title(document)} ({_type(document)})" for document in sources),
+        *(
+            f"- `{_path(document)}` — {_title(document)} ({_type(document)})"
+            for document in sources
+        ),
         "",
         "## Maintenance",
         "",
@@ -172,7 +175,11 @@ def _generated(sources: Sequence[Document]) -> str:
 def _bullet(document: Document) -> str:
     line = _first_line(document)
     quoted = f": {line}" if line else ""
-    return f"- **{_title(document)}**{quoted} [source: `{document.path}`]"
+    return f"- **{_title(document)}**{quoted} [source: `{_path(document)}`]"
+
+
+def _path(document: Document) -> str:
+    return _escaped(document.path)
 
 
 def _title(document: Document) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import zipfile
+import zlib
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 from typing import IO, Any
@@ -14,6 +15,9 @@ from hedgerow.memory.files import system_errors
 
 LARGEST = 1 << 30
 """The most bytes of an export that are read."""
+
+# What `zipfile` raises for damage, an unknown compression and an encrypted member.
+_BAD_ARCHIVE = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError)
 
 
 def read_json(source: Path, name: str) -> Any:
@@ -73,7 +77,7 @@ def _member(file: Path, name: str) -> bytes:
                 raise _refused(file, f"it holds no {name}")
             with archive.open(members[0]) as stream:
                 return _limited(stream, file)
-    except (zipfile.BadZipFile, NotImplementedError, RuntimeError) as error:
+    except _BAD_ARCHIVE as error:
         raise _refused(file, f"it is no ZIP archive that can be read ({error})") from error
 
 

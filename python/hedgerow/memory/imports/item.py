@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from typing import Any
 
+from hedgerow._checks import checked_text
+from hedgerow._times import utc
 from hedgerow.ingest.source import Skip
 from hedgerow.memory import note
 from hedgerow.memory.names import DIRECTORIES
@@ -47,7 +49,11 @@ class Memory:
     fields: Mapping[str, Any] = field(default_factory=dict)
 
     def item(self, tool: str) -> Item:
-        """Return the file that it becomes: its name has a mark of its id, so that it stays."""
+        """Return the file that it becomes, whose name ends with a hash of its id.
+
+        Raises InvalidInputError for a blank text, and for half of a surrogate pair anywhere.
+        """
+        checked_text(self.id, "the id")
         title = note.checked_title(self.title or note.title_of(self.text), "Untitled memory")
         matter: dict[str, Any] = {"type": self.kind, "title": title, "source": tool}
         for name, time in (("created_at", self.created), ("updated_at", self.updated)):
@@ -59,9 +65,13 @@ class Memory:
         if self.scope:
             matter[FIELD] = self.scope.to_dict()
         mark = hashlib.sha256(f"{tool}\0{self.id}".encode()).hexdigest()[:_MARK]
-        day = "" if self.created is None else f"{self.created:%Y-%m-%d}-"
-        path = f"{DIRECTORIES[self.kind]}/{day}{note.slug(title, 'untitled')}-{mark}.md"
-        return Item(self.id, path, note.render_note(matter, title, note.checked_body(self.text)))
+        if self.created is None:
+            name = note.undated_name(title, self.kind, "untitled")
+        else:
+            name = f"{self.created.date()}-{note.slug(title, 'untitled')}"
+        path = f"{DIRECTORIES[self.kind]}/{name}-{mark}.md"
+        text = note.render_note(matter, title, note.checked_body(self.text))
+        return Item(self.id, path, checked_text(text, "the memory"))
 
 
 def time_from(value: object) -> datetime | None:
@@ -74,7 +84,7 @@ def time_from(value: object) -> datetime | None:
         except (ValueError, OverflowError, OSError):
             return None
     found = parse_time(value)
-    return None if found is None else found.astimezone(timezone.utc)
+    return None if found is None else utc(found)
 
 
 def texts_from(value: object) -> tuple[str, ...]:

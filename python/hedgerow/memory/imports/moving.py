@@ -11,7 +11,7 @@ from typing import Any
 
 from hedgerow._checks import shown
 from hedgerow.errors import HedgerowError, InvalidInputError
-from hedgerow.ingest.source import Skip
+from hedgerow.ingest.source import Skip, Source, UnreadableSourceError, read_bytes, text_of
 from hedgerow.memory import files
 from hedgerow.memory.derived import Derived
 from hedgerow.memory.documents import parse_document, read_documents
@@ -162,9 +162,23 @@ def _moved(
         return Moved(item.id, "edited", file)
     if apply:
         with locked(derived.lock):
-            old = present.encode()
-            files.update(derived.root / file, text.encode(), expected=old, root=derived.root)
+            _rewrite(derived, file, present, text)
     return Moved(item.id, "changed", file)
+
+
+def _rewrite(derived: Derived, file: str, present: str, text: str) -> None:
+    """Replace the text of a file; HedgerowError (`file_changed`) unless it is still `present`.
+
+    Line ends do not count: version control may have changed them.
+    """
+    path = derived.root / file
+    try:
+        data = read_bytes(Source(file, str(path)))
+        is_same = text_of(data) == present
+    except UnreadableSourceError as error:
+        raise HedgerowError(f"{file} cannot be read: {error.reason}", code="root_io") from error
+    expected = data if is_same else present.encode()
+    files.update(path, text.encode(), expected=expected, root=derived.root)
 
 
 def _check_folders(root: Path, path: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +26,7 @@ _READ = frozenset(
 
 def mem0(source: Path) -> Items:
     """Read what mem0's `get_all` returns, as JSON: a list, or an object with `results`."""
-    name = f"{source.name or 'mem0'}"
+    name = source.name or "mem0"
     records = list_in(read_json(source, "memories.json"), source, "results", "memories")
     for at, record in enumerate(records):
         yield _item(record, f"{name}[{at}]", "mem0")
@@ -38,11 +39,8 @@ def jsonl(source: Path) -> Items:
 
 
 def _item(record: Any, where: str, tool: str, line: int | None = None) -> Item | Skip:
-    text = (
-        next((record[key] for key in _TEXTS if key in record), None)
-        if (isinstance(record, dict))
-        else None
-    )
+    is_record = isinstance(record, dict)
+    text = next((record[key] for key in _TEXTS if key in record), None) if is_record else None
     if not isinstance(text, str) or not text.strip():
         return Skip(where, "refused", f"it has no {', '.join(_TEXTS[:-1])} or {_TEXTS[-1]}", line)
     given = record.get("id")
@@ -77,7 +75,8 @@ def _fields(record: dict[str, Any]) -> dict[str, Any]:
     further = {key: value for key, value in record.items() if key not in _READ}
     more = metadata if isinstance(metadata, dict) else {}
     return {
-        key: value
+        # JSON has no NaN and no infinity, and Python reads both from it.
+        key: str(value) if isinstance(value, float) and not math.isfinite(value) else value
         for key, value in {**more, **further}.items()
         if key.isidentifier()
         and key not in _READ

@@ -18,7 +18,10 @@ from hedgerow.memory.names import DIRECTORIES
 from .item import Item, Items
 
 _PASSED_BY = {"other": "it is no Markdown", "link": "it is a link"}
-_RELATION = re.compile(r"\s*[-*]\s+([\w][\w -]*?)\s+\[\[([^\[\]|#\n]+)")
+_RELATION = re.compile(r"\s*[-*]\s+(\w[\w -]*)\Z")
+_NAME = re.compile(r"[^\[\]|#\n]+")
+_MOST_RELATIONS = 100
+"""The most relations of a note, each with any number of links, that become front matter."""
 
 
 def obsidian(source: Path) -> Items:
@@ -41,8 +44,9 @@ def basic_memory(source: Path) -> Items:
         permalink = document.matter.text("permalink")
         text = "\n".join(document.lines)
         try:
-            for relation, names in _relations(document).items():
-                text = changed_text(text, document.path, [with_items(relation, add=names)])
+            links = _relations(document).items()
+            changes = [with_items(relation, add=names) for relation, names in links]
+            text = changed_text(text, document.path, changes)
         except HedgerowError as error:
             yield Skip(document.path, "bad_front_matter", error.message)
             continue
@@ -71,9 +75,12 @@ def _relations(document: Document) -> dict[str, list[Any]]:
     """Return what the lines `- relation [[Name]]` of a note say, by relation."""
     found: dict[str, list[Any]] = {}
     for line in document.body.split("\n"):
-        match = _RELATION.match(line)
-        if match:
-            relation = re.sub(r"[ -]+", "_", match[1].strip().lower())
-            if is_relation(relation):
-                found.setdefault(relation, []).append(f"[[{match[2].strip()}]]")
+        head, _, tail = line.partition("[[")
+        name = _NAME.match(tail)
+        # Without the spaces before the brackets: a pattern for both would take quadratic time.
+        match = _RELATION.match(head.rstrip()) if name and head[-1:].isspace() else None
+        if match and name:
+            relation = re.sub(r"[ -]+", "_", match[1].lower())
+            if is_relation(relation) and (relation in found or len(found) < _MOST_RELATIONS):
+                found.setdefault(relation, []).append(f"[[{name[0].strip()}]]")
     return found
