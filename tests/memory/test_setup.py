@@ -154,6 +154,10 @@ class TestOpen:
         [
             '{"schemaVersion": 1, "indexRoot": 5}',
             '{"schemaVersion": 1, "indexRoot": "none"}',
+            '{"schemaVersion": 1, "indexRoot": "a\\u0000b"}',
+            '{"schemaVersion": 1, "indexRoot": "a\\ud800b"}',
+            '{"schemaVersion": 1, "indexRoot": "loop"}',
+            f'{{"schemaVersion": 1, "indexRoot": "{"a" * 300}"}}',
             '{"schemaVersion": 1, "embedder": {"adapter": "ollama"}}',
             "[]",
             "{",
@@ -162,10 +166,19 @@ class TestOpen:
     def test_a_configuration_that_makes_no_sense_is_named(
         self, tmp_path: Path, config: str
     ) -> None:
+        (tmp_path / "loop").symlink_to("loop")
         put(tmp_path, "hedgerow.json", config)
         with pytest.raises(HedgerowError, match=r"hedgerow\.json") as raised:
             MemoryRoot.open(tmp_path).sync()
         assert raised.value.code == "root_config_invalid"
+
+    @pytest.mark.parametrize("path", ["a\0b", "a\ud800b"])
+    def test_a_text_that_is_not_a_path_is_refused(self, path: str) -> None:
+        for call in (MemoryRoot.open, MemoryRoot.init):
+            with pytest.raises(InvalidInputError) as raised:
+                call(path)
+            assert raised.value.code == "root_not_found"
+            assert raised.value.message.startswith(f"{path!r} is not a path: it has a NUL")
 
 
 class TestNearest:

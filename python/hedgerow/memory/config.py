@@ -114,7 +114,7 @@ class Initialized:
 
 def existing_root(path: str | os.PathLike[str]) -> Path:
     """Return the real path of a root; InvalidInputError when there is no such folder."""
-    given = Path(path)
+    given = _checked_path(path)
     problem = "no such folder"
     try:
         real = given.resolve(strict=True)
@@ -128,6 +128,21 @@ def existing_root(path: str | os.PathLike[str]) -> Path:
         f"hedgerow init --root {given}",
         code="root_not_found",
     )
+
+
+def _checked_path(path: str | os.PathLike[str]) -> Path:
+    """Return a path; InvalidInputError for a text that no system has as one."""
+    given = Path(path)
+    try:
+        is_path = b"\0" not in os.fsencode(given)
+    except UnicodeEncodeError:
+        is_path = False
+    if not is_path:
+        raise InvalidInputError(
+            f"{str(given)!r} is not a path: it has a NUL character or half of a surrogate pair",
+            code="root_not_found",
+        )
+    return given
 
 
 def read_config(root: Path, choices: Choices = Choices()) -> Config:  # noqa: B008 - it is frozen
@@ -252,8 +267,13 @@ def _source_root(root: Path, file: str, given: dict[str, Any]) -> Path:
     relative = given.get("indexRoot", ".")
     if not isinstance(relative, str):
         raise _invalid(root / file, "indexRoot must be a string, a folder relative to the root")
-    folder = (root / relative).resolve()
-    if not folder.is_dir():
+    try:
+        folder = (root / relative).resolve()
+        is_folder = folder.is_dir()
+    except (OSError, RuntimeError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise _invalid(root / file, f"indexRoot cannot be used ({reason})") from error
+    if not is_folder:
         raise _invalid(root / file, f"indexRoot: there is no folder {folder}")
     return folder
 
@@ -295,7 +315,7 @@ def initialize(path: str | os.PathLike[str], *, force: bool = False) -> Initiali
     An existing configuration stays unless `force` writes a new one. A root of a newer schema is
     refused and left as it was.
     """
-    root = Path(path)
+    root = _checked_path(path)
     with files.system_errors("make", root):  # as for a name that is too long
         exists = root.exists()
     if exists:
