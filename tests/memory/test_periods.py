@@ -110,6 +110,13 @@ class TestRecall:
         packed = hedges.context("the hedge last week", question_date=date(2026, 4, 18))
         assert [one.file for one in packed.passages] == ["notes/week.md"]
 
+    def test_days_are_those_of_utc_whatever_the_zone_of_the_question(
+        self, hedges: MemoryRoot
+    ) -> None:
+        found = hedges.recall("hedge today", question_date="2026-04-18T01:00+05:00").period
+        assert found is not None
+        assert found.after.isoformat() == "2026-04-17T00:00:00+00:00"
+
     def test_a_date_that_is_none_is_refused(self, hedges: MemoryRoot) -> None:
         with pytest.raises(InvalidInputError, match="question_date must be a date that exists"):
             hedges.recall("last week", question_date="2026-02-30")

@@ -97,7 +97,7 @@ def checked_end(given: date | str, name: str) -> datetime:
 
 
 def checked_start(given: date | str, name: str, now: datetime) -> datetime:
-    """Return a moment that was asked for; a date means the beginning of its day, in UTC.
+    """Return a moment that was asked for, in UTC; a date means the beginning of its day.
 
     It may be an age from `now`, such as `30d` or `2w`. Raises InvalidInputError for anything else.
     """
@@ -105,7 +105,8 @@ def checked_start(given: date | str, name: str, now: datetime) -> datetime:
         time = utc(given)
     else:
         age = parse_age(given)
-        time = parse_time(given) if age is None else now - age
+        parsed = parse_time(given) if age is None else now - age
+        time = None if parsed is None else utc(parsed)
     if time is None:
         raise InvalidInputError(
             f"{name} must be a date that exists, as in 2026-04-18 or 2026-04-18T09:30Z, or an age "
