@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from hedgerow import HedgerowError, InvalidInputError, MemoryRoot
+from hedgerow.memory import rename
 from memory_doubles import put
 
 LINKS = """---
@@ -123,6 +124,30 @@ class TestRename:
             linked.rename("notes/hedge.md", to)
         assert raised.value.message == message
         assert text(linked, "notes/links.md") == LINKS
+
+    @pytest.mark.parametrize(
+        ("to", "reason"),
+        [("a" * 300, "File name too long"), ("notes/door.md/x", "Not a directory")],
+    )
+    def test_a_path_that_the_system_refuses_changes_no_link(
+        self, linked: MemoryRoot, to: str, reason: str
+    ) -> None:
+        with pytest.raises(HedgerowError, match=f"cannot rename it to .*: {reason}") as raised:
+            linked.rename("notes/hedge.md", to)
+        assert raised.value.code == "root_io"
+        assert text(linked, "notes/links.md") == LINKS
+
+    def test_half_of_a_surrogate_pair_is_refused(self, linked: MemoryRoot) -> None:
+        with pytest.raises(InvalidInputError, match="to has half of a surrogate pair"):
+            linked.rename("notes/hedge.md", "a\ud800")
+
+    def test_on_windows_no_path_has_a_drive_or_a_stream(
+        self, linked: MemoryRoot, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(rename, "_SEPARATORS", "\\:")
+        for to in ("C:x/hedge", "door:hedge"):
+            with pytest.raises(InvalidInputError, match="is no path below the indexed folder"):
+                linked.rename("notes/hedge.md", to)
 
     def test_into_a_folder_that_is_a_link_nothing_is_changed(
         self, linked: MemoryRoot, tmp_path_factory: pytest.TempPathFactory

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote, unquote
 
+from hedgerow._checks import checked_text
 from hedgerow.errors import HedgerowError, InvalidInputError
 from hedgerow.ingest.discovery import passes_by
 from hedgerow.ingest.markdown_events import markdown_events
@@ -28,6 +29,8 @@ from .node_state import NodeState
 from .texts import data_of, path_of
 
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]")
+# On Windows `C:` is a drive, and `a:b` a stream of the file `a`.
+_SEPARATORS = "\\:" if os.name == "nt" else "\\"
 _WIKILINK = re.compile(r"(\[\[)([^\[\]|#\n]+)((?:[|#][^\[\]\n]*)?\]\])")
 _MARKDOWN = re.compile(r"(\]\(\s*<?|^ {0,3}\[[^\]\n]+\]:\s*<?)([^)\s>#?]+)", re.MULTILINE)
 _PLAIN = re.compile(rf"(?m)^({'|'.join(RELATIONS)}):(?P<value>.*(?:\n[ \t-].*)*)")
@@ -65,11 +68,11 @@ def new_path(derived: Derived, file: str, to: str) -> str:
     Raises InvalidInputError for a path that no memory can have, and HedgerowError where a folder of
     it is a link: before any link to the memory is changed.
     """
-    path = to if to.lower().endswith(".md") else f"{to}.md"
+    path = to if checked_text(to, "to").lower().endswith(".md") else f"{to}.md"
     if "/" not in path:
         path = posixpath.join(posixpath.dirname(file), path)
-    is_bad = _CONTROL.search(path) or path.startswith("/") or "\\" in path
-    if is_bad or posixpath.normpath(path) != path or path.startswith("../"):
+    is_bad = _CONTROL.search(path) or any(one in path for one in _SEPARATORS)
+    if is_bad or path.startswith(("/", "../")) or posixpath.normpath(path) != path:
         raise InvalidInputError(
             f"{to!r} is no path below the indexed folder, as in notes/hedge.md",
             code="invalid_option",
@@ -79,11 +82,21 @@ def new_path(derived: Derived, file: str, to: str) -> str:
             f"no memory can be {path}: hedgerow.json excludes it, or a folder of it is hidden",
             code="invalid_option",
         )
-    if os.path.lexists(derived.source_root / path) and not _is_same(derived, file, path):
+    if _exists(derived.source_root / path) and not _is_same(derived, file, path):
         raise InvalidInputError(f"there is a file {path} already", code="invalid_option")
     for parent in Path(path).parents:
         files.check_no_link(derived.source_root / parent)
     return path
+
+
+def _exists(path: Path) -> bool:
+    """Tell whether there is a file; HedgerowError for a name too long, or below what is no folder."""
+    with files.system_errors("rename it to", path):
+        try:
+            path.lstat()
+        except FileNotFoundError:
+            return False
+    return True
 
 
 def rename(
