@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import subprocess
 import sys
@@ -11,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from hedgerow import IndexFileError
+from hedgerow import HedgerowError, IndexFileError
 from hedgerow.memory import lock
 from hedgerow.memory.lock import locked
 
@@ -117,6 +118,20 @@ def test_a_child_that_leaves_the_block_does_not_unlock_for_its_parent(lock_file:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="an open file cannot be removed")
+@pytest.mark.skipif(sys.platform == "win32", reason="there every error means that it is held")
+def test_a_file_system_without_locks_is_named(
+    lock_file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(_descriptor: int) -> bool:
+        raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))
+
+    monkeypatch.setattr(lock, "try_lock", refuse)
+    for hold in (locked, lock.locked_at_once):
+        with pytest.raises(HedgerowError, match=r"cannot lock .*: No locks available") as raised:
+            hold(lock_file).__enter__()
+        assert raised.value.code == "root_io"
+
+
 def test_a_folder_that_is_removed_meanwhile_is_made_again(lock_file: Path) -> None:
     with locked(lock_file):
         lock_file.unlink()

@@ -68,7 +68,7 @@ def locked(file: Path) -> Iterator[None]:
     while True:
         descriptor = _open(file)
         try:
-            while not try_lock(descriptor):
+            while not _try_lock(descriptor, file):
                 if time.monotonic() > deadline:
                     raise IndexFileError(
                         f"{_holder(descriptor)} has been writing to {file.parent} for over "
@@ -89,13 +89,25 @@ def locked_at_once(file: Path) -> Iterator[bool]:
     """Hold a lock if it is free; yields whether it was, and waits for nobody."""
     descriptor = _open(file)
     try:
-        if try_lock(descriptor):
+        if _try_lock(descriptor, file):
             with _held(descriptor):
                 yield True
         else:
             yield False
     finally:
         os.close(descriptor)
+
+
+def _try_lock(descriptor: int, file: Path) -> bool:
+    """Lock an open file, unless another has; HedgerowError where the file system has no locks."""
+    try:
+        return try_lock(descriptor)
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise HedgerowError(
+            f"cannot lock {file}: {reason}; move the root to a file system that has locks",
+            code="root_io",
+        ) from error
 
 
 @contextmanager
