@@ -89,8 +89,11 @@ class Derived:
     @property
     def scope(self) -> str:
         """What a ledger is about: the indexed folder relative to the root, and whose it is."""
-        folder = os.path.relpath(self.source_root, self.root).replace(os.sep, "/")
-        return f"{folder} {signature_of(self.root)}"
+        try:
+            folder = os.path.relpath(self.source_root, self.root)
+        except ValueError:  # on another drive of Windows
+            folder = str(self.source_root)
+        return f"{folder.replace(os.sep, '/')} {signature_of(self.root)}"
 
 
 def check_folder(derived: Derived) -> None:

@@ -33,6 +33,7 @@ def listed(  # noqa: PLR0913, PLR0917 - what a list depends on
             code="invalid_option",
         )
     checked_count(limit, "limit")
+    checked_count(offset, "offset", least=0)
     chosen = "all" if kind is None else f"all | type:{kind}"
     stages = f"{chosen} | sort:timestamp | select:key,type,timestamp"
     rows = store.query(stages, now=0, within=visible).rows or []

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from hedgerow._checks import checked_text
 from hedgerow.errors import HedgerowError, InvalidInputError
 
 from . import note
@@ -73,9 +74,9 @@ def check_markable(derived: Derived, path: str) -> Document:
 
 def retract(derived: Derived, path: str, reason: str | None) -> list[str]:
     """Write into a file that it no longer holds; returns those that were changed."""
-    said = None if reason is None else note.checked_title(reason, "") or None
     fields: dict[str, Any] = {RETRACTED: note.iso_time(note.now())}
-    if said is not None:
+    said = "" if reason is None else note.one_line(checked_text(reason, "reason"))
+    if said:
         fields[REASON] = said
     with locked(derived.lock):
         return _written({path: _planned(derived, path, with_fields(fields))})

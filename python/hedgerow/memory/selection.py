@@ -39,7 +39,7 @@ class Selection:
         scope: Scope = Scope(),  # noqa: B008 - frozen
     ) -> Selection:
         """Check what was asked for; a blank topic is none."""
-        given = "" if topic is None else " ".join(checked_text(topic, "topic").split())
+        given = "" if topic is None else note.one_line(checked_text(topic, "topic"))
         return cls(given or None, _checked_since(since), checked_count(limit, "limit"), scope)
 
     def in_scope(self, documents: Iterable[Document]) -> list[Document]:
