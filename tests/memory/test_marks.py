@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import hedgerow as hr
 from hedgerow import HedgerowError, InvalidInputError, MemoryRoot
-from hedgerow.memory.circles import in_circles
+from hedgerow.memory.cycles import in_cycles
 from hedgerow.memory.documents import parse_document
 from hedgerow.memory.marks import Marks
 from hedgerow.memory.validity import HOLDS, Validity
@@ -110,7 +110,7 @@ class TestSuperseding:
     def test_a_circle_does_not_count(self) -> None:
         marks = marks_of(a="supersedes: b", b="supersedes: c", c="supersedes: a", d="supersedes: a")
         assert [why(marks, name) for name in "abcd"] == ["superseded", None, None, None]
-        assert marks.circles == [("a.md", "c.md"), ("b.md", "a.md"), ("c.md", "b.md")]
+        assert marks.cycles == [("a.md", "c.md"), ("b.md", "a.md"), ("c.md", "b.md")]
 
     def test_it_outlives_a_retraction(self) -> None:
         marks = marks_of(a="title: A", b="supersedes: a\nretracted: true")
@@ -152,7 +152,7 @@ def test_circles_are_the_edges_with_a_way_back(edges: dict[str, list[str]]) -> N
         return False
 
     expected = {(one, to) for one, others in edges.items() for to in others if reaches(to, one)}
-    assert in_circles(edges) == expected
+    assert in_cycles(edges) == expected
 
 
 @given(

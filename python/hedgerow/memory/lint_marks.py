@@ -41,7 +41,7 @@ def findings_of_marks(
 
 def _contradictions(paths: Sequence[str], marks: Marks, now: datetime) -> Iterator[tuple[str, str]]:
     wanted = set(paths)
-    for old, new in marks.circles:
+    for old, new in marks.cycles:
         if old in wanted:
             said = f"`{old}` is superseded by `{new}`, which it supersedes, perhaps through others"
             yield "contradiction", said

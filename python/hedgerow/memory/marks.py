@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from hedgerow.ingest.ledger import Ledger
 
-from .circles import in_circles
+from .cycles import in_cycles
 from .documents import Document
 from .links import STATED, Link, Names, links_in_fields
 from .scope import FIELD, Scope
@@ -147,11 +147,11 @@ class Marks:
     @cached_property
     def superseded(self) -> dict[str, tuple[str, ...]]:
         """What took the place of each memory, without circles; also what leads to no file."""
-        edges, circles = self._all_superseded
+        edges, cycles = self._all_superseded
         return {
             old: kept
             for old, news in edges.items()
-            if (kept := tuple(new for new in news if (old, new) not in circles))
+            if (kept := tuple(new for new in news if (old, new) not in cycles))
         }
 
     def said_to_supersede(self, path: str) -> tuple[str, ...]:
@@ -159,7 +159,7 @@ class Marks:
         return self._all_superseded[0].get(path, ())
 
     @cached_property
-    def circles(self) -> list[tuple[str, str]]:
+    def cycles(self) -> list[tuple[str, str]]:
         """The pairs (old, new) of memories that supersede each other, in path order."""
         return sorted(self._all_superseded[1])
 
@@ -211,7 +211,7 @@ class Marks:
                 if new != path:
                     news.setdefault(path, set()).add(name if new is None else new)
         edges = {old: tuple(sorted(news[old])) for old in sorted(news)}
-        return edges, in_circles(edges)
+        return edges, in_cycles(edges)
 
     def _ended(self, path: str, time: datetime) -> Validity | None:
         """Return why a memory no longer holds; None where it does, or does not yet."""

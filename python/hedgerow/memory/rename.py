@@ -132,18 +132,18 @@ def _leads_to(state: NodeState, names: Names, path: str, file: str) -> bool:
 
 
 def _relink(  # noqa: PLR0913, PLR0917 - what a link depends on
-    derived: Derived, path: str, place: str, file: str, to: str, names: Names, after: Names
+    derived: Derived, path: str, path_after: str, file: str, to: str, names: Names, after: Names
 ) -> bool:
-    """Rewrite the links of a file; `place` is where it will be. Returns whether any changed."""
+    """Rewrite the links of a file; `path_after` is where it will be. Returns whether any changed."""
     data = data_of(derived, path)
     try:
         text = decode(data)
     except UnreadableSourceError as error:
         raise HedgerowError(f"{path} cannot be read: {error.reason}", code="root_io") from error
-    new = _Writer(path, place, file, to, names, after).rewritten(text)
+    new = _Writer(path, path_after, file, to, names, after).rewritten(text)
     moved = {file: to}
     expected = [moved.get(one or "", one) for one in _found(path, text, names)]
-    if _found(place, new, after, path) != expected:
+    if _found(path_after, new, after, path) != expected:
         raise HedgerowError(
             f"the links of {path} cannot be changed without changing more; edit it by hand",
             code="invalid_front_matter",
@@ -157,19 +157,19 @@ def _relink(  # noqa: PLR0913, PLR0917 - what a link depends on
     return True
 
 
-def _found(place: str, text: str, names: Names, path: str = "") -> list[str | None]:
+def _found(path_after: str, text: str, names: Names, path: str = "") -> list[str | None]:
     """Return the files that the links of a text mean, in their order."""
-    links, _ = links_of(parse_document(path or place, text.encode()))
-    return [names.find(link, place) for link in links]
+    links, _ = links_of(parse_document(path or path_after, text.encode()))
+    return [names.find(link, path_after) for link in links]
 
 
 class _Writer:
     """Rewrites the links of one text."""
 
     def __init__(  # noqa: PLR0913, PLR0917 - what a link depends on
-        self, path: str, place: str, file: str, to: str, names: Names, after: Names
+        self, path: str, path_after: str, file: str, to: str, names: Names, after: Names
     ) -> None:
-        self._path, self._place = path, place
+        self._path, self._path_after = path, path_after
         self._file, self._to = file, to
         self._names, self._after = names, after
 
@@ -194,12 +194,15 @@ class _Writer:
     def _markdown(self, found: re.Match[str]) -> str:
         href = found[2]
         target = self._names.find(Link(unquote(href), "", STATED, is_path=True), self._path)
-        if target is None or (target != self._file and self._place == self._path):
+        if target is None or (target != self._file and self._path_after == self._path):
             return found[0]
         target = self._to if target == self._file else target
-        if self._after.find(Link(unquote(href), "", STATED, is_path=True), self._place) == target:
+        if (
+            self._after.find(Link(unquote(href), "", STATED, is_path=True), self._path_after)
+            == target
+        ):
             return found[0]
-        folder = posixpath.dirname(self._place)
+        folder = posixpath.dirname(self._path_after)
         return f"{found[1]}{quote(posixpath.relpath(target, folder or '.'))}"
 
     def _named(self, name: str) -> str:
@@ -209,13 +212,13 @@ class _Writer:
         if target is None:
             return name
         target = self._to if target == self._file else target
-        if self._after.find(link, self._place) == target:
+        if self._after.find(link, self._path_after) == target:
             return name
         suffix = ".md" if name.strip().lower().endswith(".md") else ""
         short = posixpath.basename(target)[: -len(".md")] + suffix
         whole = target[: -len(".md")] + suffix
         is_short = "/" not in name
-        fits = self._after.find(Link(short, "", STATED), self._place) == target
+        fits = self._after.find(Link(short, "", STATED), self._path_after) == target
         return short if is_short and fits else whole
 
 
@@ -242,17 +245,17 @@ def _hidden(text: str) -> Iterator[tuple[int, int]]:
     head = len("".join(f"{line}\n" for line in text.split("\n")[:body]))
     below = text[head:]
     # Events count bytes.
-    places = [0, *accumulate(len(one.encode()) for one in below)] if not below.isascii() else None
+    offsets = [0, *accumulate(len(one.encode()) for one in below)] if not below.isascii() else None
     for kind, value, start, end in markdown_events(below):
         if kind == "Code" or (kind == "Start" and value[0] in _CODE):
             first, last = start, end
-            if places is not None:
-                first, last = bisect_left(places, start), bisect_left(places, end)
+            if offsets is not None:
+                first, last = bisect_left(offsets, start), bisect_left(offsets, end)
             yield head + first, head + last
 
 
 def _move(derived: Derived, file: str, to: str) -> None:
-    """Give a file its new path; a file that came there meanwhile stays."""
+    """Return a file its new path; a file that came there meanwhile stays."""
     old, new = path_of(derived, file), derived.source_root / to
     with files.system_errors("rename", old):
         new.parent.mkdir(parents=True, exist_ok=True)

@@ -11,6 +11,7 @@ from hedgerow.typing import QuestionDate
 
 from .asked import checked_recall
 from .derived import Derived
+from .names import AGENTS
 from .root_nodes import RootNodes
 from .validity import HOLDS, Validity
 
@@ -152,13 +153,13 @@ class RootEdits(RootNodes):
 
         found = self._config()
         derived, path = Derived.of(found), self.resolve(key)
-        place = renaming.new_path(derived, path, to)
+        new = renaming.new_path(derived, path, to)
         visible = self._visible(sync=False)
         changed, by_hand = renaming.rename(
-            derived, self._nodes.state(found, sync=False), path, place, visible
+            derived, self._nodes.state(found, sync=False), path, new, visible
         )
         self._nodes.state(found, sync=True)
-        return renaming.Renamed(str(self._root), path, place, tuple(changed), tuple(by_hand))
+        return renaming.Renamed(str(self._root), path, new, tuple(changed), tuple(by_hand))
 
     def forget(self, key: str, *, purge: bool = False) -> Forgotten:
         """Delete a memory, and all that was derived from it: in index, store, manifest and reports.
@@ -222,8 +223,8 @@ class RootEdits(RootNodes):
 
         from .agents import RootWorkspace  # noqa: PLC0415 - slow to import
 
-        place = self._root / "agents" if folder is None else folder
-        return Agents(RootWorkspace(self), place, model, refuses=refuses)
+        definitions = self._root / AGENTS if folder is None else folder
+        return Agents(RootWorkspace(self), definitions, model, refuses=refuses)
 
     def refuses_model(self, definition: AgentDefinition) -> str | None:
         """Return why a model of OpenAI's must not be asked for an agent; None when it may.

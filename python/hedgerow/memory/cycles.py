@@ -1,11 +1,11 @@
-"""Circles in a graph."""
+"""Cycles in a directed graph."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
 
-def in_circles(edges: Mapping[str, Sequence[str]]) -> set[tuple[str, str]]:
+def in_cycles(edges: Mapping[str, Sequence[str]]) -> set[tuple[str, str]]:
     """Return the edges (from, to) of which the ends can reach each other, in linear time.
 
     These are the edges inside the strongly connected components, which Tarjan's algorithm finds,
