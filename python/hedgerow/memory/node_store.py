@@ -26,7 +26,7 @@ from .derived import (
 )
 from .files import system_errors
 from .freshness import skips_if_fresh
-from .links import STATED, Link, without_attachments
+from .links import STATED, Link, Names, without_attachments
 from .lock import locked
 from .node_state import NodeState, is_unlinked
 from .results import RootGraph
@@ -83,7 +83,7 @@ class NodeStore:
         self._mended(config, work)
 
     def graph(self, config: Config, *, sync: bool) -> RootGraph:
-        """Give all edges, and the links that lead nowhere."""
+        """Return all edges, and the links that lead nowhere."""
 
         def work() -> RootGraph:
             state = self.state(config, sync=sync)
@@ -95,7 +95,7 @@ class NodeStore:
         return self._mended(config, work) if sync else work()
 
     def open(self, config: Config, *, sync: bool, progress: Progress | None = None) -> Store:
-        """Give the open store, up to date with `sync`."""
+        """Return the open store, up to date with `sync`."""
         self.state(config, sync=sync, progress=progress)
         return self._opened(Derived.of(config))
 
@@ -107,7 +107,7 @@ class NodeStore:
             self._store = self._file = None
 
     def state(self, config: Config, *, sync: bool, progress: Progress | None = None) -> NodeState:
-        """Give what is known of the files, up to date with `sync`."""
+        """Return what is known of the files, up to date with `sync`."""
         derived = Derived.of(config)
         if sync and not self._is_fresh(derived):
             from .sync import sync as bring_up_to_date  # noqa: PLC0415 - slow to import
@@ -150,7 +150,7 @@ class NodeStore:
             return False
 
     def _known(self, derived: Derived) -> NodeState:
-        """Give what the store knows of the files, read again when that has changed."""
+        """Return what the store knows of the files, read again when that has changed."""
         store = self._opened(derived)
         version = (self._file, derived.scope, _sources_generation(store.index))
         known = self._state  # read once: other threads replace it
@@ -159,7 +159,7 @@ class NodeStore:
         return known[1]
 
     def _opened(self, derived: Derived) -> Store:
-        """Give the open store, opened again when its file was deleted and made anew."""
+        """Return the open store, opened again when its file was deleted and made anew."""
         status = derived.store.stat()
         identity = (status.st_dev, status.st_ino)
         with self._opening:
@@ -188,16 +188,20 @@ def _opened(file: Path) -> Store:
         return Store.open(file, read_only=True)
 
 
-def key_of(state: NodeState, name: str, visible: Collection[str] | None = None) -> str:
+def key_of(
+    state: NodeState,
+    name: str,
+    visible: Collection[str] | None = None,
+    names: Names | None = None,
+) -> str:
     """Return the file that a path, a name or a title means, as in `[[name]]`.
 
-    Of all files, or of those that are `visible`. Raises InvalidInputError where there is none, or
-    more than one.
+    Only files that are `visible` count; None for all. `names` are those of the state, for a caller
+    who looks up many. Raises InvalidInputError if there is no such file (`unknown_node`), or more
+    than one (`ambiguous_node`).
     """
-    titles = state.titles()
-    if visible is not None:
-        titles = {path: title for path, title in titles.items() if path in visible}
-    found = state.names(visible).candidates(Link(checked_text(name, "key"), "", STATED))
+    known = names or state.names(visible)
+    found = known.candidates(Link(checked_text(name, "key"), "", STATED))
     if len(found) == 1:
         return found[0]
     if found:
@@ -206,7 +210,8 @@ def key_of(state: NodeState, name: str, visible: Collection[str] | None = None) 
         raise InvalidInputError(
             f"{name!r} is ambiguous: it means {shown}{more}; give the path", code="ambiguous_node"
         )
-    near = get_close_matches(name, titles, 1)
+    paths = [path for path in state.records if visible is None or path in visible]
+    near = get_close_matches(name, paths, 1)
     hint = f"did you mean {near[0]!r}?" if near else "`hedgerow query all` lists what there is"
     raise InvalidInputError(
         f"there is no memory {name!r} in this root; {hint}", code="unknown_node"

@@ -108,8 +108,14 @@ class RootNodes:
 
     def visit_many(self, visits: Iterable[tuple[str, str, Time, VisitOutcome]]) -> None:
         """Note visits (agent, key, time, outcome): all of them, or none."""
-        named = [(agent, self.resolve(key), at, outcome) for agent, key, at, outcome in visits]
-        self._nodes.visit(self._config(), named)
+        found = self._config()
+        state, visible = self._nodes.state(found, sync=True), self._visible()
+        names = state.names(visible)
+        noted = [
+            (agent, key_of(state, key, visible, names), at, outcome)
+            for agent, key, at, outcome in visits
+        ]
+        self._nodes.visit(found, noted)
 
     def graph(self, *, sync: bool = True) -> RootGraph:
         """Return the links between memories, and those that lead to no file."""
