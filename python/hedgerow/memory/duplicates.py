@@ -1,29 +1,24 @@
-"""Duplicates: what is remembered already, and memories that say the same."""
+"""Duplicates: the memory that already says what a text says (spec/memory.md, "What is the same")."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable
-from datetime import datetime
+from collections.abc import Callable
 from typing import NamedTuple
 
 from hedgerow._checks import shown
 from hedgerow._engine import Index
 from hedgerow.errors import HedgerowError, InvalidInputError
-from hedgerow.ingest.source import Skip, Source, UnreadableSourceError, read_bytes
+from hedgerow.ingest.source import Source, UnreadableSourceError, read_bytes
 from hedgerow.typing import OnDuplicate
 
 from . import note
 from .derived import Derived
 from .documents import Document, parse_document
-from .marking import supersede
 from .marks import Marks
-from .process import Processed, selected
 from .recall import filter_of, search
-from .sameness import LIKE, likeness, nearly_same, same, words_of
+from .sameness import LIKE, likeness, words_of
 from .scope import Scope
-from .selection import NEVER, Selection
-from .times import memory_time
 
 CHOICES: tuple[OnDuplicate, ...] = ("error", "keep", "supersede")
 
@@ -93,52 +88,3 @@ def _read(derived: Derived, path: str) -> Document | None:
         return parse_document(path, read_bytes(Source(path, str(derived.source_root / path))))
     except UnreadableSourceError:
         return None
-
-
-def run_dedupe(derived: Derived, selection: Selection, *, apply: bool) -> Processed:
-    """Find memories that say the same; if applied, mark all but the oldest of each as superseded.
-
-    What says nearly the same is named, and left to whoever reads it.
-    """
-    documents, unreadable = selected(derived, selection)
-    marks, present = Marks.of_documents(documents), note.now()
-    holding = [one for one in documents if marks.at(one.path, present).holds]
-    chosen = sorted(selection.of_interest(holding), key=_age)
-    texts = {one.path: words_of(one.body) for one in chosen}
-    groups = same(texts)
-    plan = {copy: group[0] for group in groups for copy in group[1:]}
-    changed: dict[str, None] = {}
-    refused = list(unreadable)
-    sentences: list[str] = []
-    done = "superseded" if apply else "would be superseded"
-    for copy, kept in plan.items():
-        if apply:
-            try:
-                changed |= dict.fromkeys(supersede(derived, copy, kept))
-            except HedgerowError as error:
-                refused.append(Skip(copy, error.code, error.message))
-                continue
-        sentences.append(f"{copy}: {done} by {kept}, which says the same.")
-    left = {path: words for path, words in texts.items() if path not in plan}
-    sentences += [
-        f"{pair.second} says nearly the same as {pair.first} ({pair.likeness:.0%} of the words): "
-        "left as it is."
-        for pair in nearly_same(left)
-    ]
-    found = "1 duplicate." if len(plan) == 1 else f"{len(plan)} duplicates."
-    files = tuple(changed) if apply else tuple(_files(plan.items()))
-    summary = (found, *sentences)
-    return Processed(
-        str(derived.root), "dedupe", apply, selection.topic, files, summary, tuple(refused)
-    )
-
-
-def _files(pairs: Iterable[tuple[str, str]]) -> dict[str, None]:
-    """Return the files of a plan, in its order, each once."""
-    return dict.fromkeys(file for copy, kept in pairs for file in (kept, copy))
-
-
-def _age(document: Document) -> tuple[bool, datetime, str]:
-    """Return what sorts the oldest first; a memory without a time is younger than all others."""
-    time = memory_time(document.path, document.metadata)
-    return time is None, time or NEVER, document.path

@@ -1,13 +1,14 @@
-"""Processing the memories of a root: lint and synthesize, planned or applied."""
+"""Processing the memories of a root, planned or applied (spec/memory.md, "Processing")."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 from hedgerow._checks import shown
-from hedgerow.errors import InvalidInputError
+from hedgerow.errors import HedgerowError, InvalidInputError
 from hedgerow.ingest.source import Skip
 
 from . import files, note, synthesize
@@ -15,16 +16,20 @@ from .derived import Derived, check_reports
 from .documents import Document, read_documents
 from .lint import lint, render_report
 from .lock import locked
+from .marking import supersede
+from .marks import Marks
 from .names import DERIVED
-from .selection import Selection
+from .sameness import nearly_same, same, words_of
+from .selection import NEVER, Selection
+from .times import memory_time
 
 LIMITS = {"lint": 100, "synthesize": 8, "dedupe": 100_000}
-"""The modes, each with the default of how many memories it looks at."""
+"""The modes, each with its default limit on memories."""
 
 
 @dataclass(frozen=True, slots=True)
 class Processed:
-    """What a run did, or would do: the files written and a summary in sentences.
+    """What a run did, or would do: the files it writes, below the root, and a summary in sentences.
 
     `unreadable` are files and folders that could not be read, and so were left out.
     """
@@ -60,10 +65,26 @@ def checked_mode(mode: str) -> str:
     return mode
 
 
+def run(
+    mode: str,
+    derived: Derived,
+    selection: Selection,
+    recall: Callable[[str, int], Sequence[str]],
+    *,
+    apply: bool,
+) -> Processed:
+    """Run a mode; `recall` is as in `run_synthesize`."""
+    if mode == "lint":
+        return run_lint(derived, selection, apply=apply)
+    if mode == "dedupe":
+        return run_dedupe(derived, selection, apply=apply)
+    return run_synthesize(derived, selection, recall, apply=apply)
+
+
 def selected(derived: Derived, selection: Selection) -> tuple[list[Document], tuple[Skip, ...]]:
     """Read the memories of the scope of a selection, and say what could not be read.
 
-    Nobody knows whose a file is that cannot be, so that of a scope nothing is said.
+    A file that cannot be read has no known scope, so within a scope none is reported.
     """
     documents, unreadable = read_documents(derived.source_root, derived.rules)
     return selection.in_scope(documents), () if selection.scope else tuple(unreadable)
@@ -117,3 +138,52 @@ def run_synthesize(
         after = []
     summary = (f"{act} from {count}.", *(source.path for source in sources), *after)
     return Processed(str(derived.root), "synthesize", apply, topic, (path,), summary, unreadable)
+
+
+def run_dedupe(derived: Derived, selection: Selection, *, apply: bool) -> Processed:
+    """Find memories that say the same; if applied, mark all but the oldest of each as superseded.
+
+    What says nearly the same is named, and left to whoever reads it.
+    """
+    documents, unreadable = selected(derived, selection)
+    marks, present = Marks.of_documents(documents), note.now()
+    holding = [one for one in documents if marks.at(one.path, present).holds]
+    chosen = sorted(selection.of_interest(holding), key=_age)
+    texts = {one.path: words_of(one.body) for one in chosen}
+    groups = same(texts)
+    plan = {copy: group[0] for group in groups for copy in group[1:]}
+    changed: dict[str, None] = {}
+    refused = list(unreadable)
+    sentences: list[str] = []
+    done = "superseded" if apply else "would be superseded"
+    for copy, kept in plan.items():
+        if apply:
+            try:
+                changed |= dict.fromkeys(supersede(derived, copy, kept))
+            except HedgerowError as error:
+                refused.append(Skip(copy, error.code, error.message))
+                continue
+        sentences.append(f"{copy}: {done} by {kept}, which says the same.")
+    left = {path: words for path, words in texts.items() if path not in plan}
+    sentences += [
+        f"{pair.second} says nearly the same as {pair.first} ({pair.likeness:.0%} of the words): "
+        "left as it is."
+        for pair in nearly_same(left)
+    ]
+    found = "1 duplicate." if len(plan) == 1 else f"{len(plan)} duplicates."
+    files = tuple(changed) if apply else tuple(_files(plan.items()))
+    summary = (found, *sentences)
+    return Processed(
+        str(derived.root), "dedupe", apply, selection.topic, files, summary, tuple(refused)
+    )
+
+
+def _files(pairs: Iterable[tuple[str, str]]) -> dict[str, None]:
+    """Return the files of a plan, in its order, each once."""
+    return dict.fromkeys(file for copy, kept in pairs for file in (kept, copy))
+
+
+def _age(document: Document) -> tuple[bool, datetime, str]:
+    """Return what sorts the oldest first; a memory without a time is younger than all others."""
+    time = memory_time(document.path, document.metadata)
+    return time is None, time or NEVER, document.path

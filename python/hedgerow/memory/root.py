@@ -354,25 +354,18 @@ class MemoryRoot(RootEdits):
         `synthesize` syncs the index first, in either case. `since` is a date, as text or
         an object, a datetime, or an age such as `30d` or `2w`. Files that could not be read are in `unreadable`.
         """
-        from . import process, synthesize  # noqa: PLC0415 - slow to import
+        from . import process  # noqa: PLC0415 - slow to import
         from .selection import Selection  # noqa: PLC0415
 
         process.checked_mode(mode)
         derived = self._derived()
         most = process.LIMITS[mode] if limit is None else limit
         selection = Selection.of(topic, since, most, self._scope)
-        if mode == "lint":
-            return process.run_lint(derived, selection, apply=apply)
-        if mode == "dedupe":
-            from .duplicates import run_dedupe  # noqa: PLC0415
-
-            return run_dedupe(derived, selection, apply=apply)
-        synthesize.checked_topic(selection)
 
         def recalled(wanted: str, count: int) -> list[str]:
             return [one.file for one in self.recall(wanted, limit=count, depth="deep")]
 
-        return process.run_synthesize(derived, selection, recalled, apply=apply)
+        return process.run(mode, derived, selection, recalled, apply=apply)
 
     def index_state(self) -> IndexState | None:
         """Return how many documents the index has and how many files differ; None without one."""
