@@ -19,11 +19,11 @@ _logger = logging.getLogger("hedgerow.memory")
 
 @dataclass(frozen=True, slots=True)
 class Choices:
-    """The arguments of `MemoryRoot.open` that stand above the configuration.
+    """The arguments of `MemoryRoot.open` that take precedence over the configuration.
 
-    `trust` allows what the configuration asks for (True), or nothing of it (False); None leaves
-    it to what the user allowed. `embedder` replaces that of the configuration. `notify` is called
-    with each notice.
+    `trust` allows everything that the configuration asks for (True) or nothing (False); with None
+    it is what the user allowed. `embedder` replaces the configured one. `notify` is called with
+    each notice; `told` has the requests whose notice was given.
     """
 
     trust: bool | None = None
@@ -48,7 +48,7 @@ class Choices:
         return without_consent(requests)
 
     def tell(self, refused: Iterable[Request]) -> None:
-        """Tell of what is not allowed, once; without `notify` it is logged."""
+        """Report each request that is not allowed, once; without `notify` it is logged."""
         for request in refused:
             if request not in self.told:
                 self.told.add(request)
@@ -56,7 +56,7 @@ class Choices:
 
     @property
     def embedder_name(self) -> str | None:
-        """How reports call the embedder of the caller; None where there is none."""
+        """The name of the caller's embedder in reports; None without one."""
         if self.embedder is None or isinstance(self.embedder, str):
             return self.embedder
         return str(getattr(self.embedder, "name", None) or type(self.embedder).__name__)

@@ -37,9 +37,10 @@ class Config:
 
     `problem` is why this hedgerow must not use the root, or None, and `code` its error code.
     `source_root` is the folder that is indexed, usually the root itself; `exclude` and `include`
-    are the patterns of what in it is passed by, and of what is read all the same; `embedder`
-    names the embedder as ADAPTER:MODEL, `remote` the server that commands go to. All are what is allowed: `requests` are what the file
-    asks for that needs its user's consent, and `not_allowed` those of them without it.
+    are the patterns of what in it is passed by, and of what is read nevertheless; `embedder`
+    names the embedder as ADAPTER:MODEL, `remote` the server that commands go to. All of these are as
+    allowed: `requests` has what the file asks for that needs the consent of the user, and
+    `not_allowed` the part of it without consent.
     """
 
     root: Path
@@ -65,7 +66,9 @@ class Config:
 class RootStatus:
     """What `status` reports; without a configuration `config_file` and `schema_version` are None.
 
-    `not_allowed` is what the root asks for and its user has not allowed.
+    `schema_version` is as written, of any type; `compatible` says whether this hedgerow can use
+    the root, and `message` why not. `not_allowed` has what the root asks for and its user has not
+    allowed (spec/memory.md, "Trust").
     """
 
     root: str
@@ -91,7 +94,7 @@ class RootStatus:
 
 @dataclass(frozen=True, slots=True)
 class Initialized:
-    """What `init` did."""
+    """What `init` did: the configuration of the root, and whether it and `.gitignore` were written."""
 
     root: str
     config_file: str
@@ -182,7 +185,7 @@ def read_config(root: Path, choices: Choices = Choices()) -> Config:  # noqa: B0
 
 
 def _as_allowed(config: Config, choices: Choices) -> Config:
-    """Leave out what reaches beyond the root and was not allowed; the caller's embedder counts."""
+    """Leave out what reaches beyond the root and was not allowed; a caller's embedder is used."""
     asked = tuple(_requests(config, with_embedder=choices.embedder is None))
     refused = choices.refused(asked)
     settings = {request.setting for request in refused}
@@ -287,7 +290,7 @@ def _invalid(file: Path, problem: str) -> HedgerowError:
 
 
 def read_status(root: Path, choices: Choices = Choices()) -> RootStatus:  # noqa: B008 - frozen
-    """Report whether a root is set up, whether this hedgerow can use it, and what it may not do."""
+    """Report whether a root is set up, can be used, and what of its requests is not allowed."""
     config = read_config(root, choices)
     refused = (*config.not_allowed, *_refused_models(root, choices))
     if config.file is None:

@@ -37,8 +37,8 @@ _SHARE = 4
 class Passage:
     """A piece of evidence: whole structures of one passage of a file.
 
-    `lines` are the runs of lines it consists of, from 1, both ends inclusive; between runs of
-    `text` stands a line with an ellipsis.
+    `lines` are the runs of lines it consists of, as (first, last), from 1, both inclusive; between
+    two runs, `text` has a line with an ellipsis. `number` is its rank, from 1.
     """
 
     number: int
@@ -78,11 +78,11 @@ class Passage:
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """Evidence for a question: `str()` of it is what to hand on, of `tokens` up to `budget`.
+    """Evidence for a question: `str()` is the text to pass to a model.
 
-    `passages` are in the order of their rank, numbered from 1. `left_out` counts passages that did
-    not fit, as `budget`, and the files that a recall leaves out, by reason. `unreadable` and `period`
-    are those of the recall.
+    The text has `tokens`, at most `budget`. `passages` are in the order of their rank, numbered
+    from 1. `left_out` counts passages that did not fit, as `budget`, and the files that the recall
+    left out, by reason. `notices`, `unreadable` and `period` are those of the recall.
     """
 
     root: str
@@ -147,7 +147,7 @@ def estimated_tokens(text: str) -> int:
 
 
 def checked_budget(budget: int, per_file: int) -> None:
-    """Raise InvalidInputError for a budget in which nothing has room."""
+    """Raise InvalidInputError for a budget that is too small for any passage."""
     checked_count(per_file, "per_file")
     if checked_count(budget, "budget") < _SMALLEST:
         raise InvalidInputError(
@@ -256,7 +256,7 @@ class _Packer:
         self._room = budget - count(f"\n\n{_LONGEST_END}")
 
     def take(self, candidate: _Candidate) -> None:
-        """Take what matters of a passage and has room; what has none is counted."""
+        """Take the part of a passage that matters and fits; count a passage of which nothing fits."""
         # The best one may take all there is.
         share = max(self._least, self._room // 2) if self.passages else self._room
         room = min(self._room, share)
@@ -271,9 +271,9 @@ class _Packer:
         self.passages.append(candidate.passage(len(self.passages) + 1, chosen))
 
     def _matter(self, candidate: _Candidate, room: int) -> set[int]:
-        """Choose the structures with most words of the query that have room, below their heading.
+        """Choose the structures with the most words of the query that fit, each with its heading.
 
-        Those without any are chosen only where none has one: these were found by meaning.
+        Structures without such a word count only if none has one: the passage was found by meaning.
         """
         matches = {
             at: self._matches(candidate, at)

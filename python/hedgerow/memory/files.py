@@ -44,7 +44,7 @@ def write_new(path: Path, text: str) -> bool:
 
 
 def move_new(old: Path, new: Path) -> None:
-    """Give a file another path; HedgerowError (`file_changed`) if there is one by now."""
+    """Return a file another path; HedgerowError (`file_changed`) if there is one by now."""
     if not _link(old, new):
         raise HedgerowError(
             f"{old} was not renamed: there is a file {new} by now", code="file_changed"

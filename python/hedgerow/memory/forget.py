@@ -1,4 +1,4 @@
-"""Forgetting: a file is deleted, and nothing that was derived from it is left."""
+"""Forgetting: deleting a file and everything derived from it (spec/memory.md, "Forgetting")."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Forgotten:
 
     @classmethod
     def from_dict(cls, keys: Mapping[str, Any]) -> Forgotten:
-        """Return what such a JSON tells of."""
+        """Return the result from the JSON of `to_dict`."""
         return cls(keys["root"], keys["file"], tuple(keys["namedBy"]), tuple(keys["reports"]))
 
 
@@ -102,10 +102,10 @@ def _not_forgotten(derived: Derived, file: str, problem: str) -> HedgerowError:
 
 
 def _traces(derived: Derived, document: Document) -> list[bytes]:
-    """Return what tells that something is of a file that is gone: what is in no other file.
+    """Return the texts by which traces of a deleted file are recognized: those in no other file.
 
-    That is its path, and how its longest lines and values of front matter begin: SQLite cuts long
-    texts into pages, so a whole one need not stand in a file in one piece.
+    These are its path, and the beginnings of its longest lines and values of front matter: SQLite
+    cuts long texts into pages, so a whole one need not be in a file in one piece.
     """
     lines = (line.strip() for line in document.lines)
     values = (value for value in document.metadata.values() if isinstance(value, str))

@@ -16,9 +16,10 @@ from .derived import FOREIGN, OLDER, Derived, check_regular
 
 @dataclass(frozen=True, slots=True)
 class IndexState:
-    """How many documents an index has, and of how many files it knows something else.
+    """How many documents an index has, and how many files have changed since.
 
-    `passed_by` counts what is below the root and is not read, by reason; `named` lists it.
+    `passed_by` counts, by reason, what is below the indexed folder and is not read; `named` lists
+    it.
     """
 
     documents: int
@@ -28,9 +29,9 @@ class IndexState:
 
 
 def skips_if_fresh(derived: Derived, ledger: Ledger) -> list[Skip] | None:
-    """Return what an index that has surely read every file as it is now could not read.
+    """Return what could not be read, if an index has surely read every file as it is now.
 
-    None where it may have to read some. `ledger` is that of the index.
+    None if there may be a file to read. `ledger` is that of the index.
     """
     if not ledger.is_current:
         return None

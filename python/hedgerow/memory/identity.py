@@ -30,7 +30,7 @@ _logger = logging.getLogger("hedgerow.memory")
 
 
 def signature_of(root: Path) -> str:
-    """Return what the derived files of a root carry; empty where this user has made none yet.
+    """Return the signature of a root's derived files; empty if this user has no key yet.
 
     `root` is absolute and without links.
     """

@@ -89,7 +89,7 @@ class _LinkReader:
         self._text = text.encode()
         # The text of the block that is open, with _NO_TEXT for what cannot be part of a name.
         self._written: list[str] = []
-        # Of all that is open: whether the text in it is none of the block.
+        # For each open element: whether its text is not part of the text of the block.
         self._hides: list[bool] = []
         self._hidden = 0
         self._read_to = 0

@@ -23,9 +23,10 @@ from .validity import Validity
 
 @dataclass(frozen=True, slots=True)
 class Marked:
-    """A memory that was marked: its root, its path, the files that were changed, how it stands.
+    """A memory that was marked: its root, its path, the files that were changed, its validity.
 
-    `written` is the memory that was written to take its place, or None.
+    `written` is the memory that was written to supersede it, or None. Paths are below the indexed
+    folder.
     """
 
     root: str
@@ -54,7 +55,7 @@ class Marked:
 
 
 def supersede(derived: Derived, old: str, new: str) -> list[str]:
-    """Write into both files that `new` takes the place of `old`; returns those that were changed."""
+    """Mark `old` as superseded by `new` in both files; returns those that were changed."""
     if old == new:
         raise InvalidInputError(f"the memory {old!r} cannot supersede itself", code="invalid_edge")
     with locked(derived.lock):
@@ -73,7 +74,7 @@ def check_markable(derived: Derived, path: str) -> Document:
 
 
 def retract(derived: Derived, path: str, reason: str | None) -> list[str]:
-    """Write into a file that it no longer holds; returns those that were changed."""
+    """Mark a memory as retracted; returns the files that were changed."""
     fields: dict[str, Any] = {RETRACTED: note.iso_time(note.now())}
     said = "" if reason is None else note.one_line(checked_text(reason, "reason"))
     if said:
@@ -83,7 +84,7 @@ def retract(derived: Derived, path: str, reason: str | None) -> list[str]:
 
 
 def restore(derived: Derived, state: NodeState, path: str, news: Sequence[str]) -> list[str]:
-    """Remove the marks of a retraction and of being superseded, here and in `news`, what did so."""
+    """Remove the marks by which a memory is retracted or superseded, there and in `news`."""
     names = state.names()
 
     def leads(item: Any, source: str) -> bool:
@@ -109,7 +110,7 @@ def _planned(derived: Derived, path: str, *changes: Change) -> Edit:
 
 
 def _written(edits: Mapping[str, Edit]) -> list[str]:
-    """Make edits that can all be made; what was changed when one fails is named in its error."""
+    """Write edits that were all checked; the error of one that fails names what was written."""
     changed: list[str] = []
     for path, edit in edits.items():
         try:

@@ -54,7 +54,7 @@ def facts_of(document: Document) -> dict[str, Any]:
 
 
 class _Marked(NamedTuple):
-    """The marks of one memory, and when it is from."""
+    """The marks of one memory, and its time."""
 
     values: Mapping[str, Any]
     time: datetime | None
@@ -64,7 +64,7 @@ class _Marked(NamedTuple):
 
     @property
     def is_retracted(self) -> bool:
-        """Whether it says so, in whatever words: a retraction is not lost for want of a date."""
+        """Whether it is retracted: any text counts, so that no retraction is lost for want of a date."""
         return self.values.get(RETRACTED) not in (None, False, "", "false", "no")
 
     @property
@@ -87,10 +87,11 @@ class _Marked(NamedTuple):
 
 
 class Marks:
-    """The marks of all memories of a root, and what they come to at a time.
+    """The marks of all memories of a root, and which memories hold at a time.
 
-    What belongs to somebody takes the place of what belongs to the same alone. Of memories that supersede each other in a circle, these marks do not count, and no more do
-    times of validity that end before they begin; lint names both.
+    A memory can supersede only those of the same scope or a narrower one. Marks by which memories
+    supersede each other in a cycle do not count, and neither do times of validity that end before
+    they begin; lint names both.
     """
 
     def __init__(
@@ -99,7 +100,7 @@ class Marks:
         fact: Callable[[str], Mapping[str, Any]],
         paths: Iterable[str],
     ) -> None:
-        """Take the facts of the files with marks, and how to get those of any other of `paths`."""
+        """`facts` are those of the files with marks; `fact` returns those of any of `paths`."""
         self._marked = {
             path: _Marked(one[_KEY], parse_time(one.get("time"))) for path, one in facts.items()
         }
@@ -127,7 +128,7 @@ class Marks:
     def at(self, path: str, time: datetime, *, was_known: bool = False) -> Validity:
         """Return whether a memory holds at a time.
 
-        With `was_known`, one that says not from when it is valid is so from the time it is from.
+        With `was_known`, a memory without `valid_from` holds from its own time on.
         """
         if not self._marked and not was_known:
             return HOLDS
@@ -146,7 +147,7 @@ class Marks:
 
     @cached_property
     def superseded(self) -> dict[str, tuple[str, ...]]:
-        """What took the place of each memory, without circles; also what leads to no file."""
+        """What supersedes each memory, without cycles; names that lead to no file count too."""
         edges, cycles = self._all_superseded
         return {
             old: kept
@@ -155,7 +156,7 @@ class Marks:
         }
 
     def said_to_supersede(self, path: str) -> tuple[str, ...]:
-        """Return all that says to take the place of a memory, also in a circle."""
+        """Return everything that is said to supersede a memory, also in a cycle."""
         return self._all_superseded[0].get(path, ())
 
     @cached_property
@@ -181,13 +182,13 @@ class Marks:
         return Scope(**self._fact(path).get(FIELD, {}))
 
     def contradicts_itself(self, path: str) -> bool:
-        """Tell whether a memory is said to be valid until a time before it begins to be."""
+        """Tell whether the `valid_until` of a memory is before its `valid_from`."""
         values = self._marked[path].values if path in self._marked else {}
         start, end = parse_time(values.get(FROM)), parse_end(values.get(UNTIL))
         return start is not None and end is not None and end < start
 
     def unreadable(self, path: str) -> list[tuple[str, str]]:
-        """Return the marks (field, value) of a memory that are no time, where they have to be."""
+        """Return the marks (field, value) of a memory that should be a time and are not."""
         values = self._marked[path].values if path in self._marked else {}
         return [
             (key, str(values[key]))
@@ -199,7 +200,7 @@ class Marks:
 
     @cached_property
     def _all_superseded(self) -> tuple[dict[str, tuple[str, ...]], set[tuple[str, str]]]:
-        """What says to take the place of each memory, and which of these pairs are in a circle."""
+        """What is said to supersede each memory, and which of these pairs are in a cycle."""
         news: dict[str, set[str]] = {}
         for path, marked in self._marked.items():
             for name in marked.names(SUPERSEDES):
@@ -251,7 +252,7 @@ class Marks:
         return tuple(sorted(one for one in seen - {path} if self._ended(one, time)))
 
     def _begins(self, path: str) -> datetime | None:
-        """Return from when a memory takes the place of another; None where it does not say."""
+        """Return from when a memory supersedes another; None if it has no time."""
         marked = self._marked.get(path)
         return (marked.interval[0] if marked else None) or self._time(path)
 

@@ -15,7 +15,7 @@ _INSIDE = "memory"
 
 @dataclass(frozen=True, slots=True)
 class PassedRoot:
-    """A root that was found and not taken, and why."""
+    """A root that was found and passed by, and why."""
 
     path: Path
     reason: str

@@ -53,15 +53,15 @@ class NodeState:
                 self.records.pop(path, None)
 
     def titles(self) -> dict[str, str]:
-        """Give the title of each node by its path: what names of files are found by."""
+        """Return the title of each node by its path: what names of files are found by."""
         return {path: linked.title for path, linked in self.records.items()}
 
     def aliases(self) -> dict[str, tuple[str, ...]]:
-        """Give the other names of each node that has some, by its path."""
+        """Return the other names of each node that has some, by its path."""
         return {path: one.aliases for path, one in self.records.items() if one.aliases}
 
     def names(self, visible: Collection[str] | None = None) -> Names:
-        """Give what names of files mean, of all or of those that are `visible`."""
+        """Return what names of files mean, of all or of those that are `visible`."""
         known = {
             path: linked
             for path, linked in self.records.items()
@@ -75,7 +75,7 @@ class NodeState:
     def edges(
         self, sources: Collection[str] | None = None
     ) -> tuple[dict[tuple[str, str, str], float], list[tuple[str, str]]]:
-        """Give the strength of each edge by (source, target, relation), and unresolved links.
+        """Return the strength of each edge by (source, target, relation), and unresolved links.
 
         With `sources`, those of these files alone.
         """
@@ -93,7 +93,7 @@ class NodeState:
         return edges, unresolved
 
     def skips(self) -> list[Skip]:
-        """Give what was reported of files, in path order."""
+        """Return what was reported of files, in path order."""
         return [skip for _, skips in sorted(self._skips.items()) for skip in skips]
 
 
@@ -104,6 +104,6 @@ def is_unlinked(store: Store) -> bool:
 
 
 def node_facts(title: str, links: Iterable[Link], aliases: Sequence[str]) -> dict[str, Any]:
-    """Give what the ledger keeps of a file that is a node."""
+    """Return what the ledger keeps of a file that is a node."""
     facts: dict[str, Any] = {"title": title, "links": [list(link) for link in links]}
     return facts | ({"aliases": list(aliases)} if aliases else {})

@@ -49,7 +49,7 @@ def node_of(document: Document, modified: int) -> tuple[Node, list[str]]:
 
 
 def _type_of(path: str, fields: _Fields) -> str:
-    """Give the type a memory states, else that of its folder, else `note`."""
+    """Return the type a memory states, else that of its folder, else `note`."""
     first = path.partition("/")[0]
     usual = next((kind for kind, folder in DIRECTORIES.items() if folder == first), "note")
     kind: str = fields.take("type", usual, "a word of up to 64 letters, digits, - and _", _type)
@@ -64,7 +64,7 @@ class _Fields:
         self.problems: list[str] = []
 
     def take(self, name: str, usual: Any, what: str, read: Callable[[Any], Any]) -> Any:
-        """Give what a field holds, as `read` has it.
+        """Return what a field holds, as `read` has it.
 
         Where it holds nothing, or `read` gives None, the usual value counts.
         """
@@ -79,7 +79,7 @@ class _Fields:
         return taken
 
     def number(self, name: str, usual: float, least: float, most: float) -> float:
-        """Give a number of a range."""
+        """Return a number of a range."""
 
         def read(value: Any) -> float | None:
             is_number = isinstance(value, int | float) and not isinstance(value, bool)

@@ -38,7 +38,7 @@ def iso_time(time: datetime) -> str:
 
 
 def day(time: datetime) -> str:
-    """Format the day of a time where the writer is, who looks for files by it: `2026-04-18`."""
+    """Format the local day of a time, by which the writer looks for files: `2026-04-18`."""
     return time.astimezone().strftime("%Y-%m-%d")
 
 

@@ -276,7 +276,7 @@ class OpenedIndex:
         )
 
     def _ready_model(self, config: Config, *, sync: bool) -> AnyEmbedder | None:
-        """Give the embedder, with `sync` after it has embedded what is new; None without one."""
+        """Return the embedder, with `sync` after it has embedded what is new; None without one."""
         embedder = self._model(config)
         if sync and embedder is not None and not self._has_vectors(Derived.of(config), embedder):
             return None
@@ -303,7 +303,7 @@ class OpenedIndex:
         return True
 
     def _index(self, derived: Derived) -> Index:
-        """Give the open index, opened again when its file was deleted and made anew."""
+        """Return the open index, opened again when its file was deleted and made anew."""
         identity = identity_of(derived.index)
         if identity is None:
             raise IndexFileError(
@@ -327,7 +327,7 @@ class OpenedIndex:
             return self._reader
 
     def _model(self, config: Config) -> AnyEmbedder | None:
-        """Give the embedder of the caller or that is configured, loaded when it is first needed."""
+        """Return the embedder of the caller or that is configured, loaded when it is first needed."""
         if self._given is not None:
             return self._given
         with self._opening:

@@ -33,9 +33,9 @@ _LONGEST = 4000
 
 @dataclass(frozen=True, slots=True)
 class Period:
-    """The words that name a period, and the period: from `after`, before `before`.
+    """A period that a question names: its words, its beginning, and the first time after it.
 
-    `found` says whether anything that was found is from then; else the period did not count.
+    `found` says whether any memory in it was found; if not, the recall was made without it.
     """
 
     phrase: str

@@ -41,8 +41,8 @@ class Recalled:
     """One memory that was found, at its best passage.
 
     `file` is relative to the indexed folder, with `/`; the lines count from 1, both inclusive.
-    `metadata` is the front matter of the file, `parts` the parts of the score, `validity` whether
-    it holds, and what else its marks come to.
+    `metadata` is the front matter of the file as JSON, `parts` the parts of the score, `validity`
+    what its marks mean at the time of the recall. `id` does not depend on the query.
     """
 
     id: str
@@ -80,11 +80,11 @@ class Recalled:
 class Recall:
     """What a recall found, best first; iterates over its results.
 
-    `unreadable` are the files and folders of the root that the index could not read; `notices` say
-    what the root asks for and was not allowed, and so was left out. `left_out` counts the files
-    that were found and are no results: those that do not hold, by `Validity.why`, and as `filtered`
-    those that were not asked for; `as_of` is when they had to, where that was asked for. `period` is
-    what the query named. `trace` says how passages were searched for, with the profile "best".
+    `unreadable` are the files and folders that the index could not read. `notices` are sentences on
+    what the root asks for and its user has not allowed. `left_out` counts the files that were found
+    but are not results: those that do not hold, by `Validity.why`, and as `filtered` those of another
+    type, tag or time. `as_of` is the time at which results hold, None for the present. `period` is
+    the period that the query names, if any. `trace` says how passages were searched for.
     """
 
     root: str
@@ -105,12 +105,12 @@ class Recall:
         return len(self.results)
 
     def with_skips(self, skips: Iterable[Skip]) -> Recall:
-        """Return a copy that names what was left out; a note with bad front matter was not."""
+        """Return a copy with what could not be read; a file with bad front matter was read."""
         unreadable = tuple(skip for skip in skips if skip.code != "bad_front_matter")
         return replace(self, unreadable=unreadable)
 
     def to_dict(self, mode: str = "recall") -> dict[str, Any]:
-        """Return the documented JSON; `notices`, `leftOut`, `asOf`, `period` only where there are any."""
+        """Return the documented JSON, with `notices`, `leftOut`, `asOf` and `period` if there are any."""
         told: dict[str, Any] = {"notices": list(self.notices)} if self.notices else {}
         if self.left_out:
             told["leftOut"] = dict(self.left_out)
@@ -255,9 +255,8 @@ def ranked(
 ) -> list[str] | None:
     """Return the files of the best passages of one leg: semantic with an embedder, else keywords.
 
-    What stands beside a passage counts for it, as in a recall.
-
-    None when the embedder fails, which is logged.
+    Neighboring passages contribute to each other, as in a recall. None if the embedder fails, which
+    is logged.
     """
     retriever = Retriever(index, embedder=embedder, profile="best")
     response = retriever.search(
@@ -293,7 +292,7 @@ class _Passage(NamedTuple):
 
 
 def _passage(index: Index, hit: Hit, validity: Validity) -> _Passage:
-    """Tell where a hit comes from; IndexFileError where the index does not say."""
+    """Return a hit with what the index knows of its file; IndexFileError if that is missing."""
     facts = hit.metadata
     match facts.get("front_matter"), facts.get("line_start"), facts.get("line_end"):
         case dict() as matter, int() as start, int() as end:

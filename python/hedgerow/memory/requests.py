@@ -72,7 +72,7 @@ def index_root(root: Path, folder: Path) -> Request:
 
 
 def embedder(root: Path, name: str) -> Request | None:
-    """Ask to use an embedder; None for a name of none, which can do nothing."""
+    """Ask to use an embedder; None for a name that no adapter has, which can do nothing."""
     found = what_it_does(name)
     if found is None:
         return None

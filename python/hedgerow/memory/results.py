@@ -23,9 +23,9 @@ _NOTICES = {
 class Remembered:
     """A memory that was written: its root, its path below that, and whether it is indexed.
 
-    When it is not, `problem` is the reason; the memory is safe. `is_read_later` says that the next
-    recall reads it; otherwise none does as things are. `superseded` is the memory whose place it took,
-    below the indexed folder.
+    If it is not indexed, `problem` is the reason; the memory is written. `is_read_later` says
+    whether the next recall reads it. `superseded` is the memory that it supersedes, below the
+    indexed folder, or None.
     """
 
     root: str
@@ -37,7 +37,7 @@ class Remembered:
 
     @property
     def notice(self) -> str | None:
-        """Why it cannot be found, in sentences; None when it can."""
+        """Why no recall finds it yet, in sentences; None if it is indexed."""
         if self.problem is None:
             return None
         before, after = _NOTICES[self.is_read_later]
@@ -101,10 +101,11 @@ class WrappedUp:
 
 @dataclass(frozen=True, slots=True)
 class RootGraph:
-    """The links of a root.
+    """The links between the memories of a root (spec/memory.md, "Links").
 
-    `edges` are (source, target, relation, strength), sorted; `unresolved` the links that lead to
-    no file, as (file, target); `skips` what could not be read, or not as it is written.
+    `edges` are (source, target, relation, strength), sorted, with a strength above 0 and up to 1;
+    `unresolved` are the links that lead to no file, as (file, target); `skips` has the files that
+    could not be read, and fields of front matter that cannot be used.
     """
 
     edges: tuple[tuple[str, str, str, float], ...]
@@ -112,6 +113,6 @@ class RootGraph:
     skips: tuple[Skip, ...]
 
     def within(self, files: Collection[str]) -> RootGraph:
-        """Return the part that is of some files alone; nobody knows whose it is that was skipped."""
+        """Return the part within some files, without skips: a file that is not read has no scope."""
         edges = tuple(edge for edge in self.edges if edge[0] in files and edge[1] in files)
         return RootGraph(edges, tuple(one for one in self.unresolved if one[0] in files), ())

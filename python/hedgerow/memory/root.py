@@ -7,7 +7,6 @@ import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from types import TracebackType
 from typing import TYPE_CHECKING
 
 from hedgerow.typing import OnDuplicate, Progress, QuestionDate
@@ -50,17 +49,18 @@ class MemoryRoot(RootEdits):
     them is in `.hedgerow/`, which may be deleted at any time and is rebuilt. Threads and processes
     may use one root at the same time.
 
-    `depth_policy` replaces how buckets of memories are preferred. Paths in results are relative
-    to the indexed folder, with `/`. Raises HedgerowError with the codes of spec/errors.md.
+    `depth_policy` replaces the function from bucket and depth to a part of the score. Paths in
+    results are relative to the indexed folder, with `/`. Raises HedgerowError with the codes of
+    spec/errors.md.
 
-    The configuration of a root decides about the root alone. An embedder that it names, or a
-    folder outside that it wants indexed, is used if the user allowed it (`hedgerow trust`), or
-    with `trust=True`; with `trust=False` it is not. `embedder`, an object or a name, is used instead of
-    that of the configuration. What is not allowed is left out, which `notify` is told once: a
-    sentence that says how to allow it. By default that is logged as a warning.
+    The configuration of a root decides only about the root. An embedder that it names, or a folder
+    outside the root that it wants indexed, is used if the user allowed it (`hedgerow trust`) or
+    with `trust=True`, and never with `trust=False`. `embedder`, an object or a name, replaces the
+    one in the configuration. Whatever is not allowed is left out, and `notify` is called once for
+    each, with a sentence that says how to allow it; by default it is logged as a warning.
 
-    With a `scope` such as `{"user": "ana"}`, its keys any of user, agent and session, all methods
-    see and write the memories of that scope alone (spec/memory.md, "Scopes").
+    With a `scope` such as `{"user": "ana"}`, whose keys are any of user, agent and session, all
+    methods see and write only the memories of that scope (spec/memory.md, "Scopes").
     """
 
     def __init__(  # noqa: PLR0913 - what a root depends on
@@ -90,7 +90,10 @@ class MemoryRoot(RootEdits):
         notify: Callable[[str], object] | None = None,
         scope: Mapping[str, str] | None = None,
     ) -> MemoryRoot:
-        """Open the root at `path`, set up or not; InvalidInputError when there is no folder."""
+        """Open the root at `path`, whether it was set up or not.
+
+        Raises InvalidInputError (`root_not_found`) if there is no such folder.
+        """
         return cls(
             config.existing_root(path),
             depth_policy=depth_policy,
@@ -105,6 +108,8 @@ class MemoryRoot(RootEdits):
         """Set up a root: configuration, folders, `.gitignore`; then open it.
 
         Existing files stay; `force` writes a new configuration, but never over a newer schema.
+        Raises HedgerowError for a configuration that cannot be read, without `force`, and for one
+        with a newer schema.
         """
         config.initialize(path, force=force)
         return cls.open(path)
@@ -116,7 +121,7 @@ class MemoryRoot(RootEdits):
 
     @property
     def path(self) -> Path:
-        """The folder, absolute and without links."""
+        """The folder: its absolute path, with links resolved."""
         return self._root
 
     @property
@@ -126,15 +131,15 @@ class MemoryRoot(RootEdits):
 
     @property
     def scope(self) -> dict[str, str]:
-        """Whose memories these are: the user, the agent and the session, where not of all."""
+        """The user, the agent and the session whose memories these are; empty for the whole root."""
         return self._scope.to_dict()
 
     def scoped(
         self, *, user: str | None = None, agent: str | None = None, session: str | None = None
     ) -> MemoryRoot:
-        """Return the same root with the memories of a scope alone; both share the open index.
+        """Return the same root with only the memories of a scope; both share the open index.
 
-        Raises InvalidInputError for a scope that is not within that of this root.
+        Raises InvalidInputError for a scope that is not within the scope of this root.
         """
         given = {"user": user, "agent": agent, "session": session}
         wanted = Scope.of({key: value for key, value in given.items() if value is not None})
@@ -145,19 +150,20 @@ class MemoryRoot(RootEdits):
     def status(self) -> RootStatus:
         """Report whether the root is set up, and whether this hedgerow can use it.
 
-        `not_allowed` is what the root asks for and its user has not allowed.
+        `not_allowed` has what the root asks for and its user has not allowed. Raises HedgerowError
+        (`root_config_invalid`) for a configuration that cannot be read.
         """
         return config.read_status(self._root, self._choices)
 
     def sync(self, *, progress: Progress | None = None, allow_empty: bool = False) -> SyncReport:
-        """Bring the index up to date with the files, and its vectors where there is an embedder.
+        """Bring the index up to date with the files, and its vectors if there is an embedder.
 
         `progress(done, total)` is called as files are read, and then as chunks are embedded. Only
-        what changed is read. A file that cannot be read is named in the report. When the embedder
-        fails, its error is raised; keyword search is up to date all the same.
+        what changed is read. A file that cannot be read is named in the report. If the embedder
+        fails, its error is raised; keyword search is up to date nevertheless.
 
-        A root that had several memories and has none is an error (InvalidInputError,
-        `nothing_found`), since its disk may not be mounted; `allow_empty` drops them from the index.
+        Raises InvalidInputError (`nothing_found`) if the index knows several memories and the root
+        has none, since its disk may not be mounted; `allow_empty` drops them from the index.
         """
         from .sync import sync  # noqa: PLC0415 - slow to import
 
@@ -187,12 +193,12 @@ class MemoryRoot(RootEdits):
         """Write a memory as a new file, then index it.
 
         `type` is note, session, finding, decision, preference or page. A memory that cannot be
-        indexed is written all the same, and the result has the problem and whether a later recall
-        reads it.
+        indexed is written nevertheless; the result says why, and whether a later recall reads it.
 
-        What a memory of the root says already, or nearly (spec/memory.md, "What is the same"), is
-        refused: HedgerowError with the code `duplicate_memory`. With `on_duplicate="keep"` it is
-        written all the same, and with "supersede" it takes the place of that memory.
+        A text that says the same as a memory of the root, or nearly the same (spec/memory.md, "What
+        is the same"), is refused with HedgerowError (`duplicate_memory`). With
+        `on_duplicate="keep"` it is written nevertheless, and with "supersede" it supersedes that
+        memory. Raises InvalidInputError for a blank text or an unknown type; nothing is written then.
         """
         from . import duplicates, note  # noqa: PLC0415 - slow to import
         from .remembering import remember  # noqa: PLC0415
@@ -228,10 +234,11 @@ class MemoryRoot(RootEdits):
         """Read the memories of another tool from `source`, a file or a folder.
 
         `format` is obsidian, basic-memory, mem0, chatgpt, claude or jsonl (spec/memory.md, "Moving
-        in"). Without `apply` nothing is written, and the result is a plan. A second import changes
-        what changed there, and leaves what was edited here. `progress(done, total)` counts memories.
+        in"). Without `apply` nothing is written, and the result is a plan. A later import rewrites
+        what has changed in the export, and leaves what was edited here. `progress(done, total)`
+        counts memories.
 
-        Raises InvalidInputError for a source that is no such export.
+        Raises InvalidInputError (`invalid_export`) for a source that cannot be read in that format.
         """
         from .imports.moving import move  # noqa: PLC0415 - slow to import
 
@@ -258,17 +265,19 @@ class MemoryRoot(RootEdits):
     ) -> Recall:
         """Find what the root knows about a text, the best first.
 
-        `depth` is shallow (condensed memory first), normal or deep (raw sessions too). What no
-        longer holds (spec/memory.md, "What holds") is left out and counted in `left_out`; `as_of`,
-        a date or a time, finds what held then, and `include_superseded` what does not hold too.
+        `limit` is the number of results, 1 or more. `depth` is shallow (condensed memory first),
+        normal or deep (raw sessions too). Memories that do not hold (spec/memory.md, "What holds")
+        are left out and counted in `left_out`; with `as_of`, a date or a time, those that did not
+        hold then. `include_superseded` leaves none of them out.
 
-        Results have one of `types`, all `tags`, and are from `after` or later and from earlier than
-        `before`: dates, times, or ages such as `30d`. With `question_date`, when the question was
-        asked, a period that it names, such as "last week", narrows the time, where anything was
-        found from then; `period` of the result is that.
+        Results have one of `types` and all `tags`, and their time is `after` or later and earlier
+        than `before`: each a date, a time, or an age such as `30d`. With `question_date`, the time
+        at which the question was asked, a period that the query names, such as "last week", narrows
+        the time if anything is found in it; it is `period` in the result.
 
-        Without `sync` the index is read as it is; IndexFileError when there is none. Files that
-        could not be read are in `unreadable`.
+        Without `sync` the index is read as it is. Files that could not be read are in `unreadable`.
+        Raises InvalidInputError for a blank query or an option out of range, and IndexFileError if
+        there is no index to read.
         """
         asked = checked_recall(
             query,
@@ -295,12 +304,12 @@ class MemoryRoot(RootEdits):
         sync: bool = True,
         **options: Unpack[ContextKeywords],
     ) -> Context:
-        """Pack what the root knows about a text into at most `budget` tokens, to hand to a model.
+        """Pack what the root knows about a text into at most `budget` tokens, to pass to a model.
 
         `str()` of the result has passages with their file and lines, the best first: whole
-        headings, paragraphs, list items, tables and code, of at most `per_file` passages of a
-        file; what was left out stands at the end. `count_tokens` counts the tokens of a text; by
-        default they are estimated, one for four bytes of UTF-8.
+        headings, paragraphs, list items, tables and code, from at most `per_file` passages of a
+        file. Its last line says what was left out. `count_tokens` counts the tokens of a text; by
+        default one is counted for every four bytes of UTF-8 (spec/memory.md, "Context").
 
         The other options are those of `recall`. Raises InvalidInputError for a budget below 40.
         """
@@ -323,8 +332,10 @@ class MemoryRoot(RootEdits):
     ) -> WrappedUp:
         """Write the wrapup of a session, with the four sections it must have.
 
-        With a `topic`, what is known about it is recalled first. Raises InvalidInputError that
-        names every section that is missing or empty; nothing is written then.
+        The sections are Findings, Decisions, Conflicts / Corrections and Open Questions. With a
+        `topic`, up to `limit` memories about it are recalled first, as `related`. Raises
+        InvalidInputError, which names every section that is missing or empty; nothing is written
+        then.
         """
         from . import note, writer  # noqa: PLC0415 - slow to import
 
@@ -350,9 +361,12 @@ class MemoryRoot(RootEdits):
         """Process the memories: `lint` reports, `synthesize` makes a page about a topic, and
         `dedupe` marks copies of a memory as superseded by the oldest.
 
-        Without `apply` no report and no page is written, and the result says what would be.
-        `synthesize` syncs the index first, in either case. `since` is a date, as text or
-        an object, a datetime, or an age such as `30d` or `2w`. Files that could not be read are in `unreadable`.
+        Only memories about `topic` are read that are not older than `since`, a date, a datetime or
+        an age such as `30d` or `2w`: the newest first, up to `limit`, by default 100, 8 and 100,000
+        (spec/memory.md, "Processing"). Without `apply` no file is written, and the result says what
+        would be done. `synthesize` syncs the index in either case. Files that could not be read are
+        in `unreadable`. Raises InvalidInputError for another mode, and for `synthesize` without a
+        topic, and HedgerowError (`no_sources`) if no memory is about it.
         """
         from . import process  # noqa: PLC0415 - slow to import
         from .selection import Selection  # noqa: PLC0415
@@ -386,12 +400,7 @@ class MemoryRoot(RootEdits):
     def __enter__(self) -> MemoryRoot:  # noqa: PYI034 - not for subclasses
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        exception: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def __repr__(self) -> str:

@@ -1,4 +1,4 @@
-"""The verbs of a root that edit memories: their text, their links, the marks of what holds."""
+"""The methods of a root that edit memories: their text, links, marks and paths; and agents."""
 
 from __future__ import annotations
 
@@ -25,22 +25,23 @@ if TYPE_CHECKING:
 
 
 class RootEdits(RootNodes):
-    """What `MemoryRoot` does to files that people write."""
+    """The part of `MemoryRoot` that edits files which people write."""
 
     def read(self, name: str) -> Memory:
         """Read the memory that a path, a name or a title means, as in `[[name]]`.
 
-        Raises InvalidInputError as `resolve` does, and for a file that is no text.
+        Raises InvalidInputError as `resolve` does, and for a file that is not text.
         """
         from .texts import read  # noqa: PLC0415 - slow to import
 
         return read(self._derived(), self.resolve(name))
 
     def edit(self, memory: Memory, text: str) -> Memory:
-        """Write another text into a memory that was read; returns it with that text.
+        """Replace the text of a memory that was read, and return it with the new text.
 
-        Raises HedgerowError (`file_changed`) where somebody changed it since: read it again; and
-        InvalidInputError for a text that would not be in the scope of the root.
+        Raises HedgerowError (`file_changed`) if the file has changed since it was read: read it
+        again; and InvalidInputError for a text that is blank, has a NUL character, is longer than
+        2,000,000 characters, or would move the memory out of the scope of the root.
         """
         from .texts import edit  # noqa: PLC0415 - slow to import
 
@@ -55,9 +56,9 @@ class RootEdits(RootNodes):
         `strength` is above 0, up to 1. A link of the same relation is replaced. The rest of the
         file stays as it is.
 
-        Raises InvalidInputError for what is no memory of the root, or several, and HedgerowError
-        for front matter that has to be edited by hand or a file that was edited at the same time;
-        nothing is written then.
+        Raises InvalidInputError as `resolve` does, and HedgerowError for front matter that has to
+        be edited by hand (`invalid_front_matter`) or a file that was edited at the same time
+        (`file_changed`); nothing is written then.
         """
         from .linking import link  # noqa: PLC0415 - slow to import
 
@@ -93,11 +94,11 @@ class RootEdits(RootNodes):
         type: str | None = None,  # noqa: A002 - what it is called in the file
         tags: Sequence[str] | None = None,
     ) -> Marked:
-        """Note in both files that memory `by` takes the place of `old`.
+        """Mark memory `old` as superseded by `by`, in both files.
 
-        Both are paths, names or titles, as in `[[name]]`. With `text` the new memory is written
-        first; title, type and tags are then those of `old` unless they are given. Raises as `link`
-        does, and InvalidInputError unless one of `by` and `text` is given.
+        Both are paths, names or titles, as in `[[name]]`. With `text` instead of `by` a new memory
+        is written first; title, type and tags are then those of `old` unless they are given. Raises
+        as `link` does, and InvalidInputError unless exactly one of `by` and `text` is given.
         """
         from . import marking, remembering  # noqa: PLC0415 - slow to import
 
@@ -116,7 +117,7 @@ class RootEdits(RootNodes):
         return self._marked(path, changed, new)
 
     def retract(self, key: str, reason: str | None = None) -> Marked:
-        """Note in a memory that it no longer holds, and why; the file stays.
+        """Mark a memory as retracted, with the reason, in one line; the file stays.
 
         `key` is a path, a name or a title. Raises as `link` does.
         """
@@ -126,10 +127,10 @@ class RootEdits(RootNodes):
         return self._marked(path, retract(self._derived(), path, reason))
 
     def restore(self, key: str) -> Marked:
-        """Take back that a memory was retracted or superseded, in all files that say so.
+        """Remove the marks by which a memory is retracted or superseded, from all files with one.
 
-        `key` is a path, a name or a title. The `validity` of the result says what else keeps it
-        from holding, such as a `valid_until` of its own. Raises as `link` does.
+        `key` is a path, a name or a title. The `validity` of the result says whether it holds now:
+        it may still have a `valid_until` of its own. Raises as `link` does.
         """
         from .marking import restore  # noqa: PLC0415 - slow to import
 
@@ -141,13 +142,15 @@ class RootEdits(RootNodes):
         return self._marked(path, restore(Derived.of(found), state, path, news))
 
     def rename(self, key: str, to: str) -> Renamed:
-        """Give a memory another path, and change the links to it in all files.
+        """Return a memory another path, and change the links to it in all files.
 
         `key` is a path, a name or a title; `to` is a path below the indexed folder, or the name of
         a file in the same folder, with or without `.md`. Names that still mean the memory stay.
         Files whose links have to be changed by hand are in `by_hand`. Visits stay with the old path.
 
-        Raises InvalidInputError for a path that is taken, or that no memory can have.
+        Raises InvalidInputError for a path that is taken, or that no memory can have, and
+        HedgerowError for one that the system refuses; nothing is changed then (spec/memory.md,
+        "Renaming").
         """
         from . import rename as renaming  # noqa: PLC0415 - slow to import
 
@@ -164,9 +167,10 @@ class RootEdits(RootNodes):
     def forget(self, key: str, *, purge: bool = False) -> Forgotten:
         """Delete a memory, and all that was derived from it: in index, store, manifest and reports.
 
-        `key` is a path, a name or a title. It cannot be undone, so `purge=True` has to be said;
-        `retract` keeps the file. Raises InvalidInputError without it, and HedgerowError
-        (`not_forgotten`) where parts of it were found afterwards, which names the files.
+        `key` is a path, a name or a title. It cannot be undone, so it needs `purge=True`; `retract`
+        keeps the file. Raises InvalidInputError without `purge`, and HedgerowError
+        (`not_forgotten`), which names the files, if parts of the memory were found afterwards: it
+        is deleted by then (spec/memory.md, "Forgetting").
         """
         from .forget import Forgotten, forget  # noqa: PLC0415 - slow to import
 
@@ -185,9 +189,9 @@ class RootEdits(RootNodes):
     def validity(
         self, key: str, *, as_of: QuestionDate | None = None, sync: bool = True
     ) -> Validity:
-        """Return whether a memory holds, now or at a time, and why not.
+        """Return whether a memory holds, now or at `as_of`, and why not.
 
-        `key` is a path, a name or a title.
+        `key` is a path, a name or a title. Raises InvalidInputError as `resolve` does.
         """
         asked = checked_recall(key, as_of=as_of, scope=self._scope)
         path = self.resolve(key, sync=sync)
@@ -196,9 +200,9 @@ class RootEdits(RootNodes):
     def validities(
         self, keys: Iterable[str], *, as_of: QuestionDate | None = None, sync: bool = True
     ) -> dict[str, Validity]:
-        """Return the validity, now or at a time, of those memories of which there is one to tell.
+        """Return the validity, now or at `as_of`, of each memory with marks that count, by path.
 
-        `keys` are paths as in results; any other name is left out.
+        `keys` are paths as in results; those that mean no memory are ignored.
         """
         asked = checked_recall(".", as_of=as_of, scope=self._scope)
         marks = self._opened.marks(self._config(), sync=sync)
@@ -227,9 +231,10 @@ class RootEdits(RootNodes):
         return Agents(RootWorkspace(self), definitions, model, refuses=refuses)
 
     def refuses_model(self, definition: AgentDefinition) -> str | None:
-        """Return why a model of OpenAI's must not be asked for an agent; None when it may.
+        """Return why an agent may not use its model at OpenAI, as a sentence; None if it may.
 
-        The agents of a root choose models and what these are told, so its user has to allow each.
+        The agents of a root choose a model and what is sent to it, so the user has to allow each
+        model (spec/memory.md, "Trust").
         """
         from .requests import agent_model  # noqa: PLC0415 - slow to import
 
@@ -237,7 +242,7 @@ class RootEdits(RootNodes):
         return refused[0].notice if refused else None
 
     def _marked(self, path: str, changed: list[str], written: str | None = None) -> Marked:
-        """Tell of a memory that was marked, after a sync."""
+        """Sync, and return the result for a memory that was marked."""
         from .marking import Marked  # noqa: PLC0415 - slow to import
 
         self._nodes.state(self._config(), sync=True)

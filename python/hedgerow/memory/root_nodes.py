@@ -1,4 +1,4 @@
-"""The verbs of a root that are about its files as nodes: lists, pipelines, links, visits, agents."""
+"""The methods of a root that see its files as nodes: lists, names, pipelines, links and visits."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class RootNodes:
-    """What `MemoryRoot` knows of its files as nodes of a store."""
+    """The part of `MemoryRoot` that sees its files as nodes of a store."""
 
     _root: Path
     _scope: Scope
@@ -43,8 +43,9 @@ class RootNodes:
     ) -> MemoryList:
         """List the memories, the last changed first, from `offset` on.
 
-        With `type` those of a type of node, with `superseded` those that another one took the
-        place of, now or later. Raises InvalidInputError for a type of none.
+        Only those of a `type` of nodes, if one is given; with `superseded`, only those that another
+        memory supersedes, now or later. At most `limit` are listed; `count` has how many there are.
+        Raises InvalidInputError for a type that no memory can have, and for a negative `offset`.
         """
         from .listing import listed  # noqa: PLC0415 - slow to import
 
@@ -55,8 +56,8 @@ class RootNodes:
     def resolve(self, name: str, *, sync: bool = True) -> str:
         """Return the path of the memory that a path, a name or a title means, as in `[[name]]`.
 
-        Raises InvalidInputError, with the code `unknown_node` where there is none, and
-        `ambiguous_node` where there are several.
+        Raises InvalidInputError: `unknown_node` if there is no such memory, `ambiguous_node` if
+        there are several.
         """
         found = self._config()
         state = self._nodes.state(found, sync=sync)
@@ -75,9 +76,10 @@ class RootNodes:
 
         Their keys are their paths below the indexed folder, as in a recall. `search` and `rank`
         find what a recall would. The other arguments are those of `Store.query`. Without `sync`
-        store and index are read as they are; IndexFileError when there are none.
+        store and index are read as they are.
 
-        Raises PipelineError for a pipeline that cannot be read.
+        Raises PipelineError for a pipeline that cannot be read, and IndexFileError if there is no
+        store to read.
         """
         return self._nodes.query(
             self._config(),
@@ -93,21 +95,23 @@ class RootNodes:
     def store(self, *, sync: bool = True, progress: Progress | None = None) -> Store:
         """Return the open store whose nodes are the files, up to date with `sync`.
 
-        Read it, and note visits in it; nodes and edges are changed in the files. It is closed with
-        the root. `progress(done, total)` is called as files are read.
+        It is for reading, and for recording visits; nodes and edges are changed by editing the
+        files. It is closed with the root. `progress(done, total)` is called as files are read.
+        Raises InvalidInputError (`incompatible_options`) for a root with a scope.
         """
         self._check_whole("store")
         return self._store(sync=sync, progress=progress)
 
     def visit(self, agent: str, key: str, at: Time, outcome: VisitOutcome = "processed") -> None:
-        """Note that an agent visited a memory at a time, as `Store.visit` does.
+        """Record that an agent visited a memory at a time, as `Store.visit` does.
 
-        Visits are in the store alone: deleting `.hedgerow/` forgets them.
+        `key` is a path, a name or a title. Visits are only in the store: deleting `.hedgerow/` loses
+        them. Raises InvalidInputError as `resolve` does.
         """
         self.visit_many([(agent, key, at, outcome)])
 
     def visit_many(self, visits: Iterable[tuple[str, str, Time, VisitOutcome]]) -> None:
-        """Note visits (agent, key, time, outcome): all of them, or none."""
+        """Record visits (agent, key, time, outcome): all of them, or none if one is refused."""
         found = self._config()
         state, visible = self._nodes.state(found, sync=True), self._visible()
         names = state.names(visible)
@@ -131,7 +135,7 @@ class RootNodes:
         return self._opened.visible(self._config(), self._scope, sync=sync)
 
     def _check_whole(self, method: str) -> None:
-        """Raise InvalidInputError for what a scope has no part of."""
+        """Raise InvalidInputError for a method that concerns the whole root, if there is a scope."""
         if self._scope:
             raise InvalidInputError(
                 f"{method} is about the whole root, not about the {self._scope}; open the root "

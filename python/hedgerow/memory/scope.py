@@ -18,7 +18,7 @@ _LONGEST = 200
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """The user, the agent and the session that memories belong to; None where it is left open."""
+    """The user, the agent and the session that memories belong to; None for any."""
 
     user: str | None = None
     agent: str | None = None
@@ -26,7 +26,7 @@ class Scope:
 
     @classmethod
     def of(cls, given: Mapping[str, str] | None) -> Scope:
-        """Check a scope that was asked for."""
+        """Return a scope that a caller gave; InvalidInputError for another key or a bad id."""
         if given is None:
             return cls()
         if not isinstance(given, Mapping):
@@ -48,7 +48,7 @@ class Scope:
 
     @classmethod
     def stated(cls, metadata: Mapping[str, Any]) -> Scope:
-        """Return the scope that front matter states; none for what is not understood."""
+        """Return the scope that front matter states; what cannot be read counts as no scope."""
         given = metadata.get(FIELD)
         if not isinstance(given, Mapping):
             return cls()
@@ -58,7 +58,7 @@ class Scope:
         return any(self.to_dict())
 
     def to_dict(self) -> dict[str, str]:
-        """Return what is not left open, as front matter has it."""
+        """Return the ids that are given, as front matter has them."""
         values = {key: getattr(self, key) for key in _KEYS}
         return {key: value for key, value in values.items() if value is not None}
 
@@ -68,7 +68,7 @@ class Scope:
         return all(stated.get(key) == value for key, value in self.to_dict().items())
 
     def narrowed(self, other: Scope) -> Scope:
-        """Return the part of this scope that is in `other` too; InvalidInputError for none."""
+        """Return this scope, narrowed by another; InvalidInputError if they contradict."""
         for key, value in self.to_dict().items():
             if getattr(other, key) not in (None, value):
                 raise InvalidInputError(
@@ -78,7 +78,7 @@ class Scope:
 
     @property
     def suffix(self) -> str:
-        """What tells the names of files of this scope from those of others; none without one."""
+        """The end of the names of files of this scope, by which they differ from those of others."""
         if not self:
             return ""
         text = "\0".join(f"{key}={value}" for key, value in self.to_dict().items())

@@ -43,11 +43,11 @@ class Selection:
         return cls(given or None, _checked_since(since), checked_count(limit, "limit"), scope)
 
     def in_scope(self, documents: Iterable[Document]) -> list[Document]:
-        """Give the documents of the scope."""
+        """Return the documents of the scope."""
         return [one for one in documents if self.scope.has(Scope.stated(one.metadata))]
 
     def of_interest(self, documents: Iterable[Document]) -> list[Document]:
-        """Give the documents that were asked for, the newest first, then by path, up to the limit."""
+        """Return the documents that were asked for, the newest first, then by path, up to the limit."""
         chosen = [document for document in documents if self.is_recent(document)]
         if self.topic:
             tokens = topic_tokens(self.topic)
@@ -69,7 +69,7 @@ def newest_first(documents: Sequence[Document]) -> list[Document]:
 
 
 def time_of(document: Document) -> datetime | None:
-    """Give when a document was last changed, as far as its front matter tells."""
+    """Return when a document was last changed, as far as its front matter tells."""
     return event_time(document.metadata, "updated_at", "created_at", "date")
 
 
@@ -80,7 +80,7 @@ def mentions(document: Document, tokens: Sequence[str]) -> bool:
 
 
 def searchable(document: Document) -> str:
-    """Give all that a document says, case folded."""
+    """Return all that a document says, case folded."""
     return f"{document.path}\n{all_text(document.metadata)}\n{document.body}".casefold()
 
 

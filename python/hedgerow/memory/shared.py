@@ -12,8 +12,8 @@ T = TypeVar("T")
 class Shared(Generic[T]):
     """Does the same work once for all threads that ask for it at about the same time.
 
-    Whoever asks gets a result of work that began afterwards: while some is going on, those who ask
-    wait for it to end, and then one of them does it anew for all of them.
+    A result is always of work that began after it was asked for: threads that ask while work is
+    going on wait until it ends; then one of them does it again for all of them.
     """
 
     def __init__(self) -> None:

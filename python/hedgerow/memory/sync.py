@@ -51,9 +51,10 @@ _EARLIER = ("ledger", "nodes.json")
 
 @dataclass(slots=True)
 class SyncReport:
-    """What a sync did, in files: `documents` are in the index now, `skips` could not be read.
+    """What a sync did, in files: `documents` is how many are in the index now.
 
-    `passed_by` counts what is below the root and is not read, by reason; `named` lists it.
+    `skips` has what could not be read. `passed_by` counts, by reason, what is below the indexed
+    folder and is not read (spec/memory.md, "Discovery"); `named` lists it.
     """
 
     root: str
@@ -66,7 +67,7 @@ class SyncReport:
     named: list[PassedBy] = field(default_factory=list)
 
     def to_dict(self) -> dict[str, Any]:
-        """Give the documented JSON."""
+        """Return the documented JSON."""
         return {
             "root": self.root,
             "documents": self.documents,
@@ -86,12 +87,12 @@ def sync(
 ) -> SyncReport:
     """Read what changed and write the differences; `progress(done, total)` counts files to read.
 
-    A store that is there has its nodes brought up to date too; `with_store` makes one, and the
-    edges. A file that cannot be read is named in the report, and the rest goes on. Raises HedgerowError when index or
-    store cannot be written; what was written before stays. Raises InvalidInputError when the root
-    has no memory any more and had several, unless `allow_empty`.
+    The nodes of an existing store are brought up to date too; `with_store` makes a store, and the
+    edges. A file that cannot be read is named in the report, and the run continues. Raises
+    HedgerowError if index or store cannot be written; what was written before stays. Raises
+    InvalidInputError if the root has no memory any more and had several, unless `allow_empty`.
 
-    An index or a store in which damage comes to light is made anew, once.
+    An index or a store that turns out to be damaged is rebuilt, once.
     """
     check_folder(derived)
 
@@ -172,7 +173,7 @@ class _Run:
         return [self.index] if self.store is None else [self.index, self.store]
 
     def gone(self, listing: Listing) -> list[list[str]]:
-        """Give the files that each target knows and that are no more."""
+        """Return the files that each target knows and that are no more."""
         return [target.ledger.gone(listing.files, listing.unknown) for target in self.targets]
 
     def read(self, files: dict[str, str], progress: Progress | None = None) -> None:
@@ -195,7 +196,7 @@ class _Run:
 
 
 def _failure(ledger: Ledger, path: str) -> Skip | None:
-    """Give why a file could not be read."""
+    """Return why a file could not be read."""
     record = ledger.record(path)
     return record.skips[0] if record is not None and record.failed else None
 

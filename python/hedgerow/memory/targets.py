@@ -52,7 +52,7 @@ class RootIndex(IndexTarget):
             index.delete(_chunks_without_source(index))
 
     def take(self, reading: Reading, writer: Writer) -> None:  # noqa: ARG002 - written later
-        """Queue a file; what the index had of one that cannot be read goes."""
+        """Queue a file; if it cannot be read, its chunks are removed from the index."""
         path = reading.source.path
         before = self.ledger.record(path)
         if before is not None and before.digest == reading.digest != "":
@@ -102,7 +102,7 @@ def _chunks_of(reading: Reading) -> tuple[list[Chunk], tuple[Skip, ...], dict[st
 
 
 def document_of(reading: Reading) -> Document:
-    """Give the document of a file, parsed once; UnreadableSourceError when it is none."""
+    """Return the document of a file, parsed once; UnreadableSourceError when it is none."""
     if reading.error is not None:
         raise reading.error
     if reading.parsed is None:
@@ -131,7 +131,7 @@ class RootStore:
         self._records: dict[str, Record] = {}
 
     def _begin_anew(self, scope: str) -> None:
-        """Take no file for read, as after a change of the folder or of how files are read."""
+        """Count every file as unread, as after a change of the folder or of how files are read."""
         ledger = self.ledger
         if ledger.is_new:
             _adopt_nodes(self._store)

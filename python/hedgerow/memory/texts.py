@@ -23,7 +23,7 @@ LONGEST = 2_000_000
 
 @dataclass(frozen=True, slots=True)
 class Memory:
-    """A memory with its text; `digest` is that of the file, and what an edit of this text is of."""
+    """A memory with its text; `digest` is the SHA-256 of the file, by which an edit recognizes it."""
 
     file: str
     text: str
@@ -49,7 +49,7 @@ class Listed:
 
 @dataclass(frozen=True, slots=True)
 class MemoryList:
-    """A part of the memories of a root, the last changed first; `count` is how many there are."""
+    """Some memories of a root, the last changed first; `count` is how many there are in all."""
 
     root: str
     count: int

@@ -13,19 +13,17 @@ REASONS: Mapping[str, str] = {
     "expired": "no longer valid",
     "not_yet_valid": "not valid yet",
 }
-"""Why a memory does not hold, each as a reader is told; the first that applies counts."""
+"""Why a memory does not hold, each in words for people; the first that applies counts."""
 
 
 @dataclass(frozen=True, slots=True)
 class Validity:
-    """Whether a memory holds at a time; `why` it does not, or None.
+    """Whether a memory holds at a time (spec/memory.md, "What holds").
 
-    `why` is retracted, superseded, expired or not_yet_valid.
-
-    `since` is when that began, where it is known. `by` are the memories that took its place,
-    `reason` is what was said when it was retracted. `doubtful` are the memories it is derived
-    from, through any number of steps, that no longer hold. `stale_since` is when it should have
-    been looked at again, where that is past.
+    `why` it does not is retracted, superseded, expired or not_yet_valid; None if it holds. `since`
+    is when that began, if it is known, `by` are the memories that supersede it, and `reason` is why
+    it was retracted. `doubtful` are the memories it is derived from, through any number of steps,
+    that no longer hold. `stale_since` is when it should have been reviewed, if that is past.
     """
 
     why: str | None = None
@@ -36,7 +34,7 @@ class Validity:
     stale_since: datetime | None = None
 
     def seen(self, is_visible: Callable[[str], bool]) -> Validity:
-        """Return the same without the names of memories that are not to be seen."""
+        """Return the same without the names of memories that are not visible."""
         by, doubtful = filter(is_visible, self.by), filter(is_visible, self.doubtful)
         return replace(self, by=tuple(by), doubtful=tuple(doubtful))
 
@@ -46,7 +44,7 @@ class Validity:
         return self.why is None
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the documented JSON; beside `holds`, only what there is to say."""
+        """Return the documented JSON: `holds`, and the other keys that apply."""
         fields: dict[str, Any] = {"holds": self.holds}
         if self.why is not None:
             fields["why"] = self.why
@@ -64,7 +62,7 @@ class Validity:
 
     @classmethod
     def from_dict(cls, fields: Mapping[str, Any]) -> Validity:
-        """Return the validity of such a JSON."""
+        """Return the validity from the JSON of `to_dict`."""
         return cls(
             fields.get("why"),
             _time(fields.get("since")),
@@ -75,7 +73,7 @@ class Validity:
         )
 
     def __str__(self) -> str:
-        """Return it in words; empty where there is nothing to say."""
+        """Return it in words; empty for a memory that holds, without doubt."""
         parts = [] if self.why is None else [self._why()]
         if self.doubtful:
             parts.append(f"in doubt: derived from {_listed(self.doubtful)}")
@@ -93,7 +91,7 @@ class Validity:
 
 
 HOLDS = Validity()
-"""The validity of a memory of which nothing is to be said."""
+"""The validity of a memory without marks that count."""
 
 _SHOWN = 3
 

@@ -30,7 +30,7 @@ def are_current(index: Index, embedder: AnyEmbedder) -> bool:
 
 
 def may_search(index: Index, embedder: AnyEmbedder) -> bool:
-    """Tell whether there are vectors of this embedder, be they not all there yet."""
+    """Tell whether there are vectors of this embedder, even if not for all chunks yet."""
     return index.stats().vectors > 0 and _admitted(index, embedder) is not None
 
 

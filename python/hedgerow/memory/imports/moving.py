@@ -35,11 +35,11 @@ FORMATS: Mapping[str, Callable[[Path], Items]] = {
 """The forms of export, each with what reads it."""
 
 ID, DIGEST = "import_id", "import_digest"
-"""The fields of front matter that know a memory again, and what it was when it was imported."""
+"""The fields of front matter by which an imported memory, and an edit of it, are recognized."""
 
 ACTIONS = ("new", "changed", "unchanged", "edited", "taken")
-"""What becomes of a memory: it is written, written anew, left; or left since the file here was
-edited, or since another file has its name."""
+"""What becomes of a memory: its file is written, rewritten, or left as it is: because it has not
+changed, was edited here, or because another file has its name (spec/memory.md, "Moving in")."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +73,7 @@ class Imported:
 
     @property
     def counts(self) -> dict[str, int]:
-        """How many memories each action is of."""
+        """How many memories there are of each action."""
         found = Counter(one.action for one in self.memories)
         return {action: found[action] for action in ACTIONS if found[action]}
 
