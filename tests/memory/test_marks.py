@@ -30,7 +30,9 @@ def marks_of(**files: str) -> Marks:
 
 
 def why(marks: Marks, name: str, at: datetime = JULY) -> str | None:
-    return marks.at(f"{name}.md", at).why
+    validity = marks.at(f"{name}.md", at)
+    assert marks.holds(f"{name}.md", at) == validity.holds
+    return validity.why
 
 
 class TestValidity:

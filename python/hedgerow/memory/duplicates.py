@@ -70,7 +70,7 @@ def duplicate_of(
         if share >= LIKE:
             alike.append(Duplicate(hit.path, share))
     alike.sort(key=lambda one: -one.likeness)
-    return next((one for one in alike if marks().at(one.file, present).holds), None)
+    return next((one for one in alike if marks().holds(one.file, present)), None)
 
 
 def error_of(found: Duplicate) -> HedgerowError:

@@ -147,7 +147,7 @@ def run_dedupe(derived: Derived, selection: Selection, *, apply: bool) -> Proces
     """
     documents, unreadable = selected(derived, selection)
     marks, present = Marks.of_documents(documents), note.now()
-    holding = [one for one in documents if marks.at(one.path, present).holds]
+    holding = [one for one in documents if marks.holds(one.path, present)]
     chosen = sorted(selection.of_interest(holding), key=_age)
     texts = {one.path: words_of(one.body) for one in chosen}
     groups = same(texts)
