@@ -11,6 +11,7 @@ import pytest
 from agents_doubles import put_agent
 from hedgerow import HedgerowError, MemoryRoot
 from hedgerow.agents import Agents, ScriptedModel
+from hedgerow.agents.source_files import LARGEST
 from hedgerow.memory.requests import agent_model
 from memory_doubles import put
 from trust_doubles import allow_all, asking
@@ -46,6 +47,14 @@ class TestAgents:
         (agents_root / "agents/linked.toml").symlink_to("../other.toml")
         (agents_root / "agents/device.toml").symlink_to("/dev/zero")
         assert MemoryRoot.open(agents_root).status().not_allowed == asked
+
+    @pytest.mark.skipif(sys.platform == "win32", reason="links of POSIX")
+    def test_a_definition_is_read_as_agents_read_it(self, agents_root: Path) -> None:
+        put(agents_root, "agents/more/other.txt", '[execution]\nmodel = "other"\n')
+        (agents_root / "agents/linked.toml").symlink_to("more/other.txt")
+        put(agents_root, "agents/large.toml", f'[execution]\nmodel = "large"\n{" " * LARGEST}')
+        asked = MemoryRoot.open(agents_root).status().not_allowed
+        assert [one.value for one in asked] == ["openai:other", "openai:small"]
 
     def test_none_is_asked_about_where_the_user_names_the_address(
         self, agents_root: Path, monkeypatch: pytest.MonkeyPatch

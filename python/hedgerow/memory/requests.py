@@ -97,15 +97,17 @@ def agent_models(root: Path) -> Iterator[Request]:
     """Ask for each model that an agent in the root names, unless the user named an address."""
     if os.environ.get(MODEL_URL):
         return
-    files = (file for file in (root / AGENTS).glob("[!.]*.toml") if not file.is_symlink())
-    models = {_model_of(file) for file in files if file.is_file()}
+    folder = root / AGENTS
+    models = {_model_of(file, folder) for file in folder.glob("[!.]*.toml")}
     yield from (agent_model(root, model) for model in sorted(models - {""}))
 
 
-def _model_of(file: Path) -> str:
+def _model_of(file: Path, folder: Path) -> str:
     """Return the model that a definition names, whatever else is wrong with it; "" for none."""
+    from hedgerow.agents.source_files import read_inside  # noqa: PLC0415 - slow to import
+
     try:
-        model = tomllib.loads(file.read_bytes().decode("utf-8-sig"))["execution"]["model"]
+        model = tomllib.loads(read_inside(file, folder).decode("utf-8-sig"))["execution"]["model"]
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return ""
     return model if isinstance(model, str) else ""
