@@ -268,9 +268,11 @@ class TestProblems:
         with pytest.raises(InvalidInputError, match=r"it holds no conversations\.json"):
             root.import_from(archive, "chatgpt")
 
-    def test_a_damaged_archive_is_refused(self, root: MemoryRoot) -> None:
+    @pytest.mark.parametrize("compression", [zipfile.ZIP_DEFLATED, zipfile.ZIP_LZMA])
+    def test_a_damaged_archive_is_refused(self, root: MemoryRoot, compression: int) -> None:
+        pytest.importorskip("lzma")
         archive = root.path / "export.zip"
-        with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as made:
+        with zipfile.ZipFile(archive, "w", compression) as made:
             made.writestr("conversations.json", json.dumps(list(range(10_000))))
         data = bytearray(archive.read_bytes())
         data[60:300] = b"\xff" * 240

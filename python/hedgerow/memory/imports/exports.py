@@ -6,6 +6,7 @@ import json
 import zipfile
 import zlib
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path, PurePosixPath
 from typing import IO, Any
 
@@ -17,7 +18,13 @@ LARGEST = 1 << 30
 """The most bytes of an export that are read."""
 
 # What `zipfile` raises for damage, an unknown compression and an encrypted member.
-_BAD_ARCHIVE = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError)
+_BAD_ARCHIVE: tuple[type[Exception], ...] = (
+    zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError,
+)  # fmt: skip
+with suppress(ImportError):  # an optional part of CPython
+    from lzma import LZMAError
+
+    _BAD_ARCHIVE += (LZMAError,)
 
 
 def read_json(source: Path, name: str) -> Any:
