@@ -190,8 +190,8 @@ def test_a_batch_runs_where_the_system_refuses_threads() -> None:
         found = hr.Retriever(index).search_many(queries, threads=4)
         print([response.results[0].id for response in found] == [str(n) for n in range(40)])
     """
-    # No memory has room for the stack of such a thread.
-    environment = {**os.environ, "RUST_MIN_STACK": str(1 << 46)}
+    # No processor has addresses for the stack of such a thread, nor has an emulated one.
+    environment = {**os.environ, "RUST_MIN_STACK": str(1 << 60)}
     done = subprocess.run(
         [sys.executable, "-c", textwrap.dedent(script)],
         env=environment,
