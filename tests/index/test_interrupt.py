@@ -152,6 +152,7 @@ def is_written(path: Path) -> bool:
 @pytest.mark.skipif(not hasattr(signal, "SIGALRM"), reason="finds getchar as on Unix")
 @pytest.mark.parametrize("writer", ["main", "other"])
 def test_a_write_does_not_wait_for_the_interpreter(tmp_path: Path, writer: str) -> None:
+    pytest.importorskip("ctypes", reason="the child takes getchar from it")
     path = tmp_path / "index.db"
     # Made here and closed, since the locks of a process do not hold in itself.
     hr.Index.open(path).close()
@@ -163,7 +164,8 @@ def test_a_write_does_not_wait_for_the_interpreter(tmp_path: Path, writer: str) 
     )
     assert busy.stdin is not None
     with busy:
-        until(lambda: is_written(path))
+        until(lambda: busy.poll() is not None or is_written(path))
+        assert busy.poll() is None, "the child ended before it wrote: see its stderr"
         busy.stdin.write("\n")
         busy.stdin.flush()
         until(lambda: not is_written(path))
