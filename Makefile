@@ -27,8 +27,9 @@ PYTEST := $(BIN)/python -m pytest --numprocesses auto --dist worksteal
 # What `make check-targets` compiles for: where no test of ours has run.
 TARGETS ?= x86_64-pc-windows-gnu x86_64-apple-darwin aarch64-apple-darwin
 
-# Where `make test-emulated` keeps its Debian.
+# Where `make test-emulated` keeps its systems, and what it makes wheels for.
 EMULATED ?= .emulated
+EMULATED_TARGETS ?= aarch64-unknown-linux-gnu aarch64-unknown-linux-musl x86_64-unknown-linux-musl
 
 # How long `make fuzz` gives each target, in seconds.
 FUZZ_SECONDS ?= 60
@@ -73,9 +74,12 @@ coverage: .venv/engine-built ## which lines no test runs, in coverage/, and the 
 	$(BIN)/python -m pip install --quiet --group coverage
 	sh scripts/coverage.sh
 
-# EMULATED=FOLDER keeps the system for the next run; TESTS="tests/index" for those of one subject.
-test-emulated: .venv/tools-installed ## the wheel for AArch64, emulated by QEMU: an hour or two; asks for root, debootstrap, qemu-user-static
-	sh scripts/emulated.sh $(EMULATED) $(if $(filter command line,$(origin TESTS)),$(TESTS))
+# EMULATED=FOLDER keeps the systems for the next run; EMULATED_TARGETS=aarch64-unknown-linux-gnu is for one of
+# them; TESTS="tests/index" for the tests of one subject.
+test-emulated: .venv/tools-installed ## the wheels for AArch64 and for musl, emulated by QEMU: some hours; asks for root, debootstrap, qemu-user-static
+	@for target in $(EMULATED_TARGETS); do \
+		sh scripts/emulated.sh $(EMULATED) $$target $(if $(filter command line,$(origin TESTS)),$(TESTS)) || exit 1; \
+	done
 
 test-busy: .venv/engine-built ## pytest beside a load on every core, twice: no test may ask for a quiet machine
 	$(BIN)/python scripts/beside_a_load.py --times 2 -- $(PYTEST)

@@ -1,18 +1,41 @@
 #!/bin/sh
-# Tests the wheel for AArch64 in a Debian for that processor, emulated by QEMU: see `make test-emulated`.
+# Tests the wheel for another Linux in a small Debian of that kind: see `make test-emulated`.
 #
-#     sudo sh scripts/emulated.sh FOLDER [TESTS ...]
+#     sudo sh scripts/emulated.sh FOLDER TARGET [TESTS ...]
 #
-# FOLDER gets the system, which the next run finds; asks for root, debootstrap, qemu-user-static and rustup.
+# TARGET is aarch64-unknown-linux-gnu, aarch64-unknown-linux-musl or x86_64-unknown-linux-musl. QEMU emulates the
+# processor, where it is another. FOLDER/TARGET gets the system and, for musl, a CPython; the next run finds both.
+# Needs root, debootstrap, qemu-user-static and rustup, and what scripts/musl_python.sh needs.
 set -eu
 
-folder=$1
-shift
-target=aarch64-unknown-linux-gnu
+target=$2
+folder=$1/$target
 root=$folder/root
+shift 2
 PATH="$PWD/.venv/bin:$PATH"
 
-for tool in debootstrap qemu-aarch64-static rustup; do
+architecture=${target%%-*}
+case $architecture in
+    aarch64) debian=arm64 ;;
+    x86_64) debian=amd64 ;;
+esac
+case $target in
+    *-linux-gnu)
+        include=python3,libpython3-stdlib
+        python=/usr/bin/python3
+        wheel=manylinux_2_17
+        platforms="--platform manylinux_2_28_$architecture --platform manylinux_2_17_$architecture"
+        platforms="$platforms --platform manylinux2014_$architecture"
+        ;;
+    *-linux-musl)
+        include=musl
+        python=/opt/python/bin/python3.13
+        wheel=musllinux_1_2
+        platforms="--platform musllinux_1_2_$architecture --platform musllinux_1_1_$architecture"
+        ;;
+esac
+
+for tool in debootstrap dpkg-deb qemu-aarch64-static rustup; do
     command -v "$tool" >/dev/null || {
         echo "$tool is missing; on Debian: apt-get install debootstrap qemu-user-static, and rustup for Rust" >&2
         exit 1
@@ -21,29 +44,46 @@ done
 # Where no service did it at the start of the machine, tell the kernel what runs programs of that processor.
 formats=/proc/sys/fs/binfmt_misc
 [ -e "$formats/register" ] || mount -t binfmt_misc binfmt_misc "$formats"
-[ -e "$formats/qemu-aarch64" ] || cat /usr/lib/binfmt.d/qemu-aarch64.conf >"$formats/register"
+[ "$architecture" = "$(uname -m)" ] || [ -e "$formats/qemu-$architecture" ] \
+    || cat "/usr/lib/binfmt.d/qemu-$architecture.conf" >"$formats/register"
 
+# The packages are unpacked and not set up, which emulation would make last for half an hour.
 mkdir -p "$folder"
 if [ ! -e "$root/.made" ]; then
-    rm -rf "$root"
-    debootstrap --foreign --arch=arm64 --variant=minbase --include=python3,libpython3-stdlib \
-        trixie "$root" ${DEBIAN_MIRROR:+"$DEBIAN_MIRROR"}
-    cp "$(command -v qemu-aarch64-static)" "$root/usr/bin/"
-    chroot "$root" /usr/bin/qemu-aarch64-static /bin/sh /debootstrap/debootstrap --second-stage
+    rm -rf "$root" "$folder/packages"
+    debootstrap --download-only --arch="$debian" --variant=minbase --include="$include" \
+        trixie "$folder/packages" ${DEBIAN_MIRROR:+"$DEBIAN_MIRROR"}
+    mkdir "$root"
+    # base-files first: it says that /bin is /usr/bin.
+    for package in "$folder"/packages/var/cache/apt/archives/base-files_*.deb \
+        "$folder"/packages/var/cache/apt/archives/*.deb; do
+        dpkg-deb --extract "$package" "$root"
+    done
+    cp "$root/usr/share/base-passwd/passwd.master" "$root/etc/passwd"
+    cp "$root/usr/share/base-passwd/group.master" "$root/etc/group"
+    mknod -m 666 "$root/dev/null" c 1 3
+    mknod -m 666 "$root/dev/full" c 1 7
+    mknod -m 666 "$root/dev/urandom" c 1 9
+    mkdir -m 1777 "$root/dev/shm"
     touch "$root/.made"
+fi
+if [ "$include" = musl ]; then
+    [ -e "$folder/python$python" ] || sh scripts/musl_python.sh "$folder/python" "$architecture"
+    cp -R "$folder/python/opt" "$root"
 fi
 
 python -m pip install --quiet --group targets
 rustup target add "$target"
 rm -rf "$folder/wheel"
-maturin build --release --locked --zig --target "$target" --compatibility manylinux_2_17 --out "$folder/wheel"
+maturin build --release --locked --zig --target "$target" --compatibility "$wheel" --out "$folder/wheel"
 
 # Wheels for that platform, unpacked from here: no installer runs in emulation.
-# ir-measures needs a package that has none for it; what it measures is tested elsewhere.
+# matplotlib has none for some, nor has what ir-measures needs: what is done with them is tested elsewhere.
 rm -rf "$root/packages" "$root/hedgerow"
-sed -n '/^suite = \[/,/^\]/p' pyproject.toml | grep -o '"[^"]*"' | tr -d '"' | grep -v ir-measures >"$folder/suite.txt"
-python -m pip install --quiet --target "$root/packages" --python-version 3.13 --only-binary=:all: \
-    --platform manylinux_2_28_aarch64 --platform manylinux_2_17_aarch64 --platform manylinux2014_aarch64 \
+sed -n '/^suite = \[/,/^\]/p' pyproject.toml | grep -o '"[^"]*"' | tr -d '"' | grep -v 'ir-measures\|matplotlib' \
+    >"$folder/suite.txt"
+# shellcheck disable=SC2086 # several options
+python -m pip install --quiet --target "$root/packages" --python-version 3.13 --only-binary=:all: $platforms \
     "$folder"/wheel/*.whl --requirement "$folder/suite.txt"
 mkdir "$root/hedgerow"
 git ls-files -z tests spec docs examples scripts benches README.md pyproject.toml \
@@ -53,5 +93,5 @@ git ls-files -z tests spec docs examples scripts benches README.md pyproject.tom
 mount --bind /proc "$root/proc"
 trap 'umount "$root/proc"' EXIT
 chroot "$root" /usr/bin/env -C /hedgerow PYTHONPATH=/packages HOME=/root PYTHONUTF8=1 \
-    /usr/bin/python3 -m pytest -q -p no:cacheprovider --numprocesses 2 \
+    "$python" -m pytest -q -p no:cacheprovider --numprocesses 2 \
     --ignore tests/retrieval/test_evaluate.py "$@"
