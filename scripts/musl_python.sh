@@ -21,12 +21,12 @@ for tool in apt-get cargo make python3.13; do
 done
 sqlite=$(cargo metadata --locked --format-version 1 | grep -o '[^"]*/libsqlite3-sys-[^"/]*/' | head -n 1)sqlite3
 
-# The sources of Debian 13, whatever the system is.
+# The sources of Debian 13, whatever the system is, from where it has its own packages.
 sources=$folder/sources
 mkdir -p "$sources/lists/partial" "$sources/cache/archives/partial"
 cd "$sources"
-echo "deb-src [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg]" \
-    "${DEBIAN_MIRROR:-http://deb.debian.org/debian} trixie main" >sources.list
+mirror=${DEBIAN_MIRROR:-$(apt-get indextargets --format "\$(REPO_URI)" | grep -m 1 '/debian/$')}
+echo "deb-src [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] $mirror trixie main" >sources.list
 fetch() {
     apt-get -o Dir::Etc::SourceList="$PWD/sources.list" -o Dir::Etc::SourceParts=- \
         -o Dir::State::Lists="$PWD/lists" -o Dir::Cache="$PWD/cache" -o APT::Sandbox::User= -qq "$@"
