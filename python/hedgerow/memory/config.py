@@ -137,7 +137,8 @@ def _checked_path(path: str | os.PathLike[str]) -> Path:
     """Return a path; InvalidInputError for a text that no system has as one."""
     given = Path(path)
     try:
-        is_path = b"\0" not in os.fsencode(given)
+        # Not `os.fsencode`: a locale of another encoding is not the fault of the path.
+        is_path = b"\0" not in str(given).encode(errors="surrogateescape")
     except UnicodeEncodeError:
         is_path = False
     if not is_path:
