@@ -56,8 +56,8 @@ cp "$sqlite/sqlite3.h" include
 cd "$sources"/Python-3.13*/
 ./configure --quiet --build="$(uname -m)-linux-gnu" --host="$target" --with-build-python="$(command -v python3.13)" \
     --prefix=/opt/python --without-ensurepip --disable-test-modules \
-    ac_cv_buggy_getaddrinfo=no ac_cv_file__dev_ptmx=yes ac_cv_file__dev_ptc=no py_cv_module__ctypes=n/a \
-    PKG_CONFIG_LIBDIR="$libraries/lib/pkgconfig" \
+    ac_cv_buggy_getaddrinfo=no ac_cv_working_tzset=yes ac_cv_file__dev_ptmx=yes ac_cv_file__dev_ptc=no \
+    py_cv_module__ctypes=n/a PKG_CONFIG_LIBDIR="$libraries/lib/pkgconfig" \
     LIBSQLITE3_CFLAGS="-I$libraries/include" LIBSQLITE3_LIBS="-L$libraries/lib -lsqlite3"
 # Written here, since python3.13 of an earlier patch release fails when it is to write it.
 echo "linux-$2-3.13" >platform
