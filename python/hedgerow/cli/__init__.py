@@ -102,9 +102,10 @@ Memory as Markdown files in a folder, and search in notes with a small query lan
   hedgerow search "winter feeding" --db notes.db
   hedgerow stats --db notes.db
 
---root DIR is a memory root, --db FILE an index file; HEDGEROW_DB is the default of --db. Without
-any of them, the root that HEDGEROW_MEMORY_ROOT names or the nearest memory root is used, from here upward: a folder with hedgerow.json, or whose folder `memory` has one. What a
-root asks for that reaches beyond it needs `hedgerow trust`.
+--root DIR names a memory root, --db FILE an index file; HEDGEROW_DB is the default of --db.
+Without either, hedgerow uses the root that HEDGEROW_MEMORY_ROOT names, or else the nearest memory
+root from the current folder upward: a folder that has hedgerow.json, or whose `memory` folder has
+it. Whatever a root asks for beyond itself needs `hedgerow trust`.
 
 In a query, plain words are alternatives, "a phrase" matches as a whole, hedg* is a prefix,
 and AND, OR and NOT in capitals are operators. `hedgerow COMMAND --help` describes each

@@ -47,15 +47,15 @@ def show(  # noqa: PLR0913 - one argument for each option
       hedgerow show decisions/2025-02-no-pellets.md
       hedgerow show "No pellets" --json
 
-    With --db, print the chunk of an ID, with all that the index has of it.
+    With --db, print the chunk with an ID, and everything the index has about it.
 
     \b
       hedgerow show 'notes/garden/hedgehogs.md#0' --db notes.db
       hedgerow show notes/garden/hedgehogs.md:7 --db notes.db
       hedgerow show notes/garden/hedgehogs.md --db notes.db --json
 
-    Without such an ID it is a place: PATH#N the chunk N of a path, from 0; PATH:LINE what
-    search results show; PATH all chunks of a path.
+    If no chunk has that ID, it is read as a location: PATH#N is chunk N of a path, counting from
+    0; PATH:LINE is what search results show; PATH is all chunks of a path.
     """
     if db is None:
         from .memory_texts import show_memory  # noqa: PLC0415 - of roots alone
@@ -123,9 +123,9 @@ def delete(
       hedgerow delete 'notes/garden/hedgehogs.md#0' --db notes.db
       hedgerow delete --path notes/garden/hedgehogs.md --db notes.db --yes
 
-    Asks before; --yes and nothing else does it without a terminal, or with --json. A chunk of
-    a file comes back with the next `hedgerow index`, as long as the file has it. In a store the
-    nodes go too.
+    Asks for confirmation; without a terminal, or with --json, --yes is required. A chunk that is
+    still in its file comes back with the next `hedgerow index`. In a store, the nodes are deleted
+    too.
     """
     if not ids and not paths:
         raise click.UsageError("Pass what to remove: IDs, or --path PATH.")

@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from hedgerow.opensearch import CollectionStats
 
 
-@click.group("cluster", short_help="Collections on a server of OpenSearch.")
+@click.group("cluster", short_help="Manage collections on an OpenSearch server.")
 def cluster() -> None:
-    """Fill a collection on a server of OpenSearch, and see how it is.
+    """Copy an index to a collection on an OpenSearch server, and show its state.
 
     \b
       hedgerow cluster copy notes.db https://search.example:9200/notes --user me
@@ -38,8 +38,12 @@ def cluster() -> None:
 @click.argument("db", metavar="FILE", type=TEXT)
 @click.argument("place", metavar="URL/NAME", type=Place())
 @server_options
-@click.option("--shards", type=click.IntRange(1), default=1, help="Of a new collection; 1.")
-@click.option("--replicas", type=click.IntRange(0), default=1, help="Of a new collection; 1.")
+@click.option(
+    "--shards", type=click.IntRange(1), default=1, help="For a new collection; 1 by default."
+)
+@click.option(
+    "--replicas", type=click.IntRange(0), default=1, help="For a new collection; 1 by default."
+)
 @click.option(
     "--fast", is_flag=True, help="Make a new collection for fast searches, which miss a few hits."
 )
@@ -62,9 +66,9 @@ def copy(  # noqa: PLR0913 - one argument for each option
       hedgerow cluster copy notes.db http://localhost:9200/notes --replicas 0
       hedgerow cluster copy notes.db https://search.example:9200/notes --user me
 
-    The collection is made where there is none. Chunks that it has already, just as they are in
-    the index, are not written again, so the same command goes on with a copy that ended early.
-    What else the collection has stays.
+    The collection is created if it does not exist. Chunks that it already has unchanged are not
+    written again, so running the same command again resumes an interrupted copy. Other chunks in
+    the collection are kept.
     """
     from hedgerow.opensearch import Collection, copy_index  # noqa: PLC0415 - slow to import
 
@@ -107,7 +111,7 @@ def copy(  # noqa: PLR0913 - one argument for each option
     )
 
 
-@cluster.command("status", cls=Command, short_help="Say how a collection is.")
+@cluster.command("status", cls=Command, short_help="Show the state of a collection.")
 @click.argument("place", metavar="URL/NAME", type=Place())
 @server_options
 @json_option

@@ -121,7 +121,7 @@ class _Evaluation:
     metavar="LIST",
     default="off",
     show_default=True,
-    help="Whether what stands beside a chunk counts for it.",
+    help="Whether the chunks next to a chunk count for it.",
 )
 @click.option(
     "--reweight",
@@ -129,7 +129,7 @@ class _Evaluation:
     metavar="LIST",
     default="on",
     show_default=True,
-    help="Whether scores are multiplied by what a question asks for.",
+    help="Whether the intent of a question multiplies scores.",
 )
 @click.option(
     "--best/--no-best",

@@ -95,8 +95,8 @@ def check(context: click.Context, *, db: str, as_json: bool) -> None:
       hedgerow check --db notes.db
       hedgerow check --db notes.db --json
 
-    Exits with 1 when there is any. Nothing is changed; yet comparing the full-text index with
-    every text wants a file that may be written. Where it may not, rows alone are compared.
+    Exits with 1 if there is any. Nothing is changed, but comparing the full-text index with every
+    text requires a writable file; in a read-only file, only rows are compared.
     """
     check_there_is(db)
     with _opened(db) as index:
@@ -143,14 +143,14 @@ def _count(index: Index) -> int | None:
 @db_option("The index to copy.", required=True)
 @json_option
 def backup(*, target: str, db: str, as_json: bool) -> None:
-    """Copy an index into the file TARGET: all of it, as it was at one moment.
+    """Copy an index into the file TARGET, as a complete snapshot.
 
     \b
       hedgerow backup notes-2026-04-18.db --db notes.db
       hedgerow backup /backups/notes.db --db notes.db --json
 
-    Others can search and write meanwhile. TARGET must not exist: nothing is replaced. The copy is
-    made under another name beside it, and gets its own when it is whole and on the disk.
+    Others can keep searching and writing. TARGET must not exist: nothing is overwritten. The copy
+    is written under a temporary name next to TARGET and renamed once it is complete and on disk.
     """
     check_there_is(db)
     started = time.monotonic()

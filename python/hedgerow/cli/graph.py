@@ -41,8 +41,8 @@ def command(
       hedgerow graph slugs --svg slugs.svg --root memory
       hedgerow graph --db memory.db --json
 
-    In a root, KEY is a path, the name of a file or a title, and links that lead to no memory
-    are listed, as is what no longer holds or is in doubt. The drawing needs: pip install "hedgerow[graph]".
+    In a root, KEY is a path, a file name or a title; links that lead to no memory are listed, as
+    are memories that no longer hold or are in doubt. Drawing needs: pip install "hedgerow[graph]".
     """
     if key is None and (svg or hops):
         raise click.UsageError("Pass a KEY: --svg and --hops show its neighborhood.")

@@ -38,20 +38,20 @@ _DEFAULT_TOKENIZER: Tokenizer = "porter unicode61"
 
 @click.command("index", cls=Command, short_help="Read files and folders, or a root, into an index.")
 @click.argument("paths", metavar="[PATH...]", nargs=-1, type=click.Path())
-@db_option("The index file; made if new.")
+@db_option("The index file; created if it does not exist.")
 @root_option
 @click.option(
     "--tokenizer",
     type=click.Choice(["porter unicode61", "unicode61", "trigram"]),
-    help="How a new index cuts text into words. trigram is for text without spaces between "
+    help="How a new index splits text into words. trigram is for text without spaces between "
     "words.  [default: porter unicode61]",
 )
 @click.option(
     "--stopwords",
     type=StopWords(),
     metavar="LISTS|WORDS",
-    help="What plain queries are not searched for: en+nl, en, nl, none, or words with commas "
-    "between. The index keeps it.  [default: what the index has, en+nl in a new one]",
+    help="The words that plain queries ignore: en+nl, en, nl, none, or words separated by commas. "
+    "The index stores the choice.  [default: that of the index, en+nl for a new one]",
 )
 @embedder_option(
     "Also give a vector to every chunk that has none (an index with vectors knows its own):"
@@ -61,7 +61,7 @@ _DEFAULT_TOKENIZER: Tokenizer = "porter unicode61"
     metavar="PATTERN",
     type=TEXT,
     multiple=True,
-    help="Pass by names, or paths below PATH, that match; may be repeated.",
+    help="Skip names, or paths below PATH, that match; may be repeated.",
 )
 @click.option(
     "--include",
@@ -73,7 +73,7 @@ _DEFAULT_TOKENIZER: Tokenizer = "porter unicode61"
 @click.option(
     "--allow-empty", is_flag=True, help="Drop what the index has of a PATH without any file."
 )
-@click.option("--verbose", is_flag=True, help="Name everything that was passed by, and why.")
+@click.option("--verbose", is_flag=True, help="Name everything that was skipped, and why.")
 @click.option("--strict", is_flag=True, help="Exit with 1 when anything had to be left out.")
 @click.option("--json", "as_json", is_flag=True, help="Write the counts and skips as JSON.")
 @click.pass_context
@@ -95,8 +95,8 @@ def command(  # noqa: PLR0913 - one argument for each option
     strict: bool,
     as_json: bool,
 ) -> None:
-    """Read Markdown, text and JSON Lines under each PATH into the index --db; or the memory
-    root --root into its own, without PATH.
+    """Read Markdown, text and JSON Lines under each PATH into the index --db, or, without PATH,
+    the memory root --root into its own index.
 
     \b
       hedgerow index --root memory
@@ -104,10 +104,10 @@ def command(  # noqa: PLR0913 - one argument for each option
       hedgerow index notes journal/2026.md --db notes.db --json
       hedgerow index notes --db notes.db --embedder ollama:nomic-embed-text
 
-    Folders are read with all below them: .md .markdown .txt .rst .jsonl .ndjson; hidden names,
-    links and folders made by tools are passed by. Run it again after changes: only differences
-    are written, and what is gone from the files is removed. A file that cannot be read is
-    reported with the reason, and the rest goes on.
+    Folders are read recursively: .md .markdown .txt .rst .jsonl .ndjson. Hidden names, links and
+    folders made by tools are skipped. Run it again after changes: only differences are written,
+    and chunks that are gone from the files are removed. A file that cannot be read is reported
+    with the reason, and the others are still indexed.
     """
     if db is None:
         for name, value in [

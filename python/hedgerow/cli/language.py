@@ -60,7 +60,7 @@ def compile_(  # noqa: PLR0913 - one argument for each option
       hedgerow compile "k8s rollout" --alias k8s=kubernetes,kube
       hedgerow compile 'winter hedgehog NOT urban' --match
 
-    Both are empty when nothing in TEXT can be searched for, which a line on stderr reports.
+    Both are empty if nothing in TEXT can be searched for; a line on stderr then says so.
     --matching changes only what runs. With --json: {"fts", "match"}.
     """
     aliases = alias_table(alias)

@@ -51,8 +51,8 @@ def link(  # noqa: PLR0913 - one argument for each option
       hedgerow link slugs compost --remove
       hedgerow link btree lock --strength 0.5 --db memory.db
 
-    In a root, A and B are paths, names of files, or titles, as in [[name]], and nothing else
-    in the file of A changes. A link of the same relation is replaced.
+    In a root, A and B are paths, file names or titles, as in [[name]], and nothing else in the
+    file of A changes. An existing link with the same relation is replaced.
     """
     if server := server_of(**where, writes=True):
         _at_server(server, a, b, strength, rel or "related", remove=remove, as_json=as_json)
@@ -128,8 +128,8 @@ def visit(
       hedgerow visit linker btree --at 2026-04-18T09:30Z --db memory.db
       hedgerow visit linker $(hedgerow query not-visited:linker,7d --keys)
 
-    All of them are recorded, or none. In a root, a KEY is a path, the name of a file or a title;
-    visits are not in the files, and deleting `.hedgerow/` forgets them.
+    Either all visits are recorded or none. In a root, a KEY is a path, a file name or a title;
+    visits are not stored in the files, so deleting `.hedgerow/` loses them.
     """
     if not agent.strip():
         raise click.UsageError("AGENT must not be empty; name an agent.")

@@ -25,7 +25,7 @@ _SAID = {
 }
 
 
-@click.command("import", cls=Command, short_help="Move in from another tool.")
+@click.command("import", cls=Command, short_help="Import memories from another tool.")
 @click.argument("format", type=click.Choice(FORMATS))
 @click.argument("source", type=TEXT)
 @click.option("--apply", is_flag=True, help="Do it; without, only what would be done is shown.")
@@ -50,7 +50,7 @@ def import_(  # noqa: PLR0913 - one argument for each option
 
     obsidian and basic-memory read a folder of Markdown, chatgpt and claude the archive of an export or
     its conversations.json, mem0 what its get_all returns, jsonl an object with text on each line.
-    A second import changes what changed there, and leaves what was edited here.
+    Importing again updates what changed at the source and keeps what you edited here.
     """
     memory = open_root(root, target_url, remote_url)
     with progress_bar("Importing") as progress:

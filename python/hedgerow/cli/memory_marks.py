@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from hedgerow.memory.marking import Marked
 
 
-@click.command("supersede", cls=Command, short_help="Put a memory in the place of another.")
+@click.command("supersede", cls=Command, short_help="Replace a memory with another; both are kept.")
 @click.argument("old", type=TEXT)
 @click.argument("text", type=TEXT, required=False)
 @click.option("--by", metavar="NEW", type=TEXT, help="A memory that is there, in place of a text.")
@@ -41,16 +41,16 @@ def supersede(  # noqa: PLR0913 - one argument for each option
     remote_url: str | None,
     as_json: bool,
 ) -> None:
-    """Note that a memory, or a text that becomes one, takes the place of OLD.
+    """Mark the memory OLD as superseded by another memory, or by a new text.
 
     \b
       hedgerow supersede "Hedge cutting" "We cut in August, after the birds."
       hedgerow supersede decisions/2025-02-pellets.md --by "No pellets"
       hedgerow supersede "Hedge plan" < plan.md
 
-    OLD and NEW are paths, names of files, or titles, as in [[name]]. Both files say so, and both
-    stay: recall finds the new one, and the old one with --include-superseded or --as-of.
-    `hedgerow restore OLD` takes it back.
+    OLD and NEW are paths, file names or titles, as in [[name]]. Both files are kept and record
+    it: recall finds the new one, and the old one only with --include-superseded or --as-of.
+    `hedgerow restore OLD` undoes it.
     """
     if by is not None and (text is not None or title or kind or tags):
         raise click.UsageError("--by names a memory that is there: leave out what a new one has.")
@@ -81,13 +81,13 @@ def retract(  # noqa: PLR0913 - one argument for each option
     remote_url: str | None,
     as_json: bool,
 ) -> None:
-    """Note in the memory KEY that it no longer holds, from now on.
+    """Mark the memory KEY as no longer holding, from now on.
 
     \b
       hedgerow retract findings/slugs.md --reason "It was the wrong bed."
 
-    KEY is a path, the name of a file or a title. The file stays: recall leaves it out unless asked
-    with --include-superseded or --as-of. `hedgerow restore KEY` takes it back.
+    KEY is a path, a file name or a title. The file is kept, but recall leaves it out unless asked
+    with --include-superseded or --as-of. `hedgerow restore KEY` undoes it.
     """
     memory = open_memory(root, target_url, remote_url, writes=True)
     _tell(memory.retract(key, reason), as_json=as_json)
@@ -107,7 +107,7 @@ def restore(
     remote_url: str | None,
     as_json: bool,
 ) -> None:
-    """Take back that the memory KEY was superseded or retracted, in all files that say so.
+    """Undo supersede or retract for the memory KEY, in every file that records it.
 
     \b
       hedgerow restore findings/slugs.md
@@ -132,13 +132,13 @@ def forget(  # noqa: PLR0913 - one argument for each option
     remote_url: str | None,
     as_json: bool,
 ) -> None:
-    """Delete the memory KEY, and all of it that is in index, store, manifest and reports.
+    """Delete the memory KEY, and everything about it in the index, store, manifest and reports.
 
     \b
       hedgerow forget findings/slugs.md --purge
 
-    KEY is a path, the name of a file or a title. The files that still name it are listed. Backups and
-    the history of a repository are not touched. `hedgerow retract KEY` keeps the file.
+    KEY is a path, a file name or a title. Files that still mention it are listed. Backups
+    and the history of a repository are not touched. `hedgerow retract KEY` keeps the file.
     """
     if not purge:
         raise click.UsageError(

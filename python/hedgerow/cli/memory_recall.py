@@ -136,8 +136,8 @@ def recall(  # noqa: PLR0913 - one argument for each option
       hedgerow recall "when do we cut the hedge?" --as-of 2025-06-30
       hedgerow recall "when do we cut the hedge?" --budget 2000
 
-    The index is brought up to date first. What was superseded or retracted, or is not valid at
-    the time, is left out and counted. Finding nothing is no error.
+    The index is brought up to date first. Memories that were superseded or retracted, or are not
+    valid at the time, are left out and counted. Finding nothing is not an error.
     """
     if question and (topic or query):
         raise click.UsageError("Pass what to recall once: as QUESTION, --topic or --query.")

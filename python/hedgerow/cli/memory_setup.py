@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from hedgerow.memory.doctor import Diagnosis
 
 
-@click.command("init", cls=Command, short_help="Make a folder a memory root.")
+@click.command("init", cls=Command, short_help="Set up a memory root.")
 @place_options
 @click.option("--force", is_flag=True, help="Write the configuration afresh.")
 @json_option
@@ -42,8 +42,8 @@ def init(
       hedgerow init --root memory
       hedgerow init --root memory --json
 
-    Writes hedgerow.json, the folders of memories and a line in .gitignore. What is there
-    stays. Commit all but .hedgerow/, which can be made again.
+    Writes hedgerow.json, the folders for memories and a line in .gitignore. Existing files are
+    kept. Commit everything except .hedgerow/, which can be rebuilt.
     """
     refuse_remote(target_url, remote_url)
     from hedgerow.memory.config import root_from_environment  # noqa: PLC0415 - slow to import
@@ -113,8 +113,8 @@ def doctor(  # noqa: PLR0913 - one argument for each option
       hedgerow doctor --root memory --json
 
     Looks at --root, else HEDGEROW_MEMORY_ROOT, else the nearest upward, else
-    ~/.hedgerow/memory. Exits with 1 when something is wrong; an index that is missing or
-    behind, links to no memory, and integrations that are not installed, are warnings.
+    ~/.hedgerow/memory. Exits with 1 if something is wrong. A missing or outdated index, links
+    that lead to no memory, and integrations that are not installed are only warnings.
     """
     from hedgerow.memory.config import default_root  # noqa: PLC0415
     from hedgerow.memory.doctor import diagnose  # noqa: PLC0415 - slow to import

@@ -50,7 +50,7 @@ def list_(  # noqa: PLR0913 - one argument for each option
     remote_url: str | None,
     as_json: bool,
 ) -> None:
-    """List the memories of a root, the last changed first.
+    """List the memories of a root, most recently changed first.
 
     \b
       hedgerow list
@@ -110,14 +110,14 @@ def edit(  # noqa: PLR0913 - one argument for each option
     remote_url: str | None,
     as_json: bool,
 ) -> None:
-    """Edit the memory KEY, a path, the name of a file or a title, in $EDITOR.
+    """Edit the memory KEY, a path, a file name or a title, in $EDITOR.
 
     \b
       hedgerow edit decisions/2025-02-no-pellets.md
       hedgerow edit "Hedge plan" --expect 9f86d081... < plan.md
 
-    With --expect the whole new file is TEXT or standard input, and is written if the memory still
-    has the text of that digest, which `hedgerow show KEY --json` tells.
+    With --expect, TEXT or standard input is the whole new file, and it is written only if the
+    memory still has the digest that `hedgerow show KEY --json` printed.
     """
     if text is not None and expect is None:
         raise click.UsageError(
@@ -161,7 +161,7 @@ def rename(  # noqa: PLR0913 - one argument for each option
       hedgerow rename "Hedge plan" hedge-2026
       hedgerow rename notes/hedge.md decisions/hedge.md
 
-    KEY is a path, the name of a file or a title; NEW a path, or a name in the same folder.
+    KEY is a path, a file name or a title; NEW a path, or a name in the same folder.
     """
     done = open_root(root, target_url, remote_url).rename(key, new)
     if as_json:

@@ -68,7 +68,7 @@ def remember(  # noqa: PLR0913 - one argument for each option
       hedgerow remember "No pellets: they harm the hedgehogs." --type decision
       hedgerow remember --title "Hedge plan" --tag hedge < plan.md
 
-    What a memory says already, or nearly, is not written, and that memory is named.
+    A text that a memory already says, or nearly says, is refused, and that memory is named.
     """
     if force and supersede:
         raise click.UsageError("Pass --force or --supersede, not both.")
@@ -90,7 +90,7 @@ def remember(  # noqa: PLR0913 - one argument for each option
         echo(f"Memory root: {visible(done.root)}")
 
 
-@click.command("wrapup", cls=Command, short_help="Keep what a session came to.")
+@click.command("wrapup", cls=Command, short_help="Record the results of a session.")
 @root_option
 @scope_option
 @target_option
@@ -136,7 +136,7 @@ def wrapup(  # noqa: PLR0913 - one argument for each option
     echo(done.body)
 
 
-@click.command("process", cls=Command, short_help="Look through memories, or make a page.")
+@click.command("process", cls=Command, short_help="Check memories, or write a page about a topic.")
 @root_option
 @scope_option
 @target_option

@@ -49,12 +49,12 @@ def embedder_option(help_text: str, *, required: bool = False) -> Callable[[F], 
         click.option(
             "--query-prompt",
             metavar="TEXT",
-            help='What the embedder puts before a query, "" for nothing.  [default: what its model wants]',
+            help='What the embedder puts before a query, "" for nothing.  [default: what its model expects]',
         ),
         click.option(
             "--document-prompt",
             metavar="TEXT",
-            help='What it puts before a chunk, "" for nothing.  [default: what its model wants]',
+            help='What it puts before a chunk, "" for nothing.  [default: what its model expects]',
         ),
     ]
 

@@ -302,12 +302,12 @@ def _profile_options() -> list[Callable[[F], F]]:
         click.option(
             "--neighbors/--no-neighbors",
             default=None,
-            help="Count for a chunk what stands beside it in its file.",
+            help="Let the chunks next to a chunk in its file count for it.",
         ),
         click.option(
             "--reweight/--no-reweight",
             default=None,
-            help="Multiply scores by what the question asks for.",
+            help="Multiply scores according to the intent of the question.",
         ),
     ]
 

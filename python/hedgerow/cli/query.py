@@ -61,10 +61,10 @@ def command(  # noqa: PLR0913 - one argument for each option
       hedgerow query 'spread | limit:10' btree lock --db memory.db
       hedgerow query 'all | degree:0' --keys | xargs -n1 echo
 
-    A pipeline is stages separated by bars. Put it in single quotes, because | and < mean
-    something to the shell. A pipeline without a generator begins with the nodes that have
-    TERMS in their key, or else in their text. `count` prints a number, `select:type,weight`
-    a table of these columns. All stages are in spec/pipeline.md. Finding nothing is no error.
+    A pipeline is stages separated by bars. Put it in single quotes, because | and < are special
+    to the shell. A pipeline without a generator begins with the nodes that have TERMS in their
+    key or, failing that, in their text. `count` prints a number, `select:type,weight` a table
+    with those columns. spec/pipeline.md describes every stage. Finding nothing is not an error.
     """
     text, terms = _asked(words, stages)
     if only_keys and (as_json or explain):

@@ -20,16 +20,17 @@ from .stores import check_there_is
 @embedder_option("The new embedder:", required=True)
 @click.option("--json", "as_json", is_flag=True, help="Write the counts as JSON.")
 def command(*, db: str, embedder: Wanted, as_json: bool) -> None:
-    """Replace the vectors of all chunks by those of another embedder.
+    """Replace the vectors of all chunks with those of another embedder.
 
     \b
       hedgerow reembed --db notes.db --embedder model2vec:minishlab/potion-base-8M
       hedgerow reembed --db notes.db --embedder ollama:nomic-embed-text
       hedgerow reembed --db n.db --embedder openai:bge-m3@http://localhost:8000/v1
 
-    An index has the vectors of one embedder, and refuses those of another. The old ones
-    answer until all new ones are there, and stay when this is interrupted or fails; the same
-    command then goes on where it ended. To embed only what is new, use `hedgerow index --embedder`.
+    An index holds the vectors of one embedder and refuses those of any other. The old vectors are
+    searched until all new ones are ready, and are kept if this is interrupted or fails; running
+    the same command again resumes where it stopped. To embed only new chunks, use `hedgerow index
+    --embedder`.
     """
     check_there_is(db)
     started = time.monotonic()

@@ -110,13 +110,13 @@ def command(  # noqa: PLR0913 - one argument for each option
       hedgerow search "cold nights" --embedder ollama:nomic-embed-text --db n.db
       hedgerow search "winter feeding" --db notes.db --report found.html
 
-    Plain words are alternatives; short and stop words are dropped unless the text holds a
-    quote or AND, OR, NOT in capitals. Quote the whole text for the shell. A text that starts
-    with a hyphen is given as --query=-TEXT. Paths are as they were passed to `hedgerow index`.
+    Plain words are alternatives; short and stop words are dropped unless the text contains a
+    quote or AND, OR, NOT in capitals. Quote the whole text for the shell, and pass one that
+    starts with a hyphen as --query=-TEXT. Paths are those that were passed to `hedgerow index`.
     A query that finds nothing is retried in other forms, the last of them fuzzy matching of
-    file names. An index with vectors is also searched by meaning: with the embedder it was made
-    with, where that runs on this machine from a model that is here, or with --embedder.
-    Finding nothing is no error: the compiled query is then shown.
+    file names. An index with vectors is also searched by meaning, with --embedder or with the
+    embedder that made the vectors, if its model is on this machine. Finding nothing is not an
+    error: the compiled query is shown.
     """
     if (text is None) == (query is None):
         raise click.UsageError("Pass what to search for once, as TEXT or as --query TEXT.")

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 _PORT = 7411
 
 
-@click.command("serve", cls=Command, short_help="Answer for a root or an index over HTTP.")
+@click.command("serve", cls=Command, short_help="Serve a root or an index over HTTP.")
 @root_option
 @db_option("The index to serve.")
 @click.option("--host", metavar="ADDRESS", type=TEXT, default="127.0.0.1", show_default=True)
@@ -48,16 +48,14 @@ _PORT = 7411
 @click.option("--edit", is_flag=True, help="Let the page for people edit memories.")
 @click.option("--tls-cert", metavar="FILE", type=click.Path(path_type=Path), help="In PEM.")
 @click.option("--tls-key", metavar="FILE", type=click.Path(path_type=Path), help="In PEM.")
-@click.option(
-    "--insecure-http", is_flag=True, help="Another address than this machine, without TLS."
-)
+@click.option("--insecure-http", is_flag=True, help="Serve other machines without TLS.")
 @click.option(
     "--allow-host",
     "hosts",
     metavar="NAME",
     type=TEXT,
     multiple=True,
-    help="Another name that this server is asked by; may be repeated.",
+    help="Another host name that requests may use; may be repeated.",
 )
 @click.option(
     "--allow-origin",
@@ -65,7 +63,7 @@ _PORT = 7411
     metavar="URL",
     type=TEXT,
     multiple=True,
-    help="A web page's origin that may ask; may be repeated.",
+    help="The origin of a web page that may send requests; may be repeated.",
 )
 @click.option(
     "--timeout",
@@ -75,7 +73,8 @@ _PORT = 7411
     help="Seconds for an answer.",
 )
 def command(*, db: str | None, tokens: Path | None, read_only: bool, **options: Any) -> None:
-    """Answer for a memory root or an index, to programs in any language and to agents over MCP.
+    """Serve a memory root or an index over HTTP, to programs in any language, and to agents over
+    MCP.
 
     \b
       hedgerow serve --root memory
@@ -83,9 +82,9 @@ def command(*, db: str | None, tokens: Path | None, read_only: bool, **options: 
       curl -H "Authorization: Bearer $(cat ~/.config/hedgerow/tokens/read)" \\
         --json '{"query": "slugs"}' http://127.0.0.1:7411/v1/search
 
-    Only this machine is answered, unless --host says otherwise, and only with a token: of the two in
-    the folder --tokens, `write` may do everything and `read` only read. Ctrl-C ends it when the
-    answers that were begun are given. docs/service.md says more. Needs: pip install
+    Only this machine may connect, unless --host says otherwise, and only with a token: of the two
+    in the folder --tokens, `write` allows everything and `read` only reading. Ctrl-C stops it
+    once the requests in progress are answered. docs/service.md has the details. Needs: pip install
     "hedgerow[serve]"
     """
     with imports_of("serve", needed_by="hedgerow serve"):

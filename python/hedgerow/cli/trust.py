@@ -36,7 +36,7 @@ def command(  # noqa: PLR0913 - one argument for each option
     revoke: bool,
     as_json: bool,
 ) -> None:
-    """Show what a memory root asks for that reaches beyond it, and allow it.
+    """Show what a memory root asks for beyond itself, and allow it.
 
     \b
       hedgerow trust
@@ -44,10 +44,10 @@ def command(  # noqa: PLR0913 - one argument for each option
       hedgerow trust --list
       hedgerow trust --root memory --revoke
 
-    Such are an embedder, which may send your texts to a server or run code of a
-    model, a folder outside that is to be indexed, and the models of its agents. Until
-    you allow it the root does without. What you allow is kept in your own
-    configuration, with the value it has now: another value is asked about again.
+    A root may ask for an embedder, which can send your texts to a server or run a model's code,
+    for a folder outside the root to be indexed, and for models for its agents. Until you allow
+    them, the root works without them. What you allow is stored in your own configuration with its
+    present value: if the value changes, you are asked again.
     """
     if yes + listed + revoke > 1:
         raise click.UsageError("--yes, --list and --revoke exclude each other.")
