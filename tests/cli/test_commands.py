@@ -63,6 +63,13 @@ class TestHelp:
             )
             assert ok(name, "--help") == own
 
+    @pytest.mark.parametrize("words", [("search",), ("ls",), ("agents", "check")])
+    def test_help_before_a_command_shows_its_help(self, words: tuple[str, ...]) -> None:
+        assert ok("help", *words) == ok(*words, "--help")
+
+    def test_help_before_an_unknown_command_names_the_nearest(self) -> None:
+        assert "No such command 'recal'; did you mean 'recall'?" in failed(2, "help", "recal")
+
     def test_help_groups_the_commands(self) -> None:
         text = ok("--help")
         groups = ["Memory:", "Graph:", "Index files:", "Agents and services:", "Tools:"]

@@ -133,7 +133,9 @@ class _LazyGroup(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Find the command; the error for one that is none names the nearest."""
+        """Find the command; the error for an unknown one names the nearest."""
+        if args[0] == "help" and len(args) > 1 and not args[1].startswith("-"):
+            args = [*args[1:], "--help"]
         name = args[0]
         near = get_close_matches(name, [*_COMMANDS, *_OTHER_NAMES], 1)
         if near and not name.startswith("-") and self.get_command(ctx, name) is None:
