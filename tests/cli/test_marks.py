@@ -91,8 +91,11 @@ def test_graph_names_what_is_in_doubt(notes: Path) -> None:
         (["recall", "x", "--as-of", "2026-02-30"], "as_of must be a date that exists"),
         (["recall", "x", "--after", "never"], "after must be a date that exists"),
         (["recall", "x", "--topic", "y"], "Pass what to recall once"),
-        (["supersede", "march", "x", "--by", "y"], "leave out what a new one has"),
-        (["supersede", "march", "--by", "y", "--title", "z"], "leave out what a new one has"),
+        (["supersede", "march", "x", "--by", "y"], "leave out the text and options of a new one"),
+        (
+            ["supersede", "march", "--by", "y", "--title", "z"],
+            "leave out the text and options of a new one",
+        ),
         (["supersede"], "Missing argument 'OLD'"),
         (["retract"], "Missing argument 'KEY'"),
     ],

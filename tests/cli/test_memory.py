@@ -118,6 +118,11 @@ class TestWhichRoot:
             (["search", "x", "--db", "n.db", "--depth", "deep"], "--depth goes with --root DIR"),
             (["recall", "--root", "memory"], "a QUESTION, --topic TEXT or --query TEXT"),
             (["recall", "--root", "memory", "--topic", "x", "--wat"], "No such option '--wat'"),
+            (
+                ["recall", "--topc", "x"],
+                "No such option '--topc'. (Did you mean one of: '--top-k', '--topic'?)",
+            ),
+            (["search", "x", "--verbose"], "No such option '--verbose'.\n"),
             (["remember", "--root", "memory"], "Missing option '--title'"),
             (["remember", "--root", "memory", "--title", ""], "Missing option '--title'"),
             (["process", "--root", "memory"], "Missing option '--mode'"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
@@ -18,6 +19,9 @@ if TYPE_CHECKING:
 FAILED = 1
 USAGE = 2
 INTERRUPTED = 130
+
+_LIKENESS = 0.75
+"""From this likeness on, from 0 to 1, an option is taken for the one that was meant."""
 
 _COMPLETE = "_HEDGEROW_COMPLETE"
 """A shell sets it to ask for its script, or for what may come next."""
@@ -90,6 +94,11 @@ def _refusal(error: OSError | UnicodeEncodeError) -> str:
 
 
 def _usage(error: click.UsageError, *, as_json: bool) -> int:
+    if isinstance(error, click.NoSuchOption):
+        # click counts the hyphens as likeness, and takes --neighbors for --verbose.
+        name = error.option_name
+        near = get_close_matches(name, error.possibilities or (), cutoff=_LIKENESS)
+        error = click.NoSuchOption(name, possibilities=near, ctx=error.ctx)
     message = error.format_message()
     if isinstance(error, click.NoSuchOption) and error.option_name[:2] != "--":
         message += " A text that starts with a hyphen goes after `--`."

@@ -53,7 +53,9 @@ def supersede(  # noqa: PLR0913 - one argument for each option
     `hedgerow restore OLD` undoes it.
     """
     if by is not None and (text is not None or title or kind or tags):
-        raise click.UsageError("--by names a memory that is there: leave out what a new one has.")
+        raise click.UsageError(
+            "--by names an existing memory: leave out the text and options of a new one."
+        )
     memory = open_memory(root, target_url, remote_url, writes=True)
     if by is None:
         given = read_stdin() if text is None else text
