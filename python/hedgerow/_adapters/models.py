@@ -1,7 +1,7 @@
 """Where a model in this process comes from: a folder, the hub's cache, or the hub itself.
 
-The libraries take what is no folder for a name on the hub, and ask the hub before they look into
-its cache. Here a mistyped folder is an error, a model that was downloaded once needs no network,
+The libraries take anything that is not a folder for a name on the hub, and ask the hub before they
+look into its cache. Here a mistyped folder is an error, a model that was downloaded once needs no network,
 and what cannot be downloaded fails at once.
 """
 

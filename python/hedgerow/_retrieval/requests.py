@@ -70,5 +70,5 @@ def request_of(  # noqa: PLR0913 - the options of a search, each with its defaul
 
 def _count(option: tuple[str, int | None], default: int) -> int:
     name, value = option
-    # More than a machine can count is as good as all.
+    # A number too large for the machine means all.
     return min(checked_count(default if value is None else value, name), sys.maxsize)

@@ -28,7 +28,7 @@ _COMPLETE = "_HEDGEROW_COMPLETE"
 
 
 class UnfinishedError(Exception):
-    """The plan was shown and not executed, for want of an option."""
+    """The plan was shown and not executed, because an option was missing."""
 
 
 class InterruptedRunError(Exception):

@@ -219,7 +219,7 @@ def is_of_no_use(error: IndexFileError) -> bool:
 
 
 def damage_in(error: HedgerowError) -> IndexFileError | None:
-    """Return the damage that an error tells of, or that kept a search from answering; else None."""
+    """Return the damage that an error reports, or that kept a search from answering; else None."""
     cause = error.__cause__ if isinstance(error, RetrievalError) else error
     return cause if isinstance(cause, IndexFileError) and is_of_no_use(cause) else None
 

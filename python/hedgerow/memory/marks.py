@@ -64,7 +64,7 @@ class _Marked(NamedTuple):
 
     @property
     def is_retracted(self) -> bool:
-        """Whether it is retracted: any text counts, so that no retraction is lost for want of a date."""
+        """Whether it is retracted: any text counts, so that no retraction is lost because it lacks a date."""
         return self.values.get(RETRACTED) not in (None, False, "", "false", "no")
 
     @property

@@ -90,7 +90,7 @@ def new_path(derived: Derived, file: str, to: str) -> str:
 
 
 def _exists(path: Path) -> bool:
-    """Tell whether there is a file; HedgerowError for a name too long, or below what is no folder."""
+    """Tell whether there is a file; HedgerowError for a name that is too long, or below a file."""
     with files.system_errors("rename it to", path):
         try:
             path.lstat()

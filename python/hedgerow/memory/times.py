@@ -79,7 +79,7 @@ def day_in_name(path: str) -> datetime | None:
 def checked_end(given: date | str, name: str) -> datetime:
     """Return a moment that was asked for; a date means the end of its day, in UTC.
 
-    Raises InvalidInputError for what is no date that exists.
+    Raises InvalidInputError for a date that does not exist.
     """
     if isinstance(given, date):
         time = utc(given)

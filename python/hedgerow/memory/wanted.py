@@ -37,7 +37,7 @@ class Wanted:
         before: QuestionDate | None,
         now: datetime,
     ) -> Wanted:
-        """Check what was asked for; InvalidInputError for what is no date that exists."""
+        """Check what was asked for; InvalidInputError for a date that does not exist."""
         return cls(
             frozenset(one.strip().lower() for one in checked_texts(types, "types")),
             frozenset(compared(one) for one in checked_texts(tags, "tags")),

@@ -15,7 +15,7 @@ _HOUR, _MINUTE = 3600, 60
 
 
 def instant(text: str) -> tuple[int, int] | None:
-    """Seconds since 1970 in UTC and nanoseconds; None for what is no date.
+    """Seconds since 1970 in UTC and nanoseconds; None for anything that is not a date.
 
     Parts that are missing are the first ones, and without an offset a time is UTC.
     """

@@ -130,7 +130,7 @@ class Described:
 
 
 def described(name: str, answer: Mapping[str, Any]) -> Described:
-    """Read the answer to `GET name/_mapping`; raises BackendError for what is no collection of ours."""
+    """Read the answer to `GET name/_mapping`; raises BackendError for any other index."""
     indices = list(answer.items())
     meta = indices[0][1]["mappings"].get("_meta", {}).get("hedgerow") if indices else None
     if len(indices) != 1 or not isinstance(meta, dict) or not isinstance(meta.get("schema"), int):

@@ -203,7 +203,7 @@ class Collection:
 
         Unlike in an `Index`, a failure leaves what was written before it: writing all again is
         safe. Raises BackendError with the code `bulk_refused` and the ids in its `refused` when
-        chunks could not be written, InvalidInputError for what is no chunk.
+        chunks could not be written, InvalidInputError for anything that is not a chunk.
         """
         return self._upsert_from(_chunks(listed(chunks)), refresh=refresh)
 

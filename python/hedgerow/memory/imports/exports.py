@@ -30,7 +30,7 @@ with suppress(ImportError):  # an optional part of CPython
 def read_json(source: Path, name: str) -> Any:
     """Read the JSON of an export: a file, or `name` in a folder or in a ZIP archive.
 
-    Raises InvalidInputError for what is none, or is over the limit.
+    Raises InvalidInputError for anything that is not JSON, or is over the limit.
     """
     file = source / name if source.is_dir() else source
     if not file.is_file():
@@ -48,7 +48,7 @@ def read_json(source: Path, name: str) -> Any:
 
 
 def read_lines(source: Path) -> Iterator[tuple[int, dict[str, Any] | Skip]]:
-    """Read the objects of JSON Lines, each with its line; a line that is none is a Skip."""
+    """Read the objects of JSON Lines, each with its line; any other line is a Skip."""
     if not source.is_file():
         raise _refused(source, "there is no such file")
     with system_errors("read", source), source.open("rb") as stream:

@@ -157,7 +157,7 @@ fn values(field: &Field, chunk: &Chunk) -> rusqlite::Result<BTreeSet<String>> {
     Ok(values)
 }
 
-/// Whether the index knows who has a value.
+/// Whether the index knows which rows have a value.
 pub(super) fn is_indexed(value: &Value) -> bool {
     !value.is_array() && !value.is_object()
 }

@@ -234,7 +234,7 @@ fn count_densely(
     Ok(())
 }
 
-/// A number of grams; more than fits is as good as all.
+/// A number of grams; one that does not fit counts as the largest that does.
 fn count(grams: usize) -> u32 {
     u32::try_from(grams).unwrap_or(u32::MAX)
 }

@@ -32,7 +32,7 @@ impl From<Error> for Failure {
     }
 }
 
-/// A transaction for reading, rolled back when dropped, which is as good as a commit.
+/// A transaction for reading, rolled back when dropped; since it writes nothing, that equals a commit.
 ///
 /// Its statements are kept ready: to prepare them each time would be a good part of a small search.
 pub struct ReadTransaction<'c>(&'c Connection);

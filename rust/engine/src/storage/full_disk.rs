@@ -49,7 +49,7 @@ fn cut_log(connection: &Connection, file: &Path) -> rusqlite::Result<()> {
     transaction.rollback()
 }
 
-/// How long the log is up to its last frame that ends a transaction; None for what is no log.
+/// How long the log is up to its last frame that ends a transaction; None for anything that is not a log.
 fn committed_bytes(log: &File) -> io::Result<Option<u64>> {
     let mut log = BufReader::new(log);
     let mut header = [0; HEADER];

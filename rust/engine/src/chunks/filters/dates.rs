@@ -4,7 +4,7 @@
 pub(crate) type Instant = (i64, u32);
 
 /// The instant that a text names, which is the first of a day, a month or a year; without an offset
-/// it is UTC. None for what is no date.
+/// it is UTC. None for anything that is not a date.
 ///
 /// `2024`, `2024-03`, `2024-03-05`, `2024-03-05T14:30`, `2024-03-05 14:30:00.5+02:00`.
 pub(crate) fn instant(text: &str) -> Option<Instant> {
