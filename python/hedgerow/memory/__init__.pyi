@@ -1,4 +1,5 @@
-from .config import Initialized as Initialized, RootStatus as RootStatus
+from .config import RootStatus as RootStatus
+from .setup import Initialized as Initialized
 from .context import Context as Context, Passage as Passage
 from .forget import Forgotten as Forgotten
 from .imports.moving import Imported as Imported, Moved as Moved

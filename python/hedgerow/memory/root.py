@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 
 from hedgerow.typing import OnDuplicate, Progress, QuestionDate
 
-from . import config
+from . import config, setup
 from .asked import checked_recall
 from .choices import Choices
-from .config import Initialized, RootStatus
+from .config import RootStatus
 from .derived import Derived
 from .freshness import IndexState, index_state
 from .node_store import NodeStore
@@ -24,6 +24,7 @@ from .results import Remembered, RootGraph, WrappedUp
 from .root_edits import RootEdits
 from .scope import Scope
 from .score import DepthPolicy, depth_boost
+from .setup import Initialized
 
 if TYPE_CHECKING:
     from hedgerow.embedders import AnyEmbedder
@@ -111,13 +112,13 @@ class MemoryRoot(RootEdits):
         Raises HedgerowError for a configuration that cannot be read, without `force`, and for one
         with a newer schema.
         """
-        config.initialize(path, force=force)
+        setup.initialize(path, force=force)
         return cls.open(path)
 
     @staticmethod
     def initialize(path: str | os.PathLike[str], *, force: bool = False) -> Initialized:
         """Set up a root as `init` does, and report what was done."""
-        return config.initialize(path, force=force)
+        return setup.initialize(path, force=force)
 
     @property
     def path(self) -> Path:

@@ -1,0 +1,120 @@
+"""Setting up a root: its configuration, folders and `.gitignore` (spec/memory.md, "Setup")."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from hedgerow._engine import __version__
+from hedgerow.errors import HedgerowError
+
+from . import files, note
+from .config import Config, checked_path, existing_root, read_config
+from .names import CONFIG, DERIVED, DIRECTORIES, SCHEMA_VERSION
+
+_IGNORE_COMMENT = "# hedgerow derived state"
+
+
+@dataclass(frozen=True, slots=True)
+class Initialized:
+    """What `init` did: the configuration of the root, and whether it and `.gitignore` were written."""
+
+    root: str
+    config_file: str
+    schema_version: int
+    config_created: bool
+    memory_dirs: tuple[str, ...]
+    gitignore_updated: bool
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the documented JSON."""
+        return {
+            "root": self.root,
+            "configFile": self.config_file,
+            "schemaVersion": self.schema_version,
+            "configCreated": self.config_created,
+            "memoryDirs": list(self.memory_dirs),
+            "gitignoreUpdated": self.gitignore_updated,
+        }
+
+
+def initialize(path: str | os.PathLike[str], *, force: bool = False) -> Initialized:
+    """Make a folder a memory root: its configuration, its six folders, its `.gitignore`.
+
+    An existing configuration stays unless `force` writes a new one. A root of a newer schema is
+    refused and left as it was.
+    """
+    root = checked_path(path)
+    with files.system_errors("make", root):  # as for a name that is too long
+        exists = root.exists()
+    if exists:
+        root = existing_root(root)
+        config = _readable_config(root, force=force)
+        if config is not None and (config.code == "root_too_new" or not force):
+            config.check()
+    else:
+        config = None
+        with files.system_errors("make", root):
+            root.mkdir(parents=True)
+        root = root.resolve()
+    for folder in DIRECTORIES.values():
+        with files.system_errors("make", root / folder):
+            (root / folder).mkdir(exist_ok=True)
+    ignored = _ignore_derived(root / ".gitignore")
+    file = config.file if config is not None and config.file and not force else None
+    version = SCHEMA_VERSION if file is None or config is None else config.schema_version
+    if file is None:
+        data = _bytes_of(root / CONFIG)
+        files.update(root / CONFIG, _fresh_config().encode(), expected=data, root=root)
+    return Initialized(
+        root=str(root),
+        config_file=file or CONFIG,
+        schema_version=version,
+        config_created=file is None,
+        memory_dirs=tuple(DIRECTORIES.values()),
+        gitignore_updated=ignored,
+    )
+
+
+def _readable_config(root: Path, *, force: bool) -> Config | None:
+    """Read a configuration; with `force`, one that cannot be read counts as none."""
+    try:
+        return read_config(root)
+    except HedgerowError:
+        if force:
+            return None
+        raise
+
+
+def _fresh_config() -> str:
+    value = {
+        "schemaVersion": SCHEMA_VERSION,
+        "canonical": "markdown",
+        "derivedDir": DERIVED,
+        "memoryDirs": list(DIRECTORIES.values()),
+        "createdAt": note.iso_time(note.now()),
+        "createdBy": {"package": "hedgerow", "version": __version__},
+    }
+    return json.dumps(value, indent=2) + "\n"
+
+
+def _ignore_derived(file: Path) -> bool:
+    """Add the derived folder to `.gitignore` unless a line has it already."""
+    old = _bytes_of(file)
+    data = old or b""
+    names = {DERIVED.encode(), f"{DERIVED}/".encode()}
+    if any(line.strip() in names for line in data.splitlines()):
+        return False
+    if data and not data.endswith(b"\n"):
+        data += b"\n"
+    data += f"{_IGNORE_COMMENT}\n{DERIVED}/\n".encode()
+    files.update(file, data, expected=old, root=file.parent)
+    return True
+
+
+def _bytes_of(file: Path) -> bytes | None:
+    with files.system_errors("read", file):
+        return file.read_bytes() if file.exists() else None
