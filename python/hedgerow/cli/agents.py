@@ -292,7 +292,7 @@ def _agents_of(
 
 
 def _refuses(opened: OpenStore) -> Refuses | None:
-    """Return what keeps agents that a root brings from asking OpenAI's models unasked.
+    """Return what keeps the agents of a root from using OpenAI's models without consent.
 
     An address or a folder of agents that the user names is the user's choice.
     """
@@ -300,7 +300,7 @@ def _refuses(opened: OpenStore) -> Refuses | None:
 
 
 def _check_is_allowed(definition: AgentDefinition, refuses: Refuses | None) -> None:
-    """Raise HedgerowError for an agent that is refused, before its model wants a key."""
+    """Raise HedgerowError for an agent that is refused, before its model asks for a key."""
     if refuses is not None and (refusal := refuses(definition)):
         raise HedgerowError(f"{definition.name} is not run. {refusal}", code="not_allowed")
 
@@ -320,7 +320,7 @@ def _folder_of(opened: OpenStore, folder: str | None) -> Path:
 
 @contextmanager
 def _model(url: str | None, *, wanted: bool) -> Iterator[ModelClient | None]:
-    """Open the model at a URL; without one OpenAI's where a model is wanted, else none."""
+    """Open the model at a URL; without one, OpenAI's if a model is needed, else none."""
     if url is None and not wanted:
         yield None
         return

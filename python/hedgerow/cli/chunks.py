@@ -158,7 +158,7 @@ def can_ask() -> bool:
 def _to_delete(
     index: Index, ids: Sequence[str], paths: Sequence[str]
 ) -> tuple[list[str], list[str]]:
-    """The ids that there are, and what was named in vain."""
+    """The ids that exist, and the names for which there is none."""
     found = {name: None for name in ids if index.get(name) is not None}
     missing = [name for name in dict.fromkeys(ids) if name not in found]
     if paths:
@@ -183,7 +183,7 @@ def _show_plan(db: str, found: Sequence[str], missing: Sequence[str]) -> None:
 
 
 def _delete(db: str, ids: Sequence[str]) -> int:
-    """Remove chunks, and the nodes that they are the text of."""
+    """Remove chunks, and the nodes whose text they are."""
     nodes = _nodes(db, ids)
     removed = 0
     if nodes:

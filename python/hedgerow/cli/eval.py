@@ -62,7 +62,7 @@ class _Asked:
 
 @dataclass(frozen=True, slots=True)
 class _Evaluation:
-    """What was measured, on an index of so many chunks, and in how many seconds."""
+    """What was measured, on an index of how many chunks, and in how many seconds."""
 
     db: str
     chunks: int

@@ -35,7 +35,7 @@ def show(index: str, task: Task, outcomes: Sequence[Outcome]) -> None:
 def _table(outcomes: Sequence[Outcome]) -> Table:
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
     ways = [outcome.combination.parts for outcome in outcomes]
-    # What no way of these has is left out, but for the first three.
+    # A column that no row has is left out, but for the first three.
     columns = [(name, at) for at, name in enumerate(("matching", "mode", "fusion"))]
     columns += [
         (name, at)

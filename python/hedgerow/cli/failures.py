@@ -1,4 +1,4 @@
-"""What a failure looks like: one sentence on stderr, or one JSON object, and an exit code."""
+"""How a failure is reported: one sentence on stderr, or one JSON object, and an exit code."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class UnfinishedError(Exception):
 
 
 class InterruptedRunError(Exception):
-    """Ctrl-C, with a sentence on the state that things were left in."""
+    """Ctrl-C, with a sentence about the state it left."""
 
 
 def run_group(

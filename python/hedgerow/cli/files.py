@@ -131,7 +131,7 @@ def _opened(db: str) -> Index:
 
 
 def _count(index: Index) -> int | None:
-    """How many chunks there are; None where damage leaves that open."""
+    """How many chunks there are; None if damage keeps them from being counted."""
     try:
         return len(index)
     except IndexFileError:

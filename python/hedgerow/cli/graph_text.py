@@ -91,7 +91,7 @@ def _show_list(console: Console, heading: str, lines: Sequence[str]) -> None:
 def show_part(
     part: Neighborhood, unresolved: Sequence[str], validities: Mapping[str, Mapping[str, Any]]
 ) -> None:
-    """Print the links of a node, and of what is around it, and what of that does not hold."""
+    """Print the links of a node and of its surroundings, and which of these no longer hold."""
     console = make_console()
     others = plural(len(part.hops) - 1, "node")
     console.print(Text.assemble((visible(part.center), "cyan"), f": {others} around it."))

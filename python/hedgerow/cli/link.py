@@ -83,7 +83,7 @@ def _at_server(  # noqa: PLR0913 - what a link has
 
 
 def _tell(answer: Mapping[str, Any], *, as_json: bool) -> None:
-    """Tell what was done, as JSON has it."""
+    """Report what was done, in the fields of the JSON."""
     if as_json:
         write_json(answer)
         return

@@ -22,7 +22,7 @@ EMBEDDER_HELP = (
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """The embedder that the user named, and its prompts; what was not given is None."""
+    """The embedder that the user named, and its prompts; each is None if it was not given."""
 
     name: str | None = None
     query_prompt: str | None = None
@@ -81,7 +81,7 @@ def embedder_option(help_text: str, *, required: bool = False) -> Callable[[F], 
 
 @contextmanager
 def embedder_of(wanted: Wanted) -> Iterator[Embedder | None]:
-    """Open the embedder that was named; None for none."""
+    """Open the embedder that was named; None without a name."""
     if wanted.name is None:
         yield None
         return

@@ -79,7 +79,7 @@ def _notice(index: Index | Collection, recorded: Recorded, why: str) -> str:
 
 
 def _how(recorded: Recorded) -> str:
-    """Say how to name what a file alone may not."""
+    """Say how to name an embedder that a file alone may not bring into use."""
     from hedgerow.embedders.by_name import sends_texts  # noqa: PLC0415 - for some indexes only
 
     if recorded.adapter is None or recorded.model is None:

@@ -38,7 +38,7 @@ def report_option(command: F) -> F:
 
 
 def _checked(_: click.Context, __: click.Parameter, file: str | None) -> str | None:
-    """Refuse a place where no report can be, or where something else than a report is."""
+    """Refuse a path where no report can be written, or where there is something other than a report."""
     if file is None:
         return None
     path = Path(file)

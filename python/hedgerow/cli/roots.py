@@ -123,7 +123,7 @@ def tag_option(command: F) -> F:
 
 
 def refuse_remote(target_url: str | None, remote_url: str | None) -> None:
-    """Raise the error of the flags that another tool has, and that mean nothing here yet."""
+    """Raise the error of flags that another tool has and that have no meaning here yet."""
     for flag, url in (("--target-url", target_url), ("--remote-url", remote_url)):
         if url is not None:
             raise HedgerowError(

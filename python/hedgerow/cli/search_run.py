@@ -138,7 +138,7 @@ def _matching(asked: Asked) -> Any:
 def _embedder(
     asked: Asked, index: Index | Collection, named: Embedder | None
 ) -> tuple[Embedder | None, tuple[str, ...]]:
-    """Give the embedder that was named, or that of the index where the mode asks for one."""
+    """Return the embedder that was named, or that of the index if the mode needs one."""
     if named is not None or asked.mode == "bm25":
         return named, ()
     found = recorded_embedder(index, asked.embedder)

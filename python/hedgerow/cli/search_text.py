@@ -295,7 +295,7 @@ def _meaning(parts: dict[str, Any]) -> str:
 
 
 def _neighbors(parts: dict[str, Any]) -> str:
-    """What each gave; the paragraph above names them."""
+    """What each contributed; the paragraph above names them."""
     return ", ".join(map(_added, parts.get("neighbors", ())))
 
 

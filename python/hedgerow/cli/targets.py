@@ -93,7 +93,7 @@ def refuse_without_files(option: str, *, given: bool) -> None:
 
 
 def _of_root(path: Path) -> str | None:
-    """The server that a root names, if its user allowed that; of what is not, its folder tells."""
+    """The server that a root names, if its user allowed it."""
     from hedgerow.memory.choices import Choices  # noqa: PLC0415 - slow to import
     from hedgerow.memory.config import read_config  # noqa: PLC0415
 
@@ -117,7 +117,7 @@ def _token(url: str, *, writes: bool) -> str | None:
     try:
         parts = urlsplit(url)
     except ValueError:
-        return None  # What is no address is refused as that.
+        return None  # Anything that is not an address is refused as such.
     if parts.scheme not in {"http", "https"} or not parts.hostname:
         return None
     if parts.hostname in _THIS_MACHINE:
