@@ -270,6 +270,10 @@ def test_about_health_and_counts(of_root, of_index):
     counts = of_index.get("/metrics").text
     assert 'hedgerow_requests_total{method="POST",route="/v1/search",status="200"} 1.0' in counts
     assert "secret-id" not in counts
+    of_index.request("MADE-UP", "/healthz")
+    counts = of_index.get("/metrics").text
+    assert "MADE-UP" not in counts
+    assert 'method="other"' in counts
     described = of_index.get("/openapi.json").json()
     assert "/v1/search" in described["paths"]
     assert described["info"]["version"] == hr.__version__

@@ -9,6 +9,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
+_METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
+
 
 class Metrics:
     """Counts requests by their route, never by what they ask for."""
@@ -55,9 +57,11 @@ class Metrics:
             began = perf_counter()
             with self._running.track_inprogress():
                 await app(scope, receive, noted)
-            # Without a route the path is anything that anybody may have asked for.
+            # A path without a route, and a method that HTTP does not define, may be any text: a client
+            # that makes them up must not add a time series with each.
             route = getattr(scope.get("route"), "path", "other")
-            self._requests.labels(route, scope["method"], status).inc()
-            self._seconds.labels(route, scope["method"]).observe(perf_counter() - began)
+            method = scope["method"] if scope["method"] in _METHODS else "other"
+            self._requests.labels(route, method, status).inc()
+            self._seconds.labels(route, method).observe(perf_counter() - began)
 
         return counted
