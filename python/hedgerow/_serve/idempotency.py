@@ -79,32 +79,48 @@ class Idempotency:
         self, scope: Scope, place: tuple[str, bytes], digest: bytes, body: bytes, send: Send
     ) -> None:
         done: asyncio.Future[list[Message] | None] = asyncio.get_running_loop().create_future()
-        self._known[place] = _Kept(digest, done)
-        messages: list[Message] = []
+        kept = self._known[place] = _Kept(digest, done)
+        recorded = _Recorded()
 
         async def noted(message: Message) -> None:
-            messages.append(message)
+            recorded.add(message)
             await send(message)
 
         is_kept = False
         try:
             await self._app(scope, _receiver(body), noted)
-            is_kept = _may_be_kept(messages)
+            is_kept = recorded.may_be_kept()
         finally:
-            if not is_kept:
+            # A thousand later keys may have taken its place.
+            if not is_kept and self._known.get(place) is kept:
                 del self._known[place]
-            done.set_result(messages if is_kept else None)
+            done.set_result(recorded.messages if is_kept else None)
         while len(self._known) > _KEPT:
             self._known.popitem(last=False)
 
 
-def _may_be_kept(messages: list[Message]) -> bool:
-    """Whether an answer is whole, of no failure that trying again may mend, and not too large."""
-    if not messages or messages[0].get("status", 500) >= HTTPStatus.INTERNAL_SERVER_ERROR:
-        return False
-    if messages[0]["status"] == HTTPStatus.TOO_MANY_REQUESTS or messages[-1].get("more_body"):
-        return False
-    return sum(len(message.get("body", b"")) for message in messages) <= _LARGEST
+class _Recorded:
+    """The messages of an answer, as long as it is not too large to be kept."""
+
+    def __init__(self) -> None:
+        self.messages: list[Message] = []
+        self._size = 0
+
+    def add(self, message: Message) -> None:
+        self._size += len(message.get("body", b""))
+        if self._size > _LARGEST:
+            self.messages.clear()
+        else:
+            self.messages.append(message)
+
+    def may_be_kept(self) -> bool:
+        """Whether the answer is complete, not too large, and not a failure that a retry may mend."""
+        if self._size > _LARGEST or not self.messages:
+            return False
+        status = self.messages[0].get("status", HTTPStatus.INTERNAL_SERVER_ERROR)
+        if status >= HTTPStatus.INTERNAL_SERVER_ERROR or status == HTTPStatus.TOO_MANY_REQUESTS:
+            return False
+        return not self.messages[-1].get("more_body")
 
 
 async def _whole(receive: Receive) -> bytes:
