@@ -73,7 +73,7 @@ def test_another_host_is_refused(of_index, host):
 
 
 @pytest.mark.parametrize(
-    "origin", ["http://evil.example", "null", "http://127.0.0.1:80", "file://"]
+    "origin", ["http://evil.example", "null", "http://127.0.0.1:80", "file://", "http://["]
 )
 def test_another_origin_is_refused(of_index, origin):
     answer = of_index.post("/v1/search", json={"query": "a"}, headers={"Origin": origin})
@@ -177,6 +177,8 @@ def test_limits_are_told(db):
         problem(client.post("/v1/search", json=bad), 400, "invalid_filter")
         bad = {"query": "a", "filters": {"unknown": 1}}
         problem(client.post("/v1/search", json=bad), 400, "invalid_filter")
+        half = b'{"query": "a", "filters": {"metadata": {"x": "\\ud800"}}}'
+        problem(client.post("/v1/search", content=half, headers=plain), 400, "lone_surrogate")
 
 
 def test_what_is_too_much_or_too_slow_is_told(db, monkeypatch):
@@ -201,6 +203,43 @@ def test_what_is_too_much_or_too_slow_is_told(db, monkeypatch):
         assert "2 requests run or wait" in problem(full, 429, "too_many_requests")
         assert full.headers["retry-after"] == "1"
         assert client.get("/healthz").status_code == 200
+
+
+def test_a_backup_that_took_too_long_leaves_nothing(db, tmp_path, monkeypatch):
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(scratch))
+    may_end, backup = threading.Event(), IndexService.backup
+
+    def slow(service):
+        copy = backup(service)
+        may_end.wait(LONGEST)
+        return copy
+
+    monkeypatch.setattr(IndexService, "backup", slow)
+    with ExitStack() as stack:
+        client = served(db, stack, seconds=0.3)
+        stack.callback(may_end.set)
+        problem(client.post("/v1/backup"), 504, "too_slow")
+        may_end.set()
+        end = time.monotonic() + LONGEST
+        while list(scratch.iterdir()) and time.monotonic() < end:
+            client.get("/healthz")
+    assert list(scratch.iterdir()) == []
+
+
+def test_a_backup_that_fails_says_why_and_leaves_nothing(of_index, tmp_path, monkeypatch):
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "scratch"))
+    (tmp_path / "scratch").mkdir()
+
+    def failing(_, copy):
+        copy.write_bytes(b"half")
+        raise hr.IndexFileError("the disk is full", code="index_io")
+
+    monkeypatch.setattr(hr.Index, "backup", failing)
+    said = problem(of_index.post("/v1/backup"), 500, "index_io")
+    assert said == "the disk is full"
+    assert list((tmp_path / "scratch").iterdir()) == []
 
 
 @pytest.fixture(scope="module")

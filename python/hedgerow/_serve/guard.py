@@ -68,7 +68,7 @@ class Guard:
         origin = headers.get("origin")
         if origin is None or origin.lower() in self._origins:
             return
-        if urlsplit(origin).netloc.lower() != host.lower():
+        if _authority(origin) != host.lower():
             raise Problem(
                 HTTPStatus.FORBIDDEN,
                 "foreign_origin",
@@ -128,6 +128,14 @@ class Guard:
             f"a body may have {self._most_bytes:,} bytes; send less at once",
             headers={"Connection": "close"},
         )
+
+
+def _authority(origin: str) -> str | None:
+    """The host and port of an Origin header; None if it is not a URL."""
+    try:
+        return urlsplit(origin).netloc.lower()
+    except ValueError:
+        return None
 
 
 def _name(host: str) -> str:

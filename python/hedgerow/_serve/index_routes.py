@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import os
+import json
+import shutil
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -62,7 +63,7 @@ class IndexService:
         return self._answer(body.query, response, body, explain=body.explain)
 
     def _batch(self, options: str, queries: list[str]) -> list[Found | HedgerowError]:
-        asked = _keywords(SearchOptions.model_validate_json(options))
+        asked = _keywords(SearchOptions.model_validate(json.loads(options)))
         return self.retriever.search_many(queries, **asked, on_error="return")
 
     def search_many(self, body: SearchManyBody) -> Answer:
@@ -104,8 +105,9 @@ class IndexService:
     def delete(self, body: DeleteBody) -> Answer:
         """Remove chunks, as `hedgerow delete --json` tells it."""
         ids = dict.fromkeys(body.ids)
-        found = [name for name in ids if self.index.get(name) is not None]
-        missing = [name for name in ids if name not in set(found)]
+        is_there = {name: self.index.get(name) is not None for name in ids}
+        found = [name for name, there in is_there.items() if there]
+        missing = [name for name, there in is_there.items() if not there]
         removed = self.index.delete(found)
         for path in dict.fromkeys(body.paths):
             gone = self.index.delete_path(path)
@@ -114,12 +116,12 @@ class IndexService:
         return {"db": self.name, "removed": removed, "ids": found, "missing": missing}
 
     def backup(self) -> Path:
-        """Copy the file into a folder of its own, which whoever gets it removes."""
+        """Copy the file into a folder of its own, which the caller removes."""
         folder = Path(tempfile.mkdtemp(prefix="hedgerow-backup-"))
         try:
             self.index.backup(folder / self.name)
         except BaseException:
-            folder.rmdir()
+            shutil.rmtree(folder, ignore_errors=True)
             raise
         return folder / self.name
 
@@ -195,7 +197,7 @@ def index_routes(service: IndexService, work: Work) -> APIRouter:
         response_class=FileResponse,
     )
     async def backup() -> FileResponse:
-        copy = await work.run(service.backup)
+        copy = await work.run(service.backup, discard=_remove)
         return FileResponse(
             copy,
             media_type="application/vnd.sqlite3",
@@ -220,5 +222,4 @@ def _filters(options: SearchOptions) -> Filters:
 
 
 def _remove(copy: Path) -> None:
-    os.unlink(copy)  # noqa: PTH108 - what was made here
-    copy.parent.rmdir()
+    shutil.rmtree(copy.parent)

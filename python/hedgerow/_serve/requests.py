@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -38,8 +39,11 @@ class SearchOptions(Body):
     skip_retry_ladder: bool = False
 
     def options(self) -> str:
-        """The options as JSON, without what is searched for."""
-        return self.model_dump_json(include=set(SearchOptions.model_fields))
+        """The options as JSON, without the query.
+
+        Written by `json`: pydantic refuses half of a surrogate pair, which the filters may contain.
+        """
+        return json.dumps(self.model_dump(include=set(SearchOptions.model_fields)))
 
     def keywords(self) -> dict[str, Any]:
         """The arguments of `Retriever.search`."""

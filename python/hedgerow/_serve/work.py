@@ -1,10 +1,11 @@
-"""Threads that do what requests ask for, so many at a time, and no longer than is allowed."""
+"""Threads that do the work of requests: a limited number at once, each for a limited time."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from http import HTTPStatus
 from typing import TypeVar
 
@@ -14,7 +15,7 @@ T = TypeVar("T")
 
 
 class Work:
-    """Runs functions in threads; what is too much is refused at once."""
+    """Runs functions in threads; refuses those beyond its limits at once."""
 
     def __init__(self, running: int, waiting: int, seconds: float) -> None:
         self._pool = ThreadPoolExecutor(running, thread_name_prefix="hedgerow-serve")
@@ -23,10 +24,13 @@ class Work:
         self.pending = 0
         """How many functions run or wait."""
 
-    async def run(self, function: Callable[[], T]) -> T:
+    async def run(
+        self, function: Callable[[], T], *, discard: Callable[[T], None] | None = None
+    ) -> T:
         """The value of the function, called in a thread.
 
-        When its time is over a problem is answered; the thread counts until it is done with it.
+        Raises a Problem if that takes too long; the call counts as running until it has ended. `discard`
+        is then called with its value.
         """
         if self.pending >= self._most:
             raise Problem(
@@ -40,7 +44,11 @@ class Work:
         future.add_done_callback(self._done)
         try:
             return await asyncio.wait_for(asyncio.shield(future), self._seconds)
-        except asyncio.TimeoutError:
+        except (asyncio.TimeoutError, asyncio.CancelledError) as error:
+            if discard is not None:
+                future.add_done_callback(partial(_discard, discard))
+            if isinstance(error, asyncio.CancelledError):
+                raise
             raise Problem(
                 HTTPStatus.GATEWAY_TIMEOUT,
                 "too_slow",
@@ -49,10 +57,15 @@ class Work:
             ) from None
 
     def close(self) -> None:
-        """Wait for what runs."""
+        """Wait for the functions that are running."""
         self._pool.shutdown(wait=True, cancel_futures=True)
 
     def _done(self, future: asyncio.Future[T]) -> None:
         self.pending -= 1
         if not future.cancelled():
-            future.exception()  # Nobody may be left to hear of it.
+            future.exception()  # Retrieved, or asyncio would log it when no one awaits it any more.
+
+
+def _discard(discard: Callable[[T], None], future: asyncio.Future[T]) -> None:
+    if not future.cancelled() and future.exception() is None:
+        discard(future.result())
