@@ -217,16 +217,16 @@ def test_a_later_try_has_what_is_left_of_the_time(
 ) -> None:
     now = 0.0
     timeouts = []
-    post = httpx.Client.post
+    stream = httpx.Client.stream
 
-    def posted(*args: Any, timeout: float, **more: Any) -> httpx.Response:
+    def streamed(*args: Any, timeout: float, **more: Any) -> Any:
         nonlocal now
         timeouts.append(timeout)
         now += 99.5
-        return post(*args, timeout=timeout, **more)
+        return stream(*args, timeout=timeout, **more)
 
     monkeypatch.setattr("hedgerow._adapters.endpoint.monotonic", lambda: now)
-    monkeypatch.setattr(httpx.Client, "post", posted)
+    monkeypatch.setattr(httpx.Client, "stream", streamed)
     model = client(server, Reply({}, 503), Reply(held=True))
     error = fails(lambda: model.complete(ModelRequest("m", "", "p", timeout_s=100)))
     assert timeouts == [100, 0.5]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import gzip
 import math
 from email.utils import formatdate
 from time import time
@@ -19,6 +21,7 @@ from embedder_servers import (
     vector_of,
 )
 from hedgerow.embedders import (
+    AsyncOllamaEmbedder,
     OllamaEmbedder,
 )
 from local_server import LocalServer, Reply, nobody_there
@@ -206,6 +209,26 @@ def test_answers_that_do_not_fit(server: LocalServer, body: Any, message: str) -
     assert error.code == "bad_answer"
     assert str(error) == f"{server.url}/api/embed {message}"
     assert len(server.requests) == 1
+
+
+@pytest.mark.parametrize("status", [200, 500])
+def test_an_answer_that_is_too_large_is_not_read(
+    server: LocalServer, monkeypatch: pytest.MonkeyPatch, status: int
+) -> None:
+    monkeypatch.setattr("hedgerow._adapters.bodies.LARGEST_ANSWER", 1_000)
+    # Compressed, it is smaller than the limit.
+    large = Reply(gzip.compress(b" " * 1_001), status, {"Content-Encoding": "gzip"})
+    server.replies = [large, large]
+    waiting = AsyncOllamaEmbedder("m", base_url=server.url)
+    for embed in (
+        lambda: ollama(server).embed(["oak"]),
+        lambda: asyncio.run(waiting.embed(["oak"])),
+    ):
+        error = refused(embed)
+        assert error.code == "bad_answer"
+        said = "answered with more than 1,000 bytes; check base_url, or send less"
+        assert str(error) == f"{server.url}/api/embed {said}"
+    assert len(server.requests) == 2
 
 
 @pytest.mark.parametrize(

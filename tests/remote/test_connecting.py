@@ -118,6 +118,14 @@ def test_a_number_that_no_result_holds_is_an_answer_in_another_form(index, monke
     assert caught.value.code == "bad_answer"
 
 
+def test_an_answer_that_is_too_large_is_not_read(index, monkeypatch):
+    monkeypatch.setattr("hedgerow._adapters.bodies.LARGEST_ANSWER", 100)
+    for search in (lambda: index.search("slugs"), lambda: asyncio.run(index.asearch("slugs"))):
+        with pytest.raises(hr.BackendError, match=r"answered with more than .* bytes") as caught:
+            search()
+        assert caught.value.code == "bad_answer"
+
+
 def test_a_closed_connection_says_so(root):
     other = hr.connect(root.url, kind="root", token=TOKENS.read)
     other.close()

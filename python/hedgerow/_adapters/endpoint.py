@@ -32,6 +32,7 @@ from tenacity import (
 from hedgerow._checks import checked_count, checked_seconds
 from hedgerow.errors import HedgerowError, InvalidInputError
 
+from . import bodies
 from .connection import ApiKey
 
 FIRST_WAIT = 0.5
@@ -134,7 +135,11 @@ class _Endpoint:
         problem = f"could not be reached ({reason}); check that the server runs there"
         return _Outcome(problem=problem, code="endpoint_unreachable", again=again)
 
-    def _answered(self, response: httpx.Response) -> _Outcome:
+    def _answered(self, response: httpx.Response | None) -> _Outcome:
+        if response is None:
+            size = f"{bodies.LARGEST_ANSWER:,} bytes"
+            problem = f"answered with more than {size}; check base_url, or send less"
+            return _Outcome(problem=problem, code="bad_answer")
         if response.is_success:
             try:
                 return _Outcome(value=json.loads(response.content))
@@ -207,9 +212,10 @@ class Endpoint(_Endpoint):
             self._connect()
         timeout = self._timeout if end is None else max(end - monotonic(), _SHORTEST_TIMEOUT)
         try:
-            response = self._client.post(
-                self._url, content=content, headers=_HEADERS, timeout=timeout
-            )
+            with self._client.stream(
+                "POST", self._url, content=content, headers=_HEADERS, timeout=timeout
+            ) as streamed:
+                response = bodies.read_body(streamed)
         except httpx.HTTPError as error:
             return self._broken(error, within)
         return self._answered(response)
@@ -249,7 +255,10 @@ class AsyncEndpoint(_Endpoint):
 
     async def _try(self, content: bytes) -> _Outcome:
         try:
-            response = await self._client().post(self._url, content=content, headers=_HEADERS)
+            async with self._client().stream(
+                "POST", self._url, content=content, headers=_HEADERS
+            ) as streamed:
+                response = await bodies.aread_body(streamed)
         except httpx.HTTPError as error:
             return self._broken(error)
         return self._answered(response)

@@ -25,6 +25,7 @@ from tenacity import (
     wait_random,
 )
 
+from hedgerow._adapters import bodies
 from hedgerow._adapters.connection import ApiKey
 from hedgerow._adapters.endpoint import Bearer, certificates, checked_url
 from hedgerow._checks import checked_seconds
@@ -48,6 +49,8 @@ class _Asked:
     content: bytes | None
     params: Mapping[str, Any] | None
     headers: dict[str, str] = field(default_factory=dict)
+    is_download: bool = False
+    """Whether the answer is a file, which may have any size."""
 
 
 @dataclass(slots=True)
@@ -57,6 +60,7 @@ class _Outcome:
     response: httpx.Response | None = None
     problem: str = ""
     again: bool = False
+    code: str = "backend_unavailable"
 
 
 class Client:
@@ -121,7 +125,8 @@ class Client:
 
     def download(self, method: str, path: str) -> Steps[bytes]:
         """What the server answers with, as it is."""
-        outcome = yield Call(self._sent, (_Asked(method, path, None, None),), awaited=self._asent)
+        asked = _Asked(method, path, None, None, is_download=True)
+        outcome = yield Call(self._sent, (asked,), awaited=self._asent)
         return self._answer(outcome).content
 
     def close(self) -> None:
@@ -139,7 +144,7 @@ class Client:
     def _answer(self, outcome: _Outcome) -> httpx.Response:
         response = outcome.response
         if response is None:
-            raise BackendError(f"{self.url} {outcome.problem}", code="backend_unavailable")
+            raise BackendError(f"{self.url} {outcome.problem}", code=outcome.code)
         if not response.is_success:
             raise error_of(self.url, response.status_code, response.content)
         return response
@@ -158,16 +163,34 @@ class Client:
         if self._process != os.getpid():
             self._connect()
         try:
-            return _answered(self._client.send(self._request(self._client, asked)))
+            streamed = self._client.send(self._request(self._client, asked), stream=True)
+            try:
+                if asked.is_download:
+                    streamed.read()
+                    response: httpx.Response | None = streamed
+                else:
+                    response = bodies.read_body(streamed)
+            finally:
+                streamed.close()
         except httpx.HTTPError as error:
             return self._broken(error)
+        return _TOO_LARGE if response is None else _answered(response)
 
     async def _atry(self, asked: _Asked) -> _Outcome:
         client = self._of_loop()
         try:
-            return _answered(await client.send(self._request(client, asked)))
+            streamed = await client.send(self._request(client, asked), stream=True)
+            try:
+                if asked.is_download:
+                    await streamed.aread()
+                    response: httpx.Response | None = streamed
+                else:
+                    response = await bodies.aread_body(streamed)
+            finally:
+                await streamed.aclose()
         except httpx.HTTPError as error:
             return self._broken(error)
+        return _TOO_LARGE if response is None else _answered(response)
 
     def _request(self, client: httpx.Client | httpx.AsyncClient, asked: _Asked) -> httpx.Request:
         return client.build_request(
@@ -243,6 +266,12 @@ def _encoded(body: Any) -> bytes:
 
 def _answered(response: httpx.Response) -> _Outcome:
     return _Outcome(response, again=response.status_code == HTTPStatus.TOO_MANY_REQUESTS)
+
+
+_TOO_LARGE = _Outcome(
+    problem=f"answered with more than {bodies.LARGEST_ANSWER:,} bytes; ask for less",
+    code="bad_answer",
+)
 
 
 def _last(state: RetryCallState) -> Any:
