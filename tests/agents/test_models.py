@@ -115,10 +115,12 @@ def test_what_a_server_answers(server: LocalServer) -> None:
         chat_completion("a"),
         Reply(bare),
         chat_completion("c", usage={"prompt_tokens": True}),
+        chat_completion("c", usage={"prompt_tokens": -1, "completion_tokens": 2**63}),
     )
     assert model.complete(REQUEST) == ModelReply("a", 12, 5, "stop")
     assert model.complete(REQUEST) == ModelReply("b")
-    assert model.complete(REQUEST) == ModelReply("c", stop_reason="stop")
+    for _ in range(2):
+        assert model.complete(REQUEST) == ModelReply("c", stop_reason="stop")
 
 
 @pytest.mark.parametrize(

@@ -111,6 +111,7 @@ def test_what_a_reply_asks_for(text: str, action: Action) -> None:
         ("DELETE a b", "DELETE takes one key; quote keys with spaces", "delete"),
         ("WEIGHT a", "WEIGHT takes a key and a number; quote keys with spaces", "weight"),
         ("WEIGHT a high", '"high" is not a number', "weight"),
+        (r'WEIGHT a "\ud800"', r'"\ud800" is not a number', "weight"),
         ("WEIGHT a -0.1", "value must be from 0 to 1", "weight"),
         ("CATEGORIZE a cor", 'category must be one of core, general, technical, observation, task; '
          'did you mean "core"?', "categorize"),
@@ -152,6 +153,9 @@ def test_what_a_reply_asks_for(text: str, action: Action) -> None:
         ('{"actions": [{"op": ["delete"]}]}', f'"op" must be one of {OPS}', None),
         ('{"actions": [{"op": "link"}]}', 'there is no action "link"; did you mean "link-add"?',
          None),
+        (r'{"actions": [{"op": "\ud800"}]}', rf'there is no action "\ud800"; there are {OPS}', None),
+        (r'{"actions": [{"op": "delete", "\ud800": 1}]}', r'delete has no "\ud800"; it has key',
+         "delete"),
         ('{"actions": [{"op": "delete"}]}', 'delete lacks "key"', "delete"),
         ('{"actions": [{"op": "delete", "key": null}]}', 'delete lacks "key"', "delete"),
         ('{"actions": [{"op": "delete", "key": 3}]}', "key must be a string", "delete"),

@@ -65,6 +65,17 @@ def test_a_run_asks_the_model_and_does_what_it_says(agents_folder):
     assert report.to_dict()["actions"][1]["rejected"] == 'there is no node "x"'
 
 
+def test_half_of_a_surrogate_pair_is_rejected_and_recorded(agents_folder):
+    put_agent(agents_folder)
+    reply = block('{"actions": [{"op": "\\ud800"}]}')
+    working = agents(garden("ab"), agents_folder, reply)
+    report = working.run("linker")
+    assert (report.status, len(report.rejected)) == ("ok", 1), report.error
+    [record] = working.records(report.run)
+    assert record.reason is not None
+    assert record.reason.startswith(r'there is no action "\ud800"; there are link-add')
+
+
 def test_the_prompt_of_a_read_only_agent_says_so(agents_folder):
     put_agent(agents_folder, actions=[])
     working = agents(garden("a"), agents_folder, "LINK a b\nAll is well.")

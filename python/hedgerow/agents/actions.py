@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import KW_ONLY, MISSING, dataclass, field, fields
 from typing import Any, ClassVar
 
-from .problems import nearest
+from .problems import encodable, nearest
 
 __all__ = [
     "ACTIONS",
@@ -173,7 +173,7 @@ def action_of(op: str, given: Mapping[str, Any], line: int) -> Action:
     values = {name: value for name, value in given.items() if value is not None}
     for name in values:
         if name not in known:
-            raise WrongActionError(f'{op} has no "{name}"; it has {", ".join(known)}')
+            raise WrongActionError(f'{op} has no "{encodable(name)}"; it has {", ".join(known)}')
     for name, one in known.items():
         if name not in values and one.default is MISSING:
             raise WrongActionError(f'{op} lacks "{name}"')

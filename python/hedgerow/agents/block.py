@@ -14,7 +14,7 @@ from .actions import Rejected
 from .directives import DirectiveReader
 from .fence import fence_of
 from .json_reply import JSON_START, decoded
-from .problems import ReplyError
+from .problems import ReplyError, encodable
 
 __all__ = ["Found", "find_block"]
 
@@ -216,7 +216,7 @@ def _unknown_key(value: object, known: Sequence[str]) -> str | None:
     unknown = [key for key in value if key not in known] if isinstance(value, dict) else []
     if not unknown:
         return None
-    return f'the reply has no "{unknown[0]}"; it has {", ".join(known)}'
+    return f'the reply has no "{encodable(unknown[0])}"; it has {", ".join(known)}'
 
 
 def _is_foreign_capitals(line: str) -> bool:

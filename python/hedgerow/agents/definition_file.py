@@ -72,7 +72,8 @@ _KEYS = {
 
 _LONGEST_TIMEOUT = 86_400.0
 _MANY_PARTS = re.compile(r"""(?<![\w-])(?:(?:[\w-]+|"[^"\n]*"|'[^'\n]*')[ \t]*\.[ \t]*){100}""")
-_LONG_NUMBER = re.compile(r"[0-9][0-9_]{4000}")
+# From the first digit of a run only: from each of them it would take time quadratic in its length.
+_LONG_NUMBER = re.compile(r"(?<![0-9_])[0-9][0-9_]{4000}")
 _TOML_POSITION = re.compile(r" \(at (?:line ([0-9]+), column ([0-9]+)|end of document)\)$")
 
 Read = Callable[[Path], bytes]

@@ -16,7 +16,7 @@ from .actions import (
     WriteNode,
     WrongActionError,
 )
-from .problems import nearest
+from .problems import encodable, nearest
 
 __all__ = ["DirectiveReader", "directives_in", "quoted", "write_action"]
 
@@ -226,7 +226,7 @@ def _unquoted(inner: str) -> str:
 
 def _number(word: str) -> float:
     if not _NUMBER.fullmatch(word):
-        raise WrongActionError(f'"{word}" is not a number')
+        raise WrongActionError(f'"{encodable(word)}" is not a number')
     return float(word)
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from .actions import ACTIONS, Rejected, Requested
-from .problems import Lines, ReplyError, nearest
+from .problems import Lines, ReplyError, encodable, nearest
 
 __all__ = ["JSON_START", "decoded", "read_json"]
 
@@ -69,7 +69,7 @@ def _entry(line: int, source: str, value: Any) -> Requested | Rejected:
     if op not in ACTIONS:
         near = nearest(op, ACTIONS)
         meant = f'; did you mean "{near}"?' if near else f"; there are {', '.join(ACTIONS)}"
-        return Rejected(line, source, f'there is no action "{op}"{meant}')
+        return Rejected(line, source, f'there is no action "{encodable(op)}"{meant}')
     values = {name: found for name, found in value.items() if name != "op"}
     return Requested(line, source, op, values)
 

@@ -90,7 +90,8 @@ class AgentLibrary:
         else:
             files = {path: _read(path, before.files.get(path), self._bounds) for path in paths}
             self._state = _accepted(files, before.in_use)
-        return [problem for problem in self._state.problems if problem not in before.problems]
+        known = set(before.problems)
+        return [problem for problem in self._state.problems if problem not in known]
 
 
 def _is_definition(path: Path) -> bool:

@@ -16,6 +16,7 @@ __all__ = ["OpenAIModel"]
 
 _OPENAI_URL = "https://api.openai.com/v1"
 _TIMEOUT = 120.0
+_LARGEST_COUNT = 2**63 - 1
 
 # Client errors that may pass: the server did not refuse the request itself.
 _RETRYABLE = {
@@ -119,8 +120,10 @@ class OpenAIModel(Connected):
 
 
 def _count(usage: Any, name: str) -> int | None:
+    """A count of tokens; None for anything that a store could not hold as one."""
     count = usage.get(name) if isinstance(usage, dict) else None
-    return count if isinstance(count, int) and not isinstance(count, bool) else None
+    is_count = isinstance(count, int) and not isinstance(count, bool)
+    return count if is_count and 0 <= count <= _LARGEST_COUNT else None
 
 
 def _model_error(message: str, code: str, status: int | None) -> ModelError:

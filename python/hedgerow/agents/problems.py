@@ -12,7 +12,7 @@ from typing import Any
 
 from hedgerow.errors import HedgerowError
 
-__all__ = ["DefinitionError", "Lines", "Problem", "ReplyError", "nearest"]
+__all__ = ["DefinitionError", "Lines", "Problem", "ReplyError", "encodable", "nearest"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +75,13 @@ class Lines:
     def start(self, line: int) -> int:
         """Return the offset at which a line begins."""
         return self._starts[line - 1]
+
+
+def encodable(word: str) -> str:
+    """Return a word of a reply for a message: an escape in JSON may stand for half a surrogate pair,
+    which no store and no terminal takes.
+    """
+    return word.encode("utf-8", "backslashreplace").decode()
 
 
 def nearest(word: str, known: Iterable[str]) -> str | None:
