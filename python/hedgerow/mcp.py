@@ -48,20 +48,20 @@ This project keeps its memory as Markdown files, which these tools search and ad
 you start on a task, when the user refers to something earlier, and before a decision that may have
 been made already.
 
-- memory_recall: before a task, what the memory knows about its topic. depth "shallow" returns
+- memory_recall: before a task, find what the memory knows about its topic. depth "shallow" returns
   pages and decisions first, "deep" also raw sessions.
-- memory_context: the same as text to read, within a budget of tokens.
-- memory_search: with a question or words. Read the few results and cite their files.
+- memory_context: get the same as text to read, within a budget of tokens.
+- memory_search: search for a question or words. Read the few results and cite their files.
 - memory_remember: keep what will matter again: decisions with their reason, findings,
   preferences. Never secrets, tokens, or the noise of a conversation.
-- memory_supersede: when something kept is no longer so, keep what is so now in its place. Both
-  files stay, and recall shows the new one.
-- memory_retract: when something kept was wrong and nothing takes its place.
-- memory_read: the whole file of a memory that was found.
-- memory_list: what memories there are, the last changed first.
-- memory_edit: correct the text of a memory, where nothing is to be kept of how it was.
-- memory_wrapup: at the end of a session, what it came to. The prompt of that name asks for it.
-- memory_status: which folder the memory is in, and whether it is set up.
+- memory_supersede: when a memory is no longer true, keep what is true now in its place. Both files
+  stay, and recall shows the new one.
+- memory_retract: when a memory was wrong and nothing takes its place.
+- memory_read: read the whole file of a memory.
+- memory_list: list the memories, the last changed first.
+- memory_edit: correct the text of a memory whose old wording need not be kept.
+- memory_wrapup: at the end of a session, keep its outcome. The prompt "wrapup" asks for it.
+- memory_status: show which folder the memory is in, and whether it is set up.
 
 Nothing enters your context unless you call one of these tools.
 """
@@ -72,16 +72,17 @@ Depth = Annotated[
 ]
 Key = Annotated[str, Field(description="The file of the memory, its name or its title")]
 AsOf = Annotated[
-    str | None, Field(description="What held then: a date as in 2026-04-18, or with a time")
+    str | None, Field(description="Only what held at this date, as in 2026-04-18, or time")
 ]
 When = Annotated[
-    str | None, Field(description="Of when the memory is from: a date, or an age such as 30d")
+    str | None,
+    Field(description="Compared with the date of a memory: a date, or an age such as 30d"),
 ]
 Limit = Annotated[int, Field(ge=1, le=100, description="The most results")]
 
 
 class Found(TypedDict):
-    """What was found, the best first; no results means that nothing is known."""
+    """What was found, the best first; no results mean that nothing is known."""
 
     root: str
     query: str
@@ -96,7 +97,7 @@ class Found(TypedDict):
 
 
 class Status(TypedDict):
-    """What the memory root is; the documents and the changes are those of the index."""
+    """The state of the memory root; `documents` and `stale` count what its index holds."""
 
     root: str
     initialized: bool
@@ -114,7 +115,7 @@ class Status(TypedDict):
 def build_server(root: MemoryRoot, *, read_only: bool = False) -> MCPServer[Any]:
     """Make the server for one root; `run()` serves it on standard input and output.
 
-    With `read_only` there is no tool that writes.
+    With `read_only` it has no tool that writes.
     """
     server: MCPServer[Any] = MCPServer(
         _NAME, version=__version__, instructions=_INSTRUCTIONS, log_level="WARNING"
@@ -147,7 +148,7 @@ def build_server(root: MemoryRoot, *, read_only: bool = False) -> MCPServer[Any]
 
 
 def _add_resources(server: MCPServer[Any], root: MemoryRoot) -> None:
-    """Offer the files of the root; only names of the index are files."""
+    """Offer the files of the root; only memories in its index can be read."""
 
     @server.resource(
         "memory://{+file}",
@@ -176,14 +177,14 @@ def _add_prompts(server: MCPServer[Any], *, read_only: bool) -> None:
     if read_only:
         return
 
-    @server.prompt(name="wrapup", description="Keep what this session came to")
+    @server.prompt(name="wrapup", description="Keep the outcome of this session")
     def wrapup(
         topic: Annotated[str, Field(description="What the session was about")] = "",
     ) -> str:
         about = f" about {topic!r}" if topic else ""
         sections = "\n".join(f"## {name}" for name in WRAPUP_SECTIONS)
         return (
-            f"Write the wrapup of this session{about}: what the next one has to know, in Markdown "
+            f"Write the wrapup of this session{about}: what the next one needs to know, in Markdown "
             f"with these four headings, each with text ('None.' where there is nothing):\n\n"
             f"{sections}\n\nShow it to me, and when I agree call memory_wrapup with it, a title "
             "of one line and the topic."
@@ -214,10 +215,14 @@ class _Tools:
         depth: Depth = "normal",
         as_of: AsOf = None,
         include_superseded: Annotated[
-            bool, Field(description="Also what no longer holds, each with why")
+            bool, Field(description="Also what no longer holds, each with the reason")
         ] = False,
-        types: Annotated[list[str] | None, Field(description="Only of these types")] = None,
-        tags: Annotated[list[str] | None, Field(description="Only with all these tags")] = None,
+        types: Annotated[
+            list[str] | None, Field(description="Only memories of these types")
+        ] = None,
+        tags: Annotated[
+            list[str] | None, Field(description="Only those with all these tags")
+        ] = None,
         after: When = None,
         before: When = None,
     ) -> Found:
@@ -248,7 +253,7 @@ class _Tools:
     ) -> Context:
         """Pack what the project's memory knows about a topic into a budget of tokens.
 
-        The text has passages, each with [n] file:lines to cite; what was left out stands at its end.
+        The text has passages, each with [n] file:lines to cite; what was left out is listed at its end.
         """
         try:
             found: Any = self._root.context(
@@ -267,12 +272,12 @@ class _Tools:
         tags: Annotated[list[str] | None, Field(description="Words to group by")] = None,
         on_duplicate: Annotated[
             OnDuplicate,
-            Field(description="Where a memory says so already: keep both, or supersede the old"),
+            Field(description="If a memory already says this: keep both, or supersede the old"),
         ] = "error",
     ) -> Remembered:
         """Keep a text as a new memory: a decision, a finding, a preference. Never secrets.
 
-        What is in the memory already is refused, and the memory that says so named.
+        What is already in the memory is refused, with the name of the memory that says it.
         """
         try:
             done = self._root.remember(
@@ -293,7 +298,7 @@ class _Tools:
         topic: Annotated[str | None, Field(description="What it was about")] = None,
         tags: Annotated[list[str] | None, Field(description="Words to group by")] = None,
     ) -> WrappedUp:
-        """Keep what a session came to, with four sections that each have text."""
+        """Keep the outcome of a session, in four sections that each have text."""
         try:
             done: Any = self._root.wrapup(text, title=title, topic=topic, tags=tags or ()).to_dict()
         except HedgerowError as error:
@@ -304,12 +309,12 @@ class _Tools:
     def supersede(
         self,
         old: Key,
-        text: Annotated[str, Field(description="What is so now: Markdown without front matter")],
+        text: Annotated[str, Field(description="What is true now: Markdown without front matter")],
         title: Annotated[
-            str | None, Field(description="One line on its subject, unless that stays")
+            str | None, Field(description="One line on its subject, if that changes")
         ] = None,
     ) -> Marked:
-        """Keep a text in the place of a memory that is no longer so. Both files stay."""
+        """Keep a text in place of a memory that is no longer true. Both files stay."""
         return self._mark(lambda: self._root.supersede(old, text=text, title=title))
 
     def retract(
@@ -326,10 +331,10 @@ class _Tools:
 
     def list(
         self,
-        type: Annotated[str | None, Field(description="Only of this type")] = None,  # noqa: A002 - as in the file
+        type: Annotated[str | None, Field(description="Only memories of this type")] = None,  # noqa: A002 - as in the file
         limit: Limit = 20,
         superseded: Annotated[
-            bool, Field(description="Only those that another one took the place of")
+            bool, Field(description="Only those that another one supersedes")
         ] = False,
     ) -> Memories:
         """List the memories, the last changed first."""
@@ -346,9 +351,9 @@ class _Tools:
         self,
         key: Key,
         text: Annotated[str, Field(description="The whole new file, with its front matter")],
-        digest: Annotated[str, Field(description="That of the text that memory_read returned")],
+        digest: Annotated[str, Field(description="The digest that memory_read returned")],
     ) -> Memory:
-        """Replace the text of a memory that was read, unless somebody changed it since."""
+        """Replace the text of a memory, unless it has changed since it was read."""
         return self._texted(lambda: self._root.edit(_Memory(key, "", digest), text))
 
     def status(self) -> Status:
@@ -359,7 +364,7 @@ class _Tools:
             if self._root.scope:
                 status["scope"] = self._root.scope
             if found.compatible:
-                # How much the memory of others holds is not told.
+                # A scope must not reveal how much the memory of others holds.
                 state = None if self._root.scope else self._root.index_state()
                 status["retrieval"] = self._root.retrieval
                 if state is not None:

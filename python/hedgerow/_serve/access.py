@@ -1,4 +1,4 @@
-"""Who may change something."""
+"""Whether a request may write."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .problems import Problem
 
 
 def may_write(request: Request) -> None:
-    """Raise the problem of a request that only may read."""
+    """Raise a Problem for a request that may only read."""
     if request.app.state.read_only:
         raise Problem(
             HTTPStatus.FORBIDDEN,

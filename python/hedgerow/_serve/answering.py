@@ -1,4 +1,4 @@
-"""What routes have in common: work in a thread, and JSON that is written there too."""
+"""What routes have in common: they work in a thread, and write their JSON there too."""
 
 from __future__ import annotations
 
@@ -17,17 +17,16 @@ _PROBLEM = {"model": ProblemDocument, "description": "A problem document (RFC 94
 
 
 def answers(shape: type[Any]) -> dict[str, Any]:
-    """What a route says of itself: that it answers with this shape, or with a problem.
+    """The documentation of a route that answers with this shape, or with a problem.
 
-    What is answered is written as it is: tests compare it with the shape, and users need not wait
-    for that.
+    Answers are sent without validation against it, which would take time: tests do that.
     """
     described = {200: {"model": shape, "description": "The answer"}, "default": _PROBLEM}
     return {"response_model": None, "responses": described}
 
 
 async def answered(work: Work, function: Callable[[], Answer], *, tagged: bool = False) -> Response:
-    """The answer that the function gives, as JSON; `tagged` with its digest as the ETag."""
+    """The answer of the function as JSON; with its digest as the ETag if `tagged`."""
 
     def written() -> tuple[bytes, dict[str, str]]:
         found = function()

@@ -1,4 +1,4 @@
-"""The application: routes, and around them what every request has to pass."""
+"""The application: its routes, and the checks around them that every request has to pass."""
 
 from __future__ import annotations
 
@@ -37,30 +37,30 @@ _OF_PAGE = {
     "X-Content-Type-Options": "nosniff",
     "Cache-Control": "no-cache",
 }
-"""The page says itself what it may load; who may show it in a frame only a header can."""
+"""The page itself declares what it may load; only a header can say who may show it in a frame."""
 
 _MOST_TOLD = 10
-"""Mistakes of one request that are told."""
+"""The most mistakes of one request that are reported."""
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What a server does at most."""
+    """The limits of a server."""
 
     running: int
-    """Requests that are worked on at once."""
+    """Requests that are worked on at the same time."""
     waiting: int = 64
     """Requests that wait for their turn."""
     seconds: float = 30.0
-    """For an answer."""
+    """The longest time for an answer."""
     body_bytes: int = 16 * 1024 * 1024
     body_seconds: float = 15.0
-    """For the next piece of a body."""
+    """The longest wait for the next piece of a body."""
 
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """Who may ask, and as what."""
+    """Who may send requests, and what they may do."""
 
     tokens: Tokens
     hosts: Iterable[str]
@@ -131,7 +131,7 @@ def build(service: RootService | IndexService, access: Access, limits: Limits) -
 def _add_own_routes(
     app: FastAPI, service: RootService | IndexService, metrics: Metrics, work: Work
 ) -> None:
-    """What there is whatever is served."""
+    """Add the routes that servers of a root and of an index both have."""
 
     @app.get("/", include_in_schema=False)
     async def people() -> HTMLResponse:
@@ -174,13 +174,13 @@ def _add_own_routes(
         try:
             await work.run(service.check)
         except (HedgerowError, Problem):
-            # Why not is for those with a token: the requests tell them.
+            # The reason is only for clients with a token, who get it with any other request.
             return answer(Problem(503, "not_ready", "what is served cannot be read at the moment"))
         return JSONResponse({"status": "ok"})
 
 
 async def _on_invalid(request: Request, error: Exception) -> JSONResponse:
-    """Answer to a body or a parameter of the wrong form."""
+    """Answer a request with an invalid body or parameter."""
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if request.method != "GET" and kind != "application/json":
         detail = "send the body as JSON, with the header Content-Type: application/json"

@@ -1,4 +1,4 @@
-"""Searches that are asked for at about the same time, done as one batch."""
+"""Searches requested at about the same time, done as one batch."""
 
 from __future__ import annotations
 
@@ -11,26 +11,26 @@ from typing import Generic, TypeVar
 T = TypeVar("T")
 
 _MOST = 64
-"""Searches of one batch: those that wait behind it wait for all of it."""
+"""The most searches of one batch: those behind it wait until all of it is done."""
 
 
 @dataclass(slots=True)
 class _Asked(Generic[T]):
     query: str
     found: list[T | BaseException] = field(default_factory=list)
-    """One, once it is found."""
+    """Empty until there is a result, then that result alone."""
 
 
 class Batching(Generic[T]):
-    """Hands queries with the same options on together.
+    """Searches for queries with the same options together.
 
-    A batch reads each vector once for all of its queries, so that many sessions are answered faster
-    together than each by itself. Nobody waits for others to come: a query that finds none of its
-    options at work is a batch of its own, and those that come meanwhile are the next.
+    A batch reads each vector once for all of its queries, so many of them are answered faster
+    together than one by one. No query waits for others to arrive: if no batch with its options is
+    running, it is a batch of its own, and those that arrive meanwhile are the next one.
     """
 
     def __init__(self, search: Callable[[str, list[str]], Sequence[T | Exception]]) -> None:
-        """`search` is called with options and queries, and gives for each its result or an error."""
+        """`search` is called with options and queries, and returns a result or an error for each."""
         self._search = search
         self._changed = threading.Condition()
         self._working: set[str] = set()
@@ -54,7 +54,7 @@ class Batching(Generic[T]):
         return found
 
     def _turn(self, options: str, asked: _Asked[T]) -> list[_Asked[T]]:
-        """Wait until what was asked is found, or it is this thread's turn to do the next batch."""
+        """Wait for the result, or for this thread's turn to do the next batch, which is returned."""
         with self._changed:
             while not asked.found:
                 if options not in self._working:
@@ -69,7 +69,7 @@ class Batching(Generic[T]):
     def _do(self, options: str, batch: list[_Asked[T]]) -> None:
         try:
             found = self._search(options, [asked.query for asked in batch])
-        except BaseException as error:  # noqa: BLE001 - each of those who wait is told
+        except BaseException as error:  # noqa: BLE001 - raised again for each that waits
             for asked in batch:
                 asked.found.append(error)
             return

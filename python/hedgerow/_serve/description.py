@@ -1,4 +1,4 @@
-"""The OpenAPI document: as FastAPI makes it, with what it cannot know."""
+"""The OpenAPI document: what FastAPI generates, and what it cannot know."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ _KEY = {
     "in": "header",
     "required": False,
     "schema": {"type": "string", "maxLength": 200},
-    "description": "Sent again with the same key and body, a request is done once",
+    "description": "A request that is sent again with the same key and body is carried out once",
 }
 
 
 def name_of(route: APIRoute) -> str:
-    """What generated clients call a route: the name of its function."""
+    """The name of a route in generated clients: that of its function."""
     return route.name
 
 
 def describe(app: FastAPI) -> None:
-    """Have the document say that a token is needed, and what a problem is."""
+    """Add to the document that a token is needed, and what problems look like."""
     made = app.openapi
 
     def described() -> dict[str, Any]:
@@ -31,7 +31,7 @@ def describe(app: FastAPI) -> None:
             _complete(made())
         return made()
 
-    app.openapi = described  # type: ignore[method-assign] # as FastAPI has it done
+    app.openapi = described  # type: ignore[method-assign] # as FastAPI documents it
 
 
 def _complete(document: dict[str, Any]) -> None:
@@ -48,7 +48,7 @@ def _complete(document: dict[str, Any]) -> None:
 
 def _complete_operation(path: str, method: str, operation: dict[str, Any]) -> None:
     answers = operation["responses"]
-    # What FastAPI answers with 422 is a problem with 400 here.
+    # Where FastAPI would answer 422, this server answers a problem with 400.
     answers.pop("422", None)
     if problem := answers.get("default"):
         content = problem["content"]

@@ -1,4 +1,4 @@
-"""What every request has to pass before anything reads it: address, origin, token, size."""
+"""The checks of every request before anything reads it: host, origin, token and size."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from .problems import Problem, answer
 from .tokens import Tokens
 
 OPEN = frozenset({"/", "/healthz", "/readyz"})
-"""What is answered without a token; it tells nothing of what is served. The page asks for one."""
+"""The paths that need no token. They reveal nothing about what is served; the page asks for a token."""
 
 _BEARER = "bearer "
 
 
 class Guard:
-    """Answers requests that must not reach the application with a problem."""
+    """Refuses requests that must not reach the application."""
 
     def __init__(  # noqa: PLR0913 - what is checked
         self,
@@ -95,7 +95,7 @@ class Guard:
             raise self._too_large()
 
     def _limited(self, receive: Receive) -> Receive:
-        """Receive a body of any length until the limit, and no slower than it has to come."""
+        """Receive a body, which may not be longer than the limit nor pause for longer than allowed."""
         received = 0
 
         async def limited() -> Message:
@@ -116,7 +116,9 @@ class Guard:
                 if received > self._most_bytes:
                     raise self._too_large()
                 if not message.get("more_body"):
-                    received = -1  # What comes now is the end of the connection.
+                    received = (
+                        -1
+                    )  # What follows is the end of the connection, which may take its time.
             return message
 
         return limited
@@ -139,7 +141,7 @@ def _authority(origin: str) -> str | None:
 
 
 def _name(host: str) -> str:
-    """The name of a Host header, without the port."""
+    """The name in a Host header, without the port."""
     name = host.strip().lower()
     if name.startswith("["):
         return name.partition("]")[0] + "]"

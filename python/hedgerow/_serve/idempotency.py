@@ -1,4 +1,4 @@
-"""Requests that are sent again, since nobody knows whether they arrived: done once, answered twice."""
+"""Requests sent again because the client cannot know whether they arrived: carried out once only."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _HEADER = b"idempotency-key"
 _LONGEST_KEY = 200
 _KEPT = 1_000
 _LARGEST = 1024 * 1024
-"""Bytes of an answer that is kept."""
+"""The most bytes of an answer that is kept."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,9 +27,9 @@ class _Kept:
 
 
 class Idempotency:
-    """Answers a request with the key of an earlier one like that, and does nothing.
+    """Answers a request that has the key of an earlier one with the earlier answer.
 
-    The last thousand keys are known, for as long as the process runs.
+    The last thousand keys are kept, for as long as the process runs.
     """
 
     def __init__(self, app: ASGIApp) -> None:
@@ -37,7 +37,7 @@ class Idempotency:
         self._known: OrderedDict[tuple[str, bytes], _Kept] = OrderedDict()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Do what is asked, unless it was done."""
+        """Carry out a request, unless that was done before."""
         key = dict(scope["headers"]).get(_HEADER) if scope["type"] == "http" else None
         if key is None or scope["method"] not in {"POST", "PUT"}:
             await self._app(scope, receive, send)
@@ -71,7 +71,7 @@ class Idempotency:
                 for message in messages:
                     await send(message)
                 return
-            # That one failed: this one tries, unless another waited too.
+            # That one failed: this one tries, unless another that waited has begun to.
             kept = self._known.get(place)
         await self._first(scope, place, digest, body, send)
 
@@ -135,7 +135,7 @@ async def _whole(receive: Receive) -> bytes:
 
 
 def _receiver(body: bytes) -> Receive:
-    """Give a body that was received already, and then nothing more."""
+    """Receive a body that has arrived already, and then the end of the connection."""
     waiting: Iterator[Message] = iter([{"type": "http.request", "body": body, "more_body": False}])
 
     async def receive() -> Message:

@@ -58,7 +58,7 @@ class IndexService:
         len(self.index)
 
     def search(self, body: SearchBody) -> Answer:
-        """Tell of one search, as `hedgerow search --json` does."""
+        """Search once; the answer is that of `hedgerow search --json`."""
         response = self._searches.result(body.options(), body.query)
         return self._answer(body.query, response, body, explain=body.explain)
 
@@ -67,7 +67,7 @@ class IndexService:
         return self.retriever.search_many(queries, **asked, on_error="return")
 
     def search_many(self, body: SearchManyBody) -> Answer:
-        """Tell of several searches; one that failed is a problem in its place."""
+        """Search for several queries; one that failed has a problem in its place."""
         found = self.retriever.search_many(body.queries, **_keywords(body), on_error="return")
         answers: list[Answer] = []
         for query, one in zip(body.queries, found, strict=True):
@@ -78,21 +78,21 @@ class IndexService:
         return {"responses": answers}
 
     def explain(self, body: ExplainBody) -> Answer:
-        """Tell what a query means here, as `explanation` of a search does."""
+        """Explain what a query means here, as the `explanation` of a search does."""
         return query_told(self._explained(body.query, PROFILES["best"]["matching"]))
 
     def why_not(self, body: WhyNotBody) -> Answer:
-        """Tell why a chunk is not among the hits."""
+        """Explain why a chunk is not among the hits."""
         found = self.retriever.why_not(body.query, body.id, **_keywords(body))
         answer: Answer = told(found.to_dict())
         return answer
 
     def stats(self) -> Answer:
-        """Tell what is in the file."""
+        """Count what is in the index."""
         return stats_answer(self.name, self.index.stats(), self.index.stopwords)
 
-    def chunk(self, id: str) -> Answer:  # noqa: A002 - it is what it is called
-        """Tell all of a chunk."""
+    def chunk(self, id: str) -> Answer:  # noqa: A002 - the name of the parameter is public
+        """Return all of a chunk but its vector."""
         found = self.index.get(id)
         if found is None:
             raise InvalidInputError(f"there is no chunk with the id {id!r}", code="unknown_chunk")
@@ -103,7 +103,7 @@ class IndexService:
         return {"upserted": self.retriever.upsert(body.chunks)}
 
     def delete(self, body: DeleteBody) -> Answer:
-        """Remove chunks, as `hedgerow delete --json` tells it."""
+        """Remove chunks; the answer is that of `hedgerow delete --json`."""
         ids = dict.fromkeys(body.ids)
         is_there = {name: self.index.get(name) is not None for name in ids}
         found = [name for name, there in is_there.items() if there]
@@ -179,7 +179,7 @@ def index_routes(service: IndexService, work: Work) -> APIRouter:
         return await answered(work, service.stats)
 
     @routes.get("/chunks/{id:path}", summary="Read a chunk", **answers(Chunk))
-    async def chunk(id: str) -> Response:  # noqa: A002 - it is what it is called
+    async def chunk(id: str) -> Response:  # noqa: A002 - the name of the parameter is public
         return await answered(work, lambda: service.chunk(id))
 
     @routes.post("/chunks", summary="Write chunks", dependencies=writes, **answers(Upserted))

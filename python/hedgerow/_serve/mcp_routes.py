@@ -16,7 +16,7 @@ PATH = "/mcp"
 
 
 class Tools:
-    """Two servers of tools: with a token that only reads, there is none that writes."""
+    """Two servers of tools: that of the token that only reads has no tool that writes."""
 
     def __init__(self, root: MemoryRoot, *, read_only: bool) -> None:
         servers = {"read": build_server(root, read_only=True)}
@@ -24,7 +24,7 @@ class Tools:
         self._managers: list[StreamableHTTPSessionManager] = []
         self._apps: dict[str, ASGIApp] = {}
         for scope, server in servers.items():
-            # Host and Origin were checked before.
+            # Guard has checked Host and Origin already.
             self._apps[scope] = server.streamable_http_app(
                 streamable_http_path=PATH,
                 json_response=True,

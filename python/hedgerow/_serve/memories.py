@@ -13,7 +13,7 @@ from .problems import Problem
 
 
 class Memories:
-    """Names are those of the index: nothing else of the file system can be reached."""
+    """Reads and edits files by their names in the index, so no other file can be reached."""
 
     def __init__(self, root: MemoryRoot) -> None:
         self._root = root
@@ -21,7 +21,7 @@ class Memories:
     def listed(
         self, limit: int, offset: int, kind: str | None, *, superseded: bool = False
     ) -> dict[str, Any]:
-        """The files, the last changed first; or those alone that another one supersedes."""
+        """The memories, the last changed first; with `superseded`, only those that another one supersedes."""
         return self._root.memories(
             type=kind, limit=limit, offset=offset, superseded=superseded
         ).to_dict()
@@ -31,7 +31,7 @@ class Memories:
         return self._root.read(name).to_dict()
 
     def edit(self, name: str, text: str, expected: str) -> dict[str, Any]:
-        """Write another text, if the memory still has the one of that digest."""
+        """Replace the text of a memory, if its digest is still the expected one."""
         file = self._root.resolve(name)
         try:
             return self._root.edit(Memory(file, "", expected), text).to_dict()

@@ -1,4 +1,4 @@
-"""What a server counts, for Prometheus."""
+"""The metrics of a server, for Prometheus."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"
 
 
 class Metrics:
-    """Counts requests by their route, never by what they ask for."""
+    """Counts requests by route, never by their content."""
 
     def __init__(self) -> None:
         self._registry = CollectorRegistry()
@@ -40,7 +40,7 @@ class Metrics:
         return generate_latest(self._registry)
 
     def around(self, app: ASGIApp) -> ASGIApp:
-        """Count what an application answers."""
+        """Count the requests that an application answers."""
 
         async def counted(scope: Scope, receive: Receive, send: Send) -> None:
             if scope["type"] != "http":

@@ -1,4 +1,4 @@
-"""One server for a root or an index: a file that is locked while it runs, and says where it is."""
+"""One server for each root or index: it locks a file while it runs, which says where it listens."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ _LONGEST = 4_096
 
 @contextmanager
 def only_one(file: Path, url: str) -> Iterator[None]:
-    """Hold the file of a server; the system frees it when the process ends, however it does.
+    """Hold the lock of a server; the system frees it however the process ends.
 
-    Raises HedgerowError (`already_served`), which names the server that holds it.
+    Raises HedgerowError (`already_served`), which names the server that holds the lock.
     """
     try:
         file.parent.mkdir(parents=True, exist_ok=True)

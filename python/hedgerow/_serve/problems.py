@@ -44,7 +44,7 @@ _WORD = re.compile(r"(?<=[a-z])(?=[A-Z])")
 
 
 class Problem(HTTPException):
-    """What a request is answered with instead of what it asked for."""
+    """The error that answers a request."""
 
     def __init__(  # noqa: PLR0913 - the parts of a problem document
         self,
@@ -74,7 +74,7 @@ class Problem(HTTPException):
 
 
 def problem_of(error: HedgerowError) -> Problem:
-    """What an error of hedgerow's means over HTTP."""
+    """The problem for an error of hedgerow."""
     status = _BY_CODE.get(error.code)
     if status is None:
         status = next(
@@ -92,7 +92,7 @@ def problem_of(error: HedgerowError) -> Problem:
 
 
 def answer(problem: Problem) -> JSONResponse:
-    """A problem as an answer."""
+    """The response for a problem."""
     return JSONResponse(
         problem.document(),
         problem.status_code,
@@ -102,7 +102,7 @@ def answer(problem: Problem) -> JSONResponse:
 
 
 async def on_error(_: Request, error: Exception) -> JSONResponse:
-    """Answer with what was raised."""
+    """Answer a request that raised an error."""
     if isinstance(error, HedgerowError):
         return answer(problem_of(error))
     if isinstance(error, Problem):

@@ -1,4 +1,4 @@
-"""What requests say, as their bodies have it."""
+"""The bodies of requests."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ Limit = Annotated[int, Field(ge=1, le=MOST_RESULTS, description="The most result
 
 
 class Body(BaseModel):
-    """A JSON object with known fields alone."""
+    """A JSON object without unknown fields."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
 
 class SearchOptions(Body):
-    """How an index is searched, as `Retriever.search` has it."""
+    """How an index is searched: the options of `Retriever.search`."""
 
     limit: Limit = 10
     offset: Annotated[int, Field(ge=0, le=MOST_RESULTS)] = 0
@@ -49,7 +49,7 @@ class SearchOptions(Body):
         """The arguments of `Retriever.search`."""
         given = {name: getattr(self, name) for name in SearchOptions.model_fields}
         if self.candidates is None:
-            # As the command line has it: a page is not cut by the candidates.
+            # As on the command line: the candidates must not cut a page short.
             given["candidates"] = max(_CANDIDATES, self.limit)
         return given
 
@@ -76,26 +76,26 @@ class WhyNotBody(SearchOptions):
 
 
 class ExplainBody(Body):
-    """A query whose meaning is asked for."""
+    """A query to explain."""
 
     query: str
 
 
 class ChunksBody(Body):
-    """Chunks to be written, as `Chunk.from_dict` takes them."""
+    """Chunks to write, in the form that `Chunk.from_dict` takes."""
 
     chunks: Annotated[list[dict[str, Any]], Field(max_length=_MOST_CHUNKS)]
 
 
 class DeleteBody(Body):
-    """Chunks to be removed, by id or by path."""
+    """Chunks to remove, by id or by path."""
 
     ids: Annotated[list[str], Field(max_length=_MOST_CHUNKS)] = []
     paths: Annotated[list[str], Field(max_length=MOST_RESULTS)] = []
 
 
 class RecallOptions(Body):
-    """Which memories are asked for, and when they have to hold."""
+    """Which memories to find, and the time at which they must hold."""
 
     query: str
     depth: Literal["shallow", "normal", "deep"] = "normal"
@@ -123,7 +123,7 @@ class ContextBody(RecallOptions):
 
 
 class RememberBody(Body):
-    """A memory to be written."""
+    """A memory to write."""
 
     text: str
     title: str
@@ -162,7 +162,7 @@ class LinkBody(Body):
 
 
 class UnlinkBody(Body):
-    """A link that is to be removed."""
+    """A link to remove."""
 
     a: str
     b: str
@@ -170,7 +170,7 @@ class UnlinkBody(Body):
 
 
 class SupersedeBody(Body):
-    """What takes the place of a memory: another that is there, or a text to be written as one."""
+    """What takes the place of a memory: an existing one, or a text to write as a new one."""
 
     old: str
     by: str | None = None
@@ -194,14 +194,14 @@ class RestoreBody(Body):
 
 
 class ForgetBody(Body):
-    """A memory that is to be deleted for good, which has to be said."""
+    """A memory to delete for good; `purge` must be true."""
 
     key: str
     purge: bool = False
 
 
 class VisitBody(Body):
-    """Visits of an agent, at a time in Unix seconds; without one, now."""
+    """Visits of an agent, at a time in Unix seconds, by default now."""
 
     agent: Annotated[str, Field(min_length=1)]
     keys: Annotated[list[str], Field(min_length=1, max_length=MOST_RESULTS)]

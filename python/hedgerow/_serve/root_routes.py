@@ -71,12 +71,12 @@ class RootService:
         self.root.index_state()
 
     def recall(self, body: RecallBody, mode: str) -> Answer:
-        """Tell of a recall, as `hedgerow recall --json` does."""
+        """Recall; the answer is that of `hedgerow recall --json`."""
         found = self.root.recall(body.query, **body.model_dump(exclude={"query", "explain"}))
         return recall_answer(found, mode, explain=body.explain)
 
     def context(self, body: ContextBody) -> Answer:
-        """Pack evidence, as `hedgerow recall --budget --json` does."""
+        """Pack evidence; the answer is that of `hedgerow recall --budget --json`."""
         return self.root.context(**body.model_dump()).to_dict()
 
     def remember(self, body: RememberBody) -> Answer:
@@ -96,7 +96,7 @@ class RootService:
         ).to_dict()
 
     def graph(self, name: str, hops: int, limit: int) -> Answer:
-        """Tell what a memory is linked to, as `hedgerow graph KEY --json` does."""
+        """Return the links of a memory, as `hedgerow graph KEY --json` does."""
         key = self.root.resolve(name)
         graph = self.root.graph(sync=False)
         part = around(graph.edges, key, hops=hops, most=limit)
@@ -135,7 +135,7 @@ class RootService:
         return self.root.retract(body.key, body.reason).to_dict()
 
     def restore(self, body: RestoreBody) -> Answer:
-        """Take such marks back, as `hedgerow restore --json` does."""
+        """Remove such marks, as `hedgerow restore --json` does."""
         return self.root.restore(body.key).to_dict()
 
     def forget(self, body: ForgetBody) -> Answer:
@@ -151,7 +151,7 @@ class RootService:
         return {"root": str(self.root.path), **told}
 
     def query(self, body: QueryBody) -> Answer:
-        """Tell what a pipeline selects, as `hedgerow query --json` does."""
+        """Return what a pipeline selects, as `hedgerow query --json` does."""
         now = int(time.time()) if body.now is None else body.now
         types = self.root.store().types
         pipeline = parse_pipeline(body.pipeline, terms=body.terms, types=types)
@@ -160,13 +160,13 @@ class RootService:
             columns = ",".join(_SHOWN)
             wanted, shown = parse_pipeline(f"{pipeline} | select:{columns}", types=types), True
         except PipelineError:
-            pass  # It ends in `count` or `select`, or one stage more is one too many.
+            pass  # It ends in `count` or `select`, or already has as many stages as are allowed.
         result = self.root.query(wanted, now=now, explain=body.explain)
         source = {"pipeline": str(pipeline), "root": str(self.root.path), "now": now}
         return source | query_answer(result, shown=shown, explain=body.explain)
 
     def status(self) -> Answer:
-        """Tell whether the root is set up, as `hedgerow status --json` does."""
+        """Say whether the root is set up, as `hedgerow status --json` does."""
         return self.root.status().to_dict()
 
 
@@ -224,7 +224,10 @@ def _add_writing(routes: APIRouter, service: RootService, work: Work) -> None:
         return await answered(work, lambda: service.remember(body))
 
     @routes.post(
-        "/wrapup", summary="Write what a session came to", dependencies=writes, **answers(WrappedUp)
+        "/wrapup",
+        summary="Write the wrapup of a session",
+        dependencies=writes,
+        **answers(WrappedUp),
     )
     async def wrapup(body: WrapupBody) -> Response:
         return await answered(work, lambda: service.wrapup(body))
@@ -248,18 +251,23 @@ def _add_marking(routes: APIRouter, service: RootService, work: Work) -> None:
     writes = [Depends(may_write)]
 
     @routes.post(
-        "/supersede", summary="Say what took its place", dependencies=writes, **answers(Marked)
+        "/supersede", summary="Mark a memory as superseded", dependencies=writes, **answers(Marked)
     )
     async def supersede(body: SupersedeBody) -> Response:
         return await answered(work, lambda: service.supersede(body))
 
     @routes.post(
-        "/retract", summary="Say that it no longer holds", dependencies=writes, **answers(Marked)
+        "/retract", summary="Mark a memory as retracted", dependencies=writes, **answers(Marked)
     )
     async def retract(body: RetractBody) -> Response:
         return await answered(work, lambda: service.retract(body))
 
-    @routes.post("/restore", summary="Take that back", dependencies=writes, **answers(Marked))
+    @routes.post(
+        "/restore",
+        summary="Remove such marks from a memory",
+        dependencies=writes,
+        **answers(Marked),
+    )
     async def restore(body: RestoreBody) -> Response:
         return await answered(work, lambda: service.restore(body))
 

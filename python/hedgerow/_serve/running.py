@@ -1,4 +1,4 @@
-"""Running the application until somebody ends it."""
+"""Running the application until it is told to stop."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ from hedgerow.errors import HedgerowError, InvalidInputError
 _HOST = re.compile(r"[A-Za-z0-9.:_-]{1,253}\Z")
 _LOOPBACK = ("127.0.0.1", "::1", "localhost")
 HEAD_SECONDS = 15.0
-"""For the head of a request to come."""
+"""The longest wait for the head of a request."""
 
 _SWITCH = 0.0005
-"""Seconds, a tenth of what Python has by default."""
+"""Seconds until a thread gives way to others; a tenth of Python's default."""
 
 _GRACE = 20
-"""Seconds for answers that were begun when the server is told to end."""
+"""Seconds to finish answers in progress when the server is told to stop."""
 
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """Where a server listens, and by which certificate it is known."""
+    """Where a server listens, and the certificate it shows."""
 
     host: str
     port: int
@@ -42,17 +42,17 @@ class Address:
 
     @property
     def is_local(self) -> bool:
-        """Whether only this machine reaches it."""
+        """Whether only this machine can reach it."""
         return self.host in _LOOPBACK
 
     @property
     def names(self) -> list[str]:
-        """What a Host header may call it."""
+        """The names that a Host header may have."""
         own = f"[{self.host}]" if ":" in self.host else self.host
         return [own, "localhost", "127.0.0.1", "[::1]"] if self.is_local else [own]
 
     def check(self) -> None:
-        """Refuse to send tokens and memories over a network that anybody may read along."""
+        """Refuse to send tokens and memories unencrypted over a network."""
         if not _HOST.match(self.host):
             raise InvalidInputError(
                 f"{self.host!r} is no address; give one like 127.0.0.1, ::1 or a name of this machine",
@@ -71,7 +71,7 @@ class Address:
             )
 
     def bound(self) -> socket.socket:
-        """A socket that listens there; raises HedgerowError where that is not possible."""
+        """A socket that listens there; raises HedgerowError if that is impossible."""
         try:
             return self._bound()
         except OSError as error:
@@ -83,7 +83,7 @@ class Address:
 
     def _bound(self) -> socket.socket:
         family = socket.AF_INET6 if ":" in self.host else socket.AF_INET
-        # Of a socket that does not say TCP, asyncio leaves Nagle's algorithm on, and answers wait 40 ms.
+        # asyncio turns Nagle's algorithm off, which delays answers by 40 ms, only if the socket names TCP.
         found = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
         try:
             if os.name == "posix":
@@ -99,7 +99,7 @@ class Address:
         return found
 
     def url(self, listening: socket.socket) -> str:
-        """The address to ask, with the port that was taken."""
+        """The URL of the server, with the port it was given."""
         scheme = "http" if self.certificate is None else "https"
         return f"{scheme}://{self.names[0]}:{listening.getsockname()[1]}"
 
@@ -107,7 +107,7 @@ class Address:
 def run(
     app: ASGIApp, address: Address, listening: socket.socket, ready: Callable[[], None]
 ) -> None:
-    """Answer until SIGINT or SIGTERM, then finish what was begun."""
+    """Answer until SIGINT or SIGTERM, then finish the answers in progress."""
     config = uvicorn.Config(
         app,
         http=Protocol,
@@ -130,14 +130,14 @@ def run(
             f"the certificate or its key cannot be used ({error}); --tls-cert and --tls-key take files in PEM",
             code="incompatible_options",
         ) from error
-    # Threads that search hold up those that answer for no longer than this.
+    # A thread that searches must not hold up the one that answers for longer than this.
     sys.setswitchinterval(_SWITCH)
     server = _Server(config, ready)
     server.run(sockets=[listening])
 
 
 class Protocol(H11Protocol):
-    """Ends connections on which the head of a request does not come."""
+    """Closes connections on which no head of a request arrives."""
 
     _giving_up: asyncio.TimerHandle | None = None
 
@@ -147,7 +147,7 @@ class Protocol(H11Protocol):
         self._wait_for_head()
 
     def data_received(self, data: bytes) -> None:
-        """Take what came, and wait on where that was not all of a head."""
+        """Take the data, and go on waiting unless it completed a head."""
         super().data_received(data)
         if self.cycle is None or self.cycle.response_complete:
             self._wait_for_head()
@@ -155,7 +155,7 @@ class Protocol(H11Protocol):
             self._stop_waiting()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Wait no longer."""
+        """Stop waiting."""
         self._stop_waiting()
         super().connection_lost(exc)
 
@@ -175,14 +175,14 @@ class Protocol(H11Protocol):
 
 
 class _Server(uvicorn.Server):
-    """Says when it answers."""
+    """Says when it is ready."""
 
     def __init__(self, config: uvicorn.Config, ready: Callable[[], None]) -> None:
         super().__init__(config)
         self._ready = ready
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Begin to answer."""
+        """Begin to answer, and say so."""
         await super().startup(sockets)
         if self.started:
             self._ready()

@@ -1,6 +1,6 @@
-"""What answers look like: schemas of the OpenAPI document, by which clients are generated.
+"""The shapes of answers: schemas of the OpenAPI document, from which clients are generated.
 
-pydantic wants the TypedDict of typing_extensions, which it brings, on Python before 3.12.
+Before Python 3.12, pydantic needs the TypedDict of typing_extensions, which it depends on.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class About(TypedDict):
 
 
 class State(TypedDict):
-    """That all is well."""
+    """The server is well."""
 
     status: Literal["ok"]
 
@@ -138,7 +138,7 @@ class SearchAnswers(TypedDict):
 
 
 class LegRank(TypedDict):
-    """A place in one leg."""
+    """A rank in one leg."""
 
     rank: int
     score: float
@@ -206,7 +206,7 @@ class Upserted(TypedDict):
 
 
 class Deleted(TypedDict):
-    """What was removed, and what there was nothing of."""
+    """What was removed, and which ids and paths had no chunk."""
 
     db: str
     removed: int

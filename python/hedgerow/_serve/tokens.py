@@ -1,4 +1,4 @@
-"""The tokens that a server takes: made at its first start, each in a file of the user's own."""
+"""The tokens that a server accepts: made when it first starts, each in a private file of the user."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ _FOR_OTHERS = 0o077
 
 @dataclass(frozen=True, slots=True)
 class Tokens:
-    """One that may do everything, and one that may only read."""
+    """One token that allows everything, and one that only allows reading."""
 
     write: str
     read: str
 
     @classmethod
     def load(cls, folder: Path) -> Tokens:
-        """Read the tokens from the files `write` and `read` of a folder, which are made where missing.
+        """Read the tokens from the files `write` and `read` of a folder; a missing file is made.
 
         Raises HedgerowError (`token_unusable`) for a file that others may read, or that has no token.
         """
@@ -41,7 +41,7 @@ class Tokens:
             raise _unusable(folder, error.strerror or str(error)) from error
 
     def scope_of(self, given: str) -> Scope | None:
-        """What a token allows. How long this takes tells nothing about the tokens."""
+        """What a token allows, found in a time that reveals nothing about the tokens."""
         token = given.encode()
         writes = hmac.compare_digest(token, self.write.encode())
         reads = hmac.compare_digest(token, self.read.encode())
