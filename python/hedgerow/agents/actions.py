@@ -129,7 +129,7 @@ ACTIONS = tuple(_CLASSES)
 
 @dataclass(frozen=True, slots=True)
 class Requested:
-    """An action as a reply has it, before its values are checked."""
+    """An action as it is in a reply, before its values are checked."""
 
     line: int
     text: str
@@ -165,11 +165,11 @@ _LONGEST_KEY = 512
 
 
 def action_of(op: str, given: Mapping[str, Any], line: int) -> Action:
-    """Make the action `op` of these values, of which None counts as left out.
+    """Make the action `op` from these values; None counts as left out.
 
     Raises WrongActionError for missing, unknown and invalid values.
     """
-    known = {one.name: one for one in fields(_CLASSES[op]) if one.name != "line"}  # type: ignore[arg-type]  # a dataclass, called by its type
+    known = {one.name: one for one in fields(_CLASSES[op]) if one.name != "line"}  # type: ignore[arg-type]  # each is a dataclass
     values = {name: value for name, value in given.items() if value is not None}
     for name in values:
         if name not in known:

@@ -1,6 +1,6 @@
 """Finding the one block of a reply that counts (spec/agents.md, "The block").
 
-This stands before the parser of directives, which sees the lines of the block and blank lines in
+It runs before the parser of directives, which sees the lines of the block, and blank lines in
 place of all others.
 """
 
@@ -35,7 +35,7 @@ _BARE_JSON = (
 )
 _JSON_MORE = "JSON must be all of the block"
 
-# In lists and quotes too, so that a block in an example is not taken for an outermost one.
+# In lists and quotations too, so that a block in an example does not count.
 _FENCE = re.compile(
     r"(?P<prefix>[\s>]*(?:(?:[-*+]|[0-9]{1,9}[.)])[\s>]+)*)(?P<run>`{3,}|~{3,})(?P<info>.*)"
 )
@@ -44,7 +44,7 @@ _JSON_ACTION = re.compile(r'"(?:actions|op)"\s*:')
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What counts in a reply: its text with blank lines for all that does not; None if nothing.
+    """What counts in a reply: its text, with blank lines for all others; None if nothing counts.
 
     `rejected` has what looks like a request and does not count.
     """
@@ -88,8 +88,8 @@ def _rejected(lines: Sequence[str], index: int, reason: str) -> Rejected:
 class _Fences:
     """The fences of a reply; lines count from 0.
 
-    `blocks` are the contents of those with the token, `wrong` are lines because of which nothing
-    counts, `mentions` other lines with the token, and `foreign` fences with another token.
+    `blocks` are the contents of those with the token, `wrong` lines that make the whole reply void,
+    `mentions` other lines with the token, and `foreign` fences with another token.
     """
 
     token: str
@@ -169,7 +169,7 @@ def _fence(line: str) -> re.Match[str] | None:
 
 
 def _ends(line: str, fence: re.Match[str]) -> bool:
-    """Whether a line ends a fence; that of a quotation ends with it."""
+    """Whether a line ends a fence; a fence in a quotation ends with the quotation."""
     depth = fence["prefix"].count(">")
     quoted = line[: len(line) - len(line.lstrip(" \t>"))].count(">")
     if quoted < depth:
@@ -205,7 +205,7 @@ def _inspected(
 
 
 def _json_reason(content: str) -> str | None:
-    """What is wrong with a block that is JSON; its actions are looked at later."""
+    """What is wrong with a block that is JSON; its actions are checked later."""
     value, end = decoded(content, 0)
     if content[end:].strip():
         return _JSON_MORE
@@ -220,13 +220,13 @@ def _unknown_key(value: object, known: Sequence[str]) -> str | None:
 
 
 def _is_foreign_capitals(line: str) -> bool:
-    """Whether a line begins with capitals that are not ASCII, like a directive in disguise."""
+    """Whether a line begins with capitals that are not all ASCII, like a directive in disguise."""
     word = line.split(maxsplit=1)[0] if line.strip() else ""
     return word.isupper() and not word.isascii()
 
 
 def _whole_json(text: str, token: str) -> Found | None:
-    """A reply that is JSON and nothing else, which has the token itself; None for other replies."""
+    """What counts in a reply that is only JSON, which must have the token itself; None for others."""
     if not JSON_START.match(text.lstrip(" \t\n")):
         return None
     value, end = decoded(text, 0)

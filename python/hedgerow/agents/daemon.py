@@ -72,7 +72,7 @@ def stopped_by_signals(agents: Agents) -> Iterator[None]:
     told = False
 
     def hear(number: int, _frame: object) -> None:
-        """Only remember it: this interrupts the main thread anywhere.
+        """Only record the signal: this may interrupt the main thread anywhere.
 
         A second signal may interrupt this too, and the main thread may hold the lock of
         `agents.stopped` or of a stream that is logged to. `put` can be interrupted by itself.

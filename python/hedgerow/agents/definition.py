@@ -14,7 +14,7 @@ from .problems import Problem
 __all__ = ["PERIODS", "WITHHELD", "AgentDefinition", "Bounds", "period_of"]
 
 WITHHELD = ("categorize", "delete")
-"""The actions that a definition has to list in `allow` too: they delete and retype nodes."""
+"""The actions that a definition has to list in `allow` too, since they delete or retype nodes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,10 +22,11 @@ class AgentDefinition:
     """An agent: which nodes it selects, what it asks, what it may do and how often.
 
     `template` is the text of the prompt with its placeholders. `actions` are the actions it may
-    request; without any it is read-only. `allow` are those that delete or retype nodes and that it
-    may carry out. `warnings` say what it asks for and may not. `period_s` is the period of `schedule` in seconds, None
-    for on-demand. `max_chars` and `node_chars` count characters. `file` is the file it was read
-    from and `sha` the SHA-256 of that file and its template, in hexadecimal.
+    request; without any it is read-only. `allow` are the actions among them that delete or retype
+    nodes and are permitted. `warnings` name the actions that it requests without permission.
+    `period_s` is the period of `schedule` in seconds, None for on-demand. `max_chars` and `node_chars`
+    count characters. `file` is the file it was read from and `sha` the SHA-256 of that file and its
+    template, in hexadecimal.
     """
 
     name: str
@@ -50,12 +51,12 @@ class AgentDefinition:
 
     @property
     def least_nodes(self) -> int:
-        """The fewest nodes it runs on."""
+        """The smallest number of nodes it runs on."""
         return max(self.min_results, 1)
 
     @property
     def withheld(self) -> tuple[str, ...]:
-        """The actions that it lists and may not carry out, since `allow` lacks them."""
+        """The actions that it lists but may not carry out, because `allow` does not list them."""
         return tuple(one for one in self.actions if one in WITHHELD and one not in self.allow)
 
     @property

@@ -1,6 +1,6 @@
 """Reading the file of an agent, finding all problems at once (spec/agents.md, "Definitions").
 
-The code follows the layout of the file from top to bottom.
+The code follows the layout of the file, from top to bottom.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ _KEYS = {
 
 _LONGEST_TIMEOUT = 86_400.0
 _MANY_PARTS = re.compile(r"""(?<![\w-])(?:(?:[\w-]+|"[^"\n]*"|'[^'\n]*')[ \t]*\.[ \t]*){100}""")
-# From the first digit of a run only: from each of them it would take time quadratic in its length.
+# From the first digit of a run only: from every digit, the time would grow with the square of its length.
 _LONG_NUMBER = re.compile(r"(?<![0-9_])[0-9][0-9_]{4000}")
 _TOML_POSITION = re.compile(r" \(at (?:line ([0-9]+), column ([0-9]+)|end of document)\)$")
 
@@ -121,7 +121,7 @@ def read_definition(
     except OSError as error:
         return _unusable(b"", Problem(file, 1, 1, _refusal(error)))
     try:
-        # CRLF must not get into values.
+        # No value may contain CRLF.
         source_text = data.decode("utf-8-sig").replace("\r\n", "\n")
         _check_keys(source_text)
         values = tomllib.loads(source_text)
@@ -238,7 +238,7 @@ class _Reader:
         }
 
     def _warnings(self, definition: AgentDefinition) -> tuple[Problem, ...]:
-        """What the definition and its template ask for, and the agent may not do."""
+        """The actions that the definition or its template asks for without permission."""
         for op in definition.withheld:
             path = ("execution", "actions", definition.actions.index(op))
             message = f'the agent may not {op}, which "allow" does not list; add {op} to allow'
@@ -321,7 +321,7 @@ class _Reader:
         return template
 
     def _add_mistakes(self, template: str | None, mistakes: Sequence[TemplateMistake]) -> None:
-        """Add the mistakes in the template, which are in this file or in its own."""
+        """Add the mistakes in the template, which is part of this file or a file of its own."""
         for found in mistakes:
             if self._is_inline:
                 error = WrongValueError(found.message, found.suggestion, found.offset)
@@ -371,7 +371,7 @@ def _position_of(data: bytes, error: UnicodeDecodeError) -> tuple[int, int]:
 
 
 def _check_keys(source_text: str) -> None:
-    """Raise ValueError for a key on which tomllib would spend minutes: it copies all parts for each."""
+    """Raise ValueError for a key that would take tomllib minutes, as it copies all parts for each part."""
     found = _MANY_PARTS.search(source_text)
     if found is not None:
         line, column = Lines(source_text).line_and_column(found.start())

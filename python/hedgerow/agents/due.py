@@ -16,7 +16,7 @@ PAUSED_AFTER = 5
 
 FIRST_BACKOFF = 60
 LONGEST_BACKOFF = 3600
-_MOST_DOUBLINGS = 6  # beyond an hour
+_MOST_DOUBLINGS = 6  # more than an hour
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""The token of a run, and the fence that has it (spec/agents.md, "The block").
+"""The token of a run, and the fence that bears it (spec/agents.md, "The block").
 
 A model may quote what it was shown, and the text of a node may say anything. So the prompt of each
 run has a token that no node can know, and directives count in the block with that token alone.

@@ -68,7 +68,7 @@ class AgentLibrary:
 
     @property
     def warnings(self) -> tuple[Problem, ...]:
-        """What the agents ask for and may not do, by file and position."""
+        """The actions that agents request without permission, by file and position."""
         return tuple(one for found in self._state.in_use.values() for one in found.warnings)
 
     def reload(self) -> list[Problem]:
@@ -104,7 +104,8 @@ def _read(path: Path, known: _File | None, bounds: Bounds) -> _File:
     stamps: dict[Path, _Stamp] = {}
 
     def read(file: Path) -> bytes:
-        # The stamp of before: a change during the read, or a failure, is read again next time.
+        # The stamp from before the read, so that after a change during it, or a failure, the next reload
+        # reads the file again.
         before = _stamp(file)
         stamps[file] = None
         data = read_inside(file, path.parent)
@@ -113,7 +114,7 @@ def _read(path: Path, known: _File | None, bounds: Bounds) -> _File:
 
     try:
         reading = read_definition(path, read, bounds)
-    except Exception as error:  # noqa: BLE001 - a fault of ours; the other agents go on
+    except Exception as error:  # noqa: BLE001 - our own fault; the other agents go on
         _LOG.warning("%s could not be read", path, exc_info=error)
         what = f"cannot be read ({type(error).__name__}: {error}); please report it"
         reading = Reading("", None, (Problem(path, 1, 1, what),))

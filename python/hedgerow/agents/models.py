@@ -1,6 +1,6 @@
 """The interface to language models, and calling one with a deadline (spec/agents.md, "Models").
 
-Nothing here opens a connection. `openai_compatible` has a client over HTTP; any object with
+Nothing here opens a connection: `openai_compatible` has a client over HTTP, and any object with
 `complete` will do.
 """
 
@@ -140,7 +140,7 @@ CALL_MARGIN_S = 10.0
 """How long past its timeout a client may take before it is abandoned."""
 
 STOP_GRACE_S = 5.0
-"""How long a call may still take after a stop was requested."""
+"""How long a call may go on after a stop was requested."""
 
 _MOMENT_S = 0.05
 

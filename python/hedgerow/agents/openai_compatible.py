@@ -18,7 +18,7 @@ _OPENAI_URL = "https://api.openai.com/v1"
 _TIMEOUT = 120.0
 _LARGEST_COUNT = 2**63 - 1
 
-# Client errors that may pass: the server did not refuse the request itself.
+# Client errors that may be temporary: the server did not refuse the request itself.
 _RETRYABLE = {
     HTTPStatus.REQUEST_TIMEOUT,
     HTTPStatus.CONFLICT,
@@ -127,8 +127,8 @@ def _count(usage: Any, name: str) -> int | None:
 
 
 def _model_error(message: str, code: str, status: int | None) -> ModelError:
-    """ModelPermanent if the server understood and refused; ModelTransient if it, or the way to it,
-    failed.
+    """ModelPermanent if the server understood the request and refused it; ModelTransient if the server
+    or the connection failed.
     """
     client_error = status is not None and status < HTTPStatus.INTERNAL_SERVER_ERROR
     refused = client_error and status not in _RETRYABLE

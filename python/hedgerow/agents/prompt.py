@@ -1,4 +1,4 @@
-"""What a model is asked: the system prompt, and the data of a template (spec/agents.md)."""
+"""The system prompt, and the data that fills a template (spec/agents.md)."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _READS = "You cannot change anything: your answer is only kept for a person to r
 def system_prompt(definition: AgentDefinition, token: str) -> str:
     """Return the system prompt of an agent: what is data, and what it may reply.
 
-    `token` is that of the run, which the block of the reply must have.
+    `token` is that of the run, which the block of the reply must bear.
     """
     allowed = [form for action, form in _FORMS.items() if action in definition.permitted]
     if allowed:
@@ -62,7 +62,7 @@ def system_prompt(definition: AgentDefinition, token: str) -> str:
 class PromptSource:
     """Reads the data of a prompt from a store.
 
-    `shown` has the content of every node read so far, by key: an agent must not overwrite what
+    `shown` has the content of every node read so far, by key: an agent must not overwrite a node that
     has changed since.
     """
 

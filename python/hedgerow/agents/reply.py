@@ -10,7 +10,7 @@
     json      = '{"actions": [' , { '{"op": …}' } , "]}" , or the array alone ;
     key       = word | quoted ;                                (* quoted as in JSON *)
 
-In a run, only what stands in the block with its token gets here (`block`).
+In a run, only the content of the block with its token is read (see `block`).
 
 Other text is ignored. Whatever looks like a directive becomes an action or a `Rejected`;
 deliberately, there is no other way to request anything.
@@ -32,7 +32,7 @@ from .problems import Lines, ReplyError
 __all__ = ["Reply", "ReplyError", "parse_reply", "readable"]
 
 LIMIT = 1024 * 1024
-"""The most characters of a reply that is read."""
+"""The length in characters of the longest reply that is read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,9 +65,9 @@ def parse_reply(
 ) -> Reply:
     """Parse a reply: up to `max_actions` actions, all of them `allowed`; the rest is rejected.
 
-    With the `token` of a run, directives count in the block with that token alone; without one
-    everywhere, so give one wherever actions are applied. `withheld` are the actions that a
-    definition lists and that need its `allow` too.
+    With the `token` of a run, directives count only in the block with that token; without one they
+    count everywhere, so pass one wherever actions are applied. `withheld` are the actions that a
+    definition lists but does not allow.
 
     Checks values, not whether nodes exist. Raises ReplyError for a blank reply and for JSON that
     is malformed or has no list of actions.
@@ -89,7 +89,7 @@ def parse_reply(
 
 
 def readable(text: str) -> str:
-    """Return a reply with LF at the end of each line; raises ReplyError for what is no text."""
+    """Return a reply with LF at the end of each line; raises ReplyError if it is not text."""
     if not isinstance(text, str):
         raise ReplyError(f"the reply must be a string, not {type(text).__name__}")
     if not text.strip():

@@ -135,9 +135,8 @@ def run_once(  # noqa: PLR0913 - what a run depends on
 ) -> RunReport:
     """Run an agent once, due or not; `standing` is what the decision to run was based on.
 
-    `token` makes the token that its reply must have.
-
-    The report has failures of the model, its reply and its timeout. Raises IndexFileError if the
+    `token` makes the token that its reply must have. Failures of the model, its reply and timeouts are
+    in the report. Raises IndexFileError if the
     store cannot be written; the run then counts as failed once it expires.
     """
     started = clock()
@@ -218,7 +217,7 @@ class _Question:
         """Make the request about these nodes."""
         source = PromptSource(store, definition, now)
         rendered = render(definition, source.data(keys, pairs))
-        # Made last: nothing that was read can know it.
+        # Made last, so that nothing that was read can contain it.
         made = token_for(rendered.prompt, token)
         request = ModelRequest(
             model=definition.model,
@@ -232,7 +231,7 @@ class _Question:
     def read(self, answer: ModelReply) -> Reply:
         """Parse the answer.
 
-        Rejects refinements of text that the model saw only in part, and what it copied from a node.
+        Rejects refinements of text that the model saw only in part, and directives copied from a node.
         """
         definition = self.definition
         reply = parse_reply(
@@ -252,7 +251,7 @@ class _Question:
         return Reply(actions, tuple(rejected))
 
     def _copied(self, actions: Sequence[Action], lines: Sequence[str]) -> dict[int, str]:
-        """The lines that request an action and that a node has too, from 1, with its key.
+        """The lines that request an action and also occur in a node, counted from 1, with its key.
 
         A model that rewrites a text may copy the line that ends it, and directives after that.
         """

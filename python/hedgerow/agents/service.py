@@ -66,8 +66,9 @@ class Agents:
 
     `model` answers their prompts; without one they can only be inspected and dry-run. `clock`
     returns Unix seconds. An instance is not thread-safe; several instances, in one process or
-    many, may share a store. `now` of its methods is Unix seconds, a datetime or a date. Invalid files are in `problems`; the last valid version of a file
-    stays in use. `refuses` returns why an agent must not ask its model, or None; it is not run then.
+    many, may share a store. `now` of its methods is Unix seconds, a datetime or a date. Invalid
+    files are in `problems`; the last valid version of a file stays in use. `refuses` returns why an
+    agent must not ask its model, so that it is not run, or None.
 
     `token` makes the token that the reply to one prompt must have; tests may give one that is not
     random.
@@ -124,7 +125,7 @@ class Agents:
 
     @property
     def warnings(self) -> list[Problem]:
-        """What the agents ask for and may not do, by file and position, as of the last reload."""
+        """The actions that agents request without permission, by file and position, at the last reload."""
         return list(self._library.warnings)
 
     def reload(self) -> list[Problem]:
@@ -158,7 +159,7 @@ class Agents:
         return dry_run(self._workspace, definition, self._model, now=at, token=self._token)
 
     def tick(self, now: Time | None = None) -> Tick:
-        """Reload what changed in the folder, and run the due agent that waited longest, if any."""
+        """Reload what changed in the folder, and run the due agent that has waited longest, if any."""
         problems = self.reload()
         at = self._time(now)
         due_now = [status for status in self.statuses(at) if status.verdict.due]

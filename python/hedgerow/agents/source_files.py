@@ -15,7 +15,7 @@ __all__ = ["LARGEST", "RefusedFileError", "read_inside"]
 LARGEST = 1 << 20
 """The most bytes of a definition or a template."""
 
-# Without O_NONBLOCK, opening a FIFO waits until somebody writes into it.
+# Without O_NONBLOCK, opening a FIFO waits until another process writes to it.
 _FLAGS = os.O_RDONLY | sum(
     getattr(os, name, 0) for name in ("O_NONBLOCK", "O_NOFOLLOW", "O_CLOEXEC", "O_BINARY")
 )
@@ -29,11 +29,11 @@ _KINDS = {
 
 
 class RefusedFileError(OSError):
-    """A file that the system would read and this package does not; the message says why."""
+    """A file that the system could read but this package refuses; the message says why."""
 
 
 def read_inside(file: Path, folder: Path) -> bytes:
-    """Read a regular file in a folder; a symbolic link may lead to another place in it.
+    """Read a regular file in a folder; a symbolic link may point elsewhere in it.
 
     Raises OSError if that is impossible, RefusedFileError for any other file.
     """
@@ -44,7 +44,7 @@ def read_inside(file: Path, folder: Path) -> bytes:
         )
     _check(real.lstat())
     with open(os.open(real, _FLAGS), "rb") as stream:  # noqa: PTH123 - with flags
-        # What was looked at may have been replaced since.
+        # The file may have been replaced since it was checked.
         _check(os.fstat(stream.fileno()))
         data = stream.read(LARGEST + 1)
     if len(data) > LARGEST:

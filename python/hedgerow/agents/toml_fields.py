@@ -31,7 +31,7 @@ _LONGEST_INTEGER = 64
 """In bits; longer ones are not shown, and Python refuses to write very long ones."""
 
 MOST_PROBLEMS = 100
-"""The most problems that are named of one file."""
+"""The most problems that are reported for one file."""
 
 
 class WrongValueError(Exception):
@@ -188,7 +188,7 @@ def seconds(name: str, most: float) -> Callable[[Any], float]:
 
     def check(value: Any) -> float:
         number = isinstance(value, (int, float)) and not isinstance(value, bool)
-        # Compared as it is: to make a long integer a float raises OverflowError.
+        # Compared before the conversion: a long integer as a float raises OverflowError.
         if not number or not 0 < value <= most:
             message = f"{name} must be a number of seconds above 0 and up to {most:g}"
             raise WrongValueError(f"{message}, not {shown(value)}")

@@ -3,7 +3,7 @@
 Written here because no maintained library has them: tomllib and tomlkit keep no positions, and
 spanned-toml, which does, has had no release since 2022.
 
-The text is known to be valid, so this only tells keys, headers and values apart and matches
+The text is known to be valid, so this only distinguishes keys, headers and values and matches
 brackets.
 """
 
@@ -21,8 +21,8 @@ KeyPath = tuple[str | int, ...]
 """Keys from the top level down, and indexes of array elements."""
 
 DEEPEST = 32
-"""Positions are kept of paths up to this length. A definition has shorter ones, and all paths of a
-key with thousands of parts would fill the memory."""
+"""The longest paths whose positions are kept. Those of a definition are shorter, and all paths of a key
+with thousands of parts would fill the memory."""
 
 _TOKEN = re.compile(
     r"""
@@ -56,7 +56,7 @@ class Positions(Lines):
         super().__init__(text)
         self._text = text
         self._positions = _Finder(text).positions()
-        # A string, a character of it and its offset: the next one asked for comes after it.
+        # A string, one of its characters and the offset of that: usually a later one is looked up next.
         self._known = (-1, 0, 0)
 
     def of(self, path: KeyPath) -> Position | None:
@@ -82,7 +82,7 @@ class Positions(Lines):
         return offset if found is None else found.end()
 
     def _after_joined_lines(self, offset: int) -> int:
-        """Skip a backslash at the end of a line, which stands for no character."""
+        """Skip a backslash at the end of a line, which joins it to the next and is no character."""
         found = _CHARACTER.match(self._text, offset)
         joined = found is not None and len(found[0]) > 1 and "\n" in found[0]
         return found.end() if found is not None and joined else offset
@@ -134,7 +134,7 @@ class _Finder:
         while not self._sees("=", "]", "\n", "}") and self._token() is not None:
             if not self._sees("."):
                 starts.append(self._offset())
-                # Beyond what is kept, paths need not differ.
+                # Paths longer than those kept need not differ.
                 path = (*path, _unquoted(self._tokens[self._next]))[: DEEPEST + 1]
             self._next += 1
         if self._sees("="):

@@ -1,4 +1,4 @@
-"""What agents work on: a store, or something that has one (spec/agents.md, "A run")."""
+"""What agents work on: a store, or an object that has one (spec/agents.md, "A run")."""
 
 from __future__ import annotations
 
@@ -79,8 +79,8 @@ def apply_to_store(
 ) -> list[str | None] | None:
     """End a run in one transaction.
 
-    `applied` replaces the actions to apply, one for each, where these were applied elsewhere; the
-    log keeps the original ones.
+    `applied` replaces the actions one by one if they were applied elsewhere; the log keeps the
+    original ones.
     """
     actions = result.actions if applied is None else applied
     records = [_json(action.to_dict()) for action in result.actions]
