@@ -122,8 +122,9 @@ class OpenAIModel(Connected):
 def _count(usage: Any, name: str) -> int | None:
     """A count of tokens; None for anything that a store could not hold as one."""
     count = usage.get(name) if isinstance(usage, dict) else None
-    is_count = isinstance(count, int) and not isinstance(count, bool)
-    return count if is_count and 0 <= count <= _LARGEST_COUNT else None
+    if not isinstance(count, int) or isinstance(count, bool) or not 0 <= count <= _LARGEST_COUNT:
+        return None
+    return count
 
 
 def _model_error(message: str, code: str, status: int | None) -> ModelError:
