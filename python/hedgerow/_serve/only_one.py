@@ -48,5 +48,5 @@ def _holder(descriptor: int) -> str:
     try:
         found = json.loads(os.read(descriptor, _LONGEST))
         return f"the process {int(found['pid'])} at {str(found['url'])[:200]}"
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, OverflowError, RecursionError):
         return "another process"
