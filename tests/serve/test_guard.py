@@ -205,6 +205,12 @@ def test_what_is_too_much_or_too_slow_is_told(db, monkeypatch):
         assert client.get("/healthz").status_code == 200
 
 
+def test_filters_that_are_nested_too_deep(of_index):
+    deep = b'{"query": "a", "filters": {"metadata": %b1%b}}' % (b'{"a":' * 400, b"}" * 400)
+    plain = {"Content-Type": "application/json"}
+    problem(of_index.post("/v1/search", content=deep, headers=plain), 400, "invalid_filter")
+
+
 def test_a_backup_that_took_too_long_leaves_nothing(db, tmp_path, monkeypatch):
     scratch = tmp_path / "scratch"
     scratch.mkdir()

@@ -264,7 +264,7 @@ def _add_marking(routes: APIRouter, service: RootService, work: Work) -> None:
 
     @routes.post(
         "/restore",
-        summary="Remove such marks from a memory",
+        summary="Remove the marks of a memory",
         dependencies=writes,
         **answers(Marked),
     )
