@@ -12,6 +12,7 @@ from suite.contenders import contenders
 from suite.corpus import made_up
 from suite.results import Target
 from suite.rows import mixed
+from waiting import until
 
 CORPUS = made_up(300)
 LINUX = Path("/proc/self/clear_refs").exists()
@@ -99,8 +100,8 @@ def test_the_peak_of_memory_can_be_reset():
     np.ones(4_000_000)
     high = load.peak()
     assert high - before > 30_000_000
-    assert load.reset_peak()
-    assert load.peak() < high
+    # Other threads of the process may need memory meanwhile.
+    until(lambda: load.reset_peak() and load.peak() < high, "a lower peak")
 
 
 def test_a_system_that_does_not_tell_leaves_memory_open(small_bench, monkeypatch):
