@@ -196,7 +196,7 @@ def test_a_file_that_is_no_index(tmp_path):
 def test_a_newer_file(garden_file):
     run_sql(garden_file, "PRAGMA user_version = 7")
     before = garden_file.read_bytes()
-    message = f"the index {garden_file} has schema version 7 and this hedgerow reads up to 5; upgrade hedgerow"
+    message = f"the index {garden_file} has schema version 7 and this hedgerow reads up to 6; upgrade hedgerow"
     for read_only in [False, True]:
         refused("index_too_new", message, hr.Index.open, garden_file, read_only=read_only)
     assert garden_file.read_bytes() == before

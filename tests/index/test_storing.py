@@ -187,7 +187,7 @@ class TestHandles:
         index.upsert(chunk(f"c{n}", "text", path=f"p{n % 3}") for n in range(7))
         stats = index.stats()
         assert (stats.chunks, stats.paths, stats.tokenizer) == (7, 3, "porter unicode61")
-        assert stats.schema_version == 5
+        assert stats.schema_version == 6
         assert stats.size_bytes > 0
         assert stats.size_bytes % 4096 == 0
         assert stats.sqlite_version.startswith("3.")

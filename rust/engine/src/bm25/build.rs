@@ -10,18 +10,18 @@ use super::segment::{Builder, Segment};
 use crate::interrupt::Pace;
 use crate::text::tokenizer::{LONGEST_TOKEN, TokenizerKind};
 
-/// Those of these rows that there still are, ascending, from their texts.
+/// The segment of those of `rows`, ascending, that still exist, from their texts.
 pub(super) fn from_texts(
     connection: &Connection,
     tokenizer: TokenizerKind,
-    rows: &[i64],
+    rows: impl IntoIterator<Item = i64>,
 ) -> Result<Segment, Failure> {
     let mut find = connection.prepare_cached(
         "SELECT path, title, summary, tag_text, content FROM knowledge_chunks WHERE row = ?",
     )?;
     let mut words = Words::default();
     for row in rows {
-        let read = |found: &Row<'_>| words.read(*row, tokenizer, found);
+        let read = |found: &Row<'_>| words.read(row, tokenizer, found);
         find.query_row([row], read).optional()?;
     }
     Ok(words.segment()?)

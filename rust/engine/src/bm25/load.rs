@@ -216,7 +216,7 @@ mod tests {
                     .prepare("SELECT row FROM knowledge_chunks ORDER BY row")?
                     .query_map([], |row| row.get(0))?
                     .collect::<rusqlite::Result<_>>()?;
-                let expected = build::from_texts(connection, TokenizerKind::Porter, &rows);
+                let expected = build::from_texts(connection, TokenizerKind::Porter, rows);
                 let expected = expected.unwrap();
                 for threads in [0, 1, 2, 3, 8] {
                     for batch_bytes in [1, 100, 5_000, BATCH_BYTES] {

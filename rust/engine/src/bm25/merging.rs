@@ -20,7 +20,7 @@ impl Merge {
     /// Take what is to be merged; None when all is as it should be.
     pub fn begin(snapshots: &Cache<Snapshot>) -> Option<Self> {
         let mut begun = None;
-        snapshots.revise(|newest| {
+        snapshots.replace_newest(|newest| {
             let parts = tiers::due(newest.parts());
             if !parts.is_empty() {
                 for part in &parts {
@@ -40,7 +40,7 @@ impl Merge {
 
     /// Put what was merged in the place of the parts, unless they are not there any more.
     pub fn publish(self, snapshots: &Cache<Snapshot>, merged: Part) {
-        snapshots.revise(|newest| newest.with_merged(&self.parts, merged));
+        snapshots.replace_newest(|newest| newest.with_merged(&self.parts, merged));
     }
 
     /// Leave the parts as they are for good, since together they are more than a segment can count.

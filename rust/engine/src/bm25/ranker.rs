@@ -13,7 +13,7 @@ use super::reason::{Outcome, Reason};
 use super::snapshot::{Snapshot, Source};
 use crate::error::{ErrorCode, Result};
 use crate::storage::Background;
-use crate::storage::cache::{At, Cache};
+use crate::storage::cache::{Cache, Lookup};
 use crate::text::tokenizer::TokenizerKind;
 
 /// No generation.
@@ -92,7 +92,7 @@ impl Ranker {
             return Ok(());
         }
         self.note(Outcome::Loading);
-        match snapshots.load_after(None) {
+        match snapshots.wait_for_newer(None) {
             Err(error) if error.code() == ErrorCode::Interrupted => Err(error),
             _ => Ok(()),
         }
@@ -110,8 +110,8 @@ impl Ranker {
             return Ok(Acquired::Fts5);
         }
         let asked = was_set(&self.asked);
-        match self.snapshots.at(connection, generation) {
-            Ok(At::Current(snapshot)) => {
+        match self.snapshots.get(connection, generation) {
+            Ok(Lookup::Hit(snapshot)) => {
                 was_set(&self.served);
                 if let Some(why) = snapshot.why_unfit() {
                     self.note(Outcome::Unfit(why.to_owned()));
@@ -123,14 +123,14 @@ impl Ranker {
                 }
                 return Ok(Acquired::Snapshot(snapshot));
             }
-            Ok(At::Later) if waits => return Ok(Acquired::Later),
-            Ok(At::Stale) if asked || self.ranking == Ranking::Memory => {
+            Ok(Lookup::Newer) if waits => return Ok(Acquired::Later),
+            Ok(Lookup::Miss) if asked || self.ranking == Ranking::Memory => {
                 self.load_in_background(connection, generation)?;
             }
-            Ok(At::Stale) => self.note(Outcome::OneSearch),
+            Ok(Lookup::Miss) => self.note(Outcome::OneSearch),
             Err(error) if is_interrupt(&error) => return Err(error),
             // If the file cannot be read, FTS5 says so.
-            Ok(At::Later) | Err(_) => {}
+            Ok(Lookup::Newer) | Err(_) => {}
         }
         Ok(Acquired::Fts5)
     }
@@ -216,6 +216,6 @@ impl Ranker {
 
     /// Wait for a snapshot, whoever loads it.
     pub fn wait_for_load(&self) -> Result<()> {
-        self.snapshots.load_after(None)
+        self.snapshots.wait_for_newer(None)
     }
 }

@@ -12,12 +12,9 @@ use super::part::Part;
 use super::reason::unreadable;
 use super::segment::Segment;
 use super::tiers;
-use crate::storage::cache::Version;
-use crate::storage::generations;
+use crate::storage::cache::RowVersion;
+use crate::storage::generations::{self, RowRanges};
 use crate::text::tokenizer::TokenizerKind;
-
-/// How many changed chunks a search reads again; when more changed, the whole index is read anew.
-const REFRESHED_ROWS: usize = 1024;
 
 /// Everything that ranking needs of one generation. Generations share what did not change.
 #[derive(Debug)]
@@ -60,13 +57,17 @@ impl Source {
     fn note_load(&self) {}
 }
 
-impl Version for Snapshot {
+impl RowVersion for Snapshot {
     type Source = Source;
 
     const NAME: &'static str = "ranking";
 
     fn generation(&self) -> i64 {
         self.generation
+    }
+
+    fn rows(&self) -> usize {
+        self.parts.iter().map(|part| part.rows).sum()
     }
 
     fn load(source: &Source, connection: &Connection) -> rusqlite::Result<Self> {
@@ -81,24 +82,20 @@ impl Version for Snapshot {
         }
     }
 
-    fn follow(
+    fn apply_changes(
         self: &Arc<Self>,
         source: &Source,
         connection: &Connection,
         generation: i64,
+        changed: &RowRanges,
     ) -> rusqlite::Result<Option<Self>> {
         if self.unfit.is_some() {
             return Ok(None);
         }
-        let Some(rows) = generations::since(connection, self.generation)? else {
-            return Ok(None);
-        };
-        if rows.len() > REFRESHED_ROWS {
-            return Ok(None);
-        }
-        let followed = build::from_texts(connection, source.tokenizer, &rows)
-            .and_then(|segment| self.after(generation, &rows, segment));
-        match followed {
+        let rows = changed.iter();
+        let applied = build::from_texts(connection, source.tokenizer, rows)
+            .and_then(|segment| self.after(generation, changed, segment));
+        match applied {
             Ok(snapshot) => Ok(Some(snapshot)),
             Err(Failure::Sqlite(error)) => Err(error),
             Err(Failure::Unfit(_)) => Ok(None),
@@ -141,12 +138,17 @@ impl Snapshot {
         self.is_merge_due
     }
 
-    /// A later generation, in which these rows are what `segment` says of them, or deleted.
-    fn after(&self, generation: i64, rows: &[i64], segment: Segment) -> Result<Self, Failure> {
+    /// A later generation, in which the changed rows have the texts in `segment`, or are deleted.
+    fn after(
+        &self,
+        generation: i64,
+        changed: &RowRanges,
+        segment: Segment,
+    ) -> Result<Self, Failure> {
         let mut parts = self.parts.clone();
         for part in &mut parts {
-            for row in rows {
-                part.delete_row(*row);
+            for row in changed.iter() {
+                part.delete_row(row);
             }
         }
         parts.push(Part::new(segment));

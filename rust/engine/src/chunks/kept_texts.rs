@@ -7,8 +7,8 @@ use hashlink::LruCache;
 use rusqlite::Connection;
 
 use super::texts::{Texts, read};
-use crate::storage::cache::Version;
-use crate::storage::generations;
+use crate::storage::cache::RowVersion;
+use crate::storage::generations::{self, RowRanges};
 
 /// The most memory that a handle keeps texts in.
 const MOST_BYTES: usize = 16 << 20;
@@ -29,7 +29,7 @@ struct Kept {
     bytes: usize,
 }
 
-impl Version for KeptTexts {
+impl RowVersion for KeptTexts {
     type Source = ();
     const NAME: &'static str = "texts";
 
@@ -37,22 +37,24 @@ impl Version for KeptTexts {
         self.generation
     }
 
+    /// Forgetting texts costs the same however many rows changed.
+    fn rows(&self) -> usize {
+        usize::MAX
+    }
+
     fn load((): &(), connection: &Connection) -> rusqlite::Result<Self> {
         Ok(Self::empty(generations::generation(connection)?))
     }
 
-    fn follow(
+    fn apply_changes(
         self: &Arc<Self>,
         (): &(),
-        connection: &Connection,
+        _: &Connection,
         generation: i64,
+        changed: &RowRanges,
     ) -> rusqlite::Result<Option<Self>> {
-        let changed = generations::since(connection, self.generation)?;
         let mut kept = self.lock();
-        match changed {
-            Some(rows) => rows.into_iter().for_each(|row| kept.forget(row)),
-            None => kept.clear(),
-        }
+        kept.forget(changed);
         kept.generation = generation;
         Ok(Some(Self {
             generation,
@@ -146,15 +148,19 @@ impl Kept {
         }
     }
 
-    fn forget(&mut self, row: i64) {
-        if let Some((_, bytes)) = self.texts.remove(&row) {
-            self.bytes -= bytes;
+    /// Drop the texts of rows, in the time that the smaller of both takes.
+    fn forget(&mut self, changed: &RowRanges) {
+        let gone: Vec<i64> = if changed.len() < self.texts.len() {
+            changed.iter().collect()
+        } else {
+            let rows = self.texts.iter().map(|(row, _)| *row);
+            rows.filter(|row| changed.contains(*row)).collect()
+        };
+        for row in gone {
+            if let Some((_, bytes)) = self.texts.remove(&row) {
+                self.bytes -= bytes;
+            }
         }
-    }
-
-    fn clear(&mut self) {
-        self.texts.clear();
-        self.bytes = 0;
     }
 }
 
@@ -295,7 +301,7 @@ mod tests {
             for (row, bytes, step) in steps {
                 match step {
                     0 => {
-                        kept.lock().forget(row);
+                        kept.lock().forget(&RowRanges::of(&[row]));
                         last.remove(&row);
                     }
                     1 | 2 => {

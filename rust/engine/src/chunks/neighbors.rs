@@ -6,8 +6,8 @@ use std::sync::Arc;
 use rusqlite::{Connection, OptionalExtension};
 
 use super::read::each_path;
-use crate::storage::cache::Version;
-use crate::storage::generations::{self, FOLLOWED_ROWS};
+use crate::storage::cache::RowVersion;
+use crate::storage::generations::{self, RowRanges};
 use crate::storage::row_blocks::{RowBlocks, Values};
 
 /// No row at all: an `Option` would be twice as large.
@@ -41,12 +41,16 @@ impl Side {
     }
 }
 
-impl Version for Neighbors {
+impl RowVersion for Neighbors {
     type Source = ();
     const NAME: &'static str = "neighbors";
 
     fn generation(&self) -> i64 {
         self.generation
+    }
+
+    fn rows(&self) -> usize {
+        self.beside.len()
     }
 
     fn load((): &(), connection: &Connection) -> rusqlite::Result<Self> {
@@ -63,26 +67,23 @@ impl Version for Neighbors {
         Ok(neighbors)
     }
 
-    fn follow(
+    fn apply_changes(
         self: &Arc<Self>,
         (): &(),
         connection: &Connection,
         generation: i64,
+        changed: &RowRanges,
     ) -> rusqlite::Result<Option<Self>> {
-        let changed = generations::few_since(connection, self.generation, FOLLOWED_ROWS)?;
-        let Some(rows) = changed else {
-            return Ok(None);
-        };
         let mut next = Self {
             generation,
             beside: self.beside.clone(),
         };
         // All that changed goes first, so that those which stay are linked to each other.
-        for row in &rows {
-            next.unlink(*row);
+        for row in changed.iter() {
+            next.unlink(row);
         }
-        for row in &rows {
-            next.link(connection, *row)?;
+        for row in changed.iter() {
+            next.link(connection, row)?;
         }
         Ok(Some(next))
     }

@@ -9,7 +9,7 @@ use super::columns::{Answer, Columns};
 use super::filters::{Filters, to_json};
 use super::metadata_index::declared;
 use super::row_set::RowSet;
-use crate::storage::generations::{self, FOLLOWED_ROWS};
+use crate::storage::generations;
 
 /// The most memory that the rows of all filters take.
 const MOST_BYTES: usize = 16 << 20;
@@ -117,7 +117,9 @@ impl Passing {
         if generation == asked.generation {
             return Ok(Some(rows));
         }
-        let Some(changed) = asked.changed_since(generation, FOLLOWED_ROWS)? else {
+        let Some(changed) =
+            asked.changed_since(generation, generations::max_incremental_rows(0))?
+        else {
             return Ok(None);
         };
         let rows = Arc::new(asked.with_changed((*rows).clone(), changed)?);
@@ -223,7 +225,8 @@ impl<'a> Asked<'a> {
         if known == self.generation {
             return Ok(Some(Vec::new()));
         }
-        generations::few_since(self.connection, known, most)
+        let changed = generations::since(self.connection, known, most)?;
+        Ok(changed.map(|rows| rows.iter().collect()))
     }
 
     /// The rows after some of them were looked at again.

@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use rusqlite::{Connection, OptionalExtension};
 
 use super::read::each_path;
-use crate::storage::cache::Version;
-use crate::storage::generations::{self, FOLLOWED_ROWS};
+use crate::storage::cache::RowVersion;
+use crate::storage::generations::{self, RowRanges};
 use crate::storage::row_blocks::{RowBlocks, Values};
 
 /// The paths of one generation of an index, each with a number.
@@ -22,12 +22,16 @@ pub(crate) struct Paths {
     numbers: Arc<Mutex<HashMap<String, i64>>>,
 }
 
-impl Version for Paths {
+impl RowVersion for Paths {
     type Source = ();
     const NAME: &'static str = "paths";
 
     fn generation(&self) -> i64 {
         self.generation
+    }
+
+    fn rows(&self) -> usize {
+        self.of_rows.len()
     }
 
     fn load((): &(), connection: &Connection) -> rusqlite::Result<Self> {
@@ -52,16 +56,13 @@ impl Version for Paths {
         Ok(paths)
     }
 
-    fn follow(
+    fn apply_changes(
         self: &Arc<Self>,
         (): &(),
         connection: &Connection,
         generation: i64,
+        changed: &RowRanges,
     ) -> rusqlite::Result<Option<Self>> {
-        let changed = generations::few_since(connection, self.generation, FOLLOWED_ROWS)?;
-        let Some(rows) = changed else {
-            return Ok(None);
-        };
         let mut next = Self {
             generation,
             of_rows: self.of_rows.clone(),
@@ -70,7 +71,7 @@ impl Version for Paths {
         };
         let mut find =
             connection.prepare_cached("SELECT path FROM knowledge_chunks WHERE row = ?")?;
-        for row in rows {
+        for row in changed.iter() {
             let path: Option<String> = find.query_row([row], |found| found.get(0)).optional()?;
             next.put(row, path.as_deref());
         }

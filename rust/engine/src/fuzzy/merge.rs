@@ -16,7 +16,7 @@ pub(crate) fn merge_when_due(cache: &Arc<Cache<Slugs>>, background: &Background)
         return;
     }
     let mut begun = None;
-    cache.revise(|known| {
+    cache.replace_newest(|known| {
         is_due(known).then(|| {
             begun = Some(Arc::clone(known));
             known.noting(Some(Vec::new()))
@@ -61,7 +61,7 @@ impl Drop for Merge {
             let message = "merging the slugs panicked; please report this";
             self.background.notices().report(Level::Warning, message);
         }
-        self.cache.revise(|known| {
+        self.cache.replace_newest(|known| {
             let changed = known.changed.as_ref()?;
             let revised = merged.and_then(|merged| known.made_of(merged, changed).ok());
             Some(revised.unwrap_or_else(|| known.noting(None)))

@@ -12,8 +12,8 @@ use rusqlite::{Connection, OptionalExtension, Row};
 use super::segment::{Entry, Segment};
 use crate::error::Result;
 use crate::interrupt;
-use crate::storage::cache::Version;
-use crate::storage::generations::{self, FOLLOWED_ROWS};
+use crate::storage::cache::RowVersion;
+use crate::storage::generations::{self, RowRanges};
 
 /// Up to how many entries are merged at once.
 pub(super) const SMALL: usize = if cfg!(test) { 8 } else { 4096 };
@@ -48,12 +48,16 @@ pub(super) struct Deleted {
     count: usize,
 }
 
-impl Version for Slugs {
+impl RowVersion for Slugs {
     type Source = ();
     const NAME: &'static str = "slugs";
 
     fn generation(&self) -> i64 {
         self.generation
+    }
+
+    fn rows(&self) -> usize {
+        self.parts.iter().map(Part::live).sum()
     }
 
     fn load((): &(), connection: &Connection) -> rusqlite::Result<Self> {
@@ -69,22 +73,19 @@ impl Version for Slugs {
         })
     }
 
-    fn follow(
+    fn apply_changes(
         self: &Arc<Self>,
         (): &(),
         connection: &Connection,
         generation: i64,
+        changed: &RowRanges,
     ) -> rusqlite::Result<Option<Self>> {
-        let changed = generations::few_since(connection, self.generation, FOLLOWED_ROWS)?;
-        let Some(rows) = changed else {
-            return Ok(None);
-        };
         let mut of_row = connection
             .prepare_cached("SELECT row, id, path FROM knowledge_chunks WHERE row = ?")?;
         let mut next = Self::clone(self);
         next.generation = generation;
         let mut added = Vec::new();
-        for row in rows {
+        for row in changed.iter() {
             let now = of_row.query_row([row], entry).optional()?;
             let known = next.find(row);
             if known.map(|(part, slot)| next.entry(part, slot)) == now.as_ref() {

@@ -13,7 +13,8 @@ use crate::error::ErrorCode;
 use crate::index::Index;
 use crate::index::session::Needs;
 use crate::interrupt::watched;
-use crate::storage::cache::Version;
+use crate::storage::cache::RowVersion;
+use crate::storage::generations;
 use crate::text::tokenizer::TokenizerKind;
 
 fn chunk(id: &str, path: &str) -> Chunk {
@@ -231,9 +232,9 @@ fn a_search_that_did_not_know_lacks_them_once() {
     };
     let steps = [Needs::default(), needs(), Needs::default()].map(lacks);
     assert_eq!(steps, [true, false, false]);
-    // More than is followed.
     let many: Vec<Chunk> = (0..300).map(|n| chunk(&n.to_string(), "elm")).collect();
     index.upsert(&many.iter().collect::<Vec<_>>()).unwrap();
+    index.database().write(generations::create).unwrap();
     let steps = [Needs::default(), needs(), Needs::default()].map(lacks);
     assert_eq!(steps, [true, false, false]);
 }

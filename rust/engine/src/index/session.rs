@@ -15,7 +15,7 @@ use crate::error::Result;
 use crate::fuzzy::{self, Slugs};
 use crate::query::MatchExpression;
 use crate::storage::Failure;
-use crate::storage::cache::At;
+use crate::storage::cache::Lookup;
 use crate::storage::settings::{self, EMBEDDER};
 use crate::vectors::{Matrix, NearestRows, Space, VectorSearch};
 
@@ -150,9 +150,9 @@ impl Session<'_> {
         let slugs = match &self.slugs {
             Some(slugs) => Some(Arc::clone(slugs)),
             None => {
-                match self.read(|connection| self.index.slugs.at(connection, self.generation))? {
-                    At::Current(slugs) => Some(slugs),
-                    At::Later | At::Stale => None,
+                match self.read(|connection| self.index.slugs.get(connection, self.generation))? {
+                    Lookup::Hit(slugs) => Some(slugs),
+                    Lookup::Newer | Lookup::Miss => None,
                 }
             }
         };

@@ -2,9 +2,9 @@
 //!
 //! A [`Version`] is of one generation of the file. Searches share it for as long as they run. The
 //! first search of a later generation derives the next version, which shares everything that did
-//! not change, and publishes it by swapping a pointer: nobody who searches an earlier generation
-//! waits for that. Reading everything is the work of one background thread, however many callers
-//! wait for it, and goes on when one of them gives up.
+//! not change, and publishes it by swapping a pointer: searches of earlier generations do not wait
+//! for that. Loading everything is the work of one background thread, however many callers wait for
+//! it, and continues when one of them is cancelled.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -13,6 +13,7 @@ use std::time::{Duration, Instant};
 use rusqlite::Connection;
 
 use super::background::{Background, Level};
+use super::generations::{self, RowRanges};
 use crate::error::{Error, ErrorCode, Result};
 use crate::interrupt;
 
@@ -27,12 +28,12 @@ pub trait Version: Send + Sync + Sized + 'static {
     /// The generation it is of.
     fn generation(&self) -> i64;
 
-    /// Read everything. Long loops ask [`interrupt::check`] now and then.
+    /// Read everything. Long loops call [`interrupt::check`] now and then.
     fn load(source: &Self::Source, connection: &Connection) -> rusqlite::Result<Self>;
 
-    /// The version of a later generation, which `connection` sees; None when so much has changed
-    /// that everything must be read.
-    fn follow(
+    /// The version of a later generation, which `connection` sees. None if so much has changed that
+    /// everything must be read.
+    fn next(
         self: &Arc<Self>,
         source: &Self::Source,
         connection: &Connection,
@@ -40,14 +41,69 @@ pub trait Version: Send + Sync + Sized + 'static {
     ) -> rusqlite::Result<Option<Self>>;
 }
 
+/// A [`Version`] of the chunks or vectors of an index, derived from the one before it by the rows that
+/// changed. The rows come from [`generations::since`], up to one limit for all of them.
+pub trait RowVersion: Send + Sync + Sized + 'static {
+    /// See [`Version::Source`].
+    type Source: Send + Sync + 'static;
+
+    /// See [`Version::NAME`].
+    const NAME: &'static str;
+
+    /// See [`Version::generation`].
+    fn generation(&self) -> i64;
+
+    /// The number of rows that loading would read.
+    fn rows(&self) -> usize;
+
+    /// See [`Version::load`].
+    fn load(source: &Self::Source, connection: &Connection) -> rusqlite::Result<Self>;
+
+    /// The version of a later generation, which `connection` sees and in which `changed` rows were
+    /// written or deleted. None if it cannot be derived from this one.
+    fn apply_changes(
+        self: &Arc<Self>,
+        source: &Self::Source,
+        connection: &Connection,
+        generation: i64,
+        changed: &RowRanges,
+    ) -> rusqlite::Result<Option<Self>>;
+}
+
+impl<V: RowVersion> Version for V {
+    type Source = V::Source;
+    const NAME: &'static str = V::NAME;
+
+    fn generation(&self) -> i64 {
+        V::generation(self)
+    }
+
+    fn load(source: &V::Source, connection: &Connection) -> rusqlite::Result<Self> {
+        V::load(source, connection)
+    }
+
+    fn next(
+        self: &Arc<Self>,
+        source: &V::Source,
+        connection: &Connection,
+        generation: i64,
+    ) -> rusqlite::Result<Option<Self>> {
+        let most = generations::max_incremental_rows(self.rows());
+        match generations::since(connection, V::generation(self), most)? {
+            Some(changed) => self.apply_changes(source, connection, generation, &changed),
+            None => Ok(None),
+        }
+    }
+}
+
 /// What a cache has for a generation.
-pub enum At<V> {
+pub enum Lookup<V> {
     /// The version of this generation.
-    Current(Arc<V>),
-    /// Later versions only: the transaction began before another thread's.
-    Later,
-    /// None that could be brought up to date: everything must be read.
-    Stale,
+    Hit(Arc<V>),
+    /// Newer versions only: the transaction began before another thread's.
+    Newer,
+    /// No version that can be brought up to date: everything must be read.
+    Miss,
 }
 
 /// How many versions are kept: a search that began a little earlier than the last may still ask
@@ -66,8 +122,8 @@ struct Shared<V: Version> {
     source: V::Source,
     /// The newest last. Locked to look or to publish, never while anything is read.
     recent: Mutex<VecDeque<Arc<V>>>,
-    /// Held by whoever derives the next version.
-    turn: Mutex<()>,
+    /// Held while the next version is derived.
+    update_lock: Mutex<()>,
     loading: Mutex<Loading>,
     loaded: Condvar,
 }
@@ -89,7 +145,7 @@ impl<V: Version> Cache<V> {
             shared: Arc::new(Shared {
                 source,
                 recent: Mutex::default(),
-                turn: Mutex::default(),
+                update_lock: Mutex::default(),
                 loading: Mutex::default(),
                 loaded: Condvar::new(),
             }),
@@ -123,10 +179,10 @@ impl<V: Version> Cache<V> {
         drop(old);
     }
 
-    /// Wait until there is a version that is later than `known`, reading everything if nobody does.
+    /// Wait until there is a version newer than `known`. Starts a load if none is running.
     ///
-    /// To be called without a connection: whoever reads may need the caller's to be released.
-    pub fn load_after(&self, known: Option<i64>) -> Result<()> {
+    /// The caller must hold no connection: the load may need it to be released.
+    pub fn wait_for_newer(&self, known: Option<i64>) -> Result<()> {
         let mut loading = lock(&self.shared.loading);
         let mut attempts = loading.attempts;
         while !self.shared.is_later(known) && !self.background.is_closing() {
@@ -206,40 +262,40 @@ impl<V: Version> Cache<V> {
         ))
     }
 
-    /// The version of the generation that `connection` sees.
-    pub fn at(&self, connection: &Connection, generation: i64) -> rusqlite::Result<At<V>> {
+    /// The version of the generation that `connection` sees, derived from the newest one if need be.
+    pub fn get(&self, connection: &Connection, generation: i64) -> rusqlite::Result<Lookup<V>> {
         if let Some(found) = self.shared.find(generation) {
             return Ok(found);
         }
-        let _turn = lock(&self.shared.turn);
-        // Whoever had the turn before may have made it.
+        let _update = lock(&self.shared.update_lock);
+        // Another thread may have derived it meanwhile.
         if let Some(found) = self.shared.find(generation) {
             return Ok(found);
         }
         let Some(known) = self.newest() else {
-            return Ok(At::Stale);
+            return Ok(Lookup::Miss);
         };
-        // What fails leaves the versions that there are.
-        let Some(next) = known.follow(&self.shared.source, connection, generation)? else {
-            return Ok(At::Stale);
+        // An error leaves the versions that there are.
+        let Some(next) = known.next(&self.shared.source, connection, generation)? else {
+            return Ok(Lookup::Miss);
         };
         let next = Arc::new(next);
         self.shared.publish(&next);
-        Ok(At::Current(next))
+        Ok(Lookup::Hit(next))
     }
 
-    /// The version of a generation; None where there is none and the caller `waits`: it begins anew,
-    /// rather than read everything itself.
+    /// The version of a generation. If there is none, it is loaded in the transaction of `connection`;
+    /// a caller that can wait for [`Self::wait_for_newer`] and begin again gets None instead.
     pub fn current(
         &self,
         connection: &Connection,
         generation: i64,
-        waits: bool,
+        can_wait: bool,
     ) -> rusqlite::Result<Option<Arc<V>>> {
-        match self.at(connection, generation)? {
-            At::Current(version) => Ok(Some(version)),
-            At::Later | At::Stale if waits => Ok(None),
-            At::Later | At::Stale => self.load_here(connection).map(Some),
+        match self.get(connection, generation)? {
+            Lookup::Hit(version) => Ok(Some(version)),
+            Lookup::Newer | Lookup::Miss if can_wait => Ok(None),
+            Lookup::Newer | Lookup::Miss => self.load_here(connection).map(Some),
         }
     }
 
@@ -253,10 +309,10 @@ impl<V: Version> Cache<V> {
         Ok(version)
     }
 
-    /// Put another version of the same generation in the place of the newest, which `make` is given; it
-    /// answers None to leave it.
-    pub fn revise(&self, make: impl FnOnce(&Arc<V>) -> Option<V>) {
-        let _turn = lock(&self.shared.turn);
+    /// Replace the newest version by what `make` derives from it, of the same generation. None from
+    /// `make` leaves it.
+    pub fn replace_newest(&self, make: impl FnOnce(&Arc<V>) -> Option<V>) {
+        let _update = lock(&self.shared.update_lock);
         if let Some(known) = self.newest()
             && let Some(revised) = make(&known)
         {
@@ -280,14 +336,14 @@ impl<V: Version> Shared<V> {
     }
 
     /// What there is for a generation; None when the newest version must be brought up to date.
-    fn find(&self, generation: i64) -> Option<At<V>> {
+    fn find(&self, generation: i64) -> Option<Lookup<V>> {
         let recent = self.recent();
         let newest = recent.back()?;
         if newest.generation() < generation {
             return None;
         }
         let found = recent.iter().rev().find(|v| v.generation() == generation);
-        Some(found.map_or(At::Later, |found| At::Current(Arc::clone(found))))
+        Some(found.map_or(Lookup::Newer, |found| Lookup::Hit(Arc::clone(found))))
     }
 
     /// Add a version that shares memory with those before it.

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior, ffi};
 
+use super::generations;
 use super::location::Location;
 use super::settings;
 use super::subject::Subject;
@@ -16,8 +17,11 @@ use crate::error::{Error, ErrorCode, Result};
 /// Marks a SQLite file as ours ("HGRW").
 const APPLICATION_ID: i64 = 0x4847_5257;
 
-/// The format of the file that this code writes. Up to 4 it counted the tables of all subjects.
-pub const FORMAT: u32 = 5;
+/// The format of the file that this code writes. Up to 4 it counted the tables of all subjects; 6
+/// lists changes as ranges of rows.
+pub const FORMAT: u32 = 6;
+/// The first format with the table `subjects`.
+const FIRST_WITH_SUBJECTS: u32 = 5;
 
 /// The setting that keeps the format a file had before it was brought up to date: subjects that a
 /// later handle registers may be there already.
@@ -219,24 +223,26 @@ fn begin(connection: &Connection, former: u32, initial: &[(&str, &str)]) -> rusq
              name TEXT PRIMARY KEY,
              value TEXT NOT NULL
          ) STRICT, WITHOUT ROWID;
-         CREATE TABLE IF NOT EXISTS changes (
-             generation INTEGER NOT NULL,
-             row INTEGER NOT NULL,
-             PRIMARY KEY (generation, row)
-         ) STRICT, WITHOUT ROWID;
-         INSERT OR IGNORE INTO settings VALUES ('generation', '0');
-         CREATE TABLE subjects (
-             name TEXT PRIMARY KEY,
-             version INTEGER NOT NULL
-         ) STRICT, WITHOUT ROWID;",
+         INSERT OR IGNORE INTO settings VALUES ('generation', '0');",
     )?;
-    if former > 0 {
-        return settings::set(connection, FORMER_FORMAT, Some(&former.to_string()));
+    generations::create(connection)?;
+    if former < FIRST_WITH_SUBJECTS {
+        connection.execute_batch(
+            "CREATE TABLE subjects (
+                 name TEXT PRIMARY KEY,
+                 version INTEGER NOT NULL
+             ) STRICT, WITHOUT ROWID;",
+        )?;
     }
-    for (name, value) in initial {
-        settings::set(connection, name, Some(value))?;
+    match former {
+        0 => initial
+            .iter()
+            .try_for_each(|(name, value)| settings::set(connection, name, Some(value))),
+        1..FIRST_WITH_SUBJECTS => {
+            settings::set(connection, FORMER_FORMAT, Some(&former.to_string()))
+        }
+        _ => Ok(()),
     }
-    Ok(())
 }
 
 /// Bring the tables of one subject up to date; from which version to which.

@@ -14,15 +14,13 @@ use super::spread;
 use crate::chunks::RowSet;
 use crate::interrupt::Pace;
 use crate::storage::Background;
-use crate::storage::cache::Version;
-use crate::storage::generations;
+use crate::storage::cache::RowVersion;
+use crate::storage::generations::{self, RowRanges};
 use crate::storage::parallel::{self, Table};
 use crate::storage::row_blocks::{RowBlock, RowBlocks};
 use crate::storage::settings::{self, DIMENSIONS, GENERATION};
 use crate::unit_vector::{NONE, damaged, read_blob};
 
-/// A search reads so many changed vectors again; when more changed, all are read anew.
-const FOLLOWED_ROWS: usize = 4096;
 /// With more numbers than this codes are of no use.
 const CODED_DIMENSIONS: usize = 60_000;
 /// With fewer numbers than this the signs of a vector say too little.
@@ -60,12 +58,16 @@ pub(crate) struct Source {
     pub kept: Kept,
 }
 
-impl Version for Matrix {
+impl RowVersion for Matrix {
     type Source = Source;
     const NAME: &'static str = "vectors";
 
     fn generation(&self) -> i64 {
         self.generation
+    }
+
+    fn rows(&self) -> usize {
+        self.len()
     }
 
     fn load(source: &Source, connection: &Connection) -> rusqlite::Result<Self> {
@@ -90,19 +92,19 @@ impl Version for Matrix {
         Ok(matrix)
     }
 
-    fn follow(
+    fn apply_changes(
         self: &Arc<Self>,
         _: &Source,
         connection: &Connection,
         generation: i64,
+        changed: &RowRanges,
     ) -> rusqlite::Result<Option<Self>> {
         let dimensions: Option<usize> = settings::get(connection, DIMENSIONS)?;
         let same = dimensions.unwrap_or_default() == self.dimensions()
             && center::read(connection)?.as_deref() == self.center.as_deref();
-        let rows = generations::since(connection, self.generation)?;
-        let Some(rows) = rows.filter(|rows| same && rows.len() <= FOLLOWED_ROWS) else {
+        if !same {
             return Ok(None);
-        };
+        }
         let mut next = Self {
             generation,
             sample: OnceLock::new(),
@@ -111,7 +113,7 @@ impl Version for Matrix {
         };
         let mut find = connection.prepare_cached("SELECT vector FROM embeddings WHERE row = ?")?;
         let mut is_longest_gone = false;
-        for row in rows {
+        for row in changed.iter() {
             let blob: Option<Vec<u8>> = find.query_row([row], |found| found.get(0)).optional()?;
             if blob.as_ref().is_some_and(Vec::is_empty) {
                 return Err(damaged(row));

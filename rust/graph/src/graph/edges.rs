@@ -66,7 +66,7 @@ impl Version for Edges {
         Self::read(&table, &nodes)
     }
 
-    fn follow(
+    fn next(
         self: &Arc<Self>,
         source: &Source,
         connection: &Connection,

@@ -12,7 +12,7 @@ use super::names::{Keys, Texts};
 use super::node::Category;
 use crate::schema::NODES_GENERATION;
 use hedgerow_engine::storage::Background;
-use hedgerow_engine::storage::cache::{At, Cache, Version};
+use hedgerow_engine::storage::cache::{Cache, Lookup, Version};
 use hedgerow_engine::storage::parallel::{self, Table};
 use hedgerow_engine::storage::settings;
 
@@ -85,7 +85,7 @@ impl Version for Nodes {
         Ok(nodes)
     }
 
-    fn follow(
+    fn next(
         self: &Arc<Self>,
         _: &Background,
         connection: &Connection,
@@ -114,9 +114,9 @@ pub(super) fn of_state(
     cache: &Cache<Nodes>,
     connection: &Connection,
 ) -> rusqlite::Result<Arc<Nodes>> {
-    match cache.at(connection, generation(connection)?)? {
-        At::Current(nodes) => Ok(nodes),
-        At::Later | At::Stale => cache.load_here(connection),
+    match cache.get(connection, generation(connection)?)? {
+        Lookup::Hit(nodes) => Ok(nodes),
+        Lookup::Newer | Lookup::Miss => cache.load_here(connection),
     }
 }
 

@@ -175,12 +175,12 @@ impl Kept {
         let (mut missed, mut attempt) = (Missed::default(), 0);
         loop {
             // Outside a transaction: reading everything takes long and has one of its own.
-            self.nodes.load_after(missed.nodes)?;
+            self.nodes.wait_for_newer(missed.nodes)?;
             if needs.edges {
-                self.edges.load_after(missed.edges)?;
+                self.edges.wait_for_newer(missed.edges)?;
             }
             for (_, cache) in &visits {
-                cache.load_after(missed.visits)?;
+                cache.wait_for_newer(missed.visits)?;
             }
             match read(&visits, attempt < ATTEMPTS)? {
                 Ok(value) => return Ok(value),

@@ -55,7 +55,7 @@ impl Version for Visits {
     }
 
     /// Visits are only ever added.
-    fn follow(
+    fn next(
         self: &Arc<Self>,
         source: &Source,
         connection: &Connection,

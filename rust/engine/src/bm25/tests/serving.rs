@@ -16,6 +16,7 @@ use crate::index::Index;
 use crate::index::session::Needs;
 use crate::interrupt;
 use crate::query::{MatchExpression, MatchOptions, Phrase, parse};
+use crate::storage::generations;
 use crate::text::tokenizer::TokenizerKind;
 
 const KEYWORDS: Needs = Needs {
@@ -188,11 +189,11 @@ fn what_is_out_of_date_is_read_again_in_the_background() {
         let index = in_file(folder.path(), ranking);
         wait_for_memory(&index);
         let loads = Loads::of(&index);
-        // More than is listed, each as it was not before.
         let chunks: Vec<Chunk> = (100..500)
             .map(|n| chunk(n, &format!("oak {ranking:?}")))
             .collect();
         index.upsert(&chunks.iter().collect::<Vec<_>>()).unwrap();
+        index.database().write(generations::create).unwrap();
         assert!(!from_memory(&index));
         loads.wait();
         assert_eq!(hits(&index), 500);

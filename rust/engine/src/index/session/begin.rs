@@ -9,7 +9,7 @@ use crate::bm25::Acquired;
 use crate::chunks::GroupBy;
 use crate::error::{ErrorCode, Result};
 use crate::index::Index;
-use crate::storage::cache::At;
+use crate::storage::cache::Lookup;
 use crate::storage::{Failure, ReadTransaction, generations};
 
 /// How often a search begins anew because others write faster than it can read. After that it
@@ -60,18 +60,18 @@ impl Index {
             self.ranker.load()?;
         }
         if needs.group_by.is_some() {
-            self.paths.load_after(seen)?;
+            self.paths.wait_for_newer(seen)?;
         }
         if needs.neighbors {
-            self.neighbors.load_after(seen)?;
+            self.neighbors.wait_for_newer(seen)?;
         }
         if needs.slugs {
-            self.slugs.load_after(seen)?;
+            self.slugs.wait_for_newer(seen)?;
         }
         if !needs.vectors {
             return Ok(Ok(()));
         }
-        match self.matrices.load_after(seen) {
+        match self.matrices.wait_for_newer(seen) {
             Err(error) if error.code() == ErrorCode::Interrupted => Err(error),
             loaded => Ok(loaded),
         }
@@ -123,9 +123,9 @@ impl Index {
         } else {
             (paths, None)
         };
-        let texts = match self.texts.at(connection, generation)? {
-            At::Current(texts) => texts,
-            At::Later | At::Stale => self.texts.load_here(connection)?,
+        let texts = match self.texts.get(connection, generation)? {
+            Lookup::Hit(texts) => texts,
+            Lookup::Newer | Lookup::Miss => self.texts.load_here(connection)?,
         };
         Ok(Some(Session {
             index: self,

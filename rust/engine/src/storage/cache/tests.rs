@@ -46,7 +46,7 @@ impl Version for Counted {
         generations::generation(connection).map(Self)
     }
 
-    fn follow(
+    fn next(
         self: &Arc<Self>,
         events: &Arc<Events>,
         _: &Connection,
@@ -76,9 +76,9 @@ fn write(index: &Index) {
 fn current(index: &Index, cache: &Cache<Counted>) -> Result<Option<i64>> {
     index.database().read(|connection| {
         let generation = generations::generation(connection)?;
-        Ok(match cache.at(connection, generation)? {
-            At::Current(version) => Some(version.generation()),
-            At::Later | At::Stale => None,
+        Ok(match cache.get(connection, generation)? {
+            Lookup::Hit(version) => Some(version.generation()),
+            Lookup::Newer | Lookup::Miss => None,
         })
     })
 }
@@ -89,7 +89,7 @@ fn everything_is_read_once_however_many_ask() {
     events.held.store(true, Ordering::Relaxed);
     thread::scope(|scope| {
         let waiters: Vec<_> = (0..8)
-            .map(|_| scope.spawn(|| cache.load_after(None)))
+            .map(|_| scope.spawn(|| cache.wait_for_newer(None)))
             .collect();
         while events.loads.load(Ordering::Relaxed) == 0 {
             thread::sleep(Duration::from_millis(1));
@@ -109,10 +109,10 @@ fn everything_is_read_once_however_many_ask() {
 fn a_caller_who_gives_up_does_not_end_what_others_wait_for() {
     let (index, events, cache) = cache();
     events.held.store(true, Ordering::Relaxed);
-    let given_up = interrupt::watched(|| true, || cache.load_after(None));
+    let given_up = interrupt::watched(|| true, || cache.wait_for_newer(None));
     assert_eq!(given_up.unwrap_err().code(), ErrorCode::Interrupted);
     events.held.store(false, Ordering::Relaxed);
-    cache.load_after(None).unwrap();
+    cache.wait_for_newer(None).unwrap();
     assert_eq!(events.loads.load(Ordering::Relaxed), 1);
     assert_eq!(current(&index, &cache).unwrap(), Some(0));
 }
@@ -122,7 +122,7 @@ fn what_fails_is_told_to_those_who_wait_and_leaves_what_there_is() {
     let (index, events, cache) = cache();
     events.fails.store(true, Ordering::Relaxed);
     for _ in 0..2 {
-        let error = cache.load_after(None).unwrap_err();
+        let error = cache.wait_for_newer(None).unwrap_err();
         assert!(
             error.message().contains("Query returned no rows"),
             "{error}"
@@ -134,7 +134,7 @@ fn what_fails_is_told_to_those_who_wait_and_leaves_what_there_is() {
     };
     assert!(notice.message.starts_with("reading the counted failed: "));
     events.fails.store(false, Ordering::Relaxed);
-    cache.load_after(None).unwrap();
+    cache.wait_for_newer(None).unwrap();
     write(&index);
     events.fails.store(true, Ordering::Relaxed);
     assert!(current(&index, &cache).is_err());
@@ -147,7 +147,7 @@ fn what_fails_is_told_to_those_who_wait_and_leaves_what_there_is() {
 #[test]
 fn a_search_that_began_a_little_earlier_has_its_own_version() {
     let (index, _, cache) = cache();
-    cache.load_after(None).unwrap();
+    cache.wait_for_newer(None).unwrap();
     for generation in 1..=6 {
         write(&index);
         assert_eq!(current(&index, &cache).unwrap(), Some(generation));
@@ -155,8 +155,8 @@ fn a_search_that_began_a_little_earlier_has_its_own_version() {
     let known = |generation| {
         let found = index
             .database()
-            .read(|connection| cache.at(connection, generation));
-        matches!(found.unwrap(), At::Current(version) if version.generation() == generation)
+            .read(|connection| cache.get(connection, generation));
+        matches!(found.unwrap(), Lookup::Hit(version) if version.generation() == generation)
     };
     let known: Vec<i64> = (0..=6).filter(|generation| known(*generation)).collect();
     assert_eq!(known, [3, 4, 5, 6]);
