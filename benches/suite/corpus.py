@@ -94,7 +94,9 @@ class Corpus:
 
 
 def _metadata(stamp: int) -> dict[str, Any]:
-    return {"stamp": stamp, "author": f"author {stamp % 97}", "draft": stamp % 2 == 0}
+    """The stamp under two keys, so that an index can declare one of them alone."""
+    author = f"author {stamp % 97}"
+    return {"stamp": stamp, "level": stamp, "author": author, "draft": stamp % 2 == 0}
 
 
 def _path(place: int, chunks_per_path: int) -> str:
