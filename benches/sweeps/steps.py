@@ -28,6 +28,7 @@ class Step:
     """The median cost of one size, beside the size before it.
 
     `cost` and `processor` are in seconds, or both in bytes; `least` is the smallest processor time.
+    `calm` is the median elapsed time of the calls that were never preempted, None if there were none.
     The ratios are None for the first size. `flag` says which cost grows too much; it is empty if none
     does.
     """
@@ -40,6 +41,7 @@ class Step:
     cost: float
     processor: float
     least: float
+    calm: float | None
     calls: int
     size_ratio: float | None
     cost_ratio: float | None
@@ -61,6 +63,7 @@ def steps(
         cost = median(one.elapsed for one in costs[size])
         processor = median(one.processor for one in costs[size])
         least = min(one.processor for one in costs[size])
+        calm = [one.elapsed for one in costs[size] if not one.preemptions]
         before = made[-1] if made else None
         size_ratio = size / before.size if before and before.size else None
         made.append(
@@ -73,6 +76,7 @@ def steps(
                 cost,
                 processor,
                 least,
+                median(calm) if calm else None,
                 len(costs[size]),
                 size_ratio,
                 _ratio(cost, before and before.cost),
@@ -98,7 +102,8 @@ def _flag(step: Step, before: Step) -> str:
     """Say which cost has grown too much since the size before.
 
     Processor time is judged first, by its median and by its minimum, which other work on the machine
-    hardly changes. Elapsed time is judged only if most of it is waiting.
+    hardly changes. Elapsed time is judged only if most of it is waiting, and only that of calls that
+    were never preempted.
     """
     allowed, noise = _allowed(step), NOISE[step.unit]
 
@@ -111,8 +116,9 @@ def _flag(step: Step, before: Step) -> str:
         step.least, before.least, MARGIN
     ):
         return "processor time"
-    waits = step.cost > WAITING * step.processor
-    if waits and is_excessive(step.cost, before.cost, WAITING_MARGIN):
+    if step.calm is None or before.calm is None or step.calm <= WAITING * step.processor:
+        return ""
+    if is_excessive(step.calm, before.calm, WAITING_MARGIN):
         return "elapsed time"
     return ""
 
