@@ -17,6 +17,7 @@ from .timing import seconds
 
 LARGE = 100_000
 MILLION = 1_000_000
+PROCESSES = 3_000
 
 
 def _silent(what: str) -> None:
@@ -29,7 +30,8 @@ class Bench:
     """The contenders that could be made, and why the others could not.
 
     `budget` is how many seconds one line of the table may take, `data` a folder of real texts,
-    and `tell` is told what is done before there is a line to show.
+    and `tell` is told what is done before there is a line to show. `processes` is the number of
+    processes in the line of processes with one write each.
     """
 
     corpus: Corpus
@@ -37,6 +39,7 @@ class Bench:
     budget: float
     data: Path | None = None
     tell: Callable[[str], None] = _silent
+    processes: int = PROCESSES
     present: dict[str, Any] = field(default_factory=dict)
     absent: dict[type[Contender], str] = field(default_factory=dict)
     made_in: dict[str, float] = field(default_factory=dict)

@@ -8,7 +8,7 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from .bench import LARGE, Bench
+from .bench import LARGE, PROCESSES, Bench
 from .charts import draw
 from .contenders.ours import Hedgerow
 from .corpus import Corpus, made_up, real
@@ -60,7 +60,15 @@ def _measured(asked: argparse.Namespace, failures: list[str]) -> Iterator[Row]:
         return
     for corpus in _corpora(asked):
         with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
-            bench = Bench(corpus, Path(folder), asked.budget, asked.data, _tell, failures=failures)
+            bench = Bench(
+                corpus,
+                Path(folder),
+                asked.budget,
+                asked.data,
+                _tell,
+                asked.processes,
+                failures=failures,
+            )
             yield from _over(bench, parts(asked.only, len(corpus)))
 
 
@@ -89,6 +97,8 @@ def _tell(what: str) -> None:
 
 
 def _parser() -> argparse.ArgumentParser:
+    *some, last = (name for name, part in EACH.items() if part.least)
+    late = f"{', '.join(some)} and {last}"
     parser = argparse.ArgumentParser(
         "compare.py", description="hedgerow and its peers (benches/README.md)"
     )
@@ -105,8 +115,15 @@ def _parser() -> argparse.ArgumentParser:
         default=[],
         choices=[*ALONE, *EACH],
         metavar="NAME",
-        help=f"measure these lines alone: {', '.join([*ALONE, *EACH])} (default: all, the last two "
-        f"of {LARGE:,} chunks on)",
+        help=f"measure these lines alone: {', '.join([*ALONE, *EACH])} (default: all; {late} "
+        f"from {LARGE:,} chunks on)",
+    )
+    parser.add_argument(
+        "--processes",
+        type=_positive,
+        default=PROCESSES,
+        metavar="N",
+        help="processes with one write each, for at most 20 times --budget (default: %(default)s)",
     )
     parser.add_argument(
         "--processor-time",
@@ -127,6 +144,13 @@ def _size(text: str) -> int:
     if size < _FEWEST:
         raise argparse.ArgumentTypeError(f"{size} is too few: at least {_FEWEST}")
     return size
+
+
+def _positive(text: str) -> int:
+    count = int(text)
+    if count < 1:
+        raise argparse.ArgumentTypeError(f"{count} is too few: at least 1")
+    return count
 
 
 def _folder(text: str) -> Path:

@@ -7,10 +7,10 @@ import itertools
 import json
 import random
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +23,7 @@ QUESTIONS = 200
 _VOCABULARY = 30_000
 _WORDS = {"title": 5, "summary": 12, "content": 80}
 _SYLLABLES = [consonant + vowel for consonant in "bdfgklmnprstvz" for vowel in "aeiou"]
-_CHUNKS_A_FILE = 10
+CHUNKS_PER_PATH = 10
 
 
 class Text(NamedTuple):
@@ -66,8 +66,9 @@ class Corpus:
         stamps: list[int] = np.random.default_rng(5).permutation(len(self)).tolist()
         return stamps
 
-    def chunks(self, *, with_vectors: bool) -> Iterator[hr.Chunk]:
-        """The texts as hedgerow takes them."""
+    def chunks(self, *, with_vectors: bool, stamped: bool = False) -> Iterator[hr.Chunk]:
+        """The texts as hedgerow takes them; with metadata if they are `stamped`."""
+        stamps: Iterable[int | None] = self.stamps() if stamped else itertools.repeat(None)
         return (
             hr.Chunk(
                 str(text.row),
@@ -76,19 +77,41 @@ class Corpus:
                 text.title,
                 text.summary,
                 text.tags.split(),
+                None if stamp is None else _metadata(stamp),
                 embedding=vector if with_vectors else None,
             )
-            for text, vector in zip(self.texts, self.vectors, strict=True)
+            # The stamps may be endless.
+            for text, vector, stamp in zip(self.texts, self.vectors, stamps, strict=False)
         )
 
+    def with_chunks_per_path(self, count: int, rows: int | None = None) -> Corpus:
+        """The same corpus with `count` chunks in each path, if given only of the first `rows`."""
+        texts = [
+            text._replace(path=_path(place, count)) if rows is None or place < rows else text
+            for place, text in enumerate(self.texts)
+        ]
+        return replace(self, texts=texts)
 
-def made_up(count: int) -> Corpus:
+
+def _metadata(stamp: int) -> dict[str, Any]:
+    """The stamp under two keys, so that an index can declare one of them alone."""
+    author = f"author {stamp % 97}"
+    return {"stamp": stamp, "level": stamp, "author": author, "draft": stamp % 2 == 0}
+
+
+def _path(place: int, chunks_per_path: int) -> str:
+    """Paths of other lengths have other names, so that a corpus may have several lengths."""
+    folder = "notes" if chunks_per_path == CHUNKS_PER_PATH else f"notes of {chunks_per_path}"
+    return f"{folder}/{place // chunks_per_path}.md"
+
+
+def made_up(count: int, *, chunks_per_path: int = CHUNKS_PER_PATH) -> Corpus:
     """So many chunks of 80 words, as frequent as in a language, with vectors in clusters."""
     dice = np.random.default_rng(7)
     vocabulary = np.array([_word(rank) for rank in range(_VOCABULARY)], dtype=object)
     columns = {name: _sentences(dice, vocabulary, count, words) for name, words in _WORDS.items()}
     texts = [
-        Text(place + 1, f"notes/{place // _CHUNKS_A_FILE}.md", title, summary, "", content)
+        Text(place + 1, _path(place, chunks_per_path), title, summary, "", content)
         for place, (title, summary, content) in enumerate(zip(*columns.values(), strict=True))
     ]
     vectors = loose(dice, count)

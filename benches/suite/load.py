@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import chain, cycle, islice
 from pathlib import Path
 from time import perf_counter
@@ -27,6 +28,7 @@ import hedgerow as hr
 from .contenders import SHOWN, TOP
 from .contenders.ours import Ready
 from .shapes import Vectors
+from .timing import Cost, cost
 
 _CHECKED = 20
 _FOLDER = Path(__file__).parents[1]
@@ -49,11 +51,13 @@ class Plan:
 
 @dataclass(slots=True)
 class Half:
-    """All windows of a kind: what each call took, how long all lasted, and of each window the most
-    memory in bytes, None where the system does not tell.
+    """All windows of a kind: the cost of each search, the seconds of each write, the seconds of all
+    windows, and the peak memory of each window in bytes, None if the system does not report it.
+
+    The processor time and the context switches of a search are those of its thread.
     """
 
-    searches: list[float] = field(default_factory=list)
+    searches: list[Cost] = field(default_factory=list)
     writes: list[float] = field(default_factory=list)
     seconds: float = 0.0
     peaks: list[int | None] = field(default_factory=list)
@@ -164,18 +168,16 @@ def _window(half: Half, retriever: hr.Retriever, plan: Plan, writer: Writer | No
     half.peaks.append(peak() if can_measure else None)
 
 
-def _search(retriever: hr.Retriever, plan: Plan, seconds: float) -> list[float]:
-    """What each search took, by all threads; each begins at another question."""
+def _search(retriever: hr.Retriever, plan: Plan, seconds: float) -> list[Cost]:
+    """Return the cost of each search of all threads. Each thread begins at another question."""
     end = perf_counter() + seconds
 
-    def go_on(first: int) -> list[float]:
+    def go_on(first: int) -> list[Cost]:
         taken = []
         for question in islice(cycle(plan.questions), first, None):
-            began = perf_counter()
-            retriever.search(question, top_k=SHOWN, candidate_k=TOP)
-            now = perf_counter()
-            taken.append(now - began)
-            if now >= end:
+            search = partial(retriever.search, question, top_k=SHOWN, candidate_k=TOP)
+            taken.append(cost(search, of_thread=True))
+            if perf_counter() >= end:
                 break
         return taken
 
@@ -235,9 +237,9 @@ def ask(plan: Plan) -> Report:
     return report
 
 
-def start(function: str) -> subprocess.Popen[bytes]:
-    """A process that calls a function of this module."""
-    code = f"from suite.load import {function}; {function}()"
+def start(function: str, module: str = __name__) -> subprocess.Popen[bytes]:
+    """Start a process that calls a function of this module or of another one."""
+    code = f"from {module} import {function}; {function}()"
     path = os.pathsep.join([str(_FOLDER), *filter(None, sys.path)])
     return subprocess.Popen(  # noqa: S603
         [sys.executable, "-c", code],

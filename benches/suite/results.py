@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -62,6 +62,25 @@ def at_most(limit: float, unit: str, value: float) -> Target:
     """Not more than so many of a unit."""
     reached = shown(value, unit)
     return Target(f"at most {limit:g} {unit}", reached, value <= limit * UNITS[unit])
+
+
+def usage(figures: Mapping[str, Times], unit: str) -> Iterator[str]:
+    """Lines on the processor time and the involuntary context switches of each figure's calls."""
+    labels = {name: name.partition(", ")[2] or name for name in figures}
+    times = [
+        f"{labels[name]} {shown(figure.processor, unit)}"
+        for name, figure in figures.items()
+        if figure.processor is not None
+    ]
+    if times:
+        yield f"processor time of a call, median: {', '.join(times)}"
+    switches = [
+        f"{labels[name]} {figure.preemptions:.3g}"
+        for name, figure in figures.items()
+        if figure.preemptions is not None
+    ]
+    if switches:
+        yield f"involuntary context switches of a call, mean: {', '.join(switches)}"
 
 
 def part_of(floor: str, limit: float, figures: Mapping[str, Times]) -> Target:

@@ -64,9 +64,13 @@ def test_it_measures_every_line_of_the_table(tmp_path, capsys):
         *("vector", "vector-busy", "vector-batch", "intent", "trigrams", "hybrid", "threads"),
         *("fusion", "fusion-grouped"),
         *("filters-same-keywords", "filters-same-vectors", "filters-same-hybrid"),
-        "filters-peers",
+        *(f"filters-undeclared-{way}" for way in ("keywords", "vectors", "hybrid")),
+        *("filters-or-same", "filters-peers"),
         *("filters-declared-keywords", "filters-declared-vectors", "filters-declared-hybrid"),
         *("filters-new-keywords", "filters-new-vectors", "filters-new-hybrid"),
+        "filters-or-declared",
+        *("grouped-10-scores", "grouped-10-keywords", "grouped-50-scores", "grouped-50-keywords"),
+        *("transaction-stored", "transaction-new", "long-path"),
         *("made", "bulk", "single", "single-vector", "open", "open-vectors", "memory"),
     ]
     assert "hedgerow, vectors" in found["rows"][-3]["figures"]
@@ -75,7 +79,7 @@ def test_it_measures_every_line_of_the_table(tmp_path, capsys):
     for name in PEERS:
         assert re.search(rf"^  {name} +(\d|not installed \(.+\))", printed, re.MULTILINE)
     assert printed.count("ids, order and scores identical to FTS5: 200 of 200") == 6
-    assert printed.count("hits are the full ranking's that pass: 3 of 3") == 9
+    assert printed.count("hits are the full ranking's that pass: 3 of 3") == 12
     assert "similarities as by sets: 20 of 20" in printed
     assert printed.count("recall of hedgerow 1.0000") == 2, "without a filter, and with one"
     assert printed.count("hedgerow finds what it wrote: yes") == 2
@@ -144,6 +148,7 @@ def test_a_failure_shows_in_the_exit_status(monkeypatch, capsys):
             ["--data", "nowhere"],
             "argument --data: nowhere has no corpus.jsonl.gz, queries.jsonl.gz",
         ),
+        (["--processes", "0"], "argument --processes: 0 is too few: at least 1"),
         (["--budget", "long"], "argument --budget: invalid float value: 'long'"),
         (["--only", "mixed", "--publish"], "--publish wants all lines: leave --only out"),
         (
@@ -166,7 +171,9 @@ def test_what_is_measured_can_be_chosen(capsys):
     assert "import hedgerow" not in printed.out
     assert printed.err == "", "no corpus is made for it"
     names = list(EACH)
-    assert parts([], 1_000) == [EACH[name] for name in names[:-2]]
+    late = ["mixed", "processes", "shapes"]
+    assert names[-3:] == late
+    assert parts([], 1_000) == [EACH[name] for name in names[:-3]]
     assert parts([], 100_000) == list(EACH.values())
     assert parts(["mixed", "fusion"], 1_000) == [EACH["fusion"], EACH["mixed"]]
 

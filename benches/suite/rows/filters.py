@@ -13,53 +13,46 @@ from suite.bench import Bench
 from suite.contenders import SHOWN, TOP
 from suite.contenders.ours import Ready, write
 from suite.corpus import Corpus
-from suite.results import Row, agreement, times_at_most
+from suite.results import Row, Target, agreement, shown, times_at_most, usage
 from suite.timing import by_turns
 from suite.truth import Truth
 
 _SHARES = (1, 10, 50)
 _MOST = 1.5
+_CONDITIONS = 200
 _ASKED = 100
 _WAYS = {
     "keywords": f"BM25, top {TOP}",
     "vectors": f"vectors, top {TOP}",
     "hybrid": f"hybrid, top {SHOWN}",
 }
+_DECLARED: dict[str, list[str]] = {"a key that is not declared": [], "a declared key": ["stamp"]}
+# The name of each row, by the key, with the same filter for each search and with another one.
 _KINDS = {
-    "same": ("with a filter on a key that is not declared", [], False),
-    "declared": ("with a filter on a declared key", ["stamp"], False),
-    "new": ("with another filter each time, on a declared key", ["stamp"], True),
+    ("a key that is not declared", False): "same",
+    ("a key that is not declared", True): "undeclared",
+    ("a declared key", False): "declared",
+    ("a declared key", True): "new",
 }
 
 
 def measure(bench: Bench) -> Iterator[Row]:
     """Each way to search without a filter, and with filters that keep some of all chunks."""
-    for kind, (what, declared, is_new) in _KINDS.items():
-        path = bench.folder / f"filters-{kind}.db"
+    for key, declared in _DECLARED.items():
+        path = bench.folder / f"filters-{len(declared)}.db"
         with hr.Index.open(path, ranking="memory", metadata_index=declared) as index:
-            write(index, _chunks(bench.corpus))
-            searching = _Searching(index, bench.corpus, is_new=is_new)
-            for way, searched in _WAYS.items():
-                yield _row(bench, searching, f"filters-{kind}-{way}", way, f"{searched}, {what}")
-            if kind == "same":
+            write(index, bench.corpus.chunks(with_vectors=True, stamped=True))
+            for is_new in (False, True):
+                kind = _KINDS[key, is_new]
+                what = f"with {'another filter each time, on' if is_new else 'a filter on'} {key}"
+                searching = _Searching(index, bench.corpus, is_new=is_new)
+                for way, searched in _WAYS.items():
+                    name = f"filters-{kind}-{way}"
+                    yield _row(bench, searching, name, way, f"{searched}, {what}")
+            yield _alternatives(bench, searching, f"filters-or-{_KINDS[key, False]}", key)
+            if not declared:
                 yield _beside(bench, index)
         path.unlink()
-
-
-def _chunks(corpus: Corpus) -> Iterator[hr.Chunk]:
-    """The texts, each with a number of its own, in no order."""
-    chunks = corpus.chunks(with_vectors=True)
-    for chunk, stamp in zip(chunks, corpus.stamps(), strict=True):
-        yield hr.Chunk(
-            chunk.id,
-            chunk.path,
-            chunk.content,
-            chunk.title,
-            chunk.summary,
-            chunk.tags,
-            {"stamp": stamp, "author": f"author {stamp % 97}", "draft": stamp % 2 == 0},
-            embedding=chunk.embedding,
-        )
 
 
 class _Searching:
@@ -78,6 +71,17 @@ class _Searching:
             return None
         most = len(self.corpus) * share // 100
         return {"stamp": {"$lt": most, "$gt": -next(self._new)}}
+
+    def alternatives(self) -> dict[str, Any]:
+        """A new filter with many conditions, any of which keeps a chunk: half of all chunks pass."""
+        step = len(self.corpus) / _CONDITIONS
+        least = -1 / (next(self._new) + 1)  # below the first stamp, and another one each time
+        return {
+            "$or": [
+                {"stamp": {"$gt": place * step + least, "$lt": (place + 0.5) * step}}
+                for place in range(_CONDITIONS)
+            ]
+        }
 
     def search(self, way: str, share: int) -> Callable[[int], Any]:
         """The answer to a question by its number."""
@@ -114,6 +118,35 @@ def _row(bench: Bench, searching: _Searching, key: str, way: str, what: str) -> 
         figures,
         targets=tuple(targets) if bench.large else (),
         checks=(_same(searching, way),),
+    )
+
+
+def _alternatives(bench: Bench, searching: _Searching, key: str, on: str) -> Row:
+    """A filter with 200 alternatives, beside no filter and beside one condition."""
+    retriever, questions = searching.retriever, bench.corpus.questions
+    name = f"hedgerow, {_CONDITIONS} conditions"
+    filters: dict[str, Callable[[], dict[str, Any] | None]] = {
+        "hedgerow": lambda: None,
+        "hedgerow, 1 condition": lambda: searching.filters(50),
+        name: searching.alternatives,
+    }
+    calls = {
+        who: lambda question, made=made: retriever.search(
+            question, top_k=SHOWN, candidate_k=TOP, filters=made()
+        )
+        for who, made in filters.items()
+    }
+    figures = by_turns(calls, questions, bench.budget)
+    there = bench.large and not bench.million
+    reached = figures[name].p50
+    aim = Target(f"{_CONDITIONS} conditions: at most 10 ms", shown(reached, "ms"), reached <= 10e-3)
+    return bench.row(
+        key,
+        f"hybrid, top {SHOWN}, with a filter of {_CONDITIONS} alternatives, on {on}",
+        "ms",
+        figures,
+        targets=(aim,) if there else (),
+        checks=tuple(usage(figures, "ms")),
     )
 
 

@@ -1,0 +1,1 @@
+"""The dimensions of `benches/sweep.py`, and their measurement."""

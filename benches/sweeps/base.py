@@ -1,0 +1,236 @@
+"""The index that every dimension starts from, and the measurement of one dimension."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import count
+from pathlib import Path
+from time import perf_counter
+from typing import Any, Literal
+
+import hedgerow as hr
+from suite.contenders import SHOWN, TOP
+from suite.contenders.ours import write
+from suite.corpus import Corpus, made_up
+from suite.timing import Cost, cost
+from suite.writes import changes, never
+
+from .steps import Growth, Step, steps
+
+_MOST_ROUNDS = 15
+_FEWEST_ROUNDS = 3
+_SMALLER = 4
+# Calls of less than so many seconds are measured several times in a round.
+_SHORT = 2e-3
+_REPEATS = 5
+
+
+def nothing() -> None:
+    """Do nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Probe:
+    """A cost at one size: a call, and what runs before it and is not measured.
+
+    `each` divides the cost, for a call that does so many things. For the unit "MB" the call returns
+    the cost in bytes.
+    """
+
+    call: Callable[[], Any]
+    before: Callable[[], object] | None = None
+    growth: Growth = "linear"
+    each: int = 1
+    unit: Literal["ms", "MB"] = "ms"
+
+    def measure(self) -> Cost:
+        """Run `before`, then the call, and return the cost of the call."""
+        (self.before or nothing)()
+        if self.unit == "MB":
+            size = self.call() / self.each
+            return Cost(size, size, None)
+        taken = cost(self.call)
+        return Cost(taken.elapsed / self.each, taken.processor / self.each, taken.preemptions)
+
+
+@dataclass(frozen=True, slots=True)
+class Dimension:
+    """One size to vary.
+
+    `sizes` takes the base. `probes` makes what one size needs, which the stack closes, and returns the
+    costs to measure, in their order in each round. The sizes take turns, unless they are `in_order`: then each is measured before the
+    next one is made.
+    """
+
+    name: str
+    sizes: Callable[[Base], Sequence[int]]
+    probes: Callable[[Base, int, ExitStack], dict[str, Probe]]
+    in_order: bool = False
+
+
+class Nearby:
+    """An embedder that gives any text the vector of some question, so that no model is timed."""
+
+    def __init__(self, vectors: Any) -> None:
+        self._vectors = vectors
+
+    def embed(self, texts: Sequence[str]) -> list[Any]:
+        """Return a vector for each text, always the same one."""
+        return [self._vectors[sum(map(ord, text)) % len(self._vectors)] for text in texts]
+
+
+class Base:
+    """A made-up corpus, the file of an index of it, and the same of a fourth of it."""
+
+    def __init__(self, folder: Path, chunks: int) -> None:
+        self.folder = folder
+        self.chunks = chunks
+        self._numbers = count()
+
+    @cached_property
+    def corpus(self) -> Corpus:
+        """All chunks."""
+        return made_up(self.chunks)
+
+    @cached_property
+    def small(self) -> Corpus:
+        """The first fourth of the chunks."""
+        return self.first(max(1, self.chunks // _SMALLER))
+
+    def first(self, count: int) -> Corpus:
+        """The first chunks of the corpus."""
+        corpus = self.corpus
+        return replace(
+            corpus, texts=corpus.texts[:count], vectors=corpus.vectors[:count], name=f"{count:,}"
+        )
+
+    @cached_property
+    def embedder(self) -> Nearby:
+        """The embedder of all retrievers."""
+        return Nearby(self.corpus.question_vectors)
+
+    def new_path(self) -> Path:
+        """The path of a file that does not exist yet."""
+        return self.folder / f"{next(self._numbers)}.db"
+
+    @cached_property
+    def file(self) -> Path:
+        """An index of all chunks, which is copied and never written to."""
+        return self._made(self.corpus)
+
+    @cached_property
+    def small_file(self) -> Path:
+        """An index of a fourth of the chunks, which is copied and never written to."""
+        return self._made(self.small)
+
+    def _made(self, corpus: Corpus) -> Path:
+        path = self.new_path()
+        with hr.Index.open(path, metadata_index=["stamp"]) as index:
+            write(index, corpus.chunks(with_vectors=True, stamped=True))
+        return path
+
+    def copied(self, *, small: bool = False) -> Path:
+        """A copy of a file."""
+        path = self.new_path()
+        shutil.copyfile(self.small_file if small else self.file, path)
+        return path
+
+    def opened(
+        self, stack: ExitStack, *, small: bool = False, path: Path | None = None, **options: Any
+    ) -> hr.Index:
+        """An index on a copy of a file, or on a given one, searched once."""
+        options = {"ranking": "memory", **options}
+        index = hr.Index.open(path or self.copied(small=small), **options)
+        stack.callback(index.close)
+        self.search(index)()
+        return index
+
+    def made(self, stack: ExitStack, chunks: Iterable[hr.Chunk], **options: Any) -> hr.Index:
+        """A new index of some chunks, searched once."""
+        index = hr.Index.open(self.new_path(), **{"ranking": "memory", **options})
+        stack.callback(index.close)
+        write(index, chunks)
+        self.search(index)()
+        return index
+
+    def retriever(self, index: hr.Index, **options: Any) -> hr.Retriever:
+        """A retriever over an index."""
+        return hr.Retriever(index, embedder=self.embedder, **options)
+
+    def search(
+        self, index: hr.Index, *, retrieve: dict[str, Any] | None = None, **options: Any
+    ) -> Callable[[], Any]:
+        """A hybrid search. Each call asks the next question."""
+        retriever = self.retriever(index, **(retrieve or {}))
+        given = {"top_k": SHOWN, "candidate_k": TOP, **options}
+        numbers = count()
+        questions = self.corpus.questions
+
+        def call() -> hr.Response:
+            return retriever.search(questions[next(numbers) % len(questions)], **given)
+
+        return call
+
+    def replacing(self, corpus: Corpus, size: int, seed: str) -> list[hr.Chunk]:
+        """Other texts and vectors for some stored chunks."""
+        return changes(corpus, seed, size, is_new=never)
+
+    def writing(self, index: hr.Index, corpus: Corpus, size: int) -> Callable[[], object]:
+        """A transaction that replaces some chunks, others in each call."""
+        return lambda: index.upsert(self.replacing(corpus, size, f"write-{next(self._numbers)}"))
+
+
+def measure(
+    dimension: Dimension, base: Base, seconds: float, tell: Callable[[str], None]
+) -> Iterator[list[Step]]:
+    """Yield the steps of each cost of a dimension.
+
+    Sizes take turns, every other round in reverse, for about so many seconds, in at least three rounds.
+    """
+    costs: dict[str, dict[int, list[Cost]]] = {}
+    kinds: dict[str, Probe] = {}
+    sizes = sorted(set(dimension.sizes(base)))
+    groups = [[size] for size in sizes] if dimension.in_order else [sizes]
+    for group in groups:
+        with ExitStack() as stack:
+            made: dict[int, dict[str, Probe]] = {}
+            for size in group:
+                tell(f"{dimension.name}: making {size:,}")
+                made[size] = dimension.probes(base, size, stack)
+            tell(f"{dimension.name}: measuring {', '.join(f'{size:,}' for size in group)}")
+            end = perf_counter() + seconds / len(groups)
+            for turn in range(_MOST_ROUNDS):
+                if turn >= _FEWEST_ROUNDS and perf_counter() > end:
+                    break
+                for size in group if turn % 2 == 0 else reversed(group):
+                    for what, probe in made[size].items():
+                        kinds[what] = probe
+                        if probe.before is None and probe.unit == "ms" and turn == 0:
+                            probe.call()  # to warm caches
+                        taken = costs.setdefault(what, {}).setdefault(size, [])
+                        taken.append(probe.measure())
+                        if probe.before is None and taken[-1].elapsed < _SHORT:
+                            taken += [probe.measure() for _ in range(_REPEATS - 1)]
+    for what, of_sizes in costs.items():
+        kind = kinds[what]
+        yield steps(dimension.name, what, of_sizes, growth=kind.growth, unit=kind.unit)
+
+
+def powers(most: int, *, least: int = 1, factor: int = 4, pairs: int = 64) -> list[int]:
+    """The powers of a factor up to `most`; from `pairs` on each with the next number.
+
+    Limits in programs are often powers of two, so a pair shows what happens beyond one.
+    """
+    sizes: list[int] = []
+    size = 1
+    while size <= most:
+        if size >= least:
+            sizes.append(size)
+            if size >= pairs and size < most:
+                sizes.append(size + 1)
+        size *= factor
+    return sizes or [most]
