@@ -1,6 +1,8 @@
 //! The best k of many, and with them all equals of the last one, of which a total order has none.
 
 use std::cmp::Ordering;
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 
 /// After how many better ones a cut pays, if that is more than k.
 const MIN_BATCH: usize = 64;
@@ -92,6 +94,72 @@ impl<S: Scored> TopK<S> {
     }
 }
 
+/// The best item of each of the k best groups, of items that are offered one by one.
+pub(crate) struct TopGroups<S: Scored> {
+    limit: usize,
+    /// The best item of each group that can be among the best.
+    best: HashMap<u32, S>,
+    /// The last of the best groups at the latest cut: no worse item can be a group's best among them.
+    last: Option<S>,
+    /// The number of groups that came or got better since.
+    better: usize,
+}
+
+impl<S: Scored> TopGroups<S> {
+    pub fn new(limit: usize) -> Self {
+        Self {
+            limit,
+            best: HashMap::new(),
+            last: None,
+            better: 0,
+        }
+    }
+
+    /// The score below which no item is kept.
+    pub fn threshold(&self) -> S::Score {
+        self.last.map_or(S::LOWEST, |last| last.score())
+    }
+
+    pub fn offer(&mut self, group: u32, item: S) {
+        if self.last.is_some_and(|last| item.order(&last).is_gt()) {
+            return;
+        }
+        match self.best.entry(group) {
+            Entry::Occupied(mut known) if item.order(known.get()).is_lt() => {
+                known.insert(item);
+            }
+            Entry::Occupied(_) => return,
+            Entry::Vacant(place) => {
+                place.insert(item);
+            }
+        }
+        self.better += 1;
+        if self.better >= self.limit.saturating_mul(2).max(MIN_BATCH) {
+            self.cut();
+        }
+    }
+
+    /// Drop groups that cannot be among the best, and raise the threshold to the last of them.
+    fn cut(&mut self) {
+        self.better = 0;
+        if self.best.len() < self.limit {
+            return;
+        }
+        let mut items: Vec<S> = self.best.values().copied().collect();
+        select(&mut items, self.limit, S::order);
+        self.last = items.into_iter().max_by(S::order);
+        if let Some(last) = self.last {
+            self.best.retain(|_, item| item.order(&last).is_le());
+        }
+    }
+
+    /// The best item of each of the best groups, in no order.
+    pub fn finish(mut self) -> Vec<S> {
+        self.cut();
+        self.best.into_values().collect()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -113,6 +181,28 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn the_best_of_each_of_the_best_groups_stays(
+            // Distinct scores, so that nothing is a tie.
+            scores in Just((0..300).collect::<Vec<i32>>()).prop_shuffle(),
+            groups in prop::collection::vec(0_u32..50, 300),
+            limit in 1_usize..90,
+        ) {
+            let mut top = TopGroups::new(limit);
+            let mut expected = std::collections::BTreeMap::new();
+            for (group, score) in groups.into_iter().zip(scores) {
+                top.offer(group, (0_u8, score));
+                let best = expected.entry(group).or_insert(score);
+                *best = score.max(*best);
+            }
+            let mut expected: Vec<i32> = expected.into_values().collect();
+            expected.sort_unstable_by_key(|score| std::cmp::Reverse(*score));
+            expected.truncate(limit);
+            let mut found: Vec<i32> = top.finish().into_iter().map(|item| item.1).collect();
+            found.sort_unstable_by_key(|score| std::cmp::Reverse(*score));
+            prop_assert_eq!(found, expected);
+        }
+
         #[test]
         fn the_best_and_the_equals_of_the_last_stay(
             items in prop::collection::vec((any::<u8>(), 0..40), 0..400),

@@ -6,7 +6,8 @@ use std::collections::{BinaryHeap, HashSet};
 use rusqlite::{Connection, params_from_iter};
 
 use super::scored_row::ScoredRow;
-use crate::chunks::Filters;
+use super::search::MATCHED;
+use crate::chunks::{Filters, Paths};
 use crate::top_k::Scored;
 
 /// How many rows are checked first, and then each time twice as many as before.
@@ -14,32 +15,50 @@ const FIRST: usize = 128;
 /// Where the named paths have fewer chunks than this, all that pass are read at once.
 const FEW: usize = 1024;
 
-/// The best `limit` of these that pass the filters, in order.
+/// The best `limit` of these that pass the filters, in order; with `paths`, the best of each of the best
+/// paths.
 pub(super) fn best(
     connection: &Connection,
     filters: &Filters,
     mut found: Vec<ScoredRow>,
     limit: usize,
+    paths: Option<&Paths>,
 ) -> rusqlite::Result<Vec<ScoredRow>> {
+    let mut cursor = paths.map(Paths::cursor);
+    let mut seen = HashSet::new();
+    let mut is_first = |found: &ScoredRow| {
+        let number = cursor
+            .as_mut()
+            .map(|paths| paths.number(found.row, MATCHED));
+        number
+            .transpose()
+            .map(|number| number.is_none_or(|number| seen.insert(number)))
+    };
+    let mut passed = Vec::new();
     if let Some(allowed) = of_few_paths(connection, filters)? {
         found.retain(|found| allowed.contains(&found.row));
         found.sort_unstable_by(Scored::order);
-        found.truncate(limit);
-        return Ok(found);
+        for found in found {
+            if passed.len() < limit && is_first(&found)? {
+                passed.push(found);
+            }
+        }
+        return Ok(passed);
     }
     // From the best on, as many are checked as needed.
     let mut ahead: BinaryHeap<Ahead> = found.into_iter().map(Ahead).collect();
-    let (mut passed, mut size) = (Vec::new(), FIRST);
+    let mut size = FIRST;
     while passed.len() < limit && !ahead.is_empty() {
         let next = std::iter::from_fn(|| ahead.pop())
             .take(size)
             .map(|ahead| ahead.0);
         let next: Vec<ScoredRow> = next.collect();
         let allowed = allowed(connection, filters, &next)?;
-        passed.extend(
-            next.into_iter()
-                .filter(|found| allowed.contains(&found.row)),
-        );
+        for found in next {
+            if allowed.contains(&found.row) && is_first(&found)? {
+                passed.push(found);
+            }
+        }
         size = size.saturating_mul(2);
     }
     passed.truncate(limit);

@@ -13,10 +13,11 @@ use super::phrase_counts::PhraseCounts;
 use super::plan::{Addend, Conjunction, Plan};
 use super::ranking::Ranked;
 use super::scored_row::ScoredRow;
+use super::search::MATCHED;
 use super::snapshot::Snapshot;
-use crate::chunks::{Filters, RowSet};
+use crate::chunks::{Filters, PathCursor, Paths, RowSet};
 use crate::interrupt::Pace;
-use crate::top_k::{Scored, TopK};
+use crate::top_k::{Scored, TopGroups, TopK};
 
 /// How many chunks are scored at a time: as many as fit into the first-level cache.
 const WINDOW: u32 = 4096;
@@ -32,6 +33,47 @@ pub(crate) enum Filter<'a> {
     File(&'a Connection, &'a Filters),
 }
 
+/// The best of the rows that are offered.
+enum Best<'a> {
+    Rows(TopK<ScoredRow>),
+    /// One row for each path. The cursor is for rows that ascend, as those of a part do.
+    OfPaths(TopGroups<ScoredRow>, PathCursor<'a>),
+}
+
+impl<'a> Best<'a> {
+    fn new(limit: usize, paths: Option<&'a Paths>) -> Self {
+        match paths {
+            None => Self::Rows(TopK::new(limit)),
+            Some(paths) => Self::OfPaths(TopGroups::new(limit), paths.cursor()),
+        }
+    }
+
+    /// The score below which no row is kept.
+    fn threshold(&self) -> f64 {
+        match self {
+            Self::Rows(best) => best.threshold(),
+            Self::OfPaths(best, _) => best.threshold(),
+        }
+    }
+
+    /// Keep a row if it is among the best. Fails for a row without a chunk, which has no path.
+    fn offer(&mut self, found: ScoredRow) -> rusqlite::Result<()> {
+        match self {
+            Self::Rows(best) => best.offer(found),
+            Self::OfPaths(best, paths) => best.offer(paths.number(found.row, MATCHED)?, found),
+        }
+        Ok(())
+    }
+
+    /// The best, in no order.
+    fn finish(self) -> Vec<ScoredRow> {
+        match self {
+            Self::Rows(best) => best.finish(),
+            Self::OfPaths(best, _) => best.finish(),
+        }
+    }
+}
+
 /// What an expression finds in a snapshot, before it is scored.
 struct Found<'s> {
     plan: &'s Plan,
@@ -40,25 +82,26 @@ struct Found<'s> {
 }
 
 impl Snapshot {
-    /// The rows that match and pass the filter, best first, and how common the phrases are.
+    /// The `limit` best rows that match and pass the filter, best first, and how common the phrases are.
+    /// With `paths`, the best row of each of the best paths.
     pub(crate) fn rank(
         &self,
         plan: &Plan,
-        limit: Option<usize>,
+        limit: usize,
         filter: Filter<'_>,
+        paths: Option<&Paths>,
     ) -> rusqlite::Result<(Vec<Ranked>, PhraseCounts)> {
         let found = self.find(plan)?;
-        let limit = limit.unwrap_or(usize::MAX);
         let sorted = |mut best: Vec<ScoredRow>| {
             best.sort_unstable_by(Scored::order);
             best
         };
         let ranked = match filter {
-            Filter::None => sorted(found.rank(limit, None)?),
-            Filter::Rows(rows) => sorted(found.rank(limit, Some(rows))?),
+            Filter::None => sorted(found.rank(limit, None, paths)?),
+            Filter::Rows(rows) => sorted(found.rank(limit, Some(rows), paths)?),
             Filter::File(connection, filters) => {
-                let all = found.rank(usize::MAX, None)?;
-                allowed::best(connection, filters, all, limit)?
+                let all = found.rank(usize::MAX, None, None)?;
+                allowed::best(connection, filters, all, limit, paths)?
             }
         };
         // FTS5's scores are negative.
@@ -99,8 +142,13 @@ impl Found<'_> {
     }
 
     /// The best matches, in no order.
-    fn rank(&self, limit: usize, passing: Option<&RowSet>) -> rusqlite::Result<Vec<ScoredRow>> {
-        let mut best = TopK::new(limit);
+    fn rank(
+        &self,
+        limit: usize,
+        passing: Option<&RowSet>,
+        paths: Option<&Paths>,
+    ) -> rusqlite::Result<Vec<ScoredRow>> {
+        let mut best = Best::new(limit, paths);
         let counts = &self.counts;
         let idfs = counts.document_frequencies.iter();
         let idfs: Vec<f64> = idfs.map(|frequency| counts.idf(*frequency)).collect();
@@ -146,7 +194,7 @@ impl<'p> Lists<'p> {
         idfs: &[f64],
         norms: &LengthNorms<'_>,
         passing: Option<&RowSet>,
-        best: &mut TopK<ScoredRow>,
+        best: &mut Best<'_>,
     ) -> rusqlite::Result<()> {
         if self.phrases.iter().all(|phrase| phrase.chunks.is_empty()) {
             return Ok(());
@@ -180,7 +228,7 @@ impl<'p> Lists<'p> {
                 pace.read((span.1 - span.0) * *times as usize)?;
             }
             for ((postings, _), span) in addends.iter().zip(&spans) {
-                window.offer(&postings.chunks[span.0..span.1], &excluded, best);
+                window.offer(&postings.chunks[span.0..span.1], &excluded, best)?;
             }
             window.first = end;
         }
@@ -286,7 +334,12 @@ impl Window<'_> {
     }
 
     /// Offer those of the chunks that were not offered before, and reset their scores.
-    fn offer(&mut self, chunks: &[u32], excluded: &[u64], best: &mut TopK<ScoredRow>) {
+    fn offer(
+        &mut self,
+        chunks: &[u32],
+        excluded: &[u64],
+        best: &mut Best<'_>,
+    ) -> rusqlite::Result<()> {
         for chunk in chunks {
             let score = std::mem::take(&mut self.scores[(chunk - self.first) as usize]);
             if score == 0.0 || score < best.threshold() {
@@ -299,10 +352,11 @@ impl Window<'_> {
             if word >> (chunk % 64) & 1 == 0 && !self.part.deleted.contains(*chunk) {
                 let row = self.part.segment.row(*chunk);
                 if self.passing.is_none_or(|rows| rows.contains(row)) {
-                    best.offer(ScoredRow { score, row });
+                    best.offer(ScoredRow { score, row })?;
                 }
             }
         }
+        Ok(())
     }
 }
 
@@ -346,7 +400,7 @@ mod tests {
         ] {
             let expression = MatchExpression { any, none };
             let plan = Plan::of(&expression, tokenizer).unwrap();
-            let rank = || snapshot.rank(&plan, None, Filter::None);
+            let rank = || snapshot.rank(&plan, usize::MAX, Filter::None, None);
             rank().unwrap();
             let stopped = watched(|| true, rank).unwrap_err();
             assert!(is_interrupt(&stopped), "{expression}: {stopped}");

@@ -1,5 +1,7 @@
 //! Searching the full-text index, in memory or by FTS5.
 
+use std::collections::HashSet;
+
 use rusqlite::{Connection, ToSql, params_from_iter};
 
 use super::phrase_counts::PhraseCounts;
@@ -54,13 +56,7 @@ impl Bm25<'_> {
         }
         let plan = Plan::of(expression, self.tokenizer)?;
         let Selection { limit, filters, .. } = *selection;
-        // Groups are made of all that match.
-        let most = self.paths.is_none().then_some(limit);
-        let (ranked, counts) = self.rank(&plan, expression, most, filters)?;
-        let ranked = match self.paths {
-            None => ranked,
-            Some(paths) => paths.first_rows(ranked, limit),
-        };
+        let (ranked, counts) = self.rank(&plan, expression, limit, filters)?;
         let phrases = (selection.statistics && !ranked.is_empty())
             .then(|| match counts {
                 Some(counts) => Ok(counts),
@@ -83,13 +79,13 @@ impl Bm25<'_> {
         Ok(MatchedRows { rows, phrases })
     }
 
-    /// The rows that match, best first, all of them without a limit; and how common the phrases
-    /// are, if that is known by the way.
+    /// The best rows that match, or the best row of each of the best paths, in order; and how common the
+    /// phrases are, if that is known by the way.
     fn rank(
         &self,
         plan: &Plan,
         expression: &MatchExpression,
-        limit: Option<usize>,
+        limit: usize,
         filters: &Filters,
     ) -> rusqlite::Result<(Vec<Ranked>, Option<PhraseCounts>)> {
         if let Some(snapshot) = self.snapshot.filter(|_| !plan.only_fts5) {
@@ -98,12 +94,36 @@ impl Bm25<'_> {
                 None if filters.is_empty() => Filter::None,
                 None => Filter::File(self.connection, filters),
             };
-            let (ranked, counts) = snapshot.rank(plan, limit, filter)?;
+            let (ranked, counts) = snapshot.rank(plan, limit, filter, self.paths)?;
             return Ok((ranked, Some(counts)));
         }
-        let ranked = rank_by_fts5(self.connection, plan, expression, limit, filters)?;
-        Ok((ranked, None))
+        // Groups are made of all that match.
+        let most = self.paths.is_none().then_some(limit);
+        let ranked = rank_by_fts5(self.connection, plan, expression, most, filters)?;
+        Ok((
+            match self.paths {
+                None => ranked,
+                Some(paths) => first_of_paths(paths, ranked, limit)?,
+            },
+            None,
+        ))
     }
+}
+
+/// The first row of each path, up to `limit`.
+pub(super) fn first_of_paths(
+    paths: &Paths,
+    ranked: Vec<Ranked>,
+    limit: usize,
+) -> rusqlite::Result<Vec<Ranked>> {
+    let (mut cursor, mut seen) = (paths.cursor(), HashSet::new());
+    let mut first = Vec::new();
+    for found in ranked {
+        if first.len() < limit && seen.insert(cursor.number(found.0, MATCHED)?) {
+            first.push(found);
+        }
+    }
+    Ok(first)
 }
 
 /// The rows that match by FTS5, best first.

@@ -1,25 +1,38 @@
 //! Which chunks share a path, kept in memory for searches that group by it.
 
-use std::collections::{HashMap, HashSet};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::iter::successors;
+use std::sync::Arc;
 
 use rusqlite::{Connection, OptionalExtension};
 
-use super::read::each_path;
+use super::read::{each_path, without_chunk};
+use super::row_list::RowList;
 use crate::storage::cache::RowVersion;
 use crate::storage::generations::{self, RowRanges};
-use crate::storage::row_blocks::{RowBlocks, Values};
+use crate::storage::row_blocks::{Cursor, RowBlocks, Values};
 
 /// The paths of one generation of an index, each with a number.
 #[derive(Debug)]
 pub(crate) struct Paths {
     generation: i64,
     /// The number of each row's path.
-    of_rows: RowBlocks<Values<i64>>,
-    /// The rows of each path, by its number.
-    rows: RowBlocks<Values<Vec<i64>>>,
-    /// The number of every path that there is or was: it stays, so versions share them.
-    numbers: Arc<Mutex<HashMap<String, i64>>>,
+    of_rows: RowBlocks<Values<u32>>,
+    /// The paths by their numbers.
+    paths: RowBlocks<Values<Arc<Path>>>,
+    /// The number of a path by its hash, of several paths with one hash that of the newest. The order of
+    /// hashes is the order in which a sample takes paths.
+    by_hash: RowBlocks<Values<u32>>,
+    /// Numbers that were a path's and can be given to another.
+    free: Arc<Vec<u32>>,
+}
+
+/// A path that chunks have.
+#[derive(Debug, Clone)]
+struct Path {
+    text: String,
+    rows: RowList,
+    /// The number of an older path with the same hash.
+    next: Option<u32>,
 }
 
 impl RowVersion for Paths {
@@ -35,23 +48,37 @@ impl RowVersion for Paths {
     }
 
     fn load((): &(), connection: &Connection) -> rusqlite::Result<Self> {
+        let (mut of_rows, mut of_paths) = (Vec::new(), Vec::new());
+        each_path(connection, |path, rows| {
+            let number = u32::try_from(of_paths.len()).unwrap_or(u32::MAX);
+            of_rows.extend(rows.iter().map(|row| (*row, number)));
+            let mut rows = rows.to_vec();
+            rows.sort_unstable();
+            of_paths.push((key(path), path.to_owned(), RowList::from(rows)));
+        })?;
         let mut paths = Self {
             generation: generations::generation(connection)?,
             of_rows: RowBlocks::default(),
-            rows: RowBlocks::default(),
-            numbers: Arc::default(),
+            paths: RowBlocks::default(),
+            by_hash: RowBlocks::default(),
+            free: Arc::default(),
         };
-        let mut of_rows = Vec::new();
-        each_path(connection, |path, rows| {
-            let number = paths.number_for(path);
-            of_rows.extend(rows.iter().map(|row| (*row, number)));
-            let mut members = rows.to_vec();
-            members.sort_unstable();
-            paths.rows.set(number, members);
-        })?;
+        // Entries in order fill blocks, and nothing moves.
         of_rows.sort_unstable();
         for (row, number) in of_rows {
             paths.of_rows.set(row, number);
+        }
+        let hashes = of_paths.iter().map(|(hash, ..)| *hash);
+        let mut hashes: Vec<(i64, u32)> = hashes.zip(0..).collect();
+        hashes.sort_unstable();
+        let mut older = vec![None; of_paths.len()];
+        for (hash, number) in hashes {
+            older[number as usize] = paths.by_hash.get(hash).copied();
+            paths.by_hash.set(hash, number);
+        }
+        for (((_, text, rows), next), number) in of_paths.into_iter().zip(older).zip(0..) {
+            let path = Path { text, rows, next };
+            paths.paths.set(number, Arc::new(path));
         }
         Ok(paths)
     }
@@ -66,8 +93,9 @@ impl RowVersion for Paths {
         let mut next = Self {
             generation,
             of_rows: self.of_rows.clone(),
-            rows: self.rows.clone(),
-            numbers: Arc::clone(&self.numbers),
+            paths: self.paths.clone(),
+            by_hash: self.by_hash.clone(),
+            free: Arc::clone(&self.free),
         };
         let mut find =
             connection.prepare_cached("SELECT path FROM knowledge_chunks WHERE row = ?")?;
@@ -80,83 +108,165 @@ impl RowVersion for Paths {
 }
 
 impl Paths {
-    /// Note the path of a row; None when there is no such row any more.
+    /// Note the path of a row; None if the row no longer exists.
     fn put(&mut self, row: i64, path: Option<&str>) {
-        let number = path.map(|path| self.number_for(path));
         let before = self.of_rows.get(row).copied();
-        if before == number {
+        if let (Some(before), Some(path)) = (before, path)
+            && self.path(before).is_some_and(|known| known.text == path)
+        {
             return;
         }
         if let Some(before) = before {
-            let mut members = self.members(before).to_vec();
-            members.retain(|member| *member != row);
-            if members.is_empty() {
-                self.rows.remove(before, &());
-            } else {
-                self.rows.set(before, members);
+            let mut is_empty = false;
+            self.change(before, |path| {
+                path.rows.remove(row);
+                is_empty = path.rows.is_empty();
+            });
+            if is_empty {
+                self.remove(before);
             }
         }
-        let Some(number) = number else {
+        let Some(path) = path else {
             return self.of_rows.remove(row, &());
         };
-        let mut members = self.members(number).to_vec();
-        if let Err(at) = members.binary_search(&row) {
-            members.insert(at, row);
-        }
-        self.rows.set(number, members);
+        let number = match self.find(path) {
+            Some(number) => number,
+            None => self.add(path),
+        };
+        self.change(number, |path| path.rows.insert(row));
         self.of_rows.set(row, number);
     }
 
-    /// The number of a path, a new one if it had none.
-    fn number_for(&self, path: &str) -> i64 {
-        let mut numbers = self.numbers();
-        if let Some(number) = numbers.get(path) {
-            return *number;
+    fn path(&self, number: u32) -> Option<&Arc<Path>> {
+        self.paths.get(number.into())
+    }
+
+    fn change(&mut self, number: u32, change: impl FnOnce(&mut Path)) {
+        if let Some(mut path) = self.path(number).cloned() {
+            change(Arc::make_mut(&mut path));
+            self.paths.set(number.into(), path);
         }
-        let number = i64::try_from(numbers.len()).unwrap_or(i64::MAX);
-        numbers.insert(path.to_owned(), number);
+    }
+
+    /// The number of a path that is there.
+    fn find(&self, path: &str) -> Option<u32> {
+        let of_hash = self.with_hash(self.by_hash.get(key(path)).copied());
+        of_hash
+            .filter(|(_, known)| known.text == path)
+            .map(|(number, _)| number)
+            .next()
+    }
+
+    /// The path of a number, and all older ones with the same hash: never two, but by intent.
+    fn with_hash(&self, newest: Option<u32>) -> impl Iterator<Item = (u32, &Arc<Path>)> {
+        let found = |number: u32| Some((number, self.path(number)?));
+        successors(newest.and_then(found), move |(_, path)| {
+            path.next.and_then(found)
+        })
+    }
+
+    /// Add a path that is not there, without rows; its number.
+    fn add(&mut self, path: &str) -> u32 {
+        let number = match Arc::make_mut(&mut self.free).pop() {
+            Some(number) => number,
+            None => u32::try_from(self.paths.len()).unwrap_or(u32::MAX),
+        };
+        let hash = key(path);
+        let path = Path {
+            text: path.to_owned(),
+            rows: RowList::default(),
+            next: self.by_hash.get(hash).copied(),
+        };
+        self.paths.set(number.into(), Arc::new(path));
+        self.by_hash.set(hash, number);
         number
     }
 
-    fn numbers(&self) -> MutexGuard<'_, HashMap<String, i64>> {
-        self.numbers.lock().unwrap_or_else(PoisonError::into_inner)
+    /// Remove a path, and let another one have its number.
+    fn remove(&mut self, number: u32) {
+        let Some(path) = self.path(number).cloned() else {
+            return;
+        };
+        let hash = key(&path.text);
+        let newer = self.with_hash(self.by_hash.get(hash).copied());
+        let newer = newer
+            .filter(|(_, newer)| newer.next == Some(number))
+            .map(|(newer, _)| newer)
+            .next();
+        match (newer, path.next) {
+            (Some(newer), next) => self.change(newer, |newer| newer.next = next),
+            (None, Some(next)) => self.by_hash.set(hash, next),
+            (None, None) => self.by_hash.remove(hash, &()),
+        }
+        self.paths.remove(number.into(), &());
+        Arc::make_mut(&mut self.free).push(number);
     }
 
     /// The number of a row's path.
-    pub fn of_row(&self, row: i64) -> Option<i64> {
+    pub fn of_row(&self, row: i64) -> Option<u32> {
         self.of_rows.get(row).copied()
     }
 
-    /// Every row with the number of its path, in the order of rows.
-    pub fn of_rows(&self) -> impl Iterator<Item = (i64, i64)> {
-        self.of_rows.iter().map(|(row, number)| (row, *number))
+    /// A cursor over the numbers of the paths of rows that mostly ascend.
+    pub fn cursor(&self) -> PathCursor<'_> {
+        PathCursor(self.of_rows.cursor())
     }
 
     /// The rows of a path, ascending.
-    pub fn members(&self, number: i64) -> &[i64] {
-        self.rows.get(number).map_or(&[], Vec::as_slice)
+    pub fn members(&self, number: u32) -> impl Iterator<Item = i64> {
+        let path = self.path(number);
+        path.into_iter().flat_map(|path| path.rows.iter())
     }
 
     /// The number of a path that a chunk has.
     pub fn number(&self, path: &str) -> Option<i64> {
-        let number = self.numbers().get(path).copied();
-        number.filter(|number| !self.members(*number).is_empty())
+        self.find(path).map(i64::from)
     }
 
-    /// The first row of each path, in order and cut.
-    pub fn first_rows<T>(&self, ranked: Vec<(i64, T)>, limit: usize) -> Vec<(i64, T)> {
-        let mut seen = HashSet::new();
-        ranked
-            .into_iter()
-            .filter(|(row, _)| seen.insert(self.of_row(*row)))
-            .take(limit)
-            .collect()
+    /// The numbers of all paths in the order of their hashes, which depends on nothing but their texts.
+    pub fn by_hash(&self) -> impl Iterator<Item = u32> {
+        self.by_hash.iter().flat_map(|(_, newest)| {
+            let mut paths: Vec<(u32, &Arc<Path>)> = self.with_hash(Some(*newest)).collect();
+            paths.sort_unstable_by_key(|(_, path)| &path.text);
+            paths.into_iter().map(|(number, _)| number)
+        })
+    }
+}
+
+/// The numbers of the paths of rows, in constant time for a row that follows the last.
+pub(crate) struct PathCursor<'p>(Cursor<'p, Values<u32>>);
+
+impl PathCursor<'_> {
+    /// The number of a row's path. A row without one, found by `what`, is damage.
+    pub fn number(&mut self, row: i64, what: &str) -> rusqlite::Result<u32> {
+        let number = self.0.get(row).copied();
+        number.ok_or_else(|| without_chunk(what, rusqlite::Error::QueryReturnedNoRows))
     }
 }
 
 /// What stands for the group of a row; without grouping the row itself.
 pub(crate) fn group_key(paths: Option<&Paths>, row: i64) -> Option<i64> {
-    paths.map_or(Some(row), |paths| paths.of_row(row))
+    paths.map_or(Some(row), |paths| paths.of_row(row).map(i64::from))
+}
+
+/// The bits of a hash that are used. Tests use few, so that paths share them.
+const HASH_BITS: u64 = if cfg!(test) { 7 } else { u64::MAX };
+
+/// The hash of a path as a key of [`RowBlocks`], in the order of unsigned hashes.
+fn key(path: &str) -> i64 {
+    (hash(path) & HASH_BITS ^ (1 << 63)).cast_signed()
+}
+
+/// The hash of a path (spec/retrieval.md, "Score fusion"): FNV-1a over its bytes, then the last step of
+/// `MurmurHash3`, without which paths that differ in their last letter alone would stand together.
+fn hash(path: &str) -> u64 {
+    let mut hash: u64 = 0xcbf2_9ce4_8422_2325;
+    for byte in path.bytes() {
+        hash = (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+    }
+    hash = (hash ^ (hash >> 33)).wrapping_mul(0xff51_afd7_ed55_8ccd);
+    hash = (hash ^ (hash >> 33)).wrapping_mul(0xc4ce_b9fe_1a85_ec53);
+    hash ^ (hash >> 33)
 }
 
 #[cfg(test)]
@@ -192,12 +302,17 @@ mod tests {
         Ok(stored)
     }
 
+    fn texts_by_hash(paths: &Paths) -> Vec<&str> {
+        let texts = paths.by_hash().filter_map(|number| paths.path(number));
+        texts.map(|path| path.text.as_str()).collect()
+    }
+
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(32))]
         #[test]
         fn they_follow_every_change(
             steps in prop::collection::vec(
-                prop::collection::vec((0_u8..30, 0_u8..8, any::<bool>()), 1..6),
+                prop::collection::vec((0_u8..90, 0_u8..8, any::<bool>()), 1..20),
                 1..12,
             ),
         ) {
@@ -208,23 +323,61 @@ mod tests {
                     if deletes {
                         index.delete(&[id.to_string()]).unwrap();
                     } else {
-                        index.upsert(&[&chunk(id, path)]).unwrap();
+                        // Most in one path, which has more rows than a short list.
+                        index.upsert(&[&chunk(id, path.saturating_sub(4))]).unwrap();
                     }
                 }
                 let checked = index.session(needs, |session| {
                     let paths = session.paths.as_deref().unwrap();
                     let stored = session.read(stored)?;
                     for (path, rows) in &stored {
-                        let number = paths.number(path).unwrap();
-                        assert_eq!(paths.members(number), rows);
+                        let number = paths.find(path).unwrap();
+                        assert_eq!(&paths.members(number).collect::<Vec<_>>(), rows);
                         assert!(rows.iter().all(|row| paths.of_row(*row) == Some(number)));
                     }
+                    let fresh = session.read(|connection| Paths::load(&(), connection))?;
+                    assert_eq!(texts_by_hash(paths), texts_by_hash(&fresh));
                     let all: usize = stored.values().map(Vec::len).sum();
-                    Ok((paths.of_rows().count(), all, paths.number("elsewhere")))
+                    let counts = (paths.of_rows.len(), paths.paths.len());
+                    Ok((counts, (all, stored.len()), paths.number("elsewhere")))
                 });
-                let (rows, expected, elsewhere) = checked.unwrap();
-                prop_assert_eq!((rows, elsewhere), (expected, None));
+                let (counts, expected, elsewhere) = checked.unwrap();
+                prop_assert_eq!((counts, elsewhere), (expected, None));
             }
         }
+
+        #[test]
+        fn paths_of_one_hash_are_kept_apart(steps in prop::collection::vec((0_u8..60, any::<bool>()), 1..200)) {
+            let mut paths = Paths {
+                generation: 0,
+                of_rows: RowBlocks::default(),
+                paths: RowBlocks::default(),
+                by_hash: RowBlocks::default(),
+                free: Arc::default(),
+            };
+            let mut expected: BTreeMap<i64, String> = BTreeMap::new();
+            for (row, deletes) in steps {
+                let row = i64::from(row);
+                if deletes {
+                    paths.put(row, None);
+                    expected.remove(&row);
+                } else {
+                    let text = format!("{row}.md");
+                    paths.put(row, Some(&text));
+                    expected.insert(row, text);
+                }
+                prop_assert_eq!(paths.paths.len(), expected.len());
+                for (row, text) in &expected {
+                    prop_assert_eq!(paths.find(text), paths.of_row(*row));
+                }
+                prop_assert_eq!(paths.by_hash().count(), expected.len());
+            }
+        }
+    }
+
+    #[test]
+    fn hashes_are_those_of_the_specification() {
+        assert_eq!(hash(""), 0xefd0_1f60_ba99_2926);
+        assert_eq!(hash("notes/1.md"), 0x7a37_3a8e_e12b_b13f);
     }
 }

@@ -132,7 +132,7 @@ impl Session<'_> {
 
     /// What stands for the group of a row that is made after its neighbors counted; without grouping None.
     pub(crate) fn group_of(&self, row: i64) -> Option<i64> {
-        self.groups.as_ref()?.of_row(row)
+        self.groups.as_ref()?.of_row(row).map(i64::from)
     }
 
     /// What stands for the group that a chunk of this id and path would be in; None when no chunk is

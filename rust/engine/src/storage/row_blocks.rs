@@ -186,6 +186,54 @@ impl<B: RowBlock> RowBlocks<B> {
     }
 }
 
+/// Looks rows up that mostly ascend, in constant time for one that follows the last.
+#[derive(Debug)]
+pub struct Cursor<'b, B> {
+    blocks: &'b RowBlocks<B>,
+    /// The block and the offset of the row after the last one found.
+    number: usize,
+    offset: usize,
+}
+
+impl<B: RowBlock> RowBlocks<B> {
+    /// A cursor before the first row.
+    pub fn cursor(&self) -> Cursor<'_, B> {
+        Cursor {
+            blocks: self,
+            number: 0,
+            offset: 0,
+        }
+    }
+}
+
+impl<B: RowBlock> Cursor<'_, B> {
+    /// Like [`RowBlocks::find`].
+    pub fn find(&mut self, row: i64) -> Option<(usize, usize)> {
+        if self.next_row() != Some(row) {
+            (self.number, self.offset) = self.blocks.find(row)?;
+        }
+        let found = (self.number, self.offset);
+        self.offset += 1;
+        if self.offset == self.blocks.blocks[self.number].rows().len() {
+            (self.number, self.offset) = (self.number + 1, 0);
+        }
+        Some(found)
+    }
+
+    fn next_row(&self) -> Option<i64> {
+        let block = self.blocks.blocks.get(self.number)?;
+        block.rows().get(self.offset).copied()
+    }
+}
+
+impl<V: Clone> Cursor<'_, Values<V>> {
+    /// Like [`RowBlocks::get`].
+    pub fn get(&mut self, row: i64) -> Option<&V> {
+        let (number, offset) = self.find(row)?;
+        Some(&self.blocks.blocks[number].values[offset])
+    }
+}
+
 /// A value for each row.
 #[derive(Debug)]
 pub struct Values<V> {
@@ -279,8 +327,10 @@ mod tests {
                 let entries: Vec<(i64, u8)> = blocks.iter().map(|(row, v)| (row, *v)).collect();
                 prop_assert_eq!(entries, expected.clone().into_iter().collect::<Vec<_>>());
                 prop_assert_eq!(blocks.len(), expected.len());
-                for row in 0..2000 {
+                let mut cursor = blocks.cursor();
+                for row in (0..2000).chain((0..2000).step_by(7)).chain((0..100).rev()) {
                     prop_assert_eq!(blocks.get(row), expected.get(&row));
+                    prop_assert_eq!(cursor.get(row), expected.get(&row));
                 }
                 let full = Values::<u8>::FULL;
                 prop_assert!(blocks.blocks().iter().all(|b| (1..=full).contains(&b.rows.len())));

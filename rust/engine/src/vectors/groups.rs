@@ -9,7 +9,7 @@ use super::matrix::FirstLook;
 use super::nearest::{NEAREST, VectorReader};
 use super::path_sample::{Members, PathSample};
 use super::slots::{ScoredSlot, Slots};
-use super::spread::{Spread, sample};
+use super::spread::{SAMPLE, Spread};
 use crate::chunks::{Paths, without_chunk};
 
 /// By how much the number of chunks grows when those found have too few paths.
@@ -39,8 +39,8 @@ impl Groups<'_> {
             let mut chunks = limit;
             loop {
                 let numbers = nearest.iter().map(|(slot, _)| self.number(*slot));
-                let numbers: Vec<i64> = numbers.collect::<rusqlite::Result<_>>()?;
-                let mut of_paths: BTreeMap<i64, f32> = BTreeMap::new();
+                let numbers: Vec<u32> = numbers.collect::<rusqlite::Result<_>>()?;
+                let mut of_paths: BTreeMap<u32, f32> = BTreeMap::new();
                 for ((_, similarity), number) in nearest.iter().zip(&numbers) {
                     let best = of_paths.entry(*number).or_insert(*similarity);
                     *best = best.max(*similarity);
@@ -63,13 +63,13 @@ impl Groups<'_> {
     }
 
     /// The number of a vector's path.
-    fn number(&self, slot: usize) -> rusqlite::Result<i64> {
+    fn number(&self, slot: usize) -> rusqlite::Result<u32> {
         let number = self.paths.of_row(self.vectors.matrix.row(slot));
         number.ok_or_else(|| without_chunk(NEAREST, rusqlite::Error::QueryReturnedNoRows))
     }
 
-    /// How the similarities of the paths are spread for each direction; of a sample of them where
-    /// there are many, in the order of their first vectors.
+    /// How the similarities of the paths are spread for each direction; where there are many paths, those
+    /// of the sample with the smallest hashes.
     pub fn spreads(
         &self,
         directions: &[&[f32]],
@@ -99,31 +99,19 @@ impl Groups<'_> {
         directions.iter().map(spread).collect()
     }
 
-    /// The slots of all paths, or of the sample that stands for them.
+    /// The slots of the first [`SAMPLE`] paths by hash that have a vector among `slots`. It takes time for
+    /// as many paths as it looks at, not for all vectors.
     fn sampled(&self, slots: Slots<'_>) -> Members {
-        let matrix = self.vectors.matrix;
-        let mut of_rows = self.paths.of_rows().peekable();
-        let mut order: Vec<i64> = Vec::new();
-        let mut members: BTreeMap<i64, Vec<usize>> = BTreeMap::new();
-        let listed = self.vectors.listed(slots);
-        for slot in listed {
-            let row = matrix.row(slot);
-            // Both ascend; a row without a chunk has no path.
-            while of_rows.next_if(|(known, _)| *known < row).is_some() {}
-            if let Some((_, number)) = of_rows.next_if(|(known, _)| *known == row) {
-                members.entry(number).or_insert_with(|| {
-                    order.push(number);
-                    Vec::new()
-                });
-                members.entry(number).or_default().push(slot);
-            }
-        }
-        let wanted: Vec<i64> = match sample(order.len()) {
-            Some(sampled) => sampled.map(|nth| order[nth]).collect(),
-            None => order,
-        };
-        let slots = wanted.iter().filter_map(|number| members.remove(number));
-        Members::of(slots)
+        let of_paths = self.paths.by_hash().map(|number| self.slots(number, slots));
+        let members = of_paths.filter(|members| !members.is_empty());
+        Members::of(members.take(SAMPLE))
+    }
+
+    /// The slots of a path's vectors that are among `slots`, ascending.
+    fn slots(&self, number: u32, slots: Slots<'_>) -> Vec<usize> {
+        let rows = self.paths.members(number);
+        let members = rows.filter_map(|row| self.vectors.matrix.slot(row));
+        members.filter(|slot| slots.contains(*slot)).collect()
     }
 
     /// How similar the paths of these numbers are to a direction: as similar as the most similar of
@@ -134,11 +122,9 @@ impl Groups<'_> {
         numbers: &[Option<i64>],
         slots: Slots<'_>,
     ) -> rusqlite::Result<Vec<Option<f32>>> {
-        let matrix = self.vectors.matrix;
         let of_path = |number: &Option<i64>| {
-            let rows = number.map_or(&[][..], |number| self.paths.members(number));
-            let members = rows.iter().filter_map(|row| matrix.slot(*row));
-            members.filter(|slot| slots.contains(*slot)).collect()
+            let number = number.and_then(|number| u32::try_from(number).ok());
+            number.map_or_else(Vec::new, |number| self.slots(number, slots))
         };
         self.best(direction, &Members::of(numbers.iter().map(of_path)))
     }

@@ -10,13 +10,13 @@ use crate::bm25::phrase_counts::PhraseCounts;
 use crate::bm25::plan::Plan;
 use crate::bm25::ranking::Ranked;
 use crate::bm25::score::Filter;
-use crate::bm25::search::rank_by_fts5;
+use crate::bm25::search::{first_of_paths, rank_by_fts5};
 use crate::bm25::*;
 use crate::chunks::Chunk;
-use crate::chunks::{Filters, RowSet};
+use crate::chunks::{Filters, Paths, RowSet};
 use crate::index::Index;
 use crate::query::{MatchExpression, Phrase};
-use crate::storage::cache::Version;
+use crate::storage::cache::RowVersion;
 use crate::storage::generations;
 use crate::text::tokenizer::TokenizerKind;
 
@@ -162,10 +162,18 @@ pub(super) fn compare(
             let rows: RowSet = filters.rows(connection)?.into_iter().collect();
             let ours = (!plan.only_fts5)
                 .then(|| {
-                    let known = snapshot.rank(&plan, limit, Filter::Rows(&rows))?;
-                    let looked_up =
-                        snapshot.rank(&plan, limit, Filter::File(connection, &filters))?;
+                    let limit = limit.unwrap_or(usize::MAX);
+                    let by_file = Filter::File(connection, &filters);
+                    let known = snapshot.rank(&plan, limit, Filter::Rows(&rows), None)?;
+                    let looked_up = snapshot.rank(&plan, limit, by_file, None)?;
                     assert_eq!(known, looked_up, "{expression} {filters:?}");
+                    let paths = Paths::load(&(), connection)?;
+                    let (all, _) = snapshot.rank(&plan, usize::MAX, Filter::Rows(&rows), None)?;
+                    let expected = first_of_paths(&paths, all, limit)?;
+                    for filter in [Filter::Rows(&rows), by_file] {
+                        let (grouped, _) = snapshot.rank(&plan, limit, filter, Some(&paths))?;
+                        assert_eq!(grouped, expected, "{expression} {filters:?}");
+                    }
                     Ok::<_, rusqlite::Error>(known)
                 })
                 .transpose()?;
