@@ -1,0 +1,230 @@
+//! Merging the segments of the full-text index.
+//!
+//! FTS5 adds a segment for each transaction, and a query looks its terms up in every segment. FTS5's
+//! own merges run inside writes: one write in hundreds would rewrite a large part of the index. So
+//! they are switched off (`schema.rs`), and there are three others:
+//!
+//! - A background thread merges in small steps while no caller writes (`storage/maintenance.rs`).
+//! - A write merges a little when there are more than [`MANY_SEGMENTS`]. This bounds the segments
+//!   where the thread has no time: under constant writes, or in a process that writes once and ends.
+//! - A bulk write merges as many pages as FTS5 would have merged for it ([`BulkWrite`]).
+//!
+//! A segment is on a level. A merge makes one segment of all segments of a level, on the next level.
+//! It may take several steps, and later segments of the level wait until it is complete.
+
+use rusqlite::Connection;
+
+use crate::storage::Maintenance;
+
+/// The number of segments on one level that are merged, which FTS5 calls `usermerge`.
+///
+/// With 4, the largest segment is rewritten after 4, 16, 64 ... writes, with 8 after 8, 64, 512 ...
+/// With 16, the segments of a large index would be about 40 instead of 20, and each takes time in
+/// every query.
+pub(super) const FAN_OUT: usize = 8;
+
+/// The number of segments above which a write merges by itself.
+///
+/// Below 8 for each of the four to five levels of a large index, nearly every write would merge, even
+/// where the thread has time. A query takes some microseconds for a term and segment, so twice as
+/// many would slow FTS5's ranking.
+const MANY_SEGMENTS: usize = 32;
+
+/// The least number of pages, of 4 KB, that one step writes: 1 to 2 ms of work.
+///
+/// Smaller steps would spend most of their time on the first page of each segment, which every step
+/// reads and writes again. Larger ones would make the next write wait longer.
+const STEP_PAGES: usize = 16;
+
+/// From how many bytes of text one transaction is a bulk write: about 64 pages of the index.
+///
+/// Smaller transactions leave segments that the steps of a second can merge.
+const BULK_BYTES: usize = 256 << 10;
+
+/// The maintenance of the full-text index.
+pub(super) const MAINTENANCE: Maintenance = Maintenance {
+    after_write: |connection| {
+        let structure = Structure::read(connection)?;
+        if structure.segments() > MANY_SEGMENTS && structure.next_level().is_some() {
+            merge(connection, structure.step_pages())?;
+        }
+        Ok(structure.next_level().is_some())
+    },
+    step: |connection| {
+        let before = Structure::read(connection)?;
+        if before.next_level().is_none() {
+            return Ok(false);
+        }
+        merge(connection, before.step_pages())?;
+        let after = Structure::read(connection)?;
+        // A merge that changes nothing would be tried for ever.
+        Ok(after.next_level().is_some() && after != before)
+    },
+};
+
+/// Merge until `pages` pages are written, or nothing is left to merge.
+fn merge(connection: &Connection, pages: usize) -> rusqlite::Result<()> {
+    // FTS5 reads a 32-bit number, of which the negative ones mean something else.
+    let pages = i32::try_from(pages).unwrap_or(i32::MAX);
+    connection
+        .prepare_cached("INSERT INTO knowledge_fts (knowledge_fts, rank) VALUES ('merge', ?)")?
+        .execute([pages])?;
+    Ok(())
+}
+
+/// Ends a bulk write without large segments on level 0.
+///
+/// A single write adds to level 0. If a large segment is there, its merge takes many steps, and all
+/// segments of later writes wait for it. FTS5 merges a level only if it has [`FAN_OUT`] segments. So
+/// a bulk write is divided into as many, and merges them in its own transaction.
+pub(super) struct BulkWrite<'c> {
+    connection: &'c Connection,
+    /// The bytes of text per segment; None if the write is no bulk write.
+    part: Option<usize>,
+    /// The bytes of text since the last segment.
+    bytes: usize,
+}
+
+impl<'c> BulkWrite<'c> {
+    /// Begin a write of `bytes` bytes of text.
+    pub fn new(connection: &'c Connection, bytes: usize) -> Self {
+        Self {
+            connection,
+            part: (bytes >= BULK_BYTES).then_some(bytes / FAN_OUT),
+            bytes: 0,
+        }
+    }
+
+    /// Count text that FTS5 was given.
+    pub fn add(&mut self, bytes: usize) -> rusqlite::Result<()> {
+        self.bytes += bytes;
+        if self.part.is_some_and(|part| self.bytes >= part) {
+            self.bytes = 0;
+            // FTS5 writes a segment before it merges.
+            merge(self.connection, 0)?;
+        }
+        Ok(())
+    }
+
+    /// Merge the segments of the write.
+    ///
+    /// The number of pages is FTS5's own for automatic merges: those of the write, once for every
+    /// level. This keeps up with bulk writes, since each level rewrites a page once.
+    pub fn finish(self) -> rusqlite::Result<()> {
+        if self.part.is_none() {
+            return Ok(());
+        }
+        merge(self.connection, 0)?;
+        let structure = Structure::read(self.connection)?;
+        match structure.0.first() {
+            Some(newest) if newest.segments >= FAN_OUT => merge(
+                self.connection,
+                newest.pages.saturating_mul(structure.0.len()),
+            ),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// A level of the full-text index.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Level {
+    segments: usize,
+    /// The number of its segments, from the oldest, that an incomplete merge reads; 0 if there is none.
+    merging: usize,
+    /// The pages of all its segments.
+    pages: usize,
+}
+
+/// The levels of the full-text index. New segments are on the first.
+#[derive(Debug, PartialEq, Eq)]
+struct Structure(Vec<Level>);
+
+impl Structure {
+    /// Read what FTS5 keeps in one row, of some hundred bytes. Empty if it is damaged, which FTS5
+    /// reports when it writes.
+    fn read(connection: &Connection) -> rusqlite::Result<Self> {
+        connection
+            .prepare_cached("SELECT block FROM knowledge_fts_data WHERE id = 10")?
+            .query_row([], |row| {
+                let record = row.get_ref(0)?.as_blob().unwrap_or_default();
+                Ok(Self(levels(record).unwrap_or_default()))
+            })
+    }
+
+    fn segments(&self) -> usize {
+        self.0.iter().map(|level| level.segments).sum()
+    }
+
+    /// The level that FTS5 merges next; None if there is nothing to merge.
+    ///
+    /// That is the level with the most segments up to the first incomplete merge, which counts by the
+    /// segments that it reads.
+    fn next_level(&self) -> Option<usize> {
+        let (mut best, mut most) = (None, FAN_OUT - 1);
+        for (number, level) in self.0.iter().enumerate() {
+            if level.merging > 0 {
+                // FTS5 goes on with a merge of fewer segments too, if no level before has more.
+                let before = self.0.iter().take(number);
+                let is_next = before.map(|level| level.segments).max() < Some(level.merging);
+                return if is_next { Some(number) } else { best };
+            }
+            if level.segments > most {
+                (best, most) = (Some(number), level.segments);
+            }
+        }
+        best
+    }
+
+    /// How many pages a step writes.
+    ///
+    /// Every step reads the first page of each segment that it merges and writes most of them again.
+    /// With half as many pages as segments, these are at most two thirds of the work. It also bounds
+    /// the segments that wait for an incomplete merge on level 0: while it has P pages left, writers
+    /// alone add about the root of 4 P segments.
+    fn step_pages(&self) -> usize {
+        STEP_PAGES.max(self.segments() / 2)
+    }
+}
+
+/// The levels in FTS5's record of its structure; None if it is damaged.
+fn levels(record: &[u8]) -> Option<Vec<Level>> {
+    // Four bytes that count changes of the configuration come first.
+    let mut rest = record.get(4..)?;
+    let mut next = || take_number(&mut rest);
+    let (count, _segments, _writes) = (next()?, next()?, next()?);
+    let mut levels = Vec::new();
+    for _ in 0..count {
+        let (merging, segments) = (next()?, next()?);
+        let mut pages = 0_usize;
+        for _ in 0..segments {
+            let (_segment, first, last) = (next()?, next()?, next()?);
+            // A segment that is merged completely has no pages.
+            if first > 0 {
+                pages = pages.checked_add((last + 1).checked_sub(first)?)?;
+            }
+        }
+        levels.push(Level {
+            segments,
+            merging,
+            pages,
+        });
+    }
+    rest.is_empty().then_some(levels)
+}
+
+/// Take a number off the front of `bytes`: seven bits a byte, highest first. FTS5's are of 32 bits here.
+fn take_number(bytes: &mut &[u8]) -> Option<usize> {
+    let mut number = 0_usize;
+    for (offset, byte) in bytes.iter().take(5).enumerate() {
+        number = number.checked_mul(0x80)? | usize::from(byte & 0x7f);
+        if byte & 0x80 == 0 {
+            *bytes = bytes.get(offset + 1..)?;
+            return Some(number);
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests;
