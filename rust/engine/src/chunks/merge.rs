@@ -7,7 +7,7 @@
 //! - A background thread merges in small steps while no caller writes (`storage/maintenance.rs`).
 //! - A write merges a little when there are more than [`MANY_SEGMENTS`]. This bounds the segments
 //!   where the thread has no time: under constant writes, or in a process that writes once and ends.
-//! - A bulk write merges as many pages as FTS5 would have merged for it ([`BulkWrite`]).
+//! - A bulk write merges the segments of bulk writes.
 //!
 //! A segment is on a level. A merge makes one segment of all segments of a level, on the next level.
 //! It may take several steps, and later segments of the level wait until it is complete.
@@ -19,34 +19,42 @@ use crate::storage::Maintenance;
 /// The number of segments on one level that are merged, which FTS5 calls `usermerge`.
 ///
 /// With 4, the largest segment is rewritten after 4, 16, 64 ... writes, with 8 after 8, 64, 512 ...
-/// With 16, the segments of a large index would be about 40 instead of 20, and each takes time in
-/// every query.
+/// With 16, a large index would have about 40 segments instead of 20, and each takes time in every
+/// query.
 pub(super) const FAN_OUT: usize = 8;
 
 /// The number of segments above which a write merges by itself.
 ///
-/// Below 8 for each of the four to five levels of a large index, nearly every write would merge, even
-/// where the thread has time. A query takes some microseconds for a term and segment, so twice as
-/// many would slow FTS5's ranking.
+/// Below 8 for each of the four or five levels of a large index, nearly every write would merge, even
+/// where the thread has time. Twice as many would slow FTS5's ranking: a query takes some microseconds
+/// for each term and segment.
 const MANY_SEGMENTS: usize = 32;
 
-/// The least number of pages, of 4 KB, that one step writes: 1 to 2 ms of work.
+/// The least number of pages, of 4 KB, that one step writes: about a millisecond of work.
 ///
 /// Smaller steps would spend most of their time on the first page of each segment, which every step
 /// reads and writes again. Larger ones would make the next write wait longer.
-const STEP_PAGES: usize = 16;
+const STEP_PAGES: usize = 32;
 
-/// From how many bytes of text one transaction is a bulk write: about 64 pages of the index.
+/// The least number of pages that a bulk write adds: about 60 chunks of 80 words.
 ///
-/// Smaller transactions leave segments that the steps of a second can merge.
-const BULK_BYTES: usize = 256 << 10;
+/// With a smaller number, a few chunks would pay for the merge of eight times as many. With a larger
+/// one, writes of fewer pages would leave more to merge than the steps of writes can do.
+const BULK_PAGES: usize = 8;
 
 /// The maintenance of the full-text index.
 pub(super) const MAINTENANCE: Maintenance = Maintenance {
     after_write: |connection| {
-        let structure = Structure::read(connection)?;
-        if structure.segments() > MANY_SEGMENTS && structure.next_level().is_some() {
-            merge(connection, structure.step_pages())?;
+        let mut structure = Structure::read(connection)?;
+        let mut pages = structure.write_pages();
+        if structure.may_have_bulk_writes() {
+            // FTS5 writes the segment of this transaction before it merges.
+            merge(connection, 0)?;
+            structure = Structure::read(connection)?;
+            pages = structure.bulk_pages().or(pages);
+        }
+        if let Some(pages) = pages {
+            merge(connection, pages)?;
         }
         Ok(structure.next_level().is_some())
     },
@@ -72,60 +80,6 @@ fn merge(connection: &Connection, pages: usize) -> rusqlite::Result<()> {
     Ok(())
 }
 
-/// Ends a bulk write without large segments on level 0.
-///
-/// A single write adds to level 0. If a large segment is there, its merge takes many steps, and all
-/// segments of later writes wait for it. FTS5 merges a level only if it has [`FAN_OUT`] segments. So
-/// a bulk write is divided into as many, and merges them in its own transaction.
-pub(super) struct BulkWrite<'c> {
-    connection: &'c Connection,
-    /// The bytes of text per segment; None if the write is no bulk write.
-    part: Option<usize>,
-    /// The bytes of text since the last segment.
-    bytes: usize,
-}
-
-impl<'c> BulkWrite<'c> {
-    /// Begin a write of `bytes` bytes of text.
-    pub fn new(connection: &'c Connection, bytes: usize) -> Self {
-        Self {
-            connection,
-            part: (bytes >= BULK_BYTES).then_some(bytes / FAN_OUT),
-            bytes: 0,
-        }
-    }
-
-    /// Count text that FTS5 was given.
-    pub fn add(&mut self, bytes: usize) -> rusqlite::Result<()> {
-        self.bytes += bytes;
-        if self.part.is_some_and(|part| self.bytes >= part) {
-            self.bytes = 0;
-            // FTS5 writes a segment before it merges.
-            merge(self.connection, 0)?;
-        }
-        Ok(())
-    }
-
-    /// Merge the segments of the write.
-    ///
-    /// The number of pages is FTS5's own for automatic merges: those of the write, once for every
-    /// level. This keeps up with bulk writes, since each level rewrites a page once.
-    pub fn finish(self) -> rusqlite::Result<()> {
-        if self.part.is_none() {
-            return Ok(());
-        }
-        merge(self.connection, 0)?;
-        let structure = Structure::read(self.connection)?;
-        match structure.0.first() {
-            Some(newest) if newest.segments >= FAN_OUT => merge(
-                self.connection,
-                newest.pages.saturating_mul(structure.0.len()),
-            ),
-            _ => Ok(()),
-        }
-    }
-}
-
 /// A level of the full-text index.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Level {
@@ -134,6 +88,8 @@ struct Level {
     merging: usize,
     /// The pages of all its segments.
     pages: usize,
+    /// The pages of its newest segment.
+    newest: usize,
 }
 
 /// The levels of the full-text index. New segments are on the first.
@@ -176,7 +132,34 @@ impl Structure {
         best
     }
 
-    /// How many pages a step writes.
+    /// The pages that a write merges; None if it leaves all merges to the thread.
+    fn write_pages(&self) -> Option<usize> {
+        let is_due = self.segments() > MANY_SEGMENTS && self.next_level().is_some();
+        is_due.then(|| self.step_pages())
+    }
+
+    /// Whether a bulk write may find enough segments of bulk writes to merge.
+    fn may_have_bulk_writes(&self) -> bool {
+        self.0.first().is_some_and(|level| {
+            level.segments + 1 >= FAN_OUT && level.pages >= BULK_PAGES * (FAN_OUT - 1)
+        })
+    }
+
+    /// The pages that a bulk write merges after its own segment is written; None for any other write.
+    ///
+    /// A bulk write adds at least as many pages as the segments beside its own have on average. So the
+    /// merge of all of them takes at most [`FAN_OUT`] times as long as the write, in one of as many bulk
+    /// writes. The pages count once for each level, as in FTS5's automatic merges: every level
+    /// rewrites a page once, so merges keep up with writes.
+    fn bulk_pages(&self) -> Option<usize> {
+        let level = self.0.first()?;
+        let is_bulk = level.segments >= FAN_OUT
+            && level.newest >= BULK_PAGES
+            && level.newest.saturating_mul(level.segments) >= level.pages;
+        is_bulk.then(|| level.pages.saturating_mul(self.0.len()))
+    }
+
+    /// The pages that a step writes.
     ///
     /// Every step reads the first page of each segment that it merges and writes most of them again.
     /// With half as many pages as segments, these are at most two thirds of the work. It also bounds
@@ -196,18 +179,21 @@ fn levels(record: &[u8]) -> Option<Vec<Level>> {
     let mut levels = Vec::new();
     for _ in 0..count {
         let (merging, segments) = (next()?, next()?);
-        let mut pages = 0_usize;
+        let (mut pages, mut newest) = (0_usize, 0);
         for _ in 0..segments {
             let (_segment, first, last) = (next()?, next()?, next()?);
             // A segment that is merged completely has no pages.
-            if first > 0 {
-                pages = pages.checked_add((last + 1).checked_sub(first)?)?;
-            }
+            newest = match first {
+                0 => 0,
+                _ => last.checked_sub(first)?.checked_add(1)?,
+            };
+            pages = pages.checked_add(newest)?;
         }
         levels.push(Level {
             segments,
             merging,
             pages,
+            newest,
         });
     }
     rest.is_empty().then_some(levels)

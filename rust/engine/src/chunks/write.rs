@@ -4,7 +4,6 @@ use rusqlite::{CachedStatement, Connection, OptionalExtension, Row, ToSql, param
 
 use super::chunk::{COLUMNS, Chunk};
 use super::encoded::Encoded;
-use super::merge::BulkWrite;
 use super::metadata_index::Entries;
 
 /// What storing a chunk changed.
@@ -35,18 +34,12 @@ pub(crate) struct ChunkWriter<'c> {
     index: CachedStatement<'c>,
     unindex: CachedStatement<'c>,
     metadata: Entries<'c>,
-    bulk: BulkWrite<'c>,
     /// Whether the last id was new: then the next is stored as new, without being looked up first.
     adding: bool,
 }
 
 impl<'c> ChunkWriter<'c> {
-    /// Prepare to write or remove `chunks`; afterwards, call [`Self::finish`].
-    pub fn prepare<'a>(
-        connection: &'c Connection,
-        chunks: impl IntoIterator<Item = &'a Chunk>,
-    ) -> rusqlite::Result<Self> {
-        let bytes = chunks.into_iter().map(text_bytes).sum();
+    pub fn prepare(connection: &'c Connection) -> rusqlite::Result<Self> {
         let find = format!("SELECT row, {COLUMNS} FROM knowledge_chunks WHERE id = ?");
         let insert = format!(
             "INSERT INTO knowledge_chunks ({COLUMNS}, tag_text)
@@ -73,7 +66,6 @@ impl<'c> ChunkWriter<'c> {
                  VALUES ('delete', ?, ?, ?, ?, ?, ?)",
             )?,
             metadata: Entries::prepare(connection)?,
-            bulk: BulkWrite::new(connection, bytes),
             adding: true,
         })
     }
@@ -113,15 +105,9 @@ impl<'c> ChunkWriter<'c> {
     /// Remove a row and the chunk that it holds.
     pub fn remove(&mut self, row: i64, chunk: &Chunk) -> rusqlite::Result<()> {
         index(&mut self.unindex, row, chunk, &chunk.tag_text())?;
-        self.bulk.add(text_bytes(chunk))?;
         self.metadata.remove(row, chunk)?;
         self.delete.execute([row])?;
         Ok(())
-    }
-
-    /// Leave the full-text index as later writes need it.
-    pub fn finish(self) -> rusqlite::Result<()> {
-        self.bulk.finish()
     }
 
     /// Store a chunk in a new row, unless there is one of its id.
@@ -142,7 +128,6 @@ impl<'c> ChunkWriter<'c> {
         }
         let row = self.connection.last_insert_rowid();
         index(&mut self.index, row, chunk, &encoded.tag_text)?;
-        self.bulk.add(text_bytes(chunk))?;
         self.metadata.add(row, chunk)?;
         Ok(Some(row))
     }
@@ -175,7 +160,6 @@ impl<'c> ChunkWriter<'c> {
         ])?;
         if reindex {
             index(&mut self.index, row, new, &encoded.tag_text)?;
-            self.bulk.add(text_bytes(old) + text_bytes(new))?;
         }
         Ok(())
     }
@@ -198,11 +182,6 @@ pub(crate) fn chunks_where(
         .prepare(&sql)?
         .query_map([value], Chunk::with_row)?
         .collect()
-}
-
-/// The bytes of the texts that FTS5 indexes, without those of the tags.
-fn text_bytes(chunk: &Chunk) -> usize {
-    chunk.path.len() + chunk.title.len() + chunk.summary.len() + chunk.content.len()
 }
 
 /// Give FTS5 the texts of a row, to add or to delete.

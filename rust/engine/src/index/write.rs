@@ -61,19 +61,18 @@ impl Index {
             format!("{name}[{position}]: the embedding")
         })?;
         let latest = last_of_each_id(chunks);
-        let mut writer = Writer::prepare(connection, &latest)?;
+        let mut writer = Writer::prepare(connection)?;
         for chunk in &latest {
             writer.upsert(chunk)?;
         }
-        let (changed, added) = writer.finish()?;
-        generations::record(connection, &changed)?;
-        disown(connection, &changed)?;
-        unstage(connection, &changed)?;
+        generations::record(connection, &writer.changed)?;
+        disown(connection, &writer.changed)?;
+        unstage(connection, &writer.changed)?;
         settle(connection)?;
         Ok(Written {
             ids: latest.len(),
-            added,
-            changed: changed.len() - added,
+            added: writer.added,
+            changed: writer.changed.len() - writer.added,
         })
     }
 
@@ -144,14 +143,13 @@ pub(super) fn remove_where(
     value: impl ToSql,
 ) -> rusqlite::Result<usize> {
     let found = chunks_where(connection, condition, value)?;
-    let mut chunks = ChunkWriter::prepare(connection, found.iter().map(|(_, chunk)| chunk))?;
+    let mut chunks = ChunkWriter::prepare(connection)?;
     let mut vectors = VectorWriter::prepare(connection)?;
     for (row, chunk) in &found {
         // Before the row itself, whose number may be given to another chunk.
         vectors.remove(*row)?;
         chunks.remove(*row, chunk)?;
     }
-    chunks.finish()?;
     let rows: Vec<i64> = found.iter().map(|(row, _)| *row).collect();
     generations::record(connection, &rows)?;
     disown(connection, &rows)?;
@@ -184,9 +182,9 @@ struct Writer<'c> {
 }
 
 impl<'c> Writer<'c> {
-    fn prepare(connection: &'c Connection, chunks: &[&Chunk]) -> rusqlite::Result<Self> {
+    fn prepare(connection: &'c Connection) -> rusqlite::Result<Self> {
         Ok(Self {
-            chunks: ChunkWriter::prepare(connection, chunks.iter().copied())?,
+            chunks: ChunkWriter::prepare(connection)?,
             vectors: VectorWriter::prepare(connection)?,
             changed: Vec::new(),
             added: 0,
@@ -221,12 +219,6 @@ impl<'c> Writer<'c> {
             self.changed.push(row);
         }
         Ok(())
-    }
-
-    /// End the write. Returns the rows that changed, and how many of them are new.
-    fn finish(self) -> rusqlite::Result<(Vec<i64>, usize)> {
-        self.chunks.finish()?;
-        Ok((self.changed, self.added))
     }
 }
 

@@ -19,11 +19,17 @@ use super::pool::Pool;
 use super::subject::{Maintenance, Subjects};
 use crate::error::Error;
 
-/// How long a handle must have written nothing before a step, in milliseconds.
+/// How long a handle must have written nothing before the first step, in milliseconds.
 ///
 /// A shorter time makes a write meet a step more often and wait for it. A longer one leaves no room
 /// for steps between writes that follow each other at once: 200 writes a second are 5 ms apart.
 const QUIET: Duration = Duration::from_millis(2);
+
+/// How long the thread pauses between two steps, in milliseconds: half as long as a step takes.
+///
+/// A write or search that waits for the step takes its turn in the pause. A longer pause would leave more
+/// to do to the next writes.
+const PAUSE: Duration = Duration::from_micros(500);
 
 /// How long a thread that cannot have the write lock waits before it tries again, in milliseconds.
 ///
@@ -88,14 +94,19 @@ impl Maintainer {
     fn run(&self, background: &Background, checkpoints: &Checkpoints) {
         #[cfg(target_os = "linux")]
         priority::lower();
+        let mut pause = QUIET;
         loop {
             let writes = self.writes.load(Ordering::SeqCst);
-            thread::sleep(QUIET);
+            thread::sleep(pause);
+            pause = QUIET;
             if !background.is_closing() && writes != self.writes.load(Ordering::SeqCst) {
                 continue;
             }
             match background.step() {
-                Ok(Progress::Unfinished) => checkpoints.make_if_due(background),
+                Ok(Progress::Unfinished) => {
+                    checkpoints.make_if_due(background);
+                    pause = PAUSE;
+                }
                 Ok(Progress::Waiting) => thread::sleep(BUSY),
                 Ok(Progress::Finished) => {
                     self.running.store(false, Ordering::SeqCst);

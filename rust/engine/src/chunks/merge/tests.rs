@@ -30,15 +30,15 @@ fn structure(index: &Index) -> Structure {
     index.database().read(Structure::read).unwrap()
 }
 
-/// Write without the thread, as far as `merges` says with the merges of writers.
+/// Write without the thread, and with the merges of writers if `merges`.
 fn write(index: &Index, chunks: &[Chunk], merges: bool) {
     let write = |connection: &Connection| -> rusqlite::Result<()> {
         let transaction = Transaction::new_unchecked(connection, TransactionBehavior::Immediate)?;
-        let mut writer = ChunkWriter::prepare(&transaction, chunks.iter().filter(|_| merges))?;
+        let mut writer = ChunkWriter::prepare(&transaction)?;
         for chunk in chunks {
             writer.put(chunk)?;
         }
-        writer.finish()?;
+        drop(writer);
         if merges {
             (MAINTENANCE.after_write)(&transaction)?;
         }
@@ -60,15 +60,16 @@ fn a_structure_lists_its_levels() {
     let record = [
         0, 0, 0, 9, 2, 4, 7, 0, 2, 3, 1, 2, 4, 1, 1, 1, 2, 1, 0, 0, 2, 1, 5,
     ];
-    let level = |segments, merging, pages| Level {
+    let level = |segments, merging, pages, newest| Level {
         segments,
         merging,
         pages,
+        newest,
     };
-    let expected = vec![level(2, 0, 3), level(2, 1, 5)];
+    let expected = vec![level(2, 0, 3, 1), level(2, 1, 5, 5)];
     assert_eq!(levels(&record), Some(expected));
     let large = [0, 0, 0, 9, 1, 1, 0, 0, 1, 1, 1, 0x81, 0x80, 0];
-    assert_eq!(levels(&large), Some(vec![level(1, 0, 1 << 14)]));
+    assert_eq!(levels(&large), Some(vec![level(1, 0, 1 << 14, 1 << 14)]));
     for damaged in [
         &record[..record.len() - 1],
         &[record.as_slice(), &[0]].concat(),
@@ -162,19 +163,36 @@ fn an_incomplete_merge_of_large_segments_holds_up_few_small_ones() {
 }
 
 #[test]
-fn a_bulk_write_leaves_nothing_on_the_first_level() {
+fn bulk_writes_merge_the_segments_of_bulk_writes() {
     let index = Index::in_memory(TokenizerKind::Porter).unwrap();
-    for number in 0..20 {
-        let chunks: Vec<Chunk> = (0..400).map(|n| chunk(number * 400 + n, 150)).collect();
-        write(&index, &chunks, true);
+    let mut next = 0;
+    let mut bulk = |index: &Index, count: usize| {
+        let chunks: Vec<Chunk> = (next..next + count).map(|n| chunk(n, 150)).collect();
+        next += count;
+        write(index, &chunks, true);
+    };
+    for number in 1..=40 {
+        bulk(&index, 200);
         let structure = structure(&index);
-        assert_eq!(structure.0[0].segments, 0, "{structure:?}");
-        assert!(structure.segments() <= MANY_SEGMENTS, "{structure:?}");
-        if number == 10 {
-            let ids: Vec<String> = (1000..3000).map(|id: usize| id.to_string()).collect();
-            assert_eq!(index.delete(&ids).unwrap(), 2000);
-        }
+        let newest = structure.0[0];
+        assert_eq!(newest.segments, number % FAN_OUT, "{structure:?}");
+        assert_eq!(newest.merging, 0, "{structure:?}");
+        assert!(structure.segments() < 2 * FAN_OUT, "{structure:?}");
     }
+    for _ in 1..FAN_OUT {
+        bulk(&index, 200);
+    }
+    // A single write is not the one that pays for them.
+    let before = structure(&index);
+    assert_eq!(before.0[0].segments, FAN_OUT - 1);
+    write(&index, &[chunk(1_000_000, 20)], true);
+    let after = structure(&index);
+    assert_eq!(after.0[0].segments, FAN_OUT);
+    assert_eq!(after.0[1..], before.0[1..]);
+    bulk(&index, 200);
+    assert_eq!(structure(&index).0[0].segments, 0);
+    let ids: Vec<String> = (1000..3000).map(|id: usize| id.to_string()).collect();
+    assert_eq!(index.delete(&ids).unwrap(), 2000);
     check(&index);
 }
 
