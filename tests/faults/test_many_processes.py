@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import itertools
+import os
 from pathlib import Path
 
 import pytest
 
 import hedgerow as hr
 from faults import Rounds, finish, python
+from fts5_segments import count_segments
 
 PER_WRITER = 150
 
@@ -113,4 +115,39 @@ def test_processes_link_one_node_and_no_edge_is_lost(tmp_path: Path) -> None:
         assert len(store.neighbors(["hub"])["hub"]) == 160
         assert [len(store.query(f"visited:{w}").keys) for w in range(4)] == [1] * 4
     with hr.Index.open(path) as index:
+        assert index.check() == []
+
+
+ONCE = """
+import os, sys, traceback
+import hedgerow as hr
+for n in range(int(sys.argv[3])):
+    child = os.fork()
+    if not child:
+        try:
+            with hr.Index.open(sys.argv[1]) as index:
+                index.upsert([hr.Chunk(f"{sys.argv[2]}-{n}", "same", f"winter garden {n}")])
+            os._exit(0)
+        except BaseException:
+            traceback.print_exc()
+            os._exit(1)
+    assert os.waitpid(child, 0)[1] == 0
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
+def test_processes_that_write_once_leave_few_segments(tmp_path: Path, rounds: Rounds) -> None:
+    """None of them has time for the background thread, and FTS5 fails at 2,000 segments."""
+    path = tmp_path / "index.db"
+    hr.Index.open(path).close()
+    written = 0
+    for _ in rounds.at_least(1):
+        names = [f"{rounds.done}-{name}" for name in ["left", "right"]]
+        for writer in [python("-c", ONCE, path, name, 150) for name in names]:
+            assert count_segments(path) < 100
+            finish(writer)
+        written += 300
+        assert count_segments(path) < 100
+    with hr.Index.open(path, ranking="fts5") as index:
+        assert len(index.search_bm25("winter", written + 1)) == written
         assert index.check() == []

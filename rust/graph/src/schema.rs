@@ -18,6 +18,7 @@ pub static NODES: Subject = Subject {
     register: |_| Ok(()),
     checks: &[problems],
     writing_checks: &[],
+    maintenance: None,
 };
 
 /// What agents did and are doing (spec/agents.md, "The tables").
@@ -28,6 +29,7 @@ pub static AGENTS: Subject = Subject {
     register: |_| Ok(()),
     checks: &[],
     writing_checks: &[],
+    maintenance: None,
 };
 
 /// A live node has its content in the chunk of its key; `graph` keeps the two in step. A node is

@@ -12,4 +12,5 @@ pub static BM25: Subject = Subject {
     register: function::register,
     checks: &[],
     writing_checks: &[],
+    maintenance: None,
 };

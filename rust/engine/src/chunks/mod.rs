@@ -7,6 +7,7 @@ mod columns;
 mod encoded;
 mod filters;
 mod kept_texts;
+mod merge;
 mod metadata_index;
 mod neighbors;
 mod ordered;

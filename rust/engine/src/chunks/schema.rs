@@ -4,6 +4,7 @@ use rusqlite::{Connection, ErrorCode as SqliteCode};
 
 use super::check::malformed_rows;
 use super::filters;
+use super::merge;
 use super::metadata_index;
 use crate::error::{Error, ErrorCode, Result};
 use crate::storage::{Location, Subject, disagreements, settings};
@@ -15,7 +16,7 @@ pub const TOKENIZER: &str = "tokenizer";
 /// Chunks and the full-text index.
 pub static CHUNKS: Subject = Subject {
     name: "chunks",
-    migrations: &[create, order_by_ordinal, metadata_index::create],
+    migrations: &[create, order_by_ordinal, metadata_index::create, own_merges],
     since_format: 1,
     register: filters::register,
     checks: &[
@@ -25,6 +26,7 @@ pub static CHUNKS: Subject = Subject {
         metadata_index::problems,
     ],
     writing_checks: &[text_problems],
+    maintenance: Some(merge::MAINTENANCE),
 };
 
 /// FTS5 reads the searched texts from a view, because its `tags` are joined by spaces and those
@@ -69,6 +71,22 @@ fn order_by_ordinal(connection: &Connection) -> rusqlite::Result<()> {
         "DROP INDEX knowledge_chunks_path;
          CREATE INDEX knowledge_chunks_path ON knowledge_chunks (path, ordinal);",
     )
+}
+
+/// Switch off the merges inside FTS5's writes, which `merge.rs` replaces.
+///
+/// `automerge` 0 means none. `crisismerge` is how many segments of one level FTS5 merges at once,
+/// whatever that takes. It is a last resort: `merge.rs` keeps far fewer. It is not near FTS5's limit,
+/// since all levels together may have 2,000 segments and the merge itself needs one more: beyond,
+/// every write fails.
+fn own_merges(connection: &Connection) -> rusqlite::Result<()> {
+    connection
+        .prepare(
+            "INSERT INTO knowledge_fts (knowledge_fts, rank)
+                 VALUES ('automerge', 0), ('crisismerge', 1000), ('usermerge', ?)",
+        )?
+        .execute([merge::FAN_OUT])?;
+    Ok(())
 }
 
 /// The tokenizer a file was made with, which the caller's must be; the default asks for none in

@@ -15,6 +15,7 @@ pub static SOURCES: Subject = Subject {
     register: |_| Ok(()),
     checks: &[problems],
     writing_checks: &[],
+    maintenance: None,
 };
 
 fn create(connection: &Connection) -> rusqlite::Result<()> {

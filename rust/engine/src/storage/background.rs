@@ -11,6 +11,7 @@ use rusqlite::{Connection, Transaction, TransactionBehavior};
 
 use super::fork;
 use super::location::Location;
+use super::subject::Subjects;
 use crate::error::{Error, Result};
 use crate::interrupt;
 
@@ -18,7 +19,7 @@ use crate::interrupt;
 #[derive(Clone)]
 pub struct Background {
     location: Location,
-    pool: fork::Shared,
+    pub(super) pool: fork::Shared,
     closing: Arc<AtomicBool>,
     notices: Arc<Notices>,
 }
@@ -106,6 +107,11 @@ impl Background {
     /// One more read connection, for a thread that helps another one that has one.
     pub fn connection(&self) -> Result<Connection> {
         self.location.connection(true)
+    }
+
+    /// The subjects of the file.
+    pub(super) fn subjects(&self) -> Subjects {
+        self.location.subjects()
     }
 
     /// Fail when there is another file where that of the handle was.

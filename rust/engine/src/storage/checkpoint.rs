@@ -16,7 +16,7 @@ const DUE: i32 = 4000;
 const OVERDUE: i32 = 4 * DUE;
 
 /// When a checkpoint is due, and whether one is being made.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(super) struct Checkpoints {
     due: Arc<AtomicBool>,
     running: Arc<AtomicBool>,

@@ -9,6 +9,7 @@ use rusqlite::{Connection, Transaction, TransactionBehavior};
 use super::database::Database;
 use super::fork;
 use super::full_disk;
+use super::maintenance::Maintainer;
 use super::pool::Pool;
 use crate::error::{Error, ErrorCode, Result};
 
@@ -128,13 +129,18 @@ impl Database {
         &self,
         work: impl FnOnce(&Connection) -> std::result::Result<T, Failure>,
     ) -> Result<T> {
-        self.on_writer(|connection| {
+        let (value, is_unfinished) = self.on_writer(|connection| {
             let transaction =
                 Transaction::new_unchecked(connection, TransactionBehavior::Immediate)?;
             let value = work(&transaction)?;
+            let is_unfinished = Maintainer::after_write(self.location.subjects(), &transaction)?;
             transaction.commit()?;
-            Ok::<_, Failure>(value)
-        })
+            Ok::<_, Failure>((value, is_unfinished))
+        })?;
+        if is_unfinished {
+            self.maintainer.start(&self.background, &self.checkpoints);
+        }
+        Ok(value)
     }
 
     /// Run `work` in a write transaction of which nothing is kept.
@@ -171,6 +177,7 @@ impl Database {
                 let result = work(writer.insert(connection));
                 result.map_err(|error| self.unwritten(writer.as_ref(), error.into()))
             });
+            self.maintainer.note_write();
             self.checkpoints.make_if_due(&self.background);
             self.answer(result)
         })

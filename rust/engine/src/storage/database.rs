@@ -8,6 +8,7 @@ use super::background::Background;
 use super::checkpoint::Checkpoints;
 use super::fork;
 use super::location::Location;
+use super::maintenance::Maintainer;
 use super::pool::Pool;
 use super::schema::{self, Opened};
 use crate::error::{Error, ErrorCode, Result};
@@ -25,6 +26,7 @@ pub struct Database {
     pub(super) pool: fork::Shared,
     pub(super) background: Background,
     pub(super) checkpoints: Checkpoints,
+    pub(super) maintainer: Maintainer,
 }
 
 impl Database {
@@ -55,6 +57,7 @@ impl Database {
             pool,
             background,
             checkpoints,
+            maintainer: Maintainer::default(),
         })
     }
 

@@ -1,6 +1,8 @@
 //! The connections of one handle.
 
-use std::sync::{Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::sync::{
+    Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard, TryLockError,
+};
 
 use rusqlite::Connection;
 
@@ -9,6 +11,12 @@ use crate::error::Result;
 
 /// Read connections kept for the next search; more are opened when more run at once.
 const IDLE_READERS: usize = 16;
+
+/// The write connection, and for a database in memory the exclusive use of it.
+pub(super) type WriterTurn<'p> = (
+    MutexGuard<'p, Option<Connection>>,
+    Option<RwLockWriteGuard<'p, ()>>,
+);
 
 /// One write connection and as many read connections as searches run at once.
 ///
@@ -43,6 +51,22 @@ impl Pool {
     /// The write connection, which one thread holds at a time.
     pub fn writer(&self) -> MutexGuard<'_, Option<Connection>> {
         self.writer.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The write connection with exclusive use of the database; None if another thread has either.
+    pub fn try_writer(&self) -> Option<WriterTurn<'_>> {
+        let writer = match self.writer.try_lock() {
+            Ok(writer) => writer,
+            Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
+            Err(TryLockError::WouldBlock) => return None,
+        };
+        let exclusive = match self.turns.as_ref().map(RwLock::try_write) {
+            None => None,
+            Some(Ok(exclusive)) => Some(exclusive),
+            Some(Err(TryLockError::Poisoned(poisoned))) => Some(poisoned.into_inner()),
+            Some(Err(TryLockError::WouldBlock)) => return None,
+        };
+        Some((writer, exclusive))
     }
 
     /// An idle read connection.

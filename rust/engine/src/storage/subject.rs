@@ -8,6 +8,18 @@ pub type Migration = fn(&Connection) -> rusqlite::Result<()>;
 /// Finds what is wrong with a subject's rows; one sentence for each problem.
 pub type Check = fn(&Connection) -> rusqlite::Result<Vec<String>>;
 
+/// Work on the tables of a subject that writes leave to do, such as merges. It changes no answer.
+///
+/// A writer does what cannot wait, and a background thread does the rest (`maintenance.rs`).
+#[derive(Debug)]
+pub struct Maintenance {
+    /// Runs at the end of every write transaction. Returns whether a step is left to do.
+    pub after_write: fn(&Connection) -> rusqlite::Result<bool>,
+    /// Runs in a write transaction of its own, of about a millisecond. Returns whether another step
+    /// is left to do.
+    pub step: fn(&Connection) -> rusqlite::Result<bool>,
+}
+
 /// All that a handle knows of a file, those first on whose tables others build.
 pub type Subjects = &'static [&'static Subject];
 
@@ -26,6 +38,8 @@ pub struct Subject {
     pub checks: &'static [Check],
     /// Checks that SQLite takes for writes.
     pub writing_checks: &'static [Check],
+    /// The maintenance of its tables; None if they need none.
+    pub maintenance: Option<Maintenance>,
 }
 
 impl Subject {

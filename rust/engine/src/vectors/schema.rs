@@ -14,6 +14,7 @@ pub static VECTORS: Subject = Subject {
     register: |_| Ok(()),
     checks: &[rows_without_chunk, malformed_vectors],
     writing_checks: &[],
+    maintenance: None,
 };
 
 /// Vectors, each of length 1 in `f32`, little-endian, or [`unit_vector::NONE`].

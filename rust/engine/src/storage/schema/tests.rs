@@ -31,6 +31,7 @@ const fn notes(migrations: &'static [super::super::Migration]) -> Subject {
         register: |_| Ok(()),
         checks: &[],
         writing_checks: &[],
+        maintenance: None,
     }
 }
 

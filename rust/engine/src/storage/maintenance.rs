@@ -1,0 +1,190 @@
+//! Maintenance in the background: the work that writes leave to do on the tables of subjects, in small
+//! write transactions while no caller writes.
+
+#[cfg(target_os = "linux")]
+mod priority;
+
+use std::sync::Arc;
+use std::sync::PoisonError;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use rusqlite::{Connection, ErrorCode as SqliteCode, Transaction, TransactionBehavior};
+
+use super::background::{Background, Level};
+use super::checkpoint::Checkpoints;
+use super::fork;
+use super::pool::Pool;
+use super::subject::{Maintenance, Subjects};
+use crate::error::Error;
+
+/// How long a handle must have written nothing before the first step, in milliseconds.
+///
+/// A shorter time makes a write meet a step more often and wait for it. A longer one leaves no room
+/// for steps between writes that follow each other at once: 200 writes a second are 5 ms apart.
+const QUIET: Duration = Duration::from_millis(2);
+
+/// How long the thread pauses between two steps, in milliseconds: half as long as a step takes.
+///
+/// A write or search that waits for the step takes its turn in the pause. A longer pause would leave more
+/// to do to the next writes.
+const PAUSE: Duration = Duration::from_micros(500);
+
+/// How long a thread that cannot have the write lock waits before it tries again, in milliseconds.
+///
+/// Each attempt costs some microseconds. A longer time would leave work to do where another process
+/// writes often.
+const BUSY: Duration = Duration::from_millis(20);
+
+/// Starts the thread that maintains the tables of a handle, and tells it about writes.
+#[derive(Clone, Default)]
+pub(super) struct Maintainer {
+    /// The number of calls that have used the write connection.
+    writes: Arc<AtomicU64>,
+    running: Arc<AtomicBool>,
+}
+
+/// The result of an attempt at a step.
+enum Progress {
+    /// A step was done, and another one is left to do.
+    Unfinished,
+    /// Nothing is left to do.
+    Finished,
+    /// Another thread or process writes.
+    Waiting,
+    /// The handle is closed or has no write connection.
+    Ended,
+}
+
+impl Maintainer {
+    /// Do what a write transaction must do before it commits. Returns whether a step is left to do.
+    pub fn after_write(subjects: Subjects, connection: &Connection) -> rusqlite::Result<bool> {
+        let mut is_unfinished = false;
+        for maintenance in all(subjects) {
+            is_unfinished |= (maintenance.after_write)(connection)?;
+        }
+        Ok(is_unfinished)
+    }
+
+    /// Postpone the next step: a call has used the write connection.
+    pub fn note_write(&self) {
+        self.writes.fetch_add(1, Ordering::SeqCst);
+    }
+
+    /// Start the thread, unless it is running. If no thread can be started, a later write tries again.
+    pub fn start(&self, background: &Background, checkpoints: &Checkpoints) {
+        if self.running.swap(true, Ordering::SeqCst) {
+            return;
+        }
+        let this = self.clone();
+        let (background, checkpoints) = (background.clone(), checkpoints.clone());
+        let thread = thread::Builder::new().name("hedgerow-maintenance".to_owned());
+        let started = thread.spawn(move || this.run(&background, &checkpoints));
+        if started.is_err() {
+            self.running.store(false, Ordering::SeqCst);
+        }
+    }
+
+    /// Do one step after the other until nothing is left to do or the handle closes.
+    ///
+    /// Between steps the thread holds neither a lock nor the gate of [`fork`], so that closing and
+    /// forking wait for one step at most. After a fork the handle has no write connection, and the
+    /// thread ends.
+    fn run(&self, background: &Background, checkpoints: &Checkpoints) {
+        #[cfg(target_os = "linux")]
+        priority::lower();
+        let mut pause = QUIET;
+        loop {
+            let writes = self.writes.load(Ordering::SeqCst);
+            thread::sleep(pause);
+            pause = QUIET;
+            if !background.is_closing() && writes != self.writes.load(Ordering::SeqCst) {
+                continue;
+            }
+            match background.step() {
+                Ok(Progress::Unfinished) => {
+                    checkpoints.make_if_due(background);
+                    pause = PAUSE;
+                }
+                Ok(Progress::Waiting) => thread::sleep(BUSY),
+                Ok(Progress::Finished) => {
+                    self.running.store(false, Ordering::SeqCst);
+                    // A write that ended before this line relied on this thread.
+                    if writes == self.writes.load(Ordering::SeqCst)
+                        || self.running.swap(true, Ordering::SeqCst)
+                    {
+                        return;
+                    }
+                }
+                Ok(Progress::Ended) => break,
+                Err(error) => {
+                    let message = format!("merging the full-text index failed: {error}");
+                    background.notices().report(Level::Warning, message);
+                    break;
+                }
+            }
+        }
+        self.running.store(false, Ordering::SeqCst);
+    }
+}
+
+impl Background {
+    /// Do one step, if no thread and no process writes.
+    fn step(&self) -> Result<Progress, Error> {
+        let _gate = fork::enter();
+        let pool = self.pool.read().unwrap_or_else(PoisonError::into_inner);
+        let Some(pool) = pool.as_ref().filter(|_| !self.is_closing()) else {
+            return Ok(Progress::Ended);
+        };
+        self.step_on(pool)
+    }
+
+    fn step_on(&self, pool: &Pool) -> Result<Progress, Error> {
+        let Some((writer, _exclusive)) = pool.try_writer() else {
+            return Ok(Progress::Waiting);
+        };
+        // A fork closed the connection, or the file is not the one of this handle.
+        let Some(connection) = writer.as_ref().filter(|_| self.check_file().is_ok()) else {
+            return Ok(Progress::Ended);
+        };
+        match step(self.subjects(), connection) {
+            Ok(true) => Ok(Progress::Unfinished),
+            Ok(false) => Ok(Progress::Finished),
+            Err(error) => match error.sqlite_error_code() {
+                Some(SqliteCode::DatabaseBusy) => Ok(Progress::Waiting),
+                _ => Err(self.error(&error)),
+            },
+        }
+    }
+}
+
+/// Do one step of each subject in a transaction. Returns whether another step is left to do.
+fn step(subjects: Subjects, connection: &Connection) -> rusqlite::Result<bool> {
+    let transaction = begin(connection)?;
+    let mut is_unfinished = false;
+    for maintenance in all(subjects) {
+        is_unfinished |= (maintenance.step)(&transaction)?;
+    }
+    transaction.commit()?;
+    Ok(is_unfinished)
+}
+
+/// Begin a write transaction without waiting for another process.
+fn begin(connection: &Connection) -> rusqlite::Result<Transaction<'_>> {
+    let timeout = connection.query_row("PRAGMA busy_timeout", [], |row| row.get(0))?;
+    connection.busy_timeout(Duration::ZERO)?;
+    let transaction = Transaction::new_unchecked(connection, TransactionBehavior::Immediate);
+    // Later writes of this connection wait as long as before.
+    connection.busy_timeout(Duration::from_millis(timeout))?;
+    transaction
+}
+
+fn all(subjects: Subjects) -> impl Iterator<Item = &'static Maintenance> {
+    subjects
+        .iter()
+        .filter_map(|subject| subject.maintenance.as_ref())
+}
+
+#[cfg(test)]
+mod tests;
