@@ -1,6 +1,6 @@
 //! Making segments: of some chunks from their texts, and of several segments.
 
-use std::collections::BTreeMap;
+use std::collections::HashMap;
 
 use rusqlite::{Connection, OptionalExtension, Row};
 
@@ -27,20 +27,24 @@ pub(super) fn from_texts(
     Ok(words.segment()?)
 }
 
-/// What stands in some chunks, word by word.
+/// The words of some chunks, in the order of the texts.
 #[derive(Default)]
 struct Words {
     rows: Vec<i64>,
     lengths: Vec<u32>,
-    /// For each word the chunks that hold it, and where.
-    postings: BTreeMap<Vec<u8>, Vec<Occurrences>>,
+    /// Each distinct word with its number.
+    numbers: HashMap<Vec<u8>, u32>,
+    occurrences: Vec<Occurrence>,
 }
 
-/// Where a word stands in one chunk.
-struct Occurrences {
+/// A word in a text.
+#[derive(Clone, Copy, Default)]
+struct Occurrence {
+    /// The number of the word.
+    word: u32,
     chunk: u32,
-    positions: Vec<u8>,
-    writer: PositionWriter,
+    column: u32,
+    offset: u32,
 }
 
 impl Words {
@@ -57,7 +61,13 @@ impl Words {
             let text = found.get_ref(index)?.as_str()?;
             let mut offset = 0;
             let visit = |token: &[u8]| {
-                self.put(token, chunk, column, offset);
+                let occurrence = Occurrence {
+                    word: self.number(token),
+                    chunk,
+                    column,
+                    offset,
+                };
+                self.occurrences.push(occurrence);
                 offset += 1;
                 true
             };
@@ -71,38 +81,74 @@ impl Words {
         Ok(())
     }
 
-    fn put(&mut self, token: &[u8], chunk: u32, column: u32, offset: u32) {
+    /// The number of a word, a new one for a new word.
+    fn number(&mut self, token: &[u8]) -> u32 {
         let token = &token[..token.len().min(LONGEST_TOKEN)];
-        if !self.postings.contains_key(token) {
-            self.postings.insert(token.to_vec(), Vec::new());
+        if let Some(number) = self.numbers.get(token) {
+            return *number;
         }
-        let Some(postings) = self.postings.get_mut(token) else {
-            return;
-        };
-        if postings.last().is_none_or(|last| last.chunk != chunk) {
-            postings.push(Occurrences {
-                chunk,
-                positions: Vec::new(),
-                writer: PositionWriter::default(),
-            });
-        }
-        if let Some(last) = postings.last_mut() {
-            last.writer.put(&mut last.positions, column, offset);
-        }
+        let number = u32::try_from(self.numbers.len()).unwrap_or(u32::MAX);
+        self.numbers.insert(token.to_vec(), number);
+        number
     }
 
     fn segment(self) -> Result<Segment, Unfit> {
+        let mut words: Vec<(Vec<u8>, u32)> = self.numbers.into_iter().collect();
+        words.sort_unstable();
+        let by_word = grouped_by_word(&self.occurrences, words.len());
         let mut builder = Builder::new(self.rows.len());
-        for (token, postings) in self.postings {
+        let mut positions = Vec::new();
+        for (token, number) in words {
             builder.begin(&token)?;
-            for Occurrences {
-                chunk, positions, ..
-            } in postings
-            {
-                builder.push(chunk, &positions)?;
+            let of_word = by_word.of(number);
+            for of_chunk in of_word.chunk_by(|one, other| one.chunk == other.chunk) {
+                let mut writer = PositionWriter::default();
+                positions.clear();
+                for one in of_chunk {
+                    writer.put(&mut positions, one.column, one.offset);
+                }
+                builder.push(of_chunk[0].chunk, &positions)?;
             }
         }
         builder.finish(self.rows, self.lengths)
+    }
+}
+
+/// Occurrences by the numbers of their words, those of a word in the order of the texts.
+struct ByWord {
+    occurrences: Vec<Occurrence>,
+    /// The end of each word's occurrences.
+    ends: Vec<usize>,
+}
+
+impl ByWord {
+    fn of(&self, word: u32) -> &[Occurrence] {
+        let word = word as usize;
+        let start = word.checked_sub(1).map_or(0, |before| self.ends[before]);
+        &self.occurrences[start..self.ends[word]]
+    }
+}
+
+/// Sort occurrences by counting, which takes time in proportion to their number.
+fn grouped_by_word(occurrences: &[Occurrence], words: usize) -> ByWord {
+    let mut ends = vec![0; words];
+    for one in occurrences {
+        ends[one.word as usize] += 1;
+    }
+    let mut start = 0;
+    for end in &mut ends {
+        start += std::mem::replace(end, start);
+    }
+    let mut sorted = vec![Occurrence::default(); occurrences.len()];
+    for one in occurrences {
+        // The start of the rest of a word; after the last one, the end.
+        let next = &mut ends[one.word as usize];
+        sorted[*next] = *one;
+        *next += 1;
+    }
+    ByWord {
+        occurrences: sorted,
+        ends,
     }
 }
 
