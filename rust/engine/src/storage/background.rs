@@ -1,12 +1,13 @@
 //! Work in the background: on a thread and a connection of its own, and what it has to report.
 
-use std::collections::BTreeSet;
+use std::collections::VecDeque;
 use std::mem;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
+use hashlink::LruCache;
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 
 use super::fork;
@@ -152,64 +153,81 @@ pub struct Reading {
     pub time: Duration,
 }
 
-/// The notices of a handle, each given once.
+/// The notices of a handle, and the readings that it made.
 #[derive(Default)]
 pub struct Notices {
-    /// Whether any wait, so that asking costs nothing when there are none.
-    waiting: AtomicBool,
-    given: Mutex<Given>,
+    /// Whether a notice or a reading can be taken. Checked without the lock.
+    has_news: AtomicBool,
+    log: Mutex<NoticeLog>,
 }
 
 #[derive(Default)]
-struct Given {
-    messages: BTreeSet<String>,
-    waiting: Vec<Notice>,
-    readings: Vec<Reading>,
+struct NoticeLog {
+    /// The last messages that were reported, least recent first. None before the first.
+    reported: Option<LruCache<String, ()>>,
+    /// Notices that were not taken yet, oldest first.
+    notices: VecDeque<Notice>,
+    /// Readings that were not taken yet, oldest first.
+    readings: VecDeque<Reading>,
 }
 
-/// How many different notices a handle remembers; further ones are dropped.
-const MOST_NOTICES: usize = 100;
+/// The number of messages that a handle remembers, to report each once, and the number of notices and of
+/// readings that wait to be taken. Beyond it, the oldest are dropped: a forgotten message is reported
+/// again.
+const MAX_NOTICES: usize = 100;
 
 impl Notices {
-    /// Report something, unless the same was reported before.
+    /// Report a notice, unless its message is among the last 100 different ones.
     pub fn report(&self, level: Level, message: impl Into<String>) {
         let message = message.into();
-        let mut given = self.given.lock().unwrap_or_else(PoisonError::into_inner);
-        if given.messages.len() < MOST_NOTICES && given.messages.insert(message.clone()) {
-            given.waiting.push(Notice { level, message });
-            self.waiting.store(true, Ordering::Release);
+        let mut log = self.log();
+        let reported = log
+            .reported
+            .get_or_insert_with(|| LruCache::new(MAX_NOTICES));
+        if reported.insert(message.clone(), ()).is_none() {
+            push(&mut log.notices, Notice { level, message });
+            self.has_news.store(true, Ordering::Release);
         }
     }
 
-    /// Note that something was read; of many that nobody takes the first are kept.
+    /// Note that `what` was read into memory. If nothing takes the readings, the last 100 are kept.
     pub fn note_reading(&self, what: &'static str, time: Duration) {
-        let mut given = self.given.lock().unwrap_or_else(PoisonError::into_inner);
-        if given.readings.len() < MOST_NOTICES {
-            given.readings.push(Reading { what, time });
-            self.waiting.store(true, Ordering::Release);
-        }
+        push(&mut self.log().readings, Reading { what, time });
+        self.has_news.store(true, Ordering::Release);
     }
 
-    /// Take what was read since the last time.
+    /// Return the readings since the last call, oldest first.
     pub fn take_readings(&self) -> Vec<Reading> {
-        self.take_from(|given| mem::take(&mut given.readings))
+        self.take_from(|log| mem::take(&mut log.readings))
     }
 
-    /// Take what was reported since the last time.
+    /// Return the notices since the last call, oldest first.
     pub fn take(&self) -> Vec<Notice> {
-        self.take_from(|given| mem::take(&mut given.waiting))
+        self.take_from(|log| mem::take(&mut log.notices))
     }
 
-    fn take_from<T>(&self, take: impl FnOnce(&mut Given) -> Vec<T>) -> Vec<T> {
-        if !self.waiting.load(Ordering::Relaxed) {
+    fn take_from<T>(&self, take: impl FnOnce(&mut NoticeLog) -> VecDeque<T>) -> Vec<T> {
+        if !self.has_news.load(Ordering::Relaxed) {
             return Vec::new();
         }
-        let mut given = self.given.lock().unwrap_or_else(PoisonError::into_inner);
-        let taken = take(&mut given);
-        let is_empty = given.waiting.is_empty() && given.readings.is_empty();
-        self.waiting.store(!is_empty, Ordering::Relaxed);
-        taken
+        let mut log = self.log();
+        let taken = take(&mut log);
+        let is_empty = log.notices.is_empty() && log.readings.is_empty();
+        self.has_news.store(!is_empty, Ordering::Relaxed);
+        taken.into()
     }
+
+    fn log(&self) -> MutexGuard<'_, NoticeLog> {
+        self.log.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Append an item, and drop the oldest of more than [`MAX_NOTICES`].
+fn push<T>(items: &mut VecDeque<T>, item: T) {
+    if items.len() == MAX_NOTICES {
+        items.pop_front();
+    }
+    items.push_back(item);
 }
 
 #[cfg(test)]
@@ -217,7 +235,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_notice_is_given_once() {
+    fn a_notice_is_reported_once() {
         let notices = Notices::default();
         assert_eq!(notices.take(), []);
         for _ in 0..3 {
@@ -246,9 +264,37 @@ mod tests {
             [reading],
             "whichever is asked for first"
         );
-        for number in 0..2 * MOST_NOTICES {
+    }
+
+    #[test]
+    fn a_new_notice_is_reported_however_many_came_before() {
+        let notices = Notices::default();
+        let mut taken = Vec::new();
+        for number in 0..5 * MAX_NOTICES {
             notices.report(Level::Info, number.to_string());
+            notices.report(Level::Warning, "all the time");
+            taken.extend(notices.take().into_iter().map(|notice| notice.message));
         }
-        assert_eq!(notices.take().len(), MOST_NOTICES - 2);
+        let mut expected: Vec<String> = (0..5 * MAX_NOTICES).map(|n| n.to_string()).collect();
+        expected.insert(1, "all the time".to_owned());
+        assert_eq!(taken, expected);
+        notices.report(Level::Info, "0");
+        assert_eq!(notices.take().len(), 1, "forgotten, so reported again");
+    }
+
+    #[test]
+    fn the_last_of_many_wait_to_be_taken() {
+        let notices = Notices::default();
+        for number in 0..3 * MAX_NOTICES {
+            notices.report(Level::Info, number.to_string());
+            notices.note_reading("vectors", Duration::from_secs(number as u64));
+        }
+        let messages = notices.take().into_iter().map(|notice| notice.message);
+        let last = 2 * MAX_NOTICES..3 * MAX_NOTICES;
+        assert!(messages.eq(last.clone().map(|number| number.to_string())));
+        let seconds = notices.take_readings().into_iter();
+        let seconds = seconds.map(|reading| reading.time.as_secs());
+        assert!(seconds.eq(last.map(|number| number as u64)));
+        assert_eq!(notices.take_readings(), []);
     }
 }
