@@ -18,7 +18,7 @@ pub(crate) struct Paths {
     /// The number of each row's path.
     of_rows: RowBlocks<Values<u32>>,
     /// The paths by their numbers.
-    paths: RowBlocks<Values<Arc<Path>>>,
+    by_number: RowBlocks<Values<Arc<Path>>>,
     /// The number of a path by its hash, of several paths with one hash that of the newest. The order of
     /// hashes is the order in which a sample takes paths.
     by_hash: RowBlocks<Values<u32>>,
@@ -59,7 +59,7 @@ impl RowVersion for Paths {
         let mut paths = Self {
             generation: generations::generation(connection)?,
             of_rows: RowBlocks::default(),
-            paths: RowBlocks::default(),
+            by_number: RowBlocks::default(),
             by_hash: RowBlocks::default(),
             free: Arc::default(),
         };
@@ -78,7 +78,7 @@ impl RowVersion for Paths {
         }
         for (((_, text, rows), next), number) in of_paths.into_iter().zip(older).zip(0..) {
             let path = Path { text, rows, next };
-            paths.paths.set(number, Arc::new(path));
+            paths.by_number.set(number, Arc::new(path));
         }
         Ok(paths)
     }
@@ -93,7 +93,7 @@ impl RowVersion for Paths {
         let mut next = Self {
             generation,
             of_rows: self.of_rows.clone(),
-            paths: self.paths.clone(),
+            by_number: self.by_number.clone(),
             by_hash: self.by_hash.clone(),
             free: Arc::clone(&self.free),
         };
@@ -138,13 +138,13 @@ impl Paths {
     }
 
     fn path(&self, number: u32) -> Option<&Arc<Path>> {
-        self.paths.get(number.into())
+        self.by_number.get(number.into())
     }
 
     fn change(&mut self, number: u32, change: impl FnOnce(&mut Path)) {
         if let Some(mut path) = self.path(number).cloned() {
             change(Arc::make_mut(&mut path));
-            self.paths.set(number.into(), path);
+            self.by_number.set(number.into(), path);
         }
     }
 
@@ -169,7 +169,7 @@ impl Paths {
     fn add(&mut self, path: &str) -> u32 {
         let number = match Arc::make_mut(&mut self.free).pop() {
             Some(number) => number,
-            None => u32::try_from(self.paths.len()).unwrap_or(u32::MAX),
+            None => u32::try_from(self.by_number.len()).unwrap_or(u32::MAX),
         };
         let hash = key(path);
         let path = Path {
@@ -177,7 +177,7 @@ impl Paths {
             rows: RowList::default(),
             next: self.by_hash.get(hash).copied(),
         };
-        self.paths.set(number.into(), Arc::new(path));
+        self.by_number.set(number.into(), Arc::new(path));
         self.by_hash.set(hash, number);
         number
     }
@@ -198,7 +198,7 @@ impl Paths {
             (None, Some(next)) => self.by_hash.set(hash, next),
             (None, None) => self.by_hash.remove(hash, &()),
         }
-        self.paths.remove(number.into(), &());
+        self.by_number.remove(number.into(), &());
         Arc::make_mut(&mut self.free).push(number);
     }
 
@@ -338,7 +338,7 @@ mod tests {
                     let fresh = session.read(|connection| Paths::load(&(), connection))?;
                     assert_eq!(texts_by_hash(paths), texts_by_hash(&fresh));
                     let all: usize = stored.values().map(Vec::len).sum();
-                    let counts = (paths.of_rows.len(), paths.paths.len());
+                    let counts = (paths.of_rows.len(), paths.by_number.len());
                     Ok((counts, (all, stored.len()), paths.number("elsewhere")))
                 });
                 let (counts, expected, elsewhere) = checked.unwrap();
@@ -351,7 +351,7 @@ mod tests {
             let mut paths = Paths {
                 generation: 0,
                 of_rows: RowBlocks::default(),
-                paths: RowBlocks::default(),
+                by_number: RowBlocks::default(),
                 by_hash: RowBlocks::default(),
                 free: Arc::default(),
             };
@@ -366,7 +366,7 @@ mod tests {
                     paths.put(row, Some(&text));
                     expected.insert(row, text);
                 }
-                prop_assert_eq!(paths.paths.len(), expected.len());
+                prop_assert_eq!(paths.by_number.len(), expected.len());
                 for (row, text) in &expected {
                     prop_assert_eq!(paths.find(text), paths.of_row(*row));
                 }

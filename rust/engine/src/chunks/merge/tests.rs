@@ -90,12 +90,10 @@ proptest! {
         steps in prop::collection::vec((1..40_usize, 0..6_usize, 1..9_usize), 1..60),
     ) {
         let index = Index::in_memory(TokenizerKind::Porter).unwrap();
-        let mut next = 0;
-        for (words, merges, pages) in steps {
+        for (next, (words, merges, pages)) in steps.into_iter().enumerate() {
             // Many small segments, and now and then a large one.
             let words = if words > 36 { words * 500 } else { words };
             write(&index, &[chunk(next, words)], false);
-            next += 1;
             for _ in 0..merges {
                 let before = structure(&index);
                 let step = |connection: &Connection| merge(connection, pages);
