@@ -5,8 +5,7 @@ use std::collections::{BinaryHeap, HashSet};
 
 use rusqlite::{Connection, params_from_iter};
 
-use super::scored_row::ScoredRow;
-use super::search::MATCHED;
+use super::scored_row::{MATCHED, ScoredRow};
 use crate::chunks::{Filters, Paths};
 use crate::top_k::Scored;
 

@@ -51,6 +51,7 @@ pub(crate) use phrase_search::phrase_candidates;
 pub(crate) use ranker::{Acquired, Ranker};
 pub use remote_expression::RemoteExpression;
 pub(crate) use remote_expression::holds;
+pub(crate) use scored_row::MATCHED;
+pub(crate) use search::Bm25;
 pub use search::MatchedRows;
-pub(crate) use search::{Bm25, MATCHED};
 pub(crate) use snapshot::Snapshot;

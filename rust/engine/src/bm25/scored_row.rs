@@ -4,6 +4,9 @@ use std::cmp::Ordering;
 
 use crate::top_k::Scored;
 
+/// The name, in messages, of a row that an expression matches.
+pub(crate) const MATCHED: &str = "a row of the full-text index";
+
 /// A score and its row.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct ScoredRow {

@@ -8,6 +8,7 @@ use super::phrase_counts::PhraseCounts;
 use super::plan::Plan;
 use super::ranking::Ranked;
 use super::score::Filter;
+use super::scored_row::MATCHED;
 use super::snapshot::Snapshot;
 use crate::chunks::{
     Filters, Paths, RankedRow, RowSet, Selection, check_limit, group_key, without_chunk,
@@ -15,9 +16,6 @@ use crate::chunks::{
 use crate::query::MatchExpression;
 use crate::storage::Failure;
 use crate::text::tokenizer::TokenizerKind;
-
-/// What messages call a row that an expression matches, should there be no chunk of it.
-pub(crate) const MATCHED: &str = "a row of the full-text index";
 
 /// Rows that match an expression.
 #[derive(Debug, Default)]
