@@ -11,7 +11,7 @@ pub enum ErrorKind {
     QueryTooLarge,
     /// The index file cannot be opened, read or written.
     IndexFile,
-    /// A collection elsewhere cannot be reached, read or written.
+    /// A collection on a server cannot be reached, read or written.
     Backend,
     /// A fault of the engine itself.
     Fault,
@@ -84,7 +84,7 @@ error_codes! {
         InvalidEdge = "invalid_edge",
         /// A handle that cannot be pickled.
         NotPicklable = "not_picklable",
-        /// What a collection elsewhere cannot answer exactly, and so does not answer at all.
+        /// A collection on a server cannot answer the search exactly.
         UnsupportedByBackend = "unsupported_by_backend",
     }
     QueryTooLarge {

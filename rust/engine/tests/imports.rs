@@ -18,7 +18,7 @@ use syn::{Attribute, Item, ItemMod, ItemUse, UseTree};
 
 /// The rooms of each crate, bottom up: a room uses those before it. Rooms that stand together know
 /// nothing of each other.
-const ROOMS: [(&str, &[&[&str]]); 2] = [
+const ROOMS: [(&str, &[&[&str]]); 3] = [
     (
         "engine",
         &[
@@ -37,6 +37,17 @@ const ROOMS: [(&str, &[&[&str]]); 2] = [
     (
         "graph",
         &[&["schema"], &["graph"], &["agents"], &["pipeline"]],
+    ),
+    (
+        "opensearch",
+        &[
+            &["row_numbers", "token_phrase"],
+            &["keyword_query"],
+            &["point_in_time"],
+            &["reader"],
+            &["keywords", "vectors"],
+            &["collection"],
+        ],
     ),
 ];
 
@@ -273,9 +284,9 @@ fn circle(edges: &BTreeMap<Module, BTreeSet<Module>>, start: &Module) -> Option<
 #[test]
 fn no_module_imports_itself_through_others() {
     let mut circles = Vec::new();
-    for name in ["engine", "graph", "python"] {
+    for name in ["engine", "graph", "opensearch", "python"] {
         let edges = crate_named(name).edges();
-        assert!(edges.len() > 10, "{name} has {} modules", edges.len());
+        assert!(edges.len() > 8, "{name} has {} modules", edges.len());
         let found = edges.keys().filter_map(|module| circle(&edges, module));
         circles.extend(found.map(|way| format!("{name}: {}", way.join(" > "))));
     }

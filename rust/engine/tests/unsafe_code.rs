@@ -52,7 +52,7 @@ fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
 fn it_is_where_it_is_said_to_be() {
     let rust = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
     let mut files = Vec::new();
-    for member in ["engine", "graph", "python"] {
+    for member in ["engine", "graph", "opensearch", "python"] {
         sources(&rust.join(member), &mut files);
     }
     let mut allowing: Vec<String> = files

@@ -41,7 +41,7 @@ mod query;
 mod ranking;
 mod results;
 mod search_options;
-mod searched;
+mod search_target;
 mod searcher;
 mod source;
 mod sources;

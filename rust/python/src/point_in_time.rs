@@ -1,13 +1,13 @@
-//! A state of a collection that Python reads, as the engine asks for it.
+//! One state of a collection that a Python object reads from a server.
 
 use std::sync::{Mutex, PoisonError};
 
-use hedgerow_engine::bm25::{Counts, RemoteExpression, RemotePhrase};
+use hedgerow_engine::bm25::Counts;
 use hedgerow_engine::chunks::Chunk;
-use hedgerow_engine::retrieval::remote::{
-    KeywordHit, PathEntry, PointInTime, Preselected, VectorHit,
-};
 use hedgerow_engine::{Error, ErrorCode, Result};
+use hedgerow_opensearch::{
+    KeywordHit, KeywordQuery, PathEntry, PointInTime, Preselection, TokenPhrase, VectorHit,
+};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 
@@ -87,22 +87,24 @@ fn none(py: Python<'_>) -> PyResult<Bound<'_, PyTuple>> {
 }
 
 /// Phrases as they are passed to Python.
-fn phrases(phrases: &[RemotePhrase]) -> Vec<(&[String], bool)> {
+fn phrases(phrases: &[TokenPhrase]) -> Vec<(&[String], bool)> {
     phrases
         .iter()
         .map(|phrase| (phrase.tokens.as_slice(), phrase.prefix))
         .collect()
 }
 
-/// An expression as it is passed to Python.
-fn expression<'py>(py: Python<'py>, given: &RemoteExpression) -> PyResult<Bound<'py, PyDict>> {
+/// A keyword query as it is passed to Python.
+fn keyword_query<'py>(py: Python<'py>, query: &KeywordQuery) -> PyResult<Bound<'py, PyDict>> {
+    let order = query.scoring_order();
+    let addends = order.map(|(scored, repeats)| (scored.conjunction, scored.phrase, repeats));
     let fields = PyDict::new(py);
-    fields.set_item("phrases", phrases(&given.phrases()))?;
-    fields.set_item("idf", given.idf())?;
-    fields.set_item("mean_length", given.mean_length())?;
-    fields.set_item("any", given.any().to_vec())?;
-    fields.set_item("none", given.none().to_vec())?;
-    fields.set_item("addends", given.addends().collect::<Vec<_>>())?;
+    fields.set_item("phrases", phrases(&query.phrases()))?;
+    fields.set_item("idf", query.idf())?;
+    fields.set_item("mean_length", query.mean_length())?;
+    fields.set_item("any", query.conjunctions().to_vec())?;
+    fields.set_item("none", query.excluded().to_vec())?;
+    fields.set_item("addends", addends.collect::<Vec<_>>())?;
     Ok(fields)
 }
 
@@ -128,7 +130,7 @@ impl PointInTime for PyPointInTime {
         self.ask("dimensions", none, |answer| answer.extract())
     }
 
-    fn counts(&self, given: &[RemotePhrase]) -> Result<Counts> {
+    fn counts(&self, given: &[TokenPhrase]) -> Result<Counts> {
         self.ask(
             "counts",
             |py| (phrases(given),).into_pyobject(py),
@@ -143,14 +145,10 @@ impl PointInTime for PyPointInTime {
         )
     }
 
-    fn keyword_hits(
-        &self,
-        search: &RemoteExpression,
-        limit: usize,
-    ) -> Result<Preselected<KeywordHit>> {
+    fn keyword_hits(&self, query: &KeywordQuery, limit: usize) -> Result<Preselection<KeywordHit>> {
         self.ask(
             "keyword_hits",
-            |py| (expression(py, search)?, limit).into_pyobject(py),
+            |py| (keyword_query(py, query)?, limit).into_pyobject(py),
             |answer| {
                 let (hits, floor): (Vec<Hit>, Option<f64>) = answer.extract()?;
                 let hit = |(id, path, length, frequencies)| KeywordHit {
@@ -159,7 +157,7 @@ impl PointInTime for PyPointInTime {
                     length,
                     frequencies,
                 };
-                Ok(Preselected {
+                Ok(Preselection {
                     hits: hits.into_iter().map(hit).collect(),
                     floor,
                     approximate: false,
@@ -172,8 +170,8 @@ impl PointInTime for PyPointInTime {
         &self,
         vector: &[f32],
         limit: usize,
-        expected: &[RemotePhrase],
-    ) -> Result<Preselected<VectorHit>> {
+        expected: &[TokenPhrase],
+    ) -> Result<Preselection<VectorHit>> {
         let approximate = self.ask_attribute("approximate")?;
         self.ask(
             "vector_hits",
@@ -185,7 +183,7 @@ impl PointInTime for PyPointInTime {
                     path,
                     vector: numbers(&bytes),
                 };
-                Ok(Preselected {
+                Ok(Preselection {
                     hits: hits.into_iter().map(hit).collect(),
                     floor,
                     approximate,

@@ -9,11 +9,11 @@ use hedgerow_engine::chunks::Chunk;
 use hedgerow_engine::query::{
     AliasTable, Connective, MatchOptions, Matching, compile_match, parse,
 };
-use hedgerow_engine::retrieval::remote::RemoteCollection;
 use hedgerow_engine::retrieval::{
     Collection, Found, Fusion, FuzzyChunks, Request, Setup, search, search_many, why_not,
 };
 use hedgerow_engine::{ErrorCode, Result, memory};
+use hedgerow_opensearch::RemoteCollection;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 
@@ -22,7 +22,7 @@ use crate::chunk::PyChunk;
 use crate::errors;
 use crate::found::PyFound;
 use crate::search_options::{Dated, Embedded, PySearchOptions, embedded};
-use crate::searched::{Searched, State};
+use crate::search_target::{SearchTarget, State};
 use crate::source::Source;
 use crate::text::Text;
 use crate::value::{self, Argument};
@@ -58,7 +58,7 @@ impl PyStop {
 /// What every search of one retriever has in common.
 #[pyclass(name = "Searcher", module = "hedgerow._engine", frozen)]
 pub struct PySearcher {
-    searched: Searched,
+    target: SearchTarget,
     aliases: Option<AliasTable>,
     default_operator: Connective,
     matching: Matching,
@@ -84,7 +84,7 @@ impl PySearcher {
         default_operator: &str,
     ) -> PyResult<Self> {
         let chunks = trigram_chunks.map(chunks).transpose()?;
-        let searched = Searched::of(index)?;
+        let target = SearchTarget::of(index)?;
         let aliases = aliases.map(|aliases| aliases.table().clone());
         errors::call_detached(py, || {
             let options = MatchOptions {
@@ -99,7 +99,7 @@ impl PySearcher {
                 None => FuzzyChunks::Own,
             };
             Ok(Self {
-                searched,
+                target,
                 aliases,
                 default_operator: options.default_operator,
                 matching: options.matching,
@@ -133,9 +133,9 @@ impl PySearcher {
         }
         let options = options.get();
         let request = options.request(&query, dated.as_ref(), &vector);
-        let state = State::new(&self.searched, point_in_time);
-        let elsewhere = state.collection();
-        let setup = self.setup(embedder.as_deref(), elsewhere.as_ref())?;
+        let state = State::new(&self.target, point_in_time);
+        let remote = state.collection();
+        let setup = self.setup(embedder.as_deref(), remote.as_ref())?;
         let look = || why_not(&setup, &request, &id);
         let work = || self.call_detached(py, look);
         let found = interrupt::stoppable(&stop.get().0, work);
@@ -185,9 +185,9 @@ impl PySearcher {
         };
         let sound = (0..queries.len()).filter(|position| vectors[*position].error(py).is_none());
         let requests: Vec<Request<'_>> = sound.map(request).collect();
-        let state = State::new(&self.searched, point_in_time);
-        let elsewhere = state.collection();
-        let setup = self.setup(embedder.as_deref(), elsewhere.as_ref())?;
+        let state = State::new(&self.target, point_in_time);
+        let remote = state.collection();
+        let setup = self.setup(embedder.as_deref(), remote.as_ref())?;
         let found = self.run(py, &setup, &requests, threads, &stop.get().0);
         state.check()?;
         let mut found = found?.into_iter();
@@ -207,12 +207,12 @@ impl PySearcher {
     fn setup<'a>(
         &'a self,
         embedder: Option<&'a str>,
-        elsewhere: Option<&'a RemoteCollection<'a>>,
+        remote: Option<&'a RemoteCollection<'a>>,
     ) -> PyResult<Setup<'a>> {
-        let collection: &dyn Collection = match (&self.searched, elsewhere) {
-            (Searched::Index(index), _) => &***index,
-            (Searched::Elsewhere { .. }, Some(collection)) => collection,
-            (Searched::Elsewhere { .. }, None) => {
+        let collection: &dyn Collection = match (&self.target, remote) {
+            (SearchTarget::Index(index), _) => &***index,
+            (SearchTarget::Remote { .. }, Some(collection)) => collection,
+            (SearchTarget::Remote { .. }, None) => {
                 let message = "a collection is searched at a point in time, and none was given";
                 return Err(errors::error(ErrorCode::EngineFault, message));
             }
@@ -268,7 +268,7 @@ impl PySearcher {
     }
 
     fn log(&self, py: Python<'_>) {
-        if let Some(index) = self.searched.index() {
+        if let Some(index) = self.target.index() {
             notices::log(py, index);
         }
     }

@@ -12,7 +12,7 @@ use std::ptr;
 
 use rusqlite::{Connection, ffi};
 
-use super::counts::{Counts, gain};
+use super::counts::{Counts, term_score};
 use super::postings::WEIGHTS;
 use crate::interrupt;
 use crate::text::tokenizer::fts5_api;
@@ -215,7 +215,7 @@ impl Row<'_> {
         let phrases = (0..).zip(query.idfs.iter().zip(&mut query.gains));
         for (phrase, (idf, added)) in phrases.filter(|(_, (idf, _))| **idf > 0.0) {
             // SAFETY: as of the caller.
-            *added = gain(*idf, unsafe { self.weight(phrase)? }, norm);
+            *added = term_score(*idf, unsafe { self.weight(phrase)? }, norm);
         }
         let gains = query
             .order

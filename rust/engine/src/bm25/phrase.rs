@@ -10,21 +10,11 @@ use crate::interrupt::{self, Pace};
 use crate::query::Phrase;
 use crate::text::tokenizer::{LONGEST_TOKEN, TokenizerKind};
 
-/// A phrase as its tokens.
+/// The tokens of a phrase. A phrase without tokens matches nothing.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub(super) struct Tokens {
+pub struct PhraseTokens {
     texts: Vec<Vec<u8>>,
-    /// Whether the last one is a prefix.
     prefix: bool,
-}
-
-/// A phrase for whoever keeps the postings elsewhere. Without tokens it matches nothing.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct RemotePhrase {
-    /// The tokens, as the tokenizer of the collection makes them.
-    pub tokens: Vec<String>,
-    /// Whether the last one is a prefix.
-    pub prefix: bool,
 }
 
 /// The chunks of a segment that have a phrase, ascending, deleted ones among them.
@@ -61,7 +51,11 @@ impl<'p> PhrasePostings<'p> {
     }
 
     /// The chunks of a segment that have a phrase.
-    pub fn find(segment: &'p Segment, phrase: &Tokens, pace: &mut Pace) -> rusqlite::Result<Self> {
+    pub fn find(
+        segment: &'p Segment,
+        phrase: &PhraseTokens,
+        pace: &mut Pace,
+    ) -> rusqlite::Result<Self> {
         let terms: Vec<Range<usize>> = phrase.terms(segment);
         match terms.as_slice() {
             [] => Ok(Self::own([])),
@@ -155,7 +149,9 @@ impl<'p> PhrasePostings<'p> {
     }
 }
 
-impl Tokens {
+impl PhraseTokens {
+    /// Tokenize a phrase. Each token is cut to the number of bytes that FTS5 stores of it. Fails if
+    /// the tokenizer fails.
     pub fn of(phrase: &Phrase, tokenizer: TokenizerKind) -> Result<Self> {
         let mut texts = Vec::new();
         tokenizer.tokenize(&phrase.searched_text(), |token| {
@@ -168,17 +164,18 @@ impl Tokens {
         })
     }
 
-    /// The phrase for whoever keeps the postings elsewhere.
-    pub fn to_remote(&self) -> RemotePhrase {
-        let text = |token: &Vec<u8>| String::from_utf8_lossy(token).into_owned();
-        RemotePhrase {
-            tokens: self.texts.iter().map(text).collect(),
-            prefix: self.prefix,
-        }
+    /// The tokens in order. A character that was cut apart is replaced by U+FFFD.
+    pub fn texts(&self) -> impl Iterator<Item = Cow<'_, str>> {
+        self.texts.iter().map(|text| String::from_utf8_lossy(text))
     }
 
-    /// How many tokens there are.
-    pub fn len(&self) -> usize {
+    /// Whether the last token is a prefix.
+    pub fn is_prefix(&self) -> bool {
+        self.prefix
+    }
+
+    /// The number of tokens.
+    pub(super) fn len(&self) -> usize {
         self.texts.len()
     }
 
@@ -200,24 +197,6 @@ impl Tokens {
             found.push(start..end);
         }
         found
-    }
-}
-
-impl RemotePhrase {
-    /// Whether a window of as many tokens as it has is an occurrence.
-    pub(super) fn is_in(&self, window: &[String]) -> bool {
-        let Some((last, others)) = self.tokens.split_last() else {
-            return false;
-        };
-        let Some((end, before)) = window.split_last() else {
-            return false;
-        };
-        let ends = if self.prefix {
-            end.starts_with(last)
-        } else {
-            end == last
-        };
-        ends && before == others
     }
 }
 

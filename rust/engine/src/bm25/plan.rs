@@ -3,37 +3,41 @@
 use std::collections::HashMap;
 use std::hash::Hash;
 
-use super::phrase::Tokens;
+use super::phrase::PhraseTokens;
 use crate::error::Result;
 use crate::query::{MatchExpression, Phrase};
 use crate::text::tokenizer::TokenizerKind;
 
-/// Groups of phrases: a chunk meets it when it holds one of each group.
-pub(super) type Conjunction = Vec<Vec<usize>>;
+/// Groups of phrases, by their indices in [`Plan::phrases`]. A chunk meets a conjunction if it has a
+/// phrase of each group.
+pub type Conjunction = Vec<Vec<usize>>;
 
-/// An expression whose phrases and conjunctions are kept once each and referred to by index.
+/// A match expression without its repetitions: every distinct phrase and conjunction once, referred to
+/// by index, and the order in which scores are added up.
 #[derive(Debug, Default)]
-pub(crate) struct Plan {
+pub struct Plan {
     /// The distinct phrases, as FTS5 is given them and as tokens.
     pub(super) texts: Vec<Phrase>,
-    pub(super) phrases: Vec<Tokens>,
+    pub(super) phrases: Vec<PhraseTokens>,
     /// The distinct conjunctions, of indices of phrases.
     pub(super) conjunctions: Vec<Conjunction>,
-    /// What adds to a score: a phrase where it stands in a conjunction. A chunk gets it when it
-    /// holds the phrase and meets the conjunction.
-    pub(super) addends: Vec<Addend>,
-    /// In which order addends are added up, and how often each before the next.
+    /// The distinct phrases that add to a score, each in its conjunction.
+    pub(super) scored_phrases: Vec<ScoredPhrase>,
+    /// The order in which `scored_phrases` are added up, by index, and the number of repeats of each.
     pub(super) order: Vec<(usize, u32)>,
-    /// Phrases that a chunk must not hold.
-    pub(super) none: Vec<usize>,
+    /// Phrases that a match must not have.
+    pub(super) excluded: Vec<usize>,
     /// Whether FTS5 alone knows what it makes of the expression.
     pub(crate) only_fts5: bool,
 }
 
-/// A phrase in a conjunction, by their indices.
+/// A phrase in a conjunction. The term score of the phrase counts for a chunk that has the phrase and
+/// meets the conjunction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) struct Addend {
+pub struct ScoredPhrase {
+    /// The index of the conjunction in [`Plan::conjunctions`].
     pub conjunction: usize,
+    /// The index of the phrase in [`Plan::phrases`].
     pub phrase: usize,
 }
 
@@ -42,17 +46,18 @@ pub(super) struct Addend {
 /// alternatives in it have in *later* rows, and scores those rows too low. Such expressions, with
 /// alternatives and phrases of several tokens in one AND, are left to FTS5.
 impl Plan {
+    /// Plan an expression. Fails if the tokenizer fails.
     pub fn of(expression: &MatchExpression, tokenizer: TokenizerKind) -> Result<Self> {
         let (mut phrases, mut conjunctions) = (Interner::default(), Interner::default());
         let mut texts = Vec::new();
         let mut number = |phrase: &Phrase| -> Result<usize> {
-            let index = phrases.intern(Tokens::of(phrase, tokenizer)?);
+            let index = phrases.intern(PhraseTokens::of(phrase, tokenizer)?);
             if index == texts.len() {
                 texts.push(phrase.clone());
             }
             Ok(index)
         };
-        let mut addends = Interner::default();
+        let mut scored_phrases = Interner::default();
         let mut order: Vec<(usize, u32)> = Vec::new();
         for all in &expression.any {
             let mut conjunction = Vec::with_capacity(all.len());
@@ -66,23 +71,23 @@ impl Plan {
             let members: Vec<usize> = conjunction.iter().flatten().copied().collect();
             let conjunction = conjunctions.intern(conjunction);
             for phrase in members {
-                let addend = addends.intern(Addend {
+                let scored = scored_phrases.intern(ScoredPhrase {
                     conjunction,
                     phrase,
                 });
                 match order.last_mut() {
-                    Some((last, times)) if *last == addend => *times += 1,
-                    _ => order.push((addend, 1)),
+                    Some((last, repeats)) if *last == scored => *repeats += 1,
+                    _ => order.push((scored, 1)),
                 }
             }
         }
-        let mut none = Vec::with_capacity(expression.none.len());
+        let mut excluded = Vec::with_capacity(expression.none.len());
         for phrase in &expression.none {
-            none.push(number(phrase)?);
+            excluded.push(number(phrase)?);
         }
-        none.sort_unstable();
-        none.dedup();
-        let nested = expression.any.len() > 1 || !none.is_empty();
+        excluded.sort_unstable();
+        excluded.dedup();
+        let nested = expression.any.len() > 1 || !excluded.is_empty();
         let forgetful = |all: &Conjunction| {
             all.len() > 1
                 && all.iter().any(|group| group.len() > 1)
@@ -96,10 +101,32 @@ impl Plan {
             texts,
             phrases: phrases.items,
             conjunctions: conjunctions.items,
-            addends: addends.items,
+            scored_phrases: scored_phrases.items,
             order,
-            none,
+            excluded,
         })
+    }
+
+    /// The distinct phrases, in the order of their first occurrence.
+    pub fn phrases(&self) -> &[PhraseTokens] {
+        &self.phrases
+    }
+
+    /// The distinct conjunctions. A chunk matches if it meets any of them.
+    pub fn conjunctions(&self) -> &[Conjunction] {
+        &self.conjunctions
+    }
+
+    /// The phrases that a match must not have, as ascending indices in [`Self::phrases`].
+    pub fn excluded(&self) -> &[usize] {
+        &self.excluded
+    }
+
+    /// The scored phrases in the order in which FTS5 adds up their term scores, each with the number of
+    /// times it is added before the next. A sum in another order can differ in the last bits.
+    pub fn scoring_order(&self) -> impl Iterator<Item = (ScoredPhrase, u32)> {
+        let order = self.order.iter();
+        order.map(|(scored, repeats)| (self.scored_phrases[*scored], *repeats))
     }
 }
 
@@ -107,7 +134,7 @@ impl Plan {
     /// What FTS5 is to run for an expression, and which phrases of that to add up, in order.
     ///
     /// Repetitions are left out, except where FTS5's flaw depends on them.
-    pub fn for_fts5(&self, expression: &MatchExpression) -> (MatchExpression, Vec<u32>) {
+    pub(super) fn for_fts5(&self, expression: &MatchExpression) -> (MatchExpression, Vec<u32>) {
         if self.only_fts5 {
             let phrases = expression.any.iter().flatten().flatten();
             return (
@@ -139,16 +166,12 @@ impl Plan {
             any.push(groups.collect());
         }
         let mut order = Vec::new();
-        for (addend, times) in &self.order {
-            let Addend {
-                conjunction,
-                phrase,
-            } = self.addends[*addend];
-            if let Some(number) = numbers.get(&(conjunction, phrase)) {
-                order.extend(std::iter::repeat_n(*number, *times as usize));
+        for (scored, repeats) in self.scoring_order() {
+            if let Some(number) = numbers.get(&(scored.conjunction, scored.phrase)) {
+                order.extend(std::iter::repeat_n(*number, repeats as usize));
             }
         }
-        let none = self.none.iter().map(text).collect();
+        let none = self.excluded.iter().map(text).collect();
         (MatchExpression { any, none }, order)
     }
 }

@@ -6,11 +6,11 @@ use std::iter::repeat_n;
 use rusqlite::Connection;
 
 use super::allowed;
-use super::counts::{Counts, LengthNorms, gain};
+use super::counts::{Counts, LengthNorms, term_score};
 use super::part::Part;
 use super::phrase::{PhrasePostings, gallop};
 use super::phrase_counts::PhraseCounts;
-use super::plan::{Addend, Conjunction, Plan};
+use super::plan::{Conjunction, Plan, ScoredPhrase};
 use super::ranking::Ranked;
 use super::scored_row::{MATCHED, ScoredRow};
 use super::snapshot::Snapshot;
@@ -130,9 +130,9 @@ impl Snapshot {
 impl Found<'_> {
     /// How common the phrases of the expression are, as often as each stands there.
     fn phrase_counts(&self) -> PhraseCounts {
-        let in_order = self.plan.order.iter().flat_map(|(addend, times)| {
-            let phrase = self.plan.addends[*addend].phrase;
-            repeat_n(self.counts.document_frequencies[phrase], *times as usize)
+        let in_order = self.plan.scoring_order().flat_map(|(scored, repeats)| {
+            let frequency = self.counts.document_frequencies[scored.phrase];
+            repeat_n(frequency, repeats as usize)
         });
         PhraseCounts {
             rows: self.counts.rows,
@@ -200,11 +200,11 @@ impl<'p> Lists<'p> {
         }
         let mut pace = Pace::default();
         let narrowed = self.narrowed(plan, &mut pace)?;
-        let addends = plan.addends.iter().zip(&narrowed);
-        let addends: Vec<(&PhrasePostings<'_>, f64)> = addends
-            .map(|(addend, narrowed)| {
-                let postings = narrowed.as_ref().unwrap_or(&self.phrases[addend.phrase]);
-                (postings, idfs[addend.phrase])
+        let scored_phrases = plan.scored_phrases.iter().zip(&narrowed);
+        let scored_phrases: Vec<(&PhrasePostings<'_>, f64)> = scored_phrases
+            .map(|(scored, narrowed)| {
+                let postings = narrowed.as_ref().unwrap_or(&self.phrases[scored.phrase]);
+                (postings, idfs[scored.phrase])
             })
             .collect();
         let excluded = self.excluded(plan);
@@ -215,18 +215,18 @@ impl<'p> Lists<'p> {
             scores: vec![0.0; self.part.segment.len().min(WINDOW as usize)],
             first: 0,
         };
-        let mut spans = vec![(0, 0); addends.len()];
+        let mut spans = vec![(0, 0); scored_phrases.len()];
         while (window.first as usize) < self.part.segment.len() {
             let end = window.first.saturating_add(WINDOW);
-            for ((postings, _), span) in addends.iter().zip(&mut spans) {
+            for ((postings, _), span) in scored_phrases.iter().zip(&mut spans) {
                 *span = (span.1, gallop(&postings.chunks, span.1, end));
             }
-            for (addend, times) in &plan.order {
-                let (span, (postings, idf)) = (spans[*addend], addends[*addend]);
-                window.add(postings, span, idf, *times);
-                pace.read((span.1 - span.0) * *times as usize)?;
+            for (scored, repeats) in &plan.order {
+                let (span, (postings, idf)) = (spans[*scored], scored_phrases[*scored]);
+                window.add(postings, span, idf, *repeats);
+                pace.read((span.1 - span.0) * *repeats as usize)?;
             }
-            for ((postings, _), span) in addends.iter().zip(&spans) {
+            for ((postings, _), span) in scored_phrases.iter().zip(&spans) {
                 window.offer(&postings.chunks[span.0..span.1], &excluded, best)?;
             }
             window.first = end;
@@ -234,34 +234,34 @@ impl<'p> Lists<'p> {
         Ok(())
     }
 
-    /// For each addend its postings among the chunks that meet its conjunction; None where that
-    /// is all of them.
+    /// The postings of each scored phrase among the chunks that meet its conjunction. None if those are
+    /// all of its postings.
     fn narrowed(
         &self,
         plan: &Plan,
         pace: &mut Pace,
     ) -> rusqlite::Result<Vec<Option<PhrasePostings<'static>>>> {
-        let mut met = Vec::with_capacity(plan.conjunctions.len());
+        let mut intersections = Vec::with_capacity(plan.conjunctions.len());
         for all in &plan.conjunctions {
             let steps = all
                 .iter()
                 .flatten()
                 .map(|phrase| self.phrases[*phrase].chunks.len());
             pace.read(steps.sum())?;
-            met.push(self.met(all));
+            intersections.push(self.intersection(all));
         }
-        let narrowed = |addend: &Addend| -> rusqlite::Result<_> {
-            let Some(met) = &met[addend.conjunction] else {
+        let narrowed = |scored: &ScoredPhrase| -> rusqlite::Result<_> {
+            let Some(chunks) = &intersections[scored.conjunction] else {
                 return Ok(None);
             };
-            pace.read(met.len())?;
-            Ok(Some(self.phrases[addend.phrase].within(met)))
+            pace.read(chunks.len())?;
+            Ok(Some(self.phrases[scored.phrase].within(chunks)))
         };
-        plan.addends.iter().map(narrowed).collect()
+        plan.scored_phrases.iter().map(narrowed).collect()
     }
 
     /// The chunks that meet a conjunction; None for a single group, which its postings meet.
-    fn met(&self, conjunction: &Conjunction) -> Option<Vec<u32>> {
+    fn intersection(&self, conjunction: &Conjunction) -> Option<Vec<u32>> {
         if conjunction.len() < 2 {
             return None;
         }
@@ -269,15 +269,15 @@ impl<'p> Lists<'p> {
             conjunction.iter().map(|group| self.any(group)).collect();
         groups.sort_by_key(|group| group.len());
         let mut groups = groups.into_iter();
-        let mut met = groups.next()?.into_owned();
+        let mut intersection = groups.next()?.into_owned();
         for group in groups {
             let mut at = 0;
-            met.retain(|chunk| {
+            intersection.retain(|chunk| {
                 at = gallop(&group, at, *chunk);
                 group.get(at) == Some(chunk)
             });
         }
-        Some(met)
+        Some(intersection)
     }
 
     /// The chunks that have any of these phrases.
@@ -294,11 +294,11 @@ impl<'p> Lists<'p> {
 
     /// A bit for each chunk that holds an excluded phrase; empty when there is no such phrase.
     fn excluded(&self, plan: &Plan) -> Vec<u64> {
-        if plan.none.is_empty() {
+        if plan.excluded.is_empty() {
             return Vec::new();
         }
         let mut excluded = vec![0; self.part.segment.len().div_ceil(64)];
-        for phrase in &plan.none {
+        for phrase in &plan.excluded {
             for chunk in self.phrases[*phrase].chunks.iter() {
                 excluded[*chunk as usize / 64] |= 1_u64 << (chunk % 64);
             }
@@ -317,17 +317,18 @@ struct Window<'p> {
 }
 
 impl Window<'_> {
-    /// Add a phrase to the scores of its chunks, so many times, one after the other as FTS5 does
-    /// it: rounding makes a difference.
-    fn add(&mut self, postings: &PhrasePostings<'_>, span: (usize, usize), idf: f64, times: u32) {
+    /// Add the term scores of a phrase to the scores of its chunks, `repeats` times. Every repeat is an
+    /// addition of its own, as in FTS5, because a product would be rounded differently.
+    fn add(&mut self, postings: &PhrasePostings<'_>, span: (usize, usize), idf: f64, repeats: u32) {
         let lengths = self.part.segment.lengths();
         let chunks = &postings.chunks[span.0..span.1];
         for (chunk, number) in chunks.iter().zip(span.0..) {
             let norm = self.norms.of(lengths[*chunk as usize]);
-            let gain = gain(idf, f64::from(postings.weights.get(number)), norm);
+            let weight = f64::from(postings.weights.get(number));
+            let term_score = term_score(idf, weight, norm);
             let score = &mut self.scores[(chunk - self.first) as usize];
-            for _ in 0..times {
-                *score += gain;
+            for _ in 0..repeats {
+                *score += term_score;
             }
         }
     }

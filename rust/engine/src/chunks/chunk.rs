@@ -38,18 +38,6 @@ pub(super) const VECTOR: &str =
     "(SELECT vector FROM embeddings WHERE embeddings.row = knowledge_chunks.row)";
 
 impl Chunk {
-    /// What the full-text index has of it, column by column: path, title, summary, tags, content.
-    pub(crate) fn columns(&self) -> [String; 5] {
-        let text = |column: &String| column.clone();
-        [
-            text(&self.path),
-            text(&self.title),
-            text(&self.summary),
-            self.tag_text(),
-            text(&self.content),
-        ]
-    }
-
     /// Refuse what cannot be stored.
     pub(crate) fn check(&self) -> Result<()> {
         if self.id.is_empty() {
@@ -107,8 +95,8 @@ impl Chunk {
         self.title == other.title && self.summary == other.summary && self.content == other.content
     }
 
-    /// The tags as FTS5 sees them.
-    pub(crate) fn tag_text(&self) -> String {
+    /// The tags as the text that is indexed.
+    pub fn tag_text(&self) -> String {
         self.tags.join(" ")
     }
 }

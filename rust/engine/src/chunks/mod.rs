@@ -26,7 +26,7 @@ pub use filters::{Filters, Period, Where};
 pub use neighbors::Side;
 pub use read::{Page, chunk_of};
 pub use schema::CHUNKS;
-pub use selection::{GroupBy, RankedRow, Selection};
+pub use selection::{GroupBy, RankedRow, Selection, check_limit};
 pub use texts::Texts;
 
 pub(crate) use filters::text_array;
@@ -38,5 +38,4 @@ pub(crate) use paths::{PathCursor, Paths, group_key};
 pub(crate) use read::{count_chunks, name_of, row_of, without_chunk};
 pub(crate) use row_set::RowSet;
 pub(crate) use schema::{TOKENIZER, tokenizer};
-pub(crate) use selection::check_limit;
 pub(crate) use write::{Change, ChunkWriter, Stored, chunks_where};

@@ -51,7 +51,8 @@ pub struct RankedRow {
     pub score: f64,
 }
 
-pub(crate) fn check_limit(limit: usize) -> Result<()> {
+/// Reject a limit of 0. Every search checks its limit with this function.
+pub fn check_limit(limit: usize) -> Result<()> {
     if limit > 0 {
         return Ok(());
     }

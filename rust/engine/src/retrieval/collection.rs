@@ -1,5 +1,5 @@
-//! What a search needs of whatever holds chunks: the index in a file, or a collection elsewhere
-//! ([`super::remote`]).
+//! The interface between a search and the chunks that it reads. The index in a file implements it,
+//! and so can other crates.
 
 use std::sync::Arc;
 
@@ -11,42 +11,42 @@ use crate::query::{MatchExpression, Phrase, StopWords};
 use crate::text::tokenizer::TokenizerKind;
 use crate::vectors::NearestRows;
 
-/// Whatever holds chunks and can be searched.
+/// A set of chunks that can be searched.
 pub trait Collection: Sync {
     /// The tokenizer of its texts.
     fn tokenizer(&self) -> TokenizerKind;
 
-    /// The words that plain queries are not searched for.
+    /// The stop words of plain queries.
     fn stopwords(&self) -> &StopWords;
 
-    /// Have `work` read one state, in which everything needed is at hand.
+    /// Call `work` with one state of the collection, in which everything that `needs` names is available.
     fn read(&self, needs: Needs, work: &mut dyn FnMut(&dyn Reader)) -> Result<()>;
 }
 
 /// A chunk whose slug resembles a word.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SimilarSlug {
-    /// The chunk.
+    /// The row of the chunk.
     pub row: i64,
-    /// What it shares with the same document of another leg.
+    /// The key that the same document has in another leg.
     pub key: Option<i64>,
-    /// Its path.
+    /// The path of the chunk.
     pub path: String,
-    /// The similarity with the most similar word.
+    /// The similarity of the slug and the most similar word.
     pub similarity: f64,
 }
 
-/// Goes from a row to the one beside it that passes the filters.
+/// Returns the row before or after another one in its path, among the rows that pass the filters.
 pub type Step<'r> = Box<dyn FnMut(i64, Side) -> Option<i64> + 'r>;
 
-/// One state of a collection, whatever is written meanwhile. A row is a number that stands for a chunk
-/// in this state, and means nothing in another.
+/// One state of a collection, which concurrent writes do not change. A row is the number of a chunk in
+/// this state, and has no meaning in another one.
 pub trait Reader {
-    /// Refuse another embedder than the one the vectors are of.
+    /// Reject an embedder other than the one that made the vectors.
     fn check_embedder(&self, embedder: &str) -> Result<()>;
 
-    /// Announce the search by keywords that follows the comparison of vectors, so that a collection
-    /// elsewhere can be asked for both at once.
+    /// Announce the keyword search that follows the vector search. A collection on a server can then
+    /// send one request for both.
     fn expect(&self, _: &MatchExpression) {}
 
     /// The best rows of a selection by BM25, best first.
@@ -64,12 +64,12 @@ pub trait Reader {
         selection: &Selection<'_>,
     ) -> Result<Vec<Result<NearestRows>>>;
 
-    /// The cosine of the row or group of each key, whether near or not; None where there is no vector.
-    /// Called only if the nearest were selected with statistics.
+    /// The cosine for each key, whether or not it was among the nearest. None if it has no vector.
+    /// Called only if `nearest` was selected with statistics.
     fn cosines(&self, nearest: &NearestRows, keys: &[Option<i64>]) -> Result<Vec<Option<f64>>>;
 
     /// The chunks that pass the filters and whose slugs resemble any of the words, best first; equal
-    /// ones by path, then by id. None if the slugs have to be read first: [`Self::lacks_slugs`].
+    /// ones by path, then by id. None if the slugs must be loaded first ([`Self::lacks_slugs`]).
     fn similar_slugs(
         &self,
         words: &[String],
@@ -77,32 +77,32 @@ pub trait Reader {
         filters: &Filters,
     ) -> Result<Option<Vec<SimilarSlug>>>;
 
-    /// Whether slugs were asked for and not at hand: then the search begins anew and needs them.
+    /// Whether slugs were requested but not loaded. Then the search starts again and needs them.
     fn lacks_slugs(&self) -> bool;
 
-    /// How to step from these rows, and from those beside them, along their paths.
+    /// A function that steps along the paths of `rows`.
     fn beside<'r>(&'r self, filters: &Filters, rows: &[i64]) -> Result<Step<'r>>;
 
-    /// The key of a row's group where groups are made after neighbors have counted; otherwise None.
+    /// The key of the group of a row if chunks are grouped after their neighbors counted. None otherwise.
     fn group_of(&self, row: i64) -> Option<i64>;
 
-    /// The row of an id.
+    /// The row of an id. None if no chunk has the id.
     fn row(&self, id: &str) -> Result<Option<i64>>;
 
     /// The id of a row.
     fn id(&self, row: i64) -> Result<String>;
 
-    /// The key that a chunk of this id and path would have; None if no document in the collection could
-    /// be the same.
+    /// The key that a chunk with this id and path would have. None if the collection has no such
+    /// document.
     fn key_of(&self, id: &str, path: &str) -> Result<Option<i64>>;
 
     /// Whether a row passes the filters.
     fn passes(&self, row: i64, filters: &Filters) -> Result<bool>;
 
-    /// Whether a row holds a phrase.
+    /// Whether a row has a phrase.
     fn holds(&self, row: i64, phrase: &Phrase) -> Result<bool>;
 
-    /// The texts of rows, in their order, each given with what found it. To be called late and for few
-    /// rows.
+    /// The texts of rows, in the order of `rows`. Each row comes with a name for error messages. Call this
+    /// last and for few rows, because it may read from disk or from a server.
     fn texts(&self, rows: &[(i64, &str)]) -> Result<Vec<Arc<Texts>>>;
 }

@@ -2,8 +2,8 @@
 
 use std::cmp::Ordering;
 
-/// Higher scores first. Zero has no sign here, and what is not a number comes last.
-pub(super) fn descending(left: f64, right: f64) -> Ordering {
+/// Compare two scores so that the higher one sorts first. Both zeros are equal, and NaN sorts last.
+pub fn descending(left: f64, right: f64) -> Ordering {
     right.partial_cmp(&left).unwrap_or_else(|| {
         // At least one of the two is not a number.
         left.is_nan().cmp(&right.is_nan())

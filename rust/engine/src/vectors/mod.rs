@@ -26,15 +26,15 @@ mod tests;
 mod write;
 
 pub use methods::{Resident, Vectors};
+pub use nearest::similarities;
 pub use schema::VECTORS;
+pub use search::NearestRows;
 pub use space::{Embedder, Space};
-pub use spread::Spread;
+pub use spread::{SAMPLE, Spread};
 
 pub(crate) use block::Kept;
 pub(crate) use center::settle;
 pub(crate) use matrix::{Matrix, Source};
-pub(crate) use nearest::{NEAREST, similarities};
-pub use search::NearestRows;
+pub(crate) use nearest::NEAREST;
 pub(crate) use search::VectorSearch;
-pub(crate) use spread::SAMPLE;
 pub(crate) use write::{VectorWriter, clear_staged, unstage};

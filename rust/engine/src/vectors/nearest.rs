@@ -221,8 +221,9 @@ impl VectorReader<'_> {
     }
 }
 
-/// The cosine of the query with each of these vectors, all of length 1.
-pub(crate) fn similarities(query: &[f32], rows: &[&[f32]]) -> Vec<f32> {
+/// The cosine of `query` and each of `rows`, in the order of `rows`. All vectors must have length 1 and
+/// the dimensions of `query`.
+pub fn similarities(query: &[f32], rows: &[&[f32]]) -> Vec<f32> {
     dots(query, rows).into_iter().map(within_bounds).collect()
 }
 

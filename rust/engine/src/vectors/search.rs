@@ -31,8 +31,8 @@ pub struct NearestRows {
     /// What the cosines of other rows are computed from; None if the query has no direction, so that
     /// nothing is near it.
     asked: Option<Asked>,
-    /// The cosines by key, where all are known already.
-    pub(crate) known: HashMap<i64, f64>,
+    /// The cosines by key if all of them were computed; else empty.
+    pub cosines: HashMap<i64, f64>,
 }
 
 /// A direction, and which vectors may be found.
@@ -176,7 +176,7 @@ impl VectorSearch<'_> {
                     direction: direction.to_vec(),
                     passing: passing.clone(),
                 }),
-                known: HashMap::new(),
+                cosines: HashMap::new(),
             })
         };
         let found = nearest.into_iter().zip(spreads).zip(directions);

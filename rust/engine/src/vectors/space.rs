@@ -52,8 +52,9 @@ impl Space {
         settings::set(connection, EMBEDDER_DETAILS, self.details.as_deref())
     }
 
-    /// Refuse a vector of another dimension. An empty one is no vector, and of any dimension.
-    pub(crate) fn check(&self, vector: &[f32], name: &str) -> Result<()> {
+    /// Reject a vector with other dimensions. `name` stands for the vector in the message. An empty vector
+    /// passes.
+    pub fn check(&self, vector: &[f32], name: &str) -> Result<()> {
         match self.dimensions {
             Some(wanted) if !vector.is_empty() && vector.len() != wanted => Err(Error::new(
                 ErrorCode::DimensionMismatch,

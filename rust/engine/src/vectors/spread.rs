@@ -1,7 +1,8 @@
 //! How the similarities to a query are spread over all that is searched.
 
-/// Up to this many, all similarities count; beyond, a sample of as many.
-pub(crate) const SAMPLE: usize = 1024;
+/// The number of cosines that their mean and deviation are computed from. If there are more, a sample of
+/// this size stands for all.
+pub const SAMPLE: usize = 1024;
 
 /// Similarities are added as whole numbers of this many to 1, since floats would add up
 /// differently in another order. The square of the largest, times the square of the most that
@@ -19,7 +20,7 @@ pub struct Spread {
 
 impl Spread {
     /// The spread of these cosines, to the bit the same in any order.
-    pub(crate) fn of(cosines: impl Iterator<Item = f32>) -> Self {
+    pub fn of(cosines: impl Iterator<Item = f32>) -> Self {
         let mut sums = Sums::default();
         cosines.for_each(|cosine| sums.add(cosine));
         sums.spread()

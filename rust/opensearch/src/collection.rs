@@ -1,31 +1,24 @@
-//! A collection in another process: that one stores, counts and preselects, and everything that makes
-//! up a score is computed here (spec/opensearch.md).
-
-mod keywords;
-mod names;
-mod point_in_time;
-mod reader;
-mod vectors;
+//! The collection that a retriever searches.
 
 use std::fmt;
 
-use crate::error::Result;
-use crate::index::session::Needs;
-use crate::query::StopWords;
-use crate::text::tokenizer::TokenizerKind;
+use hedgerow_engine::Result;
+use hedgerow_engine::index::session::Needs;
+use hedgerow_engine::query::StopWords;
+use hedgerow_engine::retrieval::{Collection, Reader};
+use hedgerow_engine::text::tokenizer::TokenizerKind;
 
-use super::collection::{Collection, Reader};
-pub use point_in_time::{KeywordHit, PathEntry, PointInTime, Preselected, VectorHit};
-use reader::RemoteReader;
+use crate::point_in_time::PointInTime;
+use crate::reader::RemoteReader;
 
-/// A collection elsewhere, as it is at one point in time.
+/// A collection on a server, at one point in time.
 #[derive(Clone, Copy)]
 pub struct RemoteCollection<'a> {
-    /// The tokenizer of its texts.
+    /// The tokenizer of the collection.
     pub tokenizer: TokenizerKind,
-    /// The words that plain queries are not searched for.
+    /// The stop words of the collection.
     pub stopwords: &'a StopWords,
-    /// What answers for it.
+    /// The state of the collection that every search reads.
     pub point_in_time: &'a dyn PointInTime,
 }
 

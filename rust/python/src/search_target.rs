@@ -1,11 +1,11 @@
-//! Where a retriever searches: an index, or a collection elsewhere.
+//! Where a retriever searches: an index, or a collection on a server.
 
 use std::sync::Arc;
 
 use hedgerow_engine::index::Index;
 use hedgerow_engine::query::StopWords;
-use hedgerow_engine::retrieval::remote::RemoteCollection;
 use hedgerow_engine::text::tokenizer::TokenizerKind;
+use hedgerow_opensearch::RemoteCollection;
 use pyo3::prelude::*;
 
 use crate::errors;
@@ -15,23 +15,23 @@ use crate::point_in_time::PyPointInTime;
 use crate::stopwords::StopWordsLike;
 
 /// Where a retriever searches.
-pub enum Searched {
+pub enum SearchTarget {
     Index(Held<Arc<Index>>),
-    /// A collection elsewhere, of which each search opens a point in time.
-    Elsewhere {
+    /// A collection on a server, of which each search opens a point in time.
+    Remote {
         tokenizer: TokenizerKind,
         stopwords: StopWords,
     },
 }
 
-impl Searched {
+impl SearchTarget {
     pub fn of(object: &Bound<'_, PyAny>) -> PyResult<Self> {
         if let Ok(index) = object.cast::<PyIndex>() {
             return Ok(Self::Index(Held::new(Arc::clone(&index.get().index))));
         }
         let tokenizer: String = object.getattr("tokenizer")?.extract()?;
         let stopwords: StopWordsLike = object.getattr("stopwords")?.extract()?;
-        Ok(Self::Elsewhere {
+        Ok(Self::Remote {
             tokenizer: errors::call(|| TokenizerKind::parse(&tokenizer))?,
             stopwords: stopwords.0,
         })
@@ -41,24 +41,24 @@ impl Searched {
     pub fn index(&self) -> Option<&Index> {
         match self {
             Self::Index(index) => Some(index),
-            Self::Elsewhere { .. } => None,
+            Self::Remote { .. } => None,
         }
     }
 }
 
-/// The point in time of a collection elsewhere that is given to each call.
+/// The point in time of a collection on a server that is given to each call.
 pub struct State<'a> {
-    asked: Option<PyPointInTime>,
-    elsewhere: Option<(TokenizerKind, &'a StopWords)>,
+    point_in_time: Option<PyPointInTime>,
+    remote: Option<(TokenizerKind, &'a StopWords)>,
 }
 
 impl<'a> State<'a> {
-    pub fn new(searched: &'a Searched, point_in_time: Option<&Bound<'_, PyAny>>) -> Self {
+    pub fn new(target: &'a SearchTarget, point_in_time: Option<&Bound<'_, PyAny>>) -> Self {
         Self {
-            asked: point_in_time.map(PyPointInTime::new),
-            elsewhere: match searched {
-                Searched::Index(_) => None,
-                Searched::Elsewhere {
+            point_in_time: point_in_time.map(PyPointInTime::new),
+            remote: match target {
+                SearchTarget::Index(_) => None,
+                SearchTarget::Remote {
                     tokenizer,
                     stopwords,
                 } => Some((*tokenizer, stopwords)),
@@ -67,17 +67,17 @@ impl<'a> State<'a> {
     }
 
     pub fn collection(&self) -> Option<RemoteCollection<'_>> {
-        let (tokenizer, stopwords) = self.elsewhere?;
+        let (tokenizer, stopwords) = self.remote?;
         Some(RemoteCollection {
             tokenizer,
             stopwords,
-            point_in_time: self.asked.as_ref()?,
+            point_in_time: self.point_in_time.as_ref()?,
         })
     }
 
     /// Raise the exception that ended the search, if it is not an error of hedgerow's.
     pub fn check(&self) -> PyResult<()> {
-        match self.asked.as_ref().and_then(PyPointInTime::raised) {
+        match self.point_in_time.as_ref().and_then(PyPointInTime::raised) {
             Some(raised) => Err(raised),
             None => Ok(()),
         }

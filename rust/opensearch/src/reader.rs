@@ -1,145 +1,162 @@
-//! One state of a collection elsewhere, as a search reads it.
+//! One state of a collection, as a search reads it.
 
 use std::cell::RefCell;
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
-use super::names::{Name, Names};
-use super::point_in_time::{PathEntry, PointInTime};
-use crate::bm25::{self, MatchedRows, RemoteExpression, RemotePhrase};
-use crate::chunks::{Chunk, Filters, RankedRow, Selection, Side, Texts};
-use crate::error::{Error, ErrorCode, Result};
-use crate::fuzzy::{Entry, Segment};
-use crate::index::session::Needs;
-use crate::query::{MatchExpression, Phrase};
-use crate::retrieval::collection::{Reader, SimilarSlug, Step};
-use crate::text::tokenizer::TokenizerKind;
-use crate::vectors::NearestRows;
+use hedgerow_engine::bm25::MatchedRows;
+use hedgerow_engine::chunks::{Chunk, Filters, RankedRow, Selection, Side, Texts};
+use hedgerow_engine::index::session::Needs;
+use hedgerow_engine::query::{MatchExpression, Phrase};
+use hedgerow_engine::retrieval::trigram_index::TrigramIndex;
+use hedgerow_engine::retrieval::{Reader, SimilarSlug, Step, order};
+use hedgerow_engine::text::tokenizer::TokenizerKind;
+use hedgerow_engine::text::utf16;
+use hedgerow_engine::vectors::NearestRows;
+use hedgerow_engine::{Error, ErrorCode, Result};
 
-/// How many more than wanted are preselected, so that rounding rarely makes it necessary to ask again.
+use crate::keyword_query::KeywordQuery;
+use crate::point_in_time::{PathEntry, PointInTime};
+use crate::row_numbers::{ChunkName, RowNumbers};
+use crate::token_phrase::{TokenPhrase, has_phrase};
+
+/// The number of chunks preselected beyond the limit. With fewer, rounding more often makes a second
+/// request necessary.
 const MARGIN: usize = 20;
 
-/// What a search reads, and what it has met.
-pub(super) struct RemoteReader<'a> {
+/// The state that a search reads, and the chunks that it has met.
+pub(crate) struct RemoteReader<'a> {
     pub tokenizer: TokenizerKind,
-    asked: &'a dyn PointInTime,
-    /// Whether the legs find the best of each path alone.
+    point_in_time: &'a dyn PointInTime,
+    /// Whether the legs keep only the best chunk of each path.
     pub groups: bool,
-    /// Whether groups are made after neighbors counted.
+    /// Whether chunks are grouped after their neighbors counted.
     late_groups: bool,
-    /// The phrases of the search by keywords to come, until they are passed on.
-    pub expected: RefCell<Vec<RemotePhrase>>,
-    names: Names,
+    /// The phrases of the keyword search that follows, until the server is told of them.
+    pub expected: RefCell<Vec<TokenPhrase>>,
+    row_numbers: RowNumbers,
 }
 
 /// A chunk with its score.
 #[derive(Debug, Clone)]
-pub(super) struct Found {
-    pub name: Name,
+pub(crate) struct ScoredChunk {
+    pub name: ChunkName,
     pub score: f64,
 }
 
-/// How many to ask for, for so many that are wanted.
-pub(super) fn more(limit: usize) -> usize {
+/// The number of chunks to preselect for a limit.
+pub(crate) fn with_margin(limit: usize) -> usize {
     limit.saturating_add(MARGIN)
 }
 
-/// Whether the first are certain, where nothing else has a score above `most`.
-pub(super) fn is_certain(ranked: &[Found], limit: usize, most: f64) -> bool {
+/// Whether the first `limit` of `ranked` are the best, if no other chunk has a score above `most`.
+pub(crate) fn is_certain(ranked: &[ScoredChunk], limit: usize, most: f64) -> bool {
     ranked.get(limit - 1).is_some_and(|last| last.score > most)
 }
 
+/// The first `limit` of `ranked`.
+pub(crate) fn first(mut ranked: Vec<ScoredChunk>, limit: usize) -> Vec<ScoredChunk> {
+    ranked.truncate(limit);
+    ranked
+}
+
 impl<'a> RemoteReader<'a> {
-    pub fn new(tokenizer: TokenizerKind, asked: &'a dyn PointInTime, needs: Needs) -> Self {
+    pub fn new(tokenizer: TokenizerKind, point_in_time: &'a dyn PointInTime, needs: Needs) -> Self {
         Self {
             tokenizer,
-            asked,
+            point_in_time,
             groups: needs.group_by.is_some() && !needs.neighbors,
             late_groups: needs.group_by.is_some() && needs.neighbors,
             expected: RefCell::default(),
-            names: Names::default(),
+            row_numbers: RowNumbers::default(),
         }
     }
 
-    pub fn asked(&self) -> &'a dyn PointInTime {
-        self.asked
+    pub fn point_in_time(&self) -> &'a dyn PointInTime {
+        self.point_in_time
     }
 
-    /// What was found, with rows and keys.
-    pub fn rows(&self, found: Vec<Found>) -> Vec<RankedRow> {
-        let ranked = |Found { name, score }| {
-            let row = self.names.row(name);
+    /// Sort chunks, best first. With groups, keep only the best chunk of each.
+    pub fn ranked(&self, mut chunks: Vec<ScoredChunk>) -> Vec<ScoredChunk> {
+        chunks.sort_by(|left, right| {
+            order::descending(left.score, right.score).then_with(|| left.name.compare(&right.name))
+        });
+        if self.groups {
+            let mut seen = HashSet::new();
+            chunks.retain(|chunk| seen.insert(chunk.name.path.clone()));
+        }
+        chunks
+    }
+
+    /// The rows and keys of ranked chunks, in their order.
+    pub fn rows(&self, ranked: Vec<ScoredChunk>) -> Vec<RankedRow> {
+        let with_row = |ScoredChunk { name, score }| {
+            let row = self.row_numbers.row(name);
             let key = self.key(row).unwrap_or(row);
             RankedRow { row, key, score }
         };
-        found.into_iter().map(ranked).collect()
+        ranked.into_iter().map(with_row).collect()
     }
 
     fn key(&self, row: i64) -> Option<i64> {
         if self.groups {
-            self.names.path(row)
+            self.row_numbers.path(row)
         } else {
             Some(row)
         }
     }
 
-    fn name(&self, row: i64) -> Result<Name> {
-        self.names.name(row).ok_or_else(|| {
+    fn name(&self, row: i64) -> Result<ChunkName> {
+        self.row_numbers.name(row).ok_or_else(|| {
             let message = "a search asked for a row that it did not meet; please report this";
             Error::new(ErrorCode::EngineFault, message)
         })
     }
 
     fn chunk(&self, id: &str) -> Result<Option<Chunk>> {
-        let mut found = self.asked().chunks(&[id.to_owned()])?;
+        let mut found = self.point_in_time().chunks(&[id.to_owned()])?;
         Ok(found.pop().flatten())
     }
 
-    /// The chunk of a row that was met.
-    fn met(&self, row: i64) -> Result<Chunk> {
+    /// The chunk of a row.
+    fn chunk_of_row(&self, row: i64) -> Result<Chunk> {
         let name = self.name(row)?;
-        self.chunk(&name.id)?.ok_or_else(|| gone(&name.id))
+        self.chunk(&name.id)?.ok_or_else(|| without_texts(&name.id))
     }
 
-    /// The entries of the paths of these rows, path by path in their order there.
+    /// The entries of the paths of `rows`, sorted by path, then by position in the path.
     fn entries(&self, rows: &[i64]) -> Result<Vec<PathEntry>> {
         let path = |row: &i64| Ok(self.name(*row)?.path);
         let paths: BTreeSet<String> = rows.iter().map(path).collect::<Result<_>>()?;
         let paths: Vec<String> = paths.into_iter().collect();
-        let mut entries = self.asked().in_paths(&paths)?;
+        let mut entries = self.point_in_time().in_paths(&paths)?;
         entries.sort_by(|left, right| {
             (left.path.cmp(&right.path))
                 .then(left.ordinal.cmp(&right.ordinal))
-                .then_with(|| crate::text::utf16::compare(&left.id, &right.id))
+                .then_with(|| utf16::compare(&left.id, &right.id))
         });
         Ok(entries)
     }
 
     fn row_of(&self, entry: &PathEntry) -> i64 {
-        self.names.row(Name {
+        self.row_numbers.row(ChunkName {
             path: entry.path.clone(),
             id: entry.id.clone(),
         })
     }
 
-    /// The best `limit` paths whose slugs resemble any of the words, with their similarities.
+    /// The best `limit` paths whose slugs resemble any of `words`, with their similarities.
     fn similar_paths(&self, words: &[String], limit: usize) -> Result<HashMap<String, f64>> {
-        let entry = |(row, path)| Entry {
-            path,
-            id: String::new(),
-            row,
-        };
-        let entries = (0..).zip(self.asked().paths()?).map(entry).collect();
-        let segment = Segment::of(entries)?;
-        let similar = segment.similar(words, limit, |_, _| true)?;
-        let path =
-            |(slot, similarity): (usize, f64)| (segment.entries()[slot].path.clone(), similarity);
-        Ok(similar.into_iter().map(path).collect())
+        let paths = self.point_in_time().paths()?.into_iter();
+        // A path stands for itself: the index has ids.
+        let index = TrigramIndex::new(paths.map(|path| (path.clone(), path)))?;
+        let hits = index.search(words, limit)?.into_iter();
+        Ok(hits.map(|hit| (hit.path, hit.similarity)).collect())
     }
 }
 
-/// A chunk that was there a moment ago, in the same state.
-fn gone(id: &str) -> Error {
+/// The error for a chunk that the same state has found, but whose texts it does not return.
+fn without_texts(id: &str) -> Error {
     Error::new(
         ErrorCode::CollectionDamaged,
         format!("the chunk {id:?} was found, and its texts are not there; upsert it again"),
@@ -148,13 +165,13 @@ fn gone(id: &str) -> Error {
 
 impl Reader for RemoteReader<'_> {
     fn check_embedder(&self, embedder: &str) -> Result<()> {
-        self.asked().check_embedder(embedder)
+        self.point_in_time().check_embedder(embedder)
     }
 
     fn expect(&self, expression: &MatchExpression) {
         // An error comes again when the expression is searched for.
-        if let Ok(remote) = RemoteExpression::of(expression, self.tokenizer) {
-            self.expected.replace(remote.phrases());
+        if let Ok(query) = KeywordQuery::of(expression, self.tokenizer) {
+            self.expected.replace(query.phrases());
         }
     }
 
@@ -163,7 +180,7 @@ impl Reader for RemoteReader<'_> {
         expression: &MatchExpression,
         selection: &Selection<'_>,
     ) -> Result<MatchedRows> {
-        self.matched(expression, selection)
+        self.ranked_matches(expression, selection)
     }
 
     fn nearest_rows(
@@ -176,7 +193,7 @@ impl Reader for RemoteReader<'_> {
     }
 
     fn cosines(&self, nearest: &NearestRows, keys: &[Option<i64>]) -> Result<Vec<Option<f64>>> {
-        let cosine = |key: &Option<i64>| nearest.known.get(&(*key)?).copied();
+        let cosine = |key: &Option<i64>| nearest.cosines.get(&(*key)?).copied();
         Ok(keys.iter().map(cosine).collect())
     }
 
@@ -192,27 +209,27 @@ impl Reader for RemoteReader<'_> {
         }
         let mut paths: Vec<String> = similar.keys().cloned().collect();
         paths.sort_unstable();
-        let found = self.asked().in_paths(&paths)?.into_iter();
+        let found = self.point_in_time().in_paths(&paths)?.into_iter();
         let scored = found.filter_map(|entry| {
             let score = *similar.get(&entry.path)?;
-            let name = Name {
+            let name = ChunkName {
                 path: entry.path,
                 id: entry.id,
             };
-            Some(Found { name, score })
+            Some(ScoredChunk { name, score })
         });
-        let mut scored: Vec<Found> = scored.collect();
+        let mut scored: Vec<ScoredChunk> = scored.collect();
         scored.sort_by(|left, right| {
             (right.score.total_cmp(&left.score)).then_with(|| left.name.compare(&right.name))
         });
         scored.truncate(limit);
-        let slug = |found: Found| {
-            let row = self.names.row(found.name.clone());
+        let slug = |chunk: ScoredChunk| {
+            let row = self.row_numbers.row(chunk.name.clone());
             SimilarSlug {
                 row,
                 key: self.key(row),
-                path: found.name.path,
-                similarity: found.score,
+                path: chunk.name.path,
+                similarity: chunk.score,
             }
         };
         Ok(Some(scored.into_iter().map(slug).collect()))
@@ -237,16 +254,18 @@ impl Reader for RemoteReader<'_> {
     }
 
     fn group_of(&self, row: i64) -> Option<i64> {
-        self.late_groups.then(|| self.names.path(row)).flatten()
+        self.late_groups
+            .then(|| self.row_numbers.path(row))
+            .flatten()
     }
 
     fn row(&self, id: &str) -> Result<Option<i64>> {
-        let name = |chunk: Chunk| Name {
+        let name = |chunk: Chunk| ChunkName {
             path: chunk.path,
             id: chunk.id,
         };
         let found = self.chunk(id)?.map(name);
-        Ok(found.map(|name| self.names.row(name)))
+        Ok(found.map(|name| self.row_numbers.row(name)))
     }
 
     fn id(&self, row: i64) -> Result<String> {
@@ -255,17 +274,17 @@ impl Reader for RemoteReader<'_> {
 
     fn key_of(&self, id: &str, path: &str) -> Result<Option<i64>> {
         if self.groups {
-            return Ok(self.names.number(path));
+            return Ok(self.row_numbers.path_number(path));
         }
         self.row(id)
     }
 
     fn passes(&self, row: i64, filters: &Filters) -> Result<bool> {
-        Ok(filters.accept(&self.met(row)?))
+        Ok(filters.accept(&self.chunk_of_row(row)?))
     }
 
     fn holds(&self, row: i64, phrase: &Phrase) -> Result<bool> {
-        bm25::holds(&self.met(row)?, phrase, self.tokenizer)
+        has_phrase(&self.chunk_of_row(row)?, phrase, self.tokenizer)
     }
 
     fn texts(&self, rows: &[(i64, &str)]) -> Result<Vec<Arc<Texts>>> {
@@ -274,9 +293,9 @@ impl Reader for RemoteReader<'_> {
         }
         let id = |(row, _): &(i64, &str)| Ok(self.name(*row)?.id);
         let ids: Vec<String> = rows.iter().map(id).collect::<Result<_>>()?;
-        let found = self.asked().chunks(&ids)?;
+        let found = self.point_in_time().chunks(&ids)?;
         let texts = |(chunk, id): (Option<Chunk>, &String)| {
-            let chunk = chunk.ok_or_else(|| gone(id))?;
+            let chunk = chunk.ok_or_else(|| without_texts(id))?;
             Ok(Arc::new(Texts::from(chunk)))
         };
         found.into_iter().zip(&ids).map(texts).collect()

@@ -1,20 +1,20 @@
-//! The nearest chunks: preselected there, compared here.
+//! The nearest chunks: preselected by the server, compared here.
 
-use super::keywords::first;
-use super::names::Name;
-use super::point_in_time::{Preselected, VectorHit};
-use super::reader::{Found, RemoteReader, is_certain, more};
-use crate::chunks::{Selection, check_limit};
-use crate::error::{Error, ErrorCode, Result};
-use crate::unit_vector;
-use crate::vectors::{self, NearestRows, SAMPLE, Space, Spread};
+use hedgerow_engine::chunks::{Selection, check_limit};
+use hedgerow_engine::vectors::{self, NearestRows, SAMPLE, Space, Spread};
+use hedgerow_engine::{Error, ErrorCode, Result, unit_vector};
+
+use crate::point_in_time::{Preselection, VectorHit};
+use crate::reader::{RemoteReader, ScoredChunk, first, is_certain, with_margin};
+use crate::row_numbers::ChunkName;
 
 impl RemoteReader<'_> {
-    pub(super) fn nearest(&self, query: &[f32], selection: &Selection<'_>) -> Result<NearestRows> {
+    /// The rows nearest to a vector.
+    pub(crate) fn nearest(&self, query: &[f32], selection: &Selection<'_>) -> Result<NearestRows> {
         check_limit(selection.limit)?;
         unit_vector::check(query, "the vector", ErrorCode::InvalidVector)?;
         let space = Space {
-            dimensions: self.asked().dimensions()?,
+            dimensions: self.point_in_time().dimensions()?,
             ..Space::default()
         };
         space.check(query, "the vector")?;
@@ -24,23 +24,23 @@ impl RemoteReader<'_> {
         }
         let limit = selection.limit;
         let least = if selection.statistics { SAMPLE } else { 0 };
-        let mut wanted = more(limit.max(least));
+        let mut wanted = with_margin(limit.max(least));
         loop {
             let preselected =
-                self.asked()
+                self.point_in_time()
                     .vector_hits(&direction, wanted, &self.expected.take())?;
             let (all, approximate) = (preselected.floor.is_none(), preselected.approximate);
             let rounding = rounding(direction.len());
             let floor = preselected.floor.filter(|_| !approximate);
-            let compared = compared(&direction, preselected)?;
+            let scored = with_cosines(&direction, preselected)?;
             if selection.statistics {
-                self.check_few(all && !approximate, compared.len())?;
+                self.check_completeness(all && !approximate, scored.len())?;
             }
-            let ranked = self.ranked(compared.clone());
+            let ranked = self.ranked(scored.clone());
             let certain = |floor: f64| is_certain(&ranked, limit, floor + rounding);
             if floor.is_none_or(certain) || wanted == usize::MAX {
                 let mut nearest = if selection.statistics {
-                    self.all(compared)
+                    self.statistics(scored)
                 } else {
                     NearestRows::default()
                 };
@@ -51,8 +51,8 @@ impl RemoteReader<'_> {
         }
     }
 
-    /// Refuse to take some of the cosines for all of them.
-    fn check_few(&self, all: bool, count: usize) -> Result<()> {
+    /// Reject statistics of a part of the vectors. `all` says whether `count` are all of them.
+    fn check_completeness(&self, all: bool, count: usize) -> Result<()> {
         let groups = if self.groups { "paths" } else { "chunks" };
         if all && count <= SAMPLE {
             return Ok(());
@@ -67,21 +67,25 @@ impl RemoteReader<'_> {
         ))
     }
 
-    /// What score fusion needs of everything that passes the filters: every cosine and their spread.
-    fn all(&self, compared: Vec<Found>) -> NearestRows {
-        let of_groups = self.ranked(compared);
+    /// The numbers that score fusion needs of all chunks that pass the filters: every cosine, and their
+    /// spread. The result has no rows.
+    fn statistics(&self, scored: Vec<ScoredChunk>) -> NearestRows {
+        let of_groups = self.ranked(scored);
         #[allow(clippy::cast_possible_truncation, reason = "it was a float32")]
         let spread = Spread::of(of_groups.iter().map(|one| one.score as f32));
-        let known = self.rows(of_groups).into_iter();
-        let mut all = NearestRows::default();
-        all.spread = spread;
-        all.known = known.map(|found| (found.key, found.score)).collect();
-        all
+        let rows = self.rows(of_groups).into_iter();
+        let mut nearest = NearestRows::default();
+        nearest.spread = spread;
+        nearest.cosines = rows.map(|row| (row.key, row.score)).collect();
+        nearest
     }
 }
 
-/// The cosine of each with the direction.
-fn compared(direction: &[f32], preselected: Preselected<VectorHit>) -> Result<Vec<Found>> {
+/// The hits with their cosines to `direction`. Fails if a vector cannot be compared.
+fn with_cosines(
+    direction: &[f32],
+    preselected: Preselection<VectorHit>,
+) -> Result<Vec<ScoredChunk>> {
     let hits = preselected.hits;
     if let Some(hit) = hits.iter().find(|hit| hit.vector.len() != direction.len()) {
         return Err(Error::new(
@@ -103,18 +107,21 @@ fn compared(direction: &[f32], preselected: Preselected<VectorHit>) -> Result<Ve
     }
     let rows: Vec<&[f32]> = hits.iter().map(|hit| hit.vector.as_slice()).collect();
     let cosines = vectors::similarities(direction, &rows);
-    let found = hits.into_iter().zip(cosines).map(|(hit, cosine)| Found {
-        name: Name {
-            path: hit.path,
-            id: hit.id,
-        },
-        score: f64::from(cosine),
-    });
-    Ok(found.collect())
+    let scored = hits
+        .into_iter()
+        .zip(cosines)
+        .map(|(hit, cosine)| ScoredChunk {
+            name: ChunkName {
+                path: hit.path,
+                id: hit.id,
+            },
+            score: f64::from(cosine),
+        });
+    Ok(scored.collect())
 }
 
-/// By how much an inner product of unit vectors in `float32` can be off, in whatever order it is
-/// added up, on either side.
+/// The largest error of an inner product of two unit vectors in `float32`, in either direction,
+/// whatever the order of its additions.
 fn rounding(dimensions: usize) -> f64 {
     #[allow(clippy::cast_precision_loss, reason = "few dimensions")]
     let dimensions = dimensions as f64;
@@ -133,9 +140,9 @@ mod tests {
                 path: "trees.md".to_owned(),
                 vector: vector.to_vec(),
             };
-            compared(
+            with_cosines(
                 &[0.6, 0.8],
-                Preselected {
+                Preselection {
                     hits: vec![hit],
                     floor: None,
                     approximate: false,
