@@ -231,15 +231,40 @@ impl Paths {
             paths.into_iter().map(|(number, _)| number)
         })
     }
+
+    /// The first `limit` of these paths by hash, in any order; `numbers` may have repetitions. It looks at
+    /// as many paths as there are numbers, or at fewer if it finds enough among the first of all paths.
+    pub fn first_by_hash(&self, mut numbers: Vec<u32>, limit: usize) -> Vec<u32> {
+        numbers.sort_unstable();
+        numbers.dedup();
+        if numbers.len() <= limit {
+            return numbers;
+        }
+        // So many of all paths, in the order of hashes, as have `limit` of these.
+        let looked_at = self.by_number.len().saturating_mul(limit) / numbers.len();
+        if looked_at < numbers.len() {
+            let is_one = |number: &u32| numbers.binary_search(number).is_ok();
+            return self.by_hash().filter(is_one).take(limit).collect();
+        }
+        let text = |number: u32| self.path(number).map_or("", |path| &path.text);
+        numbers.sort_by_cached_key(|number| (key(text(*number)), text(*number)));
+        numbers.truncate(limit);
+        numbers
+    }
 }
 
 /// The numbers of the paths of rows, in constant time for a row that follows the last.
 pub(crate) struct PathCursor<'p>(Cursor<'p, Values<u32>>);
 
 impl PathCursor<'_> {
-    /// The number of a row's path. A row without one, found by `what`, is damage.
+    /// The number of a row's path; None if there is no chunk of this row.
+    pub fn get(&mut self, row: i64) -> Option<u32> {
+        self.0.get(row).copied()
+    }
+
+    /// The number of a row's path. A row without a chunk, found by `what`, is damage.
     pub fn number(&mut self, row: i64, what: &str) -> rusqlite::Result<u32> {
-        let number = self.0.get(row).copied();
+        let number = self.get(row);
         number.ok_or_else(|| without_chunk(what, rusqlite::Error::QueryReturnedNoRows))
     }
 }
@@ -372,6 +397,34 @@ mod tests {
                 }
                 prop_assert_eq!(paths.by_hash().count(), expected.len());
             }
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn the_first_of_some_paths_are_those_of_all_in_order(
+            count in 1_u32..200,
+            numbers in prop::collection::vec(any::<prop::sample::Index>(), 0..300),
+            limit in 1_usize..40,
+        ) {
+            let mut paths = Paths {
+                generation: 0,
+                of_rows: RowBlocks::default(),
+                by_number: RowBlocks::default(),
+                by_hash: RowBlocks::default(),
+                free: Arc::default(),
+            };
+            for row in 0..count {
+                paths.put(row.into(), Some(&format!("{row}.md")));
+            }
+            let numbers = numbers.iter().map(|number| number.index(count as usize));
+            let numbers: Vec<u32> = numbers.filter_map(|number| number.try_into().ok()).collect();
+            let all = paths.by_hash().filter(|number| numbers.contains(number));
+            let mut expected: Vec<u32> = all.take(limit).collect();
+            let mut found = paths.first_by_hash(numbers, limit);
+            expected.sort_unstable();
+            found.sort_unstable();
+            prop_assert_eq!(found, expected);
         }
     }
 

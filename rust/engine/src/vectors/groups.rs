@@ -11,6 +11,7 @@ use super::path_sample::{Members, PathSample};
 use super::slots::{ScoredSlot, Slots};
 use super::spread::{SAMPLE, Spread};
 use crate::chunks::{Paths, without_chunk};
+use crate::storage::cache::RowVersion;
 
 /// By how much the number of chunks grows when those found have too few paths.
 const MORE_CHUNKS: usize = 4;
@@ -99,12 +100,22 @@ impl Groups<'_> {
         directions.iter().map(spread).collect()
     }
 
-    /// The slots of the first [`SAMPLE`] paths by hash that have a vector among `slots`. It takes time for
-    /// as many paths as it looks at, not for all vectors.
+    /// The slots of the first [`SAMPLE`] paths by hash that have a vector among `slots`.
+    ///
+    /// If most chunks are among them, nearly every path is, and the first paths are looked at. Otherwise
+    /// the slots are, since nearly all paths might have none.
     fn sampled(&self, slots: Slots<'_>) -> Members {
-        let of_paths = self.paths.by_hash().map(|number| self.slots(number, slots));
-        let members = of_paths.filter(|members| !members.is_empty());
-        Members::of(members.take(SAMPLE))
+        let count = self.vectors.count(slots);
+        if count.saturating_mul(2) >= self.paths.rows() {
+            let of_paths = self.paths.by_hash().map(|number| self.slots(number, slots));
+            let members = of_paths.filter(|members| !members.is_empty());
+            return Members::of(members.take(SAMPLE));
+        }
+        let mut cursor = self.paths.cursor();
+        let listed = self.vectors.listed(slots).into_iter();
+        let numbers = listed.filter_map(|slot| cursor.get(self.vectors.matrix.row(slot)));
+        let first = self.paths.first_by_hash(numbers.collect(), SAMPLE);
+        Members::of(first.into_iter().map(|number| self.slots(number, slots)))
     }
 
     /// The slots of a path's vectors that are among `slots`, ascending.
@@ -171,5 +182,74 @@ impl Groups<'_> {
             let possible = possible.filter(|(_, bound)| bound.highest() >= certain);
             possible.map(|(slot, _)| *slot).collect()
         }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::LazyLock;
+
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::chunks::Chunk;
+    use crate::index::Index;
+    use crate::text::tokenizer::TokenizerKind;
+    use crate::unit_vector::to_blob;
+    use crate::vectors::block::{Kept, Layout};
+    use crate::vectors::matrix::Matrix;
+    use crate::vectors::rotation::Rotation;
+    use crate::vectors::slots::SlotSet;
+
+    const CHUNKS: usize = 4000;
+
+    /// 1,334 paths of three chunks each, more than a sample has.
+    static PATHS: LazyLock<(Index, Arc<Paths>)> = LazyLock::new(|| {
+        let index = Index::in_memory(TokenizerKind::Porter).unwrap();
+        let chunk = |number: usize| Chunk {
+            id: number.to_string(),
+            path: format!("notes/{}.md", number / 3),
+            ..Chunk::default()
+        };
+        let chunks: Vec<Chunk> = (0..CHUNKS).map(chunk).collect();
+        index.upsert(&chunks.iter().collect::<Vec<_>>()).unwrap();
+        let paths = index
+            .database()
+            .read(|connection| Paths::load(&(), connection));
+        (index, Arc::new(paths.unwrap()))
+    });
+
+    fn some(share: u8, of: usize) -> impl Strategy<Value = Vec<bool>> {
+        prop::collection::vec((0_u8..100).prop_map(move |one| one < share), of)
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(40))]
+        #[test]
+        fn a_sample_is_of_the_first_paths_by_hash_that_have_a_vector(
+            (embedded, passing, all) in (1_u8..=100, 1_u8..=100, any::<bool>()).prop_flat_map(
+                |(embedded, passing, all)| (some(embedded, CHUNKS), some(passing, CHUNKS), Just(all)),
+            ),
+        ) {
+            let (index, paths) = &*PATHS;
+            let kept = Kept { values: true, signs: false };
+            let mut matrix = Matrix::of(Layout { rotation: Rotation::new(2, Vec::new()), kept });
+            for (row, _) in (1..).zip(&embedded).filter(|(_, embedded)| **embedded) {
+                matrix.put(row, &to_blob(&[1.0, 0.0])).unwrap();
+            }
+            let set = SlotSet::new(matrix.slots().zip(&passing).filter(|(_, passes)| **passes).map(|(slot, _)| slot));
+            let slots = if all { Slots::All } else { Slots::These(&set) };
+            index.database().read(|connection| {
+                let groups = Groups { vectors: VectorReader { matrix: &matrix, connection }, paths };
+                let expected = paths.by_hash().map(|number| groups.slots(number, slots));
+                let expected = expected.filter(|members| !members.is_empty()).take(SAMPLE);
+                let mut expected: Vec<usize> = expected.flatten().collect();
+                let mut found = groups.sampled(slots).slots;
+                expected.sort_unstable();
+                found.sort_unstable();
+                assert_eq!(found, expected);
+                Ok(())
+            }).unwrap();
+        }
     }
 }
