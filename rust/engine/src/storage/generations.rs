@@ -13,14 +13,17 @@ use super::settings::{self, CHANGES_AFTER, GENERATION};
 /// are loaded anew.
 const MAX_RANGES: i64 = if cfg!(test) { 1 << 10 } else { 1 << 17 };
 
-/// Up to this many changed rows, every cache applies changes: loading anew has a fixed cost too.
+/// The number of changed rows up to which a cache of any size applies changes: starting a load costs
+/// something too.
 const MIN_INCREMENTAL_ROWS: usize = 4096;
-/// A cache applies changes to at most one in so many of its rows. Reading a row by its number costs
-/// two to four times as much as reading it in a scan of all rows, so that beyond this loading anew is
-/// no slower.
+/// The rows of a cache per changed row that it applies at most.
+///
+/// A changed row costs more than a row of a load: for 24,000 rewritten rows of 122,000, the first
+/// search took a third of the processor time of a load. Loading uses all cores and, for keywords,
+/// happens while FTS5 answers, so beyond a quarter it is the better choice.
 const INCREMENTAL_SHARE: usize = 4;
 
-/// The most changed rows that a cache of so many rows applies; when more changed, it is loaded anew.
+/// The most changed rows that a cache of `rows` rows applies. When more changed, it is loaded anew.
 pub fn max_incremental_rows(rows: usize) -> usize {
     (rows / INCREMENTAL_SHARE).max(MIN_INCREMENTAL_ROWS)
 }
@@ -148,7 +151,7 @@ pub fn since(
         }
         let (first, last): (i64, i64) = (entry.get(1)?, entry.get(2)?);
         if first > last {
-            // Damage, for which loading anew is the answer that is never wrong.
+            // The file is damaged, and loading anew does not depend on this table.
             return Ok(None);
         }
         ranges.push(first..=last);
