@@ -4,6 +4,8 @@ use std::cmp::Ordering;
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
+use hashlink::DefaultHashBuilder;
+
 /// After how many better ones a cut pays, if that is more than k.
 const MIN_BATCH: usize = 64;
 
@@ -98,7 +100,7 @@ impl<S: Scored> TopK<S> {
 pub(crate) struct TopGroups<S: Scored> {
     limit: usize,
     /// The best item of each group that can be among the best.
-    best: HashMap<u32, S>,
+    best: HashMap<u32, S, DefaultHashBuilder>,
     /// The last of the best groups at the latest cut: no worse item can be a group's best among them.
     last: Option<S>,
     /// The number of groups that came or got better since.
@@ -109,7 +111,7 @@ impl<S: Scored> TopGroups<S> {
     pub fn new(limit: usize) -> Self {
         Self {
             limit,
-            best: HashMap::new(),
+            best: HashMap::default(),
             last: None,
             better: 0,
         }
@@ -118,6 +120,11 @@ impl<S: Scored> TopGroups<S> {
     /// The score below which no item is kept.
     pub fn threshold(&self) -> S::Score {
         self.last.map_or(S::LOWEST, |last| last.score())
+    }
+
+    /// The best item of a group that can be among the best.
+    pub fn best(&self, group: u32) -> Option<&S> {
+        self.best.get(&group)
     }
 
     pub fn offer(&mut self, group: u32, item: S) {
@@ -140,7 +147,7 @@ impl<S: Scored> TopGroups<S> {
     }
 
     /// Drop groups that cannot be among the best, and raise the threshold to the last of them.
-    fn cut(&mut self) {
+    pub fn cut(&mut self) {
         self.better = 0;
         if self.best.len() < self.limit {
             return;

@@ -202,6 +202,11 @@ impl Paths {
         Arc::make_mut(&mut self.free).push(number);
     }
 
+    /// The number of paths.
+    pub fn len(&self) -> usize {
+        self.by_number.len()
+    }
+
     /// The number of a row's path.
     pub fn of_row(&self, row: i64) -> Option<u32> {
         self.of_rows.get(row).copied()
@@ -232,16 +237,13 @@ impl Paths {
         })
     }
 
-    /// The first `limit` of these paths by hash, in any order; `numbers` may have repetitions. It looks at
-    /// as many paths as there are numbers, or at fewer if it finds enough among the first of all paths.
+    /// The first `limit` of these paths in the order of their hashes; `numbers` may have repetitions. It
+    /// looks at as many paths as there are numbers, or at fewer if it finds enough among the first of all.
     pub fn first_by_hash(&self, mut numbers: Vec<u32>, limit: usize) -> Vec<u32> {
         numbers.sort_unstable();
         numbers.dedup();
-        if numbers.len() <= limit {
-            return numbers;
-        }
         // So many of all paths, in the order of hashes, as have `limit` of these.
-        let looked_at = self.by_number.len().saturating_mul(limit) / numbers.len();
+        let looked_at = self.by_number.len().saturating_mul(limit) / numbers.len().max(1);
         if looked_at < numbers.len() {
             let is_one = |number: &u32| numbers.binary_search(number).is_ok();
             return self.by_hash().filter(is_one).take(limit).collect();

@@ -210,7 +210,7 @@ impl<B: RowBlock> Cursor<'_, B> {
     /// Like [`RowBlocks::find`].
     pub fn find(&mut self, row: i64) -> Option<(usize, usize)> {
         if self.next_row() != Some(row) {
-            (self.number, self.offset) = self.blocks.find(row)?;
+            (self.number, self.offset) = self.find_ahead(row).or_else(|| self.blocks.find(row))?;
         }
         let found = (self.number, self.offset);
         self.offset += 1;
@@ -218,6 +218,15 @@ impl<B: RowBlock> Cursor<'_, B> {
             (self.number, self.offset) = (self.number + 1, 0);
         }
         Some(found)
+    }
+
+    /// The block and the offset of a row that comes later in the block of the last one found.
+    fn find_ahead(&self, row: i64) -> Option<(usize, usize)> {
+        let block = self.blocks.blocks.get(self.number)?;
+        let ahead = block.rows().get(self.offset..)?;
+        let is_ahead = ahead.first() <= Some(&row) && ahead.last() >= Some(&row);
+        let found = is_ahead.then(|| ahead.binary_search(&row).ok())??;
+        Some((self.number, self.offset + found))
     }
 
     fn next_row(&self) -> Option<i64> {

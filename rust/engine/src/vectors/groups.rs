@@ -1,20 +1,28 @@
 //! Vectors by the paths of their chunks: the nearest chunk stands for its path.
 
-use std::collections::BTreeMap;
+use std::collections::HashMap;
 use std::sync::Arc;
 
+use super::best_slots::select;
 use super::codes::CodeQuery;
 use super::kernels::{Planes, code_dots};
-use super::matrix::FirstLook;
-use super::nearest::{NEAREST, VectorReader};
+use super::matrix::{FirstLook, SlotCursor};
+use super::nearest::VectorReader;
 use super::path_sample::{Members, PathSample};
 use super::slots::{ScoredSlot, Slots};
 use super::spread::{SAMPLE, Spread};
-use crate::chunks::{Paths, without_chunk};
+use crate::chunks::Paths;
 use crate::storage::cache::RowVersion;
 
-/// By how much the number of chunks grows when those found have too few paths.
-const MORE_CHUNKS: usize = 4;
+/// What a search by path finds.
+pub(super) struct NearestByPath {
+    /// The nearest vectors of the nearest paths.
+    pub nearest: Vec<ScoredSlot>,
+    /// The spread of the similarities of the paths.
+    pub spread: Spread,
+    /// The similarity of each path by its number if all were computed; else empty.
+    pub similarities: HashMap<u32, f32>,
+}
 
 /// Vectors, and the paths of their chunks.
 #[derive(Clone, Copy)]
@@ -24,73 +32,71 @@ pub(crate) struct Groups<'a> {
 }
 
 impl Groups<'_> {
-    /// For each direction the nearest chunks of the nearest `limit` paths, and of all paths that are as
-    /// near as the last of them. A path is as near as its nearest chunk.
-    ///
-    /// The nearest chunks are searched for, and more of them as long as they have too few paths.
-    pub fn nearest(
+    /// For each direction the nearest vectors by path (see [`VectorReader::nearest`]), and the spread of the
+    /// similarities of the paths.
+    pub fn nearest_and_spreads(
         &self,
         look: FirstLook,
         directions: &[&[f32]],
         limit: usize,
         slots: Slots<'_>,
-    ) -> rusqlite::Result<Vec<Vec<ScoredSlot>>> {
-        let count = self.vectors.count(slots);
-        let of_direction = |(direction, mut nearest): (&&[f32], Vec<ScoredSlot>)| {
-            let mut chunks = limit;
-            loop {
-                let numbers = nearest.iter().map(|(slot, _)| self.number(*slot));
-                let numbers: Vec<u32> = numbers.collect::<rusqlite::Result<_>>()?;
-                let mut of_paths: BTreeMap<u32, f32> = BTreeMap::new();
-                for ((_, similarity), number) in nearest.iter().zip(&numbers) {
-                    let best = of_paths.entry(*number).or_insert(*similarity);
-                    *best = best.max(*similarity);
-                }
-                if of_paths.len() >= limit || nearest.len() >= count {
-                    let mut numbers = numbers.iter();
-                    nearest.retain(|(_, similarity)| {
-                        let number = numbers.next();
-                        number.and_then(|number| of_paths.get(number)) == Some(similarity)
-                    });
-                    return Ok(nearest);
-                }
-                chunks = chunks.saturating_mul(MORE_CHUNKS);
-                let more = self.vectors.nearest(look, &[direction], chunks, slots)?;
-                nearest = more.concat();
-            }
+    ) -> rusqlite::Result<Vec<NearestByPath>> {
+        let nearest = |look, limit| {
+            let paths = Some(&**self.paths);
+            self.vectors.nearest(look, directions, limit, slots, paths)
         };
-        let nearest = self.vectors.nearest(look, directions, limit, slots)?;
-        directions.iter().zip(nearest).map(of_direction).collect()
+        if self.paths.len() > SAMPLE {
+            let found = nearest(look, limit)?.into_iter();
+            let found = found.zip(self.spreads(directions, slots)?);
+            let of_direction = |(nearest, spread)| NearestByPath {
+                nearest,
+                spread,
+                similarities: HashMap::new(),
+            };
+            return Ok(found.map(of_direction).collect());
+        }
+        // All paths count, so one search finds the best of each for everything.
+        let of_paths = nearest(FirstLook::HighPlane, self.paths.len())?;
+        let fast = match look {
+            FirstLook::Signs => nearest(look, limit)?,
+            FirstLook::HighPlane => Vec::new(),
+        };
+        let mut fast = fast.into_iter();
+        let of_direction = |scored: Vec<ScoredSlot>| {
+            let slots: Vec<usize> = scored.iter().map(|(slot, _)| *slot).collect();
+            let paths = self.vectors.paths_of(&slots, Some(self.paths))?;
+            let of_paths: Vec<(u32, ScoredSlot)> = paths.into_iter().zip(scored).collect();
+            let similarities = of_paths.iter().map(|(path, best)| (*path, best.1));
+            let similarities: HashMap<u32, f32> = similarities.collect();
+            Ok(NearestByPath {
+                nearest: fast.next().unwrap_or_else(|| select(of_paths, limit, true)),
+                spread: Spread::of(similarities.values().copied()),
+                similarities,
+            })
+        };
+        of_paths.into_iter().map(of_direction).collect()
     }
 
-    /// The number of a vector's path.
-    fn number(&self, slot: usize) -> rusqlite::Result<u32> {
-        let number = self.paths.of_row(self.vectors.matrix.row(slot));
-        number.ok_or_else(|| without_chunk(NEAREST, rusqlite::Error::QueryReturnedNoRows))
-    }
-
-    /// How the similarities of the paths are spread for each direction; where there are many paths, those
+    /// The spread of the similarities of the paths for each direction; where there are many paths, those
     /// of the sample with the smallest hashes.
-    pub fn spreads(
-        &self,
-        directions: &[&[f32]],
-        slots: Slots<'_>,
-    ) -> rusqlite::Result<Vec<Spread>> {
+    fn spreads(&self, directions: &[&[f32]], slots: Slots<'_>) -> rusqlite::Result<Vec<Spread>> {
         let kept = &self.vectors.matrix.path_sample;
-        let owned;
-        let members = match (slots, kept.get()) {
-            (Slots::All, Some(kept)) if Arc::ptr_eq(&kept.paths, self.paths) => &kept.members,
-            (Slots::All, None) => {
-                let members = self.sampled(slots);
-                let sample = || PathSample {
-                    paths: Arc::clone(self.paths),
-                    members,
-                };
-                &kept.get_or_init(sample).members
+        let made;
+        let sample = match kept.get() {
+            Some(kept) if Arc::ptr_eq(&kept.paths, self.paths) => kept,
+            Some(_) => {
+                made = self.sample();
+                &made
             }
-            _ => {
-                owned = self.sampled(slots);
-                &owned
+            None => kept.get_or_init(|| self.sample()),
+        };
+        let filtered;
+        let members = match slots {
+            Slots::All => &sample.first,
+            Slots::These(_) => {
+                let found = sample.filtered(slots);
+                filtered = found.unwrap_or_else(|| self.sampled(slots, SAMPLE));
+                &filtered
             }
         };
         let spread = |direction: &&[f32]| {
@@ -100,28 +106,40 @@ impl Groups<'_> {
         directions.iter().map(spread).collect()
     }
 
-    /// The slots of the first [`SAMPLE`] paths by hash that have a vector among `slots`.
+    /// The sample of all paths.
+    fn sample(&self) -> PathSample {
+        let members = self.sampled(Slots::All, 2 * SAMPLE);
+        PathSample::new(Arc::clone(self.paths), &members)
+    }
+
+    /// The slots of the first `limit` paths by hash that have a vector among `slots`.
     ///
     /// If most chunks are among them, nearly every path is, and the first paths are looked at. Otherwise
     /// the slots are, since nearly all paths might have none.
-    fn sampled(&self, slots: Slots<'_>) -> Members {
+    fn sampled(&self, slots: Slots<'_>, limit: usize) -> Members {
         let count = self.vectors.count(slots);
         if count.saturating_mul(2) >= self.paths.rows() {
-            let of_paths = self.paths.by_hash().map(|number| self.slots(number, slots));
+            let mut cursor = self.vectors.matrix.cursor();
+            let of_paths = self.paths.by_hash();
+            let of_paths = of_paths.map(|number| self.slots(number, slots, &mut cursor));
             let members = of_paths.filter(|members| !members.is_empty());
-            return Members::of(members.take(SAMPLE));
+            return Members::of(members.take(limit));
         }
         let mut cursor = self.paths.cursor();
         let listed = self.vectors.listed(slots).into_iter();
         let numbers = listed.filter_map(|slot| cursor.get(self.vectors.matrix.row(slot)));
-        let first = self.paths.first_by_hash(numbers.collect(), SAMPLE);
-        Members::of(first.into_iter().map(|number| self.slots(number, slots)))
+        let first = self.paths.first_by_hash(numbers.collect(), limit);
+        let mut cursor = self.vectors.matrix.cursor();
+        let members = first
+            .into_iter()
+            .map(|number| self.slots(number, slots, &mut cursor));
+        Members::of(members)
     }
 
     /// The slots of a path's vectors that are among `slots`, ascending.
-    fn slots(&self, number: u32, slots: Slots<'_>) -> Vec<usize> {
+    fn slots(&self, number: u32, slots: Slots<'_>, cursor: &mut SlotCursor<'_>) -> Vec<usize> {
         let rows = self.paths.members(number);
-        let members = rows.filter_map(|row| self.vectors.matrix.slot(row));
+        let members = rows.filter_map(|row| cursor.get(row));
         members.filter(|slot| slots.contains(*slot)).collect()
     }
 
@@ -133,9 +151,10 @@ impl Groups<'_> {
         numbers: &[Option<i64>],
         slots: Slots<'_>,
     ) -> rusqlite::Result<Vec<Option<f32>>> {
+        let mut cursor = self.vectors.matrix.cursor();
         let of_path = |number: &Option<i64>| {
             let number = number.and_then(|number| u32::try_from(number).ok());
-            number.map_or_else(Vec::new, |number| self.slots(number, slots))
+            number.map_or_else(Vec::new, |number| self.slots(number, slots, &mut cursor))
         };
         self.best(direction, &Members::of(numbers.iter().map(of_path)))
     }
@@ -187,6 +206,7 @@ impl Groups<'_> {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
     use std::sync::LazyLock;
 
     use proptest::prelude::*;
@@ -195,7 +215,7 @@ mod tests {
     use crate::chunks::Chunk;
     use crate::index::Index;
     use crate::text::tokenizer::TokenizerKind;
-    use crate::unit_vector::to_blob;
+    use crate::unit_vector::{to_blob, unit};
     use crate::vectors::block::{Kept, Layout};
     use crate::vectors::matrix::Matrix;
     use crate::vectors::rotation::Rotation;
@@ -204,20 +224,129 @@ mod tests {
     const CHUNKS: usize = 4000;
 
     /// 1,334 paths of three chunks each, more than a sample has.
-    static PATHS: LazyLock<(Index, Arc<Paths>)> = LazyLock::new(|| {
+    static PATHS: LazyLock<(Index, Arc<Paths>)> =
+        LazyLock::new(|| with_paths((0..CHUNKS).map(|number| number / 3)));
+
+    /// An index of chunks with these paths.
+    fn with_paths(numbers: impl Iterator<Item = usize>) -> (Index, Arc<Paths>) {
         let index = Index::in_memory(TokenizerKind::Porter).unwrap();
-        let chunk = |number: usize| Chunk {
-            id: number.to_string(),
-            path: format!("notes/{}.md", number / 3),
+        let chunk = |(id, number): (usize, usize)| Chunk {
+            id: id.to_string(),
+            path: format!("notes/{number}.md"),
             ..Chunk::default()
         };
-        let chunks: Vec<Chunk> = (0..CHUNKS).map(chunk).collect();
+        let chunks: Vec<Chunk> = numbers.enumerate().map(chunk).collect();
         index.upsert(&chunks.iter().collect::<Vec<_>>()).unwrap();
         let paths = index
             .database()
             .read(|connection| Paths::load(&(), connection));
         (index, Arc::new(paths.unwrap()))
-    });
+    }
+
+    /// Slots and bits of similarities of the nearest vector of each of the `limit` nearest paths, with
+    /// their equals, found by comparing all.
+    fn compared(
+        groups: &Groups<'_>,
+        direction: &[f32],
+        limit: usize,
+        slots: Slots<'_>,
+    ) -> Vec<(usize, u32)> {
+        let all = groups.vectors.listed(slots);
+        let scored = groups.vectors.similarities(direction, &all).unwrap();
+        let path = |slot: usize| {
+            groups
+                .paths
+                .of_row(groups.vectors.matrix.row(slot))
+                .unwrap()
+        };
+        let mut best: BTreeMap<u32, f32> = BTreeMap::new();
+        for (slot, similarity) in &scored {
+            let of_path = best.entry(path(*slot)).or_insert(*similarity);
+            *of_path = of_path.max(*similarity);
+        }
+        let mut of_paths: Vec<f32> = best.values().copied().collect();
+        of_paths.sort_by(|left, right| right.total_cmp(left));
+        let last = of_paths
+            .get(limit - 1)
+            .copied()
+            .unwrap_or(f32::NEG_INFINITY);
+        let is_found = |(slot, similarity): &(usize, f32)| {
+            *similarity >= last && best[&path(*slot)] == *similarity
+        };
+        bits(scored.into_iter().filter(is_found).collect())
+    }
+
+    fn bits(mut scored: Vec<ScoredSlot>) -> Vec<(usize, u32)> {
+        scored.sort_unstable_by_key(|(slot, _)| *slot);
+        scored
+            .into_iter()
+            .map(|(slot, similarity)| (slot, similarity.to_bits()))
+            .collect()
+    }
+
+    /// Vectors in clusters, some of them equal.
+    fn clustered(dimensions: usize, seed: u32) -> impl FnMut(usize) -> Vec<f32> {
+        let mut state = seed | 1;
+        let mut number = move || {
+            state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            f32::from(u16::try_from(state >> 16).unwrap()) / 32_768.0 - 1.0
+        };
+        let centers: Vec<Vec<f32>> = (0..5)
+            .map(|_| (0..dimensions).map(|_| number()).collect())
+            .collect();
+        move |nth| {
+            let noise = if nth % 7 == 0 { 0.0 } else { 0.6 };
+            let center = &centers[nth % 5];
+            unit(
+                &center
+                    .iter()
+                    .map(|x| x + noise * number())
+                    .collect::<Vec<_>>(),
+            )
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(24))]
+        #[test]
+        fn the_nearest_of_each_path_are_those_of_comparing_all(
+            dimensions in 2_usize..130,
+            paths in prop_oneof![1_usize..9, 9_usize..200, 200_usize..2000],
+            (are_scattered, every) in (any::<bool>(), 1_usize..20),
+            limit in 1_usize..80,
+            seed in any::<u32>(),
+        ) {
+            let chunks = 1500;
+            let path = |chunk: usize| if are_scattered { chunk % paths } else { chunk * paths / chunks };
+            let (index, paths) = with_paths((0..chunks).map(path));
+            let kept = Kept { values: true, signs: true };
+            let rotation = Rotation::new(dimensions, Vec::new());
+            let mut matrix = Matrix::of(Layout { rotation, kept });
+            let mut vector = clustered(dimensions, seed);
+            for (row, nth) in (1..).zip(0..chunks) {
+                matrix.put(row, &to_blob(&vector(nth))).unwrap();
+            }
+            let set = SlotSet::new(matrix.slots().step_by(every));
+            let directions: Vec<Vec<f32>> = (0..3).map(vector).collect();
+            let directions: Vec<&[f32]> = directions.iter().map(Vec::as_slice).collect();
+            index.database().read(|connection| {
+                let groups = Groups { vectors: VectorReader { matrix: &matrix, connection }, paths: &paths };
+                for slots in [Slots::All, Slots::These(&set)] {
+                    let find = |look| groups.vectors.nearest(look, &directions, limit, slots, Some(&*paths));
+                    for (direction, found) in directions.iter().zip(find(FirstLook::HighPlane)?) {
+                        assert_eq!(bits(found), compared(&groups, direction, limit, slots));
+                    }
+                    // A fast search may miss some, but what it finds are vectors with their cosines.
+                    for (direction, found) in directions.iter().zip(find(FirstLook::Signs)?) {
+                        let exact = groups.vectors.similarities(direction, &groups.vectors.listed(slots))?;
+                        let exact = bits(exact);
+                        assert!(bits(found).iter().all(|found| exact.contains(found)));
+                    }
+                }
+                Ok(())
+            }).unwrap();
+        }
+    }
 
     fn some(share: u8, of: usize) -> impl Strategy<Value = Vec<bool>> {
         prop::collection::vec((0_u8..100).prop_map(move |one| one < share), of)
@@ -241,13 +370,16 @@ mod tests {
             let slots = if all { Slots::All } else { Slots::These(&set) };
             index.database().read(|connection| {
                 let groups = Groups { vectors: VectorReader { matrix: &matrix, connection }, paths };
-                let expected = paths.by_hash().map(|number| groups.slots(number, slots));
+                let mut cursor = matrix.cursor();
+                let expected = paths.by_hash().map(|number| groups.slots(number, slots, &mut cursor));
                 let expected = expected.filter(|members| !members.is_empty()).take(SAMPLE);
                 let mut expected: Vec<usize> = expected.flatten().collect();
-                let mut found = groups.sampled(slots).slots;
                 expected.sort_unstable();
-                found.sort_unstable();
-                assert_eq!(found, expected);
+                let sample = groups.sample().filtered(slots).map(|sample| sample.slots);
+                for mut found in [groups.sampled(slots, SAMPLE).slots].into_iter().chain(sample) {
+                    found.sort_unstable();
+                    assert!(found == expected, "{} of {}", found.len(), expected.len());
+                }
                 Ok(())
             }).unwrap();
         }

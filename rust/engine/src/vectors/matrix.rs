@@ -17,7 +17,7 @@ use crate::storage::Background;
 use crate::storage::cache::RowVersion;
 use crate::storage::generations::{self, RowRanges};
 use crate::storage::parallel::{self, Table};
-use crate::storage::row_blocks::{RowBlock, RowBlocks};
+use crate::storage::row_blocks::{Cursor, RowBlock, RowBlocks};
 use crate::storage::settings::{self, DIMENSIONS, GENERATION};
 use crate::unit_vector::{NONE, damaged, read_blob};
 
@@ -280,6 +280,11 @@ impl Matrix {
         Some(slot(number, offset))
     }
 
+    /// A cursor over the slots of rows that mostly ascend.
+    pub(super) fn cursor(&self) -> SlotCursor<'_> {
+        SlotCursor(self.blocks.cursor())
+    }
+
     /// Every slot, in the order of rows.
     pub fn slots(&self) -> impl Iterator<Item = usize> + '_ {
         let blocks = self.blocks().iter().enumerate();
@@ -309,6 +314,17 @@ impl Matrix {
             Some(sample.filter_map(find).collect())
         };
         self.sample.get_or_init(sampled).as_deref()
+    }
+}
+
+/// The slots of rows, in constant time for a row that follows the last.
+pub(super) struct SlotCursor<'m>(Cursor<'m, Block>);
+
+impl SlotCursor<'_> {
+    /// The slot of a row's vector.
+    pub fn get(&mut self, row: i64) -> Option<usize> {
+        let (number, offset) = self.0.find(row)?;
+        Some(slot(number, offset))
     }
 }
 

@@ -4,6 +4,7 @@
 //! as it is, and rotated and rounded to codes of few bits, which a scan reads first: what they show
 //! to be too far away is never compared in full.
 
+mod best_slots;
 mod block;
 mod center;
 mod codes;
@@ -35,6 +36,6 @@ pub use spread::{SAMPLE, Spread};
 pub(crate) use block::Kept;
 pub(crate) use center::settle;
 pub(crate) use matrix::{Matrix, Source};
-pub(crate) use nearest::NEAREST;
 pub(crate) use search::VectorSearch;
+pub(crate) use slots::NEAREST;
 pub(crate) use write::{VectorWriter, clear_staged, unstage};

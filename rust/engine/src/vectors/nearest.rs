@@ -4,13 +4,15 @@ use std::borrow::Cow;
 
 use rusqlite::{Connection, OptionalExtension};
 
+use super::best_slots::{BestSlots, Candidate, select};
 use super::kernels::{TILE, dots};
 use super::matrix::{FirstLook, Matrix};
-use super::scan::{Candidate, candidates};
-use super::slots::{ScoredSlot, Slots};
+use super::scan::candidates;
+use super::slots::{NEAREST, ScoredSlot, Slots};
 use super::spread::{SAMPLE, Spread, sample};
+use crate::chunks::Paths;
 use crate::interrupt::Pace;
-use crate::top_k::{self, Scored as _, TopK};
+use crate::top_k::{self, Scored as _};
 use crate::unit_vector::{damaged, read_blob};
 
 /// Up to this many vectors, and up to `PART` times as many as are wanted, all are compared in full:
@@ -22,9 +24,6 @@ const RECALL_SAMPLE: usize = 64;
 const RECALL_AT: usize = 60;
 /// How many vectors are compared between two looks at whether somebody waits.
 const AT_ONCE: usize = 1024;
-
-/// What messages call a row that a vector was found for, should there be no chunk of it.
-pub(crate) const NEAREST: &str = "a vector";
 
 /// A matrix, and where the vectors are read from that it does not keep.
 #[derive(Clone, Copy)]
@@ -86,27 +85,43 @@ impl VectorReader<'_> {
     }
 
     /// For each query the `limit` vectors among `slots` that are most similar to it, and all that
-    /// are as similar as the last of them; in no order.
+    /// are as similar as the last of them; in no order. With `paths`, the most similar vectors of the
+    /// `limit` most similar paths and of all that are as similar as the last of them: a path is as similar
+    /// as its most similar vector.
     pub fn nearest(
         &self,
         look: FirstLook,
         queries: &[&[f32]],
         limit: usize,
         slots: Slots<'_>,
+        paths: Option<&Paths>,
     ) -> rusqlite::Result<Vec<Vec<ScoredSlot>>> {
-        let count = self.count(slots);
-        if count <= FEW.max(limit.saturating_mul(PART)) || !self.matrix.has_codes() {
+        let limit = paths.map_or(limit, |paths| limit.min(paths.len().max(1)));
+        let few = FEW.max(limit.saturating_mul(PART));
+        if self.count(slots) <= few || !self.matrix.has_codes() {
             let slots = self.listed(slots);
+            let of_paths = self.paths_of(&slots, paths)?;
             let all = |query: &&[f32]| {
-                let mut scored = self.similarities(query, &slots)?;
-                top_k::select(&mut scored, limit, ScoredSlot::order);
-                Ok(scored)
+                let scored = self.similarities(query, &slots)?;
+                let scored = of_paths.iter().copied().zip(scored).collect();
+                Ok(select(scored, limit, paths.is_some()))
             };
             return queries.iter().map(all).collect();
         }
-        let found = candidates(self.matrix, look, queries, limit, slots)?;
-        let of_query = |(query, found): (&&[f32], _)| self.best_of(query, limit, found);
+        let found = candidates(self.matrix, look, queries, limit, slots, paths)?;
+        let of_query =
+            |(query, found): (&&[f32], _)| self.best_of(query, limit, paths.is_some(), found);
         queries.iter().zip(found).map(of_query).collect()
+    }
+
+    /// The numbers of the paths of these slots; 0 for each if vectors are not grouped.
+    pub fn paths_of(&self, slots: &[usize], paths: Option<&Paths>) -> rusqlite::Result<Vec<u32>> {
+        let Some(paths) = paths else {
+            return Ok(vec![0; slots.len()]);
+        };
+        let mut cursor = paths.cursor();
+        let number = |slot: &usize| cursor.number(self.matrix.row(*slot), NEAREST);
+        slots.iter().map(number).collect()
     }
 
     /// What [`Self::nearest`] finds, and for each query the spread of its similarities to all of these
@@ -134,7 +149,7 @@ impl VectorReader<'_> {
                 .collect::<rusqlite::Result<Vec<_>>>()
                 .map(|found| found.into_iter().unzip());
         }
-        let nearest = self.nearest(look, queries, limit, slots)?;
+        let nearest = self.nearest(look, queries, limit, slots, None)?;
         let sampled = self.sampled(slots);
         let of_query = |query: &&[f32]| Ok(spread(&self.similarities(query, &sampled)?));
         let spreads = queries.iter().map(of_query);
@@ -163,8 +178,8 @@ impl VectorReader<'_> {
         let queries = self.vectors(&sampled)?;
         let queries: Vec<&[f32]> = queries.iter().map(Vec::as_slice).collect();
         let all = Slots::All;
-        let exact = self.nearest(FirstLook::HighPlane, &queries, RECALL_AT, all)?;
-        let fast = self.nearest(look, &queries, RECALL_AT, all)?;
+        let exact = self.nearest(FirstLook::HighPlane, &queries, RECALL_AT, all, None)?;
+        let fast = self.nearest(look, &queries, RECALL_AT, all, None)?;
         let (mut wanted, mut found) = (0_u32, 0_u32);
         for (exact, fast) in exact.iter().zip(fast) {
             // Vectors that are as near as the last count, though not more than there are.
@@ -200,24 +215,31 @@ impl VectorReader<'_> {
         &self,
         query: &[f32],
         limit: usize,
+        by_path: bool,
         mut candidates: Vec<Candidate>,
     ) -> rusqlite::Result<Vec<ScoredSlot>> {
         candidates.sort_unstable_by(|left, right| {
             let by_bound = right.highest.total_cmp(&left.highest);
             by_bound.then(left.slot.cmp(&right.slot))
         });
-        let mut best = TopK::new(limit);
+        let mut best = BestSlots::new(limit, by_path);
+        let mut compared = Vec::new();
         for part in candidates.chunks(limit.max(TILE)) {
             if part[0].highest < best.threshold() {
                 break;
             }
-            let slots: Vec<usize> = part.iter().map(|candidate| candidate.slot).collect();
-            for scored in self.similarities(query, &slots)? {
-                best.offer(scored);
+            let part = part.iter().filter(|candidate| best.can_be_best(candidate));
+            let (slots, paths): (Vec<usize>, Vec<u32>) = part
+                .map(|candidate| (candidate.slot, candidate.path))
+                .unzip();
+            let scored = paths.into_iter().zip(self.similarities(query, &slots)?);
+            for (path, scored) in scored {
+                best.offer(path, scored);
+                compared.push((path, scored));
             }
             best.cut();
         }
-        Ok(best.finish())
+        Ok(select(compared, limit, by_path))
     }
 }
 

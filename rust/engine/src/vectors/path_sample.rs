@@ -3,6 +3,8 @@
 use std::ops::Range;
 use std::sync::Arc;
 
+use super::slots::Slots;
+use super::spread::SAMPLE;
 use crate::chunks::Paths;
 
 /// The slots of some paths, path after path, and where each ends.
@@ -33,5 +35,33 @@ impl Members {
 #[derive(Debug, Clone)]
 pub(super) struct PathSample {
     pub paths: Arc<Paths>,
-    pub members: Members,
+    /// The members of the first [`SAMPLE`] paths.
+    pub first: Members,
+    /// Those of as many more paths, which searches with a filter need.
+    more: Members,
+}
+
+impl PathSample {
+    /// A sample of the members of the first `2 * SAMPLE` paths.
+    pub fn new(paths: Arc<Paths>, members: &Members) -> Self {
+        let mut slots = members.ranges().map(|range| members.slots[range].to_vec());
+        let first = Members::of(slots.by_ref().take(SAMPLE));
+        let more = Members::of(slots);
+        Self { paths, first, more }
+    }
+
+    /// The members of the first [`SAMPLE`] paths that have some among `slots`; None if the sample has too
+    /// few paths to tell.
+    pub fn filtered(&self, slots: Slots<'_>) -> Option<Members> {
+        let of_paths = [&self.first, &self.more].into_iter().flat_map(|members| {
+            let slots_of = |range: Range<usize>| members.slots[range].iter().copied();
+            members.ranges().map(slots_of)
+        });
+        let passing =
+            of_paths.map(|of_path| of_path.filter(|slot| slots.contains(*slot)).collect());
+        let passing = passing.filter(|of_path: &Vec<usize>| !of_path.is_empty());
+        let found = Members::of(passing.take(SAMPLE));
+        let is_enough = found.ends.len() == SAMPLE || self.more.ends.len() < SAMPLE;
+        is_enough.then_some(found)
+    }
 }

@@ -5,38 +5,38 @@
 //! what could still be among the nearest is compared in full, elsewhere. With planes every bound is
 //! proven, so nothing is lost; with sign bits the first is only probable.
 
-use std::slice;
+use std::{mem, slice};
 
+use super::best_slots::{BestSlots, Candidate};
 use super::block::Block;
 use super::codes::CodeQuery;
 use super::kernels::{Line, Planes, TILE, code_dots, plane_dots, prefetch, reach};
 use super::matrix::{FirstLook, Matrix};
 use super::signs::SignQuery;
-use super::slots::{Bits, ScoredSlot, Slots, slot};
+use super::slots::{Bits, NEAREST, Slots, slot};
+use crate::chunks::{PathCursor, Paths};
 use crate::interrupt::Pace;
-use crate::top_k::TopK;
+use crate::top_k::TopGroups;
 
 /// A tile with fewer wanted vectors than this is not given a first look.
 const FEW: u32 = 8;
-
-/// A vector that can be among the nearest, and the upper bound of its similarity.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Candidate {
-    pub slot: usize,
-    pub highest: f32,
-}
+/// With more near vectors than this a closer look is due: with few paths the threshold is low, and what is
+/// near has to be compared with others of its path.
+const NEAR: usize = 4096;
 
 /// For each query all of these vectors that can be among its `limit` nearest, or as near as the last
-/// of them. All queries share one pass.
+/// of them; with `paths` those that can be the nearest of their path in the `limit` nearest paths. All
+/// queries share one pass.
 pub(super) fn candidates(
     matrix: &Matrix,
     look: FirstLook,
     queries: &[&[f32]],
     limit: usize,
     slots: Slots<'_>,
+    paths: Option<&Paths>,
 ) -> rusqlite::Result<Vec<Vec<Candidate>>> {
     let mut scans: Vec<Scan<'_>> = (queries.iter())
-        .map(|query| Scan::new(matrix, look, query, limit))
+        .map(|query| Scan::new(matrix, look, query, limit, paths))
         .collect();
     let codes: Vec<Vec<i8>> = scans
         .iter()
@@ -81,16 +81,13 @@ pub(super) fn candidates(
                     FirstLook::HighPlane if all => {
                         scan.by_plane(&tile, wanted, &sums[nth * tile.len()..][..tile.len()]);
                     }
-                    FirstLook::HighPlane => {
-                        let rows = Bits(wanted).map(|bit| (tile.slot(bit), f32::INFINITY));
-                        scan.near.extend(rows);
-                    }
+                    FirstLook::HighPlane => scan.without_look(&tile, wanted),
                 }
-                scan.count(wanted.count_ones());
+                scan.count(wanted.count_ones())?;
             }
         }
     }
-    Ok(scans.into_iter().map(Scan::finish).collect())
+    scans.into_iter().map(Scan::finish).collect()
 }
 
 /// Some rows of a block, read from memory once for all queries.
@@ -130,24 +127,42 @@ impl<'a> Tile<'a> {
     }
 }
 
+/// A vector that seemed near at the first look.
+#[derive(Debug, Clone, Copy)]
+struct Near {
+    slot: usize,
+    /// The upper bounds of its similarity, see [`Candidate`].
+    highest: f32,
+    widest: f32,
+}
+
 /// What one query has found so far.
 struct Scan<'m> {
     matrix: &'m Matrix,
     query: CodeQuery,
     signs: Option<SignQuery>,
     limit: usize,
-    /// What seemed near at the first look and still awaits a closer one, with its upper bound.
-    near: Vec<(usize, f32)>,
-    /// How many vectors were looked at, and after how many the next closer look is due.
+    paths: Option<PathCursor<'m>>,
+    /// What still awaits a closer look.
+    near: Vec<Near>,
+    /// The number of vectors that were looked at, and the numbers of these and of near ones at which the
+    /// next closer look is due.
     looked: usize,
     due: usize,
+    near_due: usize,
     /// The best of those similarities that are certain.
-    certain: TopK<ScoredSlot>,
+    certain: BestSlots,
     candidates: Vec<Candidate>,
 }
 
 impl<'m> Scan<'m> {
-    fn new(matrix: &'m Matrix, look: FirstLook, query: &[f32], limit: usize) -> Self {
+    fn new(
+        matrix: &'m Matrix,
+        look: FirstLook,
+        query: &[f32],
+        limit: usize,
+        paths: Option<&'m Paths>,
+    ) -> Self {
         let rotation = matrix.rotation();
         let rotated = rotation.rotated(query);
         let query = CodeQuery::new(query, &rotated, rotation, matrix.longest());
@@ -160,7 +175,9 @@ impl<'m> Scan<'m> {
             near: Vec::new(),
             looked: 0,
             due: limit.max(TILE).saturating_mul(2),
-            certain: TopK::new(limit),
+            near_due: NEAR.max(limit.saturating_mul(2)),
+            certain: BestSlots::new(limit, paths.is_some()),
+            paths: paths.map(Paths::cursor),
             candidates: Vec::new(),
         }
     }
@@ -171,7 +188,8 @@ impl<'m> Scan<'m> {
         self.query.high_sums(sums, &mut counted);
         let (codes, rows) = (&tile.block.codes, tile.from..tile.from + tile.len());
         let (steps, errors) = (&codes.steps[rows.clone()], &codes.high_errors[rows]);
-        self.add(tile, wanted, self.query.line(), (&counted, steps, errors));
+        let line = self.query.line();
+        self.add(tile, wanted, line, 0.0, (&counted, steps, errors));
     }
 
     /// Take in what is probably near by its sign bits.
@@ -183,84 +201,172 @@ impl<'m> Scan<'m> {
         query.products(signs, tile.from, &mut products);
         let rows = tile.from..tile.from + tile.len();
         let (factors, deviations) = (&signs.factors[rows.clone()], &signs.deviations[rows]);
-        self.add(tile, wanted, query.line(), (&products, factors, deviations));
+        let line = query.line();
+        // Twice as many deviations as decide without paths.
+        self.add(
+            tile,
+            wanted,
+            line,
+            line.margin,
+            (&products, factors, deviations),
+        );
     }
 
-    /// Take in those of the wanted rows of a tile that are within reach.
+    /// Take in wanted rows of a tile without a look at their codes.
+    fn without_look(&mut self, tile: &Tile<'_>, wanted: u64) {
+        let near = Bits(wanted).map(|bit| Near {
+            slot: tile.slot(bit),
+            highest: f32::INFINITY,
+            widest: f32::INFINITY,
+        });
+        self.near.extend(near);
+    }
+
+    /// Take in those of the wanted rows of a tile that are within reach. `wider` times its error is added
+    /// to a row's upper bound where it is compared with others of its path.
     fn add(
         &mut self,
         tile: &Tile<'_>,
         wanted: u64,
         line: Line,
+        wider: f32,
         (sums, factors, errors): (&[f32; TILE], &[f32], &[f32]),
     ) {
         let rows = (&sums[..tile.len()], factors, errors);
         let near = wanted & reach(line, rows, self.certain.threshold());
-        let highest = |bit| line.highest(sums[bit], factors[bit], errors[bit]);
-        let near = Bits(near).map(|bit| (tile.slot(bit), highest(bit)));
+        let near = Bits(near).map(|bit| {
+            let highest = line.highest(sums[bit], factors[bit], errors[bit]);
+            let widest = highest + wider * errors[bit];
+            let slot = tile.slot(bit);
+            Near {
+                slot,
+                highest,
+                widest,
+            }
+        });
         self.near.extend(near);
     }
 
-    /// Count vectors that were looked at. Whenever their number has doubled, the most promising are
-    /// looked at more closely, which raises the threshold below which others are left out.
-    fn count(&mut self, looked: u32) {
+    /// Count vectors that were looked at. Whenever their number has doubled, or that of near ones has, the
+    /// most promising are looked at more closely, which raises the threshold below which others are left
+    /// out.
+    fn count(&mut self, looked: u32) -> rusqlite::Result<()> {
         self.looked += looked as usize;
-        if self.looked >= self.due {
+        if self.looked >= self.due || self.near.len() >= self.near_due {
             self.due = self.looked.saturating_mul(2);
-            self.raise_threshold();
+            self.raise_threshold()?;
+            let near = self.near.len().max(self.limit);
+            self.near_due = near.saturating_mul(2).max(NEAR);
         }
+        Ok(())
     }
 
-    fn raise_threshold(&mut self) {
-        let Some(last) = self
-            .limit
-            .checked_sub(1)
-            .filter(|last| *last < self.near.len())
-        else {
-            return;
+    fn raise_threshold(&mut self) -> rusqlite::Result<()> {
+        if self.near.len() > self.limit {
+            let promising = self.promising();
+            self.look_closer(promising)?;
+            let threshold = self.certain.threshold();
+            self.near.retain(|near| near.highest >= threshold);
+        }
+        if self.paths.is_some() && self.near.len() > NEAR / 2 {
+            self.compare_by_path()?;
+        }
+        Ok(())
+    }
+
+    /// Take out the `limit` near vectors with the highest bounds. The order stays that of memory.
+    fn promising(&mut self) -> Vec<Near> {
+        let mut bounds: Vec<f32> = self.near.iter().map(|near| near.highest).collect();
+        let descending = |left: &f32, right: &f32| right.total_cmp(left);
+        let (above, last, _) = bounds.select_nth_unstable_by(self.limit - 1, descending);
+        let above = above.iter().filter(|bound| **bound > *last).count();
+        let (last, mut equals) = (*last, self.limit - above);
+        let is_promising = |near: &mut Near| {
+            let is_equal = near.highest == last && equals > 0;
+            equals -= usize::from(is_equal);
+            near.highest > last || is_equal
         };
-        (self.near).select_nth_unstable_by(last, |left, right| right.1.total_cmp(&left.1));
-        let rest = self.near.split_off(self.limit);
-        self.look_closer();
-        let threshold = self.certain.threshold();
-        let possible = rest
-            .into_iter()
-            .filter(|(_, highest)| *highest >= threshold);
-        self.near.extend(possible);
+        self.near.extract_if(.., is_promising).collect()
     }
 
-    /// Compare what is near with both planes.
-    fn look_closer(&mut self) {
+    /// Look more closely at the most promising vector of each path, and leave out what is worse in the same
+    /// path: with few paths the threshold alone leaves out little.
+    fn compare_by_path(&mut self) -> rusqlite::Result<()> {
+        let near = mem::take(&mut self.near);
+        let paths = near.iter().map(|near| self.path(near.slot));
+        let paths: Vec<u32> = paths.collect::<rusqlite::Result<_>>()?;
+        let mut best = TopGroups::new(self.limit);
+        for (index, (near, path)) in near.iter().zip(&paths).enumerate() {
+            best.offer(*path, (index, near.highest));
+        }
+        let mut is_done = vec![false; near.len()];
+        let best = best.finish().into_iter().map(|(index, _)| {
+            is_done[index] = true;
+            near[index]
+        });
+        let best = best.collect();
+        self.look_closer(best)?;
+        let certain = &self.certain;
+        let others = near.into_iter().zip(paths).zip(is_done);
+        let possible = others.filter(|((near, path), is_done)| {
+            let is_near = near.highest >= certain.threshold();
+            !is_done && is_near && near.widest >= certain.of_path(*path)
+        });
+        self.near = possible.map(|((near, _), _)| near).collect();
+        Ok(())
+    }
+
+    /// The number of the path of a vector; 0 if vectors are not grouped.
+    fn path(&mut self, slot: usize) -> rusqlite::Result<u32> {
+        let row = self.matrix.row(slot);
+        let paths = self.paths.as_mut();
+        paths.map_or(Ok(0), |paths| paths.number(row, NEAREST))
+    }
+
+    /// Compare vectors with both planes.
+    fn look_closer(&mut self, mut near: Vec<Near>) -> rusqlite::Result<()> {
         let matrix = self.matrix;
         // In the order of memory.
-        self.near.sort_unstable_by_key(|(slot, _)| *slot);
-        let planes = self.near.iter().map(|(slot, _)| {
-            let (block, offset) = matrix.at(*slot);
+        near.sort_unstable_by_key(|near| near.slot);
+        let planes = near.iter().map(|near| {
+            let (block, offset) = matrix.at(near.slot);
             block.codes.planes(offset)
         });
         let planes: Vec<Planes<'_>> = planes.collect();
         let sums = code_dots(self.query.both(), &planes);
-        for ((slot, highest), sums) in self.near.drain(..).zip(sums) {
-            let (block, offset) = matrix.at(slot);
+        for (near, sums) in near.into_iter().zip(sums) {
+            let (block, offset) = matrix.at(near.slot);
             let (step, error) = (block.codes.steps[offset], block.codes.errors[offset]);
             let bound = self.query.bound(sums, step, error);
             // No more than at first look: then what a fast search finds does not depend on when
             // the threshold rose, nor on which blocks the vectors are in.
-            let (lowest, highest) = (bound.lowest().min(highest), bound.highest().min(highest));
-            if highest >= self.certain.threshold() {
-                self.certain.offer((slot, lowest));
-                self.candidates.push(Candidate { slot, highest });
+            let lowest = bound.lowest().min(near.highest);
+            let highest = bound.highest().min(near.highest);
+            if highest < self.certain.threshold() {
+                continue;
+            }
+            let closer = Candidate {
+                slot: near.slot,
+                path: self.path(near.slot)?,
+                highest,
+                widest: bound.highest().min(near.widest),
+            };
+            if self.certain.can_be_best(&closer) {
+                self.certain.offer(closer.path, (closer.slot, lowest));
+                self.candidates.push(closer);
             }
         }
         self.certain.cut();
+        Ok(())
     }
 
-    fn finish(mut self) -> Vec<Candidate> {
-        self.raise_threshold();
-        self.look_closer();
-        let threshold = self.certain.threshold();
+    fn finish(mut self) -> rusqlite::Result<Vec<Candidate>> {
+        self.raise_threshold()?;
+        let near = mem::take(&mut self.near);
+        self.look_closer(near)?;
+        let certain = &self.certain;
         self.candidates
-            .retain(|candidate| candidate.highest >= threshold);
-        self.candidates
+            .retain(|candidate| certain.can_be_best(candidate));
+        Ok(self.candidates)
     }
 }

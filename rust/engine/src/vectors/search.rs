@@ -8,8 +8,8 @@ use rusqlite::Connection;
 
 use super::groups::Groups;
 use super::matrix::Matrix;
-use super::nearest::{NEAREST, VectorReader};
-use super::slots::{ScoredSlot, SlotSet, Slots};
+use super::nearest::VectorReader;
+use super::slots::{NEAREST, ScoredSlot, SlotSet, Slots};
 use super::space::Space;
 use super::spread::Spread;
 use crate::chunks::{
@@ -94,6 +94,10 @@ impl VectorSearch<'_> {
         let Some(asked) = &nearest.asked else {
             return Ok(vec![None; keys.len()]);
         };
+        if !nearest.cosines.is_empty() {
+            let cosine = |key: &Option<i64>| nearest.cosines.get(&(*key)?).copied();
+            return Ok(keys.iter().map(cosine).collect());
+        }
         let slots = asked.passing.as_deref();
         let slots = slots.map_or(Slots::All, Slots::These);
         if let Some(groups) = self.groups() {
@@ -153,22 +157,28 @@ impl VectorSearch<'_> {
         let vectors = self.vectors();
         let look = self.matrix.first_look();
         let groups = self.groups();
+        let mut cosines = vec![HashMap::new(); directions.len()];
         let (nearest, spreads) = match (&groups, selection.statistics) {
             (None, true) => vectors.nearest_and_spreads(look, directions, limit, slots)?,
             (None, false) => (
-                vectors.nearest(look, directions, limit, slots)?,
+                vectors.nearest(look, directions, limit, slots, None)?,
                 vec![Spread::default(); directions.len()],
             ),
-            (Some(groups), true) => (
-                groups.nearest(look, directions, limit, slots)?,
-                groups.spreads(directions, slots)?,
-            ),
+            (Some(groups), true) => {
+                let found = groups.nearest_and_spreads(look, directions, limit, slots)?;
+                let wide = |(path, cosine): (u32, f32)| (i64::from(path), f64::from(cosine));
+                let of_paths = found.into_iter().zip(&mut cosines).map(|(found, cosines)| {
+                    cosines.extend(found.similarities.into_iter().map(wide));
+                    (found.nearest, found.spread)
+                });
+                of_paths.unzip()
+            }
             (Some(groups), false) => (
-                groups.nearest(look, directions, limit, slots)?,
+                vectors.nearest(look, directions, limit, slots, Some(groups.paths))?,
                 vec![Spread::default(); directions.len()],
             ),
         };
-        let of_direction = |((nearest, spread), direction): (_, &&[f32])| {
+        let of_direction = |(((nearest, spread), cosines), direction): (_, &&[f32])| {
             Ok(NearestRows {
                 rows: self.ranked(nearest, limit)?,
                 spread,
@@ -176,10 +186,14 @@ impl VectorSearch<'_> {
                     direction: direction.to_vec(),
                     passing: passing.clone(),
                 }),
-                cosines: HashMap::new(),
+                cosines,
             })
         };
-        let found = nearest.into_iter().zip(spreads).zip(directions);
+        let found = nearest
+            .into_iter()
+            .zip(spreads)
+            .zip(cosines)
+            .zip(directions);
         found.map(of_direction).collect()
     }
 

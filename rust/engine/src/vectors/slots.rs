@@ -9,6 +9,9 @@ use super::block::BLOCK;
 use super::kernels::TILE;
 use crate::top_k::Scored;
 
+/// What messages call a row that a vector was found for, should there be no chunk of it.
+pub(crate) const NEAREST: &str = "a vector";
+
 /// A vector's slot and its similarity to the query.
 pub(crate) type ScoredSlot = (usize, f32);
 

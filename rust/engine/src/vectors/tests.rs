@@ -55,7 +55,7 @@ fn found(
         matrix,
         connection: &connection,
     };
-    let nearest = vectors.nearest(look, queries, limit, slots).unwrap();
+    let nearest = vectors.nearest(look, queries, limit, slots, None).unwrap();
     nearest
         .into_iter()
         .map(|scored| named(matrix, scored))
