@@ -326,3 +326,28 @@ assert index.search_bm25("oak")
 print("done")
 """
     assert python(program, forest_file, ranking) == "done\n"
+
+
+@pytest.mark.parametrize("count", [20, 30, 300])
+def test_long_questions_score_alike_in_memory_and_by_fts5(count):
+    """Of many words FTS5's function looks only at those that a row has."""
+    chance = random.Random(count)  # noqa: S311 - the same every time
+    words = [f"w{number}" for number in range(400)]
+    texts = [" ".join(chance.choices(words, k=40)) for _ in range(300)]
+    question = [*chance.choices(words, k=count), '"w1 w2"', "w3*"]
+    chunks = [
+        hr.Chunk(f"c{number}", f"{number}.md", text, title=chance.choice(words))
+        for number, text in enumerate(texts)
+    ]
+    for query in (" ".join(question[:count]), " OR ".join(question) + " NOT w4"):
+        found = []
+        for ranking in ("memory", "fts5"):
+            with hr.Index.in_memory(ranking=ranking) as index:
+                index.upsert(chunks)
+                index.delete(["c7", "c8"])
+                hits = hr.Retriever(index, profile="best", neighbors=False).search(
+                    query, limit=300, candidates=300
+                )
+                found.append([(hit.id, hit.score) for hit in hits])
+        assert found[0] == found[1]
+        assert len(found[0]) > 200

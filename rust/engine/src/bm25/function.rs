@@ -17,6 +17,14 @@ use super::postings::WEIGHTS;
 use crate::interrupt;
 use crate::text::tokenizer::fts5_api;
 
+/// From this number of phrases on, a list says which phrases each row may have, instead of asking FTS5
+/// for every phrase in every row, which takes time with the square of the query's length. Below it, to
+/// ask is faster.
+const LISTED_PHRASES: usize = if cfg!(test) { 3 } else { 24 };
+
+/// The most entries of that list, of 16 bytes each. If the phrases occur more often, FTS5 is asked.
+const MAX_LISTED: usize = if cfg!(test) { 200 } else { 1 << 21 };
+
 /// Give a connection the function. It is called with the table and the phrases to be added up:
 /// their numbers in the expression, in order, four bytes each, little-endian.
 pub(crate) fn register(connection: &Connection) -> rusqlite::Result<()> {
@@ -78,6 +86,49 @@ struct Query {
     idfs: Vec<f64>,
     /// What each phrase adds in the row at hand.
     gains: Vec<f64>,
+    /// Which phrases each row may have, where that is listed.
+    listed: Option<ListedPhrases>,
+}
+
+/// Which phrases each row has by itself, whatever the expression makes of them.
+struct ListedPhrases {
+    /// A row and the number of a phrase, ascending.
+    entries: Vec<(i64, u32)>,
+    /// Where each phrase stands in the order of additions.
+    positions: Vec<Vec<usize>>,
+    /// The positions of the row at hand.
+    of_row: Vec<usize>,
+}
+
+impl ListedPhrases {
+    fn new(mut entries: Vec<(i64, u32)>, order: &[u32], phrases: usize) -> Self {
+        entries.sort_unstable();
+        let mut positions = vec![Vec::new(); phrases];
+        for (position, phrase) in order.iter().enumerate() {
+            positions[*phrase as usize].push(position);
+        }
+        Self {
+            entries,
+            positions,
+            of_row: Vec::new(),
+        }
+    }
+
+    /// The phrases that a row may have, ascending.
+    fn of(&self, row: i64) -> impl Iterator<Item = u32> {
+        let start = self.entries.partition_point(|(at, _)| *at < row);
+        let found = self.entries[start..].iter();
+        let found = found.take_while(move |(at, _)| *at == row);
+        found.map(|(_, phrase)| *phrase)
+    }
+}
+
+/// The rows of the phrase that is counted, and those of the phrases before it.
+struct CountedRows {
+    count: u64,
+    phrase: u32,
+    /// None if the rows are not listed.
+    entries: Option<Vec<(i64, u32)>>,
 }
 
 /// FTS5 at one row.
@@ -165,7 +216,9 @@ impl Row<'_> {
             order,
             idfs: vec![0.0; phrases],
             gains: vec![0.0; phrases],
+            listed: None,
         };
+        let mut entries = (phrases >= LISTED_PHRASES).then(Vec::new);
         for phrase in &query.order {
             let idf = query.idfs.get_mut(*phrase as usize);
             let idf = idf.ok_or(ffi::SQLITE_MISUSE)?;
@@ -174,32 +227,36 @@ impl Row<'_> {
                     return Err(ffi::SQLITE_INTERRUPT);
                 }
                 // SAFETY: as of the caller.
-                *idf = query
-                    .counts
-                    .idf(unsafe { self.document_frequency(*phrase)? });
+                let frequency = unsafe { self.document_frequency(*phrase, &mut entries)? };
+                *idf = query.counts.idf(frequency);
             }
         }
+        query.listed = entries.map(|entries| ListedPhrases::new(entries, &query.order, phrases));
         Ok(query)
     }
 
-    /// How many rows have a phrase.
+    /// How many rows have a phrase. The rows are added to `entries`, which is None if there are too many.
     ///
     /// # Safety
     /// FTS5 is at this row.
-    unsafe fn document_frequency(&self, phrase: u32) -> Result<u64, c_int> {
-        let mut count = 0_u64;
-        let phrase = c_int::try_from(phrase).map_err(|_| ffi::SQLITE_MISUSE)?;
-        // SAFETY: as of the caller; `count_row` gets the counter as the type it is.
+    unsafe fn document_frequency(
+        &self,
+        phrase: u32,
+        entries: &mut Option<Vec<(i64, u32)>>,
+    ) -> Result<u64, c_int> {
+        let number = c_int::try_from(phrase).map_err(|_| ffi::SQLITE_MISUSE)?;
+        let mut rows = CountedRows {
+            count: 0,
+            phrase,
+            entries: entries.take(),
+        };
+        // SAFETY: as of the caller; `count_row` gets the rows as the type they are.
         unsafe {
-            ask!(
-                self,
-                xQueryPhrase,
-                phrase,
-                (&raw mut count).cast(),
-                Some(count_row)
-            )?;
+            let rows = (&raw mut rows).cast();
+            ask!(self, xQueryPhrase, number, rows, Some(count_row))?;
         }
-        Ok(count)
+        *entries = rows.entries;
+        Ok(rows.count)
     }
 
     /// The score of this row.
@@ -212,6 +269,10 @@ impl Row<'_> {
         unsafe { ask!(self, xColumnSize, -1, &raw mut length)? };
         let length = u32::try_from(length).map_err(|_| ffi::SQLITE_CORRUPT)?;
         let norm = query.counts.length_norm(length);
+        if query.listed.is_some() {
+            // SAFETY: as of the caller.
+            return unsafe { self.listed_score(query, norm) };
+        }
         let phrases = (0..).zip(query.idfs.iter().zip(&mut query.gains));
         for (phrase, (idf, added)) in phrases.filter(|(_, (idf, _))| **idf > 0.0) {
             // SAFETY: as of the caller.
@@ -222,6 +283,34 @@ impl Row<'_> {
             .iter()
             .map(|phrase| query.gains.get(*phrase as usize));
         Ok(gains.flatten().fold(0.0, |score, gain| score + gain))
+    }
+
+    /// The score of this row, for which only the phrases that it may have are looked at. The others
+    /// would add 0.
+    ///
+    /// # Safety
+    /// FTS5 is at this row.
+    unsafe fn listed_score(&self, query: &mut Query, norm: f64) -> Result<f64, c_int> {
+        let Some(mut listed) = query.listed.take() else {
+            return Err(ffi::SQLITE_INTERNAL);
+        };
+        let mut of_row = std::mem::take(&mut listed.of_row);
+        of_row.clear();
+        // SAFETY: as of the caller.
+        let row = unsafe { self.api.xRowid.ok_or(ffi::SQLITE_ERROR)?(self.fts) };
+        for phrase in listed.of(row) {
+            let number = phrase as usize;
+            // SAFETY: as of the caller.
+            let weight = unsafe { self.weight(c_int::try_from(phrase).unwrap_or(c_int::MAX))? };
+            query.gains[number] = term_score(query.idfs[number], weight, norm);
+            of_row.extend(&listed.positions[number]);
+        }
+        of_row.sort_unstable();
+        let gains = of_row.iter().map(|position| query.order[*position]);
+        let score = gains.fold(0.0, |score, phrase| score + query.gains[phrase as usize]);
+        listed.of_row = of_row;
+        query.listed = Some(listed);
+        Ok(score)
     }
 
     /// What the occurrences of a phrase count for together.
@@ -252,16 +341,33 @@ impl Row<'_> {
 /// What FTS5 calls for each row that has a phrase.
 ///
 /// # Safety
-/// `count` is a counter that nobody else uses meanwhile.
+/// The pointers are those that FTS5 passes, and `rows` are [`CountedRows`] that nobody else uses
+/// meanwhile.
 unsafe extern "C" fn count_row(
-    _api: *const ffi::Fts5ExtensionApi,
-    _fts: *mut ffi::Fts5Context,
-    count: *mut c_void,
+    api: *const ffi::Fts5ExtensionApi,
+    fts: *mut ffi::Fts5Context,
+    rows: *mut c_void,
 ) -> c_int {
-    // SAFETY: `document_frequency` passed the counter.
-    let count = unsafe { &mut *count.cast::<u64>() };
-    *count = count.saturating_add(1); // which cannot panic
-    ffi::SQLITE_OK
+    // SAFETY: `document_frequency` passed the rows.
+    let rows = unsafe { &mut *rows.cast::<CountedRows>() };
+    rows.count = rows.count.saturating_add(1); // which cannot panic
+    if rows.entries.is_none() {
+        return ffi::SQLITE_OK;
+    }
+    // SAFETY: as of the caller.
+    let row = unsafe { (*api).xRowid.map(|row_of| row_of(fts)) };
+    let listed = guarded(|| {
+        let row = row.ok_or(ffi::SQLITE_ERROR)?;
+        if let Some(entries) = &mut rows.entries {
+            if entries.try_reserve(1).is_err() || entries.len() == MAX_LISTED {
+                rows.entries = None;
+            } else {
+                entries.push((row, rows.phrase));
+            }
+        }
+        Ok(())
+    });
+    listed.err().unwrap_or(ffi::SQLITE_OK)
 }
 
 /// What FTS5 calls when the query is over.
