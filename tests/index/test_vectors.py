@@ -283,6 +283,7 @@ class TestEmbedding:
         assert index.stats().embedder == "one"
         rewritten = embedded("a", content="x")
         assert _engine._unembedded(index, [embedded("a"), embedded("b"), rewritten]) == [1, 2]
+        assert (_engine._is_embedded(index), _engine._has_vectors(index)) == (False, True)
         left, after = _engine._unembedded_page(index, 0, 10)
         assert [stored.id for stored in left] == ["b", "c"]
         assert _engine._unembedded_page(index, after, 10) == ([], after)
@@ -316,6 +317,7 @@ class TestEmbedding:
         assert (stats.embedder, stats.dimensions, stats.vectors) == ("two", 3, 2)
         assert ids(index.search_vector([1, 2, 3])) == ["a", "c"]
         assert _engine._unembedded_page(index, 0, 10)[0] == []
+        assert _engine._is_embedded(index)
 
     def test_wrong_vectors_are_named(self, index):
         chunks = [embedded("a"), embedded("b")]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from hedgerow import Index, IndexStats, InvalidInputError
-from hedgerow._engine import _unembedded_page
+from hedgerow._engine import _is_embedded
 
 from .failures import FAILED, InterruptedRunError
 from .models import Wanted, embedder_of, embedder_option
@@ -184,8 +184,7 @@ def _check_tokenizer(index: Index, db: str, asked: str | None) -> None:
 
 def _embedder(index: Index, wanted: Wanted, named: Embedder | None) -> Found:
     """Find the one that was named, or that of an index with vectors where a chunk has none yet."""
-    missing, _ = _unembedded_page(index, 0, 1)
-    if named is not None or (not missing and not wanted):
+    if named is not None or (not wanted and _is_embedded(index)):
         return Found(named)
     found = recorded_embedder(index, wanted)
     check_prompts(wanted, found.embedder)

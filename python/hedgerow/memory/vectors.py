@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 
-from hedgerow._engine import Index, _unembedded_page
+from hedgerow._engine import Index, _has_vectors, _is_embedded
 from hedgerow._retrieval.admission import Admitted, admission
 from hedgerow._retrieval.embedding import embedding_missing, reembedding
 from hedgerow._steps import run
@@ -25,13 +25,12 @@ def are_current(index: Index, embedder: AnyEmbedder) -> bool:
     admitted = _admitted(index, embedder)
     if admitted is None or admitted.is_older:
         return False
-    missing, _ = _unembedded_page(index, 0, 1)
-    return not missing
+    return _is_embedded(index)
 
 
 def may_search(index: Index, embedder: AnyEmbedder) -> bool:
     """Tell whether there are vectors of this embedder, even if not for all chunks yet."""
-    return index.stats().vectors > 0 and _admitted(index, embedder) is not None
+    return _has_vectors(index) and _admitted(index, embedder) is not None
 
 
 def embed(derived: Derived, embedder: AnyEmbedder, progress: Progress | None = None) -> bool:

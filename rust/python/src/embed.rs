@@ -53,6 +53,20 @@ pub fn _unembedded_page(
     Ok((page.chunks.into_iter().map(PyChunk).collect(), page.after))
 }
 
+/// Whether every stored chunk has been embedded.
+#[pyfunction]
+pub fn _is_embedded(py: Python<'_>, index: &Bound<'_, PyIndex>) -> PyResult<bool> {
+    let index = &index.get().index;
+    errors::call_detached(py, || index.is_embedded())
+}
+
+/// Whether any stored chunk has a vector.
+#[pyfunction]
+pub fn _has_vectors(py: Python<'_>, index: &Bound<'_, PyIndex>) -> PyResult<bool> {
+    let index = &index.get().index;
+    errors::call_detached(py, || index.has_vectors())
+}
+
 /// Give stored chunks their vectors; returns how many still had the same texts and were given one.
 #[pyfunction]
 #[pyo3(signature = (index, chunks, vectors, embedder=None, details=None))]

@@ -10,7 +10,7 @@ use crate::unit_vector;
 use crate::vectors::{Embedder, Space, VectorWriter, settle};
 
 /// Whether nobody has said yet what the vector of a chunk is.
-const UNEMBEDDED: &str =
+pub(super) const UNEMBEDDED: &str =
     "NOT EXISTS (SELECT 1 FROM embeddings WHERE embeddings.row = knowledge_chunks.row)";
 
 impl Index {

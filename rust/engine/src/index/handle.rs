@@ -43,6 +43,10 @@ pub struct Index {
     pub(crate) slugs: Arc<Cache<Slugs>>,
     /// A generation, and how many chunks it has.
     pub(crate) counted: Mutex<Option<(i64, u64)>>,
+    /// A generation, and its numbers of distinct paths and of chunks that have a vector.
+    pub(super) counts: Mutex<Option<(i64, u64, u64)>>,
+    /// The last generation at which every chunk was known to be embedded.
+    pub(super) embedded_at: Mutex<Option<i64>>,
 }
 
 /// How a handle searches, where there is a choice.
@@ -148,6 +152,8 @@ impl Index {
             texts: Cache::new(background.clone(), ()),
             slugs: Arc::new(Cache::new(background.clone(), ())),
             counted: Mutex::default(),
+            counts: Mutex::default(),
+            embedded_at: Mutex::default(),
             database,
         })
     }

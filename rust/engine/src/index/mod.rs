@@ -1,5 +1,6 @@
 //! The embedded index: one SQLite file (spec/index.md), with what its searches keep in memory.
 
+mod counts;
 mod embed;
 mod handle;
 mod hit;

@@ -2,6 +2,8 @@
 
 use std::sync::PoisonError;
 
+use rusqlite::Connection;
+
 use super::handle::Index;
 use crate::chunks::{Chunk, Page, chunk_of, count_chunks};
 use crate::error::Result;
@@ -23,19 +25,23 @@ impl Index {
 
     /// How many chunks there are.
     pub fn len(&self) -> Result<u64> {
-        self.database.read(|connection| {
-            // Counting reads an index of SQLite's from end to end, so it is done once for a generation.
-            let now = generation(connection)?;
-            let known = || self.counted.lock().unwrap_or_else(PoisonError::into_inner);
-            if let Some((generation, chunks)) = *known()
-                && generation == now
-            {
-                return Ok(chunks);
-            }
-            let chunks = count_chunks(connection)?;
-            *known() = Some((now, chunks));
-            Ok(chunks)
-        })
+        self.database
+            .read(|connection| self.chunk_count(connection))
+    }
+
+    /// How many chunks there are in the generation that `connection` sees.
+    pub(super) fn chunk_count(&self, connection: &Connection) -> rusqlite::Result<u64> {
+        // Counting reads an index of SQLite's from end to end, so it is done once for a generation.
+        let now = generation(connection)?;
+        let known = || self.counted.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((generation, chunks)) = *known()
+            && generation == now
+        {
+            return Ok(chunks);
+        }
+        let chunks = count_chunks(connection)?;
+        *known() = Some((now, chunks));
+        Ok(chunks)
     }
 
     /// Whether there is no chunk.

@@ -87,17 +87,18 @@ impl Index {
                 embedder,
                 ..
             } = Space::read(connection)?;
+            let (paths, vectors) = self.counts(connection)?;
             let number = |sql: &str| connection.query_row(sql, [], |row| row.get::<_, u64>(0));
             Ok(IndexStats {
-                chunks: number("SELECT count(*) FROM knowledge_chunks")?,
-                paths: number("SELECT count(DISTINCT path) FROM knowledge_chunks")?,
+                chunks: self.chunk_count(connection)?,
+                paths,
                 size_bytes: number("PRAGMA page_count")? * number("PRAGMA page_size")?,
                 tokenizer: self.tokenizer,
                 schema_version: FORMAT,
                 sqlite_version: rusqlite::version(),
                 dimensions,
                 embedder,
-                vectors: number("SELECT count(*) FROM embeddings WHERE length(vector) > 1")?,
+                vectors,
                 vector_bytes: 0,
                 vector_recall: None,
                 ranking_bytes: 0,
